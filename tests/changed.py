@@ -1,4 +1,4 @@
-"""Test files that a change concerns, one a line: those that changed, and those that import a module that changed.
+"""Test files that a change concerns, one per line: those that changed, and those that import a module that changed.
 
 Against what `make check BASE=...` names (default: the newest commit of main that is an ancestor), with what is not committed.
 """
@@ -26,7 +26,7 @@ def changed(base: str) -> list[str]:
 
 
 def module(path: str) -> str | None:
-    """The dotted name of a Python file; None where it has none."""
+    """The dotted name of a Python file; None if it has none."""
     for room in ROOMS:
         if path.endswith(".py") and path.startswith(f"{room}/"):
             return path.removeprefix(f"{room}/").removesuffix(".py").removesuffix("/__init__").replace("/", ".")

@@ -54,7 +54,7 @@ VERBS = {"bring", "embed", "feed", "need", "seed", "shed", "speed", "spring", "s
 
 
 def list_faults(message: str) -> list[str]:
-    """What is wrong with the first line of a message; empty where nothing is."""
+    """What is wrong with the first line of a message; empty if nothing is."""
     subject = message.split("\n", 1)[0].rstrip()
     if re.match(r"(Merge|Revert|fixup!|squash!|amend!) ?", subject):
         return []

@@ -74,7 +74,7 @@ class HttpRegistry:
             body = orjson.loads(content)
             text, kind = body["schema"], body.get("schemaType", "AVRO")
         except (orjson.JSONDecodeError, KeyError, TypeError, AttributeError):
-            raise Unavailable("the schema registry's answer is not one of a schema registry") from None
+            raise Unavailable("the answer does not come from a schema registry") from None
         if kind != "AVRO" or not isinstance(text, str):
             raise NotFound(f"schema {schema_id} of the registry is {kind}, not Avro")
         return text

@@ -42,7 +42,7 @@ class MeasuredRuns:
     start_s, time_s : float64 (runs,)
     nodes : float64 (runs,) or None      of each run
     circumstances : float64 (runs, covariates)
-    exposure : float64 (runs, users)     0 where the file says nothing
+    exposure : float64 (runs, users)     0 if the file says nothing
     application : (runs,) or None        names, from a column of that name
     notes : what a reader should know
     """
@@ -70,7 +70,7 @@ class MeasuredRuns:
 def read_measured(runs: Path, exposure: Path, called: tuple[str, str] | None = None) -> MeasuredRuns:
     """Read `run,start,time_s[,nodes][,circumstance...]` and `run,user,amount`.
 
-    A start is ISO 8601 (UTC where no zone is named) or epoch seconds. A column `application` names what ran. Further columns of numbers are
+    A start is ISO 8601 (UTC if no zone is named) or epoch seconds. A column `application` names what ran. Further columns of numbers are
     circumstances of a run; columns of text are left out. `called`: how errors call the two files; without it, by their paths.
 
     Raises
@@ -191,7 +191,7 @@ def _read_exposure(path: Path, called: str, run_at: dict[str, int], runs: str) -
 
 
 def _parse_column(rows: list[tuple[str, dict[str, str]]], name: str) -> Floats | None:
-    """A column's numbers; None where none of its values is one."""
+    """A column's numbers; None if none of its values is one."""
     try:
         float(rows[0][1][name])
     except ValueError:

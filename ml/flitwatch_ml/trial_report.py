@@ -35,14 +35,14 @@ class TrialCounts(TypedDict):
 
 
 class TrialShares(TypedDict):
-    """A share of the finished jobs of each half; None where none finished."""
+    """A share of the finished jobs of each half; None if none finished."""
 
     advised: float | None
     control: float | None
 
 
 class TrialEffect(TypedDict):
-    """The advised half's time over the other's, less one, with its interval (95 %) and chance; None where the jobs do not suffice."""
+    """The advised half's time over the other's, less one, with its interval (95 %) and chance; None if the jobs do not suffice."""
 
     effect: float | None
     interval: list[float] | None
@@ -63,7 +63,7 @@ class TrialTimes(TypedDict):
 
 
 class TrialGain(TypedDict):
-    """Node-hours that an advised job saved, with their interval (95 %); None where the effect is not known."""
+    """Node-hours that an advised job saved, with their interval (95 %); None if the effect is not known."""
 
     a_job: float | None
     interval: list[float] | None

@@ -35,7 +35,7 @@ class Stamp(BuildHookInterface[Any]):
 
 
 def commit(place: Path) -> str:
-    """The commit of the checkout, with `+changes` where files differ from it; FLITWATCH_COMMIT where there is no Git, and empty without either."""
+    """The commit of the checkout, with `+changes` where files differ from it; FLITWATCH_COMMIT if there is no Git, and empty without either."""
     named = os.environ.get("FLITWATCH_COMMIT", "")
     if named:
         return named

@@ -18,7 +18,7 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[2]
 DESCRIPTION = ROOT / "docs" / "contracts" / "openapi.json"
 PACKAGE = Path(__file__).parent / "flitwatch_client"
-HEAD = '''"""One method an operation of the API; generated from docs/contracts/openapi.json by `make client`, not edited."""
+HEAD = '''"""One method per operation of the API; generated from docs/contracts/openapi.json by `make client`, not edited."""
 
 from __future__ import annotations
 
@@ -146,7 +146,7 @@ def _annotate_body(schema: dict[str, Any]) -> str:
 
 
 def _name_model(reference: str) -> str:
-    """The typed dictionary of a schema; Any where there is none."""
+    """The typed dictionary of a schema; Any if there is none."""
     return f"models.{re.sub(r'[^0-9A-Za-z_]', '', reference.rsplit('/', 1)[-1])}" if reference else "Any"
 
 

@@ -184,5 +184,5 @@ def test_a_mail_of_a_slow_job_has_its_picture_in_it_and_another_has_none(embedde
     (picture,) = [part for part in first.walk() if part.get_content_type() == "image/png"]
     page = first.get_body(("html",)).get_content()
     assert f'src="cid:{picture["Content-ID"].strip("<>")}"' in page and page.count("<a href=") == 1
-    assert "job 7 (grey: as usual, red: slow)" in page
+    assert "job 7 (grey: usual speed, red: slow)" in page
     assert [part for part in second.walk() if part.get_content_maintype() == "image"] == []

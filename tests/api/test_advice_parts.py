@@ -280,7 +280,11 @@ def test_the_basis_holds_running_jobs_drivers_and_what_was_sent(embedded_db: str
         conn.execute(
             "INSERT INTO recommendation (kind, state, application, title, reason, detail, simulated, authorised)"
             " VALUES ('placement', 'refused', 'milc', 't', 'r', %s, true, true)",
-            [json.dumps({"why": [{"text": "flits sent over what a NIC can send", "value": 0.2, "unit": None}]})],
+            [
+                json.dumps(
+                    {"why": [{"text": "flits sent, as a share of what a NIC can send", "value": 0.2, "unit": None}]}
+                )
+            ],
         )
         conn.commit()
         held = load_basis(conn)

@@ -263,7 +263,7 @@ def test_contact_points_are_made_tested_and_removed_and_their_addresses_are_for_
     with connect(url, role="writer", autocommit=True) as conn:
         contacts.record_test_result(conn, "ops", "receiver contact:ops refuses")
         assert list_remaining(conn, "ann") == [
-            "contact point ops stays: alerts are mailed to an address with the name; remove it on the page"
+            "contact point ops is kept: its mail address contains the name; remove it on the page"
         ]
     for wrong in ([], ["ops@"], ["a@b.example\r\nBcc: c@d.example"], ["x" * 300 + "@b.example"]):
         assert api.http.put(place, json={"addresses": wrong}).status_code == 422, wrong

@@ -1,4 +1,4 @@
-"""/metrics shows what is in the database, to whoever may see it, and nothing where nothing is planted."""
+"""/metrics shows what is in the database, to whoever may see it, and nothing if nothing is planted."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def values(http: httpx.Client) -> dict[tuple[str, ...], float]:
 
 
 def plant(url: str) -> None:
-    """A dragonfly whose router 0 stalls three cycles a flit and router 1 none; a gap, a firing alert, a run that is forecast to take twice its time."""
+    """A dragonfly whose router 0 stalls three cycles per flit and router 1 none; a gap, a firing alert, a run that is forecast to take twice its time."""
     with connect(url) as conn:
         machine = fabrics.save_fabric(conn, replace(build_dragonfly(2), name="new", simulated=False))
         minute = int(time.time()) // 60 * 60 - 120

@@ -138,7 +138,7 @@ def test_no_operation_tells_of_a_job(clients: dict[str, httpx.Client], path: str
 
 
 def test_who_sees_names_sees_jobs(clients: dict[str, httpx.Client]) -> None:
-    """Or the test above would find nothing where nothing is."""
+    """Or the test above would find nothing if nothing is."""
     seen = {
         path: clients["olga"].get(f"/api/v1/{path}", params=query).text
         for path, query in (

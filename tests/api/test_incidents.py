@@ -169,7 +169,7 @@ def test_a_project_reads_what_it_lost_to_whom(told: tuple[Served, str], tmp_path
     # Nothing is claimed of another project, or of another month.
     for other in (ask("biology").json(), ask(month="2001-01").json()):
         assert other["jobs"] == other["causes"] == [] and other["node_hours"] == 0
-    unknown = "No incident in this month slowed a job of a project with this name."
+    unknown = "In this month, no incident slowed a job of a project with this name."
     assert ask(month="2026-13").status_code == 400
     (row,) = csv.DictReader(io.StringIO(ask(format="csv").text))
     assert (row["job_id"], row["slowed_by"]) == ("1", "2 (u1)")

@@ -1,4 +1,4 @@
-"""What links carried, in bytes, by what a count is worth on the fabric; unknown where that is not known."""
+"""What links carried, in bytes, by what a count is worth on the fabric; unknown if that is not known."""
 
 from __future__ import annotations
 

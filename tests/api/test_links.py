@@ -28,7 +28,7 @@ from flitwatch_domain.generators import build_dragonfly
 from flitwatch_domain.jobs import Job
 from flitwatch_domain.link_shares import DragonflyRoutes, JobTraffic
 
-#: Job: routers, and bytes a second that each of its endpoints sends and receives.
+#: Job: routers, and bytes per second that each of its endpoints sends and receives.
 PLANTED = {"1": ((0, 9, 17), 3e9), "2": ((1, 10), 1e9)}
 
 START = T0 // 60 * 60 + 600
@@ -171,7 +171,7 @@ def test_the_paths_of_a_job(linked: Linked) -> None:
     np.testing.assert_allclose(got["bytes_per_s"], linked.load["2"][got["link"]], rtol=0.05)
     assert got["bytes_per_s"] == sorted(got["bytes_per_s"], reverse=True)
     assert (
-        "held no node"
+        "had no node"
         in linked.served.refused("/fabrics/linked/links/paths", 400, job="77", at=START + LENGTH_S, window="60s")[
             "detail"
         ]

@@ -166,7 +166,7 @@ def test_routing_advice_takes_its_observations_from_the_database(site: tuple[Ser
         rows = conn.execute(
             "SELECT figures, reason FROM recommendation WHERE task_id = 77 AND kind = 'routing_mode'"
         ).fetchall()
-    assert rows[0][0] == "counted" and "1.00 to 1.00 times as many flits a second" in rows[0][1]
+    assert rows[0][0] == "counted" and "1.00 to 1.00 times as many flits per second" in rows[0][1]
     for wrong, words in (
         ({"job": "3"}, "counts no latency"),
         ({"intervals": {**asked["intervals"], "ADAPTIVE_3": quarters(900)}}, "is not within the job"),

@@ -20,7 +20,7 @@ from flitwatch_db.fabrics.reads import Reach
 
 
 def figures(values: list, routers: list[int], size: int) -> np.ndarray:
-    """A column of an answer by router, NaN where absent or null."""
+    """A column of an answer by router, NaN if absent or null."""
     out = np.full(size, np.nan)
     out[routers] = [np.nan if v is None else v for v in values]
     return out

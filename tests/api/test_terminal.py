@@ -214,7 +214,7 @@ def test_without_an_estimate_they_cannot_tell_and_an_unknown_application_names_t
     for command in ("blame", "forecast", "drivers"):
         found = answered(capfd, command, "--application", "amg", "--nodes", "3", "--url", api.url)
         assert found["verdict"] == "cannot tell" and found["reasons"] == [
-            "3 nodes, 4 runs: not estimated yet; a worker does it (flitwatch worker)"
+            "3 nodes, 4 runs: not estimated yet; a worker computes it (flitwatch worker)"
         ]
         text = printed(capfd, command, "--application", "amg", "--nodes", "3", "--url", api.url)
         assert text.startswith("amg: cannot tell\n") and "named" not in text

@@ -80,6 +80,6 @@ def test_the_terminal_shows_an_array_as_rest_does(embedded_db: str) -> None:
             )
             code, out, _ = flitwatch("job", "530", *where)
             assert code == 0 and out.splitlines()[0] == "job 530: 9 tasks: 7 pending, 1 running, 1 completed"
-            assert out.splitlines()[-1] == "job 530_[3-9]: it has not begun (pending)"
+            assert out.splitlines()[-1] == "job 530_[3-9]: it has not started (pending)"
             code, _, err = flitwatch("job", "999", *where)
             assert code != 0 and "no job" in err

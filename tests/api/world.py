@@ -37,7 +37,7 @@ class World:
     Attributes
     ----------
     values : float64[SECONDS, R, C]
-        Counters of fabric `small` by second, NaN where nothing was stored.
+        Counters of fabric `small` by second, NaN if nothing was stored.
     port_flits, port_stalls : float64[SECONDS // 10, R, 48]
     still_flits, still_stalls : float64[R, 48]
         The one sample of fabric `still`.

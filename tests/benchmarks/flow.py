@@ -1,4 +1,4 @@
-"""Flow-level kernels: seconds on one core, and instructions counted by callgrind, beside named baselines; one JSON object a line.
+"""Flow-level kernels: seconds on one core, and instructions counted by callgrind, beside named baselines; one JSON object per line.
 
 Run: `python tests/benchmarks/flow.py [--runs 300] [--no-instructions]`; needs cmake, ninja and, for instructions, valgrind.
 Seconds are of a build for this machine; instructions are of one for x86-64-v3, which valgrind understands, as the difference of two run lengths, so

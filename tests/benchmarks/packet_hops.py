@@ -1,4 +1,4 @@
-"""Packet-router-hops a second of one core, memory and events a hop: one JSON object a case, beside what others reach.
+"""Packet-router-hops per second of one core, memory and events per hop: one JSON object a case, beside what others reach.
 
     python tests/benchmarks/packet_hops.py [case ...]
 
@@ -13,7 +13,7 @@ import multiprocessing
 import sys
 from typing import Any
 
-#: Packet-router-hops a second a core, and memory in MB, of other simulators: measured elsewhere, on another 2-core machine; for comparison only.
+#: Packet-router-hops per second a core, and memory in MB, of other simulators: measured elsewhere, on another 2-core machine; for comparison only.
 MEASURED_ELSEWHERE = {
     "theta": [{"simulator": "CODES, Theta, uniform", "hops_per_s_per_core": 118_000, "memory_mb": 2250}],
     "quartz1": [

@@ -1,4 +1,4 @@
-"""How well counters of ports alone find planted roots of congestion: one JSON object a line, the last one for all single roots and quiet runs.
+"""How well port counters alone find planted roots of congestion: one JSON object per line, the last one for all single roots and quiet runs.
 
     python tests/benchmarks/roots.py [runs a setting]
 

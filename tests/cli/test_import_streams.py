@@ -213,7 +213,7 @@ def test_files_that_are_given_together_are_read_in_the_order_of_time(embedded_db
     ("name", "said"),
     [
         ("machine.interconnect", "no header of store_csv"),
-        ("router.HEADER.1795216800", "contains no rows"),
+        ("router.HEADER.1795216800", "without rows"),
         ("pipe", "is not a regular file"),
     ],
 )

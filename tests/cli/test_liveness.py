@@ -70,11 +70,14 @@ def live(base: str) -> tuple[int, str]:
 @pytest.mark.parametrize("command", SERVICES, ids=" ".join)
 def test_a_loop_that_hangs_is_told_although_its_metrics_are_served(embedded_db: str, command: tuple[str, ...]) -> None:
     with serving(embedded_db, *command) as (process, base):
-        until(lambda: "last came round" in live(base)[1])
+        until(lambda: "last completed a round" in live(base)[1])
         assert live(base)[0] == 200
         process.send_signal(SIGUSR1)
         until(lambda: live(base)[0] == 503)
-        assert f"hangs after {HANGS_AFTER_S} s" in live(base)[1] and httpx.get(f"{base}/metrics").status_code == 200
+        assert (
+            f"counts as hung after {HANGS_AFTER_S} s" in live(base)[1]
+            and httpx.get(f"{base}/metrics").status_code == 200
+        )
         assert process.poll() is None
 
 
@@ -86,7 +89,7 @@ def test_waiting_for_a_database_is_no_hanging(command: tuple[str, ...]) -> None:
             url = server.start()
             migrate_database(url)
             with serving(url, *command) as (_, base):
-                until(lambda: "last came round" in live(base)[1])
+                until(lambda: "last completed a round" in live(base)[1])
                 server.stop()
                 # Time passes in which a loop that waited without beating would count as hanging.
                 answers = []

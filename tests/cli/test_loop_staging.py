@@ -140,8 +140,8 @@ def test_the_two_loops_are_not_mixed(embedded_db: str, capsys: pytest.CaptureFix
     run = ["loop", "run", "--db", embedded_db]
     assert "Give --fabric" in refused(capsys, "loop", "run")
     assert "Give --fabric" in refused(capsys, "loop", "run", "--fabric", "a", "--pattern", "shift")
-    assert "--megabytes does not go with --fabric" in refused(capsys, *run, "--fabric", "a", "--megabytes", "3")
-    assert "--window does not go with --pattern" in refused(capsys, "loop", "run", "--pattern", "shift", "--window", "1m")  # fmt: skip
+    assert "--megabytes cannot be combined with --fabric" in refused(capsys, *run, "--fabric", "a", "--megabytes", "3")
+    assert "--window cannot be combined with --pattern" in refused(capsys, "loop", "run", "--pattern", "shift", "--window", "1m")  # fmt: skip
     assert "no-such" in refused(capsys, *run, "--fabric", "no-such")
     assert "--window" in refused(capsys, *run, "--fabric", "a", "--window", "soon")
 

@@ -136,9 +136,9 @@ QUOTED = [
     ),
     (
         "docs/results.md",
-        "90 % intervals cover {mean} ({low} to {high}) of .. beats every forecaster beyond its interval in {better} of {worlds} scenarios",
+        "90 % intervals cover {mean} ({low} to {high}) of .. beats every forecaster by more than its interval in {better} of {worlds} scenarios",
         "docs/scorecard.md",
-        "every candidate, beyond its interval, in {better} of {worlds} scenarios. 90 % intervals cover {mean} ({low} to {high}).",
+        "every candidate, by more than its interval, in {better} of {worlds} scenarios. 90 % intervals cover {mean} ({low} to {high}).",
     ),
 ]
 

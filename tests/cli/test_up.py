@@ -206,4 +206,4 @@ def test_ports_of_metrics_that_cannot_be_are_refused(home: Path, ports: Callable
     api = ports(1)
     first = first if first > 0 else api + first
     up = flitwatch(home, "up", "--twin", "none", "--port", str(api), FLITWATCH_METRICS_PORT=str(first))
-    assert up.returncode == 1 and len(up.stderr.splitlines()) == 1 and f"metrics take ports {first} to" in up.stderr
+    assert up.returncode == 1 and len(up.stderr.splitlines()) == 1 and f"metrics need ports {first} to" in up.stderr

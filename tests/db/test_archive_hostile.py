@@ -68,7 +68,7 @@ def test_any_row_comes_back_equal(name: str, data: st.DataObject, tmp_path_facto
 def test_what_is_no_number_is_not_archived(value: float, tmp_path: Path) -> None:
     shape = SHAPES["run_step_around"]
     writer = Writer(tmp_path / "draft", tmp_path / "there", {"format": "x"})
-    with pytest.raises(BadInput, match="run_step_around: column 'io' holds a value that is not a finite number"):
+    with pytest.raises(BadInput, match="run_step_around: column 'io' contains a value that is not a finite number"):
         writer.write(shape, [to_record_batch(shape, [(1, 1, None, [1.0, value], None)], {})])
 
 
@@ -163,11 +163,11 @@ CASES: dict[str, tuple[Callable[[Path], object], str]] = {
         r"router_1s\.parquet: a counter of 2100-01-01 .* outside the part's jobs",
     ),
     "a router too many": (put("job_node", "router", 40_000), r"job_node\.parquet: router 40000 is not in its fabric"),
-    "a step of nobody's": (put("job_step", "job_pk", 99), r"job_step\.parquet: a row is of a job that is not there"),
-    "a run of nobody's": (put("run", "job_pk", 99), r"run '.*' is of a job that is not there"),
+    "a step of nobody's": (put("job_step", "job_pk", 99), r"job_step\.parquet: a row belongs to a job that is missing"),
+    "a run of nobody's": (put("run", "job_pk", 99), r"run '.*' belongs to a job that is missing"),
     "a name that cannot be": (put("job", "name", "a\0b"), r"job\.parquet: the database refuses it"),
-    "another label": (put("job", "simulated", False), r"job '.*' is not labelled as its part is"),
-    "a part's name": (lambda place: place.rename(place.parent / "a b"), "this is not a part"),
+    "another label": (put("job", "simulated", False), r"job '.*' has another label than its part"),
+    "a part's name": (lambda place: place.rename(place.parent / "a b"), "this is not part"),
 }
 
 

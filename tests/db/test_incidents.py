@@ -1,4 +1,4 @@
-"""Incidents in a real database: they live as long as their cause, live and afterwards alike, and nobody has one where nothing is planted."""
+"""Incidents in a real database: they live as long as their cause, live and afterwards alike, and nobody has one if nothing is planted."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def test_it_opens_while_the_job_is_slow_and_lasts_as_long_as_its_cause(embedded_
         at(conn, 780)
         found = only(conn)
         assert (found["state"], found["slow_now"]) == ("open", 0)
-        assert found["title"].startswith("Job 2 slowed job 1 and still keeps its links busy, since ")
+        assert found["title"].startswith("Job 2 slowed job 1 from ")
         with connect(embedded_db, role="owner") as owner:
             owner.execute("UPDATE job SET end_ts = to_timestamp(%s), state = 'COMPLETED' WHERE job_id = '2'", [BEGIN_S + CULPRIT_END_S])  # fmt: skip
         at(conn, 1000)
@@ -132,7 +132,7 @@ def test_what_the_culprit_cost_stands_on_its_page_and_on_home(embedded_db: str) 
         # A moment of the past shows the incident that covers it, once it had slowed a job, and what was known of its end.
         for second, title in (
             (450, "Job 2 has been slowing job 1 since 14:06:00 UTC"),
-            (700, "Job 2 slowed job 1 and still keeps its links busy, since 14:06:00 UTC"),
+            (700, "Job 2 slowed job 1 from 14:06:00 UTC and still keeps its links busy"),
         ):
             told = find_incident(conn, fabric_id, BEGIN_S + second)
             assert (told["verdict"], told["incident_id"], told["title"], told["until"]) == (
@@ -279,7 +279,7 @@ def test_a_list_can_be_narrowed_and_is_read_in_pages(embedded_db: str) -> None:
             with conn.transaction():
                 kept.append(store.store_finding(conn, fabric_id, pk["1"], True, _finding(conn, begin, begin + 100, "2" if number % 2 else "3"), True))  # fmt: skip
         assert [one["incident_id"] for one in shown.list_heads(conn, shown.IncidentFilter(), 3)] == kept[:3], (
-            "the newest first"
+            "newest first"
         )
         assert [one["incident_id"] for one in shown.list_heads(conn, shown.IncidentFilter(), 3, kept[2])] == kept[3:]
         numbers = [one["incident_id"] for one in shown.list_heads(conn, shown.IncidentFilter(user="u1"), 9)]

@@ -51,7 +51,7 @@ SQL = Path("db/flitwatch_db/migrations/sql")
 LIBRARIES = "libraries"
 #: Guards against a hang; a loaded machine takes as long as it takes.
 PATIENCE_S = 120.0
-BESIDE = "the database is of a newer version, which this one can use"
+BESIDE = "the database has a newer version's schema, which this version can use"
 
 
 class Site:
@@ -225,21 +225,21 @@ def test_the_version_before_goes_on_and_comes_back_beside_an_expansion_and_ends_
         with newer(folder, **{name: contraction}):
             assert migrate_database(embedded_db) == [name] and migrate_database(embedded_db) == []
         unready = api.http.get("/readyz")
-        assert unready.status_code == 503 and f"migration {name} ended this one" in unready.json()["detail"]
+        assert unready.status_code == 503 and f"migration {name} ended this version" in unready.json()["detail"]
         assert api.http.get("/healthz").status_code == 200, "a restart mends nothing"
-        with pytest.raises(Conflict, match=f"migration {name} ended this one. Use the newer Flitwatch"):
+        with pytest.raises(Conflict, match=f"migration {name} ended this version. Use the newer Flitwatch"):
             migrate_database(url_for(embedded_db, "writer"))
 
 
 def test_a_newer_version_waits_for_the_older_schema_and_two_lines_do_not_mix(embedded_db: str, tmp_path: Path) -> None:
     one, other = {"2999_01_01_01_one": "-- expansion\n"}, {"2999_01_01_02_other": "-- expansion\n"}
     with newer(tmp_path / "one", **one):
-        with pytest.raises(Unavailable, match="not of this version yet"):
+        with pytest.raises(Unavailable, match="does not have this version"):
             migrate_database(url_for(embedded_db, "writer"))
         migrate_database(embedded_db)
     with (
         newer(tmp_path / "other", **other),
-        pytest.raises(Conflict, match=r"one, this version does not, but knows .*other"),
+        pytest.raises(Conflict, match=r"one, which this version does not have; this version has .*other"),
     ):
         migrate_database(embedded_db)
 
@@ -258,13 +258,13 @@ def test_doctor_says_which_versions_a_migration_leaves(embedded_db: str, tmp_pat
     with newer(tmp_path / "more", **more):
         assert tables() == ("warning", "1 pending migrations; the versions in use keep working")
         migrate_database(embedded_db)
-    assert tables() == ("ok", "of a newer version, which this one can use")
+    assert tables() == ("ok", "schema of a newer version, which this version can use")
     with newer(tmp_path / "less"):
         assert tables() == ("warning", "1 pending migrations; the versions in use keep working")
         migrate_database(embedded_db)
     with newer(tmp_path / "more"):
-        assert tables() == ("ok", "of a newer version, which this one can use")
-    assert tables() == ("failed", f"of a newer version: migration {contraction} ended this one")
+        assert tables() == ("ok", "schema of a newer version, which this version can use")
+    assert tables() == ("failed", f"schema of a newer version: migration {contraction} ended this version")
 
 
 def test_an_init_container_waits_for_a_schema_that_lets_it_run(
@@ -372,7 +372,7 @@ def test_the_last_release_runs_on_this_schema_as_its_marks_say(
         until(lambda: process.poll() is not None or site.has_come(), said)
         assert (process.poll() is not None) == bool(ends), said.read_text()
     if ends:
-        assert f"migration {ends[0]} ended this one" in said.read_text()
+        assert f"migration {ends[0]} ended this version" in said.read_text()
         return
     assert BESIDE in said.read_text()
     site.assert_exact()

@@ -1,4 +1,4 @@
-"""Roots from counters of ports alone, on counters written by hand."""
+"""Roots from port counters alone, on counters written by hand."""
 
 from __future__ import annotations
 

@@ -112,7 +112,7 @@ def test_links_that_are_not_there_are_counted_and_listed(tmp_path: Path) -> None
     assert len(snapshot.link) == 1
     reasons = [item.reason for item in snapshot.unmatched]
     assert [item.where.rsplit(":", 1)[1] for item in snapshot.unmatched] == ["3", "4", "5"]
-    assert "a row more than the 1 cables" in reasons[0]
+    assert "one row more than the 1 cables" in reasons[0]
     assert "no router at (9:0:0)" in reasons[1]
     assert "no cable from (0:0:0) to (0:1:1)" in reasons[2]
     assert snapshot.sums["all"] == (12, 24)

@@ -88,7 +88,7 @@ def cases() -> dict[str, dict[str, Any]]:
 
 
 def flow(part: dict[int, float], own: float = 0.01, **more: Any) -> Flow:
-    """What a job waits for: 1.2 cycles a flit, 0.02 in a quiet minute."""
+    """What a job waits for: 1.2 cycles per flit, 0.02 in a quiet minute."""
     given = {
         "waiting": 1.2,
         "quiet": 0.02,

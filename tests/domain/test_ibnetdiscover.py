@@ -234,9 +234,9 @@ def edited(old: str, new: str) -> str:
     [
         (edited('[1]\t"S-0000000000000001"[31]', '[1]\t"S-0000000000000002"[31]'), "leads to port", 9),
         (SMALL + '\n[2](zz)\t"S-', "cannot read", 0),
-        (SMALL + 'Switch\t41 "S-0000000000000001"\t# "again"\n', "described again", 0),
+        (SMALL + 'Switch\t41 "S-0000000000000001"\t# "again"\n', "described twice", 0),
         (SMALL + 'Ca\t1 "S-0000000000000009"\t# "x"\n', "is named", 0),
-        (edited('[2]\t"H-00000000000000a2"[1](a2)', '[1]\t"H-00000000000000a2"[1](a2)'), "listed again", 8),
+        (edited('[2]\t"H-00000000000000a2"[1](a2)', '[1]\t"H-00000000000000a2"[1](a2)'), "listed twice", 8),
         (edited('[31]\t"S-0000000000000003"[1]', '[99]\t"S-0000000000000003"[1]'), "port 99 of a device with 41", 9),
         ('[1] "S-0000000000000001"[2]\n' + SMALL, "before any switch", 1),
         ('Ca\t1 "H-00000000000000a1"\t# "n"\n', "lists no switch", 0),
@@ -316,8 +316,8 @@ def test_what_surrounds_the_output_is_skipped_and_counted() -> None:
         clean.endpoints.node
     )
     assert found.summary()["links"] == clean.summary()["links"]
-    skipped = [text for text in found.warnings if "skipped" in text or "none of ibnetdiscover" in text]
-    assert len(skipped) == 6 and "1 more of: lines that are none of ibnetdiscover's output" in skipped[-1]
+    skipped = [text for text in found.warnings if "skipped" in text or "not ibnetdiscover" in text]
+    assert len(skipped) == 6 and "1 more of: lines that are not ibnetdiscover's output" in skipped[-1]
 
 
 def test_grouping_prints_chassis_and_external_ports() -> None:

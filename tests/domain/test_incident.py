@@ -188,7 +188,7 @@ def test_rows_are_the_slow_job_and_those_that_are_named() -> None:
     assert [row["job_id"] for row in rows] == ["7", "8"]
     assert [span["kind"] for span in rows[0]["spans"]] == ["usual", "slow"]
     assert rows[1]["spans"][0]["to_s"] - rows[1]["spans"][0]["from_s"] == 900
-    assert "job 7 (grey: as usual, red: slow)" in describe_rows(rows) and "9" not in describe_rows(rows)
+    assert "job 7 (grey: usual speed, red: slow)" in describe_rows(rows) and "9" not in describe_rows(rows)
 
 
 @pytest.mark.parametrize("change", [{"slowdown": None}, {"start": None}])

@@ -151,7 +151,7 @@ def test_what_is_said_names_jobs_by_number() -> None:
     )
     assert (
         make_title(["7"], ["1"], 0, at, None, False)
-        == "Job 7 slowed job 1 and still keeps its links busy, since 14:13:20 UTC"
+        == "Job 7 slowed job 1 from 14:13:20 UTC and still keeps its links busy"
     )
     for pause, said in (
         (Pause(at + 60, 840.0), "in bursts, about every 14 minutes; the last burst ended at 14:14:20 UTC"),
@@ -161,7 +161,7 @@ def test_what_is_said_names_jobs_by_number() -> None:
         assert title.startswith("Job 7 slowed job 1 since 14:13:20 UTC") and title.endswith(said)
     assert make_title(["7"], ["1"], 0, at, None, True) == "Job 7 slowed job 1 since 14:13:20 UTC and has ended"
     assert make_title(["7"], ["1"], 0, at, at + 60, True) == "Job 7 slowed job 1 from 14:13:20 UTC to 14:14:20 UTC"
-    assert make_title([], [], 0, at, at, False) == "Withdrawn: the whole run of the slowed job does not confirm it"
+    assert make_title([], [], 0, at, at, False) == "Withdrawn: the complete run of the slowed job does not confirm it"
     assert make_detail([("7", 0.9), ("8", None)], (4.2, 3.9, 4.5)) == (
         "90 % of the added waiting is due to the traffic of job 7. The slow jobs lost 4.2 node-hours (95 %: 3.9 to 4.5). Based "
         "on traffic and timing; not proof of cause."

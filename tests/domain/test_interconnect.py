@@ -70,7 +70,7 @@ BLUE = next(line for line in TINY if "blue" in line)
 @pytest.mark.parametrize(
     ("lines", "said"),
     [
-        ([*TINY, TINY[0].split(" -> ")[0] + " -> unused"], "listed again"),
+        ([*TINY, TINY[0].split(" -> ")[0] + " -> unused"], "listed twice"),
         (replaced(BACK, BACK.split(" -> ")[0] + " -> unused"), "is unused"),
         (replaced(GREEN, GREEN.replace("green", "black")), "run within one column"),
         (replaced(BLUE, BLUE.replace("blue", "green")), "run within one row"),

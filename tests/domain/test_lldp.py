@@ -169,8 +169,8 @@ def test_a_stale_neighbour_is_named_and_no_cable() -> None:
     ("text", "said"),
     [
         ("{", "is not JSON"),
-        ("[]", "holds no LLDP neighbours"),
-        ('{"leaf1": {}}', "holds no LLDP neighbours"),
+        ("[]", "contains no LLDP neighbours"),
+        ('{"leaf1": {}}', "contains no LLDP neighbours"),
         ('{"lldp": {}}', "no switch has a neighbour"),
         ('{"LLDP_ENTRY_TABLE:eth0": {"lldp_rem_sys_name": "x"}}', "no switch has a neighbour"),
         ('{"a": {"LLDP_LOC_CHASSIS": {"lldp_loc_sys_name": "x"}}, "b": {"LLDP_LOC_CHASSIS": {"lldp_loc_sys_name": "x"}}}', "switch x is listed twice"),

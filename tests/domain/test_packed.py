@@ -53,7 +53,7 @@ def test_what_is_cut_short_says_so(tmp_path: Path, packer: Callable[[bytes], byt
     # Random digits do not compress to nothing: half of the file is half of the text.
     whole = packer("".join(f"{(n * 2654435761) % 2**32:08x}\n" for n in range(20_000)).encode())
     file.write_bytes(whole[: len(whole) // 2])
-    with pytest.raises(BadInput, match="damaged or cut short") as caught:
+    with pytest.raises(BadInput, match="damaged or incomplete") as caught:
         text.read_bytes(file)
     assert caught.value.where == str(file)
 

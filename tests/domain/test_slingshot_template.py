@@ -60,7 +60,7 @@ def test_the_older_form_numbers_ports_and_names_no_jack(tmp_path: Any) -> None:
         (lambda t: t["switches"][0].update(grpId="1"), "grpId is 1, expected a number"),
         (lambda t: t["switches"][0].update(IP="10.0.0.7"), "is not the name of a switch"),
         (lambda t: t["switches"][0]["edgePorts"][0]["meta"].update(conn_port="x1000c0r1j7p1"), "is not a port of x1001c7r7"),
-        (lambda t: t["links"][0].update(endpoint2="x9c0r1j1p0"), "leads to x9c0r1, which is no switch of the template"),
+        (lambda t: t["links"][0].update(endpoint2="x9c0r1j1p0"), "leads to x9c0r1, which is not a switch of the template"),
         (lambda t: t["links"][0].pop("endpoint2"), "link 0: has no endpoint1 and endpoint2"),
         (lambda t: t["links"][1].update(endpoint1="x1000c0r1j13p0"), "is an end of another cable"),
         (lambda t: t["links"][0].update(endpoint1="x1000c0r1j40p0"), "beyond the jacks"),

@@ -49,7 +49,7 @@ def cut(fabric: Fabric, rng: np.random.Generator, cables: int) -> Fabric:
 
 
 def one_by_one(fabric: Fabric, traffic: JobTraffic) -> Floats:
-    """Loads by following every pair of switches for itself; NaN where a pair has no way."""
+    """Loads by following every pair of switches for itself; NaN if a pair has no path."""
     links, level, routers = fabric.links, fabric.routers.level, len(fabric.routers)
     leaving = [np.flatnonzero((links.src == switch) & (links.dst < routers)).tolist() for switch in range(routers)]
     load = np.zeros(len(links))

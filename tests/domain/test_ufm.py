@@ -107,7 +107,7 @@ def test_ports_add_speed_lid_and_the_adapters_own_guid() -> None:
         ),
         (
             json.dumps([{**HOST, "destination_port_node_description": "", "destination_port_dname": "1"}]),
-            "nothing says whether 0c42a103001b8256 is a switch",
+            "no record shows whether 0c42a103001b8256 is a switch",
         ),
     ],
 )

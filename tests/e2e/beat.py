@@ -1,4 +1,4 @@
-"""A small machine whose counters never end: a row a router and second, as a writer leaves them, until it is told to stop."""
+"""A small machine whose counters never end: a row per router and second, as a writer leaves them, until it is told to stop."""
 
 from __future__ import annotations
 

@@ -81,7 +81,7 @@ def build(names: Sequence[str]) -> None:
 
 
 def dictionary(name: str) -> Path | None:
-    """A target's words for libFuzzer: those of the inputs that people wrote, which mutations of bytes would hardly come upon. None where there are none."""
+    """A target's words for libFuzzer: those of the inputs that people wrote, which mutations of bytes would hardly come upon. None if there are none."""
     words: set[bytes] = set()
     for data in read_written(name).values():
         words.update(WORD.findall(data))
@@ -211,12 +211,12 @@ def run(
 
 
 def main() -> int:
-    """Fuzz what is asked for; 1 where something was found."""
+    """Fuzz what is asked for; 1 if something was found."""
     everything = [*cxx_targets(), *TARGETS]
     parser = argparse.ArgumentParser(description="Fuzz the importers.")
     parser.add_argument("seconds", type=int, help="of wall time, for each target")
     parser.add_argument(
-        "targets", nargs="*", metavar="TARGET", help=f"{', '.join(everything)}; all of them where none is given"
+        "targets", nargs="*", metavar="TARGET", help=f"{', '.join(everything)}; all of them if none is given"
     )
     parser.add_argument(
         "--at-a-time",

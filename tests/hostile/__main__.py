@@ -1,4 +1,4 @@
-"""Start a platform, attack it, and print as JSON what each attack cost in memory and what others waited; exit 1 where that is too much."""
+"""Start a platform, attack it, and print as JSON what each attack cost in memory and what others waited; exit 1 if that is too much."""
 
 from __future__ import annotations
 

@@ -53,6 +53,6 @@ def _answered_s(port: int, method: str, path: str, body: bytes, headers: dict[st
 
 
 def p99_s(seconds: list[float]) -> float | None:
-    """The 99th percentile; None where more than one in a hundred was not answered."""
+    """The 99th percentile; None if more than one in a hundred was not answered."""
     longest = float(np.quantile(seconds, 0.99, method="higher"))
     return None if math.isinf(longest) else round(longest, 3)

@@ -163,7 +163,7 @@ def test_damage_is_a_dead_letter_and_stops_nothing(embedded_db: str, tmp_path: P
         "the record has",
         "not valid JSON",
         "Events is not a list",
-        "the record holds no sensor",
+        "the record contains no sensor",
         "fields or tags are not an object",
         "5 of 5 sensors cannot be read; sensor 0: has no Value",
         "its value is not a count",

@@ -156,7 +156,7 @@ def test_an_agent_that_redirects_is_asked_where_it_says(agents: Agents) -> None:
     found = read(agents, 5, 8, 10)
     assert found[5].why == "" and found[5].wide[2]["PortRcvData"] == (77_023 << 32) + 77_024
     assert elsewhere in agents.sent and agents.sent.count(pma.Target(5)) == 1
-    assert found[8].why == "redirects in a circle"
+    assert found[8].why == "redirects in a loop"
     assert found[10].why == "redirects to a GID, which is not supported"
 
 

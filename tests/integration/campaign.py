@@ -436,7 +436,7 @@ def soak(setting: Setting, minutes: float) -> Report:
 
 
 def main() -> None:
-    """Run and print the report; ends with 1 where something was lost, doubled, wrong or crashed."""
+    """Run and print the report; ends with 1 if something was lost, doubled, wrong or crashed."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("what", choices=("chaos", "failover", "soak"))
     parser.add_argument("--kills", type=int, default=100)

@@ -33,7 +33,7 @@ def draws(seed: int, count: int, quiet: bool) -> Iterator[Draw]:
 
 @cache
 def felt_s(draw: Draw, seed: int) -> float | None:
-    """Second of the day from which on the planted job slowed the run; None where it never did. For scoring alone."""
+    """Second of the day from which on the planted job slowed the run; None if it never did. For scoring alone."""
     return Truth(draw, seed).felt_s
 
 

@@ -63,7 +63,7 @@ class MachineFeed:
         return self.first_s + self._sent
 
     def begin(self, platform: Platform, far: Host | None) -> None:
-        """Store the fabric, make the topics and let the load begin, on the far host where there is one."""
+        """Store the fabric, make the topics and let the load begin, on the far host if there is one."""
         state = platform.state()
         log_at = state["log"]
         with connect(state["database"]) as connection:

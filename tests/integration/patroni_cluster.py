@@ -49,7 +49,7 @@ SETTINGS = {
 
 
 def lacking() -> str:
-    """What this machine lacks, and how to get it; "" where nothing is."""
+    """What this machine lacks, and how to get it; "" if nothing is."""
     if shutil.which("etcd") is None:
         return "etcd is not installed: sudo apt-get install etcd-server"
     return "" if PATRONI.exists() else "Patroni is not installed: make python-all"
@@ -120,13 +120,13 @@ class Node:
                     yield int(entry.name)
 
     def check(self) -> None:
-        """Unavailable where its Patroni has ended by itself."""
+        """Unavailable if its Patroni has ended by itself."""
         if self._patroni is not None and self._patroni.poll() is not None:
             said = self.log.read_text(errors="replace").splitlines()[-4:]
             raise Unavailable(f"Patroni of {self.name} has ended: {' | '.join(said)}")
 
     def told(self) -> dict[str, Any]:
-        """What its Patroni says of the cluster; empty where it does not answer."""
+        """What its Patroni says of the cluster; empty if it does not answer."""
         with contextlib.suppress(OSError, ValueError):
             answer = urllib.request.urlopen(f"http://127.0.0.1:{self.api_port}/cluster", timeout=5)
             return dict(json.loads(answer.read()))
@@ -195,7 +195,7 @@ class Cluster:
         node.start(self._configuration(node))
 
     def primary(self) -> Node | None:
-        """The node that writes, as Patroni says; None where none does."""
+        """The node that writes, as Patroni says; None if none does."""
         return next((self.nodes[one["name"]] for one in self._members() if one["role"] == "leader"), None)
 
     def wait_followed(self) -> None:

@@ -67,7 +67,7 @@ class Platform:
         self.ended.append((name, "0"))
 
     def servers(self) -> dict[str, int | None]:
-        """Process ids of database and broker; None where one is down."""
+        """Process ids of database and broker; None if one is down."""
         if self.stack == "full":
             from flitwatch_ops.stack.kafka import Kafka
             from flitwatch_ops.stack.timescale import Timescale

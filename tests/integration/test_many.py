@@ -48,7 +48,7 @@ until = partial(eventually, timeout_s=PATIENCE_S, every_s=0.3)
 
 
 def held(url: str) -> list[int]:
-    """How many locks each writer of the group holds: one as a member, one a topic."""
+    """How many locks each writer of the group holds: one as a member, one per topic."""
     with connect(url, autocommit=True) as conn:
         rows = conn.execute(
             "SELECT count(*) FROM pg_locks JOIN pg_stat_activity USING (pid) WHERE locktype = 'advisory' AND granted"

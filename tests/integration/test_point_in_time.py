@@ -179,7 +179,7 @@ def test_damage_and_gaps_are_found(site: Site, monkeypatch: pytest.MonkeyPatch) 
         (second.name, True),
     ]
     ran = CliRunner().invoke(db, ["verify", "--json"])
-    assert ran.exit_code == 1 and "make a new one" in ran.stderr
+    assert ran.exit_code == 1 and "create a new one" in ran.stderr
 
 
 def test_backups_in_a_relative_folder_are_whole(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -21,7 +21,7 @@ SHAPES = {
 def planted(
     seed: int, effects: list[float], shape: str, applications: int = 1, noise: float = NOISE
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Exposure, times, starts and application of 200 runs an application over 90 days, and true extra seconds of an exposed run."""
+    """Exposure, times, starts and application of 200 runs per application over 90 days, and true extra seconds of an exposed run."""
     rng = np.random.default_rng([seed, len(shape)])
     runs = 200 * applications
     start = np.sort(rng.uniform(0, 90 * DAY_S, runs))

@@ -1,4 +1,4 @@
-"""Randomised trials: fair draws, planted effects found with their interval, and nothing claimed where nothing was planted."""
+"""Randomised trials: fair draws, planted effects found with their interval, and nothing claimed if nothing was planted."""
 
 from __future__ import annotations
 

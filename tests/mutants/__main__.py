@@ -30,7 +30,7 @@ PATIENCE, LEAST_S = 8, 60
 
 
 def main() -> None:
-    """Run the suites named, or all of them; exit 1 where fewer are noticed than wanted."""
+    """Run the suites named, or all of them; exit 1 if fewer are noticed than wanted."""
     suites = tomllib.loads((HERE / "suites.toml").read_text())
     options = argparse.ArgumentParser(prog="make mutants", description=__doc__)
     options.add_argument("suite", nargs="*", choices=[*suites, []], help="all, unless named")
@@ -102,7 +102,7 @@ def load(libraries: list[str]) -> None:
 
 
 def tried(change: Change | None, tests: list[str], limit_s: float) -> int:
-    """pytest's exit status with the change; -1 where it ran past the limit."""
+    """pytest's exit status with the change; -1 if it ran past the limit."""
     child = os.fork()
     if not child:
         os.setsid()

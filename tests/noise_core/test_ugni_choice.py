@@ -77,7 +77,7 @@ def test_high_latency_turns_large_messages_to_high_bias_and_high_stalls_turn_the
     # Latency rules short messages: 8 KiB with 12.5 us (10,000 NIC cycles) a response gains by the expected factor 0.8.
     counters, log = tmp_path / "nic", tmp_path / "log"
     lines = ["counters 0 0 0 0", "rdma 8192", "counters 640 0 128 1600", "rdma 8192"]
-    # Then high bias is seen to stall a lot: five cycles a flit; adaptive was seen not to.
+    # Then high bias is seen to stall a lot: five cycles per flit; adaptive was seen not to.
     lines += ["counters 1280 32000 256 4800", "rdma 8192"]
     assert modes(run(built, lines, counters=counters, log=log)) == [ADAPTIVE0, ADAPTIVE3, ADAPTIVE0]
     said = json.loads(log.read_text())

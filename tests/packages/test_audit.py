@@ -1,4 +1,4 @@
-"""The offline audit names weak locked versions, and nothing where none is."""
+"""The offline audit names weak locked versions, and nothing if none is."""
 
 from __future__ import annotations
 

@@ -198,7 +198,7 @@ def test_ranks_choose_message_by_message_while_a_run_goes_on() -> None:
 def test_milc_wants_high_bias_where_halo3d_does_not() -> None:
     """De Sensi 2019, section 5.2: both exchange faces on the same nodes, but MILC's share of the time is less, and it waits for reductions.
 
-    With 16 KB a rank and more the faces decide in both (docs/benchmarks/paper-studies.md).
+    With 16 KB per rank and more the faces decide in both (docs/benchmarks/paper-studies.md).
     """
     asked: dict[str, Any] = {
         "topology": "dragonfly:4,4,8,16",

@@ -297,7 +297,7 @@ def test_the_south_phase_congests_one_row_and_svafp_ends_it() -> None:
 
 
 def fractions(seen: CongestionMap) -> dict[str, float]:
-    """Mean congested fraction of the links up between switches, down between switches, and to nodes; NaN where a kind carries nothing."""
+    """Mean congested fraction of the links up between switches, down between switches, and to nodes; NaN if a kind carries nothing."""
     found = fraction_plot.compute_halves(seen)
     level, routers = np.asarray(seen.fabric.routers.level), len(seen.fabric.routers)
     known = np.isfinite(found.fraction)

@@ -1,4 +1,4 @@
-"""Planted roots on the packet engine, found by counters of ports alone (the figures of docs/benchmarks/roots.md on a few seeds), and by packet samples alone."""
+"""Planted roots on the packet engine, found by port counters alone (the figures of docs/benchmarks/roots.md on a few seeds), and by packet samples alone."""
 
 from __future__ import annotations
 

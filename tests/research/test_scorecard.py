@@ -149,7 +149,7 @@ def test_each_demand_is_held_against_the_rows() -> None:
         "blame, all worlds: recall of effects of 1 and more sd": True,
         "deviation, law: place of the strongest planted counter": False,
         "deviation, law: nested error": True,
-        "forecast, law: what served against the best candidate, known afterwards": True,
+        "forecast, law: the deployed forecaster compared with the best candidate, known afterwards": True,
         "forecast, law: 90 % intervals, later runs": False,
     }
 

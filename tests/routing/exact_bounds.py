@@ -45,7 +45,7 @@ def demands(fabric: Fabric, src: np.ndarray, dst: np.ndarray, size: np.ndarray) 
 
 
 def exact(fabric: Fabric, items: dict[tuple[int, int], float], one_port: bool) -> float | None:
-    """The least largest load; None where some item has no way."""
+    """The least largest load; None if some item has no path."""
     leaf, links = fabric.endpoints.router, fabric.links
     listed = [(item, way) for item in items for way in ways(fabric, item[0], int(leaf[item[1]]))]
     if {item for item, _ in listed} != set(items):

@@ -153,7 +153,7 @@ def test_loops_holes_and_strange_ports_are_found(tmp_path) -> None:
 
 @pytest.mark.parametrize(
     ("tree", "words"),
-    [((2, [4, 4], [1, 4]), "parts that nothing joins"), ((3, [4, 4, 2], [1, 2, 2]), "disconnected: .* has no way")],
+    [((2, [4, 4], [1, 4]), "separate parts"), ((3, [4, 4, 2], [1, 2, 2]), "disconnected: .* has no path")],
 )
 def test_a_disconnected_leaf_is_named(tree: tuple, words: str) -> None:
     fabric = build_xgft(*tree)

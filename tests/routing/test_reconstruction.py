@@ -199,7 +199,7 @@ def test_counters_that_cannot_be(tmp_path: Path) -> None:
         solve(fabric, ports, with_counters(lost))
     holed = ports.copy()
     holed[int(fabric.endpoints.router[0]), 31] = -1
-    with pytest.raises(BadInput, match="hole: leaf0 has no way to endpoint 31"):
+    with pytest.raises(BadInput, match="hole: leaf0 has no path to endpoint 31"):
         solve(fabric, holed, known)
     with pytest.raises(BadRequest, match="power of two"):
         Basis("cs", np.array([6]), np.arange(1, 6))

@@ -90,7 +90,7 @@ def test_holes_and_loops_at_the_second_lid_are_found(tmp_path: Path, capsys: pyt
     looped[4:, 2 * 15 + 1] = looped[4:, 0]  # every spine sends them to the first leaf
     for tables, kind, words in (
         (holed, "holes", "leaf0 has no entry for endpoint 15 (n15) at its LID + 1"),
-        (looped, "loops", "on the way to endpoint 15 (n15) at its LID + 1"),
+        (looped, "loops", "on the path to endpoint 15 (n15) at its LID + 1"),
     ):
         lft.write_dump(file, fabric, tables, lmc=1)
         with pytest.raises(SystemExit) as left:
@@ -130,7 +130,7 @@ def test_a_dump_of_another_lmc_is_refused(tmp_path: Path, made: int, asked: int)
     dumped(file, fabric, ftree_tables(fabric))
     if made:
         lft.write_dump(file, fabric, np.repeat(ftree_tables(fabric), 2**made, axis=1), made)
-    with pytest.raises(BadInput, match=rf"r\.lfts: with LMC {asked} an endpoint has {2**asked} LIDs of its own"):
+    with pytest.raises(BadInput, match=rf"r\.lfts: with LMC {asked}, an endpoint has {2**asked} LIDs"):
         lft.read_ports(file, fabric, asked)
 
 

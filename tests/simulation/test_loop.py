@@ -187,7 +187,7 @@ def test_bad_traffic_and_parameters_are_named(tmp_path: Path) -> None:
     matrix.write_text("0 , 40 = 5.0\n")
     with pytest.raises(BadInput, match="41 ranks; the topology has 8"):
         demand_of(LocalText(matrix), fabric_of(EIGHT), 1.0, 5, 1)
-    with pytest.raises(BadRequest, match="no pattern and no file"):
+    with pytest.raises(BadRequest, match="neither a pattern nor a file"):
         demand_of("no-such", fabric_of(EIGHT), 1.0, 5, 1)
     for wrong in (
         {"megabytes": -1},
@@ -214,7 +214,7 @@ def test_a_task_reads_no_file(change: dict) -> None:
     with pytest.raises(BadInput, match=r"reads no file|pattern: Input should be"):
         Loop.of({"pattern": "shift", **change})
     asked = LoopRun(**{"pattern": "shift", **change})
-    with pytest.raises(BadRequest, match=r"no pattern and no file|unknown topology"):
+    with pytest.raises(BadRequest, match=r"neither a pattern nor a file|unknown topology"):
         demand_of(asked.pattern, fabric_of(asked.topology), 1.0, 1, 1)
 
 

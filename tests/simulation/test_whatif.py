@@ -136,7 +136,7 @@ def test_every_variant_is_run_beside_the_measured_load(conn: psycopg.Connection[
         f"{placement}, {routing}" for placement in (AS_IT_WAS, "random-group") for routing in ("adaptive0", "adaptive3")
     ]
     assert all(len(one["time_s"]) == 2 and min(one["time_s"]) > 0 for one in result["variants"])
-    # Job 2 stands on routers 4 to 11, all counted, two nodes a router: eight routers' flits at 20/3 bytes.
+    # Job 2 stands on routers 4 to 11, all counted, two nodes per router: eight routers' flits at 20/3 bytes.
     assert result["beside"]["jobs"] == 2 and result["beside"]["counted"] == 1
     assert result["beside"]["gib_per_s"] == pytest.approx(8 * FLITS_PER_S * 20 / 3 / 2**30)
     assert len(result["routers"]["stalls_best"]) == 24
@@ -205,7 +205,7 @@ def test_what_is_lost_elsewhere_is_scaled_by_how_much_longer_than_alone_it_takes
     )
     assert (
         _summarise_result(variants[:1], 100.0)
-        == "No placement or routing that was simulated would have lost less than the 1 min 40 s that it lost."
+        == "None of the simulated placements and routings would have lost less than the 1 min 40 s that it lost."
     )
     # Where the others hardly slow it, or its own place was not asked about, nobody can tell.
     assert _lost_elsewhere(asked, chosen, [simulated(1.01, 1.02, 1), simulated(1, 1, 1)], [1, 1, 1], 100.0) == [

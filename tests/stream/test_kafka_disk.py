@@ -84,7 +84,7 @@ def test_partitions_that_lost_their_topic_are_named(broker: Kafka, caplog: pytes
     lost = broker.folder / "data" / "kept-0"
     lost.rename(lost.with_name("kept-0.0123456789abcdef0123456789abcdef-stray"))
     broker.start()
-    assert "no longer name: kept-0. Their records stay in" in caplog.text
+    assert "no longer list: kept-0. Their records stay in" in caplog.text
 
 
 def test_topics_outlive_a_disk_without_a_byte(tmp_path_factory: pytest.TempPathFactory, broker: Kafka) -> None:

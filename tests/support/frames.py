@@ -8,7 +8,7 @@ DONT_FRAGMENT, MORE_FRAGMENTS = 0x4000, 0x2000
 
 
 def checksum(header: bytes) -> int:
-    """RFC 1071 over a header whose checksum field is zero or not: 0 where it is right."""
+    """RFC 1071 over a header whose checksum field is zero or not: 0 if it is right."""
     total = sum(struct.unpack(f"!{len(header) // 2}H", header))
     while total >> 16:
         total = (total & 0xFFFF) + (total >> 16)

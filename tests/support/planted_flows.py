@@ -33,7 +33,7 @@ def by_class() -> Places:
 
 
 class Job:
-    """Nodes, and the bytes a second that each sends to some of the others."""
+    """Nodes, and the bytes per second that each sends to some of the others."""
 
     def __init__(
         self, nodes: NDArray[np.int64], rate: float, exchange: Exchange = Exchange.ALL_TO_ALL, seed: int = 1

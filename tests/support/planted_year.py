@@ -27,7 +27,7 @@ ROUTERS = 32
 
 @dataclass(frozen=True)
 class Year:
-    """A year of hours, float64[HOURS, ROUTERS], NaN where nothing was stored."""
+    """A year of hours, float64[HOURS, ROUTERS], NaN if nothing was stored."""
 
     url: str
     flits: NDArray[np.float64]

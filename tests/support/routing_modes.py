@@ -31,7 +31,7 @@ def observed(
     pace: float = 1.0,
     nodes: list[str] = NODES,
 ) -> list[NicObservation]:
-    """Of a job that sends `pace` times 30,000 flits a second."""
+    """Of a job that sends `pace` times 30,000 flits per second."""
     rng = np.random.default_rng(seed)
     made = []
     for factor in rng.normal(1, spread, count):

@@ -121,7 +121,7 @@ def run_shard(shard: Shard, fresh: bool) -> bool:
         if any(line.strip() for line in lines)
     )
     TABLE.write_text(HEAD + "".join(f"{table[one.letter]}\n" for one in SHARDS) + parts)
-    # Pytest ends with 5 where no test was left to run.
+    # Pytest ends with 5 if no test was left to run.
     return not failures and not missing and code in (0, 5)
 
 

@@ -37,7 +37,7 @@ const queries = new QueryClient({
 const router = makeRouter();
 followEvents(queries);
 
-/** None where the address is not well-formed; the router then says so. */
+/** None if the address is not well-formed; the router then says so. */
 function nameIn(part: string | undefined): string | undefined {
   try {
     return part && decodeURIComponent(part);

@@ -91,7 +91,7 @@ def restore_fabric(conn: Conn, part: Part) -> tuple[int, dict[str, int], bool]:
     part.verify()
     heads = part.rows("fabric")
     if len(heads) != 1:
-        raise BadInput(f"{len(heads)} rows, where one fabric is", where=f"{part.shown}/fabric.parquet")
+        raise BadInput(f"{len(heads)} rows, expected one fabric", where=f"{part.shown}/fabric.parquet")
     sizes = {table: part.manifest["files"][table]["rows"] for table in ("router", "endpoint")}
     expected_digest = part.place.name
     names = (heads[0]["name"], f"{heads[0]['name']} (archived {expected_digest[:8]})")

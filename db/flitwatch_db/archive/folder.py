@@ -127,7 +127,7 @@ class Folder:
             raise BadInput(f"the format is {mark_format!r}; this version reads {FORMAT!r}", where=MARK)
 
     def months(self) -> list[str]:
-        """Months that have parts, the oldest first."""
+        """Months that have parts, oldest first."""
         return sorted(entry.name for entry in self.root.iterdir() if _MONTH.fullmatch(entry.name) and entry.is_dir())
 
     def parts(self, months: Sequence[str] | None = None) -> list[Part]:
@@ -137,7 +137,7 @@ class Folder:
             for place in sorted((self.root / month).iterdir(), key=lambda one: (one.name[-6:], one.name)):
                 shown = f"{month}/{place.name}"
                 if place.is_symlink() or (self.root / month).is_symlink() or not _NAME.fullmatch(place.name):
-                    raise BadInput("this is not a part of an archive", where=shown)
+                    raise BadInput("this is not part of an archive", where=shown)
                 month_parts.append(Part(place, shown, SHAPES, PART))
         return month_parts
 

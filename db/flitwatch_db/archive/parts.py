@@ -169,7 +169,7 @@ class Part:
             raise BadInput(f"the files are not those of an archive: {odd}", where=where)
         for name, file in manifest["files"].items():
             if not isinstance(file, dict) or any(type(file.get(key)) is not kind for key, kind in _FILE_KEYS.items()):
-                raise BadInput(f"rows, bytes and sha256 of {name} are not there", where=where)
+                raise BadInput(f"rows, bytes and sha256 of {name} are missing", where=where)
         return cast(Manifest, manifest)
 
     def verify(self) -> None:
@@ -188,9 +188,7 @@ class Part:
                 raise _make_damage_error(where)
             with self._open_table(name) as opened:
                 if opened.metadata.num_rows != file["rows"]:
-                    raise BadInput(
-                        f"{opened.metadata.num_rows} rows, where the manifest says {file['rows']}", where=where
-                    )
+                    raise BadInput(f"{opened.metadata.num_rows} rows, but the manifest has {file['rows']}", where=where)
 
     def read(self, name: str) -> Iterator[pa.RecordBatch]:
         """The rows of a table, checked, in batches.

@@ -51,7 +51,7 @@ class Policy:
 
 
 def load_policy(conn: Conn) -> Policy | None:
-    """The policy in force; None where there is none."""
+    """The policy in force; None if there is none."""
     row = conn.execute("SELECT value FROM setting WHERE key = %s", [_SETTING]).fetchone()
     return None if row is None or row[0] is None else Policy(**row[0])
 
@@ -74,7 +74,7 @@ def set_policy(conn: Conn, wanted: Policy | None) -> None:
 
 
 def apply_policy(conn: Conn, url: str, on_step: OnStep) -> dict[str, int] | None:
-    """Archive what is due, once a day, and drop what may go; None where there is no policy.
+    """Archive what is due, once a day, and drop what may go; None if there is no policy.
 
     Parameters
     ----------

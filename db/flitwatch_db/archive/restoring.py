@@ -151,7 +151,7 @@ def _restore_jobs(conn: Conn, part: Part, found: _Found) -> None:
     gone = erasure.Erased(conn)
     for row in part.rows("job"):
         if row["simulated"] is not part.manifest.get("simulated"):
-            raise BadInput(f"job {row['job_id']!r} is not labelled as its part is", where=where)
+            raise BadInput(f"job {row['job_id']!r} has another label than its part", where=where)
         if gone.holds(row["user_name"], row["start_ts"] or row["submit_ts"] or row["end_ts"]):
             found.erased.add(row["job_pk"])
             continue
@@ -178,13 +178,13 @@ def _restore_runs(conn: Conn, part: Part, found: _Found) -> None:
     where, shape = f"{part.shown}/run.parquet", part.shapes["run"]
     for row in part.rows("run"):
         if row["simulated"] is not part.manifest.get("simulated"):
-            raise BadInput(f"run {row['run_key']!r} is not labelled as its part is", where=where)
+            raise BadInput(f"run {row['run_key']!r} has another label than its part", where=where)
         if row["job_pk"] in found.erased:
             found.erased_runs.add(row["run_id"])
             continue
         if row["job_pk"] is not None:
             if row["job_pk"] not in found.jobs:
-                raise BadInput(f"run {row['run_key']!r} is of a job that is not there", where=where)
+                raise BadInput(f"run {row['run_key']!r} belongs to a job that is missing", where=where)
             row["job_pk"] = found.jobs[row["job_pk"]]
         there = _run_sql(conn, "SELECT run_id FROM run WHERE run_key = %(run_key)s FOR UPDATE", row, where).fetchone()
         if there is None:
@@ -363,7 +363,7 @@ def _renumber_rows(batch: pa.RecordBatch, shape: Shape, found: _Found, where: st
             if row[0] in found.erased:
                 continue
             if row[0] not in found.jobs:
-                raise BadInput("a row is of a job that is not there", where=where)
+                raise BadInput("a row belongs to a job that is missing", where=where)
             if row[0] not in found.new_jobs:
                 continue
             row[0] = found.jobs[row[0]]
@@ -371,7 +371,7 @@ def _renumber_rows(batch: pa.RecordBatch, shape: Shape, found: _Found, where: st
             if row[0] in found.erased_runs:
                 continue
             if row[0] not in found.runs:
-                raise BadInput("a row is of a run that is not there", where=where)
+                raise BadInput("a row belongs to a run that is missing", where=where)
             row[0] = found.runs[row[0]]
         yield tuple(row)
 

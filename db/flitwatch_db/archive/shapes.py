@@ -109,7 +109,7 @@ class Shape:
             while pa.types.is_list(values.type):
                 values = values.flatten()
             if pa.types.is_floating(values.type) and pc.all(pc.is_finite(values)).as_py() is False:
-                raise BadInput(f"column {column.name!r} holds a value that is not a finite number", where=where)
+                raise BadInput(f"column {column.name!r} contains a value that is not a finite number", where=where)
 
 
 def _parse_shape(name: str, spec: str, extra: str = "") -> Shape:

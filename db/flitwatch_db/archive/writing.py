@@ -122,7 +122,7 @@ def write_archive(
         The disk is full, or the database is unavailable.
     """
     if before is None and not jobs:
-        raise BadRequest("neither a date nor jobs are given", advice="Use --before or --jobs.")
+        raise BadRequest("neither a date nor jobs were given", advice="Use --before or --jobs.")
     with connect(url, role="reader", application="flitwatch archive", autocommit=True) as conn:
         entries = find_candidates(conn, before, jobs, cluster)
         with Folder(out, create=create) as folder:

@@ -18,7 +18,7 @@ from flitwatch_db.core import packing
 
 @dataclass(frozen=True)
 class Sums:
-    """Rows keyed by (fabric_id, ts_s, device); `samples` is None where the table has none."""
+    """Rows keyed by (fabric_id, ts_s, device); `samples` is None if the table has none."""
 
     fabric_id: NDArray[np.int32]
     ts_s: NDArray[np.int64]
@@ -114,7 +114,7 @@ def merge_sums(
 ) -> None:
     """Add sums whose keys are unique to `<device>_<suffix>` for each suffix and width in seconds, from narrow to wide.
 
-    A second's batch has one row a device, and then its minute and its hour have the same rows: they are staged once and added three times.
+    A second's batch has one row per device, and then its minute and its hour have the same rows: they are staged once and added three times.
     """
     assert sums.samples is not None
     staged: Sums | None = None

@@ -55,7 +55,7 @@ def packed_arrays(array: sql.Composable) -> sql.Composable:
 
 
 def packed_rates(names: Sequence[str]) -> sql.Composable:
-    """Build aggregates that send columns over the column `seconds`, one float8 array each; NaN where either is unknown or `seconds` is 0."""
+    """Build aggregates that send columns over the column `seconds`, one float8 array each; NaN if either is unknown or `seconds` is 0."""
     return sql.SQL(", ").join(
         sql.SQL("array_send(array_agg(coalesce({} / nullif(seconds, 0), 'NaN')))").format(sql.Identifier(name))
         for name in names
@@ -63,7 +63,7 @@ def packed_rates(names: Sequence[str]) -> sql.Composable:
 
 
 def unpack_arrays(sent: bytes | None, lengths: bytes | None) -> NDArray[np.float64]:
-    """Read what `packed_arrays` sent: float64[rows, longest], NaN where unknown."""
+    """Read what `packed_arrays` sent: float64[rows, longest], NaN if unknown."""
     sizes = packing.unpack_numbers(lengths, ">i4").astype(np.int64)
     if sent is None or not len(sizes):
         return np.empty((0, 0))
@@ -90,6 +90,6 @@ def unpack_array(sent: bytes) -> NDArray[np.float64]:
 
 
 def _decode_elements(rows: NDArray[np.uint8], size: int) -> NDArray[np.float64]:
-    """Arrays of `size` elements, one a row of bytes: a head of 20 bytes, then length (4) and value (8) of each."""
+    """Arrays of `size` elements, one per row of bytes: a head of 20 bytes, then length (4) and value (8) of each."""
     body = np.ascontiguousarray(rows[:, 20:]).reshape(len(rows), size, 12)
     return np.ascontiguousarray(body[:, :, 4:]).view(">f8").reshape(len(rows), size).astype(np.float64)

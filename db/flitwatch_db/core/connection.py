@@ -188,7 +188,7 @@ def async_pool(
 
 
 def try_lock(conn: psycopg.Connection[Any], key: int) -> bool:
-    """Hold an advisory lock until this transaction ends; False where another connection holds it."""
+    """Hold an advisory lock until this transaction ends; False if another connection holds it."""
     row = conn.execute("SELECT pg_try_advisory_xact_lock(%s)", [key]).fetchone()
     return bool(row and row[0])
 

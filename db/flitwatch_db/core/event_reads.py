@@ -25,7 +25,7 @@ async def list_events_after(conn: Connection, number: int, limit: int) -> list[E
 
 
 async def find_newest_event(conn: Connection) -> int:
-    """The newest event's number, 0 where there is none."""
+    """The newest event's number, 0 if there is none."""
     row = await (await conn.execute("SELECT coalesce(max(event_id), 0) FROM event")).fetchone()
     assert row is not None
     return int(row[0])

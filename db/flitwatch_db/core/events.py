@@ -85,7 +85,7 @@ def list_events_since(conn: psycopg.Connection[Any], event_id: int, limit: int =
 
 
 def last_id(conn: psycopg.Connection[Any]) -> int:
-    """The newest event's id; 0 where there is none."""
+    """The newest event's id; 0 if there is none."""
     row = conn.execute("SELECT coalesce(max(event_id), 0) FROM event").fetchone()
     assert row is not None
     return int(row[0])

@@ -183,7 +183,7 @@ def delete_visitors_files(conn: psycopg.Connection[Any]) -> int:
 
 
 def _archive_due_jobs(conn: psycopg.Connection[Any], url: str, on_step: OnStep) -> RetentionArchive | None:
-    """Archive before anything is dropped; None where no policy is set.
+    """Archive before anything is dropped; None if no policy is set.
 
     Where it cannot be done no job is dropped, but counters are: a full disk for archives must not fill the database's disk as well.
     """

@@ -1,6 +1,6 @@
 """Numpy columns packed into PostgreSQL's binary COPY format, without a Python object per value.
 
-Every column becomes a block of bytes, one row a record and equally wide in all, with a mask of the bytes that count (a NULL, or a
+Every column becomes a block of bytes, one row per record and equally wide in all, with a mask of the bytes that count (a NULL, or a
 shorter text, has fewer). Alongside one another and cut by the mask they are the COPY stream.
 
 Format: PostgreSQL documentation, COPY, "Binary Format"; arrays: src/backend/utils/adt/arrayfuncs.c, `array_recv`.
@@ -23,7 +23,7 @@ PG_EPOCH_S = 946_684_800
 
 
 class Block(NamedTuple):
-    """A packed column: `bytes` uint8[n, width]; `used` bool[n, width], or None where all count."""
+    """A packed column: `bytes` uint8[n, width]; `used` bool[n, width], or None if all count."""
 
     bytes: NDArray[np.uint8]
     used: NDArray[np.bool_] | None

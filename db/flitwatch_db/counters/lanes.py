@@ -27,7 +27,7 @@ def whole_window(from_s: int, to_s: int) -> tuple[int, int]:
 async def lane_sums(
     conn: Connection, fabric_id: int, device: Device, number: int, port: int, from_s: int, to_s: int
 ) -> dict[str, NDArray[np.float64]]:
-    """Sums by lane in [from, to) of a router's port or of an endpoint (port 0): float64[LANES] an array of `LANE_ARRAYS`, NaN where there is no count."""
+    """Sums by lane in [from, to) of a router's port or of an endpoint (port 0): float64[LANES] an array of `LANE_ARRAYS`, NaN if there is no count."""
     width = "1h" if to_s - from_s > HOURS_FROM_S else "10s"
     slices = SQL(", ").join(SQL("{}[%(low)s:%(high)s]").format(Identifier(name)) for name in LANE_ARRAYS)
     sums = SQL(", ").join(SQL("sum({})").format(Identifier(f"lane_{name}")) for name in LANE_ARRAYS)

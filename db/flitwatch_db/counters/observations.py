@@ -1,4 +1,4 @@
-"""Every other LDMS schema, as it came: one row a sample, numbers and texts in arrays."""
+"""Every other LDMS schema, as it came: one row per sample, numbers and texts in arrays."""
 
 from __future__ import annotations
 

@@ -74,7 +74,7 @@ class FabricRows:
     Attributes
     ----------
     values : dict of int to dict
-        By start in epoch seconds, float64[n] a name, by router; None where no router had it, and shorter than the fabric where routers came later.
+        By start in epoch seconds, float64[n] a name, by router; None if no router had it, and shorter than the fabric where routers came later.
     due_s : list of int
         Starts of the buckets that have to be summed from the rows of routers, in order.
     """

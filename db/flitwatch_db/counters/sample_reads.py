@@ -29,7 +29,7 @@ async def list_contexts(
     limit: int,
     below: int | None = None,
 ) -> list[Row]:
-    """Contexts that match, the newest first: {context_id, job_id, tag, phase, longest_path, variants, simulated, first_ts, last_ts}."""
+    """Contexts that match, newest first: {context_id, job_id, tag, phase, longest_path, variants, simulated, first_ts, last_ts}."""
     async with conn.cursor(row_factory=dict_row) as cursor:
         await cursor.execute(
             SQL(

@@ -41,7 +41,7 @@ class Rows:
     seconds : float64[n]
         Counted time: tile-seconds of a router, seconds of an endpoint.
     values : float64[n, c]
-        Counts in the order of `ROUTER_COLUMNS` or `ENDPOINT_COLUMNS`; NaN where unknown; negative where a late sample takes back.
+        Counts in the order of `ROUTER_COLUMNS` or `ENDPOINT_COLUMNS`; NaN if unknown; negative where a late sample takes back.
     """
 
     fabric_id: NDArray[np.int32]
@@ -64,7 +64,7 @@ class PortRows:
     seconds : float64[n]
         Port-seconds counted.
     flits, stall_cycles : float64[n, p]
-        By port; NaN where a port is not counted.
+        By port; NaN if a port is not counted.
     packets : float64[n, p], optional
     """
 
@@ -90,7 +90,7 @@ class LaneRows:
     seconds : float64[n]
         Seconds counted, summed over ports.
     values : float64[n, 3, p, LANES]
-        `LANE_ARRAYS` by port and lane, an endpoint's of one port; NaN where a lane is not counted.
+        `LANE_ARRAYS` by port and lane, an endpoint's of one port; NaN if a lane is not counted.
     """
 
     fabric_id: NDArray[np.int32]
@@ -231,14 +231,14 @@ def write_port_totals(
     vc_flits: NDArray[np.float64] | None = None,
     vc_stall_cycles: NDArray[np.float64] | None = None,
 ) -> None:
-    """Store counts without a time, one row a port; those of the same port are replaced.
+    """Store counts without a time, one row per port; those of the same port are replaced.
 
     Parameters
     ----------
     router, port : int32[n]
         Unique pairs.
     flits, stall_cycles : float64[n]
-        NaN where unknown.
+        NaN if unknown.
     source : str
         The file they came from.
     vc_flits, vc_stall_cycles : float64[n, v], optional

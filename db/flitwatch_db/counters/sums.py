@@ -13,7 +13,7 @@ Table = Literal["router_1s", "router_1m", "router_1h"]
 
 
 def by_router(conn: psycopg.Connection[Any], table: Table) -> NDArray[np.float64]:
-    """Router, samples, rows, flits and stall cycles, a row a router: (n, 5)."""
+    """Router, samples, rows, flits and stall cycles, a row per router: (n, 5)."""
     grouped = sql.SQL(
         "SELECT router, sum(samples), count(*), sum(rt_flits), sum(rt_stall_cycles) FROM {} GROUP BY router ORDER BY router"
     ).format(sql.Identifier(table))

@@ -61,7 +61,7 @@ def fabric_of(conn: Conn, fabric_id: int) -> Fabric:
 
 
 def turns_of(conn: Conn, fabric_id: int, fabric: Fabric, from_s: float, to_s: float) -> Turns | None:
-    """The turns that the tables loaded for all of [from, to) take; None where these are not known, changed meanwhile, or have holes."""
+    """The turns that the tables loaded for all of [from, to) take; None if these are not known, changed meanwhile, or have holes."""
     span = datetime.fromtimestamp(from_s, UTC), datetime.fromtimestamp(to_s, UTC)
     try:
         ports = route_changes.in_force(conn, fabric_id, *span)
@@ -105,7 +105,7 @@ def port_window(conn: Conn, fabric_id: int, fabric: Fabric, from_s: float, to_s:
 
 
 def port_sums(conn: Conn, fabric_id: int, fabric: Fabric, from_s: float, to_s: float) -> PortSums:
-    """Read flits, stall cycles and counted seconds by link, NaN where not counted; and how many buckets count the link's flits. The arrays are read-only.
+    """Read flits, stall cycles and counted seconds by link, NaN if not counted; and how many buckets count the link's flits. The arrays are read-only.
 
     The minute after an onset is asked for at every look at a slow job. Rows are only added to, so a window is read again where its rows or its counted
     seconds have become more.
@@ -166,7 +166,7 @@ LEAST_COVERED = 0.5
 
 @dataclass(frozen=True)
 class LinkSums:
-    """Traffic that links carried in [from_s, to_s): bytes (links,), NaN where a link was not counted for long enough."""
+    """Traffic that links carried in [from_s, to_s): bytes (links,), NaN if a link was not counted for long enough."""
 
     carried: NDArray[np.float64]
     from_s: float
@@ -197,7 +197,7 @@ def link_bytes(conn: Conn, fabric_id: int, fabric: Fabric, from_s: float, to_s: 
 
 
 def level_bytes(conn: Conn, fabric_id: int, fabric: Fabric, from_s: float, to_s: float) -> NDArray[np.float64]:
-    """Bytes by link and service level (links, LANES) in [from, to), whole buckets; NaN where there is no count levels."""
+    """Bytes by link and service level (links, LANES) in [from, to), whole buckets; NaN if levels are not counted."""
     links, routers = len(fabric.links), len(fabric.routers)
     level_sums = np.full((links, LANES), np.nan)
     size = COUNT_BYTES.get(fabric.technology, np.nan)
@@ -228,7 +228,7 @@ def level_bytes(conn: Conn, fabric_id: int, fabric: Fabric, from_s: float, to_s:
 
 
 def newest_port_s(conn: Conn, fabric_id: int) -> float | None:
-    """The end of the newest bucket of a fabric's ports; None where no port was ever counted."""
+    """The end of the newest bucket of a fabric's ports; None if no port was ever counted."""
     row = conn.execute(
         "SELECT extract(epoch FROM ts)::float8 FROM port_10s WHERE fabric_id = %s ORDER BY ts DESC LIMIT 1", [fabric_id]
     ).fetchone()
@@ -260,7 +260,7 @@ def _add_cards(
 
 
 def _read_card_rates(conn: Conn, fabric_id: int, endpoints: int, from_s: float, to_s: float) -> NDArray[np.float64]:
-    """Bytes sent, bytes received and wait cycles a second of every network card: (3, endpoints), NaN where not counted.
+    """Bytes sent, bytes received and wait cycles a second of every network card: (3, endpoints), NaN if not counted.
 
     A row has the time of the sample that ends its interval.
     """
@@ -284,7 +284,7 @@ def _read_card_rates(conn: Conn, fabric_id: int, endpoints: int, from_s: float, 
 def find_sample_contexts(
     conn: Conn, fabric_id: int | None, job: str, tag: str | None, phase: str | None, from_s: float, to_s: float
 ) -> list[Row]:
-    """Contexts of a job's packet samples that reach into [from, to), the newest first: context_id, fabric_id, first_s, last_s, variants, simulated."""
+    """Contexts of a job's packet samples that reach into [from, to), newest first: context_id, fabric_id, first_s, last_s, variants, simulated."""
     with conn.cursor(row_factory=dict_row) as cursor:
         return cursor.execute(
             """

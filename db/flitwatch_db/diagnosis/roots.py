@@ -28,12 +28,12 @@ DEFAULT_WINDOW_S = 60
 MOST_JOBS, MOST_FEEDERS = 500, 8
 NO_JOBS = "No known jobs in this window."
 NO_CARDS = "The network cards of the jobs are not counted in this window."
-TOO_LITTLE = "What the jobs' nodes sent does not fit what this link carried."
+TOO_LITTLE = "The traffic of the jobs' nodes does not match the traffic of this link."
 NO_PLACE = "Its nodes on a fabric with counters are unknown."
 
 
 def of_fabric(conn: Conn, fabric_id: int, from_s: float, to_s: float, fabric: Fabric | None = None) -> Row:
-    """Roots on a machine in [from, to) by counters of ports: docs/contracts/api.md describes the answer; times are epoch seconds."""
+    """Roots on a machine in [from, to) by port counters: docs/contracts/api.md describes the answer; times are epoch seconds."""
     fabric = measured.fabric_of(conn, fabric_id) if fabric is None else fabric
     window = measured.port_window(conn, fabric_id, fabric, from_s, to_s)
     result = answer.by_ports(window, find_roots(window, measured.turns_of(conn, fabric_id, fabric, from_s, to_s)))
@@ -44,7 +44,7 @@ def of_fabric(conn: Conn, fabric_id: int, from_s: float, to_s: float, fabric: Fa
 def of_job(
     conn: Conn, job: Row, at_s: float, window_s: float = DEFAULT_WINDOW_S, tag: str | None = None, phase: str | None = None
 ) -> Row:  # fmt: skip
-    """Roots that hold a job up in the window that ends at `at_s`: by its packet samples if there are some in it, else by counters of ports.
+    """Roots that hold a job up in the window that ends at `at_s`: by its packet samples if there are some in it, else by port counters.
 
     Parameters
     ----------
@@ -112,7 +112,7 @@ def _find_measured_end_s(conn: Conn, job: Row, end_s: float) -> float:
 def by_samples(
     conn: Conn, job_id: str, at_s: float, window_s: float, tag: str | None = None, phase: str | None = None
 ) -> Row | None:
-    """The answer of a job's packet samples alone; None where there are none in the window."""
+    """The answer of a job's packet samples alone; None if there are none in the window."""
     from_s = math.floor(at_s) - window_s
     contexts = measured.find_sample_contexts(conn, None, job_id, tag, phase, from_s, at_s)
     if not contexts:

@@ -103,7 +103,7 @@ _WORKERS = """
 
 
 #: What the placement that `routing.advice` recommends rests on: the first of its reasons.
-SENT_SHARE = "flits sent over what a NIC can send"
+SENT_SHARE = "flits sent, as a share of what a NIC can send"
 
 
 def _fetch_rows(conn: psycopg.Connection[Any], query: str, **parameters: Any) -> list[Row]:
@@ -163,7 +163,7 @@ def _finite_or_none(ratio: float | None) -> float | None:
 
 
 def _build_quotient(kind: CongestionKind) -> str:
-    """Sums over sums; NULL where one of them was not counted."""
+    """Sums over sums; NULL if one of them was not counted."""
     above, below = (" + ".join(f"sum(m.{column})" for column in columns) for columns in (kind.above, kind.below))
     return f"(({above}) / nullif({below}, 0))::float8"
 
@@ -201,7 +201,7 @@ def group_residents(running: list[Row], past: list[Row]) -> dict[Place, list[Res
 
 
 def congestion_then(hours: dict[tuple[int, int, int], float | None], run: Mapping[str, Any]) -> float | None:
-    """Mean stall ratio of a run's groups over the hours it touched; None where any of it was not counted."""
+    """Mean stall ratio of a run's groups over the hours it touched; None if any of it was not counted."""
     if run["fabric_id"] is None or run["start_s"] is None:
         return None
     first, last = int(run["start_s"] // 3600), int((run["start_s"] + run["time_s"]) // 3600)

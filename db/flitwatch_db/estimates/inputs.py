@@ -29,7 +29,7 @@ class Runs:
     Attributes
     ----------
     run_id, start_s : int64, float64 (runs,)
-    step_time_s : float64 (runs, steps), NaN where a step has not come
+    step_time_s : float64 (runs, steps), NaN if a step has not come
     simulated : bool     whether any of them is
     """
 
@@ -189,7 +189,7 @@ def _count_nodes_by_group(conn: Connection, at: dict[int, int]) -> Floats:
 
 
 def step_counters(conn: Connection, runs: Runs) -> Floats:
-    """Counts of table II's counters on the runs' own routers during each step, (runs, steps, 13); NaN where nothing was counted.
+    """Counts of table II's counters on the runs' own routers during each step, (runs, steps, 13); NaN if nothing was counted.
 
     As the run itself recorded them (AriesNCL); else as LDMS counted the routers of its nodes.
     """
@@ -219,7 +219,7 @@ MOST_OTHERS = 200
 
 
 def step_features(conn: Connection, runs: Runs) -> tuple[list[str], Floats]:
-    """Everything that was counted during each step, (runs, steps, features), and the features' names; NaN where nothing was.
+    """Everything that was counted during each step, (runs, steps, features), and the features' names; NaN if nothing was.
 
     Table II's counters by their abbreviations, the other ones that the runs recorded under the names they gave them, and the columns of
     their network cards (`nic.`).
@@ -261,7 +261,7 @@ def _read_recorded_counters(conn: Connection, runs: Runs) -> tuple[list[str], Fl
 
 
 def io_and_other_counters(conn: Connection, runs: Runs) -> tuple[Floats, Floats]:
-    """Counts per second on routers with I/O nodes, and on those without the runs' nodes, each (runs, steps, 4); NaN where not kept."""
+    """Counts per second on routers with I/O nodes, and on those without the runs' nodes, each (runs, steps, 4); NaN if not kept."""
     io, rest = (np.full((*runs.step_time_s.shape, len(LDMS_FOUR)), np.nan) for _ in range(2))
     line = {run: i for i, run in enumerate(runs.run_id.tolist())}
     for run, step, of_io, of_rest in conn.execute(
@@ -275,7 +275,7 @@ def io_and_other_counters(conn: Connection, runs: Runs) -> tuple[Floats, Floats]
 
 
 def load_placement(conn: Connection, run_id: NDArray[np.int64]) -> Floats:
-    """NUM_ROUTERS and NUM_GROUPS of each run, (runs, 2); NaN where its job's place is not known."""
+    """NUM_ROUTERS and NUM_GROUPS of each run, (runs, 2); NaN if its job's place is not known."""
     counts = np.full((len(run_id), 2), np.nan)
     line = {run: i for i, run in enumerate(run_id.tolist())}
     for run, routers, groups in conn.execute(
@@ -289,7 +289,7 @@ def load_placement(conn: Connection, run_id: NDArray[np.int64]) -> Floats:
 
 
 def machine_nodes(conn: Connection, run_id: NDArray[np.int64]) -> int | None:
-    """Compute nodes of the fabric that most of the runs were on; None where that is not known."""
+    """Compute nodes of the fabric that most of the runs were on; None if that is not known."""
     row = conn.execute(
         "SELECT (SELECT count(DISTINCT e.node) FROM endpoint e WHERE e.fabric_id = n.fabric_id AND e.role = 'compute') FROM run r JOIN job_node n USING (job_pk)"
         " WHERE r.run_id = ANY(%s) AND n.fabric_id IS NOT NULL GROUP BY n.fabric_id ORDER BY count(*) DESC LIMIT 1",
@@ -299,7 +299,7 @@ def machine_nodes(conn: Connection, run_id: NDArray[np.int64]) -> int | None:
 
 
 def find_technology(conn: Connection, run_id: NDArray[np.int64]) -> Technology | None:
-    """Of the fabric that most of the runs were on; None where that is not known."""
+    """Of the fabric that most of the runs were on; None if that is not known."""
     row = conn.execute(
         "SELECT f.technology FROM run r JOIN job_node n USING (job_pk) JOIN fabric f USING (fabric_id)"
         " WHERE r.run_id = ANY(%s) GROUP BY f.fabric_id ORDER BY count(*) DESC, f.fabric_id LIMIT 1",

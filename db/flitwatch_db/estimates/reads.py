@@ -43,7 +43,7 @@ async def _fetch_rows(conn: Connection, query: sql.SQL | sql.Composed, parameter
 
 
 async def list_application_estimates(conn: Connection) -> list[Row]:
-    """Instrumented applications by number of nodes, most runs first, then sets of runs from files, the newest first.
+    """Instrumented applications by number of nodes, most runs first, then sets of runs from files, newest first.
 
     With `source`, and `standing`: {kind: {estimate_id, created, checked, lacks, score, drift}}.
     """
@@ -97,7 +97,7 @@ async def list_estimates(
 async def find_estimate(
     conn: Connection, kind: str, exe: str | None, nodes: int | None, estimate_id: int | None, bare: bool = False
 ) -> Row | None:
-    """An estimate with its result: the one of that number, or the newest that fits, of files only where none of recorded runs does; `bare`: the application is named without folders."""
+    """An estimate with its result: the one of that number, or the newest that fits, of files only if none of recorded runs does; `bare`: the application is named without folders."""
     rows = await _fetch_rows(
         conn,
         SQL("""
@@ -298,7 +298,7 @@ async def running_without_steps(conn: Connection, limit: int) -> list[Row]:
 
 
 async def load_stall_ratios(conn: Connection, job_pk: int, fabric_id: int, from_: datetime, to: datetime) -> Row | None:
-    """Stall ratio of a job's routers and of the machine over [from, to), by the minute; None where nothing was counted."""
+    """Stall ratio of a job's routers and of the machine over [from, to), by the minute; None if nothing was counted."""
     rows = await _fetch_rows(
         conn,
         SQL("""

@@ -33,7 +33,7 @@ async def list_recommendations(
     job: str | None,
     asker: str,
 ) -> list[Row]:
-    """Recommendations numbered below `before`, the newest first: those for the site, and the asker's what-ifs; `fabric` is a number or a name.
+    """Recommendations numbered below `before`, newest first: those for the site, and the asker's what-ifs; `fabric` is a number or a name.
 
     Each has `user_known` and `application_known`: whether a job or a run has them, or only the recommendation's author wrote them.
     """
@@ -77,7 +77,7 @@ async def find_recommendation(conn: Connection, number: int, asker: str | None) 
 
 
 async def read_part(conn: Connection, number: int, name: Part, asker: str | None) -> bytes | None:
-    """A part's content; None where there is none. `asker` as for `one`."""
+    """A part's content; None if there is none. `asker` as for `one`."""
     async with conn.cursor() as cursor:
         await cursor.execute(
             SQL(

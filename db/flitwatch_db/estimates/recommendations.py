@@ -24,12 +24,12 @@ Figures = Literal["given", "simulated", "counted"]
 
 @dataclass(frozen=True)
 class Recommendation:
-    """One row; `gain` and `detail` as in the contract, None where unknown.
+    """One row; `gain` and `detail` as in the contract, None if unknown.
 
     Attributes
     ----------
     created_by : str or None
-        Its author; that of its task where there is one.
+        Its author; that of its task if there is one.
     authorised : bool
         Whether the author may change what the site relies on; else it is a what-if of theirs, and steers nothing. That of its task where there is
         one.
@@ -113,9 +113,9 @@ class StagedRoutes:
     """Inputs for staging a recommendation's tables; `lfts` is None if it has none, a time is None if the step did not happen.
 
     reason : what the run said of it
-    loaded_digest : of the tables that it was made from, as `lft.digest`; None where it was made from no stored counters
+    loaded_digest : of the tables that it was made from, as `lft.digest`; None if it was made from no stored counters
     lmc : the tables are for 2^lmc LIDs an adapter
-    sls, vls, seed : service levels by pair and their lanes, drawn from the seed; 0 where levels stay as they are
+    sls, vls, seed : service levels by pair and their lanes, drawn from the seed; 0 if levels stay as they are
     """
 
     fabric: str

@@ -20,7 +20,7 @@ RECENT_DAYS, MOST_RUNS = 4, 200
 
 
 def _build_rates(columns: list[str], condition: str) -> sql.Composed:
-    """An array of counts per second over the rows that fit; NULL where too few were counted."""
+    """An array of counts per second over the rows that fit; NULL if too few were counted."""
     sums = sql.SQL(", ").join(
         sql.SQL("sum(c.{}) FILTER (WHERE {}) / g.seconds").format(sql.Identifier(column), sql.SQL(condition))
         for column in columns
@@ -124,7 +124,7 @@ def _build_cards_query() -> sql.Composed:
 
 
 def complete_through_s(conn: Connection, run_id: int) -> float | None:
-    """Until when the counters of a run's fabric are complete, as the writer said last; else the end of the newest row; None where there are none."""
+    """Until when the counters of a run's fabric are complete, as the writer said last; else the end of the newest row; None if there are none."""
     row = conn.execute(
         "SELECT coalesce("
         " (SELECT extract(epoch FROM max(said.through)) FROM (SELECT (e.payload ->> 'through')::timestamptz AS through FROM event e"

@@ -24,7 +24,7 @@ class Estimate:
     kind : blame | deviation | forecast
     data : at least runs, steps, first_s, last_s
     source : runs | files        recorded by the platform, or brought by a user
-    created_by : who brought them; None where no one did, or at the command line
+    created_by : who brought them; None if no one did, or at the command line
     """
 
     kind: str
@@ -147,7 +147,7 @@ class Forecast:
 
 
 def save_forecast(conn: Connection, forecast: Forecast) -> bool:
-    """Keep a forecast; False where one was made after as many steps before."""
+    """Keep a forecast; False if one was made after as many steps before."""
     return (
         conn.execute(
             "INSERT INTO forecast (run_id, after_steps, ahead, estimate_id, forecaster, expected_s, low_s, high_s, usual_s, curve_s)"

@@ -157,7 +157,7 @@ async def _fetch_starts(conn: Connection, query: SQL | Composed, fabric_id: int)
 async def usual_tile_seconds(
     conn: Connection, fabric_id: int, from_s: int, to_s: int, routers: int
 ) -> NDArray[np.float64]:
-    """The most tile-seconds a second that each router counted in a minute of [from, to): float64[routers], NaN where none."""
+    """The most tile-seconds a second that each router counted in a minute of [from, to): float64[routers], NaN if none."""
     rows = await fetch_columns(
         conn,
         SQL(

@@ -216,14 +216,15 @@ def _list_references(conn: Conn, row: FabricRow) -> list[str]:
         "SELECT silence_id FROM alert_silence WHERE matchers ->> 'fabric' = %(name)s AND ends_at > now() ORDER BY 1"
     )
     return [
-        f"alert rule {name} stays: it is for {row.name}" for (name,) in conn.execute(rules, _build_parameters(row))
+        f"alert rule {name} is kept: it is for {row.name}" for (name,) in conn.execute(rules, _build_parameters(row))
     ] + [
-        f"silence {number} stays: it is for {row.name}" for (number,) in conn.execute(silences, _build_parameters(row))
+        f"silence {number} is kept: it is for {row.name}"
+        for (number,) in conn.execute(silences, _build_parameters(row))
     ]
 
 
 def _refuse_in_use(conn: Conn, row: FabricRow) -> None:
-    """Raise Conflict where a process writes the fabric's counters, a subnet manager has its tables, or a task works on it."""
+    """Raise Conflict if a process writes the fabric's counters, a subnet manager has its tables, or a task works on it."""
     fed = conn.execute(
         "SELECT extract(epoch FROM clock_timestamp() - max(at))::float8 FROM event WHERE kind = 'counters'"
         " AND at > clock_timestamp() - make_interval(secs => %(fed)s) AND (payload ->> 'fabric_id')::int = %(fabric)s",
@@ -231,7 +232,7 @@ def _refuse_in_use(conn: Conn, row: FabricRow) -> None:
     ).fetchone()
     if fed is not None and fed[0] is not None:
         raise Conflict(
-            f"{row.name} got counters {max(0.0, fed[0]):.0f} s ago",
+            f"{row.name} received counters {max(0.0, fed[0]):.0f} s ago",
             advice=f"Stop its collector or import, and try again {FED_S} s later.",
         )
     staged = conn.execute(

@@ -39,7 +39,7 @@ def record_change(
     ts : datetime
         Since when the routes are loaded.
     ports : int[routers, endpoints] or None
-        Output ports, -1 where there is no entry; None: no tables are known, `note` says what changed.
+        Output ports, -1 if there is no entry; None: no tables are known, `note` says what changed.
     note : str or None
         What a person calls the change.
 
@@ -72,7 +72,7 @@ def record_change(
 
 
 def in_force(conn: psycopg.Connection[Any], fabric_id: int, from_: datetime, to: datetime) -> NDArray[np.int64] | None:
-    """The tables (routers, endpoints) that were loaded for all of [from, to); None where none are known.
+    """The tables (routers, endpoints) that were loaded for all of [from, to); None if none are known.
 
     Raises
     ------
@@ -97,7 +97,7 @@ def in_force(conn: psycopg.Connection[Any], fabric_id: int, from_: datetime, to:
 def find_tables_key(
     conn: psycopg.Connection[Any], fabric_id: int, from_s: float, to_s: float
 ) -> tuple[int, str] | None:
-    """A key of the tables that were loaded for all of [from, to), epoch seconds, for `ports_of`; None where none are known or they changed in between."""
+    """A key of the tables that were loaded for all of [from, to), epoch seconds, for `ports_of`; None if none are known or they changed in between."""
     row = conn.execute(
         "SELECT extract(epoch FROM ts) <= %s, tables IS NOT NULL, (extract(epoch FROM ts) * 1e6)::bigint, xmin::text FROM route_change"
         " WHERE fabric_id = %s AND ts < to_timestamp(%s) ORDER BY ts DESC LIMIT 1",
@@ -107,7 +107,7 @@ def find_tables_key(
 
 
 def ports_of(conn: psycopg.Connection[Any], fabric_id: int, key: tuple[int, str]) -> NDArray[np.int64] | None:
-    """The tables (routers, endpoints) that `find_tables_key` named; None where they were forgotten meanwhile."""
+    """The tables (routers, endpoints) that `find_tables_key` named; None if they were forgotten meanwhile."""
     row = conn.execute(
         "SELECT tables FROM route_change WHERE fabric_id = %s AND ts = to_timestamp(0) + %s * interval '1 microsecond'",
         [fabric_id, key[0]],

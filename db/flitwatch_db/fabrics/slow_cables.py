@@ -74,7 +74,7 @@ async def list_slow_cables(conn: Connection, fabric_id: int | None = None) -> li
     """List the slow and the flapping cables of a fabric, or of all, the slowest for its kind first.
 
     Each is {fabric, simulated, since_s, link, link_class, src_name, src_port, dst_name, dst_port, bandwidth_bps, usual_bps, slow, flapping, link_downs,
-    link_recoveries}; the last two, of the last day, are None where the link does not flap.
+    link_recoveries}; the last two, of the last day, are None if the link does not flap.
     """
     which = {"fabric": fabric_id}
     async with conn.cursor() as cursor, conn.cursor(row_factory=dict_row) as cables:

@@ -59,7 +59,7 @@ _STATE = SQL("""
 def list_heads(
     conn: Conn, asked: IncidentFilter, limit: int, before: int | None = None, at_s: float = math.inf
 ) -> list[IncidentHead]:
-    """List incidents, the newest first: those that come after the incident numbered `before`; as of `at_s`, epoch seconds."""
+    """List incidents, newest first: those that come after the incident numbered `before`; as of `at_s`, epoch seconds."""
     where, parameters = _build_conditions(asked)
     rows = _fetch_rows(
         conn,
@@ -77,7 +77,7 @@ def list_heads(
 
 
 def find_head(conn: Conn, incident_id: int) -> IncidentHead:
-    """One incident; NotFound where there is none, or where it became part of another."""
+    """One incident; NotFound if there is none, or where it became part of another."""
     matches = list_heads(conn, IncidentFilter(incident_id=incident_id), 1)
     if not matches:
         raise NotFound(f"there is no incident {incident_id}")
@@ -85,14 +85,14 @@ def find_head(conn: Conn, incident_id: int) -> IncidentHead:
 
 
 def list_slowed_jobs(conn: Conn, asked: IncidentFilter, limit: int) -> list[tuple[IncidentHead, list[SlowedJob]]]:
-    """Incidents, the newest first, each with the jobs that it slowed, those that waste most nodes first."""
+    """Incidents, newest first, each with the jobs that it slowed, those that waste most nodes first."""
     heads = list_heads(conn, asked, limit)
     victims = _load_victims(conn, [head["incident_id"] for head in heads])
     return [(head, [_to_slowed_job(one) for one in victims.get(head["incident_id"], [])]) for head in heads]
 
 
 def summarise_incident(conn: Conn, found: IncidentHead, at_s: float) -> IncidentSummary | None:
-    """An incident as home shows it at a moment, of whose heads it is one: with the jobs that it had slowed by then. None where there is none of them."""
+    """An incident as home shows it at a moment, of whose heads it is one: with the jobs that it had slowed by then. None if there is none of them."""
     victims = _load_victims(conn, [found["incident_id"]], at_s).get(found["incident_id"], [])
     if not victims:
         return None
@@ -159,7 +159,7 @@ def _build_conditions(asked: IncidentFilter) -> tuple[Composed, Row]:
 
 
 def load_detail(conn: Conn, incident_id: int) -> IncidentDetail | int | None:
-    """One incident with all that is known of it; the number of the one that it became part of; None where there is none."""
+    """One incident with all that is known of it; the number of the one that it became part of; None if there is none."""
     rows = _fetch_rows(
         conn,
         SQL("""

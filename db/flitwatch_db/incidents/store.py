@@ -170,7 +170,7 @@ def set_span(conn: Conn, incident_id: int, began_s: float, ended_s: float | None
 
 
 def add_note(conn: Conn, incident_id: int, author: str, text: str) -> IncidentNote | None:
-    """Keep what was done; None where there is no such incident."""
+    """Keep what was done; None if there is no such incident."""
     with conn.cursor(row_factory=dict_row) as cursor:
         row = cursor.execute(
             """

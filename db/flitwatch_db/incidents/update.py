@@ -32,7 +32,7 @@ Row = dict[str, Any]
 
 #: Seconds after which a minute's counters, and a job's last ones, are stored.
 SETTLED_S = 60.0
-#: Ended jobs are looked at for so many seconds in one round: the newest first, until all have been.
+#: Ended jobs are looked at for so many seconds in one round: newest first, until all have been.
 LONGEST_ROUND_S = 3.0
 MOST_ENDED = 200
 #: What of an incident is news.
@@ -87,7 +87,7 @@ def update_incidents(conn: Conn, now_s: float, beat: Callable[[], object] = lamb
 
 
 def _find_head(conn: Conn, incident_id: int) -> IncidentHead | None:
-    """An incident as it is shown; None where it became part of another."""
+    """An incident as it is shown; None if it became part of another."""
     try:
         return shown.find_head(conn, incident_id)
     except NotFound:
@@ -157,7 +157,7 @@ class _Span:
 
 
 def _find_span(conn: Conn, incident_id: int, now_s: float) -> _Span | None:
-    """Of the slowed jobs and the causes; None where no job is left."""
+    """Of the slowed jobs and the causes; None if no job is left."""
     head = _find_head(conn, incident_id)
     row = _fetch_rows(
         conn,

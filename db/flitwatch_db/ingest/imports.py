@@ -131,7 +131,7 @@ def list_refused(
 
 
 def last_refused(conn: psycopg.Connection[Any]) -> int:
-    """The newest dead letter's number; 0 where there is none."""
+    """The newest dead letter's number; 0 if there is none."""
     row = conn.execute("SELECT coalesce(max(dead_letter_id), 0) FROM dead_letter").fetchone()
     assert row is not None
     return int(row[0])
@@ -147,7 +147,7 @@ def refused_by(conn: psycopg.Connection[Any], sources: Collection[str], beginnin
 
 
 def last_gap(conn: psycopg.Connection[Any]) -> int:
-    """The newest gap's number; 0 where there is none."""
+    """The newest gap's number; 0 if there is none."""
     row = conn.execute("SELECT coalesce(max(gap_id), 0) FROM gap").fetchone()
     assert row is not None
     return int(row[0])

@@ -157,7 +157,7 @@ def advance_positions(
         )
         if cursor.rowcount != len(places):
             raise Conflict(
-                f"another {reader.group} has moved on in one of {len(places)} partitions",
+                f"another {reader.group} has advanced in one of {len(places)} partitions",
                 advice="Read their positions again.",
             )
 

@@ -86,7 +86,7 @@ def count_waiting(job_id: str) -> int:
 def _rename_row(
     conn: psycopg.Connection[Any], array: _Array, row: _View, new: list[_View], tasks: Mapping[int, Job]
 ) -> None:
-    """Give a stored row the tasks that are left to it; the row of one of the others where none is."""
+    """Give a stored row the tasks that are left to it; the row of one of the others if none is."""
     if any(view.job_id == row.job_id for view in new):
         return
     own = {task: job for task, job in tasks.items() if task in row.tasks and row.is_of(job.submit_s)}

@@ -20,12 +20,12 @@ _JOB = SQL(
 
 
 def job_at(conn: Conn, job_id: str, cluster: str | None, now_s: float) -> Row:
-    """A job's row as it was at a moment; NotFound where there is none, BadRequest where it had not started."""
+    """A job's row as it was at a moment; NotFound if there is none, BadRequest where it had not started."""
     return at_moment(_find_job(conn, job_id, cluster), now_s)
 
 
 def one_job(conn: Conn, job_pk: int) -> Row:
-    """The row of one job, as `job_at` gives it; NotFound where it is gone. An id of the scheduler may have several: a job that was requeued."""
+    """The row of one job, as `job_at` gives it; NotFound if it is gone. An id of the scheduler may have several: a job that was requeued."""
     with conn.cursor(row_factory=dict_row) as cursor:
         row = cursor.execute(_JOB + SQL("WHERE job_pk = %s"), [job_pk]).fetchone()
     if row is None:

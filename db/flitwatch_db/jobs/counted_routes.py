@@ -68,7 +68,7 @@ class CountedRoutes:
     between : bool (links,)    links between routers
     turns : where ports count what they send
     serves : whether the machine has nodes of a file system
-    capacity : float64 (links,)    bytes a second
+    capacity : float64 (links,)    bytes per second
     by_class : whether places are classes of links
     """
 

@@ -8,7 +8,7 @@ _OVER = ", ".join(f"'{state}'" for state in sorted(OVER_STATES))
 
 
 def end_or(still: str, job: str = "") -> str:
-    """Build the SQL of a job's end; NULL where it may be over and no record tells since when, so that no comparison with it holds.
+    """Build the SQL of a job's end; NULL if it may be over and no record tells since when, so that no comparison with it holds.
 
     Parameters
     ----------

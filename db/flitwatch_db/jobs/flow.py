@@ -45,7 +45,7 @@ MOST_JOBS = 500
 MOST_TOLD = 32
 #: So many rows before the onset are asked first for a quiet moment.
 LOOKED_AT_FIRST = (15, 60)
-#: A moment is calm enough where the job would wait at most this part of the worst. Of several those count that are next to the calmest: by so many cycles a flit,
+#: A moment is calm enough where the job would wait at most this part of the worst. Of several those count that are next to the calmest: by so many cycles per flit,
 #: or this part of the way to the worst.
 CALM, QUIET_CYCLES, QUIET = 0.5, 0.005, 0.03
 #: A moment of the job's usual speed may begin before the job by this part of it.
@@ -128,7 +128,7 @@ def _make_unknown(reason: str) -> Flow:
 def _read_waits(
     conn: Conn, columns: Columns, fabric_id: int, weight: Floats, width: int, from_s: float, to_s: float
 ) -> tuple[Floats, Floats]:
-    """Moments of that width (epoch seconds) and stall cycles a flit on the job's way in each, by the routers that most of its traffic passes.
+    """Moments of that width (epoch seconds) and stall cycles per flit on the job's way in each, by the routers that most of its traffic passes.
 
     `weight`: the part of the traffic that each router sees, (routers, columns).
     """
@@ -163,7 +163,7 @@ class _Chosen:
 def _choose_moments(
     series: tuple[Floats, Floats], width: int, low_s: float, end_s: float, usual_s: float | None = None
 ) -> _Chosen | None:
-    """The moments that are held against each other; None where there is no slow one and another."""
+    """The moments that are held against each other; None if there is no slow one and another."""
     at, waits = series
     slow = np.flatnonzero((at + width > low_s) & (at < end_s))
     if not len(slow):
@@ -181,7 +181,7 @@ def _choose_moments(
 def _find_quiet_moment(
     at: Floats, waits: Floats, width: int, stretch: tuple[float, float], worst: Ints, rest: Ints, usual_s: float | None
 ) -> tuple[int | None, bool]:
-    """The place among the rest of the moment that the worst ones are held against, None where none is known to be quiet; and whether the job's steps
+    """The place among the rest of the moment that the worst ones are held against, None if none is known to be quiet; and whether the job's steps
     say so.
 
     While the job ran at its usual speed, the network was calm enough, as its steps say. Of a job that never did, moments before it are looked for.
@@ -311,7 +311,7 @@ def minutes_counted(conn: Conn, watched: Watched, from_s: float, to_s: float) ->
 
 
 def by_minute(conn: Conn, watched: Watched, minutes_s: Sequence[float]) -> list[tuple[float, dict[int, float] | None]]:
-    """Of some minutes the stall cycles a flit on a way, and the parts of jobs, by job_pk, in the traffic where flits wait there; None where these are
+    """Of some minutes the stall cycles per flit on a way, and the parts of jobs, by job_pk, in the traffic where flits wait there; None if these are
     not known."""
     last_s = max(minutes_s) + 60
     way = counted_routes(conn, watched.fabric_id, min(minutes_s), last_s)
@@ -328,7 +328,7 @@ def by_minute(conn: Conn, watched: Watched, minutes_s: Sequence[float]) -> list[
 
 
 def sent_by_minute(conn: Conn, fabric_id: int, job_pk: int, from_s: float, to_s: float) -> list[tuple[float, float]]:
-    """Whole minutes of a job's life in a span, epoch seconds, and bytes a second that a network card of it sent in each: mean over some of its nodes."""
+    """Whole minutes of a job's life in a span, epoch seconds, and bytes per second that a network card of it sent in each: mean over some of its nodes."""
     return conn.execute(
         """
         SELECT extract(epoch FROM e.ts)::float8 AS at, (sum(tx_bytes) / sum(seconds))::float8
@@ -342,7 +342,7 @@ def sent_by_minute(conn: Conn, fabric_id: int, job_pk: int, from_s: float, to_s:
 
 
 def _mean_sent_per_s(moments: list[Moment], job: int) -> float | None:
-    """Bytes a second that a job's network cards sent, mean over moments: 0 where it did not run, None where too few of its NICs are counted."""
+    """Bytes a second that a job's network cards sent, mean over moments: 0 if it did not run, None if too few of its NICs are counted."""
     rates = []
     for moment in moments:
         moved = moment.traffic[job]
@@ -390,7 +390,7 @@ def _pick_heaviest(weight: Floats, most: int) -> Ints:
     return np.sort(order[by_router[order] > 0])
 
 
-#: Flits and stall cycles of every place in a moment, (places,) each, NaN where not counted; and `Moment.by_link`.
+#: Flits and stall cycles of every place in a moment, (places,) each, NaN if not counted; and `Moment.by_link`.
 _Counts = tuple[Floats, Floats, LinksOfMoment | None]
 
 
@@ -486,7 +486,7 @@ _OF_CARD = ("tx_bytes", "rx_bytes", "tx_wait_cycles")
 
 
 def _cards_at(conn: Conn, fabric_id: int, width: int, moments_s: list[float]) -> list[Floats]:
-    """Bytes that every network card sent and received and cycles that it waited, a second, in some moments: (3, endpoints) each, NaN where not
+    """Bytes that every network card sent and received and cycles that it waited, a second, in some moments: (3, endpoints) each, NaN if not
     counted."""
     begin, table = _select_source("endpoint", width)
     if width > BY_SECOND_S:

@@ -36,7 +36,7 @@ class JobEndpoints:
 
 
 def cards_of(conn: Conn, job_pk: int) -> JobEndpoints | None:
-    """None where no fabric knows a NIC of the job's nodes."""
+    """None if no fabric knows a NIC of the job's nodes."""
     row = conn.execute(
         """
         SELECT n.fabric_id, f.technology, array_agg(DISTINCT n.endpoint ORDER BY n.endpoint),
@@ -50,7 +50,7 @@ def cards_of(conn: Conn, job_pk: int) -> JobEndpoints | None:
 
 
 def groups_of(conn: Conn, nodes: Sequence[str], fabric_id: int | None = None) -> int | None:
-    """In how many groups of a fabric these nodes stand, of the fabric that knows most of them; None where nodes are unknown that might stand
+    """In how many groups of a fabric these nodes stand, of the fabric that knows most of them; None if nodes are unknown that might stand
     elsewhere."""
     row = conn.execute(
         """

@@ -32,7 +32,7 @@ class EndedJob:
 
 
 def list_waiting_jobs(conn: Conn, limit: int) -> list[EndedJob]:
-    """Ended jobs without network noise, or with that of another end, or of no counters; the newest first."""
+    """Ended jobs without network noise, or with that of another end, or of no counters; newest first."""
     rows = conn.execute(
         """
         SELECT job_pk, j.start_ts, j.end_ts
@@ -87,7 +87,7 @@ def save_noise(conn: Conn, job: EndedJob, fabric_id: int | None, window_s: int |
 
 
 async def of_job(conn: AsyncConnection[Any], job_pk: int) -> Row | None:
-    """A job's row of job_network_noise; None where it was not made yet, or for another end."""
+    """A job's row of job_network_noise; None if it was not made yet, or for another end."""
     async with conn.cursor(row_factory=dict_row) as cursor:
         await cursor.execute(
             "SELECT n.*, extract(epoch FROM n.end_ts - j.start_ts)::float8 AS elapsed_s FROM job_network_noise n JOIN job j USING (job_pk, end_ts)"

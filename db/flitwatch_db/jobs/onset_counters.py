@@ -58,7 +58,7 @@ def own_series(conn: Conn, place: Row, from_s: float, to_s: float, width_s: int)
 def sent_by(
     conn: Conn, fabric_id: int, jobs: list[int], before: Window, after: Window
 ) -> dict[int, tuple[float | None, float | None]]:
-    """Bytes a second that the nodes of each job sent before and after; None where no NIC was counted."""
+    """Bytes a second that the nodes of each job sent before and after; None if no NIC was counted."""
     rows = fetch_rows(
         conn,
         SQL("""
@@ -89,7 +89,7 @@ def sent_by(
 
 
 def most_sent(conn: Conn, fabric_id: int, jobs: list[int], low_s: float) -> dict[int, float]:
-    """The most bytes a second that the nodes of each job sent in a minute before the onset in which it ran; jobs with enough such minutes only."""
+    """The most bytes per second that the nodes of each job sent in a minute before the onset in which it ran; jobs with enough such minutes only."""
     end_s = math.floor(low_s / 60) * 60
     rows = fetch_rows(
         conn,
@@ -112,7 +112,7 @@ def most_sent(conn: Conn, fabric_id: int, jobs: list[int], low_s: float) -> dict
 
 
 def of_routers(conn: Conn, fabric_id: int, size: int, before: Window, after: Window) -> RouterCounts:
-    """Flits and stall cycles of every router of a fabric in both windows; NaN where nothing was counted."""
+    """Flits and stall cycles of every router of a fabric in both windows; NaN if nothing was counted."""
     query = SQL("""
         SELECT array_send(array_agg(router)), array_send(array_agg(late::int)), array_send(array_agg(coalesce(flits, 'NaN'))),
         array_send(array_agg(coalesce(stalls, 'NaN')))
@@ -217,7 +217,7 @@ def _port_counts(
     router, late = (np.asarray(packing.unpack_numbers(column, ">i4"), np.int64) for column in row[:2])
     if not len(router):
         return {}
-    # Sums by router and side: [flits or stalls][side][router][port], NaN where nothing was counted.
+    # Sums by router and side: [flits or stalls][side][router][port], NaN if nothing was counted.
     place, index = np.unique(router, return_inverse=True)
     sums = []
     for values in (unpack_arrays(row[2], row[3]), unpack_arrays(row[4], row[5])):

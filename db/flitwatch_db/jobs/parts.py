@@ -90,7 +90,7 @@ def load_parts(conn: Conn, job_pk: int, from_s: float, to_s: float, points: int 
     nics = _sum_counters(conn, "endpoint", fabric, endpoints or [], ts, step, _NICS)
     all_parts = [*_compute_quotients(nics, _NICS), *_compute_quotients(link_sums, _LINKS)]
     keys = {item.key for item in all_parts}
-    # Waits stand for stalls where a technology counts no stalled requests, and all links where no class is told apart.
+    # Waits stand for stalls where a technology counts no stalled requests, and all links if no class is told apart.
     hidden = ({"nic_waits"} if "nic_stalls" in keys else set()) | (
         {"links"} if keys & {"blue", "black", "green"} else set()
     )

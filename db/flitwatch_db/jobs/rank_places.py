@@ -21,6 +21,6 @@ _PLACE = """
 
 
 def place_ranks(conn: psycopg.Connection[Any], runs: Sequence[int]) -> None:
-    """Set the endpoint of every rank of some runs; NULL where its node is not known, or may be several."""
+    """Set the endpoint of every rank of some runs; NULL if its node is not known, or may be several."""
     if runs:
         conn.execute(_PLACE, {"runs": list(runs)})

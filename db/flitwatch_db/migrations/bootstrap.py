@@ -83,4 +83,4 @@ def _create_timescale(conn: psycopg.Connection[Any]) -> None:
             conn.execute("CREATE EXTENSION IF NOT EXISTS timescaledb")
     except psycopg.Error as problem:
         # Installed but not preloaded, or reserved to administrators: plain partitions do the same work.
-        log.warning("TimescaleDB is there but cannot be used: %s", problem.diag.message_primary or problem)
+        log.warning("TimescaleDB is installed but cannot be used: %s", problem.diag.message_primary or problem)

@@ -145,18 +145,19 @@ def _apply_pending(conn: psycopg.Connection[Any]) -> list[str]:
     _check_newer(beside)
     if beside and waiting:
         raise Conflict(
-            f"the database knows migration {next(iter(beside))}, this version does not, but knows {waiting[0]}",
+            f"the database has migration {next(iter(beside))}, which this version does not have; this version has {waiting[0]}",
             advice="Use a newer Flitwatch, which knows both.",
         )
     if beside:
         log.warning(
-            "the database is of a newer version, which this one can use; its newest migration is %s", max(beside)
+            "the database has a newer version's schema, which this version can use; its newest migration is %s",
+            max(beside),
         )
     if not waiting:
         return []
     if conn.info.user in LOGINS:
         raise Unavailable(
-            "the database is not of this version yet, and a service may not migrate it",
+            "the database does not have this version's schema yet, and a service may not migrate it",
             advice="Run `flitwatch db migrate` with the owner's login.",
         )
     with conn.transaction():
@@ -215,7 +216,7 @@ def _check_newer(beside: Mapping[str, str | None]) -> None:
     ends = list_ending_migrations(beside)
     if ends:
         raise Conflict(
-            f"the database is of a newer version: migration {ends[0]} ended this one",
+            f"the database has a newer version's schema: migration {ends[0]} ended this version",
             advice="Use the newer Flitwatch, or restore the backup from before the upgrade.",
         )
 

@@ -62,7 +62,7 @@ def add_account(conn: Conn, name: str, role: str, password: str | None = None) -
         with conn.transaction():
             conn.execute("INSERT INTO account (name, role, password_hash) VALUES (%s, %s, %s)", [name, role, hashed])
     except psycopg.errors.UniqueViolation:
-        raise Conflict(f"there is an account {name!r} already") from None
+        raise Conflict(f"account {name!r} already exists") from None
 
 
 def first_admin(conn: Conn) -> str | None:
@@ -111,7 +111,7 @@ def change_account(conn: Conn, name: str, *, role: str | None = None, disabled: 
 
 
 def _check_admins(conn: Conn, held: Row) -> None:
-    """Conflict where the change takes the last admin who can log in, or of those who cannot the last of all."""
+    """Conflict if the change takes the last admin who can log in, or of those who cannot the last of all."""
     other_admin = conn.execute(
         "SELECT 1 FROM account WHERE role = 'admin' AND NOT disabled AND (NOT %s OR password_hash IS NOT NULL OR issuer IS NOT NULL)",
         [held["logs_in"]],
@@ -164,7 +164,7 @@ def rename_account(conn: Conn, name: str, new: str) -> None:
             conn.execute("UPDATE account SET name = %s WHERE account_id = %s", [new, account["account_id"]])
             conn.execute("DELETE FROM session WHERE account_id = %s", [account["account_id"]])
     except psycopg.errors.UniqueViolation:
-        raise Conflict(f"there is an account {new!r} already") from None
+        raise Conflict(f"account {new!r} already exists") from None
 
 
 def set_password(conn: Conn, name: str, password: str) -> None:
@@ -179,7 +179,7 @@ def set_password(conn: Conn, name: str, password: str) -> None:
     if account["role"] == "service":
         raise BadRequest("a service has no password", advice="Create a token for it.")
     if account["issuer"] is not None:
-        raise BadRequest(f"{account['issuer']} vouches for this account: it has no password here")
+        raise BadRequest(f"{account['issuer']} manages this account's password, so it cannot be changed here")
     with conn.transaction():
         conn.execute(
             "UPDATE account SET password_hash = %s WHERE account_id = %s",
@@ -216,7 +216,7 @@ def log_in(conn: Conn, name: str, password: str) -> tuple[str, datetime]:
 
 
 def cookie_key(conn: Conn) -> bytes:
-    """The key with which this site signs cookies; Unavailable where it was removed."""
+    """The key with which this site signs cookies; Unavailable if it was removed."""
     row = conn.execute("SELECT key FROM seal_key").fetchone()
     if row is None:
         raise Unavailable(
@@ -270,13 +270,13 @@ def token_caller(row: Sequence[Any]) -> Caller:
 
 
 def of_session(conn: Conn, secret: str) -> Caller | None:
-    """The caller of a session; None where it ended, or its account is disabled or a service's."""
+    """The caller of a session; None if it ended, or its account is disabled or a service's."""
     row = conn.execute(OF_SESSIONS, [[hash_secret(secret)]]).fetchone()
     return None if row is None else session_caller(row)
 
 
 def of_token(conn: Conn, secret: str) -> Caller | None:
-    """The caller of a token; None where it is unknown, revoked or expired, or its account is disabled."""
+    """The caller of a token; None if it is unknown, revoked or expired, or its account is disabled."""
     row = conn.execute(OF_TOKENS, [[hash_secret(secret)]]).fetchone()
     return None if row is None else token_caller(row)
 
@@ -297,7 +297,7 @@ def add_token(
     beyond = [scope for scope in token_scopes if scope not in SCOPES_OF[account["role"]]]
     if beyond or not token_scopes:
         raise BadRequest(
-            f"an account of role {account['role']} cannot give {', '.join(s[:20] for s in beyond) or 'no scope'}",
+            f"an account of role {account['role']} cannot grant {', '.join(s[:20] for s in beyond) or 'no scope'}",
             advice=f"Scopes it has: {', '.join(SCOPES_OF[account['role']])}.",
         )
     if not 0 < days <= TOKEN_DAYS_MAX:
@@ -314,7 +314,7 @@ def add_token(
 
 
 def list_tokens(conn: Conn, name: str | None = None) -> list[Row]:
-    """Tokens of an account, or all, the newest first, without their secrets."""
+    """Tokens of an account, or all, newest first, without their secrets."""
     return _fetch_rows(
         conn,
         "SELECT t.token_id, a.name AS account, a.role, t.label, t.scopes, t.created_at AS created, t.expires_at AS expires,"

@@ -123,7 +123,7 @@ class AuditEntry(TypedDict):
 def list_entries(
     conn: psycopg.Connection[Any], limit: int, before: int | None = None, actor: str | None = None
 ) -> list[AuditEntry]:
-    """Entries, the newest first, before a number and of one actor if named."""
+    """Entries, newest first, before a number and of one actor if named."""
     with conn.cursor(row_factory=dict_row) as cursor:
         rows = cursor.execute(
             "SELECT * FROM audit WHERE (%(before)s::bigint IS NULL OR audit_id < %(before)s) AND (%(actor)s::text IS NULL OR actor = %(actor)s)"

@@ -142,20 +142,18 @@ def list_remaining(conn: Conn, user: str) -> list[str]:
         for name, matcher, where in conn.execute(query, parameters).fetchall():
             what = f"{table.replace('_', ' ')} {name}"
             if classify_matcher(matcher or "", user) == "others too":
-                lines.append(f"{what} stays: {matcher} picks others too")
+                lines.append(f"{what} is kept: {matcher} matches others too")
             elif where:
-                lines.append(f"{what} stays: it is about others, but holds the name in its {where}")
+                lines.append(f"{what} is kept: it is about others, but contains the name in its {where}")
     holds = sql.SQL(" OR ").join(sql.SQL(_HOLDS).format(sql.SQL(text)) for text in _TEXTS["alert"].values())
     query = sql.SQL("SELECT rule, count(*) FROM alert WHERE ({}) IS NOT TRUE AND ({}) GROUP BY 1 ORDER BY 1").format(
         _build_condition("alert", _JSON["alert"]), holds
     )
     for rule, count in conn.execute(query, parameters).fetchall():
-        lines.append(f"alerts of rule {rule} stay: {count} with the name in a text")
+        lines.append(f"alerts of rule {rule} are kept: {count} with the name in a text")
     mailed = "SELECT name FROM alert_contact WHERE array_to_string(addresses, ' ') ~* %(word)s ORDER BY 1"
     for (name,) in conn.execute(mailed, parameters).fetchall():
-        lines.append(
-            f"contact point {name} stays: alerts are mailed to an address with the name; remove it on the page"
-        )
+        lines.append(f"contact point {name} is kept: its mail address contains the name; remove it on the page")
     return lines
 
 

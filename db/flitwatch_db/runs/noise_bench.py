@@ -116,7 +116,7 @@ SPLITS_OVER_RATIOS = (
 
 
 class SlowdownRow(TypedDict):
-    """The columns of `SLOWDOWNS`; a mean is None where every measurement came too late for its window."""
+    """The columns of `SLOWDOWNS`; a mean is None if every measurement came too late for its window."""
 
     network: str
     collective: str

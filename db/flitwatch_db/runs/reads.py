@@ -169,7 +169,7 @@ async def load_usual_steps(
     Returns
     -------
     (runs, mean float64[n], p10 float64[n], p90 float64[n]) or None
-        None where there is no other run; NaN where no other run has that step.
+        None if there is no other run; NaN if no other run has that step.
     """
     others = await _fetch_rows(
         conn,

@@ -27,7 +27,7 @@ class StoredRun:
     ----------
     run_id : int
     created : bool
-        False where the run had been reported before.
+        False if the run had been reported before.
     new_steps : int
         Steps that were not there; a step that comes again replaces itself.
     """
@@ -59,7 +59,7 @@ def store_report(conn: Conn, run: Run, steps: Sequence[RunStep], owner: str | No
         row = conn.execute("SELECT exe, job_id FROM run WHERE run_key = %s", [run.run_key]).fetchone()
         if row is not None and row != (run.exe, run.job_id):
             raise Conflict(
-                "this key is that of a run of another application or job", advice="Use a new key for each run."
+                "this key belongs to a run of another application or job", advice="Use a new key for each run."
             )
         run_id = upsert_run(conn, run)
         _check_owner(conn, run_id, owner)

@@ -46,7 +46,7 @@ def upsert_run(conn: psycopg.Connection[Any], run: Run) -> int:
 
 
 def run_id_of(conn: psycopg.Connection[Any], run_key: str) -> int | None:
-    """The id of a run by its key; None where its head has not come."""
+    """The id of a run by its key; None if its head has not come."""
     row = conn.execute("SELECT run_id FROM run WHERE run_key = %s", [run_key]).fetchone()
     return None if row is None else int(row[0])
 

@@ -20,7 +20,7 @@ _NEW_STEPS = """
 
 @dataclass(frozen=True)
 class WaitingRun:
-    """A running instrumented job with steps after which no forecast was made yet."""
+    """A running instrumented job with steps after which there is no forecast yet."""
 
     run_id: int
     job_id: str | None

@@ -59,7 +59,7 @@ def begin_file(conn: Connection, created_by: str, visits: tuple[str, str] | None
 def _check_share(own: list[int], limit: str, most: int) -> None:
     if len(own) >= most:
         raise TooMany(
-            f"{len(own)} files of yours wait for a task ({', '.join(map(str, own))}); the limit {limit} is {most}",
+            f"{len(own)} of your files wait for a task ({', '.join(map(str, own))}); the limit {limit} is {most}",
             advice="Start their task, or delete one (DELETE /api/v1/tasks/files/NUMBER); what waits too long is deleted.",
             retry_after_s=_LATER_S,
         )
@@ -196,6 +196,6 @@ def read_pieces(conn: Connection, task_id: int, file_id: int) -> Iterator[bytes]
 def _make_not_found(files: Sequence[int]) -> NotFound:
     numbers = " and ".join(map(str, files))
     return NotFound(
-        f"no file {numbers} of yours waits for a task",
+        f"none of your files with number {numbers} waits for a task",
         advice="Upload it again: POST /api/v1/tasks/files returns its number.",
     )

@@ -32,7 +32,7 @@ class Wire(Protocol):
     """Transport for datagrams: `umad.Port`."""
 
     def send(self, target: pma.Target, mad: bytes, timeout_s: float) -> str:
-        """Why it cannot be sent; empty where it is."""
+        """Why it cannot be sent; empty if it is."""
 
     def receive(self, timeout_s: float) -> tuple[bytes, bool] | None:
         """An answer, or (False) a question that was given up; None after `timeout_s`."""
@@ -152,7 +152,7 @@ class Conversations:
                 asked.redirections += 1
                 self._send_question(asked, self._next_transaction())
                 return
-            heard = "redirects in a circle" if target else "redirects to a GID, which is not supported"
+            heard = "redirects in a loop" if target else "redirects to a GID, which is not supported"
         try:
             asked.question = asked.conversation.send(heard)
         except StopIteration as end:
@@ -234,7 +234,7 @@ def _clear_counters(device: Device) -> Conversation:
 
 
 def _refusal_reason(heard: Heard) -> str:
-    """Why this is no answer; empty where it is one."""
+    """Why this is no answer; empty if it is one."""
     if isinstance(heard, str):
         return heard
     return f"refused with status 0x{heard.status:04x}" if heard.status else ""

@@ -197,7 +197,7 @@ class GnmiStream:
             self._values += len(counted)
         if self._values > MOST_UPDATES:
             self._pending, self._pending_at, self._whole, self._values = {}, {}, {}, 0
-            raise Unavailable(f"{self.place}: sends more than {MOST_UPDATES:,} values before one is looked at")
+            raise Unavailable(f"{self.place}: sends more than {MOST_UPDATES:,} values before any is processed")
 
     def _finish_sample(self, port: str) -> None:
         at_s, _ = self._pending_at.pop(port)

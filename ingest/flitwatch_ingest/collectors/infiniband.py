@@ -27,7 +27,7 @@ from flitwatch_ingest.collectors.rounds import ask_again, format_names
 from flitwatch_ingest.sources import perfquery, pma
 from flitwatch_stream.topics import ldms_topic
 
-#: A record a port, of a switch or an adapter.
+#: A record per port, of a switch or an adapter.
 TOPIC = ldms_topic("ib_port")
 #: Records of a port's lanes, one of each attribute that the device has: data by service level, waits by virtual lane.
 LANE_TOPIC = ldms_topic("ib_lane")
@@ -79,7 +79,7 @@ class Tools:
         return umad.Port(self.ca, self.ca_port)
 
     def lanes(self, lid: int, port: int, attribute: int) -> perfquery.Counters:
-        """Counters of a port's lanes, one of `pma.LANE_ATTRIBUTES`; empty where the device does not answer, as one that has no such counters."""
+        """Counters of a port's lanes, one of `pma.LANE_ATTRIBUTES`; empty if the device does not answer, as one that has no such counters."""
         try:
             answer = self._run_tool("perfquery", [_LANE_OPTIONS[attribute], str(lid), str(port)], DEVICE_S)
         except Unavailable:
@@ -150,7 +150,7 @@ class InfinibandCollector:
     adapters : bool
         Ask every adapter too; without it the switches' ports alone, which see both directions of every cable.
     clear : bool
-        Clear the 32-bit counters of ports where one is saturated, after they were read.
+        Clear the 32-bit port counters where one is saturated, after they were read.
     parallel : int
         Devices that are asked at a time.
     lanes : bool

@@ -271,7 +271,7 @@ def _need_rows(path: Path, *, alone: bool) -> None:
         if not alone:
             return
         raise BadInput(
-            "belongs to the data of store_csv and contains no rows",
+            "is a file of store_csv without rows",
             where=str(path),
             advice="Name the data file or the folder.",
         )
@@ -299,7 +299,7 @@ def _need_rows(path: Path, *, alone: bool) -> None:
 
 
 def _first_time(path: Path) -> float | None:
-    """Epoch seconds of a file's first row; None where it cannot be distinguished from its beginning."""
+    """Epoch seconds of a file's first row; None if it cannot be distinguished from its beginning."""
     try:
         with path.open("rb") as stream:
             lines = stream.read(_BEGINNING).split(b"\n")[:-1]

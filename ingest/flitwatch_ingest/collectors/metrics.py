@@ -25,7 +25,7 @@ class PublisherCollector(Collector):
             "flitwatch_collector_rejected", "Parts of the input that could not be decoded.", value=publisher.rejected
         )
         yield CounterMetricFamily(
-            "flitwatch_collector_waits", "Attempts that the log did not answer.", value=publisher.waits
+            "flitwatch_collector_waits", "Attempts to which the log did not answer.", value=publisher.waits
         )
         # Absent until there was one: a collector that never came round is not one that came round in 1970.
         durable = GaugeMetricFamily(

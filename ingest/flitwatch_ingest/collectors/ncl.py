@@ -70,11 +70,11 @@ class NclCollector:
         self._checkpoint.save()
 
     def once(self) -> None:
-        """Publish every run that is in the folder; NotFound where there is none."""
+        """Publish every run that is in the folder; NotFound if there is none."""
         heads = list(self._find_heads())
         if not heads:
             raise NotFound(
-                f"{self._folder} holds no output of AriesNCL",
+                f"{self._folder} contains no output of AriesNCL",
                 advice="Expected *.timings.json with *.counters.*.bin, or *.nettiles.*.yaml.",
             )
         for head in heads:

@@ -96,7 +96,7 @@ class SacctCollector:
                 return
 
     def once(self) -> int:
-        """One round; returns how many jobs were published. Unavailable where sacct fails."""
+        """One round; returns how many jobs were published. Unavailable if sacct fails."""
         asked_at = time.time()
         last = self._checkpoint.value.get("asked_at")
         back_s = self._since_s if last is None else max(asked_at - float(last), 0.0) + self._overlap_s
@@ -132,7 +132,7 @@ class SacctCollector:
         return changed
 
     def _ask_squeue(self) -> set[str] | None:
-        """Ask which jobs the scheduler holds, array tasks one by one; None where it does not answer."""
+        """Ask which jobs the scheduler holds, array tasks one by one; None if it does not answer."""
         if self._squeue is None:
             return None
         command = [self._squeue, "--array", "--noheader", "--states=all", "--format=%i"]

@@ -1,4 +1,4 @@
-"""Slingshot's fabric telemetry to the log: from the topics of the fabric manager's Kafka, or from files with a record a line."""
+"""Slingshot's fabric telemetry to the log: from the topics of the fabric manager's Kafka, or from files with a record per line."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ class TopicReader:
         }
         if not ends:
             raise NotFound(
-                f"none of the topics {', '.join(self._topics)} is there",
+                f"none of the topics {', '.join(self._topics)} exists",
                 advice="Name the fabric manager's topics with --topic.",
             )
         with self._log.consumer(GROUP, topics=self._topics, on_assign=self._begin) as consumer:
@@ -185,7 +185,7 @@ class _FileMark(TypedDict):
 
 
 class FileReader:
-    """Reads files with a record a line, and those in folders.
+    """Reads files with a record per line, and those in folders.
 
     Parameters
     ----------

@@ -114,7 +114,7 @@ class Tail:
 
 
 def _first_data_line(start: bytes) -> int:
-    """The offset after the first line that is neither a comment nor empty; 0 where it has no end yet."""
+    """The offset after the first line that is neither a comment nor empty; 0 if it has no end yet."""
     at = 0
     while (end := start.find(b"\n", at)) >= 0:
         if start[at : at + 1] != b"#" and start[at:end].strip():

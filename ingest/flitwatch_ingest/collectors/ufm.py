@@ -47,7 +47,7 @@ def credentials_of(path: Path) -> Credentials:
     if ":" in text:
         return Credentials("Basic " + base64.b64encode(text.encode()).decode())
     if not text.isascii() or " " in text:
-        raise BadInput("holds no access token that a header can carry", where=str(path))
+        raise BadInput("contains no access token that a header can carry", where=str(path))
     return Credentials(f"Basic {text}", token=True)
 
 

@@ -67,7 +67,7 @@ class Port:
         self.close()
 
     def send(self, target: pma.Target, mad: bytes, timeout_s: float) -> str:
-        """Send a question; why it cannot be sent, empty where it is."""
+        """Send a question; why it cannot be sent, empty if it is."""
         question = ctypes.create_string_buffer(self._head + pma.SIZE)
         key = ctypes.c_int32(target.queue_key)
         self._library.umad_set_addr(question, target.lid, target.queue_pair, target.level, key)
@@ -77,7 +77,7 @@ class Port:
         return self._describe_error(done) if done < 0 else ""
 
     def receive(self, timeout_s: float) -> tuple[bytes, bool] | None:
-        """An answer, or a question (False) that the adapter gave up; None where none came in time.
+        """An answer, or a question (False) that the adapter gave up; None if none came in time.
 
         Raises
         ------

@@ -48,7 +48,7 @@ def token_of(path: Path) -> str:
     except (OSError, UnicodeDecodeError) as problem:
         raise BadInput(f"cannot be read: {problem}", where=str(path)) from None
     if not text or not text.isascii() or not text.isprintable() or " " in text:
-        raise BadInput("holds no token: expected one word of printable ASCII", where=str(path))
+        raise BadInput("contains no token: expected one word of printable ASCII", where=str(path))
     return text
 
 
@@ -104,7 +104,7 @@ class Door:
             return
         scheme, _, shown = request.headers.get("authorization", "").partition(" ")
         if scheme.lower() != "bearer" or not hmac.compare_digest(shown.strip().encode(), self._token.encode()):
-            raise Refused(401, "no_token", "the Authorization header does not hold the token of this endpoint")
+            raise Refused(401, "no_token", "the Authorization header does not contain the token of this endpoint")
 
     async def _handle_write(self, request: Request) -> Response:
         proto = remote_write.message_of(request.headers.get("content-type", ""))

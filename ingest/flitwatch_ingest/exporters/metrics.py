@@ -37,5 +37,5 @@ class DoorCollector(Collector):
         yield scrapes
         yield GaugeMetricFamily("flitwatch_collector_series", "Known series.", value=self._intake.series)
         yield GaugeMetricFamily(
-            "flitwatch_collector_named_metrics", "Unknown metrics with a dead letter.", value=self._intake.named
+            "flitwatch_collector_named_metrics", "Unknown metrics that have a dead letter.", value=self._intake.named
         )

@@ -79,7 +79,7 @@ def decompress_gzip(body: bytes, encoding: str) -> bytes:
     if len(content) > MOST_BYTES:
         raise Refused(413, "too_large", f"the body has more than {MOST_BYTES} bytes when decompressed")
     if not reader.eof:
-        raise Refused(400, "malformed", "the compressed body is cut short")
+        raise Refused(400, "malformed", "the compressed body is incomplete")
     return content
 
 
@@ -98,7 +98,7 @@ def decode_export(form: str, body: bytes) -> ExportedSamples:
         else:
             request = ExportMetricsServiceRequest.FromString(body)
     except (DecodeError, json_format.ParseError, ValueError, RecursionError):
-        raise Refused(400, "malformed", "the body is no ExportMetricsServiceRequest") from None
+        raise Refused(400, "malformed", "the body is not an ExportMetricsServiceRequest") from None
     export = ExportedSamples()
     # Parts without a data point are counted too: two bytes make one.
     parts = len(request.resource_metrics)

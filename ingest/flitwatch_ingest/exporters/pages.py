@@ -1,4 +1,4 @@
-"""Pages of exporters as samples: Prometheus' text, and UFM telemetry's CSV and JSON, a row a port.
+"""Pages of exporters as samples: Prometheus' text, and UFM telemetry's CSV and JSON, a row per port.
 
 The forms of UFM telemetry are those of its documentation ("Prometheus Endpoint Support": URL prefixes /csv and /json) and of Mellanox/ufm_sdk_3.0,
 plugins/fluentd_telemetry_plugin (telemetry_parser.py names the columns that say whose row it is; tests/message_samples has rows).
@@ -42,7 +42,7 @@ _RENAMED = {"port_number": "port_num", "port": "port_num"}
 _MICROSECONDS, _MILLISECONDS = 10**14, 10**11
 #: No counter is wider than 64 bits.
 _LARGEST = 1 << 64
-#: What a cell says where there is no value.
+#: What a cell says if there is no value.
 _NOTHING = frozenset({"", "na", "n/a", "nan", "null", "none"})
 
 
@@ -108,7 +108,7 @@ def _parse_documents(body: bytes) -> Iterator[Mapping[str, object]]:
 def _parse_lines(text: str) -> Iterator[Mapping[str, object]]:
     # A number that was cut short would be another number.
     if not text.endswith("\n"):
-        raise ValueError("its last line has no end")
+        raise ValueError("its last line is incomplete")
     reader = csv.reader(text.lstrip().splitlines(), strict=True)
     header = [cell.strip() for cell in next(reader)]
     for cells in reader:
@@ -157,7 +157,7 @@ def _time_ms(value: object, now_ms: int) -> int:
 
 
 def _parse_value(value: object) -> float | None:
-    """A number; None where the cell is empty, or holds words, as states and names do."""
+    """A number; None if the cell is empty, or holds words, as states and names do."""
     if isinstance(value, bool):
         return None
     if isinstance(value, int | float):

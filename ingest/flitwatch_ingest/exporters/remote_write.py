@@ -120,7 +120,7 @@ def _resolve_labels(symbols: list[str], references: Any) -> list[tuple[str, str]
     if len(numbers) % 2:
         raise Refused(400, "malformed", "labels_refs has an odd length")
     if any(number >= len(symbols) for number in numbers):
-        raise Refused(400, "malformed", "labels_refs names a symbol that is not there")
+        raise Refused(400, "malformed", "labels_refs names a missing symbol")
     return [(symbols[a], symbols[b]) for a, b in zip(numbers[::2], numbers[1::2], strict=True)]
 
 

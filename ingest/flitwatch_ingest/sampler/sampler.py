@@ -251,7 +251,7 @@ def _open_control_socket(path: Path) -> socket.socket:
         control.bind(str(path))
     except OSError as problem:
         control.close()
-        raise Unavailable(f"the control socket {path} cannot be made: {problem.strerror}") from None
+        raise Unavailable(f"the control socket {path} cannot be created: {problem.strerror}") from None
     finally:
         os.umask(mask)
     return control

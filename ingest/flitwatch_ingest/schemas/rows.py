@@ -142,7 +142,7 @@ def row_schema(name: str, columns: Sequence[Column]) -> RowSchema:
     if len(columns) > MOST_COLUMNS:
         raise BadInput(f"the record has {len(columns)} metrics, more than {MOST_COLUMNS}")
     if any("\0" in c.name for c in columns):
-        raise BadInput("a metric's name holds NUL, which cannot be stored")
+        raise BadInput("a metric's name contains NUL, which cannot be stored")
     technology = technology_of(name)
     time = next((c for c in columns if c.name == TIME), None)
     if time is None:

@@ -12,11 +12,11 @@ from flitwatch_domain.counters import identify_counter
 from flitwatch_domain.fabric import Technology
 from flitwatch_stream.topics import ldms_topic
 
-#: A record a port: bytes, packets, errors, and the pauses of its priorities.
+#: A record per port: bytes, packets, errors, and the pauses of its priorities.
 PORT_TOPIC = ldms_topic("ethernet_port")
-#: A record a port: its queues.
+#: A record per port: its queues.
 QUEUE_TOPIC = ldms_topic("ethernet_queue")
-#: A record a port: counters without a column, such as marks of congestion and pause frames.
+#: A record per port: counters without a column, such as marks of congestion and pause frames.
 OTHER_TOPIC = ldms_topic("ethernet_other")
 #: What a switch says beside counters that are worth keeping: sizes of packets, error correction, levels of buffers, and the watchdog's settings.
 _UNUSED = re.compile(

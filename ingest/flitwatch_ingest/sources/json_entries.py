@@ -45,7 +45,7 @@ def _iterate_entries(text: _Text, where: str, in_list: bool) -> Iterator[tuple[s
         if text.at == len(text.ahead):
             if in_list:
                 last = f"behind jobs[{number - 1}]" if number else "jobs"
-                yield Rejection(f"{where}: {last}", "the list has no end: the file is cut short")
+                yield Rejection(f"{where}: {last}", "the list does not end: the file is incomplete")
             return
         if in_list and text.ahead[text.at] == "]":
             return

@@ -152,7 +152,7 @@ class Decoder:
         if len(raw) > LONGEST_LINE:
             raise BadInput(f"the line has {len(raw)} bytes, more than a set of LDMS")
         if not raw.endswith(b"\n"):
-            raise BadInput("the line has no end: the file is incomplete")
+            raise BadInput("the line does not end: the file is incomplete")
         if raw.startswith((b"#", b"\xef\xbb\xbf#")):
             self.header, self._template = parse_header(raw), None
             return None

@@ -1,6 +1,6 @@
 """The quick way for the lines that nearly all are: whole numbers below 10^18 and plain names.
 
-Decoding cell by cell reaches 0.6 M values a second on one core; a line whose numbers are digits only can be put into JSON by one format
+Decoding cell by cell reaches 0.6 M values per second on one core; a line whose numbers are digits only can be put into JSON by one format
 operation instead. Anything unusual is left to the careful decoder, which then says what is wrong; both give the same bytes.
 """
 
@@ -43,7 +43,7 @@ class Template:
         self._format = b'{"timestamp":%b,' + b",".join(parts) + b"}"
 
     def fill(self, cells: list[bytes], timestamp: float) -> bytes | None:
-        """The JSON of a line, or None where the careful decoder must look at it. `cells` excludes the time columns."""
+        """The JSON of a line, or None if the careful decoder must look at it. `cells` excludes the time columns."""
         if self._numbers is None or len(cells) != self._width:
             return None
         for at in self._texts:

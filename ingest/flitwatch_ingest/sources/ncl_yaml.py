@@ -135,7 +135,9 @@ def _take_row(text: str, columns: list[str], processor: bool, asked: list[str] |
     rank, x, y, *counts = (int(cell) for cell in cells)
     rows = (5,) if processor else range(5)
     if x not in rows or y >= cray.TILE_COLUMNS:
-        raise BadInput(f"tile ({x},{y}) does not exist: AriesNCL misread the name of a counter that is no tile's")
+        raise BadInput(
+            f"tile ({x},{y}) does not exist: AriesNCL misread the name of a counter that does not belong to a tile"
+        )
     names = _select_names(columns, x, y, processor, asked)
     if len(names) != len(counts):
         raise BadInput(f"has {len(counts)} counts, counters.txt asks for {len(names)} of tile ({x},{y})")

@@ -109,7 +109,7 @@ class PbsReader:
         """The jobs that are not over, as far as they came; a deletion of a job that no record describes is rejected, and a job that ends before it
         starts.
 
-        PENDING or RUNNING, or UNKNOWN where it is unknown whether it still is: the log's last record is more than a day old, or the job's wall time
+        PENDING or RUNNING, or UNKNOWN if it is unknown whether it still is: the log's last record is more than a day old, or the job's wall time
         is over and no record tells its end. An end that nothing tells stays unknown.
         """
         while self._open:
@@ -135,7 +135,7 @@ class PbsReader:
 
     def _take_record(self, raw: bytes, place: str) -> Iterator[Found | Rejection]:
         if not raw.endswith(b"\n") and not _is_complete(raw):
-            raise BadInput("the line has no end and lacks a part of its record: the file is half-written")
+            raise BadInput("the line does not end and lacks part of its record: the file is incomplete")
         if len(raw) > _LONGEST_LINE:
             raise BadInput(f"the line has {len(raw)} bytes")
         match = _RECORD.fullmatch(_decode_text(raw))
@@ -188,7 +188,7 @@ class PbsReader:
             job = replace(job, state="RUNNING", start_s=job.start_s or at_s, end_s=None)
         elif over:
             if not described:
-                raise BadInput("the record of an end has neither a user nor times")
+                raise BadInput("the end record has neither a user nor times")
             job = replace(
                 job, end_s=job.end_s or at_s, state="REQUEUED" if kind == "R" else _final_state(attributes, deleted)
             )
@@ -355,7 +355,7 @@ def _parse_status(attributes: Mapping[str, str]) -> int | None:
 
 
 def _exit_code(status: int | None) -> str | None:
-    """Return code and signal, `0:15`; None where PBS did not run the program to its end."""
+    """Return code and signal, `0:15`; None if PBS did not run the program to its end."""
     if status is None or status < 0:
         return None
     return f"0:{status - _SIGNALS}" if status >= _SIGNALS else f"{status}:0"

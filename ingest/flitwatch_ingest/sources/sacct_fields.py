@@ -34,7 +34,7 @@ def is_nothing(text: str) -> bool:
 
 
 def optional_text(text: str) -> str | None:
-    """The cell's text, or None where it says nothing."""
+    """The cell's text, or None if it says nothing."""
     return None if is_nothing(text) else text.strip()
 
 
@@ -72,7 +72,7 @@ def times_s(text: str, zone: ZoneInfo | None) -> tuple[float, ...]:
 
 
 def hour_s(text: str, zone: ZoneInfo | None) -> float | None:
-    """Epoch seconds at which an hour, `2026-01-31T10:`, begins; None where a clock is set within it, and where it is none."""
+    """Epoch seconds at which an hour, `2026-01-31T10:`, begins; None if a clock is set within it, and where it is none."""
     try:
         first, last = times_s(f"{text}00:00", zone), times_s(f"{text}59:59", zone)
     except BadInput:
@@ -81,7 +81,7 @@ def hour_s(text: str, zone: ZoneInfo | None) -> float | None:
 
 
 def elapsed_s(text: str) -> float | None:
-    """Seconds of Elapsed, [DD-[HH:]]MM:SS, or of ElapsedRaw; None where it says nothing or is neither."""
+    """Seconds of Elapsed, [DD-[HH:]]MM:SS, or of ElapsedRaw; None if it says nothing or is neither."""
     text = text.strip()
     seconds = numerals.parse_whole(text, most=10**11)
     if seconds is not None:
@@ -94,7 +94,7 @@ def elapsed_s(text: str) -> float | None:
 
 
 def limit_s(text: str) -> float | None:
-    """Seconds of Timelimit, [DD-[HH:]]MM:SS; None where there is no limit (UNLIMITED) or the partition has it."""
+    """Seconds of Timelimit, [DD-[HH:]]MM:SS; None if there is no limit (UNLIMITED) or the partition has it."""
     return elapsed_s(text) if ":" in text else None
 
 
@@ -133,7 +133,7 @@ def parse_count(text: str) -> int | None:
 
 
 def node_list(text: str) -> str | None:
-    """The host list as written, after checking that it can be expanded; None where no node was assigned."""
+    """The host list as written, after checking that it can be expanded; None if no node was assigned."""
     if is_nothing(text):
         return None
     hostlist.expand_hosts(text)

@@ -174,7 +174,7 @@ def _parse_step(step: dict[str, Any]) -> JobStep:
 
 
 def _optional_number(value: Any) -> int | None:
-    """A number in either form; None where it is not set."""
+    """A number in either form; None if it is not set."""
     if isinstance(value, dict):
         value = value.get("number") if value.get("set") and not value.get("infinite") else None
     if value is None or isinstance(value, bool):
@@ -198,7 +198,7 @@ def _parse_time_s(value: Any) -> float | None:
 
 
 def _minutes(value: Any) -> float | None:
-    """Seconds of a limit in minutes; None where there is none, or the partition has it."""
+    """Seconds of a limit in minutes; None if there is none, or the partition has it."""
     number = _optional_number(value)
     return None if number is None or not 0 < number < 0xFFFFFFFE else 60.0 * number
 

@@ -126,7 +126,9 @@ def _read_rows(
                     lines.popleft()
                 raw = record
             if not raw.endswith(b"\n") and reader.lacks_nodes(raw):
-                raise BadInput("the last line has no end and lists fewer nodes than it counts: the file is incomplete")
+                raise BadInput(
+                    "the last line does not end and lists fewer nodes than it counts: the file is incomplete"
+                )
             yield from reader.take(raw)
         except BadInput as bad:
             yield Rejection(f"{where}:{number}", bad.reason, raw)
@@ -180,7 +182,7 @@ def _parse_header(raw: bytes, here: str) -> tuple[str, list[str]]:
         "has no header with a JobID",
         where=here,
         advice="Use sacct --parsable2, without --noheader or with the names of its columns (--columns), with "
-        "--delimiter=$'\\x1f' where names contain '|', or --json.",
+        "--delimiter=$'\\x1f' if names contain '|', or --json.",
     )
 
 
@@ -245,7 +247,7 @@ class _Reader:
         return nodes is not None and listed is not None and len(hostlist.expand_hosts(listed)) != nodes
 
     def values(self, text: str) -> dict[str, Any]:
-        """A line's values by column; BadInput where they cannot be."""
+        """A line's values by column; BadInput if they cannot be."""
         return self._parse_cells(text.split(self._delimiter))
 
     def take(self, raw: bytes) -> Iterator[tuple[Job, bool]]:

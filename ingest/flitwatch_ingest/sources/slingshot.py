@@ -94,7 +94,7 @@ def samples_of(record: bytes) -> SensorSamples:
         except _BadSensor as bad:
             result.refuse(at, str(bad))
     if not result.samples and not result.bad:
-        raise BadRecord("the record holds no sensor")
+        raise BadRecord("the record contains no sensor")
     return result
 
 

@@ -153,7 +153,7 @@ class SwfReader:
         header, rows = _read_header(lines, where)
         # Some logs count from 1970: each time is then looked at by itself.
         if header.begin_s and not EARLIEST_S <= header.begin_s <= LATEST_S:
-            raise BadInput("begins outside 2000 to 2100, where no times are kept", where=where)
+            raise BadInput("begins outside 2000 to 2100, the range of stored times", where=where)
         whole_nodes = header.nodes is not None and header.nodes == header.processors
         return self._read_jobs(rows, where, header.begin_s, whole_nodes)
 

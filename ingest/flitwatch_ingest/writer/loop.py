@@ -218,7 +218,7 @@ class Writer:
             if replays:
                 feed.feed.replay(True, self._memory.marks.closed_s(topic))
                 feed.consume(replays, self._memory.pending_rows, replaying=True)
-            # Also where nothing follows yet: what is found out of its devices from now on is new.
+            # Also if nothing follows yet: what is found out of its devices from now on is new.
             feed.feed.replay(False, -1)
             if new:
                 feed.consume(new, self._memory.pending_rows, replaying=False)

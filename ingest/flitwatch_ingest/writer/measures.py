@@ -51,7 +51,7 @@ class Measures:
     waits: dict[str, float] = field(default_factory=lambda: defaultdict(float))
     lags_s: deque[float] = field(default_factory=lambda: deque(maxlen=LAST_LAGS))
     lag_max_s: float | None = None
-    #: Why records wait in the log; None where they are written.
+    #: Why records wait in the log; None if they are written.
     lack: str | None = None
 
     def lagged(self, lag_s: float) -> None:

@@ -187,7 +187,7 @@ class Places:
 
 
 def _capacity_rates(fabric: Fabric, counted: NDArray[np.int32]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Counts of data that ports (R, P) and endpoints (E,) could have sent in a unit of their stalls; NaN where that is unknown."""
+    """Counts of data that ports (R, P) and endpoints (E,) could have sent in a unit of their stalls; NaN if that is unknown."""
     links, routers = fabric.links, len(fabric.routers)
     worth = stall_worth(fabric)
     of_endpoints = np.full(len(fabric.endpoints), np.nan)

@@ -250,7 +250,7 @@ class FabricPorts:
                 return ResolvedPort(device=f"{name} {owner.adapter}", reason=reason)
             return ResolvedPort(router=router, port=port_number, device=f"{name} {owner.adapter}")
         if port < 0:
-            return ResolvedPort(device=name, reason=f"a set of switch {name} in {self.fabric.name} says no port")
+            return ResolvedPort(device=name, reason=f"a set of switch {name} in {self.fabric.name} names no port")
         device = f"{name} port {port}"
         if port >= self._counted.shape[1] or self._counted[router, port] < 0:
             return ResolvedPort(device=device, reason=f"ports of {name} that have no cable in {self.fabric.name}")

@@ -1,4 +1,4 @@
-"""Does it name anyone where there is no one to name: the same runs and users, with run times dealt out at random."""
+"""Does it name anyone if there is no one to name: the same runs and users, with run times dealt out at random."""
 
 from __future__ import annotations
 

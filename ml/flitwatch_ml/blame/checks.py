@@ -46,7 +46,7 @@ def check_runs(matrix: ArrayLike, run_time_s: ArrayLike) -> tuple[NDArray[np.flo
         bad = np.argwhere(~np.isfinite(array))
         if len(bad):
             raise BadRuns(
-                f"{name}: run {bad[0][0]} holds a value that is not a finite number (NaN or inf)",
+                f"{name}: run {bad[0][0]} contains a value that is not a finite number (NaN or inf)",
                 advice="Leave such runs out",
             )
     if (values < 0).any():

@@ -88,7 +88,7 @@ def other_weeks(problem: Problem, user: int, raw: Floats, start_s: Floats, sprea
 def _conditional_chance(
     taken: Floats, column: Floats, outcome: Floats, own: float, clusters: tuple[Ints, ...], spread: float
 ) -> tuple[float, float] | None:
-    """The chance of a column's score when others are taken out, and its slope; None where runs do not suffice or nothing is left of its squared length `own`."""
+    """The chance of a column's score when others are taken out, and its slope; None if runs do not suffice or nothing is left of its squared length `own`."""
     if len(column) < 2 * taken.shape[1]:
         return None
     axes = orthonormal_basis(taken)

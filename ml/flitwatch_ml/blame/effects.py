@@ -21,7 +21,7 @@ MOST_LOG = float(np.log(100))
 def estimate_effects(
     problem: Problem, raw: Floats, exposed: NDArray[np.bool_], day: Ints, spread: Floats, time_s: Floats
 ) -> tuple[Floats, Floats]:
-    """Mean extra seconds of an exposed run (users,) and its interval (users, 2), given what `problem` has taken out; NaN where nothing is left of a user.
+    """Mean extra seconds of an exposed run (users,) and its interval (users, 2), given what `problem` has taken out; NaN if nothing is left of a user.
 
     Users multiply run times, by an amount and by whether the user was there at all, as it is unknown whether twice the nodes slow twice as much.
 

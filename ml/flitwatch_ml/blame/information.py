@@ -52,7 +52,7 @@ def mutual_information_bits(present: Bools, slow: Bools) -> Floats:
 
 
 def association_sign(present: Bools, slow: Bools) -> Ints:
-    """+1 where presence goes with slow runs, -1 where it goes with optimal ones, 0 where neither; shape (users,)."""
+    """+1 if presence goes with slow runs, -1 if it goes with optimal ones, 0 if neither; shape (users,)."""
     both = present[slow].sum(0, dtype=np.int64)
     return np.sign(both * len(slow) - present.sum(0, dtype=np.int64) * int(slow.sum()))
 
@@ -80,7 +80,7 @@ def exact_p_values(present: Bools, slow: Bools, strata: Ints | None = None) -> F
 
     Returns
     -------
-    float64, shape (users,): one-sided, exact; 1 where the margins leave no choice.
+    float64, shape (users,): one-sided, exact; 1 if the margins leave no choice.
     """
     strata = np.zeros(len(slow), np.int64) if strata is None else np.asarray(strata)
     labels = np.unique(strata)

@@ -18,7 +18,7 @@ SAME = 0.05
 
 
 class Observations(NamedTuple):
-    """exposure (observations, users);  run_time_s, start_s, application (observations,);  covariates (observations, k), None where there are none"""
+    """exposure (observations, users);  run_time_s, start_s, application (observations,);  covariates (observations, k), None if there are none"""
 
     exposure: Floats
     run_time_s: Floats

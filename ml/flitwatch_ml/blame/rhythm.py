@@ -53,7 +53,7 @@ def list_rhythms(start_s: Floats) -> Iterator[tuple[str, Ints]]:
 def find_rhythm(problem: Problem, user: int, start_s: Floats, limit: float) -> tuple[str, float, float] | None:
     """The first rhythm alongside which chance gives as much as a user's finding in more than `limit` of cases; None: there is none.
 
-    With its name come the share of the exposure that is left alongside it, and that chance: 1 where nothing is left.
+    With its name come the share of the exposure that is left alongside it, and that chance: 1 if nothing is left.
     """
     column, own = problem.regressors[:, [user]], float(problem.own[user])
     values = np.column_stack([column, problem.outcome])

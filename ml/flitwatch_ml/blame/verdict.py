@@ -62,7 +62,7 @@ BLOCK_P = 0.01
 
 
 class CalendarBlame(BlameEstimator):
-    """Name users whose exposure goes with slow runs beyond what the calendar and the other users explain.
+    """Name users whose exposure coincides with slow runs beyond what the calendar and the other users explain.
 
     Parameters
     ----------
@@ -292,7 +292,7 @@ class CalendarBlame(BlameEstimator):
                 self.verdict_[user] = CANNOT_TELL if reasons else NAMED
             elif plain.q_value_[user] <= FOUND_Q:
                 reasons = [
-                    f"goes with slow runs, but so does the calendar: q = {plain.q_value_[user]:.2g} without date trend and regimes, {q:.2g} with them"
+                    f"coincides with slow runs, but so does the calendar: q = {plain.q_value_[user]:.2g} without date trend and regimes, {q:.2g} with them"
                 ]
             else:
                 self.reasons_[user] = [f"q = {q:.2g}"]
@@ -317,7 +317,7 @@ class CalendarBlame(BlameEstimator):
         if not self._varied_users()[user]:
             return f"without exposure in {runs - exposed} of {runs} {self._noun}, needs {self.min_exposed}{self._note}"
         share = 1 - self._share_left[user]
-        return f"{share:.0%} of the exposure goes with dates, hours, regimes or circumstances of the runs: cannot be separated from the calendar"
+        return f"{share:.0%} of the exposure coincides with dates, hours, regimes or circumstances of the runs: cannot be separated from the calendar"
 
     def _list_doubts(self, user: int) -> Any:
         """Reasons why a finding is no name."""
@@ -330,7 +330,7 @@ class CalendarBlame(BlameEstimator):
         if alone is not None:
             yield f"is based on one {self._unit}, that of {self._period_date(alone)}"
         for weeks in controls.other_weeks(problem, user, self._raw[:, user], self._start, spread):
-            yield f"presence in the week {'before' if weeks < 0 else 'after'} goes with the slow runs too"
+            yield f"presence in the week {'before' if weeks < 0 else 'after'} coincides with the slow runs too"
         yield from self._check_rhythm(problem, user)
         others = controls.proxy_users(problem, user, self.testable_, spread)
         if len(others):

@@ -60,7 +60,7 @@ class DeviationModel(BaseEstimator):
     chosen_mape_ : float   % error on the runs that the subset was chosen on, which flatters
     baseline_mape_ : float % error of the mean curve alone, held out
     constant_ : bool, shape (counters,)          counters that never deviate; they are left out, with relevance 0
-    explained_ : list of Explained               what each group of features explains; empty where no groups were given
+    explained_ : list of Explained               what each group of features explains; empty if no groups were given
     place_ : int64, shape (counters,)            from 1: features of the group that explains most first, within a group by rank; by rank alone
     without groups
     runs_ : int                                  distinct runs used
@@ -263,7 +263,7 @@ def _agree(rates: Floats, counts: Floats, time_s: Floats) -> NDArray[np.bool_]:
 
 
 def _correlations(values: Floats, with_: Floats) -> Floats:
-    """Correlation of each column (features,) with `with_` (rows,), over the rows that have it; 0 where nothing varies."""
+    """Correlation of each column (features,) with `with_` (rows,), over the rows that have it; 0 if nothing varies."""
     there = np.isfinite(values)
     rows = np.maximum(there.sum(0), 1)
     left = np.where(there, values - np.where(there, values, 0.0).sum(0) / rows, 0.0)

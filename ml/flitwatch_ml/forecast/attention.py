@@ -96,7 +96,7 @@ class Attention(nn.Module):
     def weights(self, embedded: torch.Tensor) -> torch.Tensor:
         """Attention of the last step over the m steps, (nets, windows, m), each row summing to one.
 
-        A step's score is the product of its key and the query; the key's map goes to the query's side, where there is one row instead of m, and its
+        A step's score is the product of its key and the query; the key's map goes to the query's side, if there is one row instead of m, and its
         bias, the same for all steps, falls out of the softmax.
         """
         query = self.query(embedded[:, :, -1]) @ self.key.weight.transpose(1, 2)

@@ -55,7 +55,7 @@ class Backtest:
     mape : name -> % error over held-out windows, each run weighing the same
     gain : (mean, low, high) of 1 - attention's error / the best other's, paired by run, 90 % bootstrap interval
     coverage90 : share of held-out windows within the 90 % interval of the serving forecaster, calibrated on the other folds; None for a single fold
-    half_width90 : of that interval, in log; NaN where too few runs were held out
+    half_width90 : of that interval, in log; NaN if too few runs were held out
     serves : name of the forecaster with the least error; of an average, its members joined by " + "
     nested_mape : % error of the forecaster that the other folds choose, fold by fold; None for a single fold. The error of `serves` itself is the least of several
     train_s, infer_ms : one fit of the attention forecaster; one forecast a running job for 1,000 jobs
@@ -237,7 +237,7 @@ def attention_gain(errors: dict[str, Floats]) -> tuple[float, float, float]:
 
 
 def relative_gain(ours: Floats, theirs: Floats) -> tuple[float, float, float]:
-    """(mean, low, high): 1 - mean(ours) / mean(theirs) of errors paired by run, with a 90 % bootstrap interval over runs; NaN where the other makes no error."""
+    """(mean, low, high): 1 - mean(ours) / mean(theirs) of errors paired by run, with a 90 % bootstrap interval over runs; NaN if the other makes no error."""
     if not theirs.any():
         return math.nan, math.nan, math.nan
     draws = np.random.default_rng(0).integers(0, len(ours), (BOOTSTRAPS, len(ours)))

@@ -92,7 +92,7 @@ class AttentionForecaster(BaseEstimator):
     seeds : nets averaged
     on_ridge : learn the residual of a ridge forecast, instead of the target itself
     with_boosting : average with LightGBM, half and half
-    device : "cpu", "cuda", or "auto" for a GPU where there is one
+    device : "cpu", "cuda", or "auto" for a GPU if there is one
     """
 
     #: As trained, or as served.
@@ -168,7 +168,7 @@ class AttentionForecaster(BaseEstimator):
         return windows.curve_s * np.exp(self.log_ratio(windows))
 
     def attention(self, windows: Windows) -> Floats:
-        """Weights over the past steps, (windows, m), the oldest first; each row sums to one."""
+        """Weights over the past steps, (windows, m), oldest first; each row sums to one."""
         from flitwatch_ml.forecast.attention import mean_attention
 
         return mean_attention(self.net_, windows.past, self.device_)

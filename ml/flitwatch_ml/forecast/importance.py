@@ -72,7 +72,7 @@ class Importance:
 
 @dataclass(frozen=True)
 class Weights:
-    """Attention over the past steps, the oldest first: mean over later runs with an interval of 95 % over runs."""
+    """Attention over the past steps, oldest first: mean over later runs with an interval of 95 % over runs."""
 
     forecaster: str
     mean: Floats

@@ -30,7 +30,7 @@ class StepSeries:
 
     Attributes
     ----------
-    times : (runs, steps), seconds; NaN where a step is missing
+    times : (runs, steps), seconds; NaN if a step is missing
     counters : (runs, steps, counters), counts per second of the step on the run's own routers
     placement : (runs, placement features) or None, for example NUM_ROUTERS and NUM_GROUPS
     io, sys : (runs, steps, counters) or None, counts per second on routers with I/O nodes, and on routers with no node of the run
@@ -82,7 +82,7 @@ class Windows:
     share : (windows,)       step / steps of the curve
     ratio : (windows,)       log of (time of the last m steps / the curve's time of them)
     curve_s : (windows,)     the mean curve's time of the next k steps
-    future_s : (windows,)    the observed time of the next k steps; NaN where it is not known
+    future_s : (windows,)    the observed time of the next k steps; NaN if it is not known
     last_s : (windows,)      mean time of the last m steps
     whole : (windows,)       whether the future has all k steps; a window for training may have fewer (`Standard.training`)
     """
@@ -211,7 +211,7 @@ def _log_placement(series: StepSeries, sets: tuple[str, ...]) -> Floats:
 
 
 def _mean_known(values: Floats) -> Floats:
-    """Mean over the first axis of what is known; 0 where nothing is."""
+    """Mean over the first axis of what is known; 0 if nothing is."""
     mask = np.isfinite(values)
     sums, counts = np.where(mask, values, 0.0).sum(0), mask.sum(0)
     return np.divide(sums, counts, out=np.zeros(sums.shape), where=counts > 0)

@@ -143,7 +143,7 @@ def score_of(users: list[Entry]) -> dict[str, int]:
 def rank_entries(
     ours: CalendarBlame, beside: CoRunning, times: Any, definition: Definition, nodes: NDArray[np.float64] | None
 ) -> list[Entry]:
-    """Blamed names in the order of their ranking; `nodes` (runs,) of each run, None where the files say none."""
+    """Blamed names in the order of their ranking; `nodes` (runs,) of each run, None if the files say none."""
     overlap, exposure = beside.met.overlap, beside.met.exposure
     paper = PresenceBlame(tau=definition.tau, rule=definition.rule).fit(overlap, times)
     hours_of = np.full(len(beside.names), np.nan) if nodes is None else nodes @ (exposure > 0) / 3600

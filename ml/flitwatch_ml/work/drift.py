@@ -61,7 +61,7 @@ class Drift(TypedDict):
 
 
 def measure_drift(conn: psycopg.Connection[Any], exe: str, nodes: int, estimate_id: int) -> Drift | None:
-    """Coverage, error and shift since an estimate was made; None where nothing has come since."""
+    """Coverage, error and shift since an estimate was made; None if nothing has come since."""
     stored = store.data_and_result_of(conn, estimate_id)
     if stored is None:
         return None

@@ -200,7 +200,7 @@ class InputRow(TypedDict):
 
 
 class WeightsRow(TypedDict):
-    """Attention weights of a net over the past steps, the oldest first, with an interval over runs."""
+    """Attention weights of a net over the past steps, oldest first, with an interval over runs."""
 
     forecaster: str
     mean: list[float]

@@ -38,7 +38,7 @@ class MeasuredVerdicts:
     users : entries in the order of their ranking
     reasons : of each of them, with other users by their names
     calibration : how often shuffled run times give a name
-    drivers : how circumstances of the runs go with their times
+    drivers : how run times vary with the circumstances of the runs
     """
 
     data: MeasuredRuns
@@ -112,7 +112,7 @@ def estimate_measured(
 
 
 def nodes_of(data: MeasuredRuns) -> int:
-    """On how many nodes all of the runs ran; 0 where the files say none, or several."""
+    """On how many nodes all of the runs ran; 0 if the files say none, or several."""
     if data.nodes is None or np.ptp(data.nodes) > 0 or data.nodes[0] != int(data.nodes[0]):
         return 0
     return int(data.nodes[0])

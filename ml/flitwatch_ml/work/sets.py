@@ -56,5 +56,5 @@ def result_of(
 
 
 def none_if_nan(value: float) -> float | None:
-    """A number, or None where it is not one."""
+    """A number, or None if it is not one."""
     return None if np.isnan(value) else float(value)

@@ -84,7 +84,7 @@ class MailServer(BaseModel):
         return _read_server(self.server)
 
     def check_password(self, where: str) -> None:
-        """BadInput where the environment does not hold the password that the server asks for."""
+        """BadInput if the environment does not hold the password that the server asks for."""
         if self.username and not os.environ.get(self.password_env):
             raise BadInput(f"{self.password_env or 'password_env'} holds no password", where=where)
 
@@ -122,14 +122,14 @@ class Receiver(MailServer):
         return self
 
     def check(self) -> None:
-        """BadInput where what the environment or a file must hold is not there."""
+        """BadInput if what the environment or a file must hold is not there."""
         if self.kind in _URL_KINDS:
             self.address()
         else:
             self.check_password(f"receiver {self.name}")
 
     def address(self) -> str:
-        """The URL; BadInput where the environment or the file does not hold it."""
+        """The URL; BadInput if the environment or the file does not hold it."""
         if self.url:
             return self.url
         where = f"receiver {self.name}"

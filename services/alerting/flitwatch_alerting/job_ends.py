@@ -67,7 +67,7 @@ class JobWebhook:
 
 
 def read_webhook(url: str | None, secret_file: Path | None, external_url: str) -> JobWebhook | None:
-    """The webhook of the settings, None without one; BadInput where the address or the secret is missing or no such thing."""
+    """The webhook of the settings, None without one; BadInput if the address or the secret is missing or no such thing."""
     if not url and secret_file is None:
         return None
     if not url or not is_web(url):

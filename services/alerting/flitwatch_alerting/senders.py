@@ -53,13 +53,13 @@ def explanation_title(alert: Row) -> str | None:
 
 
 def chain_sentences(alert: Row) -> list[str]:
-    """The causal chain of the alert's job, a sentence each; empty where it was not slow, or the alert is about no job."""
+    """The causal chain of the alert's job, a sentence each; empty if it was not slow, or the alert is about no job."""
     explanation = (alert["evidence"] or {}).get("explanation") or {}
     return [f"{sentence['part']}: {sentence['text']}" for sentence in explanation.get("chain", [])]
 
 
 def send_notices(config: Config, receiver: Receiver, notices: list[Row], key: str) -> None:
-    """Deliver one group's notices; Unavailable where the receiver does not accept them, Unreachable where it does not answer."""
+    """Deliver one group's notices; Unavailable if the receiver does not accept them, Unreachable if it does not answer."""
     with translate_errors(f"receiver {receiver.name}"):
         _SENDERS[receiver.kind](config, receiver, notices, key)
 
@@ -83,7 +83,7 @@ def _trust_store() -> ssl.SSLContext:
 
 
 def post_json(who: str, url: str, body: bytes, headers: dict[str, str]) -> None:
-    """Send JSON; Unavailable where the answer is no success, as after a redirection, which is not followed."""
+    """Send JSON; Unavailable if the answer is no success, as after a redirection, which is not followed."""
     headers = {"Content-Type": "application/json", "User-Agent": "flitwatch-alerting", **headers}
     # Of the answer only the head is read: a body without an end would fill the memory.
     exchange = httpx.stream("POST", url, content=body, headers=headers, timeout=TIMEOUT_S, verify=_trust_store())
@@ -194,7 +194,7 @@ def _send_apprise(config: Config, receiver: Receiver, notices: list[Row], key: s
         raise Unavailable(str(name_extra(absent) or absent)) from None
     service = apprise.Apprise.instantiate(receiver.address(), suppress_exceptions=True)
     if service is None:
-        raise Unavailable(f"receiver {receiver.name}: Apprise knows no such address")
+        raise Unavailable(f"receiver {receiver.name}: Apprise does not know this address")
     kinds = {"critical": apprise.NotifyType.FAILURE, "warning": apprise.NotifyType.WARNING}
     for alert in notices:
         part = _part(config, alert)
@@ -204,7 +204,7 @@ def _send_apprise(config: Config, receiver: Receiver, notices: list[Row], key: s
         if not service.notify(
             body=body, title=f"Flitwatch: {alert['rule']}, alert {alert['alert_id']}", notify_type=kind
         ):
-            raise Unavailable(f"receiver {receiver.name}: {service.service_name} did not take it")
+            raise Unavailable(f"receiver {receiver.name}: {service.service_name} did not accept it")
 
 
 def _send_mail(config: Config, receiver: Receiver, notices: list[Row], key: str) -> None:
@@ -226,7 +226,7 @@ _SENDERS: dict[str, Callable[[Config, Receiver, list[Row], str], None]] = {
 
 
 def send_test(config: Config, receiver: Receiver, key: str) -> None:
-    """A mail that says no more than that mails of alerts arrive there; Unavailable where the server does not accept it."""
+    """A mail that says no more than that mails of alerts arrive there; Unavailable if the server does not accept it."""
     page = f"{config.external_url.rstrip('/')}/alerts?view=contacts"
     part = MailPart("This is a test. Alerts from Flitwatch will arrive at this address. Nothing is wrong.", [], page)
     with translate_errors(f"receiver {receiver.name}"):

@@ -163,7 +163,7 @@ def unknown_as_null(values: NDArray[np.integer[Any]]) -> list[int | None]:
 
 
 def stall_ratio(stall_cycles: Any, flits: Any) -> NDArray[np.float32]:
-    """Stalls over data sent, in times of one count of data, to five digits; NaN where either is unknown or nothing was sent."""
+    """Stalls over data sent, in times of one count of data, to five digits; NaN if either is unknown or nothing was sent."""
     flits = np.asarray(flits, dtype=np.float64)
     out = np.full(flits.shape, np.nan)
     np.divide(stall_cycles, flits, out=out, where=flits > 0)

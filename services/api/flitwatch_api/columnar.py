@@ -22,7 +22,7 @@ CONTENT: dict[str, Any] = {kind: {"schema": {"type": "string", "format": "binary
 
 
 def choose_format(request: Request) -> str | None:
-    """The columnar format that the caller accepts; None where JSON is meant, or weighs more (`q`, RFC 9110)."""
+    """The columnar format that the caller accepts; None if JSON is meant, or weighs more (`q`, RFC 9110)."""
     weights: dict[str, float] = {}
     for part in request.headers.get("accept", "").split(","):
         kind, *parameters = (word.strip().lower() for word in part.split(";"))
@@ -47,7 +47,7 @@ async def send_columns(
     values: Mapping[str, NDArray[Any]],
     about: Mapping[str, str],
 ) -> Response:
-    """One row a step and router.
+    """One row per step and router.
 
     Parameters
     ----------
@@ -56,7 +56,7 @@ async def send_columns(
     ts : int64[T]
         Start of each step, epoch seconds.
     routers : int64[R], or None
-        None where the rows are sums over routers.
+        None if the rows are sums over routers.
     values : mapping of names to arrays [T][R]
         NaN is unknown, and becomes null.
     about : mapping of str to str

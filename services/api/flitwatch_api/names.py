@@ -87,7 +87,7 @@ class Names:
         return name if name in NOBODYS else self.user(name)
 
     def for_database(self) -> NameMask | None:
-        """The same for queries that search and sort by names; None where names are shown as they are."""
+        """The same for queries that search and sort by names; None if names are shown as they are."""
         if self.key is None:
             return None
         block = self.key if len(self.key) <= 64 else hashlib.sha256(self.key).digest()

@@ -193,7 +193,7 @@ async def answer_database_error(request: Request, error: Exception) -> Response:
 async def answer_unicode_error(request: Request, error: Exception) -> Response:
     """Text that is not text: lone surrogates in JSON."""
     return problem_response(
-        request, 400, "bad-request", "the request holds text that is not valid Unicode", "Send valid UTF-8."
+        request, 400, "bad-request", "the request contains text that is not valid Unicode", "Send valid UTF-8."
     )
 
 

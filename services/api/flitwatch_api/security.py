@@ -54,7 +54,7 @@ def frame_headers(ancestors: Sequence[str]) -> dict[str, str]:
 
 
 def host_name(authority: str) -> str | None:
-    """The name of a Host header without its port, in small letters; None where it is not a host and a port (RFC 9110, section 7.2)."""
+    """The name of a Host header without its port, in small letters; None if it is not a host and a port (RFC 9110, section 7.2)."""
     match = _AUTHORITY.fullmatch(authority)
     return None if match is None else match["name"].strip("[]").lower()
 

@@ -10,8 +10,8 @@ import flitwatch_client
 
 _HEAD = """# The Python client
 
-Made by `make reference` from the client itself. `pip install flitwatch-client` installs it; [its guide](../services/client/README.md) has examples. Methods of `Client.api` are the operations of
-[the API](contracts/api.md), by their names, with typed questions and answers.
+Generated with `make reference` from the client itself. `pip install flitwatch-client` installs it; [its guide](../services/client/README.md) has examples. Methods of `Client.api` are the operations of
+[the API](contracts/api.md), by their names, with typed requests and answers.
 """
 
 

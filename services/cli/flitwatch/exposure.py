@@ -81,12 +81,12 @@ def exposure_of(host: str, allow_hosts: Iterable[str], anonymous: Role | None, i
         return Exposure(names, role)
     if not names:
         raise BadRequest(
-            f"{host} is reached from beyond this machine, and any host name would be answered, which a foreign page can use (DNS rebinding)",
+            f"{host} can be reached from other machines and would answer any host name, which a foreign page can use (DNS rebinding)",
             advice=f"Name its host names: --allow-host NAME or {HOSTS_VARIABLE}; or use --insecure-network ({INSECURE_VARIABLE}=1).",
         )
     if role not in READING:
         raise BadRequest(
-            f"{host} is reached from beyond this machine, and callers who do not log in would be {role}",
+            f"{host} can be reached from other machines, and callers who do not log in would be {role}",
             advice=f"Use --anonymous viewer or none ({ANONYMOUS_VARIABLE}), and let people log in; or use --insecure-network ({INSECURE_VARIABLE}=1).",
         )
     return Exposure(names, role)

@@ -42,16 +42,16 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
     "open": ("open", "open_", "Print the address of a job's page."),
     "alerting": ("alerting", "alerting", "Evaluate alert rules and deliver alerts."),
     "project": ("project", "project", "Report what a project lost to congestion in a month."),
-    "alerts": ("alerts", "alerts", "Ask about alerts and try rules over history."),
+    "alerts": ("alerts", "alerts", "List alerts, and test rules on past data."),
     "agent": ("agent", "agent", "Give advice to a scheduler."),
-    "mail": ("mail", "mail", "Mail the end of a Slurm job with what slowed it."),
-    "trial": ("trial", "trial", "Show what a randomised trial of advice found."),
+    "mail": ("mail", "mail", "Send a mail when a Slurm job ends, and say what slowed it."),
+    "trial": ("trial", "trial", "Show the results of a randomised trial of advice."),
     "task": ("task", "task", "Start, watch and cancel tasks."),
     "twin": ("twin", "twin", "Run the cluster twin: a simulated machine that writes the formats of real sources."),
     "topology": ("topology", "topology", "Describe a topology."),
-    "blame": ("blame", "blame", "Rank users whose jobs go with slow runs."),
+    "blame": ("blame", "blame", "Rank users whose jobs coincide with slow runs."),
     "blamed": ("blamed", "blamed", "List names found in several applications."),
-    "drivers": ("drivers", "drivers", "Show the drivers of an application: counters that go with slow steps."),
+    "drivers": ("drivers", "drivers", "Show the drivers of an application: counters that predict slow steps."),
     "forecast": ("forecast", "forecast", "Forecast the next steps or the run time of jobs."),
     "routes": ("routes", "routes", "Optimise, check and exchange static routes."),
     "traffic": ("traffic", "traffic", "Reconstruct traffic matrices from switch counters."),
@@ -106,7 +106,7 @@ class LazyGroup(click.Group):
             return super().make_context(*args, **kwargs)
 
     def invoke(self, ctx: click.Context) -> Any:
-        """As Click does it, which ends with 1 where the reader of standard output closed the pipe."""
+        """As Click does it, which ends with 1 if the reader of standard output closed the pipe."""
         with _reader_may_leave():
             return super().invoke(ctx)
 

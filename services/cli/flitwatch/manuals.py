@@ -21,7 +21,7 @@ FILES = {
 }
 ABOUT = """Flitwatch monitors the network of a supercomputer. It shows which job slows which, over which links, what comes next, and what you can do
 about it. Every \
-command takes --json: one JSON object on standard output; everything for people goes to standard error."""
+command takes --json: one JSON object on standard output; text for people goes to standard error."""
 
 
 def render_pages() -> dict[str, str]:

@@ -76,11 +76,13 @@ async def _answer_request(scope: Scope, receive: Receive, send: Send) -> None:
         return
     heartbeat = own_heartbeat()
     silent_s = heartbeat.silent_s
-    loop_state = "the loop has not begun" if silent_s is None else f"the loop last came round {silent_s:.1f} s ago"
+    loop_state = (
+        "the loop has not started" if silent_s is None else f"the loop last completed a round {silent_s:.1f} s ago"
+    )
     headers = [(b"content-type", b"text/plain; charset=utf-8"), (b"cache-control", b"no-store")]
     status = 503 if heartbeat.is_hung else 200
     await send({"type": "http.response.start", "status": status, "headers": headers})
-    body = f"{loop_state}; it hangs after {heartbeat.hangs_after_s:g} s\n".encode()
+    body = f"{loop_state}; it counts as hung after {heartbeat.hangs_after_s:g} s\n".encode()
     await send({"type": "http.response.body", "body": body})
 
 

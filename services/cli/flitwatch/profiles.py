@@ -10,7 +10,7 @@ from pathlib import Path
 
 from flitwatch_domain.errors import BadInput
 
-#: The profile that is taken where none is named.
+#: The profile that is taken if none is named.
 USUAL = "default"
 KEYS = ("url", "token_file")
 
@@ -30,7 +30,7 @@ def locate_config() -> Path:
 
 
 def read_profile(name: str | None) -> Profile | None:
-    """The profile of that name, or the usual one; None where none was named and there is no usual one.
+    """The profile of that name, or the usual one; None if none was named and there is no usual one.
 
     Raises
     ------

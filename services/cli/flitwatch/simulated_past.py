@@ -55,7 +55,7 @@ def be_nice() -> None:
 def store_sums(
     url: str, fabric: str, sums: MinuteSums, ldms: LdmsSpec, cancelled: Callable[[], bool] = lambda: False
 ) -> None:
-    """Add a machine's sums to the tables of minutes and hours, the newest first, in the writer's own way.
+    """Add a machine's sums to the tables of minutes and hours, newest first, in the writer's own way.
 
     There are no rows of seconds: those of a day would be a gigabyte.
     """

@@ -152,11 +152,11 @@ def _read_or_explain(
             else "Import its runs, or let them report their steps: docs/performance-engineer.md."
         )
         size = "" if nodes is None else f" on {_format_nodes(nodes)}"
-        raise NotFound(f"the platform knows no runs of {application}{size}", advice=advice)
+        raise NotFound(f"the platform has no runs of {application}{size}", advice=advice)
     if any(item[kind]["estimate_id"] is not None for item in meant):
         return read()
     reasons = [
-        f"{item['nodes']} nodes, {item['runs']} runs: {item[kind]['lacks'] or 'not estimated yet; a worker does it (flitwatch worker)'}"
+        f"{item['nodes']} nodes, {item['runs']} runs: {item[kind]['lacks'] or 'not estimated yet; a worker computes it (flitwatch worker)'}"
         for item in meant
     ]
     return {"application": application, "verdict": CANNOT_TELL, "reasons": reasons}
@@ -178,7 +178,7 @@ def _format_set(head: Mapping[str, Any]) -> str:
 
 
 def show_blame(found: Mapping[str, Any]) -> None:
-    """Print who goes with slow runs."""
+    """Print whose jobs coincide with slow runs."""
     if _print_reasons(found):
         return
     rows = [
@@ -219,7 +219,7 @@ def show_forecast(found: Mapping[str, Any]) -> None:
     for entry in found["running"]:
         click.echo(_format_outlook(entry))
     if not found["running"]:
-        click.echo("no run of it is going on")
+        click.echo("no run of it is in progress")
     rows = [
         [
             str(entry["m"]),
@@ -276,7 +276,7 @@ def _format_outlook(one: Mapping[str, Any]) -> str:
     head = f"job {text_or_unknown(one['job_id'])}, step {one['steps']}"
     newest = one["newest"]
     if newest is None:
-        return f"{head}: {CANNOT_TELL}: {remove_controls(one['lacks'] or 'no forecast was made yet')}"
+        return f"{head}: {CANNOT_TELL}: {remove_controls(one['lacks'] or 'there is no forecast yet')}"
     return (
         f"{head}: the next {newest['ahead']} steps take {format_number(newest['expected_s'])} s "
         f"({format_number(newest['low_s'])} to {format_number(newest['high_s'])} s), "

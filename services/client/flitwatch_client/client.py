@@ -80,13 +80,13 @@ class Client:
     Parameters
     ----------
     url : str
-        Where the platform answers, such as `https://flitwatch.site.example`.
+        Address of the platform, such as `https://flitwatch.site.example`.
     token : str, optional
-        An API token (`flitwatch tokens create`); without one the caller is anonymous.
+        An API token (`flitwatch tokens create`). Without one, the caller is anonymous.
     timeout_s : float
-        How long an answer may take.
+        Time limit for an answer.
     progress : callable, optional
-        Called with the number of rows of a list so far, after each page. Without it a list that takes over a second says so on a terminal.
+        Called with the number of rows of a list so far, after each page. Without it, a list that takes more than a second shows its progress on a terminal.
 
     Attributes
     ----------
@@ -115,7 +115,7 @@ class Client:
         self._http.close()
 
     def fabrics(self) -> Table:
-        """Every machine that the platform knows."""
+        """All machines of the platform."""
         return of_rows(self.api.fabrics()["items"], FABRICS)
 
     def jobs(
@@ -131,7 +131,7 @@ class Client:
         end: Time | None = None,
         most: int | None = None,
     ) -> Table:
-        """Jobs, the newest first; every page of the list.
+        """All jobs that match, newest first.
 
         Parameters
         ----------
@@ -146,7 +146,7 @@ class Client:
         at : time, optional
             Jobs that ran at this moment.
         start, end : time, optional
-            Jobs that ran in this span.
+            Jobs that ran in this period.
         most : int, optional
             At most this many rows.
         """
@@ -168,7 +168,7 @@ class Client:
         return of_rows(self._iterate_pages(page, most), JOBS)
 
     def runs(self, *, application: str | None = None, job: str | None = None, most: int | None = None) -> Table:
-        """Executions of instrumented applications, the newest first."""
+        """Executions of instrumented applications, newest first."""
         return of_rows(
             self._iterate_pages(
                 lambda limit, cursor: self.api.runs(exe=application, job=job, limit=limit, cursor=cursor), most
@@ -177,7 +177,7 @@ class Client:
         )
 
     def steps(self, run_id: int) -> Table:
-        """Time of every step of a run, alongside the usual one, and its counters, one column each."""
+        """Time of every step of a run, the usual time of the same step, and its counters, one column each."""
         answer = self.api.steps(run_id)
         counters = answer["counters"] or {}
         columns: dict[str, Sequence[Any] | None] = {
@@ -214,16 +214,16 @@ class Client:
         routers : str or iterable of int
             `all`, `group:3`, or numbers.
         start, end : time, optional
-            Without them the last quarter of an hour with complete data.
+            Default: the last quarter of an hour with complete data.
         points : int
             At most this many steps; longer steps are sums, and a ratio is that of the sums.
         total : bool
-            One row a step: the sum over the routers.
+            One row per step, with the sum over the routers.
 
         Raises
         ------
         Refused
-            413 where the answer would be too large: ask for fewer points or routers.
+            413 if the answer would be too large: request fewer points or routers.
         ImportError
             pyarrow is not installed: `pip install flitwatch-client[arrow]`.
         """
@@ -248,7 +248,7 @@ class Client:
     ) -> Table:
         """Flits, stall cycles and stalls per flit of every router, step by step.
 
-        The platform may take a longer step than `step_s`; the answer's metadata (`.arrow.schema.metadata`) says which.
+        The platform may use a longer step than `step_s`; the answer's metadata (`.arrow.schema.metadata`) contains it.
         """
         query = {"from": _format_time(start), "to": _format_time(end), "step": step_s, "class": link_class}
         return self._request_arrow(f"/api/v1/fabrics/{quote(str(fabric), safe='')}/frames", query)
@@ -266,12 +266,12 @@ class Client:
     def blame(self, application: str | None = None, nodes: int | None = None, *, by: str = "user") -> Table:
         """Return the users or applications associated with slow runs of an application: verdict, minutes and node-hours lost with their intervals.
 
-        A `verdict` is `named`, `cannot tell` or `no evidence`, with `reasons`. Dependence is no proof of cause.
+        A `verdict` is `named`, `cannot tell` or `no evidence`, with `reasons`. Dependence is not proof of cause.
 
         Parameters
         ----------
         application : str, optional
-            The newest estimate's, where none is given.
+            Default: the application of the newest estimate.
         nodes : int, optional
             The application's number of nodes.
         by : {"user", "application"}
@@ -286,16 +286,16 @@ class Client:
         )
 
     def drivers(self, application: str | None = None, nodes: int | None = None, *, inputs: str | None = None) -> Table:
-        """The counters that go with slow steps, those of each application in their place: they rise when steps are slow, which is no proof of cause.
+        """The counters that predict slow steps, in order for each application. They rise when steps are slow, which is not proof of cause.
 
         Parameters
         ----------
         application : str, optional
-            All that have an estimate, where none is given.
+            Default: all applications with an estimate.
         nodes : int, optional
             The application's number of nodes.
         inputs : {"rates", "deltas"}, optional
-            Counters by the second, or by the step.
+            Counters per second, or per step.
         """
         answer = self.api.drivers(inputs=inputs)
         rows: list[dict[str, Any]] = []
@@ -327,12 +327,12 @@ class Client:
         Parameters
         ----------
         user, application : str
-            As the scheduler and instrumented runs name them.
+            Their names in the scheduler and in instrumented runs.
         nodes : int
         candidates : sequence of lists of nodes, optional
-            The nodes that the scheduler could give it.
+            Nodes that the scheduler could assign to it.
         deadline : datetime, optional
-            When it must have begun.
+            Latest time at which the job must start.
         """
         question: AdviceRequest = {"user": user, "application": application, "nodes": nodes}
         if candidates:
@@ -354,7 +354,7 @@ class Client:
         end: Time | None = None,
         most: int | None = None,
     ) -> Table:
-        """Alerts, the newest first."""
+        """Alerts, newest first."""
 
         def page(limit: int, cursor: str | None) -> Any:
             return self.api.alerts(
@@ -364,7 +364,7 @@ class Client:
         return of_rows(self._iterate_pages(page, most), ALERTS)
 
     def explanation(self, job_id: str, *, cluster: str | None = None, at: Time | None = None) -> Explanation:
-        """Explain whether a job is slow, since when, who may be behind it, and what would help: the same answer as the job's page, now or as of `at`.
+        """Explain whether a job is slow, since when, which jobs may be the cause, and what would help. This is the answer of the job's page, now or at the time `at`.
 
         A dictionary, because the answer is nested: keys such as `verdict`, `reasons`, `slowdown`, `links`, `chain` and `remedies`. `candidates()` has
         its candidates as a table.
@@ -372,11 +372,11 @@ class Client:
         return cast(Explanation, self.api.explanation(job_id, cluster=cluster, at=_format_time(at)))
 
     def candidates(self, job_id: str, *, cluster: str | None = None) -> Table:
-        """The jobs that an explanation weighed, the likeliest first."""
+        """The jobs that an explanation considered, most likely first."""
         return of_rows(self.explanation(job_id, cluster=cluster)["candidates"], CANDIDATES)
 
     def task(self, name: str, arguments: Mapping[str, Any], *, wait_s: float = 600.0) -> Any:
-        """Start a task, wait for it, and give its result; an interrupted wait cancels it.
+        """Start a task, wait for it, and return its result; an interrupted wait cancels it.
 
         Parameters
         ----------
@@ -385,7 +385,7 @@ class Client:
         arguments : mapping
             The task's arguments.
         wait_s : float
-            How long to wait; the task goes on after that.
+            How long to wait; the task continues after that.
 
         Raises
         ------
@@ -394,7 +394,7 @@ class Client:
         TaskFailed
             It failed or was cancelled.
         TimeoutError
-            It is not over after `wait_s`; the message has its number.
+            The task has not ended after `wait_s`; the message has its number.
         """
         task = self.api.start(cast(Any, {"name": name, "args": dict(arguments)}))
         number, end = int(task["task_id"]), time.monotonic() + wait_s
@@ -482,12 +482,12 @@ def connect(
     timeout_s: float = 30.0,
     progress: Callable[[int], object] | None = None,
 ) -> Client:
-    """A client; without arguments by the environment: FLITWATCH_URL, and FLITWATCH_TOKEN_FILE with the token.
+    """Connect to a platform. By default, FLITWATCH_URL has the address, and FLITWATCH_TOKEN_FILE names the file with the token.
 
     Raises
     ------
     ValueError
-        Neither `url` nor FLITWATCH_URL is given, or it is not an address; the token is none, or its file cannot be read, or others may read it.
+        Neither `url` nor FLITWATCH_URL is given, or it is not an address. Or the token is not valid, or its file cannot be read, or others can read it.
     """
     url = url or os.environ.get("FLITWATCH_URL")
     if not url:

@@ -1,4 +1,4 @@
-"""One method an operation of the API; generated from docs/contracts/openapi.json by `make client`, not edited."""
+"""One method per operation of the API; generated from docs/contracts/openapi.json by `make client`, not edited."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ class Operations:
         return self._call("POST", "/api/v1/advice", {}, body)
 
     def advice_batch(self, body: models.AdviceBatch) -> models.AdviceBatchAnswer:
-        """POST /api/v1/advice/batch: The same for several jobs."""
+        """POST /api/v1/advice/batch: Return advice for several jobs."""
         return self._call("POST", "/api/v1/advice/batch", {}, body)
 
     def advice_state(self) -> models.AdviceState:
-        """GET /api/v1/advice/state: The applications, sizes and groups of nodes that advice knows: what is worth asking about."""
+        """GET /api/v1/advice/state: The applications, sizes and groups of nodes that have advice, so that callers ask only about these."""
         return self._call("GET", "/api/v1/advice/state", {})
 
     def one_advice(self, recommendation_id: int) -> models.RecommendationDetail:
@@ -46,27 +46,27 @@ class Operations:
         return self._call("GET", f"/api/v1/advice/{self._part(recommendation_id)}/links", {})
 
     def advice_matrix(self, recommendation_id: int, *, by: str | None = None, of: str | None = None) -> models.TrafficMatrix:
-        """GET /api/v1/advice/{recommendation_id}/matrix: The communication matrix by router or group: true (of simulated traffic alone), reconstructed, and their difference."""
+        """GET /api/v1/advice/{recommendation_id}/matrix: The communication matrix by router or group: true (only for simulated traffic), reconstructed, and their difference."""
         return self._call("GET", f"/api/v1/advice/{self._part(recommendation_id)}/matrix", {"by": by, "of": of})
 
     def alerts(self, *, phase: str | None = None, rule: str | None = None, from_: str | float | None = None, to: str | float | None = None, limit: int | None = None, cursor: str | None = None) -> models.AlertList:
-        """GET /api/v1/alerts: Alerts, the newest first."""
+        """GET /api/v1/alerts: Alerts, newest first."""
         return self._call("GET", "/api/v1/alerts", {"phase": phase, "rule": rule, "from": from_, "to": to, "limit": limit, "cursor": cursor})
 
     def alert_contacts(self) -> models.ContactList:
-        """GET /api/v1/alerts/contacts: Contact points, by name; receivers of the engine's file are not among them."""
+        """GET /api/v1/alerts/contacts: Contact points, by name; receivers in the engine's file are not included."""
         return self._call("GET", "/api/v1/alerts/contacts", {})
 
     def delete_alert_contact(self, name: str) -> Any:
-        """DELETE /api/v1/alerts/contacts/{name}: Remove a contact point: nothing is mailed there any more."""
+        """DELETE /api/v1/alerts/contacts/{name}: Remove a contact point: it receives no more mail."""
         return self._call("DELETE", f"/api/v1/alerts/contacts/{self._part(name)}", {})
 
     def put_alert_contact(self, name: str, body: models.NewContact) -> models.Contact:
-        """PUT /api/v1/alerts/contacts/{name}: Make or change a contact point."""
+        """PUT /api/v1/alerts/contacts/{name}: Create or change a contact point."""
         return self._call("PUT", f"/api/v1/alerts/contacts/{self._part(name)}", {}, body)
 
     def test_alert_contact(self, name: str) -> Any:
-        """POST /api/v1/alerts/contacts/{name}/test: Let the engine send a test mail within seconds. `GET /alerts/contacts` shows the result."""
+        """POST /api/v1/alerts/contacts/{name}/test: Request a test mail, which the engine sends within seconds. `GET /alerts/contacts` shows the result."""
         return self._call("POST", f"/api/v1/alerts/contacts/{self._part(name)}/test", {})
 
     def alert_rules(self) -> models.RuleList:
@@ -74,15 +74,15 @@ class Operations:
         return self._call("GET", "/api/v1/alerts/rules", {})
 
     def test_alert_rule(self, body: models.DryRun) -> Any:
-        """POST /api/v1/alerts/rules/test: Run a rule over a past span as a task; its result has {fired, alerts[], samples, series}. It sends no notification."""
+        """POST /api/v1/alerts/rules/test: Test a rule over a past period as a task; its result has {fired, alerts[], samples, series}. It sends no notification."""
         return self._call("POST", "/api/v1/alerts/rules/test", {}, body)
 
     def delete_alert_rule(self, name: str) -> Any:
-        """DELETE /api/v1/alerts/rules/{name}: Remove a rule; a rule of the file comes back when the engine starts again."""
+        """DELETE /api/v1/alerts/rules/{name}: Remove a rule; a rule from the file returns when the engine starts again."""
         return self._call("DELETE", f"/api/v1/alerts/rules/{self._part(name)}", {})
 
     def put_alert_rule(self, name: str, body: models.NewRule) -> models.StoredRule:
-        """PUT /api/v1/alerts/rules/{name}: Make or change a rule; it then belongs to the API, and the file's rule of that name no longer counts."""
+        """PUT /api/v1/alerts/rules/{name}: Create or change a rule; it then overrides the file's rule of that name."""
         return self._call("PUT", f"/api/v1/alerts/rules/{self._part(name)}", {}, body)
 
     def alert_silences(self, *, limit: int | None = None) -> models.SilenceList:
@@ -90,7 +90,7 @@ class Operations:
         return self._call("GET", "/api/v1/alerts/silences", {"limit": limit})
 
     def add_alert_silence(self, body: models.NewSilence) -> Any:
-        """POST /api/v1/alerts/silences: Keep alerts that match from being sent for a while."""
+        """POST /api/v1/alerts/silences: Suppress the notifications of matching alerts for a period."""
         return self._call("POST", "/api/v1/alerts/silences", {}, body)
 
     def end_alert_silence(self, silence_id: int) -> Any:
@@ -98,19 +98,19 @@ class Operations:
         return self._call("DELETE", f"/api/v1/alerts/silences/{self._part(silence_id)}", {})
 
     def alert(self, alert_id: int) -> models.AlertDetail:
-        """GET /api/v1/alerts/{alert_id}: One alert, its evidence as it was when it began to fire, and its notifications."""
+        """GET /api/v1/alerts/{alert_id}: One alert, its evidence at the time when it began to fire, and its notifications."""
         return self._call("GET", f"/api/v1/alerts/{self._part(alert_id)}", {})
 
     def audit(self, *, actor: str | None = None, limit: int | None = None, cursor: str | None = None) -> models.AuditList:
-        """GET /api/v1/audit: List what was changed and whose names were seen, the newest first."""
+        """GET /api/v1/audit: List changes, and answers that showed names of people, newest first."""
         return self._call("GET", "/api/v1/audit", {"actor": actor, "limit": limit, "cursor": cursor})
 
     def estimates(self) -> models.Applications:
-        """GET /api/v1/estimates: Instrumented applications, and how the estimates of each stand."""
+        """GET /api/v1/estimates: Instrumented applications, with the state of their estimates."""
         return self._call("GET", "/api/v1/estimates", {})
 
     def blame(self, *, exe: str | None = None, nodes: int | None = None, estimate: int | None = None, by: str | None = None, limit: int | None = None, cursor: str | None = None) -> models.Blame:
-        """GET /api/v1/estimates/blame: Rank names by how strongly exposure to their jobs goes with slow runs. Not proof of cause."""
+        """GET /api/v1/estimates/blame: Rank names by how strongly exposure to their jobs coincides with slow runs. Not proof of cause."""
         return self._call("GET", "/api/v1/estimates/blame", {"exe": exe, "nodes": nodes, "estimate": estimate, "by": by, "limit": limit, "cursor": cursor})
 
     def blame_several(self, *, by: str | None = None, definition: str | None = None, least_sets: int | None = None, limit: int | None = None) -> models.SeveralSets:
@@ -130,7 +130,7 @@ class Operations:
         return self._call("GET", "/api/v1/estimates/forecast", {"exe": exe, "nodes": nodes, "estimate": estimate})
 
     def versions(self, *, kind: str | None = None, exe: str | None = None, nodes: int | None = None, limit: int | None = None, cursor: str | None = None) -> models.HeadList:
-        """GET /api/v1/estimates/versions: Every estimate that is kept, the newest first: data, parameters, code version, score."""
+        """GET /api/v1/estimates/versions: All stored estimates, newest first: data, parameters, code version, score."""
         return self._call("GET", "/api/v1/estimates/versions", {"kind": kind, "exe": exe, "nodes": nodes, "limit": limit, "cursor": cursor})
 
     def fabrics(self) -> models.FabricList:
@@ -150,7 +150,7 @@ class Operations:
         return self._call("GET", f"/api/v1/fabrics/{self._part(fabric)}/frames", {"from": from_, "to": to, "step": step, "class": class_})
 
     def lanes(self, fabric: str, *, at: str | float | None = None, window: str | None = None, router: int | None = None, port: int | None = None, endpoint: int | None = None) -> models.LaneFigures:
-        """GET /api/v1/fabrics/{fabric}/lanes: Counters of a window by virtual lane, service level or traffic class, of a router's port or of an endpoint; null where there is no count."""
+        """GET /api/v1/fabrics/{fabric}/lanes: Counters of a window by virtual lane, service level or traffic class, of a router's port or of an endpoint; null if there is no count."""
         return self._call("GET", f"/api/v1/fabrics/{self._part(fabric)}/lanes", {"at": at, "window": window, "router": router, "port": port, "endpoint": endpoint})
 
     def links(self, fabric: str, *, class_: str | None = None, group: int | None = None, terminals: bool | None = None) -> models.Links:
@@ -158,23 +158,23 @@ class Operations:
         return self._call("GET", f"/api/v1/fabrics/{self._part(fabric)}/links", {"class": class_, "group": group, "terminals": terminals})
 
     def hot_links(self, fabric: str, *, at: str | float | None = None, window: str | None = None, limit: int | None = None, class_: str | None = None, link: int | None = None, router: int | None = None, src_group: int | None = None, dst_group: int | None = None) -> models.HotLinks:
-        """GET /api/v1/fabrics/{fabric}/links/hot: Links that stall most for what they send, and the jobs that use them with their estimated shares."""
+        """GET /api/v1/fabrics/{fabric}/links/hot: Links with the most stalls for the data that they send, and the jobs that use them, with estimated shares."""
         return self._call("GET", f"/api/v1/fabrics/{self._part(fabric)}/links/hot", {"at": at, "window": window, "limit": limit, "class": class_, "link": link, "router": router, "src_group": src_group, "dst_group": dst_group})
 
     def job_paths(self, fabric: str, *, job: str, at: str | float | None = None, window: str | None = None) -> models.JobPaths:
-        """GET /api/v1/fabrics/{fabric}/links/paths: Links that a job's traffic is expected to use, with how much."""
+        """GET /api/v1/fabrics/{fabric}/links/paths: Links that a job's traffic is expected to use, with the expected amount."""
         return self._call("GET", f"/api/v1/fabrics/{self._part(fabric)}/links/paths", {"job": job, "at": at, "window": window})
 
     def slow_cables(self, fabric: str) -> models.SlowCables:
-        """GET /api/v1/fabrics/{fabric}/links/slow: Cables that run at half the speed of most others of their kind or less, the slowest first, and those whose link flaps."""
+        """GET /api/v1/fabrics/{fabric}/links/slow: Cables that run at half the speed of most others of their kind or less, slowest first, and those whose link flaps."""
         return self._call("GET", f"/api/v1/fabrics/{self._part(fabric)}/links/slow", {})
 
     def matrix(self, fabric: str, *, from_: str | float | None = None, to: str | float | None = None) -> models.Matrix:
-        """GET /api/v1/fabrics/{fabric}/matrix: Traffic between groups over a span: the column sends, the row receives."""
+        """GET /api/v1/fabrics/{fabric}/matrix: Traffic between groups over a period: the column sends, the row receives."""
         return self._call("GET", f"/api/v1/fabrics/{self._part(fabric)}/matrix", {"from": from_, "to": to})
 
     def occupancy(self, fabric: str, *, at: str | float | None = None) -> models.Occupancy:
-        """GET /api/v1/fabrics/{fabric}/occupancy: Jobs that hold routers of a fabric at a moment."""
+        """GET /api/v1/fabrics/{fabric}/occupancy: Jobs that occupy routers of a fabric at a given time."""
         return self._call("GET", f"/api/v1/fabrics/{self._part(fabric)}/occupancy", {"at": at})
 
     def overview(self, fabric: str, *, from_: str | float | None = None, to: str | float | None = None, points: int | None = None) -> models.Overview:
@@ -198,23 +198,23 @@ class Operations:
         return self._call("GET", f"/api/v1/fabrics/{self._part(fabric)}/samples", {"job": job, "tag": tag, "phase": phase, "from": from_, "to": to})
 
     def sample_contexts(self, fabric: str, *, job: str | None = None, tag: str | None = None, phase: str | None = None, limit: int | None = None, cursor: str | None = None) -> models.SampleContextList:
-        """GET /api/v1/fabrics/{fabric}/samples/contexts: Contexts that have samples, the newest first."""
+        """GET /api/v1/fabrics/{fabric}/samples/contexts: Contexts that have samples, newest first."""
         return self._call("GET", f"/api/v1/fabrics/{self._part(fabric)}/samples/contexts", {"job": job, "tag": tag, "phase": phase, "limit": limit, "cursor": cursor})
 
     def sample_hosts(self, fabric: str, *, from_: str | float | None = None, to: str | float | None = None) -> models.SampleHosts:
-        """GET /api/v1/fabrics/{fabric}/samples/hosts: Show what became of the packets that came to each sampling host; without a span, those of the last day."""
+        """GET /api/v1/fabrics/{fabric}/samples/hosts: Show what happened to the packets that arrived at each sampling host; by default, those of the last day."""
         return self._call("GET", f"/api/v1/fabrics/{self._part(fabric)}/samples/hosts", {"from": from_, "to": to})
 
     def stalls(self, fabric: str, *, at: str | float | None = None, window: str | None = None, class_: str | None = None) -> models.StallFigures:
-        """GET /api/v1/fabrics/{fabric}/stalls: Time stalled over the time of sending in a window, by router, link class and pair of groups."""
+        """GET /api/v1/fabrics/{fabric}/stalls: Stalled time divided by sending time in a window, by router, link class and pair of groups."""
         return self._call("GET", f"/api/v1/fabrics/{self._part(fabric)}/stalls", {"at": at, "window": window, "class": class_})
 
     def stalls_of_links(self, fabric: str, *, at: str | float | None = None, window: str | None = None, router: int | None = None, group: int | None = None, class_: str | None = None) -> models.LinkFigures:
-        """GET /api/v1/fabrics/{fabric}/stalls/links: Time stalled over the time of sending in a window, by counted link; a link that is absent has no counter."""
+        """GET /api/v1/fabrics/{fabric}/stalls/links: Stalled time divided by sending time in a window, by counted link; a link that is absent has no counter."""
         return self._call("GET", f"/api/v1/fabrics/{self._part(fabric)}/stalls/links", {"at": at, "window": window, "router": router, "group": group, "class": class_})
 
     def timeseries(self, fabric: str, *, routers: str, counters: str | None = None, from_: str | float | None = None, to: str | float | None = None, points: int | None = None, sum: bool | None = None) -> models.Timeseries:
-        """GET /api/v1/fabrics/{fabric}/timeseries: Counters of routers over time, summed to at most `points` steps; a ratio is summed stalls over summed flits of its step."""
+        """GET /api/v1/fabrics/{fabric}/timeseries: Counters of routers over time, summed to at most `points` steps; a ratio is the step's summed stalls divided by its summed flits."""
         return self._call("GET", f"/api/v1/fabrics/{self._part(fabric)}/timeseries", {"routers": routers, "counters": counters, "from": from_, "to": to, "points": points, "sum": sum})
 
     def forecasts(self, *, fabric: str | None = None, limit: int | None = None) -> models.RunningList:
@@ -222,7 +222,7 @@ class Operations:
         return self._call("GET", "/api/v1/forecasts", {"fabric": fabric, "limit": limit})
 
     def forecasts_of_jobs(self, *, limit: int | None = None) -> models.RunningJobList:
-        """GET /api/v1/forecasts/jobs: Running jobs without recorded steps: how long each will take, from similar jobs that lasted as long."""
+        """GET /api/v1/forecasts/jobs: Running jobs without recorded steps: the expected total time of each, from similar jobs that lasted as long."""
         return self._call("GET", "/api/v1/forecasts/jobs", {"limit": limit})
 
     def incident(self, *, fabric: str, at: str | float | None = None) -> models.Incident:
@@ -230,23 +230,23 @@ class Operations:
         return self._call("GET", "/api/v1/incident", {"fabric": fabric, "at": at})
 
     def incidents(self, *, limit: int | None = None, cursor: str | None = None, fabric: str | None = None, job: str | None = None, user: str | None = None, state: str | None = None, from_: str | float | None = None, to: str | float | None = None) -> models.IncidentList:
-        """GET /api/v1/incidents: Incidents, the newest first."""
+        """GET /api/v1/incidents: Incidents, newest first."""
         return self._call("GET", "/api/v1/incidents", {"limit": limit, "cursor": cursor, "fabric": fabric, "job": job, "user": user, "state": state, "from": from_, "to": to})
 
     def incidents_export(self, *, fabric: str | None = None, job: str | None = None, user: str | None = None, state: str | None = None, from_: str | float | None = None, to: str | float | None = None) -> Any:
-        """GET /api/v1/incidents/export: Incidents as a table (CSV), the newest first: at most 10,000."""
+        """GET /api/v1/incidents/export: Incidents as a table (CSV), newest first: at most 10,000."""
         return self._call("GET", "/api/v1/incidents/export", {"fabric": fabric, "job": job, "user": user, "state": state, "from": from_, "to": to})
 
     def incident_detail(self, incident_id: int) -> models.IncidentDetail:
-        """GET /api/v1/incidents/{incident_id}: One incident: causes, links, slowed jobs, minutes, alerts, and what was done. One that was found to be part of another leads there (308)."""
+        """GET /api/v1/incidents/{incident_id}: One incident: causes, links, slowed jobs, minutes, alerts, and what was done. An incident that was merged into another one redirects there (308)."""
         return self._call("GET", f"/api/v1/incidents/{self._part(incident_id)}", {})
 
     def add_incident_note(self, incident_id: int, body: models.NewIncidentNote) -> Any:
-        """POST /api/v1/incidents/{incident_id}/notes: Say what was done about an incident."""
+        """POST /api/v1/incidents/{incident_id}/notes: Add a note on what was done about an incident."""
         return self._call("POST", f"/api/v1/incidents/{self._part(incident_id)}/notes", {}, body)
 
     def arrivals(self) -> models.Arrivals:
-        """GET /api/v1/ingest/arrivals: Every way in, with what has arrived through it and what was refused; 'nothing yet' is a null `last_at`."""
+        """GET /api/v1/ingest/arrivals: All sources, with what has arrived from each and what was refused; a null `last_at` means that nothing has arrived yet."""
         return self._call("GET", "/api/v1/ingest/arrivals", {})
 
     def coverage(self, *, span: str | None = None, steps: int | None = None) -> models.IngestCoverage:
@@ -254,7 +254,7 @@ class Operations:
         return self._call("GET", "/api/v1/ingest/coverage", {"span": span, "steps": steps})
 
     def dead_letters(self, *, limit: int | None = None, cursor: str | None = None) -> models.DeadLetterList:
-        """GET /api/v1/ingest/dead-letters: Records that could not be used, the newest first."""
+        """GET /api/v1/ingest/dead-letters: Records that could not be used, newest first."""
         return self._call("GET", "/api/v1/ingest/dead-letters", {"limit": limit, "cursor": cursor})
 
     def dead_letter_raw(self, number: int) -> Any:
@@ -274,7 +274,7 @@ class Operations:
         return self._call("GET", f"/api/v1/jobs/{self._part(job_id)}", {"cluster": cluster})
 
     def case(self, job_id: str, *, cluster: str | None = None, at: str | float | None = None) -> Any:
-        """GET /api/v1/jobs/{job_id}/case: The evidence of a job as one HTML page that loads nothing: chain, pictures, figures, method, and what it does not prove."""
+        """GET /api/v1/jobs/{job_id}/case: The evidence of a job as one self-contained HTML page: chain, pictures, figures, method, and what it does not prove."""
         return self._call("GET", f"/api/v1/jobs/{self._part(job_id)}/case", {"cluster": cluster, "at": at})
 
     def counters(self, job_id: str, *, cluster: str | None = None, from_: str | float | None = None, to: str | float | None = None, points: int | None = None) -> models.JobCounters:
@@ -282,7 +282,7 @@ class Operations:
         return self._call("GET", f"/api/v1/jobs/{self._part(job_id)}/counters", {"cluster": cluster, "from": from_, "to": to, "points": points})
 
     def job_diagnosis(self, job_id: str, *, cluster: str | None = None, at: str | float | None = None, window: str | None = None, tag: str | None = None, phase: str | None = None) -> models.RootsOfCongestion:
-        """GET /api/v1/jobs/{job_id}/diagnosis: Find where the congestion that delays a job begins: from its packet samples if there are any, else from counters of ports."""
+        """GET /api/v1/jobs/{job_id}/diagnosis: Find where the congestion that delays a job begins: from its packet samples if there are any, otherwise from port counters."""
         return self._call("GET", f"/api/v1/jobs/{self._part(job_id)}/diagnosis", {"cluster": cluster, "at": at, "window": window, "tag": tag, "phase": phase})
 
     def explanation(self, job_id: str, *, cluster: str | None = None, at: str | float | None = None) -> models.Explanation:
@@ -294,7 +294,7 @@ class Operations:
         return self._call("GET", f"/api/v1/jobs/{self._part(job_id)}/network-noise", {"cluster": cluster})
 
     def outlook(self, job_id: str, *, cluster: str | None = None) -> models.Outlook:
-        """GET /api/v1/jobs/{job_id}/outlook: A job without recorded steps: its time against earlier similar jobs, stalls on its routers, neighbours."""
+        """GET /api/v1/jobs/{job_id}/outlook: A job without recorded steps: its time compared with earlier similar jobs, stalls on its routers, and neighbours."""
         return self._call("GET", f"/api/v1/jobs/{self._part(job_id)}/outlook", {"cluster": cluster})
 
     def tasks_of_job(self, job_id: str, *, cluster: str | None = None, at: str | float | None = None) -> models.WholeJob:
@@ -310,19 +310,19 @@ class Operations:
         return self._call("GET", "/api/v1/noise/measured", {"network": network, "collective": collective, "limit": limit})
 
     def simulated_noise(self, *, tasks: int | None = None) -> models.SimulatedList:
-        """GET /api/v1/noise/simulated: Slowdowns that tasks simulated, to be alongside the measured ones."""
+        """GET /api/v1/noise/simulated: Slowdowns that tasks simulated, for comparison with the measured ones."""
         return self._call("GET", "/api/v1/noise/simulated", {"tasks": tasks})
 
     def project_report(self, account: str, *, month: str, format: str | None = None) -> models.ProjectReport:
-        """GET /api/v1/projects/{account}/report: What the jobs of a project lost to incidents in a month, and to whom."""
+        """GET /api/v1/projects/{account}/report: Report what the jobs of a project lost to incidents in a month, and which users caused it."""
         return self._call("GET", f"/api/v1/projects/{self._part(account)}/report", {"month": month, "format": format})
 
     def runs(self, *, job: str | None = None, exe: str | None = None, limit: int | None = None, cursor: str | None = None) -> models.RunList:
-        """GET /api/v1/runs: Runs of instrumented applications, the newest first."""
+        """GET /api/v1/runs: Runs of instrumented applications, newest first."""
         return self._call("GET", "/api/v1/runs", {"job": job, "exe": exe, "limit": limit, "cursor": cursor})
 
     def report_run(self, body: models.ReportedRun) -> models.RunReport:
-        """POST /api/v1/runs: Report a run of any program, with the steps it has made so far; the same key again is the same run."""
+        """POST /api/v1/runs: Report a run of any program, with the steps that it has made so far; a repeated key means the same run."""
         return self._call("POST", "/api/v1/runs", {}, body)
 
     def slowest_runs(self, *, fabric: str | None = None, limit: int | None = None) -> models.SlowestRuns:
@@ -330,7 +330,7 @@ class Operations:
         return self._call("GET", "/api/v1/runs/slowest", {"fabric": fabric, "limit": limit})
 
     def run_forecast(self, run_id: int) -> models.RunForecast:
-        """GET /api/v1/runs/{run_id}/forecast: Steps of a run, the band over the next, and earlier forecasts alongside what came."""
+        """GET /api/v1/runs/{run_id}/forecast: Steps of a run, the forecast band of the next ones, and earlier forecasts with the actual times."""
         return self._call("GET", f"/api/v1/runs/{self._part(run_id)}/forecast", {})
 
     def steps(self, run_id: int) -> models.RunSteps:
@@ -354,23 +354,23 @@ class Operations:
         return self._call("GET", "/api/v1/session", {})
 
     def log_in(self, body: models.Login) -> models.Session:
-        """POST /api/v1/session: Log in with name and password, of a local account or of the site's directory; the session is a cookie."""
+        """POST /api/v1/session: Log in with the name and password of a local account or of the site's directory; the session is a cookie."""
         return self._call("POST", "/api/v1/session", {}, body)
 
     def own_password(self, body: models.NewPassword) -> Any:
-        """PUT /api/v1/session/password: Another password for one's own account; all its sessions end."""
+        """PUT /api/v1/session/password: A new password for the caller's own account; all its sessions end."""
         return self._call("PUT", "/api/v1/session/password", {}, body)
 
     def tasks(self, *, name: str | None = None, state: str | None = None, limit: int | None = None, cursor: str | None = None) -> models.TaskList:
-        """GET /api/v1/tasks: Tasks, the newest first; of those that callers without a login started, their own visit's alone."""
+        """GET /api/v1/tasks: Tasks, newest first; of the tasks started without a login, only those of the caller's own visit."""
         return self._call("GET", "/api/v1/tasks", {"name": name, "state": state, "limit": limit, "cursor": cursor})
 
     def start(self, body: models.StartCount | models.StartStudy | models.StartCollective | models.StartPacket | models.StartWhatIf | models.StartLoop | models.StartOptimise | models.StartAdvice | models.StartBlame | models.StartMeasuredBlame | models.StartEstimate | models.StartDryRun) -> Any:
-        """POST /api/v1/tasks: Put work into the queue; a worker takes it."""
+        """POST /api/v1/tasks: Add a task to the queue; a worker runs it."""
         return self._call("POST", "/api/v1/tasks", {}, body)
 
     def add_file(self, body: bytes) -> Any:
-        """POST /api/v1/tasks/files: Upload a file for a task to read: the body as it is, plain or compressed. It is deleted when its task ends; without one after a day, or after an hour where no one is logged in."""
+        """POST /api/v1/tasks/files: Upload a file for a task to read: the unchanged body, plain or compressed. It is deleted when its task ends. Without a task, it is deleted after a day, or after an hour if the caller is not logged in."""
         return self._call("POST", "/api/v1/tasks/files", {}, body)
 
     def delete_file(self, file_id: int) -> Any:
@@ -390,7 +390,7 @@ class Operations:
         return self._call("GET", "/api/v1/tokens", {})
 
     def add_token(self, body: models.NewToken) -> Any:
-        """POST /api/v1/tokens: Make a token, in a session or as an admin; its secret is shown this once."""
+        """POST /api/v1/tokens: Create a token, in a session or as an admin; its secret is shown only once."""
         return self._call("POST", "/api/v1/tokens", {}, body)
 
     def revoke_token(self, token_id: int) -> Any:
@@ -402,11 +402,11 @@ class Operations:
         return self._call("GET", "/api/v1/users", {})
 
     def add_user(self, body: models.NewAccount) -> Any:
-        """POST /api/v1/users: Make an account."""
+        """POST /api/v1/users: Create an account."""
         return self._call("POST", "/api/v1/users", {}, body)
 
     def change_user(self, name: str, body: models.Change) -> models.AccountList:
-        """PATCH /api/v1/users/{name}: Give an account another role or password, or switch it off or on; its sessions end."""
+        """PATCH /api/v1/users/{name}: Change an account's role or password, or disable or enable it; its sessions end."""
         return self._call("PATCH", f"/api/v1/users/{self._part(name)}", {}, body)
 
     def healthz(self) -> models.Health:
@@ -414,9 +414,9 @@ class Operations:
         return self._call("GET", "/healthz", {})
 
     def metrics(self) -> Any:
-        """GET /metrics: Figures of this process and of ingest, for Prometheus; to callers who may view also the newest findings: stalls, gaps, predicted slowdowns, firing alerts."""
+        """GET /metrics: Figures of this process and of ingest, for Prometheus; for callers who may view, also the newest findings: stalls, gaps, predicted slowdowns, firing alerts."""
         return self._call("GET", "/metrics", {})
 
     def readyz(self) -> models.Ready:
-        """GET /readyz: The database answers and its tables are such as this version needs. While its disk is nearly full, `read_only` says so, and stored data can be read."""
+        """GET /readyz: The database answers, and this version can use its schema. `read_only` shows that the disk is nearly full; stored data can still be read."""
         return self._call("GET", "/readyz", {})

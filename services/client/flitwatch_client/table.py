@@ -24,16 +24,16 @@ SHOWN, LINES = 10, 20
 class Table:
     """A table of an answer.
 
-    Any library that reads Arrow's C stream (pandas, Polars, DuckDB) takes it as it is, where pyarrow is installed.
+    Any library that reads Arrow's C stream (pandas, Polars, DuckDB) accepts it directly if pyarrow is installed.
 
     Parameters
     ----------
     kinds : mapping
         Kind of each column, in order.
     values : mapping
-        Values of each column, None where there is none; times are datetimes.
+        Values of each column, None if there is none; times are datetimes.
     arrow : pyarrow.Table, optional
-        The same, where the answer came as Arrow.
+        The same data, if the answer was Arrow.
     """
 
     def __init__(
@@ -43,7 +43,7 @@ class Table:
 
     @classmethod
     def of_arrow(cls, arrow: pa.Table) -> Table:
-        """Take an Arrow table as it is."""
+        """Wrap an Arrow table."""
         return cls(dict.fromkeys(arrow.column_names, ""), {}, arrow)
 
     @property
@@ -101,13 +101,13 @@ class Table:
         Parameters
         ----------
         x : str, optional
-            A column; without it the first column of times, else the first one.
+            A column; default: the first column of times, or the first column.
         y : str or sequence of str, optional
-            Columns of numbers; without them the last one.
+            Columns of numbers; default: the last one.
         by : str, optional
             One line for each value of this column, such as `router`.
         ax : matplotlib Axes, optional
-            Where to draw; without it a new figure.
+            Where to draw; default: a new figure.
 
         Raises
         ------
@@ -206,7 +206,7 @@ def check_installed(library: str, extra: str) -> None:
 
 
 def of_rows(rows: Iterable[Mapping[str, Any]], columns: Mapping[str, str]) -> Table:
-    """Rows of JSON as a table with these columns, also where there is no row.
+    """Rows of JSON as a table with these columns, also if there is no row.
 
     Parameters
     ----------

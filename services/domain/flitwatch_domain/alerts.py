@@ -91,8 +91,8 @@ def parse_duration_s(value: object) -> float:
 class Rule(BaseModel):
     """One rule.
 
-    A series of the signal (one set of labels) fires when its value has been at or above `above`, and its probability at or above `probability` where
-    the signal has one, for `for_s`; it clears when the value is below `clear` (hysteresis), or the series has had no sample for `absent_s`.
+    A series of the signal (one set of labels) fires when its value has been at or above `above` for `for_s`. If the signal has a probability, this must
+    be at or above `probability` too. The series clears when the value is below `clear` (hysteresis), or when it has had no sample for `absent_s`.
     """
 
     model_config = ConfigDict(extra="forbid", populate_by_name=True, frozen=True)
@@ -273,7 +273,7 @@ def _compile_expression(expression: str) -> Any:
     except re2.error as problem:
         why = problem.args[0].decode("utf-8", "replace")
     except UnicodeEncodeError:
-        why = "it holds half of a surrogate pair"
+        why = "it contains half of a surrogate pair"
     else:
         if pattern.programsize <= _MOST_STEPS:
             return pattern
@@ -284,7 +284,7 @@ def _compile_expression(expression: str) -> Any:
 def _check_go(expression: str) -> None:
     for token in _TOKEN.finditer(expression):
         if token["open"] is not None:
-            raise ValueError("\\Q is not ended: write \\E, for the expression is in a group")
+            raise ValueError("\\Q has no \\E: write \\E, because the expression is placed in a group")
         if token["byte"]:
             raise ValueError("there are no single bytes (\\C): write . for any letter")
         if not (token["name"] or "").isascii():
@@ -303,7 +303,7 @@ def check_matchers(matchers: Mapping[str, str]) -> None:
 
 
 def check_silence(matchers: Mapping[str, str]) -> None:
-    """ValueError where matchers cannot be read, or where all of them match what an alert lacks: the silence of a typo would be one of everything,
+    """ValueError if matchers cannot be read, or where all of them match what an alert lacks: the silence of a typo would be one of everything,
     which Alertmanager refuses too."""
     check_matchers(matchers)
     if match_labels(matchers, {}):

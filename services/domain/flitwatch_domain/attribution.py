@@ -76,7 +76,7 @@ class LinksOfMoment:
     ----------
     loads : float64 (links, n)       bytes that some jobs are expected to put on each link of the fabric
     jobs : int64 (n,)                places of these jobs in `Moment.traffic`
-    heat : float64 (links,)          the waiting there of the slow job's traffic, to a common factor; 0 where it is not known
+    heat : float64 (links,)          the waiting there of the slow job's traffic, to a common factor; 0 if it is not known
     whole : float64 (links,)         the sums of `loads`
     """
 
@@ -106,7 +106,7 @@ class Moment:
 
     @property
     def ratio(self) -> Floats:
-        """Stall cycles per flit; 0 where nothing flowed, NaN where not counted."""
+        """Stall cycles per flit; 0 if nothing flowed, NaN if not counted."""
         mask = np.isfinite(self.flits) & np.isfinite(self.stalls)
         ratio = np.divide(self.stalls, self.flits, out=np.zeros(len(self.flits)), where=mask & (self.flits > 0))
         return np.where(mask, ratio, np.nan)
@@ -189,7 +189,7 @@ def attribute_waiting(
 def compute_user_parts(
     routes: Routes, places: Places, weight: Floats, moment: Moment, flit_bytes: float | None
 ) -> Floats | None:
-    """Parts (jobs,) that jobs have in the traffic where the flits of a way wait in a moment: all of it, not only what is new; None where that is not
+    """Parts (jobs,) that jobs have in the traffic where the flits of a way wait in a moment: all of it, not only what is new; None if that is not
     known.
 
     `weight` float64 (places,) is the part of that way's traffic that each place sees.
@@ -216,7 +216,7 @@ def _divide_damage(damage: Floats, users: Floats) -> Floats:
 
 
 def _divide_load(rose: Floats, now: Floats, own: int) -> Floats:
-    """Parts (places, jobs) by what rose; where nothing did, by what is there."""
+    """Parts (places, jobs) by what rose; if nothing did, by what is there."""
     rose = np.where(rose.sum(axis=1, keepdims=True) > 0, rose, now)
     whole = rose.sum(axis=1)
     others = whole - rose[:, own]

@@ -23,7 +23,7 @@ class CongestionKind:
 
 
 #: What advice looks at where no driver says otherwise.
-USUAL = CongestionKind("", ("rt_stall_cycles",), ("rt_flits",), "stalls in times of what is sent")
+USUAL = CongestionKind("", ("rt_stall_cycles",), ("rt_flits",), "stalls, in units of sending time")
 DRIVEN = {
     kind.name: kind
     for kind in (
@@ -39,7 +39,9 @@ DRIVEN = {
             ("pt_flits",),
             "stall cycles in the column buffers per flit",
         ),
-        CongestionKind("traffic at router tiles", ("rt_flits",), ("seconds",), "flits a second at router tiles"),
-        CongestionKind("traffic at processor tiles", ("pt_flits",), ("seconds",), "flits a second at processor tiles"),
+        CongestionKind("traffic at router tiles", ("rt_flits",), ("seconds",), "flits per second at router tiles"),
+        CongestionKind(
+            "traffic at processor tiles", ("pt_flits",), ("seconds",), "flits per second at processor tiles"
+        ),
     )
 }

@@ -67,13 +67,13 @@ class Cname:
     def router(self) -> str:
         """The router's name: c0-0c0s0a0."""
         if self.chassis is None or self.slot is None:
-            raise BadInput(f"{self} names no router", advice="A router's name reads c0-0c0s0a0.")
+            raise BadInput(f"{self} names no router", advice="A router's name looks like c0-0c0s0a0.")
         return f"c{self.cabinet}-{self.cabinet_row}c{self.chassis}s{self.slot}a{self.aries or 0}"
 
     def place(self, cabinets_per_row: int) -> tuple[int, int, int]:
         """(group, row, column) of the router on a machine with that many cabinets in a row."""
         if self.chassis is None or self.slot is None:
-            raise BadInput(f"{self} names no router", advice="A router's name reads c0-0c0s0a0.")
+            raise BadInput(f"{self} names no router", advice="A router's name looks like c0-0c0s0a0.")
         group = self.cabinet_row * (cabinets_per_row // 2) + self.cabinet // 2
         return group, (self.cabinet % 2) * 3 + self.chassis, self.slot
 
@@ -87,7 +87,7 @@ def parse_cname(text: str) -> Cname:
     chassis, slot = part["chassis"], part["slot"]
     node = part["node"] if part["node"] is not None else part["nic"]
     if (chassis or 0) > 2 or (slot or 0) >= COLS or (node or 0) >= NODES_PER_ROUTER:
-        raise BadInput(f"{text!r} lies outside a Cray XC cabinet (3 chassis, 16 slots, 4 nodes)")
+        raise BadInput(f"{text!r} is outside a Cray XC cabinet (3 chassis, 16 slots, 4 nodes)")
     tile = None
     if part["tile_row"] is not None:
         tile = tile_number(part["tile_row"], part["tile_col"] or 0)
@@ -128,7 +128,7 @@ def nid_of(name: str | Cname, cabinets_per_row: int) -> int:
     """Node id of a node's cname: ((Y x cabinets a row + X) x 3 + chassis) x 64 + slot x 4 + node."""
     cname = parse_cname(name) if isinstance(name, str) else name
     if cname.chassis is None or cname.slot is None or cname.node is None:
-        raise BadInput(f"{cname} names no node", advice="A node's name reads c0-0c0s0n1.")
+        raise BadInput(f"{cname} names no node", advice="A node's name looks like c0-0c0s0n1.")
     cabinet = cname.cabinet_row * cabinets_per_row + cname.cabinet
     return (cabinet * 3 + cname.chassis) * 64 + cname.slot * NODES_PER_ROUTER + cname.node
 

@@ -43,7 +43,7 @@ class DataDisk:
         return cls(data if data.is_dir() else None)
 
     def lack(self, part: float = 1.0, whose: str = "the database's") -> str | None:
-        """Say why nothing new is taken; None where more than `part` of the mark is free.
+        """Say why nothing new is taken; None if more than `part` of the mark is free.
 
         Raises
         ------
@@ -62,7 +62,7 @@ class DataDisk:
         )
 
     def free_bytes(self) -> int | None:
-        """What is free; None where that is not known."""
+        """What is free; None if that is not known."""
         disk = self._read_disk()
         return None if disk is None else disk.f_bavail * disk.f_frsize
 

@@ -26,7 +26,7 @@ class DataSource:
     Attributes
     ----------
     key, title, about : str
-    commands : tuple of str     to copy, one a line
+    commands : tuple of str     to copy, one per line
     needs : tuple of str        permissions and programs
     scope : str or None         what the token of a sender must be allowed at the API; None: it sends nothing to the API
     sources : tuple of str      what records of this source say that they come from, before the first colon
@@ -227,7 +227,7 @@ def kind_of(source: str) -> str:
 
 
 def data_source_of(kind: str, topic: str) -> str | None:
-    """The key of the source that records of this source and topic came through; None where no source is known, as for the twin's."""
+    """The key of the source that records of this source and topic came through; None if no source is known, as for the twin's."""
     if kind in _KEYS:
         return _KEYS[kind]
     if kind != DIRECT:

@@ -26,7 +26,7 @@ def in_words(group: Mapping[str, Any]) -> str:
 
 
 def answer_in_words(groups: Sequence[Mapping[str, Any]]) -> list[str]:
-    """A sentence for each group that is used, the strongest first; one that says so where none carries."""
+    """A sentence for each group that is used, the strongest first; one that says so if none carries."""
     used = [in_words(group) for group in groups if group["verdict"] != NOT_USED]
     if any(group["verdict"] == CARRIES for group in groups):
         return used
@@ -34,5 +34,5 @@ def answer_in_words(groups: Sequence[Mapping[str, Any]]) -> list[str]:
 
 
 def _format_percent(share: float) -> str:
-    # Infinite where there is one fold only.
+    # Infinite if there is one fold only.
     return f"{100 * share:.0f}".replace("-", "\u2212").replace("inf", "∞")

@@ -13,7 +13,7 @@ class FlitwatchError(Exception):
     kind : str
         A stable, kebab-case name: the last part of the problem document's `type`.
     advice : str
-        What the caller can do; empty where the message says it.
+        What the caller can do; empty if the message says it.
     """
 
     status = 500
@@ -122,7 +122,7 @@ EXTRAS = {
 
 
 def name_extra(absent: ModuleNotFoundError) -> MissingDependency | None:
-    """Name the extra that installs an absent module; None where no extra does."""
+    """Name the extra that installs an absent module; None if no extra does."""
     library, extra = EXTRAS.get((absent.name or "").partition(".")[0].lstrip("_"), ("", ""))
     if not extra:
         return None

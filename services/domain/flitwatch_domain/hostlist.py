@@ -11,7 +11,7 @@ from itertools import product
 
 from flitwatch_domain.errors import BadInput
 
-#: What accounting prints where no node was given to a job.
+#: What accounting prints if no node was given to a job.
 NO_NODES = frozenset({"", "none assigned", "none", "(null)", "unknown"})
 
 #: The largest machine has 158,976 nodes; a range beyond this is a slip or an attack, and would fill the tables.

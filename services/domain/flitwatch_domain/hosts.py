@@ -19,7 +19,7 @@ def host_key(name: str) -> str:
 
 
 def find_host(name: str, known: Iterable[str]) -> str | None:
-    """Return which of the known hosts of one machine a name is; None where it is none of them, or may be several.
+    """Return which of the known hosts of one machine a name is; None if it is none of them, or may be several.
 
     A name that is written alike comes first, then one that differs in case alone, then the only one without its domain.
     """

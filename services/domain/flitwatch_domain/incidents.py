@@ -36,7 +36,7 @@ State = Literal["open", "over", "withdrawn"]
 
 
 class IncidentCause(TypedDict):
-    """A job that is named for an incident."""
+    """A job named as the cause of an incident."""
 
     job_pk: int
     job_id: str
@@ -50,7 +50,7 @@ class IncidentCause(TypedDict):
     part: Annotated[
         float | None,
         Field(
-            description="0 to 1: how much of the waiting comes with its traffic; null where only times and places name it."
+            description="0 to 1: share of the waiting that is due to its traffic; null if it is named only from times and places."
         ),
     ]
 
@@ -63,17 +63,19 @@ class IncidentHead(TypedDict):
     simulated: bool
     state: Annotated[
         State,
-        Field(description="Withdrawn: the whole run of the slowed job does not confirm what was said while it ran."),
+        Field(
+            description="Withdrawn: the complete run of the slowed job does not confirm the result that was shown while it ran."
+        ),
     ]
     began: datetime
     ended: Annotated[datetime | None, Field(description="Null while it is open.")]
     title: str
-    causes: Annotated[list[IncidentCause], Field(description="The largest part first.")]
-    worst: Annotated[str | None, Field(description="The slowed job that lost most; null: none is left.")]
-    slowed: Annotated[int, Field(description="Jobs that it slowed, those that ended or recovered among them.")]
-    slow_now: Annotated[int, Field(description="Jobs that it slows now.")]
-    lost_s: Annotated[float, Field(description="Seconds that the slowed jobs lost, all together.")]
-    node_hours: Annotated[float, Field(description="The same, times the nodes of each.")]
+    causes: Annotated[list[IncidentCause], Field(description="Largest share first.")]
+    worst: Annotated[str | None, Field(description="The slowed job that lost most; null: no slowed job is left.")]
+    slowed: Annotated[int, Field(description="Jobs that it slowed, including those that have ended or recovered.")]
+    slow_now: Annotated[int, Field(description="Jobs that it is slowing now.")]
+    lost_s: Annotated[float, Field(description="Total seconds that the slowed jobs lost.")]
+    node_hours: Annotated[float, Field(description="The same, multiplied by each job's nodes.")]
     node_hours_low: Annotated[float, Field(description="95 % interval.")]
     node_hours_high: float
 
@@ -83,16 +85,16 @@ class SlowedJob(SlowJob):
 
     lost_low_s: Annotated[float, Field(description="95 % interval of lost_s.")]
     lost_high_s: float
-    named: Annotated[list[str], Field(description="The jobs that are named for it, the largest part first.")]
+    named: Annotated[list[str], Field(description="Jobs named as its cause, largest share first.")]
 
 
 class IncidentMinute(TypedDict):
     """A minute of an incident."""
 
     at: Annotated[datetime, Field(description="Its beginning.")]
-    waiting: Annotated[float, Field(description="Stall cycles a flit, on the way of the job that lost most.")]
+    waiting: Annotated[float, Field(description="Stall cycles per flit on the path of the job that lost most.")]
     part: Annotated[
-        float | None, Field(description="0 to 1: the causes' part of the traffic where it waits; null: not known.")
+        float | None, Field(description="0 to 1: the causes' share of the traffic where it waits; null: unknown.")
     ]
 
 
@@ -104,7 +106,7 @@ class IncidentAlert(TypedDict):
     phase: Literal["pending", "firing", "resolved"]
     fired_at: datetime | None
     resolved_at: datetime | None
-    delivered: Annotated[int, Field(description="Messages that receivers took.")]
+    delivered: Annotated[int, Field(description="Number of messages that receivers accepted.")]
 
 
 class IncidentNote(TypedDict):
@@ -117,15 +119,15 @@ class IncidentNote(TypedDict):
 
 
 class IncidentDetail(IncidentHead):
-    """An incident with all that is known of it."""
+    """An incident with all its details."""
 
     detail: str
     quiet: Annotated[
-        float | None, Field(description="Stall cycles a flit on that way in a quiet minute; null: not known.")
+        float | None, Field(description="Stall cycles per flit on that path in a quiet minute; null: unknown.")
     ]
-    links: Annotated[list[CarryingLink], Field(description="The hottest first.")]
-    victims: Annotated[list[SlowedJob], Field(description="Those that waste most nodes first.")]
-    remedies: Annotated[list[Remedy], Field(description="Of the job that wastes most nodes.")]
+    links: Annotated[list[CarryingLink], Field(description="Hottest first.")]
+    victims: Annotated[list[SlowedJob], Field(description="Jobs that waste most nodes first.")]
+    remedies: Annotated[list[Remedy], Field(description="Remedies for the job that wastes most nodes.")]
     minutes: list[IncidentMinute]
     alerts: list[IncidentAlert]
     notes: list[IncidentNote]
@@ -160,7 +162,7 @@ class Minute:
 
 
 def find_longest_calm(sent: Sequence[tuple[float, float]]) -> float:
-    """Return the seconds of calm that do not yet end an incident, by what its cause sent in each minute (its beginning, bytes a second)."""
+    """Return the seconds of calm that do not yet end an incident, by what its cause sent in each minute (its beginning, bytes per second)."""
     most, sending, begins = max((rate for _, rate in sent), default=0.0), False, []
     for at, rate in sent:
         if not sending and rate >= BURST_BEGINS * most > 0:
@@ -237,7 +239,7 @@ def make_title(
 ) -> str:
     """One line: who slowed whom, from when to when. Jobs by number; `gone`: all causes have ended; `pause`: between bursts."""
     if not victims:
-        return "Withdrawn: the whole run of the slowed job does not confirm it"
+        return "Withdrawn: the complete run of the slowed job does not confirm it"
     who = format_jobs(causes) if causes else "unknown jobs"
     whom = f"job {victims[0]}" if len(victims) == 1 else format_count(len(victims), "job")
     who, since = who[:1].upper() + who[1:], format_clock(began_s)
@@ -245,7 +247,7 @@ def make_title(
     if ended_s is not None:
         return f"{who} slowed {whom} from {since} to {format_clock(ended_s)}"
     if gone:
-        return f"{who} slowed {whom} since {since} and {'has' if single else 'have'} ended"
+        return f"{who} slowed {whom} from {since} and {'has' if single else 'have'} ended"
     if slow_now:
         return f"{who} {'has' if single else 'have'} been slowing {whom} since {since}"
     if pause is not None:
@@ -255,7 +257,7 @@ def make_title(
         often = format_count(round(pause.period_s / MINUTE_S), "minute")
         return f"{who} slowed {whom} since {since} in bursts, about every {often}; {last}"
     links = "its links" if len(victims) == 1 else "their links"
-    return f"{who} slowed {whom} and still {'keeps' if single else 'keep'} {links} busy, since {since}"
+    return f"{who} slowed {whom} from {since} and still {'keeps' if single else 'keep'} {links} busy"
 
 
 def make_detail(causes: Sequence[tuple[str, float | None]], node_hours_lost: tuple[float, float, float]) -> str:

@@ -74,15 +74,15 @@ class Job:
     exit_code : str or None
         Return code and signal, `0:0`.
     submit_s, start_s, end_s : float or None
-        Epoch seconds; None where Slurm says Unknown or None, or the job has not come so far.
+        Epoch seconds; None if Slurm says Unknown or None, or the job has not come so far.
     nodes : int or None
         Number of nodes.
     node_list : str or None
-        Host list; None where no node was assigned.
+        Host list; None if no node was assigned.
     steps : tuple of JobStep
     simulated : bool
     limit_s : float or None
-        How long it may run; None where no record tells or there is no limit.
+        How long it may run; None if no record tells or there is no limit.
     """
 
     cluster: str

@@ -1,4 +1,4 @@
-"""Structured logs of every service: one JSON object a line, each with the id of the request that it belongs to, from the API to the task that it started."""
+"""Structured logs of every service: one JSON object per line, each with the id of the request that it belongs to, from the API to the task that it started."""
 
 from __future__ import annotations
 

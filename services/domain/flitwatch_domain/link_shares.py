@@ -127,7 +127,7 @@ class Shares:
 
     Attributes
     ----------
-    share : float64 (links, jobs)   of what the link carried; NaN where it cannot be determined
+    share : float64 (links, jobs)   of what the link carried; NaN if it cannot be determined
     explained : float64 (links,)    what the jobs' expected loads come to, over what was counted; NaN: not counted
     detour : float                  the part of traffic between groups that takes a third group, as estimated
     """
@@ -146,7 +146,7 @@ class Routes(Protocol):
 
     Attributes
     ----------
-    reason : str or None       why the machine has no estimate; None where it has one
+    reason : str or None       why the machine has no estimate; None if it has one
     links : int                of the fabric
     known_by : str             `assumed` or `tables`
     """
@@ -156,7 +156,7 @@ class Routes(Protocol):
     known_by: RoutesKnownBy
 
     def detour(self, jobs: Sequence[JobTraffic], carried: Floats | None) -> float:
-        """The part of traffic that takes a longer way than it must, by what each link carried: float64 (L,), NaN where not counted."""
+        """The part of traffic that takes a longer way than it must, by what each link carried: float64 (L,), NaN if not counted."""
         ...
 
     def loads(self, jobs: Sequence[JobTraffic], links: Ints, detour: float) -> Floats:
@@ -171,7 +171,7 @@ class Routes(Protocol):
 class DragonflyRoutes:
     """Expected loads of links on one dragonfly whose groups are all joined by cables.
 
-    `reason` says why a fabric has no estimate; None where it has one.
+    `reason` says why a fabric has no estimate; None if it has one.
     """
 
     known_by: RoutesKnownBy = "assumed"
@@ -266,7 +266,7 @@ class DragonflyRoutes:
 
         Parameters
         ----------
-        carried : float64 (L,) bytes that each link carried, NaN where not counted; None where bytes are not known.
+        carried : float64 (L,) bytes that each link carried, NaN if not counted; None if bytes are not known.
         """
         return self._estimate_detour(self._laid_out(jobs), carried)
 
@@ -379,7 +379,7 @@ def compute_shares(
     routes : Routes             of a fabric that has an estimate
     jobs : sequence of JobTraffic
     links : int64 (n,)          links between routers that are asked for
-    carried : float64 (L,)      bytes that each link of the fabric carried, NaN where not counted; None: bytes are not known
+    carried : float64 (L,)      bytes that each link of the fabric carried, NaN if not counted; None: bytes are not known
     all_jobs : bool             whether these are all the jobs of the window
 
     Returns

@@ -111,7 +111,7 @@ class WaitingTurns:
 def link_waits(
     turns: WaitingTurns, loads: Floats, counts: PortCounts, use: Floats, most: Floats | None = None
 ) -> Floats:
-    """Waiting of a flit that is sent over each link, in times of a flit: (links,), 0 where none is, NaN where no count says it.
+    """Waiting of a flit that is sent over each link, in times of a flit: (links,), 0 if none is, NaN if no count says it.
 
     Parameters
     ----------
@@ -140,7 +140,7 @@ def link_waits(
 
 
 def _spread_flits(turns: WaitingTurns, loads: Floats, carried: Floats) -> Floats:
-    """Flits that take each turn, to a common factor where nothing is counted."""
+    """Flits that take each turn, to a common factor if nothing is counted."""
     moved = np.empty(len(turns.before))
     for block in turns.blocks:
         came, onward = loads[block.before], loads[block.after]
@@ -166,6 +166,6 @@ def _sum_groups(of: Ints, values: Floats, count: int) -> Floats:
 
 
 def _safe_ratio(above: Floats, below: Floats) -> Floats:
-    """Quotients; 0 where nothing is below."""
+    """Quotients; 0 if nothing is below."""
     quotient: Floats = np.divide(above, below, out=np.zeros_like(below), where=below > 0)
     return quotient

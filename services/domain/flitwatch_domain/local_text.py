@@ -15,7 +15,7 @@ class LocalText(str):
 
 
 def local_path(text: str, prefix: str = "") -> Path | None:
-    """The file that a local text names after `prefix`; None where it names none, or is not local."""
+    """The file that a local text names after `prefix`; None if it names none, or is not local."""
     if not isinstance(text, LocalText) or not text.startswith(prefix):
         return None
     return Path(text.removeprefix(prefix))

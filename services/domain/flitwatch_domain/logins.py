@@ -2,7 +2,7 @@
 
 Each of the database's roles that a service works as is a login of its own, and none can become another. A URL names a file of passwords
 (`passfile`, or `PGPASSFILE`) in libpq's format, one `host:port:database:user:password` a line. A connection that asks for a role logs in as that
-role where the file knows its password; where it does not, with the URL's own login, which then has to be a member of the role.
+role where the file knows its password; if it does not, with the URL's own login, which then has to be a member of the role.
 """
 
 from __future__ import annotations

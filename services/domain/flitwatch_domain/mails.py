@@ -1,4 +1,4 @@
-"""Mails: the same sentences as plain text and as HTML, where each part has one button and may have a picture."""
+"""Mails with the same sentences as plain text and as HTML; in HTML, each part has a button and can have a picture."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _BUTTON = "display:inline-block;padding:8px 14px;border-radius:6px;background:#0
 
 @dataclass(frozen=True)
 class MailPart:
-    """What a mail says of one thing: a heading, sentences, the address of its page, and the rows of its picture (none without them)."""
+    """A part of a mail about one subject: a heading, sentences, the address of its page, and the rows of its picture (none: no picture)."""
 
     heading: str
     sentences: Sequence[str]
@@ -25,7 +25,7 @@ class MailPart:
 
 
 def compose(subject: str, sender: str, to: Sequence[str], key: str, parts: Sequence[MailPart]) -> EmailMessage:
-    """Compose a mail; `key` identifies it, so that a repetition is the same mail."""
+    """Compose a mail; `key` identifies it, so that a repeated mail has the same id."""
     message = EmailMessage()
     message["Subject"] = subject[:200]
     message["From"], message["To"] = sender, ", ".join(to)

@@ -138,7 +138,7 @@ CIRCUMSTANCES = ("groups spanned", "largest share of its nodes in one group", "j
 
 
 def measure_circumstances(windows: Windows, jobs: Jobs) -> Floats:
-    """Measure how a run was placed and how full the machine was, (runs, 3) as CIRCUMSTANCES; NaN where a run's place is not known."""
+    """Measure how a run was placed and how full the machine was, (runs, 3) as CIRCUMSTANCES; NaN if a run's place is not known."""
     table = np.full((len(windows.begin_s), len(CIRCUMSTANCES)), np.nan)
     for run, (begin, end) in enumerate(zip(windows.begin_s.tolist(), windows.end_s.tolist(), strict=True)):
         table[run, 2] = ((jobs.begin_s < end) & (jobs.end_s > begin)).sum()

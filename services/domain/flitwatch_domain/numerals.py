@@ -18,7 +18,7 @@ _NOT_FINITE = frozenset({"nan", "inf", "infinity"})
 
 
 def parse_whole(text: str, least: int = 0, most: int = (1 << 64) - 1) -> int | None:
-    """The integer that a text is, from `least` to `most`; None where it is none, or lies outside of them."""
+    """The integer that a text is, from `least` to `most`; None if it is none, or lies outside of them."""
     if _WHOLE.fullmatch(text) is None:
         return None
     number = int(text)
@@ -42,7 +42,7 @@ def is_infinite_or_nan(text: str) -> bool:
 
 
 def parse_real(text: str) -> float | None:
-    """The finite number that a text is; None where it is none."""
+    """The finite number that a text is; None if it is none."""
     if _REAL.fullmatch(text) is None:
         return None
     number = float(text)

@@ -75,7 +75,7 @@ class Outlook:
             self.add((fabric, group), at, ratio)
 
     def add(self, place: Place, at: int, ratio: float | None) -> None:
-        """One hour of a group, each once: epoch s of its begin, and stall cycles per flit, or None where it was not counted."""
+        """One hour of a group, each once: epoch s of its begin, and stall cycles per flit, or None if it was not counted."""
         if ratio is not None:
             self._groups.setdefault(place, _Group()).add(at // HOUR_S, ratio)
             self._stays.clear()

@@ -1,4 +1,4 @@
-"""What a project lost to network congestion in a month: which of its jobs, how many node-hours, and to whom; as a page, a table and a PDF."""
+"""Node-hours that a project lost to network congestion in a month, by job and by cause; as a page, a table and a PDF."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ COLUMNS = ("job_id", "user", "name", "nodes", "since", "factor", "node_hours", "
 
 
 class ProjectLoss(TypedDict):
-    """A job of the project that an incident slowed; `slowed_by`: the jobs that are named, with their users as the reader may see them."""
+    """A job of the project that an incident slowed; `slowed_by`: jobs that are named as causes, with their users as the reader may see them."""
 
     job_id: str
     user: str | None
@@ -34,7 +34,7 @@ class ProjectLoss(TypedDict):
 
 
 class Cause(TypedDict):
-    """A user whose jobs slowed the project's; the hours of a job with several causes are divided evenly."""
+    """A user whose jobs slowed jobs of the project. The hours of a job with several causes are divided evenly."""
 
     user: str
     jobs: int
@@ -42,7 +42,7 @@ class Cause(TypedDict):
 
 
 class ProjectReport(TypedDict):
-    """The report; the interval is of 95 %."""
+    """The report, with a 95 % interval."""
 
     account: str
     month: str
@@ -63,7 +63,7 @@ def find_month(month: str) -> tuple[float, float]:
 def build_report(
     account: str, month: str, incidents: Iterable[tuple[IncidentHead, Sequence[SlowedJob]]]
 ) -> ProjectReport:
-    """Add up what the account's jobs lost that became slow in that month."""
+    """Add up the losses of the account's jobs that became slow in that month."""
     first_s, after_s = find_month(month)
     losses: list[ProjectLoss] = []
     shares: dict[str, list[float]] = {}
@@ -96,7 +96,7 @@ def build_report(
 def describe_report(report: ProjectReport) -> str:
     """Describe the report in a sentence."""
     if not report["jobs"]:
-        return "No incident in this month slowed a job of a project with this name."
+        return "In this month, no incident slowed a job of a project with this name."
     return (
         f"{format_count(len(report['jobs']), 'slow job')} lost {report['node_hours']:.1f} node-hours"
         f" (95 % interval {report['node_hours_low']:.1f} to {report['node_hours_high']:.1f})."
@@ -122,12 +122,12 @@ def render_page(report: ProjectReport) -> str:
     )
     tables = (
         f"<h2>Slowed by</h2><table><tr><th>User<th>Jobs<th>Node-hours</tr>{causes}</table>"
-        f"<h2>Slow jobs</h2><table><tr><th>Job<th>User<th>Since (UTC)<th>Times as long<th>Node-hours<th>Slowed by</tr>{jobs}</table>"
+        f"<h2>Slow jobs</h2><table><tr><th>Job<th>User<th>Since (UTC)<th>Time ÷ usual<th>Node-hours<th>Slowed by</tr>{jobs}</table>"
     )
     return (
         f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>{title}</title><style>{_STYLE}</style></head><body><h1>{title}</h1>'
         f"<p>{escape(describe_report(report))}</p>{tables if report['jobs'] else ''}"
-        "<p>A job that is named shared the links on which the slow job waited. That does not prove that it caused the slowness.</p></body></html>\n"
+        "<p>Each named job shared links on which the slow job waited. This does not prove that it caused the slowdown.</p></body></html>\n"
     )
 
 

@@ -17,7 +17,7 @@ SIZE_FACTOR = 2.0
 
 @dataclass(frozen=True)
 class Resident:
-    """A running job's nodes in one group; `left_s`: median of what is left of its run time, None where that cannot be determined."""
+    """A running job's nodes in one group; `left_s`: median of what is left of its run time, None if that cannot be determined."""
 
     user: str
     nodes: int
@@ -75,7 +75,7 @@ LEAST_KNOWN = 0.5
 
 
 def compute_stay_share(residents: Sequence[Resident], horizon_s: float) -> float | None:
-    """Share of the nodes held now that is still held by the same jobs, mean over the next `horizon_s`; None where most ends are unknown.
+    """Share of the nodes held now that is still held by the same jobs, mean over the next `horizon_s`; None if most ends are unknown.
 
     A job of unknown end counts as one that stays.
     """

@@ -17,7 +17,7 @@ def routes_of(fabric: Fabric, ports: NDArray[np.integer] | None = None) -> Route
     Parameters
     ----------
     ports : integer (switches, endpoints) or None
-        The output ports of the forwarding tables that are loaded, -1 where there is no entry; None: not known. Tables that do not fit the fabric are not used.
+        The output ports of the forwarding tables that are loaded, -1 if there is no entry; None: not known. Tables that do not fit the fabric are not used.
     """
     if fabric.kind is FabricKind.DRAGONFLY:
         return DragonflyRoutes(fabric)

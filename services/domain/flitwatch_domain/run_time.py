@@ -29,8 +29,8 @@ class RunTime:
 
     Attributes
     ----------
-    expected_s, low_s, high_s : median and 90 % interval; None where nothing can be determined
-    basis : what the jobs that it rests on have in common; None where there are too few of each kind
+    expected_s, low_s, high_s : median and 90 % interval; None if nothing can be determined
+    basis : what the jobs that it rests on have in common; None if there are too few of each kind
     jobs : how many of them took longer than this one has lasted
     tested, coverage90 : this many of them were forecast from those before, at the same elapsed time, and this share was in its interval
     lacks : why nothing can be determined
@@ -67,7 +67,7 @@ def predict_interval(times_s: ArrayLike) -> tuple[float, float, float]:
 
 
 def whole_time(ascending_s: Floats, elapsed_s: float) -> tuple[float, float, float] | None:
-    """(median, low, high) of the whole time of a job that has lasted `elapsed_s`, as `predict_interval`; None where fewer than `LEAST_JOBS` of these
+    """(median, low, high) of the whole time of a job that has lasted `elapsed_s`, as `predict_interval`; None if fewer than `LEAST_JOBS` of these
     took longer."""
     first = int(np.searchsorted(ascending_s, elapsed_s, side="right"))
     longer = ascending_s[first:]

@@ -22,7 +22,7 @@ class Run:
     start_s : float or None
         Epoch seconds.
     ranks : tuple of int
-        The ranks that report (AriesNCL: one a node).
+        The ranks that report (AriesNCL: one per node).
     nodes : tuple of (str or None)
         The node of each of `ranks`.
     counters : tuple of str
@@ -50,7 +50,7 @@ class RunStep:
     time_ns : int64[ranks]
         Elapsed time of the step on each rank.
     values : int64[ranks, counters] or None
-        Counts within the step; None where they were not recorded.
+        Counts within the step; None if they were not recorded.
     """
 
     step: int

@@ -27,7 +27,7 @@ _Z99 = 2.33
 
 
 def clip_estimates(estimate: NDArray[np.float64], variance: NDArray[np.float64], one_bit: bool) -> NDArray[np.float64]:
-    """Estimates of packets as they are shown: never below 0, and in the one-bit variant 0 where a link without traffic could show as much.
+    """Estimates of packets as they are shown: never below 0, and in the one-bit variant 0 if a link without traffic could show as much.
 
     The paper's bound for that, 2.33 L sqrt(tested), is 2.33 standard deviations of a link without traffic where all paths have L links.
     """
@@ -74,7 +74,7 @@ class Reach:
         shortest = there[end]
         if shortest < 0:
             names = self._fabric.endpoints.node
-            raise BadInput(f"no way leads from {names[source]} to {names[destination]}", where=self._fabric.name)
+            raise BadInput(f"no path leads from {names[source]} to {names[destination]}", where=self._fabric.name)
         on_way = (there[self._src] >= 0) & (remaining[self._dst] >= 0)
         return np.flatnonzero(on_way & (there[self._src] + 1 + remaining[self._dst] <= shortest + detour))
 
@@ -89,7 +89,7 @@ class Reach:
                 link for link in self._next[at] if remaining[self._dst[link]] == remaining[at] - 1 and remaining[at] > 0
             ]
             if not onward:
-                raise BadInput("no way leads there", where=self._fabric.name)
+                raise BadInput("no path leads there", where=self._fabric.name)
             links.append(onward[0])
             at = int(self._dst[onward[0]])
         return links

@@ -31,7 +31,7 @@ class SeveralSets:
     ----------
     found_in : int      sets in which it is found by the definition that was asked for
     tested_in : int     sets in which it could be tested
-    p, q : float|None   of all tested sets together; None where no set could test it
+    p, q : float|None   of all tested sets together; None if no set could test it
     verdict, reasons    as in a single set: a name needs a set that names it, and none that doubts it
     evidence : tuple    the entries of the sets, the strongest first
     """
@@ -49,7 +49,7 @@ class SeveralSets:
 def several_sets(
     entries: Iterable[tuple[str, Evidence]], definition: Literal["ours", "paper"] = "ours", least_sets: int = 2
 ) -> list[SeveralSets]:
-    """Names that are found in at least `least_sets` sets (0: every name), those of most sets first.
+    """Names that are found in at least `least_sets` sets (0: every name), most sets first.
 
     `entries` are (name, entry) of every set: {testable, verdict, score, p, q, mi_bits, mi_sign, mi_q, ...}. By `ours` an entry is found where it is
     named, by `paper` where mutual information is beyond chance and goes with slow runs. q-values are over all names, listed or not.

@@ -22,7 +22,7 @@ class Shares:
         self._total = 0
 
     def take(self, of: str, count: int = 1) -> bool:
-        """Take more; False where that would be too much, and nothing is taken."""
+        """Take more; False if that would be too much, and nothing is taken."""
         if self._held[of] + count > FACTOR * (self._most - self._total - count):
             return False
         self._held[of] += count

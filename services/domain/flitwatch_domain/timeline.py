@@ -1,4 +1,4 @@
-"""A small picture for a mail: when the slow job ran as usual, when it was slow, and when the jobs ran that are named; a PNG, since mail programs show no SVG."""
+"""A small picture for a mail that shows when the slow job had its usual speed, when it was slow, and when the named jobs ran. It is a PNG, because mail programs do not show SVG."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ WIDTH, ROW, GAP = 600, 18, 6
 
 
 class Span(TypedDict):
-    """A stretch of a job, in epoch seconds."""
+    """A period of a job, in epoch seconds."""
 
     kind: Kind
     from_s: float
@@ -24,14 +24,14 @@ class Span(TypedDict):
 
 
 class TimelineRow(TypedDict):
-    """A job and its stretches."""
+    """A job and its periods."""
 
     job_id: str
     spans: list[Span]
 
 
 def list_rows(explanation: Mapping[str, Any]) -> list[TimelineRow]:
-    """Rows of an explanation, whose times are datetimes or ISO texts: the slow job, then those that are named; empty where it is not slow."""
+    """Return the rows of an explanation: the slow job, then the named jobs; empty if it is not slow. Times are datetimes or ISO texts."""
     slow = explanation["slowdown"]
     if slow is None or explanation["start"] is None:
         return []
@@ -56,19 +56,23 @@ def list_rows(explanation: Mapping[str, Any]) -> list[TimelineRow]:
 
 
 def describe_rows(rows: Sequence[TimelineRow]) -> str:
-    """The picture in words: its text for who sees none, and its legend."""
+    """Describe the picture in words, as its legend and its alternative text."""
     texts = []
     for row in rows:
         kinds = {span["kind"] for span in row["spans"]}
         told = (
-            "orange: it ran" if "named" in kinds else "grey: as usual, red: slow" if "usual" in kinds else "red: slow"
+            "orange: running"
+            if "named" in kinds
+            else "grey: usual speed, red: slow"
+            if "usual" in kinds
+            else "red: slow"
         )
         texts.append(f"job {row['job_id']} ({told})")
-    return "Over time, from above: " + "; ".join(texts)
+    return "Timeline, from the top: " + "; ".join(texts)
 
 
 def draw_timeline(rows: Sequence[TimelineRow]) -> bytes:
-    """The rows as a PNG, one below another over the time of the first."""
+    """Draw the rows as a PNG, one below the other, over the time of the first row."""
     spans = [span for row in rows for span in row["spans"]]
     first_s, last_s = min(span["from_s"] for span in spans), max(span["to_s"] for span in spans)
     lines = []

@@ -63,7 +63,7 @@ def tree_sizes(text: str) -> TreeSizes:
     """Parse the text after `xgft:`; ValueError for text that describes no tree."""
     fields = [field.strip() for field in text.split(";")]
     if len(fields) not in (3, 4):
-        raise ValueError("height, m and w are needed, and p where cables are parallel")
+        raise ValueError("height, m and w are needed, and p if cables are parallel")
     height = parse_integers(fields[0])
     m, w = parse_integers(fields[1]), parse_integers(fields[2])
     p = [float(part) for part in fields[3].split(",")] if len(fields) == 4 else []
@@ -77,7 +77,7 @@ def tree_sizes(text: str) -> TreeSizes:
 def _parse_hyperx(text: str) -> Fabric:
     sizes, *more = text.split(";")
     if len(more) not in (1, 2):
-        raise ValueError("extents and endpoints are needed, and cables where they are parallel")
+        raise ValueError("extents and endpoints are needed, and cables if they are parallel")
     return generators.build_hyperx(parse_integers(sizes), *(int(number) for number in parse_integers(",".join(more))))
 
 

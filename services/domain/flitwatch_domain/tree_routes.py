@@ -39,7 +39,7 @@ class _Class:
     ----------
     members : int64 (n,)             the targets
     above : int64 (n,)               switches from which traffic for them goes down
-    rises : float64 (switches, 1)    1 where it goes up, else 0
+    rises : float64 (switches, 1)    1 if it goes up, else 0
     pattern : int                    the row of `TreeRoutes._up_parts` by which it goes up
     climbs, falls : _Step sequence   the steps up and down; those down without the last cable to a leaf
     down : int64 (n,)                the links of those steps down, by their places among the links down
@@ -61,7 +61,7 @@ class _Class:
 class TreeRoutes:
     """Expected loads of links on one fat tree, of any width and with cables missing.
 
-    `reason` says why a fabric has no estimate; None where it has one. Cables between switches of one level carry nothing.
+    `reason` says why a fabric has no estimate; None if it has one. Cables between switches of one level carry nothing.
     """
 
     known_by: RoutesKnownBy = "assumed"

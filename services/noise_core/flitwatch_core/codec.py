@@ -1,6 +1,6 @@
 """LDMS records into columns, and cumulative counters into additive rows (docs/contracts/deltas.md).
 
-A `Feed` takes the records of one topic: it decodes them by the plans it was given (one a row schema), finds their instance, takes the
+A `Feed` takes the records of one topic: it decodes them by the plans it was given (one per row schema), finds their instance, takes the
 deltas of its samples and adds them to the sums of the `Ledger` that all feeds share. What a feed does not know yet (a plan, a schema, an
 instance) it names, and takes the record again once it knows it.
 """
@@ -122,7 +122,7 @@ _WORDS = {
     Code.WRONG_TYPE: "a value of another type than its column",
     Code.TOO_LARGE: "a number that does not fit 64 bits",
     Code.NOT_FINITE: "NaN or infinity, not a number",
-    Code.NULL: "null where a value is needed",
+    Code.NULL: "null instead of a value",
     Code.REPEATED_KEY: "a metric that is listed twice",
     Code.NO_TIME: "no timestamp",
     Code.TIME_RANGE: "a timestamp outside 1970 to 2106",
@@ -130,7 +130,7 @@ _WORDS = {
     Code.UNKNOWN_KEY: "a metric that its schema does not name",
     Code.MISSING_KEY: "a metric is missing",
     Code.LIST_LENGTH: "a list of another length",
-    Code.OTHER_NUMBER: "a real number where an integer is needed",
+    Code.OTHER_NUMBER: "a real number instead of an integer",
     Code.CONFLICT: "repeats a timestamp with other values",
     Code.LATE: "late beyond 16 samples",
     Code.FUTURE: "a timestamp far in the future",

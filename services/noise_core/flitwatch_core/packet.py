@@ -118,7 +118,7 @@ def flits_of(payload_bytes: int) -> int:
 
 @dataclass(frozen=True)
 class Links:
-    """Directed links, one a cable and direction, those to and from endpoints included; arrays of length L.
+    """Directed links, one per cable and direction, those to and from endpoints included; arrays of length L.
 
     Attributes
     ----------
@@ -210,7 +210,7 @@ class Dcqcn:
         if not (0 <= self.kmin_bytes < self.kmax_bytes and 0 <= self.pmax <= 1 and 0 < self.g <= 1):
             raise ValueError("kmin_bytes is below kmax_bytes, pmax in 0 to 1, g above 0 and at most 1")
         if min(self.additive_bps, self.hyper_bps, self.cnp_us, self.alpha_us, self.increase_us, self.increase_bytes) <= 0:  # fmt: skip
-            raise ValueError("rates, times and bytes of DCQCN are above 0")
+            raise ValueError("rates, times and bytes of DCQCN must be above 0")
         options = CongestionControl()
         options.set_dcqcn(
             self.kmin_bytes, self.kmax_bytes, self.pmax, self.g, self.additive_bps, self.hyper_bps, self.cnp_us,
@@ -482,7 +482,7 @@ class PacketFabric:
         self.routers, self.endpoints, self.links = routers, endpoints, links
 
     def static_table(self) -> NDArray[np.uint32]:
-        """Link that a tree's static routes take: uint32[endpoint, router], 2**32 - 1 where none."""
+        """Link that a tree's static routes take: uint32[endpoint, router], 2**32 - 1 if none."""
         return self._core.static_table()
 
     def run(
@@ -603,7 +603,7 @@ def build_dragonfly(
 ) -> PacketFabric:
     """A dragonfly; `group` of each router. Non-minimal paths lead through a random group, or a random router.
 
-    Raises ValueError where a router of a group is more than two hops from another or two groups are not joined.
+    Raises ValueError if a router of a group is more than two hops from another or two groups are not joined.
     """
     core = _packet.dragonfly(
         routers,
@@ -631,7 +631,7 @@ def build_tree(
 ) -> PacketFabric:
     """A tree of switches; `level` of each (0: leaf). `table`: link of each (endpoint, router), or empty for d-mod-k.
 
-    Raises ValueError where an endpoint is out of reach, or the table's routes do not arrive or can deadlock.
+    Raises ValueError if an endpoint is out of reach, or the table's routes do not arrive or can deadlock.
     """
     core = _packet.tree(
         routers,
@@ -661,7 +661,7 @@ def build_torus(
     Packets take the shorter way round each ring, the first dimension first, up where both are equally long. Channels 0 and 1 are before and
     after a ring's seam (Dally and Seitz 1987), 2 and 3 are those of the second leg of Valiant's way.
 
-    Raises ValueError where a place is free or held twice, a cable is missing or joins no neighbours, or a way leads through more than 254 routers.
+    Raises ValueError if a place is free or held twice, a cable is missing or joins no neighbours, or a way leads through more than 254 routers.
     """
     core = _packet.torus(
         routers,

@@ -52,7 +52,7 @@ def list_bases(folder: Path) -> list[Base]:
     return sorted(base_list, key=lambda base: base.finished_s)
 
 
-#: Moments as ISO times; None where nothing can be restored.
+#: Moments as ISO times; None if nothing can be restored.
 Restorable = TypedDict("Restorable", {"from": str | None, "to": str | None})
 
 

@@ -360,7 +360,7 @@ class Embedded:
         self._end_orphans()
 
     def destroy(self) -> None:
-        """Stop the server at once and remove the folder: for throw-away databases."""
+        """Stop the server at once and remove the folder: for temporary databases."""
         if self._held is not None:
             self._held.close()
             self._held = None

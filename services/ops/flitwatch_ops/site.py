@@ -102,10 +102,13 @@ def _check_tables(waiting: Sequence[str], ending: Sequence[str], newer: Mapping[
 
     if ended := migrations.list_ending_migrations(newer):
         return Check(
-            "tables", "failed", f"of a newer version: migration {ended[0]} ended this one", "Use the newer one"
+            "tables",
+            "failed",
+            f"schema of a newer version: migration {ended[0]} ended this version",
+            "Use the newer one",
         )
     if newer:
-        return Check("tables", "ok", "of a newer version, which this one can use")
+        return Check("tables", "ok", "schema of a newer version, which this version can use")
     if ending:
         return Check(
             "tables",

@@ -1,4 +1,4 @@
-"""Estimates of a site's disk, cores and memory, from measured bytes a row and microseconds a record.
+"""Estimates of a site's disk, cores and memory, from measured bytes per row and microseconds a record.
 
 Bytes follow from how PostgreSQL lays out a row and a page; tests/db/test_rollups.py compares them with tables that were written. Processor time and
 memory come from the runs of docs/benchmarks/ingest.md.

@@ -41,9 +41,9 @@ Measured with Avro on a core of 2.5 GHz, 300 s of 3,264 routers ([ingest](benchm
 
 | part | cost |
 |---|---|
-| writer | {sizing.WRITER_US_A_RECORD:g} µs a record, {sizing.WRITER_US_A_VALUE:g} µs a value, {sizing.WRITER_BYTES_A_COUNTER} bytes of memory a counter |
-| database | {sizing.DATABASE_US_A_ROW:g} µs a row |
-| Kafka | {sizing.LOG_US_A_VALUE:g} µs a value |
+| writer | {sizing.WRITER_US_A_RECORD:g} µs per record, {sizing.WRITER_US_A_VALUE:g} µs per value, {sizing.WRITER_BYTES_A_COUNTER} bytes of memory per counter |
+| database | {sizing.DATABASE_US_A_ROW:g} µs per row |
+| Kafka | {sizing.LOG_US_A_VALUE:g} µs per value |
 
 The memory of the database and of Kafka was measured in these runs.
 
@@ -73,7 +73,7 @@ def _format_summary() -> Iterator[str]:
 
 def _format_tables(name: str) -> Iterator[str]:
     yield f"\n## {name}\n"
-    yield "| table | bytes a row | rows a day | days kept | TB | TB compressed |"
+    yield "| table | bytes per row | rows a day | days kept | TB | TB compressed |"
     yield "|---|---|---|---|---|---|"
     for table, table_size in sizing.size_tables(sizing.site_of(SITES[name])).items():
         days = "no limit" if table_size.days is None else f"{table_size.days:g}"

@@ -153,7 +153,7 @@ class Supervisor:
         self._known.update(known)
 
     def start(self, report: Callable[[str], None], timeout_s: float = 120.0) -> None:
-        """Start every process in order and wait until each is ready; `report` gets one line a step.
+        """Start every process in order and wait until each is ready; `report` gets one line per step.
 
         Raises
         ------
@@ -272,7 +272,7 @@ class Supervisor:
             steady = now - child.started_at > STEADY_S
             child.quick_deaths = 0 if steady else child.quick_deaths + 1
             child.start_after = now + min(LONGEST_PAUSE_S, 0.2 * 2.0**child.quick_deaths)
-            log.warning("%s left with %s; starting it again", child.process.name, child.handle.returncode)
+            log.warning("%s exited with %s; restarting it", child.process.name, child.handle.returncode)
             child.handle = None
             child.ended_at = now
             child.let_go()
@@ -350,7 +350,7 @@ def _terminate_child(child: _Child) -> None:
 
 
 def read_running_state(home: Path) -> dict | None:
-    """The state of the supervisor that runs or starts for `home` (its `state` says which), or None where there is none."""
+    """The state of the supervisor that runs or starts for `home` (its `state` says which), or None if there is none."""
     path = home / "run" / "state.json"
     try:
         state = orjson.loads(path.read_bytes())

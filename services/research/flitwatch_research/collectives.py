@@ -86,10 +86,10 @@ def split_endpoints(endpoints: int, ratio: float) -> tuple[int, int]:
     Raises
     ------
     BadRequest
-        Where the ratio leaves fewer than two ranks, or lies outside [0, 1).
+        Where the ratio leaves fewer than two ranks, or is outside [0, 1).
     """
     if not 0.0 <= ratio < 1.0:
-        raise BadRequest(f"the perturbation ratio {ratio} lies outside [0, 1)")
+        raise BadRequest(f"the perturbation ratio {ratio} is outside [0, 1)")
     perturbing = round(ratio * endpoints)
     if endpoints - perturbing < 2:
         raise BadRequest(f"ratio {ratio} of {endpoints} endpoints leaves fewer than two ranks")

@@ -1,4 +1,4 @@
-"""Roots of congestion planted on the packet engine, and how well counters of ports alone find them.
+"""Roots of congestion planted on the packet engine, and how well port counters alone find them.
 
 Each world has light uniform traffic of all endpoints. Into it go flows that together overload one link (or several): senders that all send to one
 endpoint, or whose routes all cross one link. Only use and stalls of each link reach the method; or, where packets are sampled, what the samples of
@@ -229,7 +229,7 @@ class Planter:
         return self.machine.core.run(workload, packet_bytes=PACKET_BYTES, seed=seed, sampling=True)
 
     def distance(self, link: int, other: int) -> int:
-        """Links between two links, whichever way they lead: 0 for the same or a parallel cable, 1 where they touch."""
+        """Links between two links, whichever way they lead: 0 for the same or a parallel cable, 1 if they touch."""
         ends = {int(self._src[link]), int(self._dst[link])}
         goal = {int(self._src[other]), int(self._dst[other])}
         if self._src[link] == self._src[other] and self._dst[link] == self._dst[other]:

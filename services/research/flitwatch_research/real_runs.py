@@ -43,7 +43,7 @@ Mean time {data.time_s.mean():.1f} s, coefficient of variation {data.time_s.std(
 
 ## Our verdicts
 
-{counts["named"]} named, {counts["cannot tell"]} "cannot tell", {counts["no evidence"]} "no evidence". With run times shuffled {calibration["shuffles"]} times, {calibration["sets_with_a_name"]} sets ({calibration["share"]:.1%}; wanted: at most 10 %) have a name at q ≤ {calibration["q"]}.
+{counts["named"]} named, {counts["cannot tell"]} "cannot tell", {counts["no evidence"]} "no evidence". With run times shuffled {calibration["shuffles"]} times, {calibration["sets_with_a_name"]} sets ({calibration["share"]:.1%}; goal: at most 10 %) have a name at q ≤ {calibration["q"]}.
 
 Shuffling removes the dependence of consecutive runs. Rotating run times in time keeps it: {rotations["sets_with_a_name"]} of {rotations["rotations"]} sets have a name.
 
@@ -51,7 +51,7 @@ Shuffling removes the dependence of consecutive runs. Rotating run times in time
 |---|---|---|---|---|---|
 {_format_users(ours["users"])}
 
-Intervals are of one user each, not of the best of all: with that many users some leave zero out by chance.
+Each interval is for one user, not for the best of all users: among all these users, some intervals exclude zero by chance.
 
 ## Who would be found
 
@@ -71,9 +71,9 @@ The data contain no jobs, so presence throughout a run is unknown. The paper's r
 
 ## Circumstances of the runs
 
-Correlation of each column with run time, without hours, dates and regimes; q over the columns.
+Correlation of each column with run time, after removing hours, dates and regimes; q is over the columns.
 
-| column | correlation | q | published (Pearson, nothing taken out) |
+| column | correlation | q | published (Pearson, nothing removed) |
 |---|---|---|---|
 {_format_drivers(ours["drivers"], published)}
 

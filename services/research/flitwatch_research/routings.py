@@ -118,7 +118,7 @@ def opensm_order(named: NamedTopology) -> np.ndarray:
 
     Returns
     -------
-    uint32[routers], or empty where the fabric has no GUIDs.
+    uint32[routers], or empty if the fabric has no GUIDs.
     """
     guids = _parse_guids(named.fabric.routers.guid) if named.fabric is not None else []
     if not guids or 0 in guids:

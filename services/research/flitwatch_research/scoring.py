@@ -142,7 +142,7 @@ def score_blame(truth: Any, estimate: BlameEstimate) -> BlameScore:
 
 
 def _average_precision(ranking: np.ndarray, weight: np.ndarray) -> float | None:
-    """Mean over the users of weight above 0 of the precision at their place, weighed; None where there is none."""
+    """Mean over the users of weight above 0 of the precision at their place, weighed; None if there is none."""
     hit = weight[ranking] > 0
     if not hit.any():
         return None

@@ -22,15 +22,15 @@ Ints = NDArray[np.int64]
 #: What happens to all runs, by name.
 WORLDS = {
     "none": "nothing",
-    "shift-10": "all runs take 10 % longer from a day on",
-    "shift-20": "all runs take 20 % longer from a day on",
+    "shift-10": "all runs take 10 % longer from one day on",
+    "shift-20": "all runs take 20 % longer from one day on",
     "drift": "run times rise by a tenth and swing over weeks",
     "campaigns": "all users are present for whole weeks, and run times swing over weeks",
     "slow-weeks": "every fourth week is 15 % slower, and every other user who slows no other user comes in those weeks alone",
     "pairs": "four users who slow no other user come together with four strong ones",
     "heteroscedastic": "noise is nearly four times as large from a day on",
     "heavy-tails": "noise has Student's tails, 2.2 degrees of freedom",
-    "nobody": "no user slows another; all runs take 20 % longer from a day on",
+    "nobody": "no user slows another; all runs take 20 % longer from one day on",
 }
 #: The calendar stress: no shift, and level shifts of all runs.
 CALENDAR = ("none", "shift-10", "shift-20")
@@ -99,7 +99,7 @@ OURS, WITHOUT_CALENDAR, PAPER = "ours", "exposure, without a calendar", "mutual 
 
 
 def score_methods(world: str, seed: int) -> dict[str, tuple[float, float, float]]:
-    """(false share, recall of strong users, named) of each method on one draw; recall is NaN where no one is strong."""
+    """(false share, recall of strong users, named) of each method on one draw; recall is NaN if no one is strong."""
     drawn = draw_case(world, seed)
     plain = ExposureBlame().fit(drawn.exposure, drawn.time_s, hour_and_weekend(drawn.start_s))
     paper = PresenceBlame(rule="any").fit(drawn.exposure, drawn.time_s)

@@ -44,13 +44,13 @@ def _read_rows(path: Path, columns: tuple[str, ...], more: bool = False) -> Iter
 def _parse_step(text: str, where: str) -> int:
     value = _parse_number(text, where, "step")
     if value < 0 or value != int(value) or value > 1e9:
-        raise BadInput(f"step is not a whole number from 0: {text[:40]!r}", where=where)
+        raise BadInput(f"step is not a whole number of at least 0: {text[:40]!r}", where=where)
     return int(value)
 
 
 @dataclass(frozen=True)
 class PresenceTable:
-    """runs, users: names;  overlap: (runs, users), 0 where the file says nothing;  time_s: (runs,);  notes: what a reader should know
+    """runs, users: names;  overlap: (runs, users), 0 if the file says nothing;  time_s: (runs,);  notes: what a reader should know
 
     Runs stand by time and users by whom they met, so that neither the order of the rows nor a user's name plays a part.
     """
@@ -124,7 +124,7 @@ def _find_copies(labels: NDArray[np.int64]) -> list[tuple[int, int]]:
 
 @dataclass(frozen=True)
 class StepTable:
-    """runs, counters: names;  time_s: (runs, steps);  counts: (runs, steps, counters); NaN where a run lacks a step or a reading;  notes: what a
+    """runs, counters: names;  time_s: (runs, steps);  counts: (runs, steps, counters); NaN if a run lacks a step or a reading;  notes: what a
     reader should know
 
     Runs stand by their times, regardless of the order of the rows; steps begin with the file's first.
@@ -172,7 +172,7 @@ def _counter_names(header: list[str], where: str) -> list[str]:
 
 
 def _build_table(path: Path, runs: int, rows: dict[tuple[int, int], list[float]], width: int) -> Floats:
-    """(runs, steps, time and counters), NaN where a run lacks a step."""
+    """(runs, steps, time and counters), NaN if a run lacks a step."""
     numbers = [step for _, step in rows]
     first, steps = min(numbers), max(numbers) - min(numbers) + 1
     if runs * steps > SPARSEST * len(rows) + 10_000:

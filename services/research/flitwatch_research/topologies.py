@@ -74,7 +74,7 @@ def parse_topology(spec: str) -> NamedTopology:
 
 
 def of_fabric(fabric: Fabric, spec: str | None = None) -> NamedTopology:
-    """The core's view of a fabric: one link each way an endpoint, one entry a cable.
+    """The core's view of a fabric: one link each way an endpoint, one entry per cable.
 
     Raises
     ------

@@ -50,7 +50,7 @@ class _Program:
 
 
 def least_load(tree: Tree, demand: Floats, time_limit_s: float, watch: Watch | None = None) -> tuple[float, bool]:
-    """(bound, exact) for demand (leaves, leaves) from row to column; `exact` is False where time ran out, and the bound then may be weak.
+    """(bound, exact) for demand (leaves, leaves) from row to column; `exact` is False if time ran out, and the bound then may be weak.
 
     The bound is infinite where no way up and down joins leaves that communicate.
     """
@@ -122,7 +122,7 @@ def _across_pods(program: _Program, tree: Tree, demand: Floats, source: Ints, to
 def _solve_prices(
     program: _Program, cables: Floats, time_limit_s: float, watch: Watch | None
 ) -> tuple[Floats | None, bool]:
-    """Prices of links with `cables` (links,) working cables by HiGHS' interior points, without crossover: prices are wanted, not a vertex; None where there are none."""
+    """Prices of links with `cables` (links,) working cables by HiGHS' interior points, without crossover: prices are wanted, not a vertex; None if there are none."""
     import highspy
     from scipy.sparse import csc_matrix
 
@@ -163,7 +163,7 @@ def _solve_prices(
 
 
 def _price_cheapest_ways(tree: Tree, prices: Floats) -> Floats:
-    """Price (leaves, leaves) of the cheapest way up and down at prices (links,); infinite where there is none."""
+    """Price (leaves, leaves) of the cheapest way up and down at prices (links,); infinite if there is none."""
     pods, leaves, _, spines, groups, cores = tree.shape
     count = pods * leaves
     price = np.where(tree.cables() == 0, np.inf, prices)

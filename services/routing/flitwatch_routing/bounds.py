@@ -64,7 +64,7 @@ def whole_loads(size: NDArray, bound: float) -> float:
 
 
 def relative_gap(load: float, bound: float) -> float | None:
-    """Return the gap of a load above its bound, relative to the bound; None where no traffic crosses a switch, or some has no way up and down."""
+    """Return the gap of a load above its bound, relative to the bound; None if no traffic crosses a switch, or some has no path up and down."""
     return load / bound - 1 if 0 < bound < math.inf else None
 
 

@@ -24,7 +24,7 @@ Traffic = tuple[NDArray, NDArray, NDArray]
 class Cabling:
     """Settings for sharing cables among entries: the traffic of each time slot (source, destination, bytes; columns of the tables).
 
-    held (routers, destinations) : ports that entries keep where no cable of the link then carries more than `limit`, in bytes, a number a slot
+    held (routers, destinations) : ports that entries keep where no cable of the link then carries more than `limit`, in bytes, a number per slot
     """
 
     slots: Sequence[Traffic] = ()
@@ -33,7 +33,7 @@ class Cabling:
 
 
 def ports_of(tree: Tree, link: Ints, cabling: Cabling) -> Ints:
-    """The port (switches, places) of each entry that leaves by `link` (leaves, spines and cores; places); -1 where that is -1.
+    """The port (switches, places) of each entry that leaves by `link` (leaves, spines and cores; places); -1 if that is -1.
 
     Without traffic, the cables of a link have equally many entries, to within one.
     """

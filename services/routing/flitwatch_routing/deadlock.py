@@ -15,7 +15,7 @@ Ints = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Dependencies:
-    """cycle: links (indices of the fabric's) whose channel dependencies form a cycle, empty where none do;  pairs: different dependencies of a link on the next"""
+    """cycle: links (indices of the fabric's) whose channel dependencies form a cycle, empty if none do;  pairs: different dependencies of a link on the next"""
 
     cycle: tuple[int, ...]
     pairs: int
@@ -59,7 +59,7 @@ def _collect_link_pairs(fabric: Fabric, ports: Ints, unknown: NDArray[np.bool_] 
 
 
 def _find_cycle(first: Ints, second: Ints) -> tuple[int, ...]:
-    """A cycle of the graph with these edges, a shortest one through one of its vertices; empty where there is none."""
+    """A cycle of the graph with these edges, a shortest one through one of its vertices; empty if there is none."""
     from scipy.sparse import coo_matrix
     from scipy.sparse.csgraph import breadth_first_order, connected_components
 

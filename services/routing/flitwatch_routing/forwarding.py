@@ -68,7 +68,7 @@ Choices = tuple[NDArray[np.int16], NDArray[np.int16], NDArray[np.int16]]
 
 
 def choices_of(tree: Tree, ports: Ints) -> Choices:
-    """Return the choices that ports (routers, endpoints) make where there is a choice; -1 where they have no entry, or one over a missing link."""
+    """Return the choices that ports (routers, endpoints) make where there is a choice; -1 if they have no entry, or one over a missing link."""
     pods, leaves, hosts, spines, groups, _ = tree.shape
     slots = pods * leaves * hosts
     by_slot = np.full((len(ports), slots), -1)
@@ -142,7 +142,7 @@ def _select_links(wanted: Ints, links: Ints, usable: NDArray[np.bool_]) -> Ints:
 def _core_links(
     tree: Tree, down_core: Ints, solution: Solution, arrives: NDArray[np.bool_], pod_of: Ints, per_group: int
 ) -> Ints:
-    """The link (cores, slots) down from each core; -1 where it leads nowhere."""
+    """The link (cores, slots) down from each core; -1 if it leads nowhere."""
     _pods, _, _, spines, groups, cores = tree.shape
     slots = len(pod_of)
     result = np.full((groups * cores, slots), -1)
@@ -166,7 +166,7 @@ def _spine_links(
     core_ok: NDArray[np.bool_],
     per_group: int,
 ) -> Ints:
-    """The link (spines, slots) of each spine, down in its own pod and else up to a core; -1 where neither leads on."""
+    """The link (spines, slots) of each spine, down in its own pod and else up to a core; -1 if neither leads on."""
     _, _, _, spines, groups, cores = tree.shape
     if not groups:
         return np.where(arrives, fall, -1)
@@ -182,7 +182,7 @@ def _spine_links(
 
 
 def _leaf_links(tree: Tree, up_leaf: Ints, solution: Solution, spine_ok: NDArray[np.bool_], leaf_of: Ints) -> Ints:
-    """The link (leaves, slots) up from each leaf; -1 where none leads to the endpoint, and for the leaf's own endpoints."""
+    """The link (leaves, slots) up from each leaf; -1 if none leads to the endpoint, and for the leaf's own endpoints."""
     pods, leaves, _hosts, spines, _, _ = tree.shape
     slots = len(leaf_of)
     preference = np.full((pods * leaves, slots), -1)
@@ -257,7 +257,7 @@ def check_routes(
         if not going.any():
             return RouteCheck(holes == 0, 0, holes, load, lost_bytes, where)
         at, to, bytes_ = following[going], to[going], bytes_[going]
-    loop = f"a loop through {fabric.routers.name[at[0]]} on the way to {_describe_endpoint(fabric, int(to[0]), each)}"
+    loop = f"a loop through {fabric.routers.name[at[0]]} on the path to {_describe_endpoint(fabric, int(to[0]), each)}"
     return RouteCheck(False, len(at), holes, load, lost_bytes + float(bytes_.sum()), (*where, loop))
 
 

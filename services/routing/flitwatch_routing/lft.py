@@ -45,7 +45,7 @@ def format_dump(fabric: Fabric, ports: Ints, lmc: int = 0, switch_ports: Ints | 
 
     The LIDs of switches have entries too, `switch_ports` (routers, routers) or those of `towards_switches`: what a dump leaves out, OpenSM gives no
     path. LIDs are 1.. for switches, then endpoints, from a multiple of 2^lmc. OpenSM gives others: it moves an entry to the LID of the same port that
-    has the same last `lmc` bits. BadInput where there are not enough LIDs.
+    has the same last `lmc` bits. BadInput if there are not enough LIDs.
     """
     switches, ends = list_guids(fabric)
     between = towards_switches(fabric) if switch_ports is None else switch_ports
@@ -79,7 +79,7 @@ def digest_ports(ports: Ints) -> str:
 class Dump:
     """ports (routers, endpoints * 2^lmc): output ports, -1 without an entry;  unknown (endpoints,): neither the dump nor the topology tells their LID
 
-    switch_ports (routers, routers): output ports for the LIDs of switches; None where the dump does not say which LIDs are theirs
+    switch_ports (routers, routers): output ports for the LIDs of switches; None if the dump does not say which LIDs are theirs
     """
 
     ports: Ints
@@ -88,7 +88,7 @@ class Dump:
 
 
 def read_ports(path: Path, fabric: Fabric, lmc: int = 0) -> Ints:
-    """Output ports (routers, endpoints * 2^lmc) of a dump, -1 where it has no entry; raises as `read_dump`."""
+    """Output ports (routers, endpoints * 2^lmc) of a dump, -1 if it has no entry; raises as `read_dump`."""
     return read_dump(path, fabric, lmc).ports
 
 
@@ -140,7 +140,7 @@ def read_dump(path: Path, fabric: Fabric, lmc: int = 0) -> Dump:
 def _switch_ports(
     router: Ints, port: Ints, destination: NDArray[np.uint64], switches: list[int], unowned: bool
 ) -> Ints | None:
-    """Ports (routers, routers) of the entries for switches; None where there are none but `unowned` entries, which may be theirs."""
+    """Ports (routers, routers) of the entries for switches; None if there are none but `unowned` entries, which may be theirs."""
     column = {guid: at for at, guid in enumerate(switches)}
     unique_guids, of = np.unique(destination, return_inverse=True)
     to = (
@@ -169,7 +169,7 @@ def _of_lmc(path: Path, fabric: Fabric, lowest: Ints, lid: Ints, endpoint: Ints,
         return
     first_wrong = int(endpoints[np.argmax(wrong)]) if len(endpoints) else 0
     raise BadInput(
-        f"with LMC {lmc} an endpoint has {each} LIDs of its own, from a multiple of {each}; endpoint {first_wrong} "
+        f"with LMC {lmc}, an endpoint has {each} LIDs, starting at a multiple of {each}; endpoint {first_wrong} "
         f"({fabric.endpoints.node[first_wrong]}) has "
         f"0x{lowest[first_wrong]:04x} to 0x{highest[first_wrong]:04x}",
         where=str(path),
@@ -211,7 +211,7 @@ def _match_endpoints(destination: NDArray[np.uint64], fabric: Fabric, ends: list
 
 
 def _find_lid_owners(fabric: Fabric) -> Ints:
-    """The endpoint of each LID as the topology's file gave them, LMC counted in; -1 where none is known, or several claim it."""
+    """The endpoint of each LID as the topology's file gave them, LMC counted in; -1 if none is known, or several claim it."""
     owners = np.full(MOST_LIDS, -1)
     endpoints = len(fabric.endpoints)
     lids = np.asarray(fabric.attributes.get("lids", []), np.int64)

@@ -27,13 +27,13 @@ def lids_each(lmc: int) -> int:
 
 
 def first_lid(fabric: Fabric, lmc: int) -> int:
-    """The first endpoint's base LID where switches have 1, 2, .. and endpoints follow; BadInput where the LIDs do not suffice."""
+    """The first endpoint's base LID where switches have 1, 2, .. and endpoints follow; BadInput if the LIDs do not suffice."""
     each, switches, endpoints = lids_each(lmc), len(fabric.routers), len(fabric.endpoints)
     first = -(-(switches + 1) // each) * each
     if first + endpoints * each - 1 > LAST_LID:
         raise BadInput(
             f"{switches:,} switches and {endpoints:,} endpoints of {each} LIDs need more than the {LAST_LID:,} LIDs of a subnet",
-            advice="Take a smaller LMC" if lmc else "Route a part of the machine",
+            advice="Use a smaller LMC" if lmc else "Route a part of the machine",
         )
     return first
 

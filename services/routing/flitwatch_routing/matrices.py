@@ -57,7 +57,7 @@ def read_matrix(path: Path) -> tuple[int, Pairs]:
                 raise BadInput("the bytes up to here are more than 2^60", where=f"{path}:{number}")
             rows.append((int(fields[1]), int(fields[2]), float(fields[3])))
         elif "=" in line and "," in line.split("=")[0]:
-            raise BadInput(f"{line.strip()!r} is no line of the form `a , b = bytes`", where=f"{path}:{number}")
+            raise BadInput(f"{line.strip()!r} is not a line of the form `a , b = bytes`", where=f"{path}:{number}")
     if not rows:
         raise BadInput("no communication was found", where=str(path), advice="Expected lines `a , b = bytes`.")
     a, b, size = (np.array(column) for column in zip(*rows, strict=True))

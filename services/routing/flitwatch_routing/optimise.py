@@ -125,7 +125,7 @@ def optimise_routes(
     if not 0 < time_limit_s < math.inf:
         raise BadRequest(f"the time limit is {time_limit_s:g} s; expected a finite number above 0")
     if not 0 <= within < math.inf:
-        raise BadRequest(f"routes within {within:g} of the bound are wanted; expected a finite number from 0")
+        raise BadRequest(f"the distance from the bound is {within:g}; expected a finite number of at least 0")
     tree = as_tree(fabric, lmc)
     choices = None if loaded is None else choices_of(tree, loaded)
     slots = [_validate_traffic(item, len(fabric.endpoints)) for item in (traffic, *later)]
@@ -233,7 +233,7 @@ def _count_busiest_links(load: NDArray) -> int:
 
 
 def _find_parted_pairs(fabric: Fabric, ports: NDArray[np.int64], towards: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Mark where tables (routers, endpoints) leave a leaf without a way up and down to an endpoint of a leaf; BadInput where there is no way at
+    """Mark where tables (routers, endpoints) leave a leaf without a way up and down to an endpoint of a leaf; BadInput if there is no way at
     all."""
     placed = on_leaves(fabric)
     router = fabric.endpoints.router
@@ -244,7 +244,7 @@ def _find_parted_pairs(fabric: Fabric, ports: NDArray[np.int64], towards: NDArra
     if len(none):
         leaf, endpoint = none[0].tolist()
         raise BadInput(
-            f"the fabric is disconnected: {fabric.routers.name[leaf]} has no way to endpoint {endpoint} ({fabric.endpoints.node[endpoint]})",
+            f"the fabric is disconnected: {fabric.routers.name[leaf]} has no path to endpoint {endpoint} ({fabric.endpoints.node[endpoint]})",
             advice="Repair its cables, or use the fabric without it",
         )
     return result

@@ -50,7 +50,7 @@ def _build_traffic(src: NDArray, dst: NDArray, size: NDArray) -> Traffic:
 
 
 def _sum_pairs(src: NDArray, dst: NDArray, size: NDArray) -> Traffic:
-    """One row a pair."""
+    """One row per pair."""
     src, dst, size = _build_traffic(src, dst, size)
     pairs, inverse = np.unique(np.stack([src, dst]), axis=1, return_inverse=True)
     return pairs[0], pairs[1], np.bincount(inverse.reshape(-1), size).astype(np.float64)
@@ -305,7 +305,7 @@ def load_counted_traffic(
     path = local_path(name)
     if path is None or not path.exists():
         raise BadRequest(
-            f"{name!r} is no pattern and no file",
+            f"{name!r} is neither a pattern nor a file",
             advice=f"Patterns: {', '.join(PATTERNS)}; or a file: CSV src,dst,bytes or src,dst,bytes,packets, lines `a , b = bytes`, or a trace",
         )
     return read_file(path, endpoints, find)
@@ -386,7 +386,7 @@ def _parse_amount(text: str) -> float | None:
 
 
 def _parse_row(row: list[str], header: list[str], find: Find, where: str) -> tuple[int, int, float, float]:
-    """Source, destination, bytes and packets, which are 0 where the header has none."""
+    """Source, destination, bytes and packets, which are 0 if the header has none."""
     if len(row) != len(header):
         raise BadInput(f"{len(row)} fields instead of {','.join(header)}", where=where)
     row = row[:3] if header == _RECONSTRUCTED else row
@@ -397,7 +397,7 @@ def _parse_row(row: list[str], header: list[str], find: Find, where: str) -> tup
         raise BadInput(f"not two endpoints and {numbers}: {','.join(row)[:60]!r}", where=where)
     for name, text, value in zip(header[2:4], row[2:], (amount, packets), strict=False):
         if not 0 <= value < float("inf"):
-            raise BadInput(f"{name} must be a finite number from 0, not {text!r}", where=where)
+            raise BadInput(f"{name} must be a finite number of at least 0, not {text!r}", where=where)
         if value > MOST_BYTES:
             raise BadInput(f"{text} {name} are more than any pair can send (at most {MOST_BYTES:g})", where=where)
     if row[3:] and amount > 0 and packets == 0:

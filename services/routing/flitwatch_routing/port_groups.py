@@ -24,7 +24,7 @@ Traffic = tuple[NDArray, NDArray, NDArray]
 
 @dataclass(frozen=True)
 class PortGroups:
-    """One row a port of a group, sorted by switch, endpoint and port.
+    """One row per port of a group, sorted by switch, endpoint and port.
 
     switch, endpoint, port : (rows,);  share : (rows,) the part of the traffic for the endpoint that leaves the switch there; of a group they add up to 1
     """
@@ -43,7 +43,7 @@ class PortGroups:
 
 
 def groups_of(fabric: Fabric, ports: Ints, traffic: Traffic, lmc: int) -> PortGroups:
-    """The groups of tables (routers, endpoints * 2^lmc), split as the traffic leaves; where there is none, evenly over the ways."""
+    """The groups of tables (routers, endpoints * 2^lmc), split as the traffic leaves; if there is none, evenly over the ways."""
     routers, ends, each = len(fabric.routers), len(fabric.endpoints), lids_each(lmc)
     carried = _forwarded_bytes(fabric, ports, traffic, each)
     used = np.flatnonzero(ports.reshape(-1) >= 0)
@@ -91,7 +91,7 @@ def format_port_groups(fabric: Fabric, groups: PortGroups, static: Ints, said: l
 
     static (routers, endpoints) : the port where a switch does not route adaptively; where it is not of the group, the group's busiest
     """
-    yield "# Port groups for adaptive routing, with fixed splits. No program loads this file: OpenSM 3.3.23, which Debian has, has no manager of adaptive routing."
+    yield "# Port groups for adaptive routing, with fixed splits. No program loads this file: OpenSM 3.3.23, as in Debian, does not support adaptive routing."
     yield from (f"# {line}" for line in said)
     switches, ports = list_guids(fabric)
     first = first_lid(fabric, 0)

@@ -99,7 +99,7 @@ def loaded_lanes(text: str, where: str) -> dict[tuple[int, int, int], tuple[int,
             device = int(head[1], 16)
         elif row := re.fullmatch(r"([0-9]+)\s+([0-9]+)\s*:((?:\s+[0-9]+){16})\s*", line):
             if device is None:
-                raise BadInput("has lanes before the switch or port that they are of", where=f"{where}:{number}")
+                raise BadInput("has lanes before the switch or port to which they belong", where=f"{where}:{number}")
             lanes[device, int(row[1]), int(row[2])] = tuple(map(int, row[3].split()))
         elif line.strip() and not line.startswith("#"):
             raise BadInput("is not a table of lanes as OpenSM dumps them", where=f"{where}:{number}")

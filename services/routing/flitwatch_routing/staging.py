@@ -42,7 +42,7 @@ class Change:
 
 @dataclass(frozen=True)
 class Plan:
-    """Effect of staging: the configuration's lines that are removed and added, and its new text; `policy` is None where service levels stay as they
+    """Effect of staging: the configuration's lines that are removed and added, and its new text; `policy` is None if service levels stay as they
     are."""
 
     tables: Path
@@ -94,12 +94,12 @@ class OpensmFolder:
 
     @property
     def loaded(self) -> Path:
-        """OpenSM's dump of the tables that are loaded; BadInput where there is none."""
+        """OpenSM's dump of the tables that are loaded; BadInput if there is none."""
         return self._find_dump(LOADED)
 
     @property
     def lanes(self) -> Path:
-        """OpenSM's dump of the lanes by service level; BadInput where there is none."""
+        """OpenSM's dump of the lanes by service level; BadInput if there is none."""
         return self._find_dump(LANES)
 
     def _find_dump(self, name: str) -> Path:
@@ -123,7 +123,7 @@ class OpensmFolder:
         tables, policy = self._tables_path(number), self._policy_path(number)
         settings = {"routing_engine": "file,no_fallback", "lfts_file": str(tables), "lmc": str(change.lmc)}
         if len(str(self.path).split()) != 1:
-            raise BadInput("has blanks in its path, which OpenSM's configuration cannot name", where=str(self.path))
+            raise BadInput("has blanks in its path, which OpenSM's configuration cannot contain", where=str(self.path))
         there_now = _read_lines(self.path / CONFIGURATION)
         if change.levels is not None:
             self._own_levels(there_now)
@@ -143,7 +143,7 @@ class OpensmFolder:
         return Plan(tables, None if change.levels is None else policy, tuple(removed), tuple(added), text)
 
     def _own_levels(self, lines: list[str]) -> None:
-        """BadInput where OpenSM gives service levels that are not ours: they mean something to the site."""
+        """BadInput if OpenSM gives service levels that are not ours: they mean something to the site."""
         last = {words[0]: words[1] for words in map(str.split, lines) if len(words) > 1}
         ours = re.fullmatch(
             rf"{re.escape(str(self.path))}/flitwatch-[0-9]+\.qos-policy", last.get("qos_policy_file", "")
@@ -174,14 +174,14 @@ class OpensmFolder:
                 and self._configuration_digest() == earlier["after"]
             ):
                 if earlier["state"] == "staged":
-                    raise Conflict(f"recommendation {number} is staged in {self.path} already")
+                    raise Conflict(f"recommendation {number} is already staged in {self.path}")
                 # Broken off behind the rename: what was before is kept already, and must stay.
                 self._write_journal(number, {**earlier, "state": "staged"})
                 return
             plan = self.plan(number, change)
             after = plan.text.encode()
             if _regular_file_status(backup) is not None:
-                raise BadInput("is a file where a folder belongs", where=str(backup), advice="Move it away.")
+                raise BadInput("is a file; expected a folder", where=str(backup), advice="Move it away.")
             backup.mkdir(mode=0o700, exist_ok=True)
             before = self.path / CONFIGURATION
             old_bytes = before.read_bytes() if before.exists() else None
@@ -202,15 +202,15 @@ class OpensmFolder:
                 _write_whole(path, content, 0o644)
                 if path.read_bytes() != content:
                     path.unlink()
-                    raise BadInput("has other contents than written", where=str(path))
+                    raise BadInput("differs from what was written", where=str(path))
             _write_whole(before, after, _file_mode(before), like=before)
             if self._configuration_digest() != journal["after"]:
                 self._restore_configuration(number, journal)
-                raise BadInput("has other contents than written: the old one was restored", where=str(before))
+                raise BadInput("differs from what was written: the old one was restored", where=str(before))
             self._write_journal(number, {**journal, "state": "staged"})
 
     def rollback(self, number: int) -> bool:
-        """Restore the configuration as it was before, byte for byte, and remove what was staged; False where none of it was staged here.
+        """Restore the configuration as it was before, byte for byte, and remove what was staged; False if none of it was staged here.
 
         Raises
         ------
@@ -280,7 +280,7 @@ class OpensmFolder:
             or not needed <= set(journal) <= all_keys
             or journal["recommendation"] != number
         ):
-            raise BadInput("is damaged", where=str(at), advice=f"{at.parent / _BEFORE} holds the configuration before.")
+            raise BadInput("is damaged", where=str(at), advice=f"{at.parent / _BEFORE} contains the previous configuration.")
         return cast(_Journal, journal)
 
     def _write_journal(self, number: int, journal: _Journal) -> None:
@@ -302,7 +302,7 @@ class OpensmFolder:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             yield
         except BlockingIOError:
-            raise Conflict(f"another command is at work in {self.path}") from None
+            raise Conflict(f"another command is running in {self.path}") from None
         except OSError as failure:
             raise Forbidden(
                 f"{failure.filename} cannot be written: {failure.strerror}",
@@ -313,7 +313,7 @@ class OpensmFolder:
 
 
 def _regular_file_status(path: Path) -> os.stat_result | None:
-    """A regular file's status, None where nothing is there or a folder is; BadInput for a link, which would lead elsewhere, and for what is no
+    """A regular file's status, None if nothing is there or a folder is; BadInput for a link, which would lead elsewhere, and for what is no
     file."""
     try:
         status = path.lstat()

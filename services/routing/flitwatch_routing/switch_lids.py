@@ -21,7 +21,7 @@ OWN_PORT = 0
 
 
 def towards_switches(fabric: Fabric) -> Ints:
-    """The port (routers, routers) by which each switch (row) reaches each other (column); `OWN_PORT` on the diagonal, -1 where nothing joins them.
+    """The port (routers, routers) by which each switch (row) reaches each other (column); `OWN_PORT` on the diagonal, -1 if nothing joins them.
 
     Free of loops: every step shortens the way down, else the way up and down, else the number of hops.
     """
@@ -62,7 +62,7 @@ def towards_switches(fabric: Fabric) -> Ints:
 
 
 def complete_tables(fabric: Fabric, ports: Ints, towards: Ints) -> Ints:
-    """`ports` (routers, endpoints * 2^lmc), with entries that are missing filled by the way to the endpoint's switch where there is one.
+    """`ports` (routers, endpoints * 2^lmc), with entries that are missing filled by the way to the endpoint's switch if there is one.
 
     No way from one endpoint of a leaf to another uses such an entry, or its switch would have had one; and each leads nearer to an entry that was there, or
     to the endpoint's own switch.
@@ -108,7 +108,7 @@ def _distinct_neighbours(heads: Ints) -> Ints:
 
 
 def _spread_ports(leads: Bools, port: Ints) -> Ints:
-    """One of the ports that lead on, (destinations,): destinations take turns; -1 where none does."""
+    """One of the ports that lead on, (destinations,): destinations take turns; -1 if none does."""
     if not len(port):
         return np.full(leads.shape[1], -1)
     count = leads.sum(axis=0)
@@ -118,7 +118,7 @@ def _spread_ports(leads: Bools, port: Ints) -> Ints:
 
 
 def _count_hops(head: Ints) -> Floats:
-    """Hops (routers, routers) over cables, infinite where none join."""
+    """Hops (routers, routers) over cables, infinite if none join."""
     from scipy.sparse import coo_matrix
     from scipy.sparse.csgraph import shortest_path
 

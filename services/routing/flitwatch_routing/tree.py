@@ -28,12 +28,12 @@ class Tree:
     ----------
     shape : (pods, leaves a pod, hosts a leaf, spines a pod, core groups, cores a group); with an LMC each LID is a host
     slot_of_endpoint : (endpoints * 2^lmc,)    the optimiser's endpoint: leaf x hosts + place; -1 for those that are on no leaf (`on_leaves`)
-    leaf, spine, core : router number of each place, -1 where a place is empty
+    leaf, spine, core : router number of each place, -1 if a place is empty
     up_port_leaf (leaves, spines, cables), down_port_spine (spines, leaves a pod, cables), up_port_spine (spines, cores a group, cables),
     down_port_core
-    (cores, pods, spines a group, cables): the ports of each link's cables, -1 where a cable is absent or failed. `cables` is the most that join two
+    (cores, pods, spines a group, cables): the ports of each link's cables, -1 if a cable is absent or failed. `cables` is the most that join two
     switches of the level.
-    host_port : (leaves, hosts), -1 where there is no endpoint
+    host_port : (leaves, hosts), -1 if there is no endpoint
     """
 
     shape: tuple[int, int, int, int, int, int]
@@ -69,7 +69,7 @@ class Tree:
 
     def link_numbers(self) -> tuple[Ints, Ints, Ints, Ints]:
         """Numbers of the links up from leaves (leaves, spines), up from spines (spines, cores of the group), down from cores (cores, pods, spines of
-        the group), down from spines (spines, leaves of the pod); -1 where no cable works."""
+        the group), down from spines (spines, leaves of the pod); -1 if no cable works."""
         first, result = 0, []
         for works in ((ports >= 0).any(axis=-1) for ports in self._level_ports()):
             result.append(np.where(works, first + np.arange(works.size).reshape(works.shape), -1))
@@ -77,7 +77,7 @@ class Tree:
         return result[0], result[1], result[2], result[3]
 
     def switches(self) -> Ints:
-        """The router number of every leaf, spine and core, in this order; -1 where a place is empty."""
+        """The router number of every leaf, spine and core, in this order; -1 if a place is empty."""
         return np.concatenate([self.leaf, self.spine, self.core])
 
     def heads(self) -> Ints:
@@ -131,7 +131,7 @@ def as_tree(fabric: Fabric, lmc: int = 0) -> Tree:
         raise TooCostly(
             f"the tables of {routers:,} switches for {len(fabric.endpoints):,} endpoints{f' of {each} LIDs' if lmc else ''} have "
             f"more than {MOST_ENTRIES:,} entries",
-            advice="Take a smaller LMC, or route a part of the machine." if lmc else "Route a part of the machine.",
+            advice="Use a smaller LMC, or route a part of the machine." if lmc else "Route a part of the machine.",
         )
     if lmc:
         first_lid(fabric, lmc)
@@ -224,7 +224,7 @@ def _cable_numbers(pair: Ints, port: Ints) -> Ints:
 
 
 def _with_lids(tree: Tree, each: int) -> Tree:
-    """Every endpoint in `each` places side by side, one a LID."""
+    """Every endpoint in `each` places side by side, one per LID."""
     pods, leaves, hosts, spines, groups, cores = tree.shape
     slots = np.where(tree.slot_of_endpoint[:, None] >= 0, tree.slot_of_endpoint[:, None] * each + np.arange(each), -1)
     shape = (pods, leaves, hosts * each, spines, groups, cores)
@@ -271,7 +271,7 @@ def _laid_out(
         )
     groups = int(group[is_core].max()) + 1 if has_cores else 0
     if not has_cores and pods > 1:
-        raise BadInput(f"the leaves fall into {pods} parts that nothing joins")
+        raise BadInput(f"the leaves are in {pods} separate parts")
     place = np.full(routers, -1)
     leaves = _number_members(place, is_leaf, pod)
     if has_cores:

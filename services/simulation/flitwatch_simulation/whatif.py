@@ -56,7 +56,7 @@ class AlternativeLostTime(TypedDict):
 
 
 class Alternative(TypedDict):
-    """Times and latencies of a placement and a routing mode by seed; `lost` is None where nothing was lost then, or the simulation cannot tell."""
+    """Times and latencies of a placement and a routing mode by seed; `lost` is None if nothing was lost then, or the simulation cannot tell."""
 
     label: str
     placement: str
@@ -75,7 +75,7 @@ class BackgroundLoad(TypedDict):
 
 
 class RouterStalls(TypedDict):
-    """Stalls of each router in the first alternative and in the best; None where not known."""
+    """Stalls of each router in the first alternative and in the best; None if not known."""
 
     first: str
     best: str
@@ -181,7 +181,7 @@ def simulate_whatif(args: dict[str, Any], context: TaskContext) -> AlternativesR
     Raises
     ------
     BadRequest, NotFound
-        Where the arguments do not fit, or the job held no node of the fabric then.
+        Where the arguments do not fit, or the job had no node of the fabric then.
     Cancelled
     """
     request = WhatIf.of(args)
@@ -196,7 +196,7 @@ def simulate_whatif(args: dict[str, Any], context: TaskContext) -> AlternativesR
     mine = next((item for item in held_jobs if item.job_id == request.job), None)
     if mine is None:
         raise NotFound(
-            f"job {request.job!r} held no node of {request.fabric!r} at that moment",
+            f"job {request.job!r} had no node of {request.fabric!r} at that moment",
             advice="Choose another time or job.",
         )
     if mine.endpoints.size < 2:
@@ -233,7 +233,7 @@ def simulate_whatif(args: dict[str, Any], context: TaskContext) -> AlternativesR
 
 
 def _lost_s(conn: psycopg.Connection[Any], asked: WhatIf, held: Sequence[HeldEndpoints]) -> float | None:
-    """Seconds that the job lost in the slow stretch that holds the window's end; None where it was not slow then."""
+    """Seconds that the job lost in the slow stretch that holds the window's end; None if it was not slow then."""
     mine = next((holder for holder in held if holder.job_id == asked.job), None)
     if mine is None:
         return None
@@ -288,7 +288,7 @@ def _summarise_result(variants: Sequence[Alternative], lost_s: float | None) -> 
     would, best = min(losses, key=lambda item: item[0]["median_s"])
     interval = f"90 %: {minutes_and_seconds(would['low_s'])} to {minutes_and_seconds(would['high_s'])}"
     if would["median_s"] >= lost_s * (1 - LEAST_SLOWER):
-        return f"No placement or routing that was simulated would have lost less than the {minutes_and_seconds(lost_s)} that it lost."
+        return f"None of the simulated placements and routings would have lost less than the {minutes_and_seconds(lost_s)} that it lost."
     where = "As it was placed" if best["placement"] == AS_IT_WAS else f"Placed by {best['placement']}"
     return f"{where}, with routing {best['routing']}, it would have lost {minutes_and_seconds(would['median_s'])} instead of {minutes_and_seconds(lost_s)} ({interval})."
 
@@ -344,7 +344,7 @@ def _latency_ns(result: packet.Result) -> float | None:
 
 
 def _stalls_per_flit(fabric: Fabric, result: packet.Result) -> NDArray[np.float64]:
-    """Stall cycles per flit of each router, counted where links arrive as Aries does; NaN where no flit came."""
+    """Stall cycles per flit of each router, counted where links arrive as Aries does; NaN if no flit came."""
     routers = len(fabric.routers)
     arrives = np.flatnonzero(fabric.links.dst < routers)
     at = fabric.links.dst[arrives]

@@ -30,7 +30,7 @@ def merge_mark(comment: str, what: str, since_s: int, why: str) -> str | None:
     Returns
     -------
     str or None
-        None where it cannot be carried: too long for Slurm even without the reason, or with a character that no argument holds.
+        None if it cannot be carried: too long for Slurm even without the reason, or with a character that no argument holds.
     """
     if "\0" in comment:
         return None

@@ -37,7 +37,7 @@ class AgentRound(TypedDict):
     actions : int      cases with another answer than to start
     groups : int       groups of the fabric that a job could run in
     pending : int      jobs that wait and that the agent may change
-    delayed, preferred, released : int        jobs that were changed; absent where the agent may change none
+    delayed, preferred, released : int        jobs that were changed; absent if the agent may change none
     in_trial, advised : int        jobs of the trial, and those of them that get advice; absent without a trial
     """
 
@@ -151,7 +151,7 @@ class Agent:
             try:
                 self.release("there is no advice")
             except FlitwatchError as problem:
-                log.warning("delays stay: %s", problem)
+                log.warning("delays are kept: %s", problem)
 
     def _is_usable(self, advice: PlacedAdvice) -> bool:
         return self.accept_stale or not advice.stale

@@ -1,4 +1,4 @@
-"""Slurm's mail at the end of a job, with what slowed the job.
+"""Slurm's mail at the end of a job, with the cause of a slowdown.
 
 slurmctld calls its MailProg as `PROGRAM -s SUBJECT ADDRESS`. If anything fails here, the site's own mail program is called in the same way: the mail of a job is never lost.
 """
@@ -32,7 +32,7 @@ _POLL_S, _ANSWER_S = 3.0, 10.0
 
 @dataclass(frozen=True)
 class Order:
-    """A mail that Slurm asks for."""
+    """A mail that Slurm requests."""
 
     subject: str
     to: str
@@ -42,14 +42,14 @@ class Order:
 
 @dataclass(frozen=True)
 class Mailers:
-    """The site's mail program, which is called as Slurm calls it, and the program that takes whole messages."""
+    """The site's mail program, called in the way that Slurm calls it, and the program that accepts complete messages."""
 
     plain: str = "/usr/bin/mail"
     sendmail: str = "/usr/sbin/sendmail"
 
 
 def read_order(subject: str, to: str, environment: Mapping[str, str]) -> Order | None:
-    """What Slurm asks for; None where it is not the end of a job."""
+    """Read Slurm's request; None if it is not about the end of a job."""
     job_id = environment.get("SLURM_ARRAY_JOB_ID") if "Array Summary" in subject else environment.get("SLURM_JOB_ID")
     if not job_id and (match := _JOB_ID.search(subject)):
         job_id = match[1]
@@ -59,7 +59,7 @@ def read_order(subject: str, to: str, environment: Mapping[str, str]) -> Order |
 
 
 def fetch_explanation(url: str, token: str, order: Order, wait_s: float) -> Explanation | None:
-    """The job's explanation once the platform knows that the job ended; None where that does not happen in time.
+    """Return the job's explanation after the platform knows that the job ended; None if that takes too long.
 
     Raises
     ------
@@ -101,7 +101,7 @@ def _format_minutes(seconds: float) -> str:
 
 
 def send_mail(order: Order, mailers: Mailers, ask: Callable[[], Explanation | None], page: str, sender: str) -> bool:
-    """Send the mail with the verdict, or else Slurm's own; return whether the verdict is in it."""
+    """Send the mail with the verdict, or Slurm's own mail; return whether it contains the verdict."""
     try:
         explanation = ask()
         if explanation is not None:
@@ -117,5 +117,5 @@ def send_mail(order: Order, mailers: Mailers, ask: Callable[[], Explanation | No
 
 
 def send_plain(subject: str, to: str, mailers: Mailers) -> None:
-    """The mail as Slurm sends it without us."""
+    """Send Slurm's own mail."""
     subprocess.run([mailers.plain, "-s", subject, to], stdin=subprocess.DEVNULL, check=True, env=os.environ)

@@ -31,7 +31,7 @@ class Notes:
 
     @classmethod
     def beside(cls, advice: Path) -> Notes:
-        """The notes alongside a file of advice; none where there are none that can be read."""
+        """The notes alongside a file of advice; none if there are none that can be read."""
         path = advice.with_name(f"{advice.name}.jobs")
         try:
             content = path.read_bytes()

@@ -166,7 +166,7 @@ def _set_preference(
 
 
 def _choose_preference(job: Pending, advice: PlacedAdvice, where: Places, limits: Limits) -> tuple[str, str]:
-    """Features to prefer, or else nodes to exclude; both empty where nothing is preferred or the user has wishes."""
+    """Features to prefer, or else nodes to exclude; both empty if nothing is preferred or the user has wishes."""
     users_own = job.own_wishes or ((job.prefer or job.exclude) and job.mark != "prefer")
     if advice.action != "prefer" or users_own or where.room(advice.chosen).get(job.partition, 0) < job.nodes:
         return "", ""
@@ -175,7 +175,7 @@ def _choose_preference(job: Pending, advice: PlacedAdvice, where: Places, limits
 
 
 def _mark_change(job: Pending, what: str, since: int, why: str, marks: Marks) -> dict[str, str] | None:
-    """The change of the admin comment that leaves our mark alongside other tools' text: empty where it already exists, None where it has no place
+    """The change of the admin comment that leaves our mark alongside other tools' text: empty if it already exists, None if it has no place
     there."""
     comment = admin_comment.merge_mark(job.admin_comment, what, since, why)
     if comment is not None or job.mark is not None:

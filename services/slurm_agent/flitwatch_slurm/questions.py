@@ -286,7 +286,7 @@ def _parse_advice(item: dict[str, Any], groups: list[int]) -> PlacedAdvice:
 
 
 def join_features(where: Places, groups: list[int]) -> str:
-    """The features of groups as Slurm's `prefer` takes them; empty where one has none of its own."""
+    """The features of groups as Slurm's `prefer` takes them; empty if one has none of its own."""
     names = [where.features[at] for at in groups]
     return "|".join(names) if names and all(names) else ""
 

@@ -120,7 +120,7 @@ def read_record(path: Path) -> tuple[Header, list[Participant], int]:
         lines = path.read_bytes().split(b"\n")
     except FileNotFoundError:
         raise NotFound(
-            f"{path} is not there", advice="flitwatch agent slurm --trial writes it. Name it with --file."
+            f"{path} is missing", advice="flitwatch agent slurm --trial writes it. Name it with --file."
         ) from None
     except OSError as problem:
         raise Unavailable(

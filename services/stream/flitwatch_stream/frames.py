@@ -45,7 +45,7 @@ def pack_batch(frames: bytes) -> tuple[int, bytes]:
 
 
 def unpack_batch(encoding: int, payload: bytes) -> bytes:
-    """Return a batch's frames. ValueError where they cannot be had."""
+    """Return a batch's frames. ValueError if they cannot be had."""
     if encoding != ZSTD:
         return payload
     try:

@@ -67,7 +67,7 @@ class KafkaLog(Log):
     def identity(self) -> str:
         cluster_id = fetch_metadata(self._get_admin(), self.brokers).cluster_id
         if not cluster_id:
-            raise make_unavailable(self.brokers, "it does not say which cluster it is")
+            raise make_unavailable(self.brokers, "it does not report its cluster id")
         return f"kafka:{cluster_id}"
 
     def topics(self) -> dict[str, int]:

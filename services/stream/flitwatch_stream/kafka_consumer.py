@@ -134,7 +134,7 @@ class KafkaConsumer(Consumer):
                 # Fetched again after a pause.
                 continue
             positions[at] = offset + 1
-            # confluent-kafka hands an empty value over as None where the record was a tombstone.
+            # confluent-kafka hands an empty value over as None if the record was a tombstone.
             records.append(
                 Record(
                     topic,

@@ -32,7 +32,7 @@ SECRET = ("password", "secret", "sasl.oauthbearer.config", ".pem", ".passphrase"
 
 
 def load_properties() -> dict[str, str]:
-    """The site's properties; none where no file is named.
+    """The site's properties; none if no file is named.
 
     Raises
     ------

@@ -26,7 +26,7 @@ class Pattern:
 
 @dataclass(frozen=True, eq=False)
 class Flows:
-    """Load offered to the fabric: P patterns and the rate of each in bytes a second per unit share (float64[P])."""
+    """Load offered to the fabric: P patterns and the rate of each in bytes per second per unit share (float64[P])."""
 
     patterns: tuple[Pattern, ...]
     rate: NDArray[np.float64]
@@ -39,7 +39,7 @@ class FabricState:
     Attributes
     ----------
     link_bytes : float64[L]; carried by each link of the fabric, terminals included.
-    link_utilisation : float64[L]; offered load over capacity (above 1 where more is offered than fits).
+    link_utilisation : float64[L]; offered load over capacity (above 1 if more is offered than fits).
     link_wait : float64[L]; mean waiting over service time of what the link carried (the stall curve).
     accepted : float64[P]; share of each pattern's offered rate that was carried.
     """
@@ -92,7 +92,7 @@ def exchange_pattern(endpoints: IntArray, exchange: int, rng: np.random.Generato
 
 
 def io_pattern(endpoints: IntArray, io_endpoints: IntArray, rng: np.random.Generator) -> Pattern | None:
-    """Every node writes to four of half of the machine's I/O endpoints; None where the machine has none."""
+    """Every node writes to four of half of the machine's I/O endpoints; None if the machine has none."""
     if not len(io_endpoints):
         return None
     used = rng.choice(io_endpoints, max(1, len(io_endpoints) // 2), replace=False)

@@ -87,7 +87,7 @@ class SetLayout:
         return values[self.rows[:, None], self.columns]
 
     def json_records(self, taken: NDArray[np.int64], second: int, micros: NDArray[np.int64]) -> Iterator[bytes]:
-        """One JSON object a device; `micros` (int64[D]) is when each was sampled after the epoch second."""
+        """One JSON object per device; `micros` (int64[D]) is when each was sampled after the epoch second."""
         tail = self._json_tail
         for head, row, late in zip(self._json_heads, taken.tolist(), micros.tolist(), strict=True):
             yield b'{"timestamp":%d.%06d' % (second, late) + head + tail % tuple(row)
@@ -109,7 +109,7 @@ class SetLayout:
         return ",".join(["#Time", "Time_usec", *COMMON, *self.metrics]).encode() + b"\n"
 
     def csv_rows(self, taken: NDArray[np.int64], second: int, micros: NDArray[np.int64]) -> bytes:
-        """One line a device."""
+        """One line per device."""
         tail = self._csv_tail
         return b"".join(
             b"%d.%06d,%d" % (second, late, late) + head + tail % tuple(row)

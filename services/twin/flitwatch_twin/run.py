@@ -56,7 +56,7 @@ FINE_STEP_S, COARSE_STEP_S = 5, 60
 class Past:
     """Options of a past: jobs that have ended, runs with their steps (`coarse`: without), and `sums`, which takes the counts.
 
-    Jobs that end after `jobs_until_s` (seconds of the machine) are left out where another past goes on: its machine has jobs on the same nodes.
+    Jobs that end after `jobs_until_s` (seconds of the machine) are left out if another past goes on: its machine has jobs on the same nodes.
     """
 
     coarse: bool = False

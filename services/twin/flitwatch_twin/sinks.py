@@ -63,7 +63,7 @@ class LogSink:
         self._ids: dict[str, int] = {}
 
     def sets(self, layout: SetLayout, taken: NDArray[np.int64], second: int, micros: NDArray[np.int64]) -> int:
-        """Publish one record a device, without key or partition, as `store_avro_kafka` does."""
+        """Publish one record per device, without key or partition, as `store_avro_kafka` does."""
         if self._schema_id is None:
             records = layout.json_records(taken, second, micros)
         else:

@@ -56,7 +56,7 @@ class TreePaths:
 
 
 def build_tables(fabric: Fabric) -> Int:
-    """The link that each switch sends on to each endpoint, (switches, endpoints); -1 where none leads there."""
+    """The link that each switch sends on to each endpoint, (switches, endpoints); -1 if none leads there."""
     links, routers, ends = fabric.links, len(fabric.routers), len(fabric.endpoints)
     level = np.append(fabric.routers.level, np.full(ends, -1)).astype(np.int64)
     end = np.arange(ends)

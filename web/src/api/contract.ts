@@ -19,7 +19,7 @@ import type * as tasks from "./tasks";
 
 type Answers = components["schemas"];
 type Shapes = typeof shapes & typeof estimates & typeof alerts;
-/** True where every answer of the API is one that the shape takes. */
+/** True if every answer of the API is one that the shape takes. */
 type Accepts<Answer, Shape extends GenericSchema> =
   Answer extends InferInput<Shape> ? true : { refused: Answer; expected: InferInput<Shape> };
 

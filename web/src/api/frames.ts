@@ -12,7 +12,7 @@ export function decodeFrames(body: ArrayBuffer, headers: Headers): Frames {
   const cells = frames * routers;
   if (!(frames >= 0 && routers >= 0 && stepMs > 0) || from === null || body.byteLength !== cells * 8) {
     throw new ApiError({
-      title: "The frames do not fit their headers",
+      title: "The frames do not match their headers",
       status: 200,
       detail: `${body.byteLength} bytes for ${frames} frames of ${routers} routers`,
       advice: "Reload the page.",

@@ -1,4 +1,4 @@
-/** Where congestion begins: of a job, by its packet samples or by counters of ports. */
+/** Where congestion begins: of a job, by its packet samples or by port counters. */
 import { keepPreviousData, queryOptions } from "@tanstack/react-query";
 import * as v from "valibot";
 import { getJson } from "./client";

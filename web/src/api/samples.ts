@@ -6,7 +6,7 @@ import * as shapes from "./sampleShapes";
 
 const MINUTE = 60_000;
 
-/** Which packets; all where nothing is named. */
+/** Which packets; all if nothing is named. */
 export interface SampleFilter {
   job?: string;
   tag?: string;

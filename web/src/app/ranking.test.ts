@@ -15,7 +15,7 @@ it("forgives two letters swapped, one missing, one too many and one wrong", () =
 it("forgives a slip in the beginning of a word that is not finished", () =>
   expect(find("recmo", ["Recommendations", "Lab"])).toEqual(["Recommendations"]));
 
-it("finds nothing where nothing is alike, and allows short words no slip", () => {
+it("finds nothing if nothing is alike, and allows short words no slip", () => {
   expect(find("zzzz", ORDER)).toEqual([]);
   expect(rank("lob", "Lab")).toBeNull();
   expect(rank("  ", "Lab")).toBeNull();

@@ -36,7 +36,7 @@ function fuzzy(typed: string, word: string): number {
   return Math.min(...lengths.map((length) => slips(typed, word.slice(0, length), most)));
 }
 
-/** 0 is the best; null where the name does not answer. */
+/** 0 is the best; null if the name does not answer. */
 export function rank(typed: string, name: string): number | null {
   const [query, text] = [typed.trim().toLowerCase(), name.toLowerCase()];
   if (!query) return null;

@@ -3,7 +3,7 @@ import { MOST_RECENT, withRecent, type Recent } from "./recent";
 
 const job = (n: number): Recent => ({ title: `${n}`, href: `/jobs/${n}` });
 
-it("keeps the newest first, each once, and no more than it may", () => {
+it("keeps newest first, each once, and no more than it may", () => {
   let recent: Recent[] = [];
   for (let n = 0; n < 20; n++) recent = withRecent(recent, job(n));
   recent = withRecent(recent, job(15));

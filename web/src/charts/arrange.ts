@@ -153,7 +153,7 @@ export function arrange(machine: Machine, axis?: number): Arrangement {
   };
 }
 
-/** The router one step from another on its panel, or the nearest one of the next panel over the edge; null where none is. */
+/** The router one step from another on its panel, or the nearest one of the next panel over the edge; null if none is. */
 export function neighbour(arrangement: Arrangement, router: number, dRow: number, dCol: number): number | null {
   const { panels, panelOf, rowOf, colOf } = arrangement;
   const index = panelOf[router] as number;
@@ -174,7 +174,7 @@ export function neighbour(arrangement: Arrangement, router: number, dRow: number
   );
 }
 
-/** Router by (panel, row, column); -1 where no router stands. */
+/** Router by (panel, row, column); -1 if no router stands. */
 export function cellsOf(arrangement: Arrangement): Int32Array {
   const { panels, rows, cols, rowOf, colOf } = arrangement;
   const index = new Int32Array(panels.length * rows * cols).fill(-1);

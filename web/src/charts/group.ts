@@ -16,7 +16,7 @@ export interface GroupLink {
   dst: number;
   /** Worst of the parallel links. */
   ratio: number;
-  /** How that changed (`changeFactor`; NaN: nothing to compare with); null where windows are not compared. */
+  /** How that changed (`changeFactor`; NaN: nothing to compare with); null if windows are not compared. */
   factor: number | null;
   links: number;
   linkClass: string;

@@ -33,7 +33,7 @@ describe("the picture of an incident", () => {
     expect(incidentLayout(unknown, 800, WIDE).part?.path.match(/M/g)).toHaveLength(2);
   });
 
-  it("has no panel of the causes' part where that is unknown throughout, and no quiet line where that is", () => {
+  it("has no panel of the causes' part if that is unknown throughout, and no quiet line where that is", () => {
     const told = incidentLayout({ ...times, quiet: null, minutes: [minute(1, 3, null)] }, 800, WIDE);
     expect([told.part, told.quiet]).toEqual([null, null]);
   });

@@ -9,7 +9,7 @@ export interface IncidentTimes {
   span: TimeWindow;
   minutes: { at: number; waiting: number; part: number | null }[];
   quiet: number | null;
-  /** `to` is null where the job was slow up to the incident's end. */
+  /** `to` is null if the job was slow up to the incident's end. */
   slowed: { from: number; to: number | null }[];
 }
 

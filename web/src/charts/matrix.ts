@@ -9,7 +9,7 @@ export interface Pair {
   flits: number;
   stalls: number;
   ratio: number;
-  /** Change against the other window (`changeFactor`), where there is one. */
+  /** Change against the other window (`changeFactor`), if there is one. */
   factor: number;
 }
 

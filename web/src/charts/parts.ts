@@ -18,7 +18,7 @@ export interface Gutters {
 /** Names at the left and means at the right; on a phone above the curves, which have the width to themselves. */
 export const WIDE: Gutters = { left: 132, right: 64, row: 62, head: 0 };
 export const NARROW: Gutters = { left: 36, right: 8, row: 80, head: 20 };
-/** A line is broken where nothing was counted for so many times the usual distance of two values. */
+/** A line is broken if nothing was counted for so many times the usual distance of two values. */
 const BROKEN = 3;
 
 export interface PartRow {

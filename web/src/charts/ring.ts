@@ -120,14 +120,14 @@ export const ringShape = (layout: RingLayout, arrangement: Arrangement): CellSha
 
 /** One curve inside the ring: from a router or a group to another. */
 export interface Chord {
-  /** Its link, or null where it stands for all links of the pair of groups. */
+  /** Its link, or null if it stands for all links of the pair of groups. */
   link: number | null;
   src: number;
   dst: number;
   from: { panel: number; column: number };
   to: { panel: number; column: number };
   ratio: number;
-  /** How the ratio changed (`changeFactor`); null where windows are not compared. */
+  /** How the ratio changed (`changeFactor`); null if windows are not compared. */
   factor: number | null;
 }
 
@@ -152,7 +152,7 @@ function chordCurve(layout: RingLayout, { from, to }: Chord): [Point, Point, Poi
 const REACH = 4;
 const PIECES = 24;
 
-/** The chord under a place, the one drawn last (the hottest) where several cross; null where there is none. */
+/** The chord under a place, the one drawn last (the hottest) where several cross; null if there is none. */
 export function chordAt(layout: RingLayout, chords: readonly Chord[], x: number, y: number): Chord | null {
   if (Math.hypot(x - layout.cx, y - layout.cy) > layout.inner) return null;
   for (let i = chords.length - 1; i >= 0; i--) {

@@ -38,7 +38,7 @@ export function changeStep(factor: number): number {
 /** Ratios below the first step of the heat scale count as that: three times next to nothing is no change that anyone feels. */
 const LEAST_CHANGED = HEAT_CUTS[0] as number;
 
-/** This window's ratio over another's; NaN where either is unknown. */
+/** This window's ratio over another's; NaN if either is unknown. */
 export function changeFactor(now: number, before: number): number {
   if (now === before) return 1;
   const [above, below] = [Math.max(now, LEAST_CHANGED), Math.max(before, LEAST_CHANGED)];

@@ -134,7 +134,7 @@ function apart(ticks: number[], x: (step: number) => number): number[] {
   return kept;
 }
 
-/** The same as rows, one a step. */
+/** The same as rows, one per step. */
 export function stepRows({ step, time, mean, p10, p90, others, ahead }: StepSeries) {
   const observed = step.map((n, i) => ({
     step: n,
@@ -172,7 +172,7 @@ export interface RunVerdict {
   slowFactor: number | null;
 }
 
-/** The newest step against the same step of earlier runs; null where either is unknown. */
+/** The newest step against the same step of earlier runs; null if either is unknown. */
 export function paceOf(series: StepSeries): { now: number; usual: number; slow: boolean } | null {
   const at = series.time.findLastIndex(known);
   const [now, usual, limit] = [series.time[at], series.mean?.[at], series.p90?.[at]];

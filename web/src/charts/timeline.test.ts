@@ -36,7 +36,7 @@ describe("dragging the window", () => {
   });
 });
 
-it("breaks the line where nothing is known and hides marks that would overlap", () => {
+it("breaks the line if nothing is known and hides marks that would overlap", () => {
   const layout = timelineLayout(
     { ts: [0, 1, 2, 3].map((i) => i * 900_000), stepMs: 900_000, p50: [1, null, 1, 1], p95: [2, null, 3, 2] },
     [

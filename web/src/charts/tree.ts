@@ -59,7 +59,7 @@ export interface LinkSums {
   dst_port?: (number | null)[];
 }
 
-/** Stalls per flit, congested fraction, or the change of either; -1 where nothing was counted. */
+/** Stalls per flit, congested fraction, or the change of either; -1 if nothing was counted. */
 export const ratioOf = (half: HalfEdge): number =>
   half.counted ? (half.change ?? (half.flits > 0 ? half.stalls / half.flits : 0)) : -1;
 

@@ -52,7 +52,7 @@ function inColumns(tree: Tree, { x, y }: TreeLayout, cell: number): Bundle[] {
   return [...found.values()];
 }
 
-/** The worst ratio of a bundle; below 0 where none of it is counted, as `ratioOf` has it. */
+/** The worst ratio of a bundle; below 0 if none of it is counted, as `ratioOf` has it. */
 export const worstOf = ({ halves }: Bundle): number => {
   let worst = -1;
   for (const half of halves) worst = Math.max(worst, ratioOf(half));
@@ -66,7 +66,7 @@ export interface Shape {
   scale: number;
 }
 
-/** A rectangle of the layout and its ratio; below 0 where that is unknown. */
+/** A rectangle of the layout and its ratio; below 0 if that is unknown. */
 export interface Rectangle {
   x: number;
   y: number;
@@ -77,7 +77,7 @@ export interface Rectangle {
 
 /** Who is seen where: for each pixel the part on top of it, and the ratio of each part. It holds until the tree or the size changes. */
 export interface Traced {
-  /** One more than the part's place in `ratios`; 0 where there is none. */
+  /** One more than the part's place in `ratios`; 0 if there is none. */
   top: Uint32Array;
   ratios: Float64Array;
 }
@@ -119,7 +119,7 @@ function fill(top: Uint32Array, { width, height, scale }: Shape, { x, y, w, h }:
     for (let column = Math.max(0, left); column < right; column++) top[row * width + column] = part;
 }
 
-/** Colours every pixel, `ground` where no part is seen: one look-up a pixel, however many links there are. */
+/** Colours every pixel, `ground` if no part is seen: one look-up a pixel, however many links there are. */
 export function colourParts(
   values: Uint32Array,
   { top, ratios }: Traced,

@@ -28,7 +28,7 @@ export const measureColour = (measure: Measure, value: number, theme: Theme): st
 const lineColour = (measure: Measure, value: number, theme: Theme): string =>
   measure === "stalls" ? heatLineColour(value, theme) : measureColour(measure, value, theme);
 
-/** Width of a half edge: its share of the largest traffic, or of the number of cables where nothing is counted. */
+/** Width of a half edge: its share of the largest traffic, or of the number of cables if nothing is counted. */
 function widthOf(half: HalfEdge, mostFlits: number, widest: number): number {
   if (half.counted && mostFlits > 0) return Math.max(0.5, Math.min(1.25, half.flits / mostFlits) * widest);
   return Math.min(2.2, 0.6 + 0.4 * (half.links - 1));
@@ -124,7 +124,7 @@ function drawEach(context: CanvasRenderingContext2D, layout: TreeLayout, tree: T
   halves.sort((a, b) => ratioOf(a.half) - ratioOf(b.half));
   const mostFlits = paint.most ?? mostTraffic(tree);
   const dense = halves.length > 3000;
-  // Beside counted links the others are dashed; where none is counted the picture's caption says so, and strokes stay quick.
+  // Beside counted links the others are dashed; if none is counted the picture's caption says so, and strokes stay quick.
   const mixed = halves.some(({ half }) => half.counted > 0);
   for (const { edge, half, side } of halves) {
     const [x0, y0, x1, y1] = [

@@ -6,7 +6,7 @@ import type { Arrangement } from "./arrange";
 export interface RouterWindow {
   flits: Float64Array;
   stalls: Float64Array;
-  /** Stall cycles per flit; NaN where unknown; 0 where a counted router moved nothing. */
+  /** Stall cycles per flit; NaN if unknown; 0 if a counted router moved nothing. */
   ratio: Float64Array;
   coverage: Float32Array;
   /** Set in difference mode: how this window's ratio changed against the other's (`changeFactor`). */

@@ -9,7 +9,7 @@ import { loginHref } from "./Notice";
 const ROLES = { nothing: "viewer", tasks: "user", operate: "operator", names: "operator" } as const;
 export type Need = keyof typeof ROLES;
 
-/** Why the reader may not, and whether a login would help; null where they may, or where that is not known yet: the server has the last word. */
+/** Why the reader may not, and whether a login would help; null if they may, or if that is not known yet: the server has the last word. */
 export function useLacking(need: Need): { why: string; login: boolean } | null {
   const session = useQuery(sessionQuery()).data;
   if (need === "nothing" || !session || session.scopes.includes(need)) return null;

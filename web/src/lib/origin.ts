@@ -6,7 +6,7 @@ import { isoTime, type TimeWindow } from "./time";
 export interface Origin {
   machine: string;
   simulated: boolean;
-  /** What the page shows; null where it lists all that is known. */
+  /** What the page shows; null if it lists all that is known. */
   window: TimeWindow | null;
   /** What the address has to hold beside what it holds already, so that it shows the same later on. */
   search?: () => Record<string, string | number | undefined>;
@@ -16,10 +16,10 @@ export interface Origin {
 const CAVEATS: [string, string][] = [
   ["/jobs/", "Presence alongside a slow job is based on traffic and time; it does not prove the cause."],
   ["/incidents", "An incident names jobs from traffic and time; it does not prove the cause."],
-  ["/blame", "Blame shows which jobs go with slow runs; it does not prove the cause."],
-  ["/drivers", "Counters that go with slow steps do not necessarily cause them."],
+  ["/blame", "Blame shows which jobs coincide with slow runs; it does not prove the cause."],
+  ["/drivers", "Counters that predict slow steps do not necessarily cause them."],
   ["/forecast", "A forecast holds within its interval, and only while the machine behaves as before."],
-  ["/lab", "Simulated results hold for the model, and for the machine only as far as the model does."],
+  ["/lab", "Simulated results apply to the model, and to the machine only if the model is accurate."],
   ["/advice", "Predicted savings hold for the traffic that was counted."],
   ["/fabric", "Routers and links without counters are unknown, not zero."],
 ];

@@ -21,7 +21,7 @@ export function isoTime(ms: number): string {
 /** What a `datetime-local` field holds for an instant: UTC, to the second. */
 export const inputTime = (ms: number): string => new Date(ms).toISOString().slice(0, 19);
 
-/** Milliseconds of what a `datetime-local` field holds, taken as UTC; null where it is empty or half filled. */
+/** Milliseconds of what a `datetime-local` field holds, taken as UTC; null if it is empty or half filled. */
 export const parseInputTime = (text: string): number | null => parseTime(text && `${text}Z`);
 
 export function clock(ms: number, seconds = false): string {

@@ -17,7 +17,7 @@ export interface Sender {
 const MOST = 200;
 const NAMED = 4;
 
-/** Jobs by their share of what those links carry together that can be explained; null where no link tells. */
+/** Jobs by their share of what those links carry together that can be explained; null if no link tells. */
 export function sendersOf(links: readonly HotLink[]): Sender[] | null {
   const told = links.filter((link) => link.cannot_tell === null && (link.flits ?? 0) > 0);
   const total = told.reduce((sum, link) => sum + (link.flits ?? 0), 0);

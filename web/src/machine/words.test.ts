@@ -18,7 +18,7 @@ describe("words of counters", () => {
     expect(Object.values(wordsOf({ technology: "slingshot" })).join(" ")).not.toMatch(/flit|cycle|pause/);
   });
 
-  it("speaks of flits elsewhere, and where nothing is known", () => {
+  it("speaks of flits elsewhere, and if nothing is known", () => {
     for (const fabric of [{ technology: "opa" }, { technology: null }, null])
       expect(wordsOf(fabric).ratio).toBe("stalls per flit");
   });

@@ -109,7 +109,7 @@ async def advice(request: Request, platform: ThePlatform, job: schemas.AdviceReq
     openapi_extra=require_access("user", "advice", changes=False),
 )
 async def advice_batch(request: Request, platform: ThePlatform, batch: schemas.AdviceBatch) -> Response:
-    """The same for several jobs."""
+    """Return advice for several jobs."""
     basis, age_s, away = await _load_state(request, platform)
     items = await _advise_jobs(request, basis, age_s, away, batch.jobs, platform.advice_parts)
     return json_response(build_model(schemas.AdviceBatchAnswer, items=items), "no-store")
@@ -117,7 +117,7 @@ async def advice_batch(request: Request, platform: ThePlatform, batch: schemas.A
 
 @http.get("/advice/state", response_model=schemas.AdviceState)
 async def advice_state(request: Request, platform: ThePlatform) -> Response:
-    """The applications, sizes and groups of nodes that advice knows: what is worth asking about."""
+    """The applications, sizes and groups of nodes that have advice, so that callers ask only about these."""
     basis, age_s, away = await platform.advice.get()
     names = _make_names(request, basis)
     placements = list_known_placements(basis)

@@ -36,7 +36,7 @@ class AdviceState:
         self._tried = asyncio.Event()
 
     async def get(self) -> tuple[Basis, float, bool]:
-        """The basis, its age in seconds, and whether the database was unavailable when it was last asked; Unavailable where there never was one."""
+        """The basis, its age in seconds, and whether the database was unavailable when it was last asked; Unavailable if there never was one."""
         self._asked_at = time.monotonic()
         if self._basis is None:
             async with self._first:

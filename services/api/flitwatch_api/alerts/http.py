@@ -53,7 +53,7 @@ async def alerts(
     limit: Limit = 100,
     cursor: CursorText = None,
 ) -> Response:
-    """Alerts, the newest first."""
+    """Alerts, newest first."""
     span = [None if edge is None else at_moment(edge) for edge in (from_, to)]
     rows = await reads.list_alerts(conn, limit + 1, read_page_cursor(cursor), phase, rule or None, *span)
     items = [shown.mask_alert(row, names) for row in rows[:limit]]
@@ -77,7 +77,7 @@ def _build_rule(name: str, new: schemas.NewRule) -> Rule:
 
 @http.put("/rules/{name}", response_model=schemas.StoredRule, name="put_alert_rule")
 async def put_rule(request: Request, platform: ThePlatform, name: RuleName, new: schemas.NewRule) -> Response:
-    """Make or change a rule; it then belongs to the API, and the file's rule of that name no longer counts."""
+    """Create or change a rule; it then overrides the file's rule of that name."""
     new_rule = _build_rule(name, new)
     async with platform.reading() as conn:
         old_row, names = await reads.find_alert_rule(conn, name), await names_of(request, conn)
@@ -91,7 +91,7 @@ async def put_rule(request: Request, platform: ThePlatform, name: RuleName, new:
 
 @http.delete("/rules/{name}", status_code=204, name="delete_alert_rule")
 async def delete_rule(request: Request, platform: ThePlatform, name: RuleName) -> Response:
-    """Remove a rule; a rule of the file comes back when the engine starts again."""
+    """Remove a rule; a rule from the file returns when the engine starts again."""
     async with platform.reading() as conn:
         row, names = await reads.find_alert_rule(conn, name), await names_of(request, conn)
     hidden = row is not None and shown.mask_rule(row["rule"], names)["name"] != name
@@ -108,7 +108,7 @@ async def delete_rule(request: Request, platform: ThePlatform, name: RuleName) -
     openapi_extra=require_access("user", "tasks"),
 )
 async def test_rule(request: Request, platform: ThePlatform, asked: schemas.DryRun) -> Response:
-    """Run a rule over a past span as a task; its result has {fired, alerts[], samples, series}. It sends no notification."""
+    """Test a rule over a past period as a task; its result has {fired, alerts[], samples, series}. It sends no notification."""
     if (asked.name is None) == (asked.rule is None):
         raise BadRequest("give either `name` or `rule`")
     async with platform.reading() as conn:
@@ -153,7 +153,7 @@ async def silences(conn: Reader, names: TheNames, limit: Limit = 100) -> Respons
 
 @http.post("/silences", response_model=schemas.SilenceList, status_code=201, name="add_alert_silence")
 async def add_silence(request: Request, platform: ThePlatform, new: schemas.NewSilence) -> Response:
-    """Keep alerts that match from being sent for a while."""
+    """Suppress the notifications of matching alerts for a period."""
     now_s, ends_s = datetime.now(UTC).timestamp(), _epoch_seconds(new.ends)
     starts_s = _epoch_seconds(new.starts) if new.starts else now_s
     if ends_s <= now_s:
@@ -198,13 +198,13 @@ async def _list_contacts(request: Request, conn: Connection, name: str | None = 
 
 @http.get("/contacts", response_model=schemas.ContactList, name="alert_contacts")
 async def contacts(request: Request, conn: Reader) -> Response:
-    """Contact points, by name; receivers of the engine's file are not among them."""
+    """Contact points, by name; receivers in the engine's file are not included."""
     return json_response({"items": await _list_contacts(request, conn)})
 
 
 @http.put("/contacts/{name}", response_model=schemas.Contact, name="put_alert_contact")
 async def put_contact(request: Request, platform: ThePlatform, name: ContactName, new: schemas.NewContact) -> Response:
-    """Make or change a contact point."""
+    """Create or change a contact point."""
     await platform.in_thread(
         "writer", lambda conn: contact_rows.save_contact_point(conn, name, list(new.addresses), new.least_severity)
     )
@@ -214,7 +214,7 @@ async def put_contact(request: Request, platform: ThePlatform, name: ContactName
 
 @http.delete("/contacts/{name}", status_code=204, name="delete_alert_contact")
 async def delete_contact(platform: ThePlatform, name: ContactName) -> Response:
-    """Remove a contact point: nothing is mailed there any more."""
+    """Remove a contact point: it receives no more mail."""
     if not await platform.in_thread("writer", lambda conn: contact_rows.delete_contact_point(conn, name)):
         raise _no_contact(name)
     return Response(status_code=204)
@@ -222,7 +222,7 @@ async def delete_contact(platform: ThePlatform, name: ContactName) -> Response:
 
 @http.post("/contacts/{name}/test", response_model=schemas.Contact, status_code=202, name="test_alert_contact")
 async def test_contact(request: Request, platform: ThePlatform, name: ContactName) -> Response:
-    """Let the engine send a test mail within seconds. `GET /alerts/contacts` shows the result."""
+    """Request a test mail, which the engine sends within seconds. `GET /alerts/contacts` shows the result."""
     if not await platform.in_thread("writer", lambda conn: contact_rows.ask_test(conn, name)):
         raise _no_contact(name)
     async with platform.reading() as conn:
@@ -237,7 +237,7 @@ def _no_contact(name: str) -> NotFound:
 
 @http.get("/{alert_id}", response_model=schemas.AlertDetail)
 async def alert(request: Request, conn: Reader, names: TheNames, alert_id: Id) -> Response:
-    """One alert, its evidence as it was when it began to fire, and its notifications."""
+    """One alert, its evidence at the time when it began to fire, and its notifications."""
     row = await reads.find_alert(conn, alert_id)
     if row is None:
         raise NotFound(f"there is no alert {alert_id}", advice="/api/v1/alerts lists them.")

@@ -45,7 +45,7 @@ class AlertList(BaseModel):
 
 
 class Notice(BaseModel):
-    """One thing sent to one receiver."""
+    """One notification to one receiver."""
 
     receiver: str
     status: Literal["firing", "resolved"]
@@ -58,7 +58,7 @@ class Notice(BaseModel):
 
 
 class AlertDetail(Alert):
-    """An alert with its evidence as it was when it began to fire."""
+    """An alert with its evidence at the time when it began to fire."""
 
     evidence: dict[str, Any]
     notices: list[Notice]
@@ -80,7 +80,7 @@ class RuleList(BaseModel):
 
 
 class NewRule(BaseModel):
-    """A rule but for its name; durations are seconds or text such as `5m`."""
+    """A rule without its name; durations are seconds or text such as `5m`."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -105,7 +105,7 @@ class NewRule(BaseModel):
 
 
 class DryRun(BaseModel):
-    """Request to try the rule of that name, or the rule given, over a span."""
+    """Request to test the rule of that name, or the given rule, over a period."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -116,7 +116,7 @@ class DryRun(BaseModel):
 
 
 class Silence(BaseModel):
-    """Alerts that match are not reported while it holds."""
+    """Matching alerts send no notifications while the silence is active."""
 
     silence_id: int
     matchers: dict[str, str]
@@ -176,7 +176,7 @@ class ContactList(BaseModel):
 
 
 class NewContact(BaseModel):
-    """Contact point to save: its mail addresses and the least severity that is mailed."""
+    """Contact point to save: its mail addresses and the lowest severity that is mailed."""
 
     model_config = ConfigDict(extra="forbid")
 

@@ -14,7 +14,7 @@ Row = dict[str, Any]
 #: Labels whose values are of machines; those of others may hold names.
 OF_MACHINES = frozenset({"fabric", "group", "class", "job", "run", "nodes", "severity", "signal"})
 HIDDEN = "..."
-FAILED = "the receiver did not take it"
+FAILED = "the receiver did not accept it"
 
 
 def _mask_labels(held: dict[str, str], names: Names) -> dict[str, str]:

@@ -51,7 +51,7 @@ async def stalls(
     window: Length = service.DEFAULT_WINDOW_S,
     link_class: Class = None,
 ) -> Response:
-    """Time stalled over the time of sending in a window, by router, link class and pair of groups."""
+    """Stalled time divided by sending time in a window, by router, link class and pair of groups."""
     topology = await topology_of(platform, fabric)
 
     async def work(conn: Connection) -> schemas.StallFigures:
@@ -81,7 +81,7 @@ async def stalls_of_links(
     group: Annotated[int | None, Query(ge=0, le=2**31 - 1, description="Links with this group at either end.")] = None,
     link_class: Class = None,
 ) -> Response:
-    """Time stalled over the time of sending in a window, by counted link; a link that is absent has no counter."""
+    """Stalled time divided by sending time in a window, by counted link; a link that is absent has no counter."""
     topology = await topology_of(platform, fabric)
 
     async def work(conn: Connection) -> schemas.LinkFigures:
@@ -104,7 +104,7 @@ async def lanes(
     port: Annotated[int | None, Query(ge=0, le=MOST_PORT)] = None,
     endpoint: Annotated[int | None, Query(ge=0, le=2**31 - 1, description="Endpoint whose adapter to read.")] = None,
 ) -> Response:
-    """Counters of a window by virtual lane, service level or traffic class, of a router's port or of an endpoint; null where there is no count."""
+    """Counters of a window by virtual lane, service level or traffic class, of a router's port or of an endpoint; null if there is no count."""
     topology = await platform.topologies.get(conn, fabric)
     window_query = await service.resolve_window(platform, conn, topology, at, window, of_ports=True)
     return json_response(await lane_figures(conn, window_query, router, port, endpoint))
@@ -136,7 +136,7 @@ async def timeseries(
     points: Points = 300,
     total: Annotated[bool, Query(alias="sum", description="Return the sum over the routers as one row.")] = False,
 ) -> Response:
-    """Counters of routers over time, summed to at most `points` steps; a ratio is summed stalls over summed flits of its step."""
+    """Counters of routers over time, summed to at most `points` steps; a ratio is the step's summed stalls divided by its summed flits."""
     topology = await topology_of(platform, fabric)
     names = series.read_counters(counters)
     chosen = series.read_routers(topology, routers)
@@ -168,7 +168,7 @@ async def timeseries(
 async def matrix(
     platform: ThePlatform, request: Request, fabric: FabricId, from_: From = None, to: To = None
 ) -> Response:
-    """Traffic between groups over a span: the column sends, the row receives."""
+    """Traffic between groups over a period: the column sends, the row receives."""
     topology = await topology_of(platform, fabric)
 
     async def work(conn: Connection) -> schemas.Matrix:

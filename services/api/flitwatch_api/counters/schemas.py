@@ -10,7 +10,7 @@ from flitwatch_domain.counters import STALL_CUTS, STALLED_AT
 
 
 class RouterFigures(BaseModel):
-    """By router, in the order of `router`."""
+    """Columns with one entry per router, in the order of `router`."""
 
     router: list[int]
     flits: list[float | None]
@@ -41,7 +41,7 @@ class ClassFigures(BaseModel):
 
 
 class PairFigures(BaseModel):
-    """By pair of groups with counted links between them; `src` sends, `dst` receives."""
+    """Columns with one entry per pair of groups with counted links between them; `src` sends, `dst` receives."""
 
     src: list[int]
     dst: list[int]
@@ -67,7 +67,7 @@ class StallFigures(BaseModel):
 
 
 class LinkFigures(BaseModel):
-    """By counted link."""
+    """Columns with one entry per counted link."""
 
     at: datetime | None
     window_s: int | None
@@ -84,7 +84,7 @@ class LinkFigures(BaseModel):
 
 
 class LaneFigures(BaseModel):
-    """By lane 0 to 15 of one port or endpoint, what it sent in [at - window_s, at)."""
+    """Data that each lane (0 to 15) of one port or endpoint sent in [at - window_s, at)."""
 
     at: datetime | None = Field(description="End of the window; null without data or times.")
     window_s: int | None
@@ -92,10 +92,10 @@ class LaneFigures(BaseModel):
         description="Data by service level or queue; InfiniBand: words of 4 bytes, Ethernet: bytes."
     )
     stall_cycles: list[float | None] = Field(
-        description="By virtual lane (InfiniBand: PortVLXmitWait in word times), priority (Ethernet: pauses in byte times) or "
+        description="Waits by virtual lane (InfiniBand: PortVLXmitWait in word times), priority (Ethernet: pauses in byte times) or "
         "traffic class (cycles in which a NIC was paused)."
     )
-    packets: list[float | None] = Field(description="By traffic class.")
+    packets: list[float | None] = Field(description="Packets by traffic class.")
     simulated: bool
 
 
@@ -105,7 +105,7 @@ class Timeseries(BaseModel):
     ts: list[datetime] = Field(description="Start of each step.")
     step_s: int
     routers: list[int]
-    values: dict[str, list[list[float | None]]] = Field(description="By counter: [router][step].")
+    values: dict[str, list[list[float | None]]] = Field(description="Values by counter: [router][step].")
 
 
 class Matrix(BaseModel):
@@ -127,7 +127,7 @@ class Span(BaseModel):
 
 
 class Mark(BaseModel):
-    """Something that happened."""
+    """An event."""
 
     ts: datetime
     kind: str

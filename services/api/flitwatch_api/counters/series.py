@@ -91,7 +91,7 @@ def read_routers(topology: Topology, text: str) -> NDArray[np.int64]:
 async def span_of(
     platform: Platform, conn: Connection, topology: Topology, from_s: float | None, to_s: float | None
 ) -> tuple[float, float] | None:
-    """The span that a request means; without an end it ends where the data are complete; None where there are no data.
+    """The span that a request means; without an end it ends where the data are complete; None if there are no data.
 
     Raises
     ------
@@ -119,7 +119,7 @@ class SeriesQuery:
     routers : int64[n]
     names : list of str
         Of COUNTERS.
-    span : (from, to) in epoch seconds, or None where there are no data
+    span : (from, to) in epoch seconds, or None if there are no data
     points : int
     total : bool
         One row, the sum over the routers.
@@ -325,7 +325,7 @@ def _overview_rows(topology: Topology, span: tuple[float, float]) -> int:
 
 
 def _sum_across(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Sums over routers by step; NaN where nothing is known."""
+    """Sums over routers by step; NaN if nothing is known."""
     known_mask = ~np.isnan(values)
     return np.where(known_mask.any(axis=1), np.where(known_mask, values, 0.0).sum(axis=1), np.nan)
 

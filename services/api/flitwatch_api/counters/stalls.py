@@ -34,7 +34,7 @@ Classes = dict[str, schemas.ClassFigures]
 
 
 class AnsweredWindow(TypedDict):
-    """The window that was used, as every answer about one says it; None where there is no time."""
+    """The window that was used, as every answer about one says it; None if there is no time."""
 
     at: datetime | None
     window_s: int | None
@@ -62,7 +62,7 @@ class WindowQuery:
     ----------
     topology : Topology
     window : Window or None
-        None where there is no time.
+        None if there is no time.
     complete_s, ports_s : int or None
         Until when rows of routers and of ports are complete.
     reach : Reach
@@ -86,7 +86,7 @@ class WindowQuery:
         return {"at": utc_time(window.to_s) if window else None, "window_s": window.length_s if window else None}
 
     def ports_window(self) -> tuple[int, int]:
-        """The part of the window that counters of ports are kept for, on their grid: what is not written yet, or gone, need not be looked for."""
+        """The part of the window that port counters are kept for, on their grid: what is not written yet, or gone, need not be looked for."""
         assert self.window is not None
         width = reads.PORT_BUCKET_S
         first = max(self.window.from_s // width * width, self.reach.oldest_of_ports_s or 0)
@@ -285,7 +285,7 @@ def sampled_buckets(window: Window, routers: int) -> tuple[NDArray[np.int64] | N
 async def window_ports(
     conn: Connection, topology: Topology, asked: WindowQuery, routers: list[int] | None = None
 ) -> tuple[Ports, int]:
-    """Sums of a window by port: float64[R, P] each, NaN where not counted; of some routers only, if named.
+    """Sums of a window by port: float64[R, P] each, NaN if not counted; of some routers only, if named.
 
     A window of more than MAX_WHOLE_PORT_ROWS rows is estimated from one in this many of its buckets, which is the second value (1: all).
     """

@@ -39,7 +39,7 @@ Read = Callable[[int, int], Awaitable[dict[str, Values]]]
 
 @dataclass
 class Block:
-    """One bucket: float64[R] a column (float64[2, G x G] of PAIRS), None where there is no row."""
+    """One bucket: float64[R] a column (float64[2, G x G] of PAIRS), None if there is no row."""
 
     expires: float
     columns: dict[str, Values | None] = field(default_factory=dict)
@@ -297,7 +297,7 @@ def _epoch_seconds(text: object) -> float | None:
 
 
 def _copy_known(row: Values) -> Values | None:
-    """A copy, so that dropping one bucket frees its memory; None where nothing is known."""
+    """A copy, so that dropping one bucket frees its memory; None if nothing is known."""
     return None if bool(np.isnan(row).all()) else row.copy()
 
 

@@ -222,7 +222,7 @@ async def window_sums(
     reach: Reach,
     closed_s: int,
 ) -> Sums:
-    """Sums of a window by router: float64[R] a name, NaN where unknown."""
+    """Sums of a window by router: float64[R] a name, NaN if unknown."""
     long = window.grid_s >= 3600
     chunks = split_window(window, [w for w in FABRIC_WIDTHS if long and w > 3600 and reach.kept(w, window.from_s)])
     cost = sum((cost_of(reach, topology.size, *chunk) for chunk in chunks), Cost())
@@ -245,7 +245,7 @@ async def step_sums(
     steps: Steps,
     closed_s: int,
 ) -> Sums:
-    """Sums of steps by router: float64[T, R] a name, NaN where unknown."""
+    """Sums of steps by router: float64[T, R] a name, NaN if unknown."""
     start, end = int(ts[0]), int(ts[-1]) + steps.step_s
     blocks = await store.routers(conn, topology, names, start, end, steps.width_s, closed_s)
     sums = {name: np.full((len(ts), topology.size), np.nan) for name in names}
@@ -267,6 +267,6 @@ def add_known(total: NDArray[np.float64], more: NDArray[np.float64] | None) -> N
 
 
 def sum_known(values: Iterable[float] | NDArray[np.float64]) -> float:
-    """The sum of what is known; NaN where nothing is."""
+    """The sum of what is known; NaN if nothing is."""
     array = np.asarray(values, dtype=np.float64)
     return float(np.nansum(array)) if not np.all(np.isnan(array)) else math.nan

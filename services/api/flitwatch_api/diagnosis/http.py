@@ -64,7 +64,7 @@ async def job_diagnosis(
     tag: Annotated[str | None, Query(min_length=1, max_length=200, description="Only sampled messages with this tag.")] = None,
     phase: Annotated[str | None, Query(min_length=1, max_length=200, description="Only samples of this phase.")] = None,
 ) -> Response:  # fmt: skip
-    """Find where the congestion that delays a job begins: from its packet samples if there are any, else from counters of ports."""
+    """Find where the congestion that delays a job begins: from its packet samples if there are any, otherwise from port counters."""
     _check_length(window)
 
     def work(thread: psycopg.Connection[Any]) -> Mapping[str, Any]:

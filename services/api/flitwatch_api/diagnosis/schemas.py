@@ -11,7 +11,7 @@ from flitwatch_domain.diagnosis.roots import CongestionRoot, DiagnosedLink, Ruli
 
 
 class RootsOfCongestion(BaseModel):
-    """Roots of congestion in a window, or that there are none, or why that is unknown."""
+    """Roots of congestion in a window, or why they are unknown."""
 
     fabric_id: int | None
     from_: datetime | None = Field(alias="from")
@@ -21,7 +21,7 @@ class RootsOfCongestion(BaseModel):
     )
     verdict: Literal["named", "none", "cannot tell"]
     reasons: list[str] = Field(description="Why some stalls have no root.")
-    roots: list[CongestionRoot] = Field(description="Roots, those with most waiting links first.")
+    roots: list[CongestionRoot] = Field(description="Roots, most waiting links first.")
     worst_path: list[DiagnosedLink] = Field(
         description="From the farthest link that waits behind the first root to this root, in the direction of traffic."
     )

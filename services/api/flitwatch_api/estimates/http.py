@@ -34,7 +34,7 @@ Kind = Annotated[Literal["blame", "deviation", "forecast"] | None, Query()]
 
 @http.get("/estimates", response_model=schemas.Applications)
 async def estimates(conn: Reader, names: TheNames) -> Response:
-    """Instrumented applications, and how the estimates of each stand."""
+    """Instrumented applications, with the state of their estimates."""
     return json_response(await service.list_applications(conn, names))
 
 
@@ -48,7 +48,7 @@ async def versions(
     limit: Limit = 100,
     cursor: CursorText = None,
 ) -> Response:
-    """Every estimate that is kept, the newest first: data, parameters, code version, score."""
+    """All stored estimates, newest first: data, parameters, code version, score."""
     return json_response(await service.list_versions(conn, names, limit, cursor, kind, exe or None, nodes))
 
 
@@ -64,7 +64,7 @@ async def blame(
     limit: Limit = 100,
     cursor: CursorText = None,
 ) -> Response:
-    """Rank names by how strongly exposure to their jobs goes with slow runs. Not proof of cause."""
+    """Rank names by how strongly exposure to their jobs coincides with slow runs. Not proof of cause."""
     return json_response(
         await service.load_blame(conn, names, by, exe or None, nodes, estimate, limit, cursor, made_by(request))
     )
@@ -150,13 +150,13 @@ async def forecasts_of_jobs(
     names: TheNames,
     limit: Annotated[int, Query(ge=1, le=200, description="Largest number of jobs to return.")] = 50,
 ) -> Response:
-    """Running jobs without recorded steps: how long each will take, from similar jobs that lasted as long."""
+    """Running jobs without recorded steps: the expected total time of each, from similar jobs that lasted as long."""
     return json_response(await live.running_jobs(conn, names, limit))
 
 
 @http.get("/runs/{run_id}/forecast", response_model=schemas.RunForecast)
 async def run_forecast(conn: Reader, names: TheNames, run_id: Id) -> Response:
-    """Steps of a run, the band over the next, and earlier forecasts alongside what came."""
+    """Steps of a run, the forecast band of the next ones, and earlier forecasts with the actual times."""
     return json_response(await live.run_forecast(conn, names, run_id))
 
 
@@ -167,5 +167,5 @@ async def outlook(
     job_id: JobId,
     cluster: Annotated[str | None, Query(max_length=200)] = None,
 ) -> Response:
-    """A job without recorded steps: its time against earlier similar jobs, stalls on its routers, neighbours."""
+    """A job without recorded steps: its time compared with earlier similar jobs, stalls on its routers, and neighbours."""
     return json_response(await live.load_outlook(conn, names, job_id, cluster or None))

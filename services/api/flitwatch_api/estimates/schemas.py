@@ -59,7 +59,7 @@ class EstimateStatus(BaseModel):
 
 
 class Application(BaseModel):
-    """An instrumented application on as many nodes, and what is estimated of it."""
+    """An instrumented application on a number of nodes, and its estimates."""
 
     exe: str
     nodes: int
@@ -73,7 +73,7 @@ class Application(BaseModel):
 
 
 class Applications(BaseModel):
-    """Those with most runs first."""
+    """Most runs first."""
 
     items: list[Application]
 
@@ -133,7 +133,7 @@ class BlameRuns(BaseModel):
     job_id: list[str | None]
     start: list[datetime]
     time_s: list[float]
-    slow: list[bool] = Field(description="At or above the mean time (not optimal, tau = 1).")
+    slow: list[bool] = Field(description="Whether the run took the mean time or longer (not optimal, tau = 1).")
 
 
 class Calibration(BaseModel):
@@ -155,7 +155,7 @@ class Driver(BaseModel):
 
 
 class Blame(BaseModel):
-    """Names ranked by how strongly exposure to their jobs goes with slow runs."""
+    """Names ranked by how strongly exposure to their jobs coincides with slow runs."""
 
     estimate: Head
     by: By
@@ -200,7 +200,7 @@ class BlameEvidence(BaseModel):
     exe: str
     nodes: int
     runs: int
-    place: int = Field(description="In that estimate's ranking.")
+    place: int = Field(description="Place in that estimate's ranking.")
     simulated: bool
     verdict: Literal["named", "cannot tell", "no evidence"]
     testable: bool
@@ -219,14 +219,16 @@ class BlameEvidence(BaseModel):
 
 
 class SeveralSetsEntry(BaseModel):
-    """A name that several sets of runs find, and what all of them together say."""
+    """A name that several sets of runs find, with their combined evidence."""
 
     name: str
     pseudonym: bool
     found_in: int = Field(description="Number of sets that find it under the chosen definition.")
     tested_in: int
-    p: float | None = Field(description="Over all tested sets (Cauchy combination); null: no set could test it.")
-    q: float | None = Field(description="Over all names, listed or not.")
+    p: float | None = Field(
+        description="p-value over all tested sets (Cauchy combination); null: no set could test it."
+    )
+    q: float | None = Field(description="q-value over all names, listed or not.")
     verdict: Literal["named", "cannot tell", "no evidence"] = Field(
         description="`named` requires a set that names it, and no set that finds it with doubts."
     )
@@ -235,7 +237,7 @@ class SeveralSetsEntry(BaseModel):
 
 
 class SeveralSets(BaseModel):
-    """Names found in several sets of runs (table III of the paper), those of most sets first."""
+    """Names found in several sets of runs (table III of the paper), most sets first."""
 
     by: By
     definition: Literal["ours", "paper"]
@@ -247,7 +249,7 @@ class SeveralSets(BaseModel):
 
 
 class Counter(BaseModel):
-    """A feature: a counter of table II, one of any other fabric, or how a run lay."""
+    """A feature: a counter of table II, a counter of another fabric, or the run's placement."""
 
     abbreviation: str = Field(description="Name of the counter; for counters of table II, the abbreviation.")
     vendor: str
@@ -274,7 +276,7 @@ class Explained(BaseModel):
 
 
 class Relevance(BaseModel):
-    """One row of the heat map; arrays in the order of `counters`, null where a set does not have the counter."""
+    """One row of the heat map; arrays in the order of `counters`, null if a set does not have the counter."""
 
     estimate: Head
     relevance: list[float | None] = Field(description="Share of folds in which it is in the well-performing subset.")
@@ -282,7 +284,7 @@ class Relevance(BaseModel):
     rank: list[float | None] = Field(description="Mean rank of elimination; the last one left has rank 1.")
     rank_spread: list[float | None]
     place: list[int | None] = Field(
-        description="From 1: features of the group that explains most first, within a group by rank; null also in estimates of older versions."
+        description="From 1: groups that explain most come first, and features of a group are ordered by rank; null in estimates of older versions."
     )
     mape: float = Field(description="% error of mean curve + predicted deviation on held-out runs.")
     mape_spread: float
@@ -291,7 +293,7 @@ class Relevance(BaseModel):
         description="With rows of one run on both sides, as in the paper; this is optimistic."
     )
     folds: int
-    groups: list[Explained] = Field(description="Features grouped by meaning, those that explain most first.")
+    groups: list[Explained] = Field(description="Features grouped by meaning; those that explain most come first.")
     answer: list[str] = Field(description="The result in words; estimates of older versions cannot tell.")
 
 
@@ -315,7 +317,7 @@ class Deviation(BaseModel):
 
 
 class Gain(BaseModel):
-    """Of attention over the best other, as a share; 90 % interval over runs."""
+    """Gain of attention over the best other forecaster, as a share; 90 % interval over runs."""
 
     mean: float
     low: float
@@ -337,7 +339,7 @@ class Backtest(BaseModel):
 
 
 class Serving(BaseModel):
-    """The forecaster that serves, and why."""
+    """The deployed forecaster, and why it was chosen."""
 
     forecaster: str
     m: int
@@ -377,7 +379,7 @@ class ForecastInput(BaseModel):
 
 
 class AttentionWeights(BaseModel):
-    """Of one net over the past steps, the oldest first; mean over later runs, 95 % interval over runs."""
+    """Attention weights of one net over the past steps, oldest first; mean over later runs, 95 % interval over runs."""
 
     forecaster: str
     mean: list[float]
@@ -406,7 +408,7 @@ class Forecast(BaseModel):
     curve_s: list[float] = Field(description="Mean time of each step.")
     drift: Drift | None
     rests_on: list[ForecastBasis] = Field(
-        description="Of the deployed forecaster, then of attention alone, the paper's forecaster."
+        description="Errors of the deployed forecaster, then of attention alone, the paper's forecaster."
     )
     rests_on_lacks: str | None = Field(description="Why it is unknown.")
     notes: list[str]
@@ -421,7 +423,7 @@ class NextSteps(BaseModel):
     estimate_id: int | None
     forecaster: str
     expected_s: float
-    low_s: float = Field(description="The interval, 90 %, is of the sum over the next `ahead` steps.")
+    low_s: float = Field(description="The 90 % interval is for the sum over the next `ahead` steps.")
     high_s: float
     usual_s: float = Field(description="Time of the mean run for the same steps.")
     slowdown: float = Field(description="expected / usual.")
@@ -429,7 +431,7 @@ class NextSteps(BaseModel):
 
 
 class Observed(BaseModel):
-    """Steps that have come, by column."""
+    """Steps received so far, by column."""
 
     step: list[int]
     time_s: list[float]
@@ -460,7 +462,7 @@ class RunForecast(BaseModel):
     newest: NextSteps | None
     made: list[NextSteps]
     backtest: Serving | None
-    lacks: str | None = Field(description="Why no forecast is made.")
+    lacks: str | None = Field(description="Why there is no forecast.")
 
 
 class Running(BaseModel):
@@ -481,13 +483,13 @@ class Running(BaseModel):
 
 
 class RunningList(BaseModel):
-    """Those with the slowest forecast first."""
+    """Slowest forecast first."""
 
     items: list[Running]
 
 
 class PastJobs(BaseModel):
-    """Completed jobs that a job can be held against."""
+    """Completed jobs that a job can be compared with."""
 
     basis: str = Field(description="What the jobs have in common: user, name, size (within a factor of two).")
     jobs: int
@@ -558,7 +560,7 @@ class RunningJobList(BaseModel):
 
 
 class Stalls(BaseModel):
-    """Stall ratio on the job's routers against the machine, over the same minutes."""
+    """Stall ratio on the job's routers compared with the machine, over the same minutes."""
 
     minutes: int
     routers: int
@@ -568,7 +570,7 @@ class Stalls(BaseModel):
 
 
 class NeighbourWithBlame(BaseModel):
-    """A job that runs on the same routers or groups, with what blame says of its user."""
+    """A job on the same routers or groups, with blame's verdict on its user."""
 
     job_id: str
     user: str | None
@@ -576,7 +578,9 @@ class NeighbourWithBlame(BaseModel):
     shared_routers: int
     shared_groups: int
     overlap_s: float
-    blamed: list[str] = Field(description="Applications whose slow runs go with this user's exposure (q at most 0.05).")
+    blamed: list[str] = Field(
+        description="Applications whose slow runs coincide with this user's exposure (q at most 0.05)."
+    )
 
 
 class Outlook(BaseModel):

@@ -45,7 +45,7 @@ KINDS = ("blame", "deviation", "forecast")
 _EMPTY = {"estimate_id": None, "created": None, "checked": None, "lacks": None, "score": None}
 CAVEATS = {
     "blame": "Dependence between exposure and slow runs of several applications; not proof of cause.",
-    "deviation": "Relevance shows which counters go with slow steps, not that they cause them.",
+    "deviation": "Relevance shows which counters predict slow steps, not that they cause them.",
 }
 
 

@@ -102,7 +102,7 @@ async def case(
     cluster: Cluster = None,
     at: Annotated[Time | None, Query(description="Time of the evidence (default: now).")] = None,
 ) -> Response:
-    """The evidence of a job as one HTML page that loads nothing: chain, pictures, figures, method, and what it does not prove."""
+    """The evidence of a job as one self-contained HTML page: chain, pictures, figures, method, and what it does not prove."""
 
     evidence = await platform.in_thread("reader", lambda conn: read_case(conn, job_id, cluster or None, at))
     page = render_page(

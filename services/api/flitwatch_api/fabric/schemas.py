@@ -36,7 +36,7 @@ class FabricList(BaseModel):
 
 
 class FabricDetail(Fabric):
-    """A fabric with what its importer noted."""
+    """A fabric with its importer's notes."""
 
     source: str
     attributes: dict[str, Any]
@@ -45,7 +45,7 @@ class FabricDetail(Fabric):
 
 
 class Routers(BaseModel):
-    """By router."""
+    """Columns with one entry per router."""
 
     router: list[int]
     name: list[str]
@@ -59,7 +59,7 @@ class Routers(BaseModel):
 
 
 class Links(BaseModel):
-    """By link, directed; an end at a node names the router that the node is on."""
+    """Columns with one entry per directed link; if an end is a node, its router is given."""
 
     link: list[int]
     src: list[int]
@@ -76,7 +76,7 @@ class Links(BaseModel):
 
 
 class Endpoints(BaseModel):
-    """By endpoint."""
+    """Columns with one entry per endpoint."""
 
     endpoint: list[int]
     router: list[int]
@@ -108,7 +108,7 @@ class Tile(BaseModel):
 
 
 class JobOnRouter(BaseModel):
-    """A job that holds nodes of a router."""
+    """A job with nodes on a router."""
 
     job_pk: int
     job_id: str

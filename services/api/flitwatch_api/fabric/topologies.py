@@ -160,7 +160,7 @@ class Topologies:
         return await self._cached_fact(("sampled", *topology.key), COUNTED_S, read)
 
     async def usual_tiles(self, conn: Connection, topology: Topology) -> NDArray[np.float64]:
-        """float64[R]: tile-seconds a second of a router that is counted in full, from the newest data; NaN where it never was."""
+        """float64[R]: tile-seconds a second of a router that is counted in full, from the newest data; NaN if it never was."""
         head = topology.head
 
         async def read() -> NDArray[np.float64]:

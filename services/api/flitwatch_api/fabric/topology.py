@@ -52,7 +52,7 @@ class Topology:
 
     @cached_property
     def counted(self) -> NDArray[np.int32]:
-        """int32[R, P]: the link whose counters are at a port, -1 where none."""
+        """int32[R, P]: the link whose counters are at a port, -1 if none."""
         return self.fabric.counted_links()
 
     @cached_property

@@ -84,7 +84,7 @@ class Findings(Collector):
         metrics: list[Metric] = []
         for kind, labels in _KINDS.items():
             word = _WORDS[kind]
-            ratio = _ratio_gauge(f"{word}_stall", f"Time stalled over the time of sending {_WINDOW}.", labels)
+            ratio = _ratio_gauge(f"{word}_stall", f"Stalled time divided by sending time {_WINDOW}.", labels)
             share = _ratio_gauge(
                 f"{word}_congested",
                 f"Share of the counted routers with a stall ratio of at least {CONGESTED_AT:g}, {_WINDOW}.",
@@ -105,7 +105,7 @@ class Findings(Collector):
             alerts.add_metric([row["rule"], row["severity"]], row["alerts"])
         slow = _ratio_gauge(
             "job_predicted_slowdown",
-            f"Predicted time of a running job's next steps over their usual time; the {MOST_JOBS} slowest.",
+            f"Predicted time of a running job's next steps divided by their usual time; the {MOST_JOBS} slowest.",
             ["job", "exe", "simulated"],
         )
         for row in slowdowns:

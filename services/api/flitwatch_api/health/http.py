@@ -55,7 +55,7 @@ async def _count_request(request: Request) -> None:
 
 @http.get("/readyz", response_model=Ready, responses=_UNREADY, dependencies=[Depends(_count_request)])
 async def readyz(platform: ThePlatform) -> Response:
-    """The database answers and its tables are such as this version needs. While its disk is nearly full, `read_only` says so, and stored data can be
+    """The database answers, and this version can use its schema. `read_only` shows that the disk is nearly full; stored data can still be
     read."""
     await platform.readiness.check()
     return json_response({"status": "ready", "read_only": platform.disk.lack()}, "no-store")
@@ -76,7 +76,7 @@ async def readyz(platform: ThePlatform) -> Response:
     },
 )
 async def metrics(request: Request, platform: ThePlatform) -> Response:
-    """Figures of this process and of ingest, for Prometheus; to callers who may view also the newest findings: stalls, gaps, predicted slowdowns,
+    """Figures of this process and of ingest, for Prometheus; for callers who may view, also the newest findings: stalls, gaps, predicted slowdowns,
     firing alerts."""
     api_metrics: Metrics = request.app.state.metrics
     caller = await _find_viewer(request)

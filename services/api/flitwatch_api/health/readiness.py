@@ -44,12 +44,12 @@ class Readiness:
         if not done:
             raise Unavailable(
                 f"the database has not answered for {ANSWERS_S:g} s",
-                advice="Check its processes: a stopped process (state T in ps) or a stalled disk keeps it from answering.",
+                advice="Check its processes: a stopped process (state T in ps) or a stalled disk prevents it from answering.",
             )
         missing, ending = self._asking.result()
         if ending:
             raise Unavailable(
-                f"the database is of a newer version: migration {ending[0]} ended this one",
+                f"the database has a newer version's schema: migration {ending[0]} ended this version",
                 advice="Use the newer Flitwatch.",
             )
         if missing:

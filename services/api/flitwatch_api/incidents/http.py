@@ -58,7 +58,7 @@ async def incidents(
     limit: Limit = 100,
     cursor: CursorText = None,
 ) -> Response:
-    """Incidents, the newest first."""
+    """Incidents, newest first."""
     before = read_page_cursor(cursor)
     rows = await platform.in_thread("reader", lambda conn: shown.list_heads(conn, asked, limit + 1, before))
     items = [mask_head(row, names) for row in rows[:limit]]
@@ -77,7 +77,7 @@ async def export(
     names: TheNames,
     asked: TheIncidents,
 ) -> Response:
-    """Incidents as a table (CSV), the newest first: at most 10,000."""
+    """Incidents as a table (CSV), newest first: at most 10,000."""
     rows = await platform.in_thread("reader", lambda conn: shown.list_heads(conn, asked, MOST_ROWS))
     table = ({**row, "causes": " ".join(cause["job_id"] for cause in row["causes"])} for row in rows)
     headers = {"Content-Disposition": 'attachment; filename="incidents.csv"', "Cache-Control": "no-cache"}
@@ -86,7 +86,7 @@ async def export(
 
 @http.get("/{incident_id}", response_model=IncidentDetail, name="incident_detail")
 async def detail(platform: ThePlatform, names: TheNames, incident_id: Id) -> Response:
-    """One incident: causes, links, slowed jobs, minutes, alerts, and what was done. One that was found to be part of another leads there (308)."""
+    """One incident: causes, links, slowed jobs, minutes, alerts, and what was done. An incident that was merged into another one redirects there (308)."""
     incident = await platform.in_thread("reader", lambda conn: shown.load_detail(conn, incident_id))
     if incident is None:
         raise NotFound(f"there is no incident {incident_id}", advice="/api/v1/incidents lists them.")
@@ -99,7 +99,7 @@ async def detail(platform: ThePlatform, names: TheNames, incident_id: Id) -> Res
 
 @http.post("/{incident_id}/notes", response_model=IncidentNote, status_code=201, name="add_incident_note", openapi_extra=require_access("user", "tasks"))  # fmt: skip
 async def add_note(request: Request, platform: ThePlatform, incident_id: Id, new: schemas.NewIncidentNote) -> Response:
-    """Say what was done about an incident."""
+    """Add a note on what was done about an incident."""
     note = await platform.in_thread(
         "writer", lambda conn: store.add_note(conn, incident_id, made_by(request), new.text)
     )

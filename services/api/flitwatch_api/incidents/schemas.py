@@ -28,6 +28,6 @@ class IncidentList(BaseModel):
 
 
 class NewIncidentNote(BaseModel):
-    """A note to be kept with an incident."""
+    """A note to store with an incident."""
 
     text: NoteText

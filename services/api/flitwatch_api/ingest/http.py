@@ -71,13 +71,13 @@ async def coverage(
 
 @http.get("/arrivals", response_model=schemas.Arrivals)
 async def arrivals(request: Request, conn: Reader) -> Response:
-    """Every way in, with what has arrived through it and what was refused; "nothing yet" is a null `last_at`."""
+    """All sources, with what has arrived from each and what was refused; a null `last_at` means that nothing has arrived yet."""
     return json_response(await arrivals_of(request, conn, datetime.now(UTC)))
 
 
 @http.get("/dead-letters", response_model=schemas.DeadLetterList)
 async def dead_letters(request: Request, conn: Reader, limit: Limit = 100, cursor: CursorText = None) -> Response:
-    """Records that could not be used, the newest first."""
+    """Records that could not be used, newest first."""
     rows = await reads.dead_letters(conn, limit + 1, read_page_cursor(cursor))
     items = shown.dead_letters(request, rows[:limit])
     following = make_cursor(items[-1].id) if len(rows) > limit else None

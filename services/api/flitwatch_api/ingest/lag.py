@@ -89,7 +89,7 @@ class LogEnds:
 
 
 async def list_topics(conn: Connection, ends: LogEnds, now: datetime) -> list[schemas.Topic]:
-    """Topics with their lag; null where the log's end is not known."""
+    """Topics with their lag; null if the log's end is not known."""
     rows = await ingest.list_topics(conn, now)
     end_by_topic = await ends.get({row["topic"]: row["places"] or {} for row in rows if row["end"] is None})
     return [

@@ -14,9 +14,11 @@ class Topic(BaseModel):
     records: int = Field(description="Number of records written so far.")
     values_per_s: float = Field(description="Rate over the last two minutes.")
     bytes_per_s: float
-    lag_records: int | None = Field(description="In the log and not written; null where the log cannot be asked.")
+    lag_records: int | None = Field(
+        description="Records in the log that are not written; null if the log does not answer."
+    )
     lag_s: float | None = Field(
-        description="Age of the oldest record in the log that is not written; null where the log cannot be asked."
+        description="Age of the oldest record in the log that is not written; null if the log does not answer."
     )
     last_at: datetime | None
     duplicates: int
@@ -58,7 +60,7 @@ class Gap(BaseModel):
 
 
 class Silence(BaseModel):
-    """Devices that are silent now, by schema and the minute since when."""
+    """Devices that are silent now, by schema and the minute when they became silent."""
 
     schema_: str = Field(alias="schema")
     from_: datetime = Field(alias="from")
@@ -131,14 +133,14 @@ class DeadLetterList(BaseModel):
 class SourceRefusal(BaseModel):
     """Records that a source could not use, by their source and topic."""
 
-    records: int = Field(description="Over the last day.")
+    records: int = Field(description="Number over the last day.")
     at: datetime = Field(description="The newest.")
     where: str
-    reason: str = Field(description="Of the newest.")
+    reason: str = Field(description="Reason of the newest one.")
 
 
 class SourceArrivals(BaseModel):
-    """A way in, and what came through it."""
+    """A source, and what has arrived from it."""
 
     key: str
     title: str

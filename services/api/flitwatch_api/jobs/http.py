@@ -44,7 +44,7 @@ async def jobs(
 ) -> Response:
     """Jobs, newest first unless sorted otherwise."""
     if at is not None and (from_ is not None or to is not None):
-        raise BadRequest("`at` and a period exclude each other", advice="Give at, or from and to.")
+        raise BadRequest("`at` cannot be combined with a period", advice="Give at, or from and to.")
     fabric_id = (await fabrics.find_fabric_head(conn, fabric)).fabric_id if fabric else None
     start, end = (at, at) if at is not None else (from_, to)
     return json_response(
@@ -85,7 +85,7 @@ async def occupancy(
     fabric: FabricId,
     at: Annotated[Time | None, Query(description="Default: the time up to which data are complete.")] = None,
 ) -> Response:
-    """Jobs that hold routers of a fabric at a moment."""
+    """Jobs that occupy routers of a fabric at a given time."""
     topology = await platform.topologies.get(conn, fabric)
     if at is None and not topology.head.snapshot:
         complete = await platform.topologies.complete_s(conn, topology.head)

@@ -51,11 +51,11 @@ class JobLink:
         if where.scheme not in ("https", "http") or not where.hostname or where.username or "{" in where.netloc:
             raise ValueError(f"{shown} does not begin with https:// or http:// and a host")
         if not _URL.fullmatch(empty):
-            raise ValueError(f"{shown} holds letters that an address writes as %20 and the like")
+            raise ValueError(f"{shown} contains characters that must be written as %20 and similar codes")
         return cls(cluster, name, template)
 
     def of(self, job_id: str, cluster: str) -> str | None:
-        """The address for a job; None where the link is of another cluster. Every character of an id stays one part of the address."""
+        """The address for a job; None if the link is of another cluster. Every character of an id stays one part of the address."""
         if self.cluster not in (EACH, cluster):
             return None
         return self.template.format(job_id=_quote_part(job_id), cluster=_quote_part(cluster))

@@ -103,7 +103,7 @@ class JobDetail(JobHead):
 
 
 class JobOnFabric(BaseModel):
-    """A job on the fabric at a moment."""
+    """A job on the fabric at a given time."""
 
     job_pk: int
     job_id: str
@@ -115,7 +115,7 @@ class JobOnFabric(BaseModel):
 
 
 class Occupancy(BaseModel):
-    """Jobs that hold routers at a moment; of a snapshot those that its snapshot names."""
+    """Jobs that occupy routers at a given time; for a snapshot, the jobs that it names."""
 
     at: datetime | None
     nodes_held: int = Field(

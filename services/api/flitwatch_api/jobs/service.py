@@ -43,7 +43,7 @@ async def list_jobs(
         # "Until now" of a running job is that of the first page, so that the order stays.
         cursor_sort, key, number, asked_at = read_cursor(cursor, str, str, int, float)
         if cursor_sort != sort or not 0 <= asked_at < 1 << 32:
-            raise BadRequest("the cursor belongs to another order", advice="Start again without a cursor.")
+            raise BadRequest("the cursor belongs to another sort order", advice="Start again without a cursor.")
         now, after = at_moment(asked_at), (key, number)
     rows = await reads.list_jobs(
         conn,
@@ -117,7 +117,7 @@ def run_item(row: runs.Row, names: Names) -> Run:
 async def list_holders(
     conn: Connection, names: Names, topology: Topology, at_s: float | None, router: int | None = None
 ) -> list[schemas.JobOnFabric]:
-    """Jobs on a fabric at a moment; of a snapshot those of its snapshot; none where no moment is known."""
+    """Jobs on a fabric at a moment; of a snapshot those of its snapshot; none if no moment is known."""
     if topology.head.snapshot:
         rows = await reads.list_holding_jobs(conn, topology.head.fabric_id, None, MOST_HOLDERS, router)
     elif at_s is None:

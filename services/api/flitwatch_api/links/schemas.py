@@ -46,7 +46,7 @@ class HotLink(BaseModel):
 
 
 class HotLinks(BaseModel):
-    """The hottest links of a window and who uses them."""
+    """The hottest links of a window and the jobs that use them."""
 
     at: datetime | None
     window_s: int | None
@@ -68,8 +68,8 @@ class SlowCable(BaseModel):
     src_port: int | None
     dst_name: str
     dst_port: int | None
-    bandwidth_bps: float | None = Field(description="What it runs at, bits per second.")
-    usual_bps: float | None = Field(description="What most cables of its kind run at.")
+    bandwidth_bps: float | None = Field(description="Its speed, bits per second.")
+    usual_bps: float | None = Field(description="Usual speed of its kind, bits per second.")
     slow: bool = Field(description="It runs at half of that or less.")
     flapping: bool = Field(description="Its link went down three times in the last day, or recovered ten times.")
     link_downs: int | None = Field(description="Times that a flapping link went down in the last day.")
@@ -83,7 +83,7 @@ class SlowCables(BaseModel):
 
 
 class JobPaths(BaseModel):
-    """Links between routers that a job's traffic is expected to use, by column; the most loaded first."""
+    """Links between routers that a job's traffic is expected to use, by column; most loaded first."""
 
     at: datetime | None
     window_s: int | None

@@ -219,7 +219,7 @@ async def _estimate_shares(
 
 
 def _carried_bytes(topology: Topology, counted: _Counted) -> NDArray[np.float64] | None:
-    """Bytes by link, NaN where not counted; None where what a count is worth is not known."""
+    """Bytes by link, NaN if not counted; None if what a count is worth is not known."""
     count_bytes = COUNT_BYTES.get(topology.fabric.technology)
     if count_bytes is None:
         return None
@@ -236,7 +236,7 @@ async def job_paths(platform: Platform, conn: Connection, asked: WindowQuery, jo
     links, load = np.empty(0, np.int64), np.empty(0)
     if routes is not None and at is None:
         raise BadRequest(
-            f"job {job_id[:60]!r} held no node of {topology.head.name} in this window",
+            f"job {job_id[:60]!r} had no node of {topology.head.name} in this window",
             advice="Request a window in which it ran; /api/v1/jobs?q= finds its times.",
         )
     if routes is not None and at is not None and asked.window is not None:

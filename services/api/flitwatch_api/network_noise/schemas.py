@@ -16,7 +16,7 @@ class NoiseFigure(BaseModel):
     key: Literal["latency_us", "waits"]
     label: str
     unit: str
-    mean: float = Field(description="Over the job.")
+    mean: float = Field(description="Mean over the job.")
     quiet: float = Field(description="Lower quartile over the job's windows.")
     dispersion: float = Field(description="Quartile coefficient of dispersion over the windows: (Q3 - Q1) / (Q3 + Q1).")
 
@@ -44,11 +44,11 @@ class JobNetworkNoise(BaseModel):
     cards: int
     cards_counted: int
     figures: list[NoiseFigure]
-    message_dispersion: float | None = Field(description="Of the modelled time of a message of 64 KiB.")
+    message_dispersion: float | None = Field(description="Dispersion of the modelled time of a message of 64 KiB.")
     noise_s: float | None = Field(
         description="Modelled seconds of sending beyond the job's own quiet level, mean over its NICs."
     )
-    worst_noise_s: float | None = Field(description="The same for the NIC with most of it.")
+    worst_noise_s: float | None = Field(description="The same for the NIC with the largest value.")
     of_runtime: Share
     of_slowdown: Share = Field(description="Share of the seconds beyond the median of similar finished jobs.")
     counters: list[str] = Field(description="Columns of the tables endpoint_* that it uses.")
@@ -58,7 +58,7 @@ class JobNetworkNoise(BaseModel):
 
 
 class NoiseSet(BaseModel):
-    """One of two sets: runs or jobs by their numbers, or the newest runs of an application in a span."""
+    """One of two sets: runs or jobs by their numbers, or the newest runs of an application in a period."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -78,7 +78,7 @@ class NoiseSet(BaseModel):
         if named == (self.application is not None):
             raise ValueError("name runs or jobs, or an application")
         if named and (self.since is not None or self.until is not None):
-            raise ValueError("a span goes with an application")
+            raise ValueError("a period requires an application")
         return self
 
 
@@ -101,7 +101,7 @@ class ComparedGuideline(BaseModel):
 
 
 class ComparedFigure(BaseModel):
-    """A figure of both sets within allocations that both have; null: cannot tell."""
+    """A figure of both sets within their common allocations; null: cannot tell."""
 
     key: Literal["latency_cycles", "stalls_per_flit", "flits_per_s", "message_s"]
     unit: str
@@ -116,8 +116,8 @@ class ComparedFigure(BaseModel):
 class NoiseDispersion(BaseModel):
     """Quartile coefficients of dispersion within the set's largest allocation; null below four observations."""
 
-    measured: float | None = Field(description="Of the run times, including effects other than the network.")
-    network: float | None = Field(description="Of the message times predicted from latency and stalls.")
+    measured: float | None = Field(description="Dispersion of the run times, including effects other than the network.")
+    network: float | None = Field(description="Dispersion of the message times predicted from latency and stalls.")
     latency: float | None
 
 

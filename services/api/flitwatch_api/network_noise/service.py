@@ -35,8 +35,8 @@ LEAST_JOBS = 3
 #: Members of a set that are looked at.
 MOST_MEMBERS = 100
 METHOD = (
-    "De Sensi 2019, equation 2, over the counters of the job's own network cards in windows; each NIC against its own quietest quarter of windows."
-    " Computation may hide a part of it; noise that lasts through more than three quarters of the job is not seen."
+    "De Sensi 2019, equation 2, applied to windows of the counters of the job's own network cards; each NIC is compared with its own quietest quarter of windows."
+    " Computation may hide part of it; noise that lasts for more than three quarters of the job is not visible."
 )
 _LABELS = {"latency_us": "Latency of a request", "waits": "Waits before sending"}
 
@@ -52,7 +52,7 @@ async def of_job(conn: Connection, job_id: str, cluster: str | None, now: dateti
     head = {"job_pk": job["job_pk"], "job_id": job["job_id"], "simulated": job["simulated"], "method": METHOD}
     row = await network_noise.of_job(conn, job["job_pk"])
     if row is None:
-        why = "The job still runs." if job["end"] is None else "It is computed some minutes after the job's end."
+        why = "The job still runs." if job["end"] is None else "It is computed a few minutes after the job's end."
         nothing = build_model(Share, share=None, of_s=None, cannot_tell=why)
         return build_model(
             JobNetworkNoise,
@@ -106,7 +106,7 @@ async def _job_slowdown(conn: Connection, job_pk: int, elapsed_s: float) -> tupl
     """Seconds beyond the median of the closest kind with enough finished jobs; or why there are none."""
     kin = next((kind for kind in await past_jobs(conn, job_pk, elapsed_s) if kind["jobs"] >= LEAST_JOBS), None)
     if kin is None:
-        return None, f"Fewer than {LEAST_JOBS} finished jobs are like it: what is usual is not known."
+        return None, f"Fewer than {LEAST_JOBS} finished jobs are similar to it, so the usual time is unknown."
     if elapsed_s < LEAST_SLOWDOWN * kin["p50_s"]:
         return None, "It took no longer than usual."
     return elapsed_s - kin["p50_s"], None

@@ -68,7 +68,7 @@ async def simulated_noise(
     conn: Reader,
     tasks: Annotated[int, Query(ge=1, le=50, description="Number of newest tasks with simulated collectives.")] = 10,
 ) -> Response:
-    """Slowdowns that tasks simulated, to be alongside the measured ones."""
+    """Slowdowns that tasks simulated, for comparison with the measured ones."""
     task_rows = await reads.list_simulated(conn, tasks, sees_tasks_as(request))
     return json_response(
         build_model(schemas.SimulatedList, items=[point for task in task_rows for point in _simulated_points(task)])

@@ -31,7 +31,7 @@ class BandPoint(BaseModel):
 
 
 class Fit(BaseModel):
-    """A line by least squares through the slowdowns of a series' splits over the ratio."""
+    """A least-squares line through the slowdowns of a series' splits, as a function of the ratio."""
 
     network: str
     collective: str
@@ -58,20 +58,20 @@ class Measured(BaseModel):
     late: int = Field(description="Measurements that missed their window and were left out.")
     perturbed_s: float | None
     quiet_s: float | None
-    slowdown: float | None = Field(description="Mean over the splits; null where every measurement was late.")
+    slowdown: float | None = Field(description="Mean over the splits; null if every measurement was late.")
     slowdown_min: float | None
     slowdown_max: float | None
     slowdown_quartiles: list[float] | None
     imported_at: datetime
-    perturbed_box: NotchedBox | None = Field(description="null where every measurement was late.")
+    perturbed_box: NotchedBox | None = Field(description="null if every measurement was late.")
     quiet_box: NotchedBox | None
 
 
 class MeasuredList(BaseModel):
-    """By network, collective, sizes and ratio."""
+    """Measured slowdowns by network, collective, sizes and ratio."""
 
     items: list[Measured]
-    fits: list[Fit] = Field(description="Of the series with three splits or more at two ratios or more.")
+    fits: list[Fit] = Field(description="Fits of the series that have three or more splits at two or more ratios.")
 
 
 class SimulatedPoint(BaseModel):

@@ -89,7 +89,7 @@ class Callers:
         self.visits = Visits(self.cookies)
 
     async def of(self, request: Request, *, from_memory: bool = False) -> Caller | None:
-        """The caller; None where no one is known and anonymous callers are not let in.
+        """The caller; None if no one is known and anonymous callers are not let in.
 
         Parameters
         ----------
@@ -190,7 +190,7 @@ class Callers:
         """Count a request against its account or token, or its address; TooMany."""
         wait = self._asked.take(counted_as(caller, address), time.monotonic())
         if wait:
-            limit = f"{self._asked.per_s:g} requests a second"
+            limit = f"{self._asked.per_s:g} requests per second"
             raise TooMany(
                 f"more than {limit}",
                 advice="Send fewer requests, or use batches.",
@@ -202,7 +202,7 @@ class Callers:
         wait = self._reports.take(caller.name, time.monotonic())
         if wait:
             raise TooMany(
-                f"more than {REPORTS_PER_S:g} reports of runs a second",
+                f"more than {REPORTS_PER_S:g} run reports per second",
                 advice="Send more steps in each report.",
                 retry_after_s=max(1, math.ceil(wait)),
             )

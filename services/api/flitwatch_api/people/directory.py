@@ -79,7 +79,7 @@ class _Entry:
     attributes: dict[str, list[bytes]]
 
     def one(self, name: str) -> bytes | None:
-        """An attribute's value; None where there is none, or several."""
+        """An attribute's value; None if there is none, or several."""
         values = self.attributes.get(name.lower(), [])
         return values[0] if len(values) == 1 else None
 
@@ -105,7 +105,7 @@ class Directory:
         for server in self._servers:
             if not (server.ldaps or self._start_tls or server.host in LOOPBACK or settings.ldap_insecure_network):
                 raise _settings_error(
-                    f"passwords would go to {server.host} in the clear (FLITWATCH_LDAP_START_TLS is off)"
+                    f"passwords would be sent to {server.host} unencrypted (FLITWATCH_LDAP_START_TLS is off)"
                 )
         self._base = _check_dn("LDAP_BASE", settings.ldap_base)
         _check_filter("LDAP_USER_FILTER", settings.ldap_user_filter, {"name"}, {"name"})
@@ -131,7 +131,7 @@ class Directory:
             async with asyncio.timeout(LOGIN_S):
                 await self._turns.acquire()
         except TimeoutError:
-            raise self._unavailable_error("it has as many logins as may be at once") from None
+            raise self._unavailable_error("it has the maximum number of simultaneous logins") from None
         work = asyncio.get_running_loop().run_in_executor(self._threads, self._check, name, password)
         # A turn is over when its thread is, not when its caller has lost patience.
         work.add_done_callback(self._end_turn)
@@ -178,7 +178,7 @@ class Directory:
             reader, self._base, self._settings.ldap_user_filter.format(name=escape_filter_chars(name)), attributes, 2
         )
         if len(entries) > 1:
-            log.warning("FLITWATCH_LDAP_USER_FILTER finds several people by one name; the login is refused")
+            log.warning("FLITWATCH_LDAP_USER_FILTER finds several people with one name; the login is refused")
         return entries[0] if len(entries) == 1 else None
 
     def _accepts_password(self, dn: str, password: bytes) -> bool:
@@ -195,7 +195,7 @@ class Directory:
         subject, name = person.one(self._settings.ldap_id_attribute), person.one(self._settings.ldap_user_attribute)
         if not subject or not name:
             lacking = "LDAP_USER_ATTRIBUTE" if subject else "LDAP_ID_ATTRIBUTE"
-            log.warning("a person in the directory has not one value of FLITWATCH_%s", lacking)
+            log.warning("a person in the directory does not have exactly one value of FLITWATCH_%s", lacking)
             raise Forbidden(
                 f"{self.name} does not have your user name",
                 advice=f"An admin of this site can set FLITWATCH_{lacking}, or have the directory's administrators show it.",
@@ -290,7 +290,7 @@ class Directory:
 
 
 def directory_of(settings: Settings) -> Directory | None:
-    """The directory that the settings name, if any; Unavailable where they conflict."""
+    """The directory that the settings name, if any; Unavailable if they conflict."""
     return Directory(settings) if settings.ldap_url else None
 
 
@@ -300,7 +300,7 @@ def _close_connection(conn: Any) -> None:
 
 
 def _prepare_password(password: str) -> bytes | None:
-    """A password as it is sent (RFC 4513, 5.1.3); None where it cannot be one.
+    """A password as it is sent (RFC 4513, 5.1.3); None if it cannot be one.
 
     An empty one would log in as no one, which servers may answer with success (RFC 4513, 5.1.2). What ends at a NUL for a server in C is refused,
     too.
@@ -374,7 +374,7 @@ def _read_roles(settings: Settings) -> RoleMap:
             f"FLITWATCH_LDAP_ROLES is not like flitwatch-admins=admin,staff=operator; roles: {', '.join(GIVEN)}"
         ) from None
     if bool(roles) != bool(settings.ldap_group_base):
-        raise _settings_error("FLITWATCH_LDAP_GROUP_BASE and FLITWATCH_LDAP_ROLES need each other")
+        raise _settings_error("FLITWATCH_LDAP_GROUP_BASE and FLITWATCH_LDAP_ROLES must be set together")
     if roles:
         _check_dn("LDAP_GROUP_BASE", settings.ldap_group_base)
         _check_filter("LDAP_GROUP_FILTER", settings.ldap_group_filter, {"dn", "name"}, set())
@@ -384,7 +384,7 @@ def _read_roles(settings: Settings) -> RoleMap:
 def _bind_password(settings: Settings) -> bytes | None:
     path = settings.ldap_bind_password_file
     if bool(settings.ldap_bind_dn) != (path is not None):
-        raise _settings_error("FLITWATCH_LDAP_BIND_DN and FLITWATCH_LDAP_BIND_PASSWORD_FILE need each other")
+        raise _settings_error("FLITWATCH_LDAP_BIND_DN and FLITWATCH_LDAP_BIND_PASSWORD_FILE must be set together")
     if path is None:
         return None
     _check_dn("LDAP_BIND_DN", settings.ldap_bind_dn)

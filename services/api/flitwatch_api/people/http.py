@@ -60,7 +60,7 @@ async def session(request: Request) -> Response:
 
 @http.post("/session", response_model=schemas.Session, name="log_in", openapi_extra=require_access("anyone", "read"))
 async def log_in(request: Request, platform: ThePlatform, login: schemas.Login) -> Response:
-    """Log in with name and password, of a local account or of the site's directory; the session is a cookie."""
+    """Log in with the name and password of a local account or of the site's directory; the session is a cookie."""
     callers = _callers_of(request)
     request.state.named = login.name
     address, known_browser = network_of(request), await _find_known_browser(request, login.name)
@@ -109,7 +109,7 @@ async def _directory_session(request: Request, platform: Platform, login: schema
 
 
 async def _find_known_browser(request: Request, name: str) -> str | None:
-    """Stands for the browser if a user logged in with it by this name before; None where no one did."""
+    """Stands for the browser if a user logged in with it by this name before; None if no one did."""
     sealed = await _callers_of(request).cookies.read(KNOWN, request.cookies.get(cookie_of(request, KNOWN), ""))
     return f"browser {sealed.number}" if sealed is not None and sealed.about == name else None
 
@@ -128,7 +128,7 @@ async def log_out(request: Request, platform: ThePlatform) -> Response:
 
 @http.put("/session/password", status_code=204, name="own_password", openapi_extra=require_access("viewer", "read"))
 async def own_password(request: Request, platform: ThePlatform, asked: schemas.NewPassword) -> Response:
-    """Another password for one's own account; all its sessions end."""
+    """A new password for the caller's own account; all its sessions end."""
     caller = request.state.caller
     if caller.via != "session":
         raise Unauthenticated("a password can only be changed in a session", advice="Log in at /login.")
@@ -159,7 +159,7 @@ async def users(platform: ThePlatform) -> Response:
     openapi_extra=require_access("admin", "admin"),
 )
 async def add_user(request: Request, platform: ThePlatform, new: schemas.NewAccount) -> Response:
-    """Make an account."""
+    """Create an account."""
     password = None if new.password is None else new.password.get_secret_value()
     request.state.audit = {"name": new.name, "role": new.role}
 
@@ -180,7 +180,7 @@ async def add_user(request: Request, platform: ThePlatform, new: schemas.NewAcco
     openapi_extra=require_access("admin", "admin"),
 )
 async def change_user(request: Request, platform: ThePlatform, name: AccountName, change: schemas.Change) -> Response:
-    """Give an account another role or password, or switch it off or on; its sessions end."""
+    """Change an account's role or password, or disable or enable it; its sessions end."""
     request.state.audit = {
         "role": change.role,
         "disabled": change.disabled,
@@ -239,7 +239,7 @@ async def tokens(request: Request, platform: ThePlatform) -> Response:
     openapi_extra=require_access("viewer", "read"),
 )
 async def add_token(request: Request, platform: ThePlatform, new: schemas.NewToken) -> Response:
-    """Make a token, in a session or as an admin; its secret is shown this once."""
+    """Create a token, in a session or as an admin; its secret is shown only once."""
     caller, whose = request.state.caller, _token_owner(request)
     name = new.account or caller.name
     if name != caller.name and whose is not None:
@@ -271,7 +271,7 @@ async def revoke_token(request: Request, platform: ThePlatform, token_id: Id) ->
 async def audit(
     request: Request, platform: ThePlatform, actor: Text = None, limit: Limit = 100, cursor: CursorText = None
 ) -> Response:
-    """List what was changed and whose names were seen, the newest first."""
+    """List changes, and answers that showed names of people, newest first."""
     before = read_page_cursor(cursor)
     request.state.saw_names = True
     rows = await platform.in_thread("gate", lambda conn: trail.list_entries(conn, limit + 1, before, actor or None))

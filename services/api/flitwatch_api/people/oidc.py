@@ -97,7 +97,7 @@ class SignOnAttempt:
 
 @dataclass(frozen=True)
 class ProviderIdentity:
-    """A user whom the provider vouches for; `role` is None where roles are given here."""
+    """A user whom the provider vouches for; `role` is None if roles are given here."""
 
     issuer: str
     subject: str
@@ -142,7 +142,7 @@ class Provider:
         return str(authorization["url"])
 
     async def log_out(self, back: str) -> str | None:
-        """The address at the provider that ends the session there and leads to `back`; None where there is none. Unavailable."""
+        """The address at the provider that ends the session there and leads to `back`; None if there is none. Unavailable."""
         app = await self._discover_app()
         if not app.server_metadata.get("end_session_endpoint"):
             return None
@@ -275,7 +275,7 @@ class Provider:
 
 
 def provider_of(settings: Settings) -> Provider | None:
-    """The provider that the settings name, if any; Unavailable where they conflict."""
+    """The provider that the settings name, if any; Unavailable if they conflict."""
     return Provider(settings) if settings.oidc_issuer else None
 
 

@@ -14,7 +14,7 @@ GIVEN = ("viewer", "user", "operator", "admin")
 
 
 def find_claim(claims: Mapping[str, Any], name: str) -> Any:
-    """A claim by its name, or inward along the dots of it (`realm_access.roles`); None where there is none."""
+    """A claim by its name, or inward along the dots of it (`realm_access.roles`); None if there is none."""
     if name in claims:
         return claims[name]
     value: Any = claims
@@ -74,12 +74,12 @@ class Roles:
             fits = False
         if not fits:
             raise Unavailable(
-                "logins by OpenID Connect cannot work: FLITWATCH_OIDC_ROLE_CLAIM and FLITWATCH_OIDC_ROLES do not fit",
+                "logins by OpenID Connect cannot work: FLITWATCH_OIDC_ROLE_CLAIM and FLITWATCH_OIDC_ROLES do not match",
                 advice=f"Set both or neither, the second like flitwatch-admins=admin,staff=operator; roles: {', '.join(GIVEN)}.",
             )
 
     def of(self, claims: Mapping[str, Any]) -> str | None:
-        """The highest role that a user's claims give, else `user`; None where the provider gives none.
+        """The highest role that a user's claims give, else `user`; None if the provider gives none.
 
         Raises
         ------

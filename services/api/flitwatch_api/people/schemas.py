@@ -29,7 +29,7 @@ class Login(RequestModel):
 
 
 class Session(BaseModel):
-    """Caller as this site knows them."""
+    """The caller, as this site identifies them."""
 
     user: str | None = Field(description="Null: the account has not logged in.")
     role: str | None = Field(description="Null: this site requires a login.")
@@ -42,7 +42,7 @@ class Session(BaseModel):
 
 
 class NewPassword(RequestModel):
-    """Another password for one's own account."""
+    """A new password for the caller's own account."""
 
     password: Password
     new: Password
@@ -70,7 +70,7 @@ class AccountList(BaseModel):
 
 
 class NewAccount(RequestModel):
-    """An account to be made."""
+    """An account to create."""
 
     name: Name
     role: Role
@@ -102,13 +102,13 @@ class Token(BaseModel):
 
 
 class TokenList(BaseModel):
-    """Tokens, the newest first."""
+    """Tokens, newest first."""
 
     items: list[Token]
 
 
 class NewToken(RequestModel):
-    """A token to be made."""
+    """A token to create."""
 
     label: Name
     scopes: list[Scope] = Field(min_length=1, max_length=len(SCOPES))
@@ -119,7 +119,7 @@ class NewToken(RequestModel):
 
 
 class CreatedToken(BaseModel):
-    """A token with its secret, which is shown this once."""
+    """A token with its secret, which is shown only once."""
 
     token_id: int
     secret: str
@@ -127,7 +127,7 @@ class CreatedToken(BaseModel):
 
 
 class AuditEntry(BaseModel):
-    """Something that a caller did or saw."""
+    """An action of a caller, or an answer that a caller saw."""
 
     audit_id: int
     at: datetime
@@ -143,7 +143,7 @@ class AuditEntry(BaseModel):
 
 
 class AuditList(BaseModel):
-    """Entries, the newest first."""
+    """Entries, newest first."""
 
     items: list[AuditEntry]
     next_cursor: str | None

@@ -49,7 +49,7 @@ async def leave(
     request: Request,
     to: Annotated[str, Query(max_length=LONGEST_PLACE, description="Path of the page to return to.")] = "/",
 ) -> Response:
-    """Go to the site's own login."""
+    """Redirect to the site's own login."""
     attempt = SignOnAttempt.new()
     base = base_of(request, request.app.state.platform.settings.api_url)
     response = _redirect_to(await _require_provider(request).authorization_url(attempt, base + BACK))
@@ -61,7 +61,7 @@ async def leave(
 async def back(
     request: Request, platform: ThePlatform, code: Word = None, state: Word = None, error: Word = None, iss: Word = None
 ) -> Response:
-    """Come back from the site's own login with a code, which becomes a session."""
+    """Return from the site's own login with a code, which becomes a session."""
     provider = _require_provider(request)
     secret, _, place = request.cookies.get(cookie_of(request, "login"), "").partition("~")
     attempt = SignOnAttempt(secret)
@@ -88,6 +88,6 @@ async def back(
 
 @http.get("/logout", **_REDIRECT, name="oidc_log_out", openapi_extra=require_access("anyone", "read"))
 async def log_out(request: Request, platform: ThePlatform) -> Response:
-    """Go where the provider's own session is ended, too; this site's ends with DELETE /session."""
+    """Redirect to the provider's logout, which also ends the provider's session; DELETE /session ends this site's."""
     login = base_of(request, platform.settings.api_url) + "/login"
     return _redirect_to(await _require_provider(request).log_out(login) or login)

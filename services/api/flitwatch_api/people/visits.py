@@ -56,7 +56,7 @@ class Visits:
         self._cookies = cookies
 
     async def of(self, request: Request) -> Visit | None:
-        """The visit that a request belongs to; None where it brings no cookie that this site signed and that still holds."""
+        """The visit that a request belongs to; None if it brings no cookie that this site signed and that still holds."""
         cookie = request.cookies.get(cookie_of(request, KIND), "")
         try:
             sealed = await self._cookies.read(KIND, cookie)

@@ -46,7 +46,7 @@ async def report(
     month: Annotated[str, Query(pattern=r"^[0-9]{4}-[0-9]{2}$", description="Such as 2026-10 (UTC).")],
     format: Annotated[Literal["json", "html", "csv", "pdf"], Query(description="Page, table or document.")] = "json",
 ) -> Response:
-    """What the jobs of a project lost to incidents in a month, and to whom."""
+    """Report what the jobs of a project lost to incidents in a month, and which users caused it."""
     try:
         from_s, to_s = find_month(month)
     except ValueError:

@@ -14,31 +14,33 @@ class ProjectLoss(BaseModel):
     user: str | None
     name: str | None
     nodes: int | None
-    since: datetime = Field(description="When it began to be slow.")
-    factor: float = Field(description="Its time over the usual time.")
+    since: datetime = Field(description="When it became slow.")
+    factor: float = Field(description="Its time divided by the usual time.")
     node_hours: float
     node_hours_low: float = Field(description="95 % interval.")
     node_hours_high: float
-    slowed_by: list[str] = Field(description="The jobs that are named, with their users as the caller may see them.")
+    slowed_by: list[str] = Field(
+        description="Jobs that are named as causes, with their users as the caller may see them."
+    )
     incident_id: int
     simulated: bool
 
 
 class ProjectCause(BaseModel):
-    """A user whose jobs slowed the project's."""
+    """A user whose jobs slowed jobs of the project."""
 
     user: str
     jobs: int
-    node_hours: float = Field(description="Those of a job with several causes are divided evenly.")
+    node_hours: float = Field(description="The node-hours of a job with several causes are divided evenly.")
 
 
 class ProjectReport(BaseModel):
-    """What a project lost to network congestion in a month."""
+    """Losses of a project to network congestion in a month."""
 
     account: str
     month: str
-    jobs: list[ProjectLoss] = Field(description="The one that lost most first.")
-    causes: list[ProjectCause] = Field(description="The one that cost most first.")
+    jobs: list[ProjectLoss] = Field(description="The job that lost most comes first.")
+    causes: list[ProjectCause] = Field(description="The user that cost most comes first.")
     node_hours: float
     node_hours_low: float = Field(description="95 % interval.")
     node_hours_high: float

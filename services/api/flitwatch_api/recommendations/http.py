@@ -136,7 +136,7 @@ async def matrix(
     by: Literal["router", "group"] = "router",
     of: Annotated[Literal["true", "reconstructed", "difference"] | None, Query()] = None,
 ) -> Response:
-    """The communication matrix by router or group: true (of simulated traffic alone), reconstructed, and their difference."""
+    """The communication matrix by router or group: true (only for simulated traffic), reconstructed, and their difference."""
     part: Literal["matrix_router", "matrix_group"] = "matrix_router" if by == "router" else "matrix_group"
     content = await reads.read_part(conn, recommendation_id, part, _visible_author(request))
     if content is None:

@@ -9,14 +9,14 @@ from pydantic import BaseModel, Field
 
 
 class RecommendationGain(BaseModel):
-    """Expected speed-up: time before over time after."""
+    """Expected speed-up: time before divided by time after."""
 
     factor: float
     low: float | None
     high: float | None
     level: float
     runs: int = Field(description="Simulated pairs, or comparable runs.")
-    basis: str = Field(description="What was compared.")
+    basis: str = Field(description="Basis of the comparison.")
 
 
 class Recommendation(BaseModel):
@@ -74,7 +74,7 @@ class RouteOutcome(BaseModel):
 
 
 class Alternative(BaseModel):
-    """Alternative that was tried."""
+    """An alternative that was compared."""
 
     label: str
     time_s: float | None
@@ -115,7 +115,7 @@ class RecommendationDetail(Recommendation):
 
 
 class TrafficMatrix(BaseModel):
-    """Bytes from sender (column) to receiver (row); null where unknown or not asked for."""
+    """Bytes from sender (column) to receiver (row); null if unknown or not asked for."""
 
     by: Literal["router", "group"]
     labels: list[str]

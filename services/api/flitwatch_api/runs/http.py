@@ -32,7 +32,7 @@ async def runs(
     limit: Limit = 100,
     cursor: CursorText = None,
 ) -> Response:
-    """Runs of instrumented applications, the newest first."""
+    """Runs of instrumented applications, newest first."""
     rows = await reads.list_runs(conn, limit + 1, read_page_cursor(cursor), job or None, exe or None, names.pseudonyms)
     items = [run_item(row, names) for row in rows[:limit]]
     next_cursor = make_cursor(items[-1].run_id) if len(rows) > limit else None
@@ -80,7 +80,7 @@ def _stored_response(made: reported.StoredRun) -> Response:
     openapi_extra=require_access("user", "runs"),
 )
 async def report_run(request: Request, platform: ThePlatform, new: schemas.ReportedRun) -> Response:
-    """Report a run of any program, with the steps it has made so far; the same key again is the same run."""
+    """Report a run of any program, with the steps that it has made so far; a repeated key means the same run."""
     caller = request.state.caller
     request.app.state.callers.count_report(caller)
     run, run_steps = head_of(caller, new), steps_of(new.steps)

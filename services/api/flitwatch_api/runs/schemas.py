@@ -31,7 +31,7 @@ class RunList(BaseModel):
 
 
 class RunSteps(BaseModel):
-    """By step."""
+    """Columns with one entry per step."""
 
     run: Run
     step: list[int]
@@ -44,7 +44,7 @@ class RunSteps(BaseModel):
     p10_s: list[float | None] | None
     p90_s: list[float | None] | None
     counters: dict[str, list[float | None]] | None = Field(
-        description="By vendor's name, summed over ranks; null where not recorded."
+        description="Counters by vendor's name, summed over ranks; null if not recorded."
     )
 
 

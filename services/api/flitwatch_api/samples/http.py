@@ -92,7 +92,7 @@ async def sample_contexts(
     limit: Limit = 100,
     cursor: CursorText = None,
 ) -> Response:
-    """Contexts that have samples, the newest first."""
+    """Contexts that have samples, newest first."""
     head = await fabrics.find_fabric_head(conn, fabric)
     below = read_page_cursor(cursor)
     rows = await reads.list_contexts(
@@ -116,7 +116,7 @@ async def sample_contexts(
 
 @http.get("/hosts", response_model=schemas.SampleHosts)
 async def sample_hosts(conn: Reader, fabric: FabricId, from_: From = None, to: To = None) -> Response:
-    """Show what became of the packets that came to each sampling host; without a span, those of the last day."""
+    """Show what happened to the packets that arrived at each sampling host; by default, those of the last day."""
     head = await fabrics.find_fabric_head(conn, fabric)
     to_s = time.time() if to is None else to
     from_s = to_s - _LAST_DAY_S if from_ is None else from_

@@ -29,7 +29,7 @@ class SampleContextList(BaseModel):
 
 
 class SampleLinks(BaseModel):
-    """Columns by link; estimates, because a packet carries one link of its way."""
+    """Columns by link; estimates, because a packet carries only one link of its path."""
 
     link: list[int]
     tested: list[float] = Field(description="Number of packets whose path may include the link.")
@@ -57,7 +57,7 @@ class SampleMap(BaseModel):
 
 
 class SampleHosts(BaseModel):
-    """Columns: what became of the packets that came to sampling hosts."""
+    """Columns: outcomes of the packets that arrived at sampling hosts."""
 
     from_: datetime | None = Field(alias="from")
     to: datetime | None

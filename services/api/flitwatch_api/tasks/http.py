@@ -104,7 +104,7 @@ async def tasks(
     limit: Limit = 100,
     cursor: CursorText = None,
 ) -> Response:
-    """Tasks, the newest first; of those that callers without a login started, their own visit's alone."""
+    """Tasks, newest first; of the tasks started without a login, only those of the caller's own visit."""
     rows = await reads.list_tasks(
         conn, limit + 1, read_page_cursor(cursor), name or None, state, sees_tasks_as(request)
     )
@@ -121,7 +121,7 @@ async def task(request: Request, conn: Reader, names: TheNames, task_id: Id) -> 
 
 @http.post("", response_model=schemas.Task, status_code=202, openapi_extra=require_access("user", "tasks"))
 async def start(request: Request, platform: ThePlatform, new: NewTask) -> Response:
-    """Put work into the queue; a worker takes it."""
+    """Add a task to the queue; a worker runs it."""
     async with platform.reading() as conn:
         names = await names_of(request, conn)
         args = await _resolve_arguments(conn, names, new.args)
@@ -152,8 +152,8 @@ async def start(request: Request, platform: ThePlatform, new: NewTask) -> Respon
     openapi_extra=require_access("user", "tasks") | {"requestBody": FILE_BODY},
 )
 async def add_file(request: Request, platform: ThePlatform) -> Response:
-    """Upload a file for a task to read: the body as it is, plain or compressed. It is deleted when its task ends; without one after a day, or after
-    an hour where no one is logged in."""
+    """Upload a file for a task to read: the unchanged body, plain or compressed. It is deleted when its task ends. Without a task, it is deleted after a day, or
+    after an hour if the caller is not logged in."""
     number = await begin_file(request, platform)
     try:
         size = await receive_file(request, platform, number)

@@ -83,7 +83,7 @@ def api(
     from flitwatch_ops.watched import own_heartbeat
 
     if metrics_port == port:
-        raise click.UsageError("--metrics-port and --port are two ports")
+        raise click.UsageError("--metrics-port and --port must differ")
     # Whose data it will be nobody knows here, so without a login they may be read and no more.
     reached = exposure_of(host, allow_hosts, anonymous, insecure_network, usual="viewer")
     chosen: dict[str, Any] = {} if web is None else {"web": web}

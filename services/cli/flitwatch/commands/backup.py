@@ -43,7 +43,7 @@ def backup(folder: Path | None, keep: int, restart: bool, off: bool, as_json: bo
     server = Embedded(embedded_folder())
     if off:
         if folder is not None:
-            raise click.UsageError("--off and --folder exclude each other")
+            raise click.UsageError("--off and --folder cannot be combined")
         was = kept_log.stop_keeping(server.folder)
         print_result({"folder": None, "was": None if was is None else str(was)}, as_json)
         return
@@ -94,7 +94,7 @@ def verify(folder: Path | None, as_json: bool) -> None:
         report = backup_files.verify_backups(_resolve_folder(folder), _show_steps(bar))
     print_result(report, as_json)
     if not report["ok"]:
-        exit_with_error("the backups are incomplete: make a new one with `flitwatch db backup`")
+        exit_with_error("the backups are incomplete: create a new one with `flitwatch db backup`")
 
 
 def _resolve_folder(folder: Path | None) -> Path:

@@ -60,7 +60,7 @@ def blame(
     profile: str | None,
     as_json: bool,
 ) -> None:
-    """Rank users whose jobs go with slow runs: stored verdicts (--application) or verdicts on measured runs (--runs). With --application, the command
+    """Rank users whose jobs coincide with slow runs: stored verdicts (--application) or verdicts on measured runs (--runs). With --application, the command
     asks the API of --url or the profile, or the platform of this checkout.
     """
     if (application is None) == (runs is None) or (runs is None) != (exposure is None):

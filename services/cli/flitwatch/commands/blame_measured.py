@@ -34,7 +34,7 @@ class MeasuredVerdict(TypedDict):
 
 
 class MeasuredBlame(TypedDict):
-    """Verdicts with how often the method names no user's fault and finds planted ones, what else goes with run times, and changes of regime (epoch seconds)."""
+    """Verdicts with how often the method names no user's fault and finds planted ones, what else run times vary with, and changes of regime (epoch seconds)."""
 
     users: list[MeasuredVerdict]
     calibration: Calibration

@@ -92,7 +92,7 @@ def ncl(
     type=FiniteRange(0),
     default=86400.0,
     show_default=True,
-    help="How many seconds the first query goes back.",
+    help="How many seconds back the first query reaches.",
 )
 @add_checkpoint_options
 def sacct(

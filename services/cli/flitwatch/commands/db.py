@@ -287,7 +287,9 @@ def erase(
     if has_account:
         details["account"] = "stays" if not account else "deleted" if yes else "counted"
         if not account:
-            stderr_console().print(f"the account {user} stays: --account deletes it too, with its sessions and tokens")
+            stderr_console().print(
+                f"the account {user} is kept: --account deletes it too, with its sessions and tokens"
+            )
     if stays:
         details["left"] = stays
     if not as_json:
@@ -335,7 +337,7 @@ def _archives_of(by_itself: Any, named: tuple[Path, ...]) -> list[Path]:
         folders.append(Path(by_itself.folder).absolute())
     elif by_itself is not None:
         stderr_console().print(
-            f"the archive {by_itself.folder} is not on this machine: run the same with --archive where it is"
+            f"the archive {by_itself.folder} is not on this machine: run the same command with --archive on the machine that has it"
         )
     return list(dict.fromkeys(folders))
 
@@ -437,7 +439,7 @@ def archive_policy(
     from flitwatch_db.people import audit
 
     if off and folder is not None:
-        raise click.UsageError("--off and --folder exclude each other")
+        raise click.UsageError("--off and --folder cannot be combined")
     parameter_source = click.get_current_context().get_parameter_source
     if folder is None and any(
         parameter_source(name) is ParameterSource.COMMANDLINE for name in ("after_days", "drop_after_days")

@@ -76,7 +76,7 @@ def doctor(db_url: str | None, log_url: str | None, listen_s: float, size_of: st
         if disk is not None:
             stderr_console().print(
                 f"        about {disk['database_bytes_a_day'] / 1e9:.2f} GB a day of rows; "
-                f"{disk['log_bytes_a_day_uncompressed'] / 1e9:.2f} GB a day come to the log"
+                f"{disk['log_bytes_a_day_uncompressed'] / 1e9:.2f} GB a day arrive in the log"
                 f" before compression{'' if limits is None else f', and {limits}'}",
                 highlight=False,
             )

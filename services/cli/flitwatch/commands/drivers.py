@@ -30,7 +30,7 @@ def drivers(
     profile: str | None,
     as_json: bool,
 ) -> None:
-    """Rank the counters that go with an application's slow steps, from the platform's newest estimate.
+    """Rank the counters that predict an application's slow steps, from the platform's newest estimate.
 
     Without --url or a profile, the command asks the platform of this checkout. `flitwatch deviation` computes the same from files.
     """

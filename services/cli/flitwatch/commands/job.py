@@ -63,7 +63,7 @@ def job(
     else:
         explanation, whole = _request_explanation(at_api, job_id, cluster, at_s)
     found = explanation or whole
-    assert found is not None, "an answer is of one or the other"
+    assert found is not None, "the answer covers one or the other"
     if as_json:
         print_result(found, True)
         return
@@ -149,6 +149,6 @@ def list_tasks(whole: WholeJob | models.WholeJob) -> list[str]:
     rows += [f"verdicts: {verdicts}"] if verdicts else []
     rows += [f"job {named} slows {count} of them" for named, count in whole["named"].items()]
     return rows + [
-        f"job {task['job_id']}: {task['title'] or 'it has not begun'} ({task['state'].lower()})"
+        f"job {task['job_id']}: {task['title'] or 'it has not started'} ({task['state'].lower()})"
         for task in whole["tasks"]
     ]

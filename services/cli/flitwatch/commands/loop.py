@@ -215,7 +215,7 @@ def _reject_other_options(context: click.Context, others: tuple[str, ...], with_
     """A usage error for an option of the other loop."""
     for parameter in context.command.params:
         if parameter.name in others and _is_given(context, str(parameter.name)):
-            raise click.UsageError(f"{parameter.opts[0]} does not go with {with_}.")
+            raise click.UsageError(f"{parameter.opts[0]} cannot be combined with {with_}.")
 
 
 def _is_given(context: click.Context, name: str) -> bool:

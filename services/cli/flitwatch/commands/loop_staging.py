@@ -109,7 +109,9 @@ def apply(
             opensm.rollback(number)
             recommendations.note_rolled_back(conn, number)
             conn.commit()
-            raise click.ClickException(f"{plan.tables} reads back other tables: the old configuration was restored")
+            raise click.ClickException(
+                f"{plan.tables} has other tables after writing: the old configuration was restored"
+            )
     print_result({**report, "staged": True, "next": _NEXT.format(opensm.path / "opensm.conf")}, as_json)
 
 
@@ -240,7 +242,7 @@ def _require_tables(number: int, asked: StagedRoutes) -> bytes:
     if asked.simulated:
         why = "is based on a simulation"
     elif not asked.authorised:
-        why = "is only a what-if of its author"
+        why = "is only a what-if by its author"
     elif asked.state != "recommended":
         why = f"was refused. {asked.reason.rstrip('.')}"
         # Without tables to judge there may be some in other counters; tables that were judged are no better a second time.
@@ -263,7 +265,7 @@ def _require_tables(number: int, asked: StagedRoutes) -> bytes:
 
 
 def _read_loaded_tables(fabric: Fabric, opensm: OpensmFolder, asked: StagedRoutes) -> Dump:
-    """The tables that OpenSM loaded; Conflict where the recommendation was made from others."""
+    """The tables that OpenSM loaded; Conflict if the recommendation was made from others."""
     from flitwatch_domain.errors import Conflict
     from flitwatch_routing import lft
 
@@ -277,7 +279,7 @@ def _read_loaded_tables(fabric: Fabric, opensm: OpensmFolder, asked: StagedRoute
 
 
 def _check_tables(fabric: Fabric, tables: bytes, lmc: int) -> Dump:
-    """The new tables; Conflict where they would not carry all traffic of the fabric as it is now."""
+    """The new tables; Conflict if they would not carry all traffic of the fabric as it is now."""
     from flitwatch_domain.errors import Conflict
     from flitwatch_routing import lft
     from flitwatch_routing.deadlock import find_dependencies
@@ -290,15 +292,15 @@ def _check_tables(fabric: Fabric, tables: bytes, lmc: int) -> Dump:
         dump = lft.read_dump(Path(file.name), fabric, lmc)
     verdict = check_routes(fabric, dump.ports, lmc=lmc)
     if not verdict.valid or dump.switch_ports is None or len(find_unreached(fabric, dump.switch_ports)):
-        where = verdict.where[0] if verdict.where else "a switch has no way to the LID of another"
-        raise Conflict(f"the tables do not lead everywhere on the fabric as it is now: {where}")
+        where = verdict.where[0] if verdict.where else "a switch has no path to the LID of another"
+        raise Conflict(f"the tables do not reach every destination on the present fabric: {where}")
     if find_dependencies(fabric, dump.ports).cycle:
-        raise Conflict("the tables could deadlock on the fabric as it is now")
+        raise Conflict("the tables could deadlock on the present fabric")
     return dump
 
 
 def _confirm_staging(said: dict[str, Any]) -> None:
-    """Let a person at a terminal approve; refuse where there is none."""
+    """Let a person at a terminal approve; refuse if there is none."""
     if not sys.stdin.isatty():
         raise click.UsageError("This change is not approved: give --yes, or --dry-run to see what would change.")
     for name in (

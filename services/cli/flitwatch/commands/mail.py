@@ -13,31 +13,36 @@ from flitwatch_domain.secret_file import check_private
 
 
 @click.command()
-@click.option("--subject", "-s", required=True, help="The subject, as Slurm gives it.")
+@click.option("--subject", "-s", required=True, help="Subject, as Slurm gives it.")
 @click.argument("address")
-@click.option("--url", "api_url", envvar="FLITWATCH_URL", required=True, help="Where the API and the page answer.")
+@click.option("--url", "api_url", envvar="FLITWATCH_URL", required=True, help="Address of the API and the page.")
 @click.option(
     "--token-file",
     type=click.Path(dir_okay=False, path_type=Path),
     envvar="FLITWATCH_TOKEN_FILE",
-    help="File with an API token (role service). The mail names users as this token may see them.",
+    help="File with an API token (role service). The mail shows users under the names that this token may see.",
 )
 @click.option(
-    "--mailer", default="/usr/bin/mail", show_default=True, help="The site's mail program, called as Slurm calls it."
+    "--mailer",
+    default="/usr/bin/mail",
+    show_default=True,
+    help="The site's mail program, called in the way that Slurm calls it.",
 )
 @click.option(
-    "--sendmail", default="/usr/sbin/sendmail", show_default=True, help="The program that takes whole messages."
+    "--sendmail", default="/usr/sbin/sendmail", show_default=True, help="Program that accepts complete messages."
 )
-@click.option("--sender", default="slurm", show_default=True, help="Whom the mail is from.")
+@click.option("--sender", default="slurm", show_default=True, help="Sender of the mail.")
 @click.option(
     "--wait",
     "wait_s",
     type=FiniteRange(0, 3600),
     default=120.0,
     show_default=True,
-    help="Seconds until the platform must know that the job ended.",
+    help="How many seconds to wait until the platform knows that the job has ended.",
 )
-@click.option("--foreground", is_flag=True, help="Stay until the mail is sent. Without it slurmctld does not wait.")
+@click.option(
+    "--foreground", is_flag=True, help="Wait until the mail is sent. Without this option, slurmctld does not wait."
+)
 @json_option
 def mail(
     subject: str,
@@ -51,9 +56,9 @@ def mail(
     foreground: bool,
     as_json: bool,
 ) -> None:
-    """Mail ADDRESS the end of a job with the verdict, the time lost, a picture and the link; for Slurm's MailProg.
+    """Send ADDRESS a mail about a job's end with the verdict, the time lost, a picture and a link; for Slurm's MailProg.
 
-    Other mails of Slurm, and ends that the platform does not know, go to the site's own mail program unchanged.
+    Other mails of Slurm, and mails about jobs that the platform does not know, go to the site's own mail program unchanged.
     """
     from flitwatch_slurm.job_mail import Mailers, fetch_explanation, read_order, send_mail, send_plain
 

@@ -26,15 +26,15 @@ class RunSet(click.ParamType):
         kind, equals, rest = str(value).partition("=")
         parts = [part.strip() for part in rest.split(",") if part.strip()]
         if not equals or not parts:
-            self.fail(f"{value!r} is no set; write {SETS}", param, ctx)
+            self.fail(f"{value!r} is not a set; write {SETS}", param, ctx)
         if kind == "jobs":
             return {"jobs": parts}
         if kind == "runs":
             if not all(part.isascii() and part.isdigit() for part in parts):
-                self.fail(f"{rest!r} are no numbers of runs", param, ctx)
+                self.fail(f"{rest!r} are not numbers of runs", param, ctx)
             return {"runs": [int(part) for part in parts]}
         if kind != "application":
-            self.fail(f"{kind!r} is no kind of set; write {SETS}", param, ctx)
+            self.fail(f"{kind!r} is not a kind of set; write {SETS}", param, ctx)
         run_set: dict[str, Any] = {"application": parts[0]}
         for part in parts[1:]:
             name, _, text = part.partition("=")

@@ -20,23 +20,23 @@ SUFFIXES = (".html", ".csv", ".pdf")
 
 @click.command()
 @click.argument("account")
-@click.option("--month", metavar="YYYY-MM", help="Without it the month before this one.")
+@click.option("--month", metavar="YYYY-MM", help="Default: the previous month.")
 @click.option(
-    "--out", type=OutPath(), help="Write the report to this file: a page (.html), a table (.csv) or a document (.pdf)."
+    "--out", type=OutPath(), help="Output file for the report: a page (.html), a table (.csv) or a document (.pdf)."
 )
 @api_options
 @json_option
 def project(
     account: str, month: str | None, out: Path | None, api_url: str | None, token_file: Path | None, profile: str | None, as_json: bool,
 ) -> None:  # fmt: skip
-    """Report what the jobs of project ACCOUNT lost to incidents in a month, and to whom.
+    """Report what the jobs of project ACCOUNT lost to incidents in a month, and which users caused it.
 
-    Without --url and profile it asks the platform that runs here. It names users as the token may see them.
+    Without --url and a profile, it asks the platform on this machine. It shows users under the names that the token may see.
     """
     from flitwatch_domain.project_report import describe_report
 
     if out is not None and out.suffix not in SUFFIXES:
-        raise click.UsageError(f"{out}: the file's name ends in one of {', '.join(SUFFIXES)}")
+        raise click.UsageError(f"{out}: the file's name must end in one of {', '.join(SUFFIXES)}")
     month = month or f"{datetime.now(UTC).replace(day=1) - timedelta(days=1):%Y-%m}"
     with open_client(require_place(api_url, token_file, profile)) as fw:
         answer = fw.api.project_report(account, month=month)

@@ -90,7 +90,7 @@ def optimise(
     """Find tables that minimise the load of the busiest link between switches. Ctrl-C stops with the best tables so far.
 
     With several --traffic, the jobs send one time slot after the other, and z is the sum over the slots of the busiest link's load. Routes that are
-    even over all slots together can be uneven in each. Gaps compare with adaptive routing.
+    even over all slots together can be uneven in each. Gaps are differences to adaptive routing.
     """
     import numpy as np
 
@@ -115,7 +115,7 @@ def optimise(
 
         def watch(seconds: float, largest: float, moves: int) -> bool:
             busiest_text = (
-                f"{busy} {largest:.6g} {unit}" if math.isfinite(largest) else "no way around failed cables yet"
+                f"{busy} {largest:.6g} {unit}" if math.isfinite(largest) else "no path around failed cables yet"
             )
             status.update(f"{seconds:.0f} of {limit_s:.0f} s: {busiest_text} after {moves:,} moves")
             return not stopped()
@@ -165,9 +165,9 @@ def optimise(
 def _explain_result(found: Routes, loaded: bool, within: float, limit_s: float) -> str:
     """Explain what the figures alone do not show."""
     if found.z and not found.moves and not found.proven and found.wall_s >= limit_s:
-        return "the bounds used all the time, and nothing was searched: raise the time limit"
+        return "computing the bounds took all the time, so nothing was searched: raise the time limit"
     if not found.z:
-        return "no traffic crosses from switch to switch: all routes are as good"
+        return "no traffic crosses from switch to switch: all routes are equally good"
     if found.detours:
         return f"{found.detours} pairs of leaf and endpoint have no path up and then down. Their paths go up again and can deadlock (`flitwatch routes check`)"
     if loaded and found.bound_gap is not None and found.bound_gap > within / 100 + 1e-6:
@@ -224,7 +224,7 @@ def check(
     where = list(walk.where)
     if astray is not None and len(astray):
         valid = False
-        where.append("{} has no way to the LID of {}".format(*(fabric.routers.name[item] for item in astray[0])))
+        where.append("{} has no path to the LID of {}".format(*(fabric.routers.name[item] for item in astray[0])))
     largest: list[float] = []
     least: list[Bounds] = []
     arrives = not any(item.lost for item in carried)

@@ -40,7 +40,7 @@ class Pattern(click.ParamType):
             return re2.compile(value, quiet)
         except re2.error as problem:
             reason = problem.args[0].decode() if problem.args and isinstance(problem.args[0], bytes) else str(problem)
-            self.fail(f"it is no regular expression of RE2: {reason}", param, ctx)
+            self.fail(f"it is not a regular expression of RE2: {reason}", param, ctx)
 
 
 @click.command(context_settings={"allow_interspersed_args": False})

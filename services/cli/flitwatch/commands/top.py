@@ -97,7 +97,7 @@ class _Reader:
     found : dict
         The newest lists that were read.
     problem : str
-        Why the last read failed; empty where it did not.
+        Why the last read failed; empty if it did not.
     """
 
     def __init__(self, at: Place, found: HotLists, most: int, every_s: float) -> None:

@@ -127,7 +127,7 @@ def counters(
     as_json: bool,
 ) -> None:
     """Write the counters that switches would have for this traffic: counters.csv, sl2vl.csv and pair_sl.csv. Later epochs are in counters-2.csv,
-    sl2vl-2.csv and so on. Packets in counters.csv are empty if the traffic does not contain them (src,dst,bytes,packets).
+    sl2vl-2.csv and so on. The column packets of counters.csv is empty if the traffic does not contain them (src,dst,bytes,packets).
     """
     from flitwatch_routing.reconstruction import files
     from flitwatch_routing.reconstruction.lanes import Lanes
@@ -254,7 +254,7 @@ def reconstruct(
         measured = truth.measured
     else:
         if pair_sl is None or len(lane_files) != len(counter_files):
-            raise click.UsageError("every --counters needs its --sl2vl, and all one --pair-sl")
+            raise click.UsageError("every --counters needs its own --sl2vl, and all share one --pair-sl")
         levels = files.read_pairs(pair_sl, len(fabric.endpoints.router))
         everyone = np.flatnonzero((levels >= 0).any(axis=0) | (levels >= 0).any(axis=1))
         lanes = files.read_lanes(lane_files, fabric)

@@ -48,7 +48,9 @@ def report(path: Path, cluster: str | None, db_url: str | None, ephemeral: bool,
         participants, [outcome_by_job.get(participant.job_id) for participant in participants], header.share
     )
     if torn:
-        comparison["warnings"].append(f"{torn} lines of the record were torn by a crash: their jobs are not counted")
+        comparison["warnings"].append(
+            f"{torn} lines of the record are incomplete after a crash: their jobs are not counted"
+        )
     if as_json:
         print_result({**comparison, "share": header.share, "begun_s": header.begun_s, "caveat": CAVEAT}, as_json)
         return

@@ -107,7 +107,7 @@ def up(
     state = read_running_state(home_folder())
     if state is not None:
         if state["state"] == "starting":
-            exit_with_error(f"it is starting already (process {state['pid']}); wait for it, or stop it: flitwatch down")
+            exit_with_error(f"it is already starting (process {state['pid']}); wait for it, or stop it: flitwatch down")
         options = {"stack": stack, "port": port} | _select_given(
             {"host": host, "twin": twin, "metrics_port": metrics_port}
         )
@@ -185,7 +185,7 @@ def _check_metrics(metrics: tuple[str, int] | None, api_port: int) -> None:
     last = first + len(METRICS) - 1
     if last > LAST_PORT or first <= api_port <= last:
         exit_with_error(
-            f"metrics take ports {first} to {last}: they end at {LAST_PORT}, and the API's, {api_port}, is not theirs"
+            f"metrics need ports {first} to {last}; the last valid port is {LAST_PORT}, and the API uses {api_port}"
         )
     for port in range(first, last + 1):
         _need_free(host, port, f"metrics take {first} to {last}, FLITWATCH_METRICS_PORT=")
@@ -295,7 +295,7 @@ def serve_platform(
 
 
 def _keep_little(database_url: str) -> None:
-    """Have the embedded database keep less than a site's would, where no one has set what its log keeps."""
+    """Have the embedded database keep less than a site's would, if no one has set what its log keeps."""
     from flitwatch_db import connect
     from flitwatch_db.core import log_keep, maintenance
 

@@ -48,9 +48,9 @@ def users() -> None:
 def add(
     name: str, role: str, as_json: bool, api_url: str | None, token_file: Path | None, profile: str | None, db_url: str | None, ephemeral: bool,
 ) -> None:  # fmt: skip
-    """Make an account; a service gets no password, only tokens.
+    """Create an account; a service gets no password, only tokens.
 
-    With --url or a profile it asks the API, with the rights of the token there; else it changes the database.
+    With --url or a profile it asks the API, with the rights of the token there; otherwise it changes the database.
     """
     if (at_api := choose_place(api_url, token_file, profile)) is not None:
         secret = None if role == "service" else read_password(name)
@@ -77,7 +77,7 @@ def list_(
 ) -> None:  # fmt: skip
     """List accounts.
 
-    With --url or a profile it asks the API, with the rights of the token there; else it reads the database.
+    With --url or a profile it asks the API, with the rights of the token there; otherwise it reads the database.
     """
     rows: Sequence[Mapping[str, Any]]
     if (at_api := choose_place(api_url, token_file, profile)) is not None:
@@ -107,9 +107,9 @@ def list_(
 def disable(
     name: str, enable: bool, as_json: bool, api_url: str | None, token_file: Path | None, profile: str | None, db_url: str | None, ephemeral: bool,
 ) -> None:  # fmt: skip
-    """Let an account in no more; its sessions end, and its tokens are refused.
+    """Disable an account; its sessions end, and its tokens are refused.
 
-    With --url or a profile it asks the API, with the rights of the token there; else it changes the database.
+    With --url or a profile it asks the API, with the rights of the token there; otherwise it changes the database.
     """
     if (at_api := choose_place(api_url, token_file, profile)) is not None:
         with open_client(at_api) as fw:
@@ -134,9 +134,9 @@ def disable(
 def role(
     name: str, role: str, as_json: bool, api_url: str | None, token_file: Path | None, profile: str | None, db_url: str | None, ephemeral: bool,
 ) -> None:  # fmt: skip
-    """Give an account another role; its sessions end.
+    """Change an account's role; its sessions end.
 
-    With --url or a profile it asks the API, with the rights of the token there; else it changes the database.
+    With --url or a profile it asks the API, with the rights of the token there; otherwise it changes the database.
     """
     if (at_api := choose_place(api_url, token_file, profile)) is not None:
         with open_client(at_api) as fw:
@@ -160,9 +160,9 @@ def role(
 def passwd(
     name: str, as_json: bool, api_url: str | None, token_file: Path | None, profile: str | None, db_url: str | None, ephemeral: bool,
 ) -> None:  # fmt: skip
-    """Give an account another password; its sessions end.
+    """Change an account's password; its sessions end.
 
-    With --url or a profile it asks the API, with the rights of the token there; else it changes the database.
+    With --url or a profile it asks the API, with the rights of the token there; otherwise it changes the database.
     """
     if (at_api := choose_place(api_url, token_file, profile)) is not None:
         with open_client(at_api) as fw:

@@ -31,7 +31,7 @@ from flitwatch_ops.watched import own_heartbeat
     "--fabric",
     default=None,
     envvar="FLITWATCH_FABRIC",
-    help="Fabric of the nodes that send. Needed if several fabrics know them.",
+    help="Fabric of the nodes that send. Required if several fabrics contain them.",
 )
 @click.option(
     "--group", default="writer", show_default=True, help="Consumer group. Writers of one group share the topics."

@@ -140,10 +140,10 @@ def _send_report(report: Report, said: bool) -> bool:
 def _print_outcome(report: Report, steps: StepFile, pattern: PatternSteps | None, said: bool) -> None:
     """Print what a user should know once the program has ended."""
     if steps.refused:
-        print(f"flitwatch: {steps.refused} lines of FLITWATCH_STEPS are no steps", file=sys.stderr)
+        print(f"flitwatch: {steps.refused} lines of FLITWATCH_STEPS are not steps", file=sys.stderr)
     if pattern is not None and pattern.unknown:
         print(
-            f"flitwatch: the time of {pattern.unknown} steps is not known: the program buffers its output, or the pattern's figures are no steps",
+            f"flitwatch: the time of {pattern.unknown} steps is not known: the program buffers its output, or the pattern's figures are not steps",
             file=sys.stderr,
         )
     if said and report.problem:

@@ -34,7 +34,7 @@ class Head:
 
 
 def of_job(environment: Mapping[str, str]) -> tuple[str | None, list[str]]:
-    """The job that this process belongs to, by the id under which jobs are kept, and its nodes where they are known."""
+    """The job that this process belongs to, by the id under which jobs are kept, and its nodes if they are known."""
     from flitwatch_domain.errors import BadInput
     from flitwatch_domain.hostlist import expand_hosts
     from flitwatch_domain.jobs import kept_job_id
@@ -59,7 +59,7 @@ class ReportOutcome(TypedDict):
 
     Attributes
     ----------
-    run_id : int or None     None where the API did not take the run
+    run_id : int or None     None if the API did not take the run
     steps : int              that were read
     problem : str or None    why not all of it is sent
     kept : str or None       the file that holds what is not sent
@@ -169,11 +169,11 @@ class Report:
                 json.dump(content, file)
             part.replace(self.file)
         except OSError as full:
-            self.problem = f"{self.problem}; nor can it be kept: {full}"
+            self.problem = f"{self.problem}; it cannot be kept either: {full}"
 
 
 def list_kept(folder: Path) -> list[Path]:
-    """Files of runs that were not sent, the oldest first."""
+    """Files of runs that were not sent, oldest first."""
     return sorted(folder.glob("*.json"), key=lambda file: file.stat().st_mtime)
 
 
@@ -192,7 +192,7 @@ def send_kept(file: Path, place: Place | None = None) -> str | None:
         report = Report(head, at, file)
         report.add(Step(int(number), float(seconds)) for number, seconds in record["steps"])
     except (OSError, ValueError, KeyError, TypeError) as problem:
-        return f"it is no kept run: {problem}"
+        return f"it is not a kept run: {problem}"
     if report.send(30):
         return None
     if report.refused:

@@ -25,7 +25,7 @@ class Step:
 
 
 def step_of(number: str, seconds: str) -> Step | None:
-    """None where it is no step that the API takes."""
+    """None if it is no step that the API takes."""
     whole, took = numerals.parse_whole(number.strip()), numerals.parse_real(seconds.strip())
     if whole is None or took is None:
         return None

@@ -52,7 +52,7 @@ class Basis:
     ----------
     now_s : float                                when it was read
     workers : int                                workers that live and make the estimates (`BASIS_QUEUE`)
-    groups : {(fabric, group): (stalls in times of what is sent, until when in epoch s)}
+    groups : {(fabric, group): (stalls, in units of sending time, until when in epoch s)}
     technologies : {fabric: technology}          which says what its data and stalls are called
     ahead : {(fabric, group): (the same as it is expected for the next hour, from when)}
     usual : {(fabric, group): the same, mean of the past hours}
@@ -64,7 +64,7 @@ class Basis:
     runs : {application: [Row]}                  past runs with time_s, nodes, user, `congestion` or None, and `driven`: that of the kind that drives it
     blamed : {application: [Row]}                blamed users with jobs that run now
     routing_modes : {application: Row}           the newest choice by the application's NIC counters, of those that an authorised user made: environment or None, reason,
-                                                 in how many groups the counted job stood or None; of those over several groups where there is one
+                                                 in how many groups the counted job stood or None; of those over several groups if there is one
     memo : dict                                  what answers worked out from it; goes with it
     """
 
@@ -101,7 +101,7 @@ def expected_congestion(
 ) -> tuple[float, float] | None:
     """(congestion of a group over the next `horizon_s`, from when) by the parts that know it; None: none does.
 
-    What was counted is where nothing says how it will change. Where the forecast and the running jobs both say something, it is their geometric mean.
+    What was counted is if nothing says how it will change. Where the forecast and the running jobs both say something, it is their geometric mean.
     """
     congestion = basis.congestion(kind)
     now = congestion.now.get(place)
@@ -113,7 +113,7 @@ def expected_congestion(
 
 
 def after_leaving(basis: Basis, held: Congestion, place: Place, horizon_s: float) -> tuple[float, float] | None:
-    """A group's difference from its usual congestion stays as long as the jobs that hold its nodes now; None where their ends or the usual are unknown."""
+    """A group's difference from its usual congestion stays as long as the jobs that hold its nodes now; None if their ends or the usual are unknown."""
     now, usual = held.now.get(place), held.usual.get(place)
     share = compute_stay_share(basis.residents.get(place, ()), horizon_s)
     if now is None or usual is None or share is None:
@@ -122,7 +122,7 @@ def after_leaving(basis: Basis, held: Congestion, place: Place, horizon_s: float
 
 
 def blamed_stays(basis: Basis, user: str, places: Iterable[Place], horizon_s: float) -> float | None:
-    """Share of the next `horizon_s` for which a user's jobs stay in these groups; None where an end is unknown."""
+    """Share of the next `horizon_s` for which a user's jobs stay in these groups; None if an end is unknown."""
     remaining_s = [item.left_s for item in _residents_of(basis, places) if item.user == user]
     if not remaining_s or horizon_s <= 0 or any(item is None for item in remaining_s):
         return None

@@ -45,7 +45,7 @@ Action = Literal["start", "delay", "prefer"]
 
 @dataclass(frozen=True)
 class PlacementQuestion:
-    """A job that is to be placed."""
+    """A job to place."""
 
     user: str
     application: str
@@ -80,7 +80,7 @@ class Expected:
         return self.usual_s if self.nodes in (None, nodes) else None
 
     def longest_s(self, nodes: int) -> float:
-        """Return the longest usual time that the runs allow; 0 where it is unknown."""
+        """Return the longest usual time that the runs allow; 0 if it is unknown."""
         scaled = self.range_s(nodes)
         return scaled.high_s if scaled is not None else self.usual_s or 0.0
 

@@ -128,6 +128,6 @@ def _describe_drivers(basis: Basis, asked: AdviceQuestion) -> schemas.AdviceFind
     driver = basis.drivers.get((asked.application, asked.nodes))
     if driver is None:
         return _make_finding(
-            "drivers", False, "no kind of counters is known to go with its slow steps", "/api/v1/estimates"
+            "drivers", False, "no kind of counters is known to predict its slow steps", "/api/v1/estimates"
         )
     return _make_finding("drivers", True, driver.text, "/api/v1/estimates")

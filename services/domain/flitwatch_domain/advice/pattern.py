@@ -22,7 +22,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Pattern:
-    """together | spread | None where the data cannot tell, in words, and where the evidence is."""
+    """together | spread | None if the data cannot tell, in words, and where the evidence is."""
 
     placement: Literal["together", "spread"] | None
     text: str
@@ -55,7 +55,7 @@ def choose_pattern(application: str, runs: Sequence[Mapping[str, Any]], intensit
 
 
 def by_runs(application: str, runs: Sequence[Mapping[str, Any]]) -> Pattern | None:
-    """By the times of runs within one group and over several, at like congestion; None where they are too few.
+    """By the times of runs within one group and over several, at like congestion; None if they are too few.
 
     The two are compared below and above the median congestion, and the differences joined by the number of runs: anyone who is spread because the
     machine
@@ -78,7 +78,7 @@ def by_runs(application: str, runs: Sequence[Mapping[str, Any]]) -> Pattern | No
     half = Z * float(np.sqrt(weight**2 @ [part[1] for part in differences])) / times.mean()
     text = (
         f"runs of {application} over several groups took {mean:+.1%} of their mean time ({mean - half:+.1%} to {mean + half:+.1%})"
-        f" alongside those within one, at like congestion; {int(single_group.sum())} and {int((~single_group).sum())} runs"
+        f" compared with those within one, at similar congestion; {int(single_group.sum())} and {int((~single_group).sum())} runs"
     )
     if mean - half > 0:
         return Pattern("together", text)

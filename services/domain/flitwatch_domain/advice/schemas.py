@@ -24,7 +24,7 @@ ReasonKind = Literal[
 
 
 class AdviceRequest(BaseModel):
-    """A job that is to be placed."""
+    """A job to place."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -38,7 +38,7 @@ class AdviceRequest(BaseModel):
 
 
 class Slowdown(BaseModel):
-    """Time over the application's mean run; the interval is 90 % of comparable runs."""
+    """Time divided by that of the application's mean run; the interval covers 90 % of comparable runs."""
 
     mean: float
     low: float
@@ -64,7 +64,7 @@ class Candidate(BaseModel):
 
 
 class Reason(BaseModel):
-    """Why, and where the evidence stands."""
+    """Why, and where to find the evidence."""
 
     kind: ReasonKind
     text: str
@@ -121,7 +121,7 @@ class AdviceBatchAnswer(BaseModel):
 
 
 class KnownApplication(BaseModel):
-    """An application of a size that past runs or estimates know."""
+    """An application and size with past runs or estimates."""
 
     application: str
     nodes: int
@@ -137,7 +137,7 @@ class GroupNodes(BaseModel):
 
 
 class AdviceState(BaseModel):
-    """Applications, sizes and groups that advice covers, so that an agent asks about nothing else."""
+    """Applications, sizes and groups that advice covers, so that an agent asks only about these."""
 
     applications: list[KnownApplication]
     groups: list[GroupNodes]

@@ -33,7 +33,7 @@ def _nic_counter(name: str, canonical: str, unit: str, text: str, column: str | 
 
 
 _FILTERED = (
-    "Packets of the virtual channel that pass the tile's filter; the default filter lets every packet pass, another "
+    "Packets of the virtual channel that pass the tile's filter; the default filter passes every packet, but another "
     "configuration can make it count stalls."
 )
 

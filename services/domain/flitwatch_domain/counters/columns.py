@@ -49,8 +49,8 @@ class DeviationCounter:
 
 
 _PAPER_SAYS_STALLS = (
-    "Table II describes this counter as a total of stalled cycles; the vendor's name means packets received, and packets are what "
-    "is stored here."
+    "Table II describes this counter as a total of stalled cycles; the vendor's name means packets received, and packets are "
+    "stored here."
 )
 
 #: Bhatele 2020, table II: abbreviation, vendor's name, our column, counted events.

@@ -57,7 +57,7 @@ ETHERNET: tuple[CounterKind, ...] = (
     _port_counter("SAI_PORT_STAT_IF_IN_DISCARDS", "port_rx_discards", "packets", "Packets received and dropped."),
     _port_counter("SAI_PORT_STAT_IF_OUT_DISCARDS", "port_tx_discards", "packets", "Packets dropped instead of sent.", endpoint="errors"),
     _port_counter("SAI_PORT_STAT_PFC_{tc}_RX_PAUSE_DURATION_US", "port_tx_paused_us", "us", _PAUSED, endpoint="tx_wait_cycles", array=_STALLS, lane=_STALLS, stall_units=1000),
-    _port_counter("EST_PORT_STAT_PFC_{tc}_RX_PAUSE_DURATION_US", "port_tx_estimated_paused_us", "us", _PAUSED + " SONiC estimates it where the device does not count it.", endpoint="tx_wait_cycles", array=_STALLS, lane=_STALLS, stall_units=1000),
+    _port_counter("EST_PORT_STAT_PFC_{tc}_RX_PAUSE_DURATION_US", "port_tx_estimated_paused_us", "us", _PAUSED + " SONiC estimates it if the device does not count it.", endpoint="tx_wait_cycles", array=_STALLS, lane=_STALLS, stall_units=1000),
     _port_counter("SAI_PORT_STAT_PFC_{tc}_RX_PKTS", "port_rx_pause_frames", "packets", "Received frames that pause or resume the priority."),
     _port_counter("SAI_PORT_STAT_PFC_{tc}_TX_PKTS", "port_tx_pause_frames", "packets", "Sent frames that pause or resume the priority."),
     _port_counter("SAI_PORT_STAT_ECN_MARKED_PACKETS", "port_marked_packets", "packets", "Packets that this port marked as congested."),

@@ -32,10 +32,10 @@ class Feature:
     Attributes
     ----------
     name : str           as results and files have it: table II's abbreviation, the vendor's name, or `nic.` with a column of endpoint_1s
-    vendor : str         the vendor's name; empty where there is none
+    vendor : str         the vendor's name; empty if there is none
     meaning : Meaning
-    place : str          where it counts, as it is after the meaning: "on the row bus"; empty where that is not known
-    technology : str     empty where that is not known
+    place : str          where it counts, as it is after the meaning: "on the row bus"; empty if that is not known
+    technology : str     empty if that is not known
     description : str
     """
 

@@ -48,7 +48,7 @@ class CounterKind:
     stall_units : int
         Of a count that tells how long a port was stalled: nanoseconds on Ethernet, ticks of the device on InfiniBand; 0: it tells no time, or every
         port's are alike. It is booked as the data that the port could have sent meanwhile (`counters.units.stall_worth`), so that stalls over data is
-        the time stalled over the time of sending (ADR 0047).
+        the stalled time divided by sending time (ADR 0047).
     bits : int
         Bits of the narrowest counter that devices have of this kind; 0: 64. It stops at its largest value (`ceiling`).
     """

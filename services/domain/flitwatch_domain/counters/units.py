@@ -92,7 +92,7 @@ _WORDS = {
 
 
 def words_of(technology: str | None) -> _Words:
-    """The words of a fabric's technology; those of flits where it is not known."""
+    """The words of a fabric's technology; those of flits if it is not known."""
     return _FLITS if technology is None else _WORDS.get(Technology(technology), _FLITS)
 
 

@@ -1,7 +1,7 @@
 """Origin of congestion: two methods that need different measurements.
 
 - `trees`: a map of congested fractions, as a job's own sampled packets see it (Taffet 2021, sections 2.3.3 and 2.3.4);
-- `back_pressure`: counters of ports alone, use and stalls of each link in one window.
+- `back_pressure`: port counters alone, use and stalls of each link in one window.
 
 `answer` makes the same plain data of both.
 """

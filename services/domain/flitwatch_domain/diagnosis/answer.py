@@ -1,4 +1,4 @@
-"""Diagnoses as plain data, the same from packet samples and from counters of ports: REST, explanations and alerts show it."""
+"""Diagnoses as plain data, the same from packet samples and from port counters: REST, explanations and alerts show it."""
 
 from __future__ import annotations
 

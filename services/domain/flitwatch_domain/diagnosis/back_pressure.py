@@ -39,7 +39,7 @@ OF_SLOW_ENDPOINT = 0.9
 
 @dataclass(frozen=True, eq=False)
 class PortWindow:
-    """Port counts of one window, by directed link: arrays of length L, NaN where not counted.
+    """Port counts of one window, by directed link: arrays of length L, NaN if not counted.
 
     Attributes
     ----------
@@ -97,7 +97,7 @@ class Findings:
     Attributes
     ----------
     cannot_tell : str or None
-        Why links stall that no root explains; None where none do, or where roots explain them.
+        Why links stall that no root explains; None if none do, or where roots explain them.
     stalled, explained : int
         Stalled links, and those that wait behind a root.
     counted : int

@@ -19,11 +19,11 @@ class DiagnosedLink(TypedDict):
     dst_name: str
     utilisation: Annotated[
         float | None,
-        Field(description="Part of the capacity that was used; of samples by the job's own packets alone."),
+        Field(description="Share of the capacity that was used; with packet samples, only by the job's own packets."),
     ]
     stalls_per_flit: float | None
     congested_fraction: Annotated[
-        float | None, Field(description="Part of the job's sampled packets that found the link congested.")
+        float | None, Field(description="Share of the job's sampled packets that found the link congested.")
     ]
 
 
@@ -31,7 +31,7 @@ class VictimLink(DiagnosedLink):
     """A link whose traffic waits behind a root."""
 
     behind: Annotated[int, Field(description="The link that it waits for.")]
-    distance: Annotated[int, Field(description="Links from the root.")]
+    distance: Annotated[int, Field(description="Number of links from the root.")]
 
 
 class Ruling(TypedDict):
@@ -56,7 +56,7 @@ class Feeder(TypedDict):
     nodes: int | None
     share: Annotated[
         float | None,
-        Field(description="Estimated part of what the link carried; null for the job that holds the node at its end."),
+        Field(description="Estimated share of the link's traffic; null for the job that runs on the node at its end."),
     ]
 
 
@@ -73,11 +73,11 @@ class CongestionRoot(DiagnosedLink):
             "static-routes",
             "background-traffic",
         ],
-        Field(description="The first three by counters of ports, the others by packet samples."),
+        Field(description="The first three are from port counters, the others from packet samples."),
     ]
-    confidence: Annotated[float | None, Field(description="0.5 to 1, by counters of ports; null by packet samples.")]
+    confidence: Annotated[float | None, Field(description="0.5 to 1 with port counters; null with packet samples.")]
     advice: str
-    victims: Annotated[list[VictimLink], Field(description="Its tree, the nearest first.")]
+    victims: Annotated[list[VictimLink], Field(description="Its tree, nearest links first.")]
     victims_total: int
-    jobs: Annotated[list[Feeder], Field(description="The largest share first.")]
-    jobs_unknown_because: Annotated[str | None, Field(description="Why no job is named; null where one is.")]
+    jobs: Annotated[list[Feeder], Field(description="Largest share first.")]
+    jobs_unknown_because: Annotated[str | None, Field(description="Why no job is named; null if one is.")]

@@ -158,6 +158,6 @@ def _make_diagnosis(
 
 
 def _largest_known(values: NDArray[np.float64]) -> float | None:
-    """The largest known value; None where none is known."""
+    """The largest known value; None if none is known."""
     numbers = values[~np.isnan(values)]
     return round(float(numbers.max()), 3) if numbers.size else None

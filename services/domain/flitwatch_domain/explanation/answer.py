@@ -67,7 +67,7 @@ class PastRunTimes:
 
 @dataclass(frozen=True)
 class JobProgress:
-    """A job's own record: steps with earlier runs, None where none were recorded; the application; earlier jobs like it."""
+    """A job's own record: steps with earlier runs, None if none were recorded; the application; earlier jobs like it."""
 
     steps: Steps | None
     exe: str | None
@@ -75,7 +75,7 @@ class JobProgress:
 
 
 def elapsed_factor(job: Row, past: PastRunTimes | None, now_s: float) -> float | None:
-    """A job's time over the usual time of its like; of one that runs only once it is above; None where that says nothing."""
+    """A job's time over the usual time of its like; of one that runs only once it is above; None if that says nothing."""
     if past is None or job["start_s"] is None or _end_is_lost(job):
         return None
     elapsed = (job["end_s"] if job["end_s"] is not None else now_s) - job["start_s"]
@@ -143,7 +143,7 @@ def build_explanation(
 
 
 def _not_told(job: Row, watched: JobProgress, found: Slowdown | None, now_s: float) -> list[str]:
-    """Why nothing can be said of a job whose slowness was not found; empty where it is not slow."""
+    """Why nothing can be said of a job whose slowness was not found; empty if it is not slow."""
     if job["start_s"] is None:
         lost = job["state"] == "UNKNOWN"
         return [
@@ -200,7 +200,7 @@ def _name_candidates(
 def _in_the_way(
     found: Slowdown, scene: OnsetContext | None, flow: Flow | None, candidates: Sequence[Candidate]
 ) -> list[str]:
-    """Why no job is named for a slow stretch; empty where the first candidate is."""
+    """Why no job is named for a slow stretch; empty if the first candidate is."""
     reasons: list[str] = []
     if found.basis in UNPROVEN:
         reasons.append(UNPROVEN[found.basis])

@@ -56,9 +56,9 @@ class NeighbourJob:
     job_pk, job_id, user, name, nodes, simulated : as the table `job` has them
     start_s, end_s : float, float or None     epoch seconds
     router : int64 (n,)                       the router of each of its nodes
-    sent_before, sent_after : float or None   bytes a second that its nodes sent before and after the onset; None where no NIC was counted.
+    sent_before, sent_after : float or None   bytes per second that its nodes sent before and after the onset; None if no NIC was counted.
                                               What its nodes sent before its start is not its own and counts as 0
-    sent_most : float or None                 the most that its nodes sent in any of the last minutes before the onset, bytes a second
+    sent_most : float or None                 the most that its nodes sent in any of the last minutes before the onset, bytes per second
     blamed : Blamed or None
     """
 
@@ -92,14 +92,14 @@ class Candidate:
     shared_routers, shared_groups, shared_links : int     links: those that carry the slowdown and touch one of its routers
     exposure : float      sum over groups of its nodes x the slow job's share of its own nodes there
     footprint : float or None     stall cycles gained at the routers of its nodes, over the mean of all counted routers: who jams a machine
-                          sits where it is jammed, for the queues back up to the senders. None where routers are not counted
+                          sits where it is jammed, for the queues back up to the senders. None if routers are not counted
     reach : float         how much of its traffic counts: its footprint, else exposure a node, and no less than `LEAST_REACH`
-    added : float         bytes a second (without NICs: nodes) that it added x reach
+    added : float         bytes per second (without NICs: nodes) that it added x reach
     change : what it did at the onset; changed_s: when, epoch seconds, or None
     timing, load, presence : 0..1       change within the interval; share of what all changes added; share of the slow stretch that it ran
     blame : 1, or `BLAME_FACTOR`
-    part : 0..1 or None   of what the slow job waits for, by flow; None where that is not known
-    score : 0..1          `part`; where that is not known, the share of the product of the others among all candidates
+    part : 0..1 or None   of what the slow job waits for, by flow; None if that is not known
+    score : 0..1          `part`; if that is not known, the share of the product of the others among all candidates
     why_not : str or None     why its score is 0
     """
 
@@ -134,7 +134,7 @@ class Scene:
     end_s : float              end of the slow stretch, or now
     carrying : set of int      routers at either end of the links that carry it
     links : list of (int, int) those links' ends
-    gained : float64 (R,)      stall cycles that each router gained at the onset, NaN unknown; None where routers are not counted
+    gained : float64 (R,)      stall cycles that each router gained at the onset, NaN unknown; None if routers are not counted
     """
 
     router: NDArray[np.int64]
@@ -156,7 +156,7 @@ def measure_exposure(own: NDArray[np.int64], other: NDArray[np.int64], group: ND
 
 
 def measure_footprint(other: NDArray[np.int64], gained: Floats | None) -> float | None:
-    """Mean stall cycles gained at a job's nodes (routers (n,)) over the mean of all counted routers; None where nothing was counted or gained."""
+    """Mean stall cycles gained at a job's nodes (routers (n,)) over the mean of all counted routers; None if nothing was counted or gained."""
     if gained is None or not len(other):
         return None
     whole, there = gained[np.isfinite(gained)], gained[other][np.isfinite(gained[other])]

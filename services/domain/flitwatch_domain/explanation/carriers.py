@@ -17,7 +17,7 @@ MOST_LINKS = 10
 
 @dataclass(frozen=True)
 class Count:
-    """Counts of one place before the onset and after: flits and stall cycles, None where nothing was counted; windows of equal length."""
+    """Counts of one place before the onset and after: flits and stall cycles, None if nothing was counted; windows of equal length."""
 
     flits_before: float | None
     stalls_before: float | None
@@ -36,7 +36,7 @@ class Count:
 
     @property
     def rose(self) -> bool | None:
-        """Return whether stalls rose; None where that is unknown. Where nothing flowed before, any stall above the least is a rise."""
+        """Return whether stalls rose; None if that is unknown. Where nothing flowed before, any stall above the least is a rise."""
         after, before = self.after, self.before
         if after is None or (before is None and self.flits_before is None):
             return None
@@ -45,7 +45,7 @@ class Count:
 
 @dataclass(frozen=True)
 class RouterCounts:
-    """Flits and stall cycles of every router before the onset and after, float64 (R,), NaN where nothing was counted; windows of equal length."""
+    """Flits and stall cycles of every router before the onset and after, float64 (R,), NaN if nothing was counted; windows of equal length."""
 
     flits_before: NDArray[np.float64]
     flits_after: NDArray[np.float64]
@@ -54,7 +54,7 @@ class RouterCounts:
 
     @property
     def gained(self) -> NDArray[np.float64]:
-        """Stall cycles that each router gained, none below 0; NaN where it was not counted on both sides."""
+        """Stall cycles that each router gained, none below 0; NaN if it was not counted on both sides."""
         return np.maximum(self.stalls_after - self.stalls_before, 0.0)
 
     def of(self, routers: NDArray[np.int64]) -> Count:

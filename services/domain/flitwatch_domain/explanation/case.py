@@ -136,7 +136,7 @@ def _render_figures(made: Explanation) -> str:
     slow, tables = made["slowdown"], ""
     if slow is not None:
         rows = [
-            ("Time over usual time", f"{slow['factor']:.2f}"),
+            ("Time divided by usual time", f"{slow['factor']:.2f}"),
             ("Lost", f"{slow['lost_s']:.0f} s"),
             ("Earlier runs", str(slow["earlier_runs"])),
             ("Began between", f"{_format_moment(slow['since_low'])} and {_format_moment(slow['since_high'])} (95 %)"),

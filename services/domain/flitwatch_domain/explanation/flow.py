@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from flitwatch_domain.link_shares import RoutesKnownBy
 
-#: Stall cycles a flit beyond the quiet ones from which on somebody feels them, and how much of the quiet ones they must be.
+#: Stall cycles per flit beyond the quiet ones from which on somebody feels them, and how much of the quiet ones they must be.
 LEAST_WAITING, LEAST_RISE = 0.02, 0.5
 #: A job is named where it has this part of the waiting, and so many times that of the first job that is not named.
 LEAST_PART, LEAST_LEAD = 0.2, 2.0
@@ -36,7 +36,7 @@ class Flow:
     part : mapping             of the waiting, by job_pk; the job's own is among them
     own : float                the job's own part
     moments : of each minute its waiting, and the parts in it
-    sent : mapping             bytes a second that a job's network cards sent in the quiet minute and in the others, by job_pk; None: not counted
+    sent : mapping             bytes per second that a job's network cards sent in the quiet minute and in the others, by job_pk; None: not counted
     quiet_s : float            when the quiet minute began, epoch seconds
     minutes_s : floats         when the others began
     resolution_s : int         their length

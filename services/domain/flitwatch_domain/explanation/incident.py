@@ -165,7 +165,7 @@ def _describe_slow_jobs(slow: Sequence[Explanation]) -> str:
 
 
 def _list_unknown_reasons(slow: Sequence[Explanation], judged: ExaminedJobs, snapshot: bool) -> list[str]:
-    """Why no incident is shown and none is ruled out; empty where none is there."""
+    """Why no incident is shown and none is ruled out; empty if none is there."""
     if snapshot:
         return ["the machine has only one sample, without a time"]
     if slow:

@@ -55,12 +55,12 @@ class OnsetContext:
 
     @property
     def rose(self) -> bool | None:
-        """Return whether stalls rose on the job's routers or where their links lead; None where neither was counted on both sides."""
+        """Return whether stalls rose on the job's routers or where their links lead; None if neither was counted on both sides."""
         rises = [count.rose for count in (self.own, self.onward) if count.rose is not None]
         return any(rises) if rises else None
 
     def root_window(self, now_s: float) -> tuple[float, float] | None:
-        """The minute after the onset, or what there is of it, in which the root is looked for: epoch seconds [from, to); None where that is too little."""
+        """The minute after the onset, or what there is of it, in which the root is looked for: epoch seconds [from, to); None if that is too little."""
         to_s = min(math.ceil(self.high_s / GRID_S) * GRID_S + WINDOW_S, now_s, self.end_s)
         length_s = min(WINDOW_S, math.floor((to_s - self.high_s) / GRID_S) * GRID_S)
         return None if length_s < LEAST_WINDOW_S else (to_s - length_s, to_s)

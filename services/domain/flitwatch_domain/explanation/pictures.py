@@ -17,7 +17,7 @@ WIDTH, LEFT, RIGHT, TOP, BOTTOM = 860, 52, 12, 22, 22
 
 @dataclass(frozen=True)
 class Line:
-    """Values at epoch seconds, (n,), NaN where unknown; `low` and `high`, where given, are drawn as a band."""
+    """Values at epoch seconds, (n,), NaN if unknown; `low` and `high`, where given, are drawn as a band."""
 
     label: str
     at_s: Floats

@@ -21,7 +21,7 @@ def list_remedies(
 
     `minutes_saved` of `hold` is what the steps to come would take longer at the present pace than they usually do: the most that it can
     save, since how long the other would run is not known. Where the other or the job itself is over, it is what the job lost. It is None
-    where the steps to come are not known, and of what only a simulation can tell; `why_unknown` says so then. `rose` says whether stalls
+    if the steps to come are not known, and of what only a simulation can tell; `why_unknown` says so then. `rose` says whether stalls
     rose with the step times: where they did not, another route would not help.
     """
     if found is None:

@@ -26,7 +26,7 @@ class TaskVerdict(TypedDict):
     start: datetime | None
     end: datetime | None
     nodes: int | None
-    verdict: Annotated[Verdict | None, Field(description="Null: it has not begun.")]
+    verdict: Annotated[Verdict | None, Field(description="Null: it has not started.")]
     title: str | None
     named: Annotated[str | None, Field(description="The job that slows it.")]
 
@@ -41,47 +41,49 @@ class WholeJob(TypedDict):
     account: str | None
     name: str | None
     simulated: bool
-    total: Annotated[int, Field(description="Tasks in all, those that wait in one row included.")]
-    states: Annotated[dict[str, int], Field(description="Tasks by state.")]
-    verdicts: Annotated[dict[str, int], Field(description="Judged tasks by verdict.")]
-    named: Annotated[dict[str, int], Field(description="Tasks that a job slows, by that job's id.")]
-    tasks: Annotated[list[TaskVerdict], Field(description="At most 100: those that run first, then the latest.")]
+    total: Annotated[int, Field(description="Number of tasks, including those that wait as one row.")]
+    states: Annotated[dict[str, int], Field(description="Number of tasks by state.")]
+    verdicts: Annotated[dict[str, int], Field(description="Number of judged tasks by verdict.")]
+    named: Annotated[dict[str, int], Field(description="Number of tasks slowed by a job, by that job's id.")]
+    tasks: Annotated[list[TaskVerdict], Field(description="At most 100: running tasks first, then the latest.")]
 
 
 class JobSlowdown(TypedDict):
-    """A slow stretch of the job."""
+    """A slow period of the job."""
 
     basis: Annotated[
         Literal["earlier runs", "own steps", "counters"],
         Field(
-            description="What it is slow against: steps of earlier runs, its own other steps, or (counters) the elapsed time of jobs like it."
+            description="What it is compared with: steps of earlier runs, its own other steps, or (counters) the elapsed time of similar jobs."
         ),
     ]
     earlier_runs: int
-    factor: Annotated[float, Field(description="Time over usual time, of the stretch.")]
+    factor: Annotated[float, Field(description="Time of the slow period divided by its usual time.")]
     lost_s: Annotated[float, Field(description="Seconds beyond the usual time so far.")]
     lost_low_s: Annotated[
-        float, Field(description="95 % interval of lost_s, by how much its steps differ between earlier runs.")
+        float, Field(description="95 % interval of lost_s, based on how much its steps vary between earlier runs.")
     ]
     lost_high_s: float
     since: datetime
-    since_low: Annotated[datetime, Field(description="The interval (95 %) in which it began.")]
+    since_low: Annotated[datetime, Field(description="95 % interval of the time when it began.")]
     since_high: datetime
     until: Annotated[
         datetime | None,
         Field(
-            description="The end of its last slow step. It is over once three steps in a row, or two that took 120 s together, were near usual; "
-            "of a run that has ended, once one was. Null: not over so far, or slow to the run's end."
+            description="End of the last slow step. The period ends once three consecutive steps, or two that took 120 s together, took about the usual time; in "
+            "a run that has ended, one step is enough. Null: it has not ended, or lasted to the run's end."
         ),
     ]
-    from_start: Annotated[bool, Field(description="The first step was slow already: it began with the job or before.")]
-    since_by: Annotated[Literal["counters", "steps"], Field(description="What tells the onset best.")]
+    from_start: Annotated[
+        bool, Field(description="The first step was already slow: the slow period began with the job or before it.")
+    ]
+    since_by: Annotated[Literal["counters", "steps"], Field(description="Source of the most precise onset.")]
     first_step: int | None
     last_step: int | None
 
 
 class Stalls(TypedDict):
-    """Time stalled over the time of sending, over equal windows before the onset and after it; null: not counted."""
+    """Stalled time divided by sending time, over equal windows before the onset and after it; null: not counted."""
 
     stall_ratio_before: float | None
     stall_ratio_after: float | None
@@ -130,11 +132,11 @@ class ScoreParts(TypedDict):
     load: Annotated[
         float,
         Field(
-            description="0 to 1: its share of what the jobs that changed added, weighted by footprint (else by place)."
+            description="0 to 1: its share of the traffic that all jobs with a change added, weighted by footprint or, if that is unknown, by place."
         ),
     ]
-    presence: Annotated[float, Field(description="0 to 1: share of the slow stretch during which it ran.")]
-    blame: Annotated[float, Field(description="2 where blame found its user, else 1.")]
+    presence: Annotated[float, Field(description="0 to 1: share of the slow period during which it ran.")]
+    blame: Annotated[float, Field(description="2 if blame found its user, otherwise 1.")]
 
 
 class CandidateJob(TypedDict):
@@ -151,75 +153,77 @@ class CandidateJob(TypedDict):
     named: bool
     shared_routers: int
     shared_groups: int
-    shared_links: Annotated[int, Field(description="Carrying links that touch one of its routers.")]
+    shared_links: Annotated[int, Field(description="Number of affected links at one of its routers.")]
     exposure: Annotated[
-        float, Field(description="Sum over groups of its nodes times the slow job's share of its own nodes there.")
+        float, Field(description="Sum over groups of its nodes times the share of the slow job's nodes in that group.")
     ]
     footprint: Annotated[
         float | None,
         Field(
-            description="Stall cycles gained at the routers of its nodes over the mean of all counted routers; null: not counted."
+            description="Increase of stall cycles at the routers of its nodes, divided by the mean of all counted routers; null: not counted."
         ),
     ]
     change: Literal["started", "sends more", "none"]
     changed: datetime | None
-    sent_before_bytes_per_s: Annotated[float | None, Field(description="By its network cards; null: not counted.")]
+    sent_before_bytes_per_s: Annotated[
+        float | None, Field(description="According to its network cards; null: not counted.")
+    ]
     sent_after_bytes_per_s: float | None
     blame: StoredBlame | None
     score: Annotated[
         float,
         Field(
-            description="Its `part`, or 0 where it started after the slow stretch began; where parts are not known the product of `parts`, as a share of all candidates'."
+            description="Its `part`, or 0 if it started after the slow period began. If parts are unknown: the product of `parts`, as a share of all candidates' products."
         ),
     ]
     part: Annotated[
         float | None,
-        Field(description="0 to 1: how much of what the slow job waits for comes with its traffic; null: not known."),
+        Field(description="0 to 1: share of the slow job's waiting that is due to its traffic; null: unknown."),
     ]
     parts: ScoreParts
     why_not: Annotated[str | None, Field(description="Why its score is 0.")]
 
 
 class FlowWaiting(TypedDict):
-    """Waiting of the job by flow: stall cycles per flit that its traffic meets on its way."""
+    """Waiting of the job by flow: stall cycles per flit on the path of its traffic."""
 
-    waiting: Annotated[float | None, Field(description="Beyond the quiet ones, over the minutes; null: not known.")]
-    quiet: Annotated[float | None, Field(description="In the quiet minute.")]
-    own_part: Annotated[float | None, Field(description="0 to 1: how much of it comes with the job's own traffic.")]
-    counted: Annotated[float | None, Field(description="0 to 1: the part of its way that is counted.")]
-    quiet_from: Annotated[datetime | None, Field(description="When the quiet minute began.")]
+    waiting: Annotated[
+        float | None, Field(description="Beyond the quiet minute's, as a mean over the minutes; null: unknown.")
+    ]
+    quiet: Annotated[float | None, Field(description="Waiting in the quiet minute.")]
+    own_part: Annotated[float | None, Field(description="0 to 1: share of it that is due to the job's own traffic.")]
+    counted: Annotated[float | None, Field(description="0 to 1: share of its path that has counters.")]
+    quiet_from: Annotated[datetime | None, Field(description="Start of the quiet minute.")]
     minutes: Annotated[
-        list[datetime], Field(description="When the minutes of the slow stretch began that are looked at: the worst.")
+        list[datetime], Field(description="Starts of the examined minutes of the slow period: the worst ones.")
     ]
     resolution_s: Annotated[
         int,
         Field(
-            description="How long they are: 60; 10 where the first minute is slow already; 3600 where minutes are no longer kept."
+            description="Their length: 60; 10 if the first minute is already slow; 3600 if minutes are no longer kept."
         ),
     ]
     routes: Annotated[
         Literal["assumed", "tables"] | None,
-        Field(
-            description="Whose the ways of the traffic are: those of the forwarding tables, or those that are expected of such a machine."
-        ),
+        Field(description="Source of the routes: the forwarding tables, or the routes expected on such a machine."),
     ]
     to_file_system: Annotated[
         bool,
         Field(
-            description="Whether the way is that to the file system: on a fat tree, where the stalls between its nodes are too small."
+            description="Whether the path is the one to the file system: on a fat tree, if the stalls between its nodes are too small."
         ),
     ]
     unknown_because: str | None
 
 
 class Remedy(TypedDict):
-    """Something that would help, or would have helped."""
+    """An action that would help, or would have helped."""
 
     kind: Kind
-    job_id: Annotated[str, Field(description="The job that it is done to.")]
+    job_id: Annotated[str, Field(description="The job to act on.")]
     text: str
     minutes_saved: Annotated[
-        float | None, Field(description="Null where it cannot be estimated; why_unknown says why.")
+        float | None, Field(description="Null if it cannot be estimated; why_unknown gives the reason.")
     ]
     minutes_saved_low: NotRequired[
         Annotated[
@@ -236,7 +240,7 @@ class ChainSentence(TypedDict):
     """One sentence of the causal chain."""
 
     part: Part
-    text: Annotated[str, Field(description="Names jobs by number, and no user by name.")]
+    text: Annotated[str, Field(description="Names jobs by number, and never users.")]
 
 
 class SlowedTotal(TypedDict):
@@ -246,11 +250,11 @@ class SlowedTotal(TypedDict):
     lost_s: float
     lost_low_s: Annotated[float, Field(description="95 % interval.")]
     lost_high_s: float
-    incidents: Annotated[list[int], Field(description="The newest first.")]
+    incidents: Annotated[list[int], Field(description="Newest first.")]
 
 
 class Finding(TypedDict):
-    """Why a job is slow, whether it is, and what would help; without the sentences."""
+    """Whether and why a job is slow, and what would help; without the sentences."""
 
     job_pk: int
     job_id: str
@@ -270,41 +274,41 @@ class Finding(TypedDict):
     detail: str
     slowdown: JobSlowdown | None
     routers: OwnRouters | None
-    links: Annotated[list[CarryingLink], Field(description="Those that gained most stalls first.")]
+    links: Annotated[list[CarryingLink], Field(description="Links whose stalls rose most come first.")]
     root: Annotated[
         CongestionRoot | None,
         Field(
-            description="Where the congestion on its links begins, by its packet samples or counters of ports in the minute after the onset; null where that is not found."
+            description="Where the congestion on its links begins, according to its packet samples or port counters in the minute after the onset; null if not found."
         ),
     ]
     root_from: Annotated[
         datetime | None,
         Field(
-            description="From here to `root_to`, the minute after the onset, the root is looked for; null where too little of it is over, or the job's place is unknown."
+            description="Start of the period that is searched for the root, the minute after the onset (to `root_to`). Null if too little of that minute has passed, or the job's place is unknown."
         ),
     ]
     root_to: datetime | None
     groups: list[CarryingGroup]
-    candidates: Annotated[list[CandidateJob], Field(description="The most likely first.")]
+    candidates: Annotated[list[CandidateJob], Field(description="Most likely first.")]
     candidates_total: int
     named: Annotated[
         str | None,
-        Field(description="The job that is named; of several the first, and `candidates` say which others are."),
+        Field(description="The job that is named; if there are several, the first. `candidates` shows the others."),
     ]
     flow: Annotated[
         FlowWaiting | None,
-        Field(description="What it waits for; null where it is not slow, or its place is not known."),
+        Field(description="Its waiting; null if it is not slow or its place is unknown."),
     ]
     remedies: list[Remedy]
 
 
 class Explanation(Finding):
-    """Why a job is slow, whether it is, and what would help."""
+    """Whether and why a job is slow, and what would help."""
 
     incident_id: Annotated[int | None, Field(description="The newest incident that slowed it; null: none.")]
-    slowed: Annotated[SlowedTotal | None, Field(description="What it cost others; null: no incident names it.")]
+    slowed: Annotated[SlowedTotal | None, Field(description="Its cost to other jobs; null: no incident names it.")]
     chain: Annotated[
-        list[ChainSentence], Field(description="The same as sentences, as alerts, evidence and commands print it.")
+        list[ChainSentence], Field(description="The same in sentences, as alerts, evidence and commands print them.")
     ]
 
 
@@ -320,30 +324,28 @@ class SlowJob(TypedDict):
     state: str
     simulated: bool
     verdict: Verdict
-    reasons: Annotated[list[str], Field(description="Why no job is named for it; empty otherwise.")]
-    factor: Annotated[float, Field(description="Time over usual time.")]
+    reasons: Annotated[list[str], Field(description="Why no job is named as its cause; empty otherwise.")]
+    factor: Annotated[float, Field(description="Time divided by usual time.")]
     lost_s: Annotated[float, Field(description="Seconds beyond the usual time.")]
     since: datetime
     until: datetime | None
 
 
 class IncidentSummary(TypedDict):
-    """Summary of an incident: which job slows which others, where and since when, and what would help."""
+    """Summary of an incident: which job slows which other jobs, where, since when, and what would help."""
 
-    incident_id: Annotated[int | None, Field(description="Of GET /incidents/{incident_id}; null: not stored yet.")]
+    incident_id: Annotated[int | None, Field(description="Id for GET /incidents/{incident_id}; null: not stored yet.")]
     title: str
     detail: str
     since: datetime | None
     until: datetime | None
     aggressor: Annotated[CandidateJob | None, Field(description="The job that is named.")]
-    links: Annotated[list[CarryingLink], Field(description="The hottest first.")]
+    links: Annotated[list[CarryingLink], Field(description="Hottest first.")]
     victims: Annotated[
-        list[SlowJob], Field(description="Jobs for which it is named; those that waste most nodes first.")
+        list[SlowJob], Field(description="Jobs whose slowdown it is named for; those that waste most nodes first.")
     ]
-    others: Annotated[
-        list[SlowJob], Field(description="Jobs that are slow too, for which another job is named, or none.")
-    ]
-    remedies: Annotated[list[Remedy], Field(description="Of the job that wastes most nodes.")]
+    others: Annotated[list[SlowJob], Field(description="Other slow jobs: another job is named as the cause, or none.")]
+    remedies: Annotated[list[Remedy], Field(description="Remedies for the job that wastes most nodes.")]
 
 
 class ExaminedJobs(TypedDict):
@@ -356,7 +358,7 @@ class ExaminedJobs(TypedDict):
 
 
 class Incident(IncidentSummary):
-    """The present incident of a machine, or that there is none, or that the data cannot tell."""
+    """The present incident of a machine, or the result that there is none or that the data cannot tell."""
 
     fabric: str
     as_of: datetime
@@ -365,5 +367,5 @@ class Incident(IncidentSummary):
     judged: ExaminedJobs
     last: Annotated[
         IncidentSummary | None,
-        Field(description="The newest incident of the last day that is over; null while one is present."),
+        Field(description="The newest incident of the last day that has ended; null while one is open."),
     ]

@@ -50,7 +50,7 @@ class Steps:
     step : int64 (n,)
     time_s : float64 (n,)
     start_s : float            epoch seconds at which the first step began
-    earlier_s : float64 (runs, most)   times of the same application on as many nodes by step number, NaN where a run has none
+    earlier_s : float64 (runs, most)   times of the same application on as many nodes by step number, NaN if a run has none
     ended : bool               no step is to come
     """
 
@@ -144,7 +144,7 @@ def usual_steps(earlier_s: Floats) -> tuple[Floats, float]:
 
 
 def within_s(taken_s: Floats) -> float:
-    """Seconds about the median of some times within which the next one lies (95 %), robustly; 0 where fewer than two are known."""
+    """Seconds about the median of some times within which the next one lies (95 %), robustly; 0 if fewer than two are known."""
     times_s = taken_s[np.isfinite(taken_s)]
     if len(times_s) < 2:
         return 0.0
@@ -172,7 +172,7 @@ def _lost_within_s(steps: Steps, chosen: NDArray[np.int64], due_s: Floats, sigma
 
 
 def find_elevated_stretch(log_ratio: Floats, sigma: float) -> tuple[int, int, float] | None:
-    """The stretch [first, last] of steps that lies highest above zero, and its standard score; None where none is high enough to speak of.
+    """The stretch [first, last] of steps that lies highest above zero, and its standard score; None if none is high enough to speak of.
 
     Largest sum of `log_ratio` less half of the stretch's mean (Kadane's algorithm, repeated with the mean that it found): the boundaries
     of one elevated stretch by maximum likelihood for normal noise (Levin and Kline 1985, the epidemic alternative).
@@ -282,7 +282,7 @@ def of_steps(steps: Steps) -> Slowdown | None:
 
 @dataclass(frozen=True)
 class Series:
-    """A figure of counters by time: epoch seconds and values, (n,), NaN where unknown; `width_s` is a bucket's width."""
+    """A figure of counters by time: epoch seconds and values, (n,), NaN if unknown; `width_s` is a bucket's width."""
 
     at_s: Floats
     value: Floats

@@ -45,7 +45,7 @@ class Routers:
     group, row, col : int32[R]
         Place in a dragonfly; on a tree `group` is the pod. -1 is unknown.
     level : int32[R]
-        0 for leaf switches, growing towards the roots; -1 where the fabric has no levels.
+        0 for leaf switches, growing towards the roots; -1 if the fabric has no levels.
     coords : int32[R, d]
         Torus coordinates; d is 0 elsewhere.
     """
@@ -169,7 +169,7 @@ class Links:
     bandwidth_bps : float64[L]
         Of one cable in bits per second; NaN unknown. A link's capacity is bandwidth_bps x multiplicity.
     multiplicity : int32[L]
-        Parallel cables that this entry stands for. Importers and generators write one entry a cable (1); `Fabric.bundled` merges them.
+        Parallel cables that this entry stands for. Importers and generators write one entry per cable (1); `Fabric.bundled` merges them.
     classes : tuple of LinkClass
     """
 

@@ -67,4 +67,4 @@ def describe_slow_cables(fabric: Fabric, most: int = 20) -> list[str]:
         f" {cable.bandwidth_bps / 1e9:g} Gb/s; most cables of its kind run at {cable.usual_bps / 1e9:g} Gb/s"
         for cable in slow[:most]
     ]
-    return sentences + ([f"{len(slow) - most} more cables are as slow"] if len(slow) > most else [])
+    return sentences + ([f"{len(slow) - most} more cables are equally slow"] if len(slow) > most else [])

@@ -33,7 +33,7 @@ class EndpointRow(TypedDict):
 
 
 def endpoint_table(fabric: Fabric) -> list[EndpointRow]:
-    """One row an endpoint, in their order."""
+    """One row per endpoint, in their order."""
     ends, count = fabric.endpoints, len(fabric.endpoints)
     adapters, lids = (fabric.attributes.get(key) or [None] * count for key in ("adapters", "lids"))
     return [
@@ -93,7 +93,7 @@ def endpoint_finder(fabric: Fabric) -> Find:
 
 
 def number_finder(endpoints: int) -> Find:
-    """The same where nothing but the number of endpoints is known."""
+    """The same if nothing but the number of endpoints is known."""
 
     def find(text: str, where: str) -> int:
         # strip() takes separators for blanks that int() does not.

@@ -24,7 +24,7 @@ def check_name(what: str, name: str, where: str = "") -> None:
     if len(name) > LONGEST_NAME:
         raise BadInput(f"a {what}'s name has {len(name):,} characters; at most {LONGEST_NAME}", where=where)
     if _CONTROL.search(name):
-        raise BadInput(f"a {what}'s name holds a control character: {name[:80]!r}", where=where)
+        raise BadInput(f"a {what}'s name contains a control character: {name[:80]!r}", where=where)
 
 
 class FabricSummary(TypedDict):
@@ -126,7 +126,7 @@ class Fabric:
         return np.isin(self.links.link_class, codes)
 
     def counted_links(self) -> Int32:
-        """Return the link whose counters are at each port: int32[R, P], -1 where none; P is one above the largest port.
+        """Return the link whose counters are at each port: int32[R, P], -1 if none; P is one above the largest port.
 
         A link is counted at its destination port where `counted_at` is receiver (Aries input queues), at its source port otherwise. On Cray
         XC both processor tiles of a NIC name the NIC's link.

@@ -212,12 +212,12 @@ def _check_cray(
     if rows > cray.ROWS or cols > cray.COLS or endpoints > cray.NODES_PER_ROUTER:
         raise BadRequest("a Cray XC group has at most 6 x 16 routers of 4 nodes", advice="Choose another technology.")
     if local > len(cray.LOCAL_TILES):
-        raise BadRequest(f"{local} local cables a router exceed its {len(cray.LOCAL_TILES)} local tiles")
+        raise BadRequest(f"{local} local cables per router exceed its {len(cray.LOCAL_TILES)} local tiles")
     if blue_cables > 2:
         raise BadRequest(f"{blue_cables} cables exceed the two blue tiles of a router pair", advice="Give 1 or 2.")
     if layers > len(_BLUE_PAIRS[0]):
         raise BadRequest(
-            f"{groups} groups joined by {blue_routers} router pairs each need {layers} pairs of blue tiles a router, which has {len(_BLUE_PAIRS[0])}",
+            f"{groups} groups joined by {blue_routers} router pairs each need {layers} pairs of blue tiles per router, which has {len(_BLUE_PAIRS[0])}",
             advice=f"Join two groups by at most {most_blue_routers(groups, rows * cols)} router pairs.",
         )
 

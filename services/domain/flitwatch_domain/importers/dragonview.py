@@ -70,7 +70,7 @@ class Snapshot:
         return np.unique(self.fabric.links.src[self.link])
 
     def stall_to_flit(self) -> dict[str, float | None]:
-        """Sum of stalls over sum of flits per class; None where no flit was counted."""
+        """Sum of stalls over sum of flits per class; None if no flit was counted."""
         return {name: (stalls / flits if flits else None) for name, (flits, stalls) in self.sums.items()}
 
 
@@ -183,7 +183,9 @@ def _why_unmatched(source: Place, target: Place, pair: tuple[int, int], cables: 
             return "the cable list has no router at ({}:{}:{})".format(*place)
     ends = "({}:{}:{}) to ({}:{}:{})".format(*source, *target)
     return (
-        f"the cable list has no cable from {ends}" if not cables else f"a row more than the {cables} cables from {ends}"
+        f"the cable list has no cable from {ends}"
+        if not cables
+        else f"one row more than the {cables} cables from {ends}"
     )
 
 

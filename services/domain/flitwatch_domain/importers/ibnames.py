@@ -76,14 +76,14 @@ def endpoint_names(devices: dict[str, Device], warnings: Warnings | None = None)
         if not host:
             named[guid] = AdapterName(f"H-{guid}", adapter, NodeRole.COMPUTE)
             if warnings is not None:
-                text = f'"{device.description}" names no node: it becomes H-{guid}, and no job is placed there'
-                warnings.add("adapter that names no node", device.line, text)
+                text = f'"{device.description}" does not name a node: it becomes H-{guid}, and no job is placed there'
+                warnings.add("adapter that does not name a node", device.line, text)
             continue
         node = short.get(host, host)
         named[guid] = AdapterName(node, adapter, role_of(node))
         if adapter and warnings is not None and holders.setdefault((node, adapter), guid) != guid:
             text = f'two adapters are called "{node} {adapter}": counters without a GUID cannot be assigned'
-            warnings.add("two adapters of one name", device.line, text)
+            warnings.add("two adapters with the same name", device.line, text)
     return named
 
 
@@ -93,7 +93,7 @@ def role_of(node: str) -> NodeRole:
 
 
 def _parse_description(description: str) -> tuple[str, str | None]:
-    """(host, adapter) of a description; the host is empty where there is none."""
+    """(host, adapter) of a description; the host is empty if there is none."""
     words = [word.strip("()'\",") for word in re.sub(r"\bHCA (?=[0-9])", "HCA-", description).split()]
     words = [word for word in words if word]
     if not words:

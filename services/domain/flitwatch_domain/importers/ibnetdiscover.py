@@ -64,7 +64,7 @@ def _read_devices(text: str, where: str, warnings: Warnings) -> tuple[dict[str, 
             current.device_id, device_id = device_id, 0
         elif match := _PORT.match(line):
             if current is None:
-                raise BadInput("a port is before any switch or adapter", where=here)
+                raise BadInput("a port is listed before any switch or adapter", where=here)
             _add_port(devices, cables, current, match, number, here)
         elif _CUT.match(line):
             raise BadInput(
@@ -75,7 +75,7 @@ def _read_devices(text: str, where: str, warnings: Warnings) -> tuple[dict[str, 
                 device_id = _device_id(match.group(2))
         elif not _IGNORED.match(line):
             # The tool's own messages, a prompt, the first line of `script`: what surrounds the output when it was captured.
-            warnings.add("lines that are none of ibnetdiscover's output", number, f"skipped {line.strip()[:80]!r}")
+            warnings.add("lines that are not ibnetdiscover's output", number, f"skipped {line.strip()[:80]!r}")
     return devices, cables
 
 
@@ -94,7 +94,7 @@ def _open_section(devices: dict[str, Device], match: re.Match[str], number: int,
     check_name("device", description, here)
     previous = devices.get(guid)
     if previous is not None and previous.defined:
-        raise BadInput(f"{letter}-{guid} is described again; first on line {previous.line}", where=here)
+        raise BadInput(f"{letter}-{guid} is described twice; first on line {previous.line}", where=here)
     device = Device(guid, is_switch, number, int(ports), description or (previous.description if previous else ""))
     if previous is not None:
         if previous.is_switch != is_switch:
@@ -136,7 +136,7 @@ def _add_port(
     before = cables.get((current.guid, port))
     if before is not None and before.peer != cable.peer:
         raise BadInput(
-            f"port {port} of {_format_device(devices, current.guid)} is listed again with another cable; first on line {before.line}",
+            f"port {port} of {_format_device(devices, current.guid)} is listed twice with different cables; first on line {before.line}",
             where=here,
         )
     cables.setdefault((current.guid, port), cable)

@@ -109,7 +109,7 @@ def assemble_fabric(
             warnings.add(
                 "adapters without a LID",
                 devices[guid].line,
-                f"port {port} of H-{guid} has LID {lid}, which is none: no subnet manager brought it up",
+                f"port {port} of H-{guid} has LID {lid}, which is not valid: no subnet manager has brought it up",
             )
     return Fabric(
         name=name,
@@ -148,7 +148,7 @@ def _switch_descriptions(devices: dict[str, Device]) -> dict[str, str]:
 
 
 def _find_levels(count: int, between: list[tuple[int, int, int, int, float]], tenants: np.ndarray) -> np.ndarray | None:
-    """Level of each switch, or None where the switches form no tree."""
+    """Level of each switch, or None if the switches form no tree."""
     if not tenants.any():
         return None
     neighbours: Neighbours = {switch: set() for switch in range(count)}

@@ -33,7 +33,7 @@ class _Cables:
     """Content of the cable list, with the line of each entry."""
 
     place: dict[str, tuple[Place, int]] = field(default_factory=dict)
-    #: tile -> (colour, peer tile or None where unused, line)
+    #: tile -> (colour, peer tile or None if unused, line)
     tiles: dict[Tile, tuple[str, Tile | None, int]] = field(default_factory=dict)
     nics: dict[tuple[str, int], int] = field(default_factory=dict)
 
@@ -133,7 +133,7 @@ def _note_tile(
     before = cables.tiles.get(tile)
     if before is not None and before[:2] != (colour, target):
         raise BadInput(
-            f"tile {_format_tile(tile)} is listed again with another cable; first on line {before[2]}", where=here
+            f"tile {_format_tile(tile)} is listed twice with different cables; first on line {before[2]}", where=here
         )
     if target is not None and target[0] == tile[0]:
         raise BadInput(f"tile {_format_tile(tile)} is cabled to its own router", where=here)
@@ -203,7 +203,7 @@ def _check_whole(cables: _Cables, missing: list[tuple[Tile, Tile, str]], where: 
     for tile, peer, _ in missing:
         if tile[0] not in written:
             raise BadInput(
-                f"{tile[0]} has no line of its own: the file is incomplete",
+                f"{tile[0]} has no separate line: the file is incomplete",
                 where=f"{where}:{cables.tiles[peer][2]}",
                 advice=f"It ends after line {max(number for _, _, number in cables.tiles.values())}; copy it again.",
             )

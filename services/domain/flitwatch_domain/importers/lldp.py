@@ -207,7 +207,7 @@ class _Wiring:
                 self._warnings.add(
                     "switch not read",
                     number,
-                    f"{self._devices[key].description} was not read itself: it counts as a switch",
+                    f"{self._devices[key].description} was not read directly: it counts as a switch",
                 )
             return key, neighbour.port_id or neighbour.port_description or f"to {neighbour.port}"
         card = plain_mac(neighbour.port_id)

@@ -1,6 +1,6 @@
 """Files with LLDP neighbours: dumps of SONiC's databases, `lldpctl -f json`, and OpenConfig's `lldp` tree, of one switch or of several.
 
-Of several switches: `{"leaf1": DOCUMENT, "leaf2": DOCUMENT}`, or a folder with a file a switch. lldpd's forms are those of `lldpcli -f json` and `-f
+Of several switches: `{"leaf1": DOCUMENT, "leaf2": DOCUMENT}`, or a folder with a file per switch. lldpd's forms are those of `lldpcli -f json` and `-f
 json0` (lldpcli(8)); its neighbours do not say whose they are, so `show chassis` may be alongside them (`{"lldp": ..., "local-chassis": ...}`), and
 else the file's name is the switch's. OpenConfig's are those of openconfig-lldp.yang in JSON_IETF (RFC 7951), with openconfig-interfaces alongside it
 for the ports' speeds.
@@ -31,7 +31,7 @@ def looks_like(text: str) -> bool:
 
 
 def parse_fabric(text: str, where: str, name: str) -> Fabric:
-    """The fabric of a file; raises BadInput where it is none of the forms."""
+    """The fabric of a file; raises BadInput if it is none of the forms."""
     return fabric_of(list(switches_of(text, where, name)), where, name)
 
 
@@ -57,9 +57,9 @@ def switches_of(text: str, where: str, name: str) -> Iterator[Switch]:
     ]
     if not switches:
         raise BadInput(
-            "holds no LLDP neighbours",
+            "contains no LLDP neighbours",
             where=where,
-            advice="Give what `sonic-db-dump -n APPL_DB -y` or `lldpctl -f json` prints, OpenConfig's /lldp, or an object with one of them by switch.",
+            advice="Give the output of `sonic-db-dump -n APPL_DB -y` or `lldpctl -f json`, OpenConfig's /lldp, or an object with one of them by switch.",
         )
     yield from switches
 
@@ -168,7 +168,7 @@ def _get_field(value: object, key: str) -> object:
 
 
 def _first_object(value: object) -> Mapping[str, Any]:
-    """An object, or the first of a list of them; empty where there is none."""
+    """An object, or the first of a list of them; empty if there is none."""
     if isinstance(value, list):
         value = value[0] if value else None
     return value if isinstance(value, dict) else {}

@@ -109,7 +109,7 @@ def _open_regular(path: str | Path) -> BinaryIO:
     os.close(handle)
     if stat.S_ISDIR(mode):
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
-    raise BadInput("is not a regular file", where=str(path), advice="Write what it gives to a file first.")
+    raise BadInput("is not a regular file", where=str(path), advice="Write its output to a file first.")
 
 
 class _Zstd:
@@ -126,7 +126,7 @@ class _Zstd:
             self._packed = b""
             if not block:
                 if self._frame is not None:
-                    raise EOFError("the last frame has no end")
+                    raise EOFError("the last frame is incomplete")
                 break
             frame = self._frame or zstandard.ZstdDecompressor().decompressobj()
             self._ready = frame.decompress(block)
@@ -155,10 +155,10 @@ class _Checked(io.RawIOBase):
             block = self._source.read(len(view))
         except _DAMAGE as damage:
             raise BadInput(
-                f"is damaged or cut short: {damage}", where=self._where, advice="Unpack the rest by hand."
+                f"is damaged or incomplete: {damage}", where=self._where, advice="Unpack the rest by hand."
             ) from damage
         except UnicodeDecodeError as bad:
-            raise BadInput(f"is not the UTF-16 that it begins as: {bad.reason}", where=self._where) from bad
+            raise BadInput(f"begins as UTF-16 but is not valid UTF-16: {bad.reason}", where=self._where) from bad
         except OSError as problem:  # bzip2's faults have no number
             raise BadInput(problem.strerror or f"is damaged: {problem}", where=self._where) from problem
         view[: len(block)] = block

@@ -38,7 +38,7 @@ def read_fabric(path: str | Path, format: str = "auto", name: str | None = None)
     ----------
     path : str or Path
         Output of Cray's `rtr --interconnect`, of `ibnetdiscover`, Slingshot's links (`fmctl get links`) or its template, UFM's links (`GET /ufmRest/resources/links`),
-        or LLDP neighbours of Ethernet switches; of these also a folder with a file a switch, which is called as the switch.
+        or LLDP neighbours of Ethernet switches; of these also a folder with a file per switch, which is called as the switch.
     format : str
         One of `FORMATS`; `auto` looks at the first lines.
     name : str, optional
@@ -76,23 +76,25 @@ def _unknown_ticks(fabric: Fabric) -> list[str]:
 
 
 def _of_folder(folder: Path, name: str) -> Fabric:
-    """LLDP neighbours, a file a switch."""
+    """LLDP neighbours, a file per switch."""
     files = sorted(file for file in folder.iterdir() if file.is_file() and not file.name.startswith("."))
     if not files:
-        raise BadInput("is an empty folder", where=str(folder), advice="Expected a file with LLDP neighbours a switch.")
+        raise BadInput(
+            "is an empty folder", where=str(folder), advice="Expected one file with LLDP neighbours per switch."
+        )
     return neighbours.parse_files({default_name(file): read_text(file) for file in files}, str(folder), name)
 
 
 _BEGINNING = 1 << 16
-_IBNETDISCOVER = "Give what `ibnetdiscover` prints on a host of the fabric."
+_IBNETDISCOVER = "Give the output of `ibnetdiscover` on a host of the fabric."
 #: Known outputs that are not read: how they begin, what they are, and what to use instead. After ^ no pattern passes over line feeds: its time would grow with their square.
 _NOT_READ = (
     (re.compile(r"^\s*NodeDesc;SystemImageGUID;PortNum;"), "the counters of opaextractperf", "Collect them with LDMS's sampler opa2: flitwatch collect ldms-csv."),
     (re.compile(r"^(?:NodeGUID;|.*;PortGUID;|Rate;|[ \t]*Rate;NodeGUID)", re.MULTILINE), "a table of an opaextract program", _IBNETDISCOVER),
     (re.compile(r"<Report\b|^[ \t]*(?:Link|Node|Fabric|Route) (?:Summary|Information)\b|\bNodeGUID\s+Port\s+Type\s+Name", re.MULTILINE), "a report of opareport", _IBNETDISCOVER),
-    (re.compile(r"\A\s*(?:#.*\n\s*)*0x[0-9a-fA-F]{1,16}\s+\"[^\"]*\"\s*$", re.MULTILINE), "a node-name map", "Give what `ibnetdiscover --node-name-map FILE` prints: the names are in it."),
+    (re.compile(r"\A\s*(?:#.*\n\s*)*0x[0-9a-fA-F]{1,16}\s+\"[^\"]*\"\s*$", re.MULTILINE), "a node-name map", "Give the output of `ibnetdiscover --node-name-map FILE`, which contains the names."),
     (re.compile(r"^(?:CA|Switch): .*:$|==\(\s*[0-9]+X\s", re.MULTILINE), "the output of iblinkinfo", _IBNETDISCOVER),
-    (re.compile(r"^(?:Ca|Switch)\s+: 0x[0-9a-fA-F]+ ports", re.MULTILINE), "the list of `ibnetdiscover --list`, which leaves the links out", "Give what `ibnetdiscover` prints without options."),
+    (re.compile(r"^(?:Ca|Switch)\s+: 0x[0-9a-fA-F]+ ports", re.MULTILINE), "the list of `ibnetdiscover --list`, which leaves the links out", "Give the output of `ibnetdiscover` without options."),
 )  # fmt: skip
 
 
@@ -110,7 +112,7 @@ def detect_format(text: str, where: str) -> str:
             raise BadInput(
                 "is the list of ports that `ibnetdiscover --ports` prints, which leaves the devices out",
                 where=where,
-                advice="Give what `ibnetdiscover` prints without --ports.",
+                advice="Give the output of `ibnetdiscover` without --ports.",
             )
         if interconnect.LINE.match(line):
             return "cray"
@@ -126,7 +128,7 @@ def detect_format(text: str, where: str) -> str:
     raise BadInput(
         "is neither a Cray interconnect file nor ibnetdiscover output nor Slingshot's template nor a list of its or UFM's links, nor LLDP neighbours",
         where=where,
-        advice="Give what `ibnetdiscover`, Cray's `rtr --interconnect` or `fmctl get links` printed, the fabric manager's fabric_template.json, what UFM answers to GET /ufmRest/resources/links, or what `sonic-db-dump -n APPL_DB -y` or `lldpctl -f json` prints.",
+        advice="Give the output of `ibnetdiscover`, Cray's `rtr --interconnect`, `fmctl get links`, `sonic-db-dump -n APPL_DB -y` or `lldpctl -f json`, the fabric manager's fabric_template.json, or UFM's answer to GET /ufmRest/resources/links.",
     )
 
 

@@ -77,7 +77,7 @@ def fabric_of(
     warnings: Warnings,
     attributes: dict[str, Any] | None = None,
 ) -> Fabric:
-    """The fabric of switches, in the order of their places in a group, and cables, the switch's end first; `group` is None where it is unknown it."""
+    """The fabric of switches, in the order of their places in a group, and cables, the switch's end first; `group` is None if it is unknown it."""
     number = {switch: router for router, switch in enumerate(switches)}
     nics = {b: a for a, b in cables if not _is_switch(b)}
     ends = sorted(nics, key=lambda nic: (_in_order(nic[0]), nic[1]))
@@ -126,7 +126,7 @@ def jack_name(port: int) -> str:
 
 
 def _port_number(jack: int, port: int) -> int | None:
-    """Our number of a jack's port; None where no switch has it."""
+    """Our number of a jack's port; None if no switch has it."""
     if port >= JACK_PORTS:
         return None
     if 1 <= jack <= _JACKS:
@@ -143,7 +143,7 @@ class Location(NamedTuple):
 
 
 def location_of(name: str) -> Location | None:
-    """The switch's port that a component name is; None where it is none."""
+    """The switch's port that a component name is; None if it is none."""
     match = _LOCATION.fullmatch(name)
     if match is None:
         return None
@@ -161,7 +161,7 @@ def switch_of(name: str) -> str | None:
 
 
 def find_groups(switches: int, src: NDArray[np.int64], dst: NDArray[np.int64]) -> NDArray[np.int64] | None:
-    """Group of each switch, numbered in the order of switches, from the cables between them; None where no division fits.
+    """Group of each switch, numbered in the order of switches, from the cables between them; None if no division fits.
 
     Two switches are of one group where they are joined and have most of their neighbours in common. That is believed only where each group is joined
     all to all.
@@ -251,7 +251,7 @@ def _list_link_ends(text: str, where: str) -> Iterator[tuple[str, str, str]]:
 def _parse_end(text: str, here: str) -> End:
     match = _END.match(text)
     if match is None:
-        raise BadInput(f"{text[:60]!r} names no port of a switch and no NIC", where=here)
+        raise BadInput(f"{text[:60]!r} names neither a port of a switch nor a NIC", where=here)
     switch, jack, port, node, nic = match.groups()
     if switch is None:
         return node, int(nic)

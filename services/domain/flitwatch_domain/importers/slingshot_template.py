@@ -49,7 +49,7 @@ def looks_like(text: str) -> bool:
 def parse_fabric(text: str, where: str, name: str) -> Fabric:
     """A fabric from a template; BadInput names what is missing or contradicts itself.
 
-    Attribute `chip_ports` has the link of the switch's chip of each port by its number, -1 where the template says none.
+    Attribute `chip_ports` has the link of the switch's chip of each port by its number, -1 if the template says none.
     """
     try:
         document = json.loads(text)
@@ -69,7 +69,7 @@ def parse_fabric(text: str, where: str, name: str) -> Fabric:
         raise BadInput("lists no link", where=where)
     strange = sorted({end[0] for cable in cables for end in cable if "r" in end[0]} - names)
     if strange:
-        raise BadInput(f"a link leads to {strange[0]}, which is no switch of the template", where=where)
+        raise BadInput(f"a link leads to {strange[0]}, which is not a switch of the template", where=where)
     chip = _chip_ports(switches)
     return slingshot.fabric_of(
         name,
@@ -109,7 +109,7 @@ def _read_switches(listed: list[Any], where: str) -> Iterator[_Switch]:
 def _get_number(entry: dict[str, Any], key: str, here: str) -> int:
     value = entry.get(key)
     if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < 1 << 15:
-        raise BadInput(f"{key} is {str(value)[:40]}, expected a number from 0", where=here)
+        raise BadInput(f"{key} is {str(value)[:40]}, expected a number of at least 0", where=here)
     return value
 
 
@@ -168,7 +168,7 @@ def _by_link(name: str) -> str:
 
 
 def _chip_ports(switches: list[_Switch]) -> list[list[int]]:
-    """Of each switch, the number of the chip's link of each port; empty where the template has none."""
+    """Of each switch, the number of the chip's link of each port; empty if the template has none."""
     chip_links = []
     for switch in switches:
         places = {slingshot.location_of(jack): int(link.rpartition("l")[2]) for link, jack in switch.jacks.items()}

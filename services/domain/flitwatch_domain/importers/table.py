@@ -35,7 +35,7 @@ class Row:
         self.where = where
 
     def text(self, column: str) -> str:
-        """The cell's text without surrounding blanks; empty where the table has no such column."""
+        """The cell's text without surrounding blanks; empty if the table has no such column."""
         at = self._columns.get(column)
         return "" if at is None else self._cells[at].strip()
 
@@ -44,7 +44,7 @@ class Row:
         text = self.text(column)
         match = _WHOLE.fullmatch(text)
         if match is None or int(match.group(1)) >= 2**64:
-            raise BadInput(f"{column} is {text[:40]!r}, expected a whole number from 0", where=self.where)
+            raise BadInput(f"{column} is {text[:40]!r}, expected a whole number of at least 0", where=self.where)
         return int(match.group(1))
 
 

@@ -28,7 +28,7 @@ def read_text(path: str | Path) -> str:
 
 
 def read_utf8(path: str | Path) -> str:
-    """A file's text without its byte order mark; BadInput where it is no UTF-8."""
+    """A file's text without its byte order mark; BadInput if it is no UTF-8."""
     data = read_bytes(path)
     try:
         return data.decode("utf-8-sig")
@@ -38,7 +38,7 @@ def read_utf8(path: str | Path) -> str:
 
 
 def numbered_lines(text: str) -> Iterator[tuple[int, str]]:
-    """(line number from 1, line) of `text`; LF, CRLF and lone CR (where there is no LF) end a line, stray CRs become blanks."""
+    """(line number from 1, line) of `text`; LF, CRLF and lone CR (if there is no LF) end a line, stray CRs become blanks."""
     ends = "\n" if "\n" in text else "\r"
     for number, line in enumerate(text.split(ends), start=1):
         yield number, line.replace("\r", " ").rstrip()

@@ -140,7 +140,7 @@ def _resolve_end(
         raise BadInput(
             f"its {side} has no GUID or no port",
             where=here,
-            advice="Expected what GET /ufmRest/resources/links answers.",
+            advice="Expected the answer to GET /ufmRest/resources/links.",
         )
     name = _port_name(link, side)
     about = ports.get(name, {})
@@ -149,7 +149,9 @@ def _resolve_end(
     is_switch = _is_switch(guid, name, dname, described, about, kinds)
     if is_switch is None:
         raise BadInput(
-            f"nothing says whether {guid} is a switch", where=here, advice="Give systems and ports alongside the links."
+            f"no record shows whether {guid} is a switch",
+            where=here,
+            advice="Give systems and ports alongside the links.",
         )
     key = guid if is_switch else nodes.get(guid) or guid
     description = described.removesuffix(f":{dname}") if is_switch else described
@@ -210,5 +212,5 @@ def _normalise_guid(text: object) -> str:
 
 
 def _whole_or_zero(value: object, most: int) -> int:
-    """A whole number up to `most`; 0 where there is none."""
+    """A whole number up to `most`; 0 if there is none."""
     return numerals.parse_whole(str(value), most=most) or 0

@@ -66,7 +66,7 @@ class _Loader(yaml.SafeLoader):
     def _refuse_repeated_keys(self, node: yaml.MappingNode) -> None:
         lines: dict[Any, int] = {}
         for key_node, _ in node.value:
-            # Lists and mappings are no keys, which is refused where the mapping is made.
+            # Lists and mappings are no keys, which is refused if the mapping is made.
             if not isinstance(key_node, yaml.ScalarNode) or key_node.tag == _MERGE:
                 continue
             key = key_node.value if key_node.tag == _EQUALS else self.construct_object(key_node)
@@ -77,7 +77,7 @@ class _Loader(yaml.SafeLoader):
 
 
 def read_yaml(path: str | Path) -> Any:
-    """A file's content; None where it is empty. NotFound or BadInput name the file, and the line where there is one."""
+    """A file's content; None if it is empty. NotFound or BadInput name the file, and the line if there is one."""
     return parse_yaml(read_utf8(path), str(path))
 
 
@@ -95,5 +95,5 @@ def parse_yaml(text: str, where: str) -> Any:
     except (ValueError, ArithmeticError, LookupError, TypeError, AttributeError) as bad:
         # What PyYAML raises for a scalar that is not of its type: a 31st of February, `!!bool maybe`, an integer of thousands of digits, a character beyond Unicode.
         raise BadInput(
-            f"holds a value that is not of its type ({bad})", where=where, advice="Quote it if it is text."
+            f"contains a value that is not of its type ({bad})", where=where, advice="Quote it if it is text."
         ) from None

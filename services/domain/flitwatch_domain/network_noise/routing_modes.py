@@ -38,7 +38,7 @@ def held_back(observed_groups: int | None, groups: int | None) -> str | None:
     if observed_groups is None:
         return "the number of groups of the measured job is unknown"
     if observed_groups < SEVERAL_GROUPS:
-        return "its network cards were measured within one group, which says nothing about several"
+        return "its network cards were measured within one group, which does not show the behaviour over several groups"
     return None
 
 

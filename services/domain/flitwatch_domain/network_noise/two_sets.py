@@ -158,7 +158,7 @@ def _estimate_change(values: Sequence[tuple[Floats, ...]]) -> tuple[float, float
     """Logarithm of the second set over the first, and half of its 95 % interval.
 
     Least squares with a level for each allocation: a paired t-interval where each allocation was observed once by each set, one without equal
-    variances where there is one allocation. Variance: MacKinnon and White 1985 (HC2); degrees of freedom: Bell and McCaffrey 2002.
+    variances if there is one allocation. Variance: MacKinnon and White 1985 (HC2); degrees of freedom: Bell and McCaffrey 2002.
     """
     y = np.log(np.concatenate([side for pair in values for side in pair]))
     second = np.concatenate([np.full(len(side), at, float) for pair in values for at, side in enumerate(pair)])
@@ -177,7 +177,7 @@ def _explain_verdict(message: ComparedFigure, enough: bool, shared: tuple[int, i
     if not enough:
         return (
             f"needs {LEAST_OBSERVATIONS} observations of each set within allocations that both have, has {shared[0]} and {shared[1]}:"
-            " differences between other nodes say nothing about noise"
+            " differences between other nodes are not evidence of noise"
         )
     if message.ratio is None:
         return "an observation lacks traffic, latency or stalls"

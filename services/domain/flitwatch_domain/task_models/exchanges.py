@@ -15,7 +15,7 @@ _BULLY_BYTES, _BARRIER_BYTES = 200_000, 8
 _TO_ALL = {"alltoall", "pairwise-alltoall", "ring"}
 #: Twice so many: there and back, or two rounds for every other rank.
 _TO_ALL_TWICE = {"ring-allreduce", "expert-alltoall"}
-#: Messages that a rank sends: one, one a round, or one a neighbour.
+#: Messages that a rank sends: one, one per round, or one a neighbour.
 _ONE = {
     "binomial-bcast",
     "binomial-reduce",

@@ -20,7 +20,7 @@ class Application(Arguments):
 
 
 class EstimateArguments(Application):
-    """`ml.deviation` and `ml.forecast`; `definition`: ours unless the paper's is asked for."""
+    """`ml.deviation` and `ml.forecast`; `definition`: ours by default, or the paper's."""
 
     definition: Definition | None = None
 
@@ -75,7 +75,7 @@ class MeasuredBlameArguments(Arguments):
 
 
 class DryRunArguments(Arguments):
-    """`alerting.test`: a rule over a span of the past."""
+    """`alerting.test`: test of a rule over a past period."""
 
     rule: Rule
     from_s: float = Field(ge=0, le=2**32)

@@ -50,7 +50,7 @@ class StartPacket(_Request):
 
 
 class StartWhatIf(_Request):
-    """Simulate a moment of the past otherwise."""
+    """Simulate a past moment with another placement or routing."""
 
     name: Literal["sim.whatif"]
     args: WhatIf
@@ -85,7 +85,7 @@ class StartBlame(_Request):
 
 
 class StartMeasuredBlame(_Request):
-    """Judge who slows measured runs, from two uploaded files."""
+    """Judge which users slow measured runs, from two uploaded files."""
 
     name: Literal["ml.blame_measured"]
     args: MeasuredBlameArguments
@@ -99,7 +99,7 @@ class StartEstimate(_Request):
 
 
 class StartDryRun(_Request):
-    """Try an alert rule over the past."""
+    """Test an alert rule on past data."""
 
     name: Literal["alerting.test"]
     args: DryRunArguments

@@ -62,7 +62,7 @@ class Interval(Arguments):
 
 
 class Check(Arguments):
-    """A moment of the job's past on which its placement is tried."""
+    """A time in the job's past at which another placement is simulated."""
 
     at_s: float = Field(ge=0, le=4e9)
     window_s: float = Field(default=300.0, ge=1, le=3600)

@@ -47,7 +47,7 @@ class Count(Arguments):
     def _check_length(self) -> Self:
         if self.to * self.delay_s > LONGEST_COUNT_S:
             raise ValueError(
-                f"that takes {self.to * self.delay_s:g} s, more than {LONGEST_COUNT_S:g}; count less far, or faster"
+                f"that takes {self.to * self.delay_s:g} s, more than {LONGEST_COUNT_S:g}; count to a smaller number, or faster"
             )
         return self
 
@@ -85,7 +85,7 @@ class PacketJob(Arguments):
 
 
 class TrafficClass(Arguments):
-    """A traffic class of a packet-level run: shares of every link, and which goes first."""
+    """A traffic class of a packet-level run: its share of every link, and its priority."""
 
     name: ClassName
     minimum: float = Field(ge=0, le=1, description="Guaranteed share of a link; the minima add up to at most 1.")
@@ -160,7 +160,7 @@ class Packet(Arguments):
 
 
 class WhatIf(Arguments):
-    """`sim.whatif`: a moment of a stored fabric's past, one job placed or routed otherwise."""
+    """`sim.whatif`: a past moment of a stored fabric, with one job placed or routed differently."""
 
     fabric: Name
     at_s: float = Field(ge=0, le=4e9)

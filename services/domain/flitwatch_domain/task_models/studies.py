@@ -19,7 +19,7 @@ LargestBytes = Annotated[int, Field(ge=128, le=1 << 24)]
 
 
 class NoParameters(Arguments):
-    """A study of tables: nothing is drawn, so that it has neither runs nor a seed."""
+    """A study of tables. Nothing is drawn at random, so it has neither runs nor a seed."""
 
     threads: Threads | None = None
 
@@ -41,7 +41,7 @@ class Flow(SeededStudy):
 
 
 class Machine(Arguments):
-    """A machine alongside the stand-ins of figure 11."""
+    """A machine compared with the substitutes of figure 11."""
 
     name: Label
     spec: FlowTopology
@@ -89,7 +89,12 @@ class Stencil(SeededStudy):
     topology: RoutesTopology = "quartz1"
     mbytes: float = Field(default=0.25, ge=0.01, le=2)
     optimise_s: float = Field(default=30, ge=0.1, le=3600)
-    reconstruct_s: float = Field(default=60, ge=1, le=3600, description="Of the matrix that routes are optimised for.")
+    reconstruct_s: float = Field(
+        default=60,
+        ge=1,
+        le=3600,
+        description="Time limit for reconstructing the matrix for which routes are optimised.",
+    )
 
 
 class Formulations(Arguments):
@@ -97,14 +102,14 @@ class Formulations(Arguments):
 
     threads: Threads = 1
     topology: RoutesTopology | None = None
-    limit_s: float = Field(default=90, ge=1, le=3600, description="Of each formulation.")
+    limit_s: float = Field(default=90, ge=1, le=3600, description="Time limit of each formulation.")
     formulations: list[Literal["basic", "partitioned", "combined"]] | None = Field(
         default=None, min_length=1, max_length=3
     )
 
 
 class LaneSchemes(Arguments):
-    """Reconstructions of one application's traffic by ways to give lanes."""
+    """Reconstructions of one application's traffic, by method of assigning lanes."""
 
     threads: Threads = 1
     topology: RoutesTopology = "quartz1"
@@ -115,19 +120,19 @@ class LaneSchemes(Arguments):
         list[Literal["1 VL", "2 VL", "4 SL 2 VL", "2 VL random", "2 SL 4 VL", "5 VL", "5 VL random", "5 VL Galois"]]
         | None
     ) = Field(default=None, min_length=1, max_length=8)
-    limit_s: float = Field(default=60, ge=1, le=3600, description="Of each reconstruction.")
+    limit_s: float = Field(default=60, ge=1, le=3600, description="Time limit of each reconstruction.")
 
 
 class Ghost(SeededStudy):
-    """miniGhost on a tree of 32 nodes a leaf."""
+    """miniGhost on a tree of 32 nodes per leaf."""
 
     topology: RoutesTopology | None = None
     kbytes: float = Field(default=2000, ge=10, le=1e5)
     variables: int = Field(default=5, ge=1, le=40)
     compute: float = Field(
-        default=45, ge=0, le=1000, description="Computation over the time of a node's bytes on its link."
+        default=45, ge=0, le=1000, description="Computation divided by the time of a node's bytes on its link."
     )
-    imbalance: float = Field(default=0.05, ge=0, le=1, description="Of the computation, from node to node.")
+    imbalance: float = Field(default=0.05, ge=0, le=1, description="Variation of the computation between nodes.")
 
 
 CongestedAfter = Annotated[
@@ -135,7 +140,7 @@ CongestedAfter = Annotated[
     Field(
         ge=0,
         le=1e9,
-        description="A link is congested where a packet waits longer, ns; 0: where its queue exceeds its credits.",
+        description="A link is congested if a packet waits longer than this, ns; 0: if its queue exceeds its credits.",
     ),
 ]
 
@@ -171,7 +176,7 @@ class WangPatterns(SeededStudy):
     packet_bytes: int = Field(default=2048, ge=256, le=8192)
     load: float = Field(default=1.0, ge=0.001, le=100, description="Factor on the sizes of all messages.")
     applications: WangApplications | None = None
-    ranks: int = Field(default=0, ge=0, le=1_000_000, description="0: the paper's.")
+    ranks: int = Field(default=0, ge=0, le=1_000_000, description="0: the paper's value.")
 
 
 class Wang(WangPatterns):
@@ -236,13 +241,15 @@ class Fig7(Fig3):
 
 
 class Model(DeSensi):
-    runs: int | None = Field(default=None, ge=3, le=1000, description="Allocations: a correlation needs three.")
+    runs: int | None = Field(
+        default=None, ge=3, le=1000, description="Number of allocations; a correlation needs three."
+    )
     allocations: int | None = Field(default=None, ge=3, le=1000)
     sizes: list[Annotated[int, Field(ge=1, le=1 << 24)]] | None = Field(default=None, min_length=1, max_length=1000)
 
 
 class Calibration(Fig3):
-    """Pairs of runs that lambda and sigma are fitted on."""
+    """Pairs of runs for which lambda and sigma are fitted."""
 
     ranks: int = Field(default=32, ge=2, le=100_000)
     sizes: ByteSizes = Field(default=[4096, 32768])
@@ -254,8 +261,8 @@ class Calibration(Fig3):
 class Allocations(Fig3, DetourArguments):
     ranks: int = Field(default=64, ge=2, le=100_000)
     iterations: int = Field(default=4, ge=1, le=1000)
-    latency_factor: float = Field(default=0.8, ge=0.01, le=100, description="Lambda of the choice.")
-    stall_factor: float = Field(default=1.5, ge=0.01, le=100, description="Sigma of the choice.")
+    latency_factor: float = Field(default=0.8, ge=0.01, le=100, description="Lambda of the routing choice.")
+    stall_factor: float = Field(default=1.5, ge=0.01, le=100, description="Sigma of the routing choice.")
 
 
 class Collectives(Allocations):

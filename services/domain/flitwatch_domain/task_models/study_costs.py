@@ -33,7 +33,7 @@ _FIG13 = (144, 288, 1_152, 2_304, 3_456, 10_368, 20_736)
 _FIG16_2D = (10, 14, 17, 20, 22, 24, 26, 28, 30, 31, 44, 54, 70, 77, 83, 89)
 _FIG16_3D = (4, 5, 6, 7, 8, 9, 10, 12, 14, 15, 17, 18, 19, 20)
 _RATIOS = 9
-#: Wang's applications: ranks, bytes a rank, and the sum of the loads of figure 7.
+#: Wang's applications: ranks, bytes per rank, and the sum of the loads of figure 7.
 _WANG = {"crystal-router": (1_000, 190e3, 3.61), "fill-boundary": (1_000, 760e3, 3.61), "amg": (1_728, 75e3, 36.5)}
 _DESENSI_TOPOLOGY, _DESENSI_PACKET = "dragonfly:4,6,16,24", 64
 _COLLECTIVES = ("allreduce", "alltoall", "barrier", "broadcast", "halo3d", "sweep3d")

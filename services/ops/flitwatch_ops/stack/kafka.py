@@ -218,7 +218,7 @@ class Kafka:
             fresh.replace(self._name_copy)
         if aside := self.set_aside():
             log.warning(
-                "Kafka has set partitions aside that its damaged metadata no longer name: %s. Their records stay in %s until you remove them",
+                "Kafka has set aside partitions that its damaged metadata no longer list: %s. Their records stay in %s until you remove them",
                 ", ".join(aside),
                 self.folder / "data",
             )
@@ -298,7 +298,7 @@ class Kafka:
         data = self.folder / "data"
         if (data / "__cluster_metadata-0").exists():
             raise Unavailable(
-                f"Kafka's data in {data} lack meta.properties, so that the broker would start again without topics",
+                f"Kafka's data in {data} lack meta.properties, so the broker would start again without topics",
                 advice=f"Restore the file from a backup. To give up the records, remove {data}.",
             )
         shutil.rmtree(data, ignore_errors=True)

@@ -109,7 +109,7 @@ class Adviser(Protocol):
 
 
 class PastRun(TypedDict):
-    """A run as advice reads it of the database: seconds, epoch seconds of its start, its groups' stalls per flit and their congestion of the kind that drives it, None where unknown."""
+    """A run as advice reads it of the database: seconds, epoch seconds of its start, its groups' stalls per flit and their congestion of the kind that drives it, None if unknown."""
 
     application: str
     nodes: int

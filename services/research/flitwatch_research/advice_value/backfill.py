@@ -48,7 +48,7 @@ class Reservation:
     over: int
 
 
-#: Which of the free nodes a job gets now, or None where it does not start now after all.
+#: Which of the free nodes a job gets now, or None if it does not start now after all.
 Place = Callable[[Waiting, NDArray[np.int64]], NDArray[np.int64] | None]
 
 

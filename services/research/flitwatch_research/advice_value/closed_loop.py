@@ -325,12 +325,12 @@ class Loop:
         self.adviser.carded(run.seen, mode, observed)
 
     def _nodes_in(self, group: int, count: int, free: NDArray[np.int64]) -> NDArray[np.int64] | None:
-        """The lowest free nodes of one group, or None where it has not enough."""
+        """The lowest free nodes of one group, or None if it has not enough."""
         inside = free[self._group_of[free] == group]
         return inside[:count] if len(inside) >= count else None
 
     def _over_all(self, count: int, free: NDArray[np.int64]) -> NDArray[np.int64] | None:
-        """As many of the lowest free nodes of each group, or None where a group has not enough."""
+        """As many of the lowest free nodes of each group, or None if a group has not enough."""
         groups = self.month.machine.groups
         parts = [self._nodes_in(group, (count + groups - 1 - group) // groups, free) for group in range(groups)]
         chosen = [nodes for nodes in parts if nodes is not None]
@@ -339,14 +339,14 @@ class Loop:
     def _list_candidates(
         self, count: int, usual: NDArray[np.int64], free: NDArray[np.int64]
     ) -> list[NDArray[np.int64]]:
-        """Nodes of each group with room; the usual ones where none has; and nodes over all groups."""
+        """Nodes of each group with room; the usual ones if none has; and nodes over all groups."""
         inside = [self._nodes_in(group, count, free) for group in range(self.month.machine.groups)]
         places = [nodes for nodes in inside if nodes is not None] or [usual]
         spread = self._over_all(count, free)
         return places if spread is None else [*places, spread]
 
     def _place_job(self, waiting: Waiting, free: NDArray[np.int64]) -> NDArray[np.int64] | None:
-        """The lowest free nodes, or those that the adviser prefers; None where it says to wait."""
+        """The lowest free nodes, or those that the adviser prefers; None if it says to wait."""
         drawn, usual = self.month.jobs[waiting.job], free[: waiting.nodes]
         if not drawn.application or (self.adviser is None and self.judge is None):
             return usual

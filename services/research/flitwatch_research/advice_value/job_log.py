@@ -27,7 +27,7 @@ THETA_FILE = Path(__file__).parent / "theta_2022.json"
 
 @dataclass(frozen=True)
 class LoggedJob:
-    """A submission: seconds since the span began; `user` is the owner as the log names it, empty where it does not say."""
+    """A submission: seconds since the span began; `user` is the owner as the log names it, empty if it does not say."""
 
     submit_s: float
     nodes: int

@@ -27,7 +27,7 @@ from flitwatch_simulation.packet.machine import Machine, build_machine
 from flitwatch_simulation.workloads.messages import Messages, repeat_messages, to_ops
 from flitwatch_twin.users import Exchange
 
-#: Four groups of Cori's kind; ranks and bytes a rank as in De Sensi's figure 10, on as many nodes as the jobs that feel the network have.
+#: Four groups of Cori's kind; ranks and bytes per rank as in De Sensi's figure 10, on as many nodes as the jobs that feel the network have.
 TOPOLOGY, GROUPS, RANKS, SIZE_BYTES = "dragonfly:4,6,16,24", 4, 128, 32768
 ITERATIONS, LOADS_GIB_PER_S, SEEDS = 2, (0.0, 3.0), (1, 2, 3)
 #: All-to-all has a variable of its own (MPICH_GNI_A2A_ROUTING_MODE), which advice does not set: such jobs keep their mode.

@@ -76,7 +76,7 @@ def load_effects() -> dict[tuple[int, int, str, str], Effect]:
 
 
 def effect_of(exchange: int, groups: int, routers_per_node: float, mode: str) -> Effect | None:
-    """That of the placing which is most alike; None where jobs of this exchange were not measured."""
+    """That of the placing which is most alike; None if jobs of this exchange were not measured."""
     table = load_effects()
     candidates = [
         effect for placing in PLACINGS if (effect := table.get((exchange, groups, placing, mode))) is not None

@@ -70,7 +70,7 @@ def to_markdown(answer: Row) -> str:
     lines = [
         "# Does advice pay?",
         "",
-        f"Generated with `{answer['command']}`; everything here is **simulated**. The figures are in [advice-value.json](advice-value.json).",
+        f"Generated with `{answer['command']}`; all results here are **simulated**. The figures are in [advice-value.json](advice-value.json).",
         "",
         f"{format_headline(answer)}.",
         "",
@@ -147,7 +147,7 @@ def _describe_method(answer: Row) -> list[str]:
         "jobs. Alongside a blamed user, only the expected time of that user's jobs counts. No job waits for jobs that stay too "
         "long (`blame-running`: both parts);",
         "  - `drivers`: counters of the kind that explains the application's deviation in the weekly estimate of drivers;",
-        "  - `pattern`: one group, or nodes over all groups, according to the times of the application's own runs, or to the "
+        "  - `pattern`: one group, or nodes over all groups, according to the times of the application's own runs, or the "
         "traffic of its network cards (Wang 2018);",
         f"  - `routing`: {MODES[1]} for jobs over several groups. Condition: the network cards of a job that alternated between it and "
         f"{MODES[0]} favour it and that job was faster with it, both significantly (`routing.advice`). It is requested when the "
@@ -158,8 +158,8 @@ def _describe_method(answer: Row) -> list[str]:
         "space, the usual nodes.",
         "- A delay is ten minutes, and at most thirty in total, like the agent's default. A preferred group is used if it has "
         "space; no job waits for one.",
-        f"- `{ORACLE}` knows the traffic and the slowdown of every job. Job by job, it takes the best free placement and the "
-        f"best mode there. It never delays, so a better plan may exist.",
+        f"- `{ORACLE}` knows the traffic and the slowdown of every job. For each job, it takes the best free placement and the best "
+        f"mode for it. It never delays, so a better plan may exist.",
         "- Best place / mode: the share of job starts with the best placement on the machine at that time, and with the best "
         "mode there. Only jobs that feel the network count. The costs of the oracle are used for all policies.",
         f"- A mode's effect is measured in the packet engine on the same machine ({_load_modes()['topology']}), in pairs of runs "
@@ -168,7 +168,7 @@ def _describe_method(answer: Row) -> list[str]:
         f"bytes through a third group, which change the twin's loads. A job has the effect of the most similar nodes; other "
         f"patterns keep the default mode.",
         "- `pays`: the interval of the saving is above zero. `does harm`: it is below zero, or nothing is saved and the mean "
-        "wait grows beyond its interval.",
+        "wait grows by more than its interval.",
         "- Regret: the oracle's additional saving, as a share of all node-hours.",
         "- Not modelled: the file system's queue, and users who are present only for some weeks.",
     ]

@@ -97,7 +97,7 @@ def _summarize_policy(base: list[Row], own: list[Row], best: Float) -> Row:
 
 
 def _share_of_starts(choices: list[Row], what: str) -> Float:
-    """Of each seed's starts of jobs that feel the network; NaN where none of them started."""
+    """Of each seed's starts of jobs that feel the network; NaN if none of them started."""
     return np.array([choice[what] / choice["count"] if choice["count"] else np.nan for choice in choices])
 
 

@@ -66,7 +66,7 @@ FEELING_SHARE = FEELING_LOAD / (OFFERED.load + FEELING_LOAD)
 
 @dataclass(frozen=True)
 class Job:
-    """A submitted job. `application` is empty where it does not feel the network and takes `alone_s`; `user` is an index, -1 the crowd's."""
+    """A submitted job. `application` is empty if it does not feel the network and takes `alone_s`; `user` is an index, -1 the crowd's."""
 
     user: int
     nodes: int

@@ -31,7 +31,7 @@ def compare_baselines(
 ) -> dict[str, float | None]:
     """Bytes of the busiest link between switches, added up over time slots, by each baseline of a fat tree, one LID an endpoint.
 
-    Baselines know the traffic of all slots together. None where their tables lose some of the traffic, and for those that were not laid before it was `stopped`.
+    Baselines know the traffic of all slots together. None if their tables lose some of the traffic, and for those that were not laid before it was `stopped`.
     """
     between = fabric.router_links()
     src, dst, size = (np.concatenate(column) for column in zip(*slots, strict=True))

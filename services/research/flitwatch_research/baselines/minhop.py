@@ -12,7 +12,7 @@ Ints = NDArray[np.int64]
 
 
 def minhop_tables(fabric: Fabric) -> Ints:
-    """Output ports (routers, endpoints), -1 where cables are missing on every way.
+    """Output ports (routers, endpoints), -1 if cables are missing on every way.
 
     Endpoint by endpoint, each switch takes the port to which it has sent the fewest endpoints so far, the lowest of them, among ports that lead nearer.
     Where cables failed such ways may go down and up again, and may so deadlock.

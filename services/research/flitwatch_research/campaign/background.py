@@ -33,7 +33,7 @@ class Background:
     ----------
     group_mood : float32[K, G], machine_mood : float32[K]; unit-variance AR(1), a knot every `MOOD_S`.
     arrivals, queue_s : float32[B]; I/O offered over what is served, and the file system's backlog, in bins of `BIN_S`.
-    by_day : float64[days]; what the level of each day is multiplied by, 1 where days do not differ.
+    by_day : float64[days]; what the level of each day is multiplied by, 1 if days do not differ.
     """
 
     group_mood: NDArray[np.float32]

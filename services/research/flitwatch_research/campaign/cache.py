@@ -73,7 +73,7 @@ def _parse_imports(first: str) -> dict[str, ast.Module]:
 
 
 def _find_source(module: str) -> Path | None:
-    """The file of a module, found without importing it; None where the name is no module."""
+    """The file of a module, found without importing it; None if the name is no module."""
     top, *parts = module.split(".")
     package = importlib.util.find_spec(top)
     if package is None or package.origin is None:
@@ -93,7 +93,7 @@ def save_record(path: Path, record: object) -> None:
 
 
 def load_record(path: Path, kind: type[T]) -> T | None:
-    """Read what `save_record` wrote; None where there is nothing usable."""
+    """Read what `save_record` wrote; None if there is nothing usable."""
     try:
         with np.load(path, allow_pickle=False) as stored:
             return kind(**{field.name: _to_plain(stored[field.name]) for field in fields(kind)})  # type: ignore[arg-type]

@@ -57,7 +57,7 @@ class Cause:
         return cls(stall.load_curve().waiting, np.append(vector, own), NOISE_OF_PACKETS, GAIN_OF_PACKETS)
 
     def own(self, rng: np.random.Generator, points: int) -> Float:
-        """Waiting for answers and for column buffers on a run's own routers, which no other job causes: float64[points, 2]; 0 where neither is felt."""
+        """Waiting for answers and for column buffers on a run's own routers, which no other job causes: float64[points, 2]; 0 if neither is felt."""
         if not self.sensitivity[4:].any():
             return np.zeros((points, 2))
         level = OWN_MEDIAN * np.exp(OWN_BETWEEN * rng.standard_normal(2))

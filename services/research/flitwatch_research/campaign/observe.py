@@ -15,7 +15,7 @@ from flitwatch_twin.applications import combine_stalls
 from flitwatch_twin.counters import CYCLES_PER_WAIT, FLITS_PER_PACKET, ROUTER_CLOCK_HZ
 from flitwatch_twin.stall import waiting
 
-#: Flits a second of one node-rate (5 GB/s at 20/3 bytes a flit).
+#: Flits a second of one node-rate (5 GB/s at 20/3 bytes per flit).
 FLITS = 7.5e8
 #: How much a queue of a minute at the file system is felt, against waiting on its network side.
 QUEUE_FELT = 1.0
@@ -68,7 +68,7 @@ def record_steps(
 ) -> Recorded:
     """Integrate what the fabric did over each step, with measurement noise.
 
-    `own_flits` are the flits a second of communication that the run itself sends over its routers' network and processor tiles: a
+    `own_flits` are the flits per second of communication that the run itself sends over its routers' network and processor tiles: a
     fixed volume in each step, regardless of its duration. `ends` are the step ends, float64[S].
     """
     edges = np.concatenate([[0.0], ends])

@@ -16,7 +16,7 @@ def step_end_times(slowdown: Float, dt_s: float, compute_s: Float, communicate_s
     slowdown : float64[K, T]; F of K variants on a grid of `dt_s`, held between points: communication advances at 1 / (1 + F).
     compute_s, communicate_s : float64[S]; what each step needs.
 
-    Returns None where some variant does not finish within the grid.
+    Returns None if some variant does not finish within the grid.
     """
     variants, points = slowdown.shape
     rate = 1 / (1 + slowdown)

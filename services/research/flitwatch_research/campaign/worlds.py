@@ -62,14 +62,14 @@ class World:
 
 #: From easy to hard.
 WORLDS: dict[str, World] = {
-    "plain": World(0, "nothing drifts; two kinds of users; counters follow the slowdown closely"),
-    "variation5": World(1, "run times vary by 5 % for reasons that are not the network's", variation=0.05),
+    "plain": World(0, "nothing drifts; there are two kinds of users; counters follow the slowdown closely"),
+    "variation5": World(1, "run times vary by 5 % for reasons other than the network", variation=0.05),
     "missing": World(1, "a fifth of the counter readings is lost", missing=0.2),
     "placement": World(1, "jobs are placed in the groups with the least traffic", Demand(follows_load=True)),
     "pairs": World(2, "innocent users submit when aggressors do", Demand(paired=True)),
     "graded": World(2, "strengths are continuous: many weak aggressors", Demand(graded=True)),
-    "variation15": World(2, "run times vary by 15 % for reasons that are not the network's", variation=0.15),
-    "windows": World(2, "two users in three come for 3 to 8 weeks only", Demand(windows=0.65)),
+    "variation15": World(2, "run times vary by 15 % for reasons other than the network", variation=0.15),
+    "windows": World(2, "two users in three are present for only 3 to 8 weeks", Demand(windows=0.65)),
     "law": World(
         3, "slowdown by the packet engine's curve, two to four causes at once, noisy counters", packet_law=True
     ),

@@ -156,7 +156,7 @@ def _run_api(url: str) -> Iterator[int]:
 
 
 class AdviceTimes(TypedDict):
-    """Response times of the API: requests a second, quantiles of the time since a question was due, and counts of answers with a slowdown and of
+    """Response times of the API: requests per second, quantiles of the time since a question was due, and counts of answers with a slowdown and of
     refusals."""
 
     rps: float

@@ -156,7 +156,7 @@ class _Summary(TypedDict):
 
 
 class _Compared(TypedDict):
-    """The baseline, the writer's values a second and core, and their ratio."""
+    """The baseline, the writer's values per second and core, and their ratio."""
 
     name: str
     values_per_s_per_core: int

@@ -12,7 +12,7 @@ DRAWS, SEED = 20, 1
 
 
 class StressMeans(TypedDict):
-    """Means over draws: share of names that are false, recall of strong users (None where there are none), and names."""
+    """Means over draws: share of names that are false, recall of strong users (None if there are none), and names."""
 
     false_share: float
     recall: float | None
@@ -37,7 +37,7 @@ class StressReport(TypedDict):
 
 
 def run_stress_study(worlds: tuple[str, ...], draws: int | None, seed: int | None, as_json: bool) -> None:
-    """Draw the calendars, all of them where none is named, and print the scores."""
+    """Draw the calendars, all of them if none is named, and print the scores."""
     from flitwatch_research.stress import WORLDS
 
     report = stress_blame(list(worlds or WORLDS), draws or DRAWS, SEED if seed is None else seed)

@@ -73,7 +73,7 @@ from flitwatch.console import LOCAL, json_option, make_progress, print_result
     default=1,
     show_default=True,
     type=click.IntRange(1, 1024),
-    help="Number of runs, with seeds SEED, SEED + 1, and so on. As many run at the same time as there are cores.",
+    help="Number of runs, with seeds SEED, SEED + 1, and so on. One run per core is active at a time.",
 )
 @click.option(
     "--threads",

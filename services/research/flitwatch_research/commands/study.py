@@ -19,7 +19,7 @@ from flitwatch_research.commands.options import executor_option
 @click.option(
     "--out",
     type=click.Path(path_type=Path),
-    help="Folder for JSON, CSV and figures; of advice-value the page, with its JSON alongside it; of incidents the days done, from which it resumes. Without it the answer is only printed.",
+    help="Folder for JSON, CSV and figures. For advice-value: the page and its JSON. For incidents: the finished days, so that it can resume. Without it, the answer is only printed.",
 )
 @click.option("--runs", type=click.IntRange(min=2), help="Random draws per point, if the study has any.")
 @click.option("--seed", type=click.IntRange(0, 2**63 - 1), help="Random seed of all draws.")
@@ -50,7 +50,7 @@ from flitwatch_research.commands.options import executor_option
 @click.option(
     "--resolution",
     type=click.Choice(incident_study.RESOLUTIONS),
-    help="incidents: ask during a day, or only afterwards, from the stored minutes.  [default: live]",
+    help="incidents: ask during a day, or only afterwards, using the stored minutes.  [default: live]",
 )
 @click.option(
     "--fabric",
@@ -83,7 +83,7 @@ def study(
     executor: str,
     as_json: bool,
 ) -> None:
-    """Reproduce the published study NAME, or measure what advice is worth (advice-value), who is named for incidents (incidents) or blame on hard calendars (blame-stress); without NAME, list the studies."""
+    """Reproduce the published study NAME, or measure the value of advice (advice-value), how incidents are attributed (incidents), or blame on hard calendars (blame-stress); without NAME, list the studies."""
     from flitwatch_db.tasks.executors import is_local, open_executor
     from flitwatch_research.studies import output, registry, shared
 

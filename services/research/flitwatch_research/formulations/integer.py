@@ -22,8 +22,8 @@ class Found:
 
     Attributes
     ----------
-    x : the best solution, None where there is none
-    value, bound : its value, and the value below which there is none; infinite where nothing is known
+    x : the best solution, None if there is none
+    value, bound : its value, and the value below which there is none; infinite if nothing is known
     nodes : of the branch-and-bound tree
     progress : (seconds since the start, value) of each solution that was better than all before
     """

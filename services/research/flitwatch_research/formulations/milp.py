@@ -190,7 +190,7 @@ def _build_program(fabric: Fabric, traffic: Traffic) -> _Program:
                     most.append(comes[:, from_[index]].sum())
         if len(at) > MOST_BINARIES:
             raise TooCostly(
-                f"the integer program has more than {MOST_BINARIES:,} binaries",
+                f"the integer program has more than {MOST_BINARIES:,} binary variables",
                 advice="Use a smaller tree, or --engine search.",
             )
     link_of = np.array(link, np.int64)

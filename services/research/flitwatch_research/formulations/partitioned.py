@@ -68,7 +68,7 @@ class Step:
         self.binaries += 1
         if self.binaries > MOST_BINARIES:
             raise TooCostly(
-                f"a step of the integer program has more than {MOST_BINARIES:,} binaries",
+                f"a step of the integer program has more than {MOST_BINARIES:,} binary variables",
                 advice="Use a smaller tree, or --engine search.",
             )
         return self.binaries - 1

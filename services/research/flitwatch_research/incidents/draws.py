@@ -33,7 +33,7 @@ class Draw:
     day : tells it from the machine's other days
     kind : a key of `KINDS`
     run : the instrumented run
-    planted : who disturbs it; empty where no one does
+    planted : who disturbs it; empty if no one does
     cards : the part of the network cards that are counted
     sampled_s : how often counters are sampled
     fabric : a key of `FABRICS`

@@ -172,7 +172,7 @@ class NamedTimes(TypedDict):
 
 
 class Figures(TypedDict):
-    """Scores of some days; shares are of those on which the run was slowed (`named_wrong`: of all), None where there were none.
+    """Scores of some days; shares are of those on which the run was slowed (`named_wrong`: of all), None if there were none.
 
     Attributes
     ----------
@@ -277,7 +277,7 @@ _LINE = orjson.OPT_APPEND_NEWLINE | orjson.OPT_SERIALIZE_NUMPY
 
 
 def _read_days(out: Path, head: dict[str, Any]) -> list[Outcome]:
-    """Days of a file, which is made where there is none; its first line says of which days it is."""
+    """Days of a file, which is made if there is none; its first line says of which days it is."""
     if not out.exists():
         out.write_bytes(orjson.dumps(head, option=_LINE))
     first, *rest = map(orjson.loads, out.read_bytes().splitlines())

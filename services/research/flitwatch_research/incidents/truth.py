@@ -63,7 +63,7 @@ class Truth:
 
     @property
     def felt_s(self) -> float | None:
-        """Second of the day at which `FELT_STEPS` steps had been slow; None where they never were."""
+        """Second of the day at which `FELT_STEPS` steps had been slow; None if they never were."""
         return float(self.lived().ended_s[self.slow[FELT_STEPS - 1]]) if len(self.slow) >= FELT_STEPS else None
 
     @property

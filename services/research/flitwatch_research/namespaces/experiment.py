@@ -31,7 +31,7 @@ Report = Callable[[int, int, str], None]
 
 
 class LinkEstimate(TypedDict):
-    """Packets of a link, as they arrived and as estimated, with the deviation that the variance formulas foresee; `true_congested` is None where packets were lost."""
+    """Packets of a link, as they arrived and as estimated, with the deviation that the variance formulas foresee; `true_congested` is None if packets were lost."""
 
     link: str
     true: int
@@ -187,7 +187,7 @@ def _estimate_links(lab: Lab, found: Observation) -> LabEstimates:
     congested_deviation = np.sqrt(found.congested_variance.sum(axis=0))
     links: list[LinkEstimate] = []
     for link, exact in sorted(found.exact.items()):
-        # What a switch counted is the truth for arrivals only where none of its packets was lost further on.
+        # What a switch counted is the truth for arrivals only if none of its packets was lost further on.
         whole = exact["marked"] == round(true[link])
         links.append(
             {

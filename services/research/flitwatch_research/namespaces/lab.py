@@ -28,7 +28,7 @@ CONGESTED_BYTES, QUEUE_BYTES = 6_000, 64_000
 
 
 def why_not() -> str | None:
-    """Why this machine cannot lay out namespaces; None where it can."""
+    """Why this machine cannot lay out namespaces; None if it can."""
     if os.geteuid() != 0:
         return "needs root for network namespaces"
     if shutil.which("ip") is None:
@@ -38,13 +38,13 @@ def why_not() -> str | None:
     probe = f"{_PREFIX}{os.getpid()}-probe"
     result = subprocess.run(["ip", "netns", "add", probe], capture_output=True, text=True, check=False)
     if result.returncode != 0:
-        return f"network namespaces cannot be made: {result.stderr.strip()}"
+        return f"network namespaces cannot be created: {result.stderr.strip()}"
     subprocess.run(["ip", "netns", "del", probe], check=False)
     return None
 
 
 class Lab:
-    """A fabric of veth cables between namespaces, one a switch and one a host; a context manager.
+    """A fabric of veth cables between namespaces, one per switch and one a host; a context manager.
 
     A host's programs use its device `app0` (10.214.0.x); its NIC, a switch of two ports, passes between that and the cable `wire0`. Frames
     follow the shortest way, of equal ones that of the lowest link numbers.

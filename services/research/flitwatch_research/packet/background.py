@@ -11,7 +11,7 @@ from flitwatch_simulation.packet.machine import Machine
 
 _GIB = 2**30
 KINDS = ("uniform", "bursty")
-#: GiB/s a node where the user names none.
+#: GiB/s per node where the user names none.
 DEFAULT_LOAD_GIB_PER_S = 1.0
 _UNIFORM_MESSAGE_BYTES, _BURST_MESSAGE_BYTES = 16384, 4096
 #: Table II's peak loads over the nodes that the application leaves of 3,456: 38.38 and 27.00 MiB are 16 KiB a node; 92 GiB are 16 KiB from each

@@ -19,7 +19,7 @@ _CLASS = "class"
 
 @dataclass(frozen=True)
 class JobLine:
-    """One job: pattern, ranks, bytes a rank, placement policy, name of its traffic class."""
+    """One job: pattern, ranks, bytes per rank, placement policy, name of its traffic class."""
 
     pattern: str
     ranks: int

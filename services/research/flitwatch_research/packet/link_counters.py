@@ -37,7 +37,7 @@ def per_vc(result: packet.Result) -> NDArray[np.int64]:
 
 
 def write_links_csv(path: Path, machine: Machine, result: packet.Result, classes: Sequence[str] = ()) -> None:
-    """One line a directed link: ends, class, bytes, packets, flits, stalls and credit waits, and the same per VC, and traffic class where there are any."""
+    """One line a directed link: ends, class, bytes, packets, flits, stalls and credit waits, and the same per VC, and traffic class if there are any."""
     columns = per_vc(result)
     vcs = columns.shape[1]
     with path.open("w", newline="", encoding="utf-8") as file:

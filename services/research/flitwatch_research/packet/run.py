@@ -180,7 +180,7 @@ def _congestion_control(parameters: PacketRun) -> packet.PairBackPressure | pack
         raise BadRequest(f"unknown congestion control {name!r}", advice=f"Use {', '.join(CONGESTION_CONTROL)}.")
     if name != "none" and (parameters.nic_protocol or parameters.background != "none" or parameters.engine != "eager"):
         raise BadRequest(
-            f"congestion control {name} goes with messages on the eager engine alone",
+            f"congestion control {name} requires messages and the eager engine",
             advice="Leave out --nic-protocol, --background and --engine.",
         )
     return CONGESTION_CONTROL[name]
@@ -215,7 +215,7 @@ def classes_of(parameters: PacketRun) -> ClassPlan:
     plan = class_plan(parameters.traffic_classes, names)
     if plan.classes and (parameters.nic_protocol or parameters.engine != "eager"):
         raise BadRequest(
-            "traffic classes go with the eager engine and without the NIC protocol",
+            "traffic classes require the eager engine, without the NIC protocol",
             advice="Leave out --nic-protocol and --engine.",
         )
     return plan

@@ -28,7 +28,7 @@ class NamedClass:
 
 @dataclass(frozen=True)
 class ClassPlan:
-    """Traffic classes in their order, and the position of each job's; both empty where there are none."""
+    """Traffic classes in their order, and the position of each job's; both empty if there are none."""
 
     classes: tuple[NamedClass, ...] = ()
     of_job: tuple[int, ...] = ()
@@ -113,4 +113,6 @@ def _check_classes(classes: tuple[NamedClass, ...]) -> None:
             )
     total = sum(traffic_class.minimum for traffic_class in classes)
     if total > 1 + 1e-9:
-        raise BadRequest(f"the traffic classes' minima add up to {total:g}", advice="Give minima of at most 1 in sum.")
+        raise BadRequest(
+            f"the traffic classes' minima add up to {total:g}", advice="Give minima whose sum is at most 1."
+        )

@@ -163,19 +163,17 @@ def _of_csv(path: Path, parameters: PacketRun, machine: Machine) -> packet.Workl
 def _uniform_workload(
     parameters: PacketRun, traffic: str, machine: Machine, rng: np.random.Generator
 ) -> packet.Workload:
-    """Every packet to a random other rank: Poisson at a load in GiB/s a node, or without one as fast as the NIC takes it."""
+    """Every packet to a random other rank: Poisson at a load in GiB/s per node, or without one as fast as the NIC takes it."""
     load = _load_of(traffic, "--traffic uniform")
     if parameters.background != "none":
-        raise BadRequest(
-            "background traffic alongside --traffic uniform would be the same thing twice", advice="Use a pattern."
-        )
+        raise BadRequest("background traffic alongside --traffic uniform would duplicate it", advice="Use a pattern.")
     ranks = parameters.ranks or machine.endpoints
     endpoints = place_ranks(machine.fabric, ranks, parameters.placement, rng)
     interval_ns = parameters.packet_bytes / (load * _GIB) * 1e9 if load else 0.0
     total = max(int(_bytes_of(parameters) * parameters.message_scale), 1)
     if interval_ns * (total / parameters.packet_bytes) > packet.LONGEST_NS:
         raise BadRequest(
-            f"--traffic {traffic} would take months for {total} bytes a node", advice="Give a higher load."
+            f"--traffic {traffic} would take months for {total} bytes per node", advice="Give a higher load."
         )
     generators = [packet.Generator(int(e), endpoints, parameters.packet_bytes, total, interval_ns) for e in endpoints]
     return packet.Workload(generators=generators, default_mode=machine.mode)
@@ -187,7 +185,7 @@ def _load_of(text: str, option: str) -> float | None:
         return None
     low, high = _LOADS_GIB_PER_S
     if not re.fullmatch(r"[0-9]{1,9}(\.[0-9]{1,9})?", load, re.ASCII) or not low <= float(load) <= high:
-        raise BadRequest(f"{option}:{load} is no load", advice="Give GiB/s a node, for example uniform:4.")
+        raise BadRequest(f"{option}:{load} is no load", advice="Give GiB/s per node, for example uniform:4.")
     return float(load)
 
 

@@ -45,7 +45,7 @@ class Halves:
 
     Attributes
     ----------
-    src, dst : vertices;  use : sum of utilisations;  fraction : mean congested fraction by use, NaN where it is unknown
+    src, dst : vertices;  use : sum of utilisations;  fraction : mean congested fraction by use, NaN if it is unknown
     """
 
     src: NDArray[np.int64]

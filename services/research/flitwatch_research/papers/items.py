@@ -14,9 +14,9 @@ STATES = ("yes", "part", "not")
 #: Kind of an item -> what "as published" asks of it.
 CRITERIA = {
     "exact": "an equation, algorithm or theorem: as written; a table of sizes: every count is equal; a test holds it",
-    "numbers": "every printed number is within 25 %, and all are in the printed order (1 % is no difference); times of another scale as ratios to the first",
-    "matrix": "a picture of a trace's matrix: ours, in kind, has as many non-zeros a node within 25 % (table 4.1); `--traces` draws on the trace itself",
-    "statements": "a drawing or figure whose values are not in the text: what the text says of it (order, sign, place of congestion) holds in ours",
+    "numbers": "every printed number is within 25 %, and all are in the printed order (1 % counts as equal); times on another scale are compared as ratios to the first",
+    "matrix": "a picture of a trace's matrix: ours, approximated, has as many non-zeros per node within 25 % (table 4.1); `--traces` draws on the trace itself",
+    "statements": "a drawing or figure whose values are not in the text: the statements of the text about it (order, sign, place of congestion) hold in ours",
 }
 #: Tables of sizes and definitions.
 _EXACT = {
@@ -38,7 +38,7 @@ class Item:
     paper : key of `studies.published.PAPERS`
     item : such as `figure 3`
     what : in a few words
-    where : file or folder of the repository, empty where it is not here
+    where : file or folder of the repository, empty if it is not here
     command : that shows it, or the page or test
     state : one of `STATES`
     reason : what is not as published, empty for `yes` alone

@@ -81,15 +81,15 @@ def _pf3d() -> dict[tuple[str, str], float]:
     """Milliseconds of a round: ratios count."""
     rows = {
         ("linear", False): "alone",
-        ("linear", True): "beside incasts",
-        ("inside-leaves", True): "beside incasts, shifted mapping",
+        ("linear", True): "alongside incasts",
+        ("inside-leaves", True): "alongside incasts, shifted mapping",
     }
     return {(rows[p["mapping"], p["background"]], "time"): p["time_ms"] for p in _run_study("taffet-pf3d")}
 
 
 #: A machine for what takes an hour on Theta; messages of bursts as in table II.
 _SMALL: dict[str, Any] = {"topology": "dragonfly:4,4,8,16", "ranks": 125, "load_gib_per_s": 1.0}
-#: Messages of 16 KiB from each node at the shortest interval of the paper's range, 0.002 ms, in GiB/s a node (docs/benchmarks/paper-studies.md).
+#: Messages of 16 KiB from each node at the shortest interval of the paper's range, 0.002 ms, in GiB/s per node (docs/benchmarks/paper-studies.md).
 SHORTEST_GIB_PER_S = 7.6
 #: Figures 8 to 10: how each application is measured beside each traffic; exchanges: how often it goes through its messages.
 BESIDE: dict[tuple[str, str], dict[str, Any]] = {
@@ -253,7 +253,7 @@ RATIOS = {("taffet2021", "section 2.4.1"), ("taffet2021", "section 2.4.2"), ("ta
 
 
 def as_ratios(figures: list[Figure], ours: dict[tuple[str, str], float]) -> tuple[list[float], list[float | None]]:
-    """Published and ours over their first; None where ours was not measured."""
+    """Published and ours over their first; None if ours was not measured."""
     first = figures[0]
     mine = [ours.get((figure.row, figure.column)) for figure in figures]
     base = mine[0]

@@ -36,7 +36,7 @@ PAPER, SEED = "taffet2021", 1
 #: What `make papers-routes` and `papers_routes.convergence` left to draw.
 KEPT = Path("docs/papers-routes")
 #: Leaf switches that hold miniGhost's nodes; pF3D's cases.
-GHOST_LEAVES, BESIDE = 24, {"alone": False, "beside incasts": True}
+GHOST_LEAVES, BESIDE = 24, {"alone": False, "alongside incasts": True}
 #: Side of a picture of a matrix, at most: larger matrices show the largest entry of each square.
 SIDE = 512
 #: Links of figure 2.10, in rows of 32, and the packet's number.
@@ -53,7 +53,7 @@ class Panel:
     fraction: bool = False
 
     def shown(self) -> Floats:
-        """(side, side) what is drawn: 0 where nothing is, else from 0.25 to 1 by the logarithm of the amount."""
+        """(side, side) what is drawn: 0 if nothing is, else from 0.25 to 1 by the logarithm of the amount."""
         if self.fraction:
             return np.nan_to_num(self.values)
         size = np.abs(self.values)
@@ -297,7 +297,7 @@ PLOTS |= {item: _make_loop_plots(*run) for item, run in LOOPS.items() if was_kep
 
 
 def place_of(paper: str, item: str) -> str | None:
-    """The picture of an item, relative to the page; None where none is drawn."""
+    """The picture of an item, relative to the page; None if none is drawn."""
     if (paper, item) == TRENDS:
         return f"papers/{paper}-{item.replace(' ', '-')}.png"
     return (

@@ -23,8 +23,8 @@ HEAD = """# The papers, item by item
 
 Every figure, table, equation and algorithm of the five papers: where it is in the program, the command, page or test that shows it, and whether it is as published
 (yes), in part, or not, with the reason. All of our figures are simulated. Published figures are data (`services/research/flitwatch_research/studies/published.csv`),
-found in the papers' texts by a test. Generated with `make papers`. The tables marked with "routes" are measured by `make papers-routes` ([papers-routes.md](papers-routes.md)). Pictures are of our traffic, bases and hash: darker is more, by the logarithm; rows send.
-Behind a figure of ours, in brackets: its 95 % interval over draws. If you have the papers' traces, `make papers-routes TRACES=DIR` and
+found in the papers' texts by a test. Generated with `make papers`. The tables marked with "routes" are measured by `make papers-routes` ([papers-routes.md](papers-routes.md)). Pictures show our traffic, bases and hash; darker means more, on a logarithmic scale; rows send.
+The brackets after our figures have the 95 % interval over draws. If you have the papers' traces, `make papers-routes TRACES=DIR` and
 `flitwatch study wang-fig3 --trace PATH` use them in place of generated patterns.
 """
 #: Figures of one item that are written out.
@@ -69,7 +69,7 @@ def _format_combinations(measured: Ours, intervals: Intervals) -> list[str]:
     if combination_of(PLACEMENTS[0], ROUTINGS[0], BACKGROUNDS[1]) not in measured_columns:
         return []
     lines = [
-        "\nFigures 8 to 10: the slowest rank alongside background traffic, % of its time alone, in one draw; an empty cell was not measured. AMG alongside uniform traffic on Theta, the others on a dragonfly of 512 nodes.\n",
+        "\nFigures 8 to 10: the slowest rank alongside background traffic, in % of its time without it, in one draw; an empty cell was not measured. AMG alongside uniform traffic on Theta, the others on a dragonfly of 512 nodes.\n",
         "| | " + " | ".join(f"{short}, {kind}" for _, short, kind in columns) + " |\n|---|" + "---|" * len(columns),
     ]
     for placement in PLACEMENTS:

@@ -128,10 +128,10 @@ def instances(name: str, endpoints: int, parts: int, coupled: bool) -> Traffic:
     )
 
 
-_BROKEN = "wanted: at most 0.2 over the bound"
-_NOISY = "wanted: at most 0.15 over the bound"
-_TRACES = "wanted: at most 1 over the bound"
-_COUPLED = "wanted: at most 0.05 over the bound"
+_BROKEN = "goal: at most 0.2 over the bound"
+_NOISY = "goal: at most 0.15 over the bound"
+_TRACES = "goal: at most 1 over the bound"
+_COUPLED = "goal: at most 0.05 over the bound"
 ROWS = [
     *(Row("A", f"random shuffle, 1 % of the cables failed, seed {seed}", {}, _measure_failed("bisection-shuffle", seed), _BROKEN) for seed in (1, 2, 3)),
     Row("A", "bisection, 1 % of the cables failed, seed 1", {}, _measure_failed("bisection", 1), _BROKEN),

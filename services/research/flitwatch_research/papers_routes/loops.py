@@ -113,7 +113,7 @@ def _keep_plots(size: Size, runs: dict[str, Carried | None]) -> None:
 
 def unlucky_seed(fabric: Fabric) -> int:
     """The first draw of nodes at random that is as the text's (section 5.4.1): on two leaf switches the bully has a node more than up links, on none two
-    more, on some as many, and on those two no node's partner is on the same leaf switch. `SEED` where no draw is.
+    more, on some as many, and on those two no node's partner is on the same leaf switch. `SEED` if no draw is.
     """
     leaf, links = np.asarray(fabric.endpoints.router), fabric.links
     up = np.bincount(np.asarray(links.src)[fabric.router_links()], minlength=len(fabric.routers))
@@ -230,7 +230,7 @@ def _compute_time_ratios(place: str, column: str, alone: str, **rows: str) -> di
     return {ours: value[theirs][column] / value[alone][column] for ours, theirs in rows.items()}
 
 
-_LESS = "messages of fewer bytes than published: ratios count"
+_LESS = "messages with fewer bytes than published: only ratios are compared"
 _STRATEGIES = {"ftree": "Ftree", "adaptive": "Hardware adaptive routes"}
 _ROUTES = {
     "perfect knowledge": "Combined formulation with perfect knowledge",
@@ -267,11 +267,11 @@ ROWS = [
         **_compute_time_ratios("table 5.3", "runtime", "No bully", ftree="Ftree static routing", adaptive="Hardware adaptive routing", optimised="Combined formulation"),
         "fewest worst links": _compute_time_ratios("table 5.3", "runtime", "No bully", special="Special formulation")["special"],
         **{ours: published.published_value("taffet2021", "table 5.3", "Combined formulation", ours) for ours in ("AR gap, %", "links with two flows")}}, _random_allocation, "the bytes as published"),
-    Row("5.4", "barrier and bully, at most fifteen bully nodes a leaf", {
+    Row("5.4", "barrier and bully, at most fifteen bully nodes per leaf", {
         **_compute_time_ratios("table 5.4", "runtime", "No bully", ftree="Ftree", adaptive="Hardware adaptive"),
         "optimised, bytes": _compute_time_ratios("table 5.4", "runtime", "No bully", loop="Combined form., pure byte weighting")["loop"],
         "optimised, mixed": _compute_time_ratios("table 5.4", "runtime", "No bully", loop="Combined form., mixed weighting")["loop"]}, _even_allocation, _LESS),
-    Row("5.4.2", "counters of bytes", {"whole": _of_barrier("whole, pure byte weighting"), "barrier": _of_barrier("barrier, pure byte weighting")}, _barrier_reconstructed(mixed=False), "nothing of the barrier is found, as published"),
+    Row("5.4.2", "counters of bytes", {"whole": _of_barrier("whole, pure byte weighting"), "barrier": _of_barrier("barrier, pure byte weighting")}, _barrier_reconstructed(mixed=False), "the barrier is not found, as published"),
     Row("5.4.2", "counters of packets and bytes mixed", {"whole": _of_barrier("whole, mixed weighting"), "barrier": _of_barrier("barrier, mixed weighting")}, _barrier_reconstructed(mixed=True)),
     Row("5.5", "BoxLib CNS", {ours: published.published_value("taffet2021", "table 5.5", theirs, "AR gap") for ours, theirs in _ROUTES.items()}, _bad_reconstruction),
 ]  # fmt: skip

@@ -92,7 +92,7 @@ def reconstruct_cell(
 
 
 def keep_portion(folder: Path, pattern: str, basis: str, column: str, matrix: NDArray[np.float32]) -> None:
-    """Keep what a figure draws of this cell as `folder/NAME.npz`, its entries as (row, column, bytes); nothing where none does."""
+    """Keep what a figure draws of this cell as `folder/NAME.npz`, its entries as (row, column, bytes); nothing if none does."""
     if (pattern, basis, column) not in PORTIONS:
         return
     name, first, side = PORTIONS[pattern, basis, column]

@@ -128,11 +128,11 @@ def _make_cells(pattern: str, basis: str, share: float) -> dict[str, Measure]:
 APPLICATIONS = (
     ("lulesh-512", "LULESH", 512, "scd", ""),
     ("partisn-168", "PARTISN", 168, "scd", "the amounts of rank 0 are ours"),
-    ("amg-1728", "AMG", 1728, "scd", "coarse levels in kind"),
+    ("amg-1728", "AMG", 1728, "scd", "coarse levels approximated"),
     ("boxlib-mg-1024", "BoxLib MG C", 1024, "cs", ""),
-    ("multigrid-1000", "MultiGrid C", 1000, "s", "coarse levels in kind: more regular than the trace"),
-    ("nekbone-1024", "Nekbone", 1024, "scd", "in kind: more regular than the trace"),
-    ("boxlib-cns-1024", "BoxLib CNS", 1024, "s", "in kind: less dense than the trace"),
+    ("multigrid-1000", "MultiGrid C", 1000, "s", "coarse levels approximated: more regular than the trace"),
+    ("nekbone-1024", "Nekbone", 1024, "scd", "approximated: more regular than the trace"),
+    ("boxlib-cns-1024", "BoxLib CNS", 1024, "s", "approximated: less dense than the trace"),
 )
 
 
@@ -153,7 +153,7 @@ ROWS = [
     *(Row("3.1", ours, _load_published("table 3.1", theirs, pairs="pairs", hops="mean hops"), _measure_identity(_synthetic(pattern))) for ours, theirs, pattern in
       (("stencil 16x16x12", "Stencil", "stencil3d"), ("bisection", "Bisection", "bisection"), ("random shuffle", "BS Rand Shuf", "bisection-shuffle"), ("all-to-all", "All-to-all", "alltoall"))),
     *(Row("3.3", ours, _of_routes(theirs), _measure_gaps(_synthetic(pattern)), note) for ours, theirs, pattern, note in
-      (("stencil", "Stencil", "stencil3d", "AFAR of ours: greedy moves from ftree as the dissertation describes them, not its code"), ("bisection", "Bisection", "bisection", ""),
+      (("stencil", "Stencil", "stencil3d", "our AFAR: greedy moves from ftree as the dissertation describes them, not its code"), ("bisection", "Bisection", "bisection", ""),
        ("random shuffle", "BS Rand Shuf", "bisection-shuffle", ""), ("random shuffle, noise of 5 %", "BS RS+noise", "noisy-shuffle", ""), ("all-to-all", "All-to-all", "alltoall", ""))),
     *(Row("3.1", f"{kind} {name}", _load_published("table 3.1", f"{kind} {name}", pairs="pairs", hops="mean hops"), _measure_identity(_application(pattern, kind == "Trace*")), note)
       for kind in ("Trace", "Trace*") for pattern, name, _, _, note in APPLICATIONS),

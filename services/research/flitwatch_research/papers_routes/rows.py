@@ -46,9 +46,9 @@ class Row:
     table : number in the dissertation, or a letter
     name : what was measured
     published : figures by column name, in the unit of the table; a column without a published figure is left out
-    measure : Size -> figures by column name; None where every column is measured apart
+    measure : Size -> figures by column name; None if every column is measured apart
     cells : column -> how it is measured: its figure as `CELL`, and what there is to know of it
-    note : how ours differs from what was published, empty where it does not
+    note : how ours differs from what was published, empty if it does not
     """
 
     table: str
@@ -74,7 +74,7 @@ TABLES = {
     "5.1": "The loop: time of routes relative to the loop's (above 1 is slower)",
     "5.2": "Cyclic stencil: time relative to ftree's (above 1 is slower)",
     "5.3": "Barrier alongside a bully, nodes at random, routes for a synthetic pattern: time relative to the barrier alone",
-    "5.4": "Barrier alongside a bully, fewer bully nodes a leaf than it has up links, routes for its traffic: time relative to the barrier alone",
+    "5.4": "Barrier alongside a bully, fewer bully nodes per leaf than it has up links, routes for its traffic: time relative to the barrier alone",
     "5.4.2": "Barrier alongside a bully on the changed allocation: error of the reconstruction, %",
     "5.5": "Gap of routes from a bad reconstruction, %",
     "A": "Not in the dissertation: the busiest link over the larger of z_AR (a linear program where cables failed) and what packing a leaf's entries into its ports forces, %",

@@ -1,4 +1,4 @@
-"""The scorecard's independent pieces: one a core at a time, each kept on disk, so that what was interrupted goes on where it stopped."""
+"""The scorecard's independent pieces: one per core at a time, each kept on disk, so that what was interrupted goes on where it stopped."""
 
 from __future__ import annotations
 

@@ -102,7 +102,7 @@ def _format_missing(card: Card) -> str:
 
 def _format_worlds() -> str:
     lines = [(name, world.grade, world.summary) for name, world in WORLDS.items()]
-    return "## Scenarios\n\n" + format_table(("world", "grade", "what is hard in it"), lines) + "\n"
+    return "## Scenarios\n\n" + format_table(("world", "grade", "difficulty"), lines) + "\n"
 
 
 def _format_blame(card: Card) -> str:
@@ -133,7 +133,7 @@ def _format_blame(card: Card) -> str:
         "method",
         "sets",
         "average precision",
-        "precision at 10, of the best possible",
+        "precision at 10, compared with the best possible",
         *(f"recall, {size} sd" for size in sizes),
         "false share of those named",
         "named in a set",
@@ -189,7 +189,7 @@ def _format_deviation(card: Card) -> str:
         "mean curve's MAPE %",
     )
     text = (
-        f"{FOLDS} folds, 13 counters and how the runs lay. In each fold, the counters are chosen on a part of the training runs, "
+        f"{FOLDS} folds, 13 counters and the placement of the runs. In each fold, the counters are chosen on a part of the training runs, "
         f"and the error is that of the held-out runs. The paper's random split of rows is shown to demonstrate how optimistic it "
         f"is. A count over a step contains the step's duration, so errors from deltas mean little.\n\n"
     )
@@ -249,7 +249,7 @@ def _format_forecast(card: Card) -> str:
         "what served, MAPE %",
         *(f"{name} MAPE %" for name in forecasters),
         "best one, known afterwards",
-        "gain of what served on it",
+        "gain of the deployed forecaster",
         "what served",
         "coverage of 90 %, adaptive",
         "coverage, calibrated once",
@@ -304,6 +304,8 @@ def _format_timings(card: Card) -> str:
         if spent["pieces"]
     ]
     if efforts:
-        text += "\nWhat making the scorecard's parts took, one process each, without the simulation of the sets:\n\n"
+        text += (
+            "\nTime to compute the scorecard's parts, with one process each, without the simulation of the sets:\n\n"
+        )
         text += format_table(("part", "pieces", "wall s", "CPU s"), efforts)
     return text

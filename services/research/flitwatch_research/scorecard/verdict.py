@@ -162,7 +162,7 @@ def _check_forecast(card: Card) -> Iterator[Check]:
         best, _ = worlds.select_best(rows)
         gain = worlds.forecast_gain(rows)
         yield Check(
-            f"forecast, {world}: what served against the best candidate, known afterwards",
+            f"forecast, {world}: the deployed forecaster compared with the best candidate, known afterwards",
             "at most 1 % worse",
             f"{worlds.format_interval(gain, '+.1%')} on {best}",
             gain[0] >= -0.01,

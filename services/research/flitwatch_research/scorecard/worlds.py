@@ -20,7 +20,7 @@ NO_BLAME = ("missing",)
 #: Worlds whose counters or run times differ for a forecast or a deviation model; the others change who is there.
 COUNTER_WORLDS = ("plain", "variation5", "missing", "variation15", "law", "drift", "everything")
 Rows = list[dict[str, Any]]
-#: A figure, and the ends of its interval; NaN where there is none.
+#: A figure, and the ends of its interval; NaN if there is none.
 Interval = tuple[float, float, float]
 DRAWS = 2000
 
@@ -54,7 +54,7 @@ def interval_over_seeds(rows: Rows, value: Callable[[dict[str, Any]], float | No
 
 
 def wilson_interval(part: Sequence[int], whole: Sequence[int], seeds: Sequence[int]) -> Interval:
-    """(share, low, high) of counts of rows: Wilson's 95 % interval, or that of a bootstrap over seeds where it reaches farther; NaN where there is
+    """(share, low, high) of counts of rows: Wilson's 95 % interval, or that of a bootstrap over seeds where it reaches farther; NaN if there is
     nothing to share."""
     held, n = sum(part), sum(whole)
     if not n:
@@ -244,7 +244,7 @@ def _forecast_headline(rows: Rows) -> str:
     )
     coverage = interval_over_seeds(rows, lambda row: row["coverage90"])
     return (
-        f"**Forecast**: {worst}{alone}The deployed forecaster is better than every candidate, beyond its interval, in {len(below)} of "
+        f"**Forecast**: {worst}{alone}The deployed forecaster is better than every candidate, by more than its interval, in {len(below)} of "
         f"{len(list(by_world(rows)))} scenarios. 90 % intervals cover {format_interval(coverage)}."
     )
 

@@ -1,7 +1,7 @@
 """Studies of De Sensi 2019: allocations, dispersion, routing modes and application-aware routing on an Aries dragonfly.
 
 Ping-pongs run with the NIC protocol (64-byte packets, responses, 1024 outstanding) alongside background traffic; every iteration is a run with its own
-seed, so its noise is that of the traffic alongside it. Times, L and s come from the same runs. `runs`, the studies' common name for draws a point, means repeats, and allocations in `run_model`.
+seed, so its noise is that of the traffic alongside it. Times, L and s come from the same runs. `runs`, the studies' common name for draws per point, means repeats, and allocations in `run_model`.
 """
 
 from __future__ import annotations

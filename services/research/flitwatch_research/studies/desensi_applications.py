@@ -146,7 +146,7 @@ def mode_number(mode: str, all_to_all: bool) -> int:
 def run_fig8(parameters: Parameters, report: Report, cancelled: Cancelled) -> Parameters:
     """Figures 8 and 9 without their ping-pong (`desensi-fig8`): collectives of all sizes on two allocations, three ways to route.
 
-    Parameters as `run_fig10`, with `patterns` for `applications`; sizes: bytes a rank, [1024, 16384, 131072] by default; a barrier has none.
+    Parameters as `run_fig10`, with `patterns` for `applications`; sizes: bytes per rank, [1024, 16384, 131072] by default; a barrier has none.
     """
     pattern_names = parameters.get("patterns", list(MICROBENCHMARKS))
     if not isinstance(pattern_names, list) or not set(pattern_names) <= set(MICROBENCHMARKS):
@@ -164,7 +164,7 @@ def run_fig8(parameters: Parameters, report: Report, cancelled: Cancelled) -> Pa
 def run_fig10(parameters: Parameters, report: Report, cancelled: Cancelled) -> Parameters:
     """Figure 10: applications in kind, with their computation, on two allocations, three ways to route.
 
-    Parameters: seed, repeats (4), iterations of the pattern in a run (4), ranks (64), sizes: bytes a rank and iteration ([8192, 32768]),
+    Parameters: seed, repeats (4), iterations of the pattern in a run (4), ranks (64), sizes: bytes per rank and iteration ([8192, 32768]),
     load_gib_per_s (1), latency_factor and stall_factor of the choice (0.8 and 1.5), detour_interval_us and detour_us of the hosts (0: no OS noise),
     topology, applications.
     """

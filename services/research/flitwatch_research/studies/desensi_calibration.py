@@ -45,7 +45,7 @@ class Pair:
 
 
 class PairFigures(TypedDict):
-    """Medians over a case's pairs; the stall factor is None where adaptive routing never stalled."""
+    """Medians over a case's pairs; the stall factor is None if adaptive routing never stalled."""
 
     latency_factor: float
     stall_factor: float | None
@@ -104,7 +104,7 @@ def right_choices(pairs: list[Pair], latency_factor: float, stall_factor: float)
 def run(parameters: Parameters, report: Report, cancelled: Cancelled) -> Parameters:
     """Lambda and sigma fitted on pairs of runs, with the fit's error.
 
-    Parameters: seed, repeats (3: pairs of a case), ranks (32), sizes: bytes a rank ([4096, 32768]), load_gib_per_s (1), topology, patterns.
+    Parameters: seed, repeats (3: pairs of a case), ranks (32), sizes: bytes per rank ([4096, 32768]), load_gib_per_s (1), topology, patterns.
     """
     check_names(
         parameters,

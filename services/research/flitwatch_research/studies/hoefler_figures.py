@@ -35,7 +35,7 @@ def draw(answer: dict[str, Any], folder: Path) -> list[Path]:
         axes.grid(alpha=0.3)
         figure.legend(loc="outside lower center", ncols=2, fontsize=7)
         runs = min(point["runs"] for point in answer["points"])
-        axes.set_title(f"{answer['study']}: simulated, {runs} random mappings a point, 95 % intervals", fontsize=9)
+        axes.set_title(f"{answer['study']}: simulated, {runs} random mappings per point, 95 % intervals", fontsize=9)
         path = folder / f"{answer['study']}.svg"
         figure.savefig(path, metadata={"Date": None})
         plt.close(figure)

@@ -48,7 +48,7 @@ def write_outputs(study: Study, answer: dict[str, Any], folder: Path) -> list[Pa
 
 
 def write_csv(points: list[dict[str, Any]], path: Path) -> None:
-    """One row a point; nested values get dotted columns."""
+    """One row per point; nested values get dotted columns."""
     rows = [_flatten_value(point) for point in points]
     columns = list(dict.fromkeys(key for row in rows for key in row))
     with path.open("w", newline="") as file:

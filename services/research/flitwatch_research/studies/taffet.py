@@ -167,7 +167,7 @@ def case_study_machine(parameters: Parameters, least_leaves: int) -> tuple[Machi
     return build_machine(fabric, "hw-adaptive", packet_bytes=4096), leaves
 
 
-#: Computation of pF3D's round, fitted to one published ratio, the time beside incasts over that alone: the text does not give it.
+#: Computation of pF3D's round, fitted to one published ratio, the time alongside incasts over that alone: the text does not give it.
 PF3D_COMPUTE_MS = 8.3
 
 
@@ -234,7 +234,7 @@ class Pf3d:
 def run_pf3d(parameters: Parameters, report: Report, cancelled: Cancelled) -> Parameters:
     """pF3D in kind: all-to-all in groups of four nodes on 52 nodes; alone, alongside six 4:1 incasts, and remapped inside leaf switches.
 
-    Parameters: seed, mbytes a node (4), compute_ms (8.3: computation at the end of the round), topology (32 nodes a leaf, at least 12 leaves), congested_after_ns (0: a link is congested
+    Parameters: seed, mbytes a node (4), compute_ms (8.3: computation at the end of the round), topology (32 nodes per leaf, at least 12 leaves), congested_after_ns (0: a link is congested
     where its queue exceeds its credits, section 2.3.1; above: where a packet waits longer).
     """
     check_names(parameters, ("seed", "threads", "mbytes", "compute_ms", "topology", "congested_after_ns"))

@@ -21,7 +21,7 @@ from flitwatch_simulation.workloads.minighost import STRATEGIES, Faces, faces_of
 
 
 class GhostFigures(TypedDict):
-    """A stencil's time, and how many roots are at endpoints and inside the network; `published_s` is None where the source has none.
+    """A stencil's time, and how many roots are at endpoints and inside the network; `published_s` is None if the source has none.
 
     south_grid : congested fraction of the links to nodes with z = 0 in the south phase, rows along y, columns along x (figure 2.7); tiled mapping alone
     """
@@ -45,7 +45,7 @@ def _find_root_rows(roots: list[Diagnosis], node_of_rank: NDArray[np.int64]) -> 
 
 
 def south_grid(seen: CongestionMap, node_of_rank: NDArray[np.int64]) -> list[list[float | None]]:
-    """(y, x) congested fraction of the link from the leaf switch to each node with z = 0; None where too few packets came to say."""
+    """(y, x) congested fraction of the link from the leaf switch to each node with z = 0; None if too few packets came to say."""
     at = np.unravel_index(np.arange(node_of_rank.size), GHOST_GRID, order="F")
     place = np.zeros((int(node_of_rank.max()) + 1, 3), np.int64)
     place[node_of_rank] = np.stack([axis // side for axis, side in zip(at, GHOST_TILE, strict=True)], axis=1)
@@ -62,7 +62,7 @@ def south_grid(seen: CongestionMap, node_of_rank: NDArray[np.int64]) -> list[lis
     return grid
 
 
-#: miniGhost's ranks on their grid, those of a node, and the tiles of ranks a node and of nodes a leaf switch.
+#: miniGhost's ranks on their grid, those of a node, and the tiles of ranks per node and of nodes per leaf switch.
 GHOST_GRID, GHOST_RANKS_A_NODE, GHOST_TILE, GHOST_LEAF = (24, 48, 24), 36, (3, 3, 4), (4, 4, 2)
 #: Directions by axis and sign, as the paper calls them.
 DIRECTIONS = {(1, 1): "north", (1, -1): "south", (0, 1): "east", (0, -1): "west", (2, 1): "front", (2, -1): "back"}
@@ -151,7 +151,7 @@ class Ghost:
 def run_minighost(parameters: Parameters, report: Report, cancelled: Cancelled) -> Parameters:
     """miniGhost: 27,648 ranks on 768 nodes, mappings cyclic, linear and tiled, strategies BSPMA, SVAF and SVAFP, diagnosed by direction.
 
-    Parameters: seed, kbytes that a node sends under the tiled mapping (2000), topology (32 nodes a leaf, at least 24 leaves), variables (5),
+    Parameters: seed, kbytes that a node sends under the tiled mapping (2000), topology (32 nodes per leaf, at least 24 leaves), variables (5),
     compute (45: computation over the time that a node's link takes for those bytes; communication is then the published 7 % of the cyclic run), imbalance
     (0.05: of the computation, from node to node; a trace has some, how much is not in the text), congested_after_ns (0: a link is congested where its
     queue exceeds its credits; above: where a packet waits longer).

@@ -47,7 +47,7 @@ def run_table21(parameters: Parameters, report: Report, cancelled: Cancelled) ->
     Bernoulli's: stencil flows whose packets find each link congested with its own probability. Simulated: miniGhost with SVAF on the tiled mapping
     in the packet engine, as in the paper; a link is congested where a packet finds a queue longer than its credits.
 
-    Parameters: seed; of Bernoulli's: mpackets (4; the paper has 800), leaves (16), nodes a leaf (32), spines (16), congested (0.42, the mean share of
+    Parameters: seed; of Bernoulli's: mpackets (4; the paper has 800), leaves (16), nodes per leaf (32), spines (16), congested (0.42, the mean share of
     hops that meet congestion); of the simulation: kbytes (10000 that a node sends), topology, variables, compute, imbalance as in taffet-minighost.
     """
     check_names(

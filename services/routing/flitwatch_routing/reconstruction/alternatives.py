@@ -28,7 +28,7 @@ SAME_SUM = 1e-7
 
 
 def furthest_distance(program: Program, x: torch.Tensor, limit: Limit) -> float | None:
-    """Relative distance of x (pairs,) to the furthest such matrix; None where the program is too large or the limit came first."""
+    """Relative distance of x (pairs,) to the furthest such matrix; None if the program is too large or the limit came first."""
     if program.places > MOST_PLACES or limit.over():
         return None
     model = _Model(program)

@@ -28,7 +28,7 @@ HELD_OUT = 0.1
 
 @dataclass(frozen=True)
 class Choice:
-    """basis: the chosen;  missed: {basis: |R x - t| / |t| over counters that were held out}, None where it does not fit the jobs"""
+    """basis: the chosen;  missed: {basis: |R x - t| / |t| over counters that were held out}, None if it does not fit the jobs"""
 
     basis: str
     missed: dict[str, float | None]

@@ -27,7 +27,7 @@ FIRST_LOOK, LATER = 120, 1.4
 PROGRESS = 0.5
 #: Part of the time that looks and dives may have taken when another begins, and after two that led nowhere.
 SHARE, LATER_SHARE = 0.75, 0.45
-#: Two dives whose matrices are apart by less agree; where none agrees within so many times the time of the first, the least objective is taken.
+#: Two dives whose matrices are apart by less agree; if none agrees within so many times the time of the first, the least objective is taken.
 SAME, AGAIN = 1e-4, 2.0
 #: A fit that does not explain all must predict the rows it has not seen to this part.
 PREDICTING = 0.02
@@ -49,7 +49,7 @@ class DivingSolver:
     watch : Watch or None
         Receives the iterations of solver and dives together; False ends it.
     norm : float or None
-        The operator's, where it is known.
+        The operator's, if it is known.
     """
 
     def __init__(self, program: Program, limit: Limit, watch: Watch | None, norm: float | None = None) -> None:
@@ -140,7 +140,7 @@ class DivingSolver:
         )
 
     def _keep_deepest(self, fit: Fit | None) -> Fit | None:
-        """The fit itself; it is kept where none before explained as much by as little."""
+        """The fit itself; it is kept if none before explained as much by as little."""
         rows, best = len(self._settler.target), self._deepest
         if (
             fit is not None
@@ -153,7 +153,7 @@ class DivingSolver:
         return fit
 
     def _dive_below(self, found: Solution, iterations: int) -> Fit | None:
-        """The fit that explains all, below an iterate; None where the levels lead nowhere."""
+        """The fit that explains all, below an iterate; None if the levels lead nowhere."""
         program = self._program
         before = program.target.clone(), program.least.clone()
         zero = [np.zeros(basis.coefficients) for basis in program.bases]

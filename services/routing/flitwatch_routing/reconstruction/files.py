@@ -28,7 +28,7 @@ _WHOLE = re.compile(r"\s*[+-]?[0-9]{1,15}\s*")
 
 
 def write_counters(path: Path, fabric: Fabric, counted: Floats, packets: Floats | None = None) -> None:
-    """`device,port,vl,bytes,packets` of the sending port, of bytes and packets (links, VLs); packets are left empty where they are not known."""
+    """`device,port,vl,bytes,packets` of the sending port, of bytes and packets (links, VLs); packets are left empty if they are not known."""
     links = fabric.links
     with open(path, "w", newline="") as file:
         file.write("# deltas\ndevice,port,vl,bytes,packets\n")
@@ -96,7 +96,7 @@ def write_lanes(path: Path, fabric: Fabric, lanes: Lanes) -> None:
 
 
 def read_lanes(paths: Sequence[Path], fabric: Fabric) -> list[Lanes]:
-    """SL-to-VL tables, one a file; all need the same SLs, and share the number of VLs. Rows that no traffic needs may be missing (`lanes.NO_LANE`)."""
+    """SL-to-VL tables, one per file; all need the same SLs, and share the number of VLs. Rows that no traffic needs may be missing (`lanes.NO_LANE`)."""
     raw = [_read_lanes(path, fabric) for path in paths]
     if len({host.shape[1] for _, host in raw}) != 1:
         raise BadInput("the SL-to-VL files differ in their number of SLs")
@@ -142,7 +142,7 @@ def write_pairs(path: Path, pairs: Pairs) -> None:
 
 
 def read_pairs(path: Path, endpoints: int) -> NDArray[np.int8]:
-    """Service level int8 (endpoints, endpoints), -1 where a pair is not in the file. BadInput names file and line; a repeated row may stand."""
+    """Service level int8 (endpoints, endpoints), -1 if a pair is not in the file. BadInput names file and line; a repeated row may stand."""
     lines = _filled_lines(path)
     number, head = next(lines, (1, ""))
     if [name.strip() for name in head.split(",")] != ["src", "dst", "sl"]:
@@ -200,7 +200,7 @@ def read_jobs(path: Path, find: Find) -> list[NDArray[np.int64]]:
 
 
 def write_matrix(path: Path, pairs: Pairs, size: Floats, low: Floats, high: Floats, mtu: float | None = None) -> None:
-    """`src,dst,bytes,low,high`: the interval holds the pair's bytes if the counters are exact; its ends are empty where they are unknown.
+    """`src,dst,bytes,low,high`: the interval holds the pair's bytes if the counters are exact; its ends are empty if they are unknown.
 
     With `mtu` a comment says that all three are in bytes weighted as `weighting.mixed`.
     """
@@ -268,10 +268,10 @@ def _parse_amount(text: str, where: str, what: str = "bytes") -> float:
     value = numerals.parse_real(text.strip())
     if value is None:
         if numerals.is_infinite_or_nan(text):
-            raise BadInput(f"{what} must be a finite number from 0, not {text[:40]!r}", where=where)
+            raise BadInput(f"{what} must be a finite number of at least 0, not {text[:40]!r}", where=where)
         raise BadInput(f"{text[:40]!r} is not a number", where=where)
     if value < 0:
-        raise BadInput(f"{what} must be a finite number from 0, not {text[:40]!r}", where=where)
+        raise BadInput(f"{what} must be a finite number of at least 0, not {text[:40]!r}", where=where)
     if value > MOST_BYTES:
         raise BadInput(f"{text[:40]} {what} are more than any port counts (at most {MOST_BYTES:g})", where=where)
     return value

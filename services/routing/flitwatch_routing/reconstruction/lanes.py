@@ -20,8 +20,8 @@ class Lanes:
 
     Attributes
     ----------
-    switch : uint8 (routers, in ports, out ports, SLs), NO_LANE where unknown
-    host : uint8 (endpoints, SLs), NO_LANE where unknown
+    switch : uint8 (routers, in ports, out ports, SLs), NO_LANE if unknown
+    host : uint8 (endpoints, SLs), NO_LANE if unknown
     vls : number of data lanes in use
     """
 

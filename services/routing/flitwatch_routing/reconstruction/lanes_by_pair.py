@@ -119,7 +119,7 @@ class GaloisLanes:
         apart = len(np.unique(np.stack([leaf, ends % (GALOIS_VLS**3 - 1)]), axis=1)[0]) == len(leaf)
         if paths.links.shape[1] > GALOIS_HOPS or len(leaf) >= GALOIS_VLS**5 or not apart:
             raise BadRequest(
-                f"lanes by Galois fields know trees of three levels with fewer than {GALOIS_VLS**5} endpoints, whose numbers on a leaf differ modulo {GALOIS_VLS**3 - 1}",
+                f"lanes by Galois fields support only trees of three levels with fewer than {GALOIS_VLS**5} endpoints, whose numbers on a leaf differ modulo {GALOIS_VLS**3 - 1}",
                 advice="Use random lanes",
             )
 

@@ -81,7 +81,7 @@ def pairs_of(jobs: Sequence[NDArray[np.integer]], sl_of: NDArray[np.int8]) -> Pa
     Parameters
     ----------
     jobs : endpoints of each job, in rank order; no endpoint in two jobs
-    sl_of : int8 (endpoints, endpoints), -1 where a pair cannot communicate
+    sl_of : int8 (endpoints, endpoints), -1 if a pair cannot communicate
     """
     endpoints = len(sl_of)
     everyone = np.concatenate([np.asarray(job, np.int64) for job in jobs]) if jobs else np.empty(0, np.int64)

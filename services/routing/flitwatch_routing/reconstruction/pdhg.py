@@ -23,7 +23,7 @@ SUFFICIENT, NECESSARY, ARTIFICIAL = 0.2, 0.8, 0.36
 MOST_ITERATIONS = 200_000
 #: Seconds between two calls of the watch where optimality is not judged so often.
 PATIENCE_S = 0.5
-#: Below this many values a second thread costs more than it does.
+#: Below this many values per second thread costs more than it does.
 SINGLE_THREAD = 300_000
 #: watch(iterations, residual, gap) -> go on
 Watch = Callable[[int, float, float], bool]

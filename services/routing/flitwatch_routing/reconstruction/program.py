@@ -25,7 +25,7 @@ class Program(nn.Module):
     ----------
     counters : LinkCounters
     bases : one basis, or the two of a dictionary
-    place_of : (pairs,) place of each pair among the places of the bases; None where they are the same
+    place_of : (pairs,) place of each pair among the places of the bases; None if they are the same
     target, slack : (rows,) counters and their tolerance, scaled so that values are about 1
 
     Attributes

@@ -15,7 +15,7 @@ SWEEPS = 4
 
 
 def find_possible_pairs(groups: Groups, counters: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """(pairs,) False where some (link, VL) on the pair's path counted nothing, so that the pair sent nothing."""
+    """(pairs,) False if some (link, VL) on the pair's path counted nothing, so that the pair sent nothing."""
     silent: NDArray[np.bool_] = np.zeros(groups.turn_rows.shape[1] + 1, bool)
     for rows in groups.turn_rows:
         silent[:-1] |= np.asarray(counters[rows] <= 0)
@@ -29,7 +29,7 @@ def compute_intervals(
 ) -> tuple[torch.Tensor, torch.Tensor] | None:
     """(low, high) of every pair: high is at most what a row leaves when all its other pairs send their least, and the reverse for low.
 
-    go(sweep) is asked before each sweep whether there is time. Fewer sweeps leave wider intervals; None where there was no time for one.
+    go(sweep) is asked before each sweep whether there is time. Fewer sweeps leave wider intervals; None if there was no time for one.
     """
     if not go(0):
         return None

@@ -65,11 +65,11 @@ class Reconstruction:
     Attributes
     ----------
     pairs : Pairs that can carry traffic;  size, low, high : (pairs,) bytes, and an interval that contains them if the counters are exact
-        NaN where they are unknown
+        NaN if they are unknown
     estimated_error : the largest of the relative distances to a second solution from nine tenths of the rows and to other matrices of the same least
     sum, the
         residual, and, where few counters constrain many coefficients that being sparse says nothing, of what the intervals leave open (1 at most);
-        None where it is unknown
+        None if it is unknown
     unknown : what is unknown (estimated_error, intervals, others) and why
     residual : |R x - t| / |t|
     noise : relative error of counters that was assumed
@@ -152,13 +152,13 @@ def reconstruct_matrix(
             program, solution, x, options.tolerance, again.at_most(max(1.0, clock() - started)), watch
         )
         if estimate is None:
-            unknown["estimated_error"] = "the time limit ended before a second solution came far enough"
+            unknown["estimated_error"] = "the time limit ended before a second solution was close enough"
     if options.estimate and bool(x.any()):
         others = furthest_distance(program, x, again.at_most(max(OTHERS_S, OTHERS * (clock() - started))))
         estimate = others if estimate is None else max(estimate, others or 0.0)
         if others is None:
             unknown["others"] = (
-                "whether other matrices explain the counters by as little: the program is too large, or time ended"
+                "whether other matrices explain the counters equally well: the program is too large, or time ended"
             )
         if estimate is not None and bounds is not None and has_many_solutions(program, [x, *solution.x[1:]]):
             estimate = max(estimate, min(1.0, _interval_distance(x, *bounds)))
@@ -204,7 +204,7 @@ def build_program(
     options: Options,
     follow: Follow = Follow(Limit(), None, ""),
 ) -> Problem | None:
-    """Check counters against one another and the routes, and write the program; None where no pair can have sent anything. Raises as
+    """Check counters against one another and the routes, and write the program; None if no pair can have sent anything. Raises as
     `reconstruct_matrix`."""
     total = len(pairs)
 
@@ -241,7 +241,7 @@ def _stack_counters(fabric: Fabric, lanes: Sequence[Lanes | PairLanes], counters
     if len(lanes) != len(counters) or not lanes:
         raise BadRequest(
             f"{len(lanes)} SL-to-VL tables for {len(counters)} sets of counters",
-            advice="Give one of each a sensing epoch",
+            advice="Give one of each per sensing epoch",
         )
     for lane, counted in zip(lanes, counters, strict=True):
         if counted.shape != (len(fabric.links.src), lane.vls) or lane.vls != lanes[0].vls:
@@ -345,7 +345,7 @@ def _measure_disagreement(
 ) -> float | None:
     """Solve again without a tenth of the rows; the relative distance of the two matrices.
 
-    None where time ran out before the second solution came as far as a quarter of the first's iterations: unknown, not bad.
+    None if time ran out before the second solution came as far as a quarter of the first's iterations: unknown, not bad.
     """
     if limit.over():
         return None

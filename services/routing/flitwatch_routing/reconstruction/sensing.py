@@ -178,25 +178,25 @@ def _host_lane(fabric: Fabric, lanes: Lanes, source: Ints, sl: Ints) -> NDArray[
 
 
 def _switch_lane(fabric: Fabric, lanes: Lanes, at: Ints, into: Ints, out: Ints, sl: Ints) -> NDArray[np.uint8]:
-    """VLs by which switches `at` send on; BadInput where the table has no row."""
+    """VLs by which switches `at` send on; BadInput if the table has no row."""
     lane = lanes.switch[at, into, out, sl]
     if (lane == NO_LANE).any():
         bad = int(np.argmax(lane == NO_LANE))
         raise BadInput(
             f"the SL-to-VL tables lack the row of {fabric.routers.name[at[bad]]} from port {into[bad]} to port {out[bad]}, which SL {sl[bad]} needs",
-            advice="Give the tables of every switch that was on the way",
+            advice="Give the tables of every switch on the path",
         )
     return lane
 
 
 def _outgoing_links(fabric: Fabric, link_of: Ints, at: Ints, port: Ints, dest: Ints) -> Ints:
-    """Links that leave switches by ports; BadInput where there is none."""
+    """Links that leave switches by ports; BadInput if there is none."""
     link = np.where((port >= 0) & (port < link_of.shape[1]), link_of[at, np.clip(port, 0, link_of.shape[1] - 1)], -1)
     if (link < 0).any():
         bad = int(np.argmax(link < 0))
         to = f" to endpoint {int(dest[bad])}" if dest[bad] >= 0 else ""
         raise BadInput(
-            f"the tables have a hole: {fabric.routers.name[at[bad]]} has no way{to}",
+            f"the tables have a hole: {fabric.routers.name[at[bad]]} has no path{to}",
             advice="Check them with `flitwatch routes check`",
         )
     return link

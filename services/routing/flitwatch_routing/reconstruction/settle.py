@@ -151,7 +151,7 @@ class CounterFit:
     def best(self, total: list[Floats], limit: Limit = Limit()) -> Fit | None:
         """The fit on a support of the largest coefficients: the first that is exact, or the best by its score.
 
-        None where every coefficient that stands out is one too many, or the limit came first.
+        None if every coefficient that stands out is one too many, or the limit came first.
         """
         sizes = np.abs(np.concatenate(total))
         order, counts = _standing_out(sizes, int(min(MOST, SHARE * len(self.target))))

@@ -31,7 +31,7 @@ SCHEMES = (BY_LEVEL, "random", "galois")
 
 @dataclass(frozen=True)
 class Measured:
-    """Records that a site would have: pairs with SLs, SL-to-VL tables and counters of each epoch, in bytes, and in packets where they are known."""
+    """Records that a site would have: pairs with SLs, SL-to-VL tables and counters of each epoch, in bytes, and in packets if they are known."""
 
     pairs: Pairs
     lanes: Sequence[Lanes | PairLanes]

@@ -168,7 +168,7 @@ class Dag:
             others = sorted({self.lines[o] for o in np.flatnonzero(circle_of == circle_of[op])} - {self.lines[op]})
             beside = f" with lines {', '.join(map(str, others[:5]))}" if others else ""
             raise BadInput(
-                f"rank {self.rank[op]} waits for itself: this operation is in a circle{beside}",
+                f"rank {self.rank[op]} waits for itself: this operation is part of a cycle{beside}",
                 where=f"{where}:{self.lines[op]}",
             )
 

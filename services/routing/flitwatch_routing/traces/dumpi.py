@@ -40,7 +40,7 @@ _REFUSED = {
 
 
 def read_dumpi(paths: list[Path], *, compute: bool = True) -> Dag:
-    """Calls of DUMPI text (`dumpi2ascii`, one file a rank, in rank order) as a DAG.
+    """Calls of DUMPI text (`dumpi2ascii`, one file per rank, in rank order) as a DAG.
 
     Blocking calls follow one another; a non-blocking call only starts in order and its wait holds up what follows. Time between calls becomes
     computation. A send-receive starts both and waits for both; a test that failed is nothing. Collectives of the world, and of the
@@ -61,7 +61,7 @@ def read_dumpi(paths: list[Path], *, compute: bool = True) -> Dag:
 
 
 def _maker_text(text: str) -> str:
-    """The text, or nothing of it where no communicator is made: most ranks of most traces need no second look."""
+    """The text, or nothing of it if no communicator is made: most ranks of most traces need no second look."""
     return text if any(f"{name} entering" in text for name in MAKERS) else ""
 
 
@@ -84,7 +84,7 @@ def read_dumpi_folder(folder: Path) -> Dag:
         raise BadInput(
             f"the DUMPI text of rank {missing} is missing",
             where=str(folder),
-            advice="Make one file a rank with dumpi2ascii: NAME-0000.txt, NAME-0001.txt, ...",
+            advice="Make one file per rank with dumpi2ascii: NAME-0000.txt, NAME-0001.txt, ...",
         )
     try:
         dag = read_dumpi([ranks[r] for r in range(len(ranks))])
@@ -129,7 +129,7 @@ class _Rank:
         if self._compute and self._left_at is not None and at_s > self._left_at:
             gap_s = at_s - self._left_at
             if gap_s > _LONGEST_GAP_S:
-                raise BadInput(f"{gap_s:g} s are between two calls", where=self._line_reference())
+                raise BadInput(f"{gap_s:g} s between two calls", where=self._line_reference())
             self._last = self._chain_operation(self._dag.add(OpKind.COMPUTE, self._rank, round(gap_s * 1e9), line=line))
 
     def field(self, line: str, number: int) -> None:
@@ -200,7 +200,7 @@ class _Rank:
                 self._communicators[new] = communicator
 
     def _call_communicator(self) -> Communicator | None:
-        """Of this call; None where its ranks are unknown."""
+        """Of this call; None if its ranks are unknown."""
         return self._communicators.get(self._comms.get("comm", WORLD))
 
     def _add_collective(self, name: str) -> None:
@@ -265,7 +265,7 @@ class _Rank:
         return size
 
     def _add_message(self, kind: OpKind, peer_field: str, tag: str, count: str, type_: str) -> int | None:
-        """The operation of one message; None where it goes to no one."""
+        """The operation of one message; None if it goes to no one."""
         peer = self._fields.get(peer_field, -1)
         if peer == _NOBODY:
             return None
@@ -273,7 +273,7 @@ class _Rank:
             raise BadInput(
                 f"{self.call} uses a communicator whose ranks are unknown",
                 where=self._line_reference(),
-                advice="Known are the world, its duplicates, splits, and grids without reordering.",
+                advice="Only the world, its duplicates, splits, and grids without reordering are known.",
             )
         if peer < 0:
             raise BadInput(
@@ -285,7 +285,7 @@ class _Rank:
             raise BadInput(
                 f"{self.call} names rank {peer} of {len(communicator.members)}",
                 where=self._line_reference(),
-                advice="Are the files of all ranks there?",
+                advice="Check that the files of all ranks exist.",
             )
         if (size := self._message_bytes(count, type_)) < 0:
             raise BadInput(f"{self.call} moves {size} bytes", where=self._line_reference())

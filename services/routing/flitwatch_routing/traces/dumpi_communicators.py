@@ -39,7 +39,7 @@ class _Made:
 
 
 def read_communicators(texts: Sequence[str]) -> list[deque[Communicator | None]]:
-    """Of each rank's text in rank order: what each of its calls in `MAKERS` gave it, None where the text does not tell the ranks.
+    """Of each rank's text in rank order: what each of its calls in `MAKERS` gave it, None if the text does not tell the ranks.
 
     Duplicates, splits, and grids without reordering are known; other ways to make a communicator, and what is made of theirs, are not.
     """

@@ -25,7 +25,7 @@ class Datatypes:
         self._made: dict[int, int | None] = {}
 
     def bytes_of(self, number: int, name: str = "") -> int | None:
-        """Bytes of an element; None where the text does not tell them. A built-in type is known by its name, others by their number alone."""
+        """Bytes of an element; None if the text does not tell them. A built-in type is known by its name, others by their number alone."""
         if name in _BY_NAME:
             return _BY_NAME[name]
         return self._made.get(number, None if name else _BY_NUMBER.get(number))
@@ -37,7 +37,7 @@ class Datatypes:
     def make(self, number: int, old: int | None, counts: Mapping[str, int], arrays: Arrays) -> None:
         """A new type: of elements of `old` bytes, or, where the call has an array of types, of those.
 
-        counts: `count` and `blocklength`, 1 where the call has none. arrays: `lengths` or `blocklengths`, `subsizes`, `oldtypes`.
+        counts: `count` and `blocklength`, 1 if the call has none. arrays: `lengths` or `blocklengths`, `subsizes`, `oldtypes`.
         """
         lengths = arrays.get("lengths", arrays.get("blocklengths"))
         if "oldtypes" in arrays:

@@ -95,7 +95,7 @@ def _calls_by_name(counted: dict[str, CallCount]) -> dict[str, Calls]:
 
 
 def trace_matrix(dag: Dag, packet_bytes: int, where: str = "the trace") -> tuple[Ints, Ints, Ints, Ints]:
-    """(src, dst, bytes, packets) with one entry a pair of different ranks; a message's last packet may be short.
+    """(src, dst, bytes, packets) with one entry per pair of different ranks; a message's last packet may be short.
 
     Raises
     ------

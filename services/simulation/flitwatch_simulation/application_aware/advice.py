@@ -20,9 +20,9 @@ LEVEL, DRAWS = 0.9, 2000
 
 @dataclass(frozen=True)
 class ModeChoice:
-    """mode: None where no mode is better beyond doubt;  factor, low, high: time under the default over time under the best;  times_s by mode
+    """mode: None if no mode is better beyond doubt;  factor, low, high: time under the default over time under the best;  times_s by mode
 
-    pace, pace_low, pace_high: flits a second under the best over those under the default: how much faster the job got on.
+    pace, pace_low, pace_high: flits per second under the best over those under the default: how much faster the job got on.
     """
 
     mode: str | None
@@ -42,7 +42,7 @@ def choose_mode(observed: Mapping[str, Sequence[NicObservation]], message_bytes:
 
     It is chosen only where the job also got on faster under it, beyond doubt. Equation 2 takes means over messages and NICs, but a job waits for its slowest
     message; where modes alternate within one allocation, its own pace may be compared (section 5.1). An iteration sends the same flits under every mode, so
-    flits a second are that pace.
+    flits per second are that pace.
 
     Raises
     ------
@@ -122,8 +122,8 @@ def choose_placement(observations: Sequence[NicObservation]) -> PlacementChoice:
     share = float(np.mean([observation.flits_per_s for observation in observations]) / NIC_HZ)
     if share >= INTENSIVE_SHARE:
         return PlacementChoice(
-            "random-node", share, "sends much: spread over the groups it balances its load over global links"
+            "random-node", share, "sends much: if it is spread over the groups, it balances its load over global links"
         )
     return PlacementChoice(
-        "contiguous", share, "sends little: kept together it shares fewer links with jobs that send much"
+        "contiguous", share, "sends little: if it is kept together, it shares fewer links with jobs that send much"
     )

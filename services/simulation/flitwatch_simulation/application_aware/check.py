@@ -27,7 +27,7 @@ class CheckedPlacement:
 
 
 def check_placement(placement: str, fabric: str, job: str, asked: Check, context: TaskContext) -> CheckedPlacement:
-    """Simulate `job` on the nodes that it held and placed again, with the same seeds.
+    """Simulate `job` on its own nodes and placed again, with the same seeds.
 
     Raises
     ------

@@ -120,9 +120,9 @@ def _of_mode(choice: ModeChoice, size: int, groups: int | None, common: dict[str
         title, reason = f"Leave {application} on {DEFAULT_MODE}", f"{choice.mode} looks {span}, but {against}."
     elif choice.mode is not None:
         title, reason = (
-            f"Run {application} with {choice.mode} where it is in several groups",
-            f"Its messages of {size} bytes would be {span}, by latency and stalls of its NICs, and it sent {choice.pace_low:.2f} to"
-            f" {choice.pace_high:.2f} times as many flits a second. Within one group leave {DEFAULT_MODE}.",
+            f"Run {application} with {choice.mode} if it is in several groups",
+            f"Its messages of {size} bytes would be {span}according to latency and stalls of its NICs, and it sent {choice.pace_low:.2f} to"
+            f" {choice.pace_high:.2f} times as many flits per second. Within one group leave {DEFAULT_MODE}.",
         )
     else:
         title = f"Leave {application} on {DEFAULT_MODE}"
@@ -142,7 +142,7 @@ def _of_mode(choice: ModeChoice, size: int, groups: int | None, common: dict[str
         ]
         + [
             {
-                "text": f"flits a second under {choice.best}, over those under {DEFAULT_MODE}",
+                "text": f"flits per second with {choice.best}, divided by those with {DEFAULT_MODE}",
                 "value": choice.pace,
                 "unit": None,
             }
@@ -175,10 +175,10 @@ def _why_not(choice: ModeChoice, span: str) -> str:
     if choice.best == DEFAULT_MODE:
         return "No mode is faster."
     if choice.low <= 1:
-        return f"{choice.best} would be {span}: not beyond doubt."
+        return f"{choice.best} would be {span}: not certain."
     return (
-        f"By latency and stalls of its NICs {choice.best} would be {span}, but the job sent {choice.pace_low:.2f} to {choice.pace_high:.2f}"
-        f" times as many flits a second under it: that it gets on faster is not beyond doubt."
+        f"According to latency and stalls of its NICs, {choice.best} would be {span}, but the job sent {choice.pace_low:.2f} to {choice.pace_high:.2f}"
+        f" times as many flits per second with it: it is not certain that it runs faster."
     )
 
 
@@ -190,11 +190,11 @@ def _of_placement(
     why = [{"text": SENT_SHARE, "value": choice.share, "unit": None}]
     gain = before = after = None
     better = False
-    reason = f"It {choice.reason}. Not recommended yet: no simulation has compared it with the nodes that the job held."
+    reason = f"It {choice.reason}. Not recommended yet: no simulation has compared it with the job's own nodes."
     if tried is not None:
         better = tried.low > 1
-        span = f"{tried.low:.2f} to {tried.high:.2f} times as fast as on the nodes that it held ({LEVEL:.0%})"
-        doubt = "" if better else ": not beyond doubt"
+        span = f"{tried.low:.2f} to {tried.high:.2f} times as fast as on its own nodes ({LEVEL:.0%})"
+        doubt = "" if better else ": not certain"
         reason = f"It {choice.reason}. Simulated with {tried.pattern}, it would be {span}{doubt}."
         gain = {
             "factor": tried.factor,
@@ -204,7 +204,7 @@ def _of_placement(
             "runs": tried.before_s.size,
             "basis": f"simulated pairs of runs of {tried.pattern} alongside the jobs of that moment",
         }
-        before = _time_side(float(tried.before_s.mean()), "the nodes that it held")
+        before = _time_side(float(tried.before_s.mean()), "its own nodes")
         after = _time_side(float(tried.after_s.mean()), choice.placement)
     detail = {
         "why": why,

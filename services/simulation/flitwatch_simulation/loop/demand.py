@@ -51,7 +51,7 @@ class Demand:
     time_structure: str
 
     def matrix(self, mtu: float | None = None) -> Matrix:
-        """(src, dst, bytes) between endpoints, one entry a pair; with `mtu`, packets and bytes mixed (`weighting.mixed`)."""
+        """(src, dst, bytes) between endpoints, one entry per pair; with `mtu`, packets and bytes mixed (`weighting.mixed`)."""
         return self.matrices(1, mtu)[0]
 
     def matrices(self, slots: int, mtu: float | None = None) -> list[Matrix]:
@@ -180,7 +180,7 @@ def _barrier_with_bully(fabric: Fabric, megabytes: float, seed: int, even: bool)
 
 
 def _spread_bullies(job: Ints, fabric: Fabric, rng: np.random.Generator) -> None:
-    """Exchange bully nodes (2) of crowded leaves for idle ones (0), or where none is left for barrier nodes (1), on leaves with room."""
+    """Exchange bully nodes (2) of crowded leaves for idle ones (0), or if none is left for barrier nodes (1), on leaves with room."""
     links, leaf = fabric.links, np.asarray(fabric.endpoints.router)
     up = np.bincount(np.asarray(links.src)[fabric.router_links()], minlength=len(fabric.routers))
     room = up[leaf] - 1

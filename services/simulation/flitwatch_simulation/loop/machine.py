@@ -42,7 +42,7 @@ class Carried:
 class Score:
     """Scores that need the true traffic; matrices by place as in `by_place`.
 
-    Loads and bounds are added up over time slots. Gaps are None where no traffic crosses from switch to switch.
+    Loads and bounds are added up over time slots. Gaps are None if no traffic crosses from switch to switch.
     """
 
     relative_error: float | None

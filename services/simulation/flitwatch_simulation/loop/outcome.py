@@ -38,13 +38,13 @@ def turn_recommendation(
     changed = int((turn.routes.ports != turn.loaded).sum())
     detail = {
         "why": [
-            _make_reason("busiest link between switches over the least possible, ftree", _load_ratio(score.ftree_gap), "times"),
-            _make_reason("busiest link between switches over the least possible, new routes", _load_ratio(score.true_gap), "times"),
+            _make_reason("busiest link between switches, divided by the least possible, ftree", _load_ratio(score.ftree_gap), "times"),
+            _make_reason("busiest link between switches, divided by the least possible, new routes", _load_ratio(score.true_gap), "times"),
             _make_reason("estimated error of the reconstruction", doubt, None),
             _make_reason("links between switches with more than a tenth of their packets congested, before", _count_congested_links(turn.before, between), "links"),
             _make_reason("the same, after", _count_congested_links(turn.after, between), "links"),
             _make_reason(f"order of messages in the simulation: {turn.time_structure}", None, None),
-            *([] if slots == 1 else [_make_reason("time slots that routes were laid for; loads are added up over them", float(slots), "slots")]),
+            *([] if slots == 1 else [_make_reason("time slots for which routes were computed; loads are summed over them", float(slots), "slots")]),
         ],
         "before": _recommendation_side(turn.before, score.max_load_bytes["ftree"], between, "ftree (loaded)"),
         "after": _recommendation_side(turn.after, score.max_load_bytes["loop"], between, "optimised for the reconstructed traffic" if turn.found is not None else "optimised for the given traffic"),
@@ -157,7 +157,7 @@ class LinkLoads(TypedDict):
 
 
 class LinkColumns(_Drawing):
-    """Columns of links between switches, before and after, and of the switches that are drawn; level and group are None where unknown."""
+    """Columns of links between switches, before and after, and of the switches that are drawn; level and group are None if unknown."""
 
     link: NDArray[np.int64]
     src: NDArray[np.int64]

@@ -52,7 +52,7 @@ class MachineProcess:
             self._child.join()
             raise Unavailable(
                 f"the simulated machine's process ended with {self._child.exitcode}",
-                advice="Is memory short? Try fewer megabytes.",
+                advice="It may have run out of memory. Try fewer megabytes.",
             ) from None
         if failure is not None:
             raise failure

@@ -85,7 +85,7 @@ class Window:
 
 
 class StoredReconstruction(TypedDict):
-    """Result of reconstructing the window's traffic; the error is None where it could not be estimated."""
+    """Result of reconstructing the window's traffic; the error is None if it could not be estimated."""
 
     basis: str
     pairs: int
@@ -137,12 +137,12 @@ class StoredSummary(_Window):
 class StoredTurn:
     """Result of a turn: its verdict is `load`, `keep`, `measure` (load service levels, so that counters can tell) or `cannot tell`.
 
-    `found`, `routes` and loads are None where the counters cannot tell, and `reason` says why.
+    `found`, `routes` and loads are None if the counters cannot tell, and `reason` says why.
 
     load_before, load_after : (links,) predicted bytes of the window's traffic under the loaded and the new tables
     quiet_bytes : left out, on links below `QUIET` of the busiest
-    levels : service levels whose traffic was found apart; 1 where counters are added up
-    groups, load_groups : groups of ports for adaptive routing, and (links,) what they would carry; None where none were asked for
+    levels : service levels whose traffic was found apart; 1 if counters are added up
+    groups, load_groups : groups of ports for adaptive routing, and (links,) what they would carry; None if none were asked for
     """
 
     run: StoredRun
@@ -233,7 +233,7 @@ def read_window(conn: psycopg.Connection[Any], asked: StoredRun) -> Window:
         advice = "Its ports were never counted: run `flitwatch collect infiniband --adapters`."
         if others := fabrics.sharing_switches(conn, row.fabric_id):
             advice = (
-                f"Its switches are in {', '.join(others)} too, so that their counters are booked to no fabric: "
+                f"Its switches are in {', '.join(others)} too, so their counters are assigned to no fabric: "
                 "give the subnet one name, or start the writer with --fabric."
             )
         if newest is not None:
@@ -248,7 +248,7 @@ def read_window(conn: psycopg.Connection[Any], asked: StoredRun) -> Window:
     shape = (len(fabric.routers), len(fabric.endpoints))
     if loaded is None or loaded.shape != shape:
         raise BadRequest(
-            f"which tables {row.name} had in this window is not known",
+            f"the tables of {row.name} in this window are unknown",
             advice="Give OpenSM's dump: `flitwatch import routes opensm-lfts.dump --fabric NAME --at TIME`.",
         )
     levels = measured.level_bytes(conn, row.fabric_id, fabric, counted.from_s, counted.to_s)
@@ -303,7 +303,7 @@ def run_stored_turn(
             why = reconstruction.unknown.get("estimated_error") or reconstruction.unknown.get(
                 "intervals", "the counters do not determine it"
             )
-            reason = f"how far the reconstructed traffic is from the true is not known: {why}"
+            reason = f"the error of the reconstructed traffic is unknown: {why}"
         else:
             reason = f"several matrices explain the counters: the undetermined share is {doubt:.0%} of the matrix, and routes need at most {UNSURE:.0%}"
         if asked.sls > len(levels) and not _rejection_reason(fabric, loaded, ()):
@@ -334,7 +334,7 @@ def run_stored_turn(
     largest, smaller = (float(result.load[between].max(initial=0)) for result in (before, after))
     verdict, reason = _judge_tables(largest, smaller, wrong)
     if asked.lmc and verdict == "load":
-        reason += f" This holds where programs spread a pair's traffic evenly over the {lids_each(asked.lmc)} LIDs of an adapter."
+        reason += f" This is true if programs spread a pair's traffic evenly over the {lids_each(asked.lmc)} LIDs of an adapter."
     return ended(
         verdict,
         reason,
@@ -373,7 +373,7 @@ def _by_level(carried: Floats, levels: Floats) -> list[Floats]:
 
 
 def _idle_reason(fabric: Fabric, counted: LinkSums) -> str:
-    """That no link carried enough for routes to matter; empty where one did, or where links' speeds are unknown."""
+    """That no link carried enough for routes to matter; empty if one did, or where links' speeds are unknown."""
     capacity = fabric.links.bandwidth_bps * fabric.links.multiplicity / 8 * (counted.to_s - counted.from_s)
     used = counted.carried / capacity
     if not (used < IDLE).all():
@@ -382,7 +382,7 @@ def _idle_reason(fabric: Fabric, counted: LinkSums) -> str:
 
 
 def _why_not(fabric: Fabric, loaded: Ints, carried: Floats) -> str:
-    """Why these counters cannot be explained by a matrix; empty where they may."""
+    """Why these counters cannot be explained by a matrix; empty if they may."""
     missing = np.flatnonzero(np.isnan(carried))
     if len(missing):
         links, first = fabric.links, int(missing[0])
@@ -397,7 +397,7 @@ def _why_not(fabric: Fabric, loaded: Ints, carried: Floats) -> str:
     if not carried[fabric.router_links()].any():
         return "no traffic crossed from switch to switch"
     result = check_routes(fabric, loaded)
-    return "" if result.valid else f"the tables that are known do not lead everywhere: {result.where[0]}"
+    return "" if result.valid else f"the known tables do not reach every destination: {result.where[0]}"
 
 
 def _reconstruct_levels(
@@ -429,7 +429,7 @@ def _reconstruct_levels(
 
 
 def _relative_doubt(found: Reconstruction) -> float | None:
-    """Return the relative distance that the matrix may have from the true one; None where it is unknown.
+    """Return the relative distance that the matrix may have from the true one; None if it is unknown.
 
     Not the estimate alone: it rests on sparse traffic over several lanes. Counters of a level, or added up, have sparse explanations that are wrong,
     so the intervals, which need no such thing, must leave little open too.
@@ -441,7 +441,7 @@ def _relative_doubt(found: Reconstruction) -> float | None:
 
 
 def _rejection_reason(fabric: Fabric, ports: Ints, where: tuple[str, ...]) -> str:
-    """Why tables must not be loaded; empty where they may."""
+    """Why tables must not be loaded; empty if they may."""
     if where:
         return where[0]
     waits = find_dependencies(fabric, ports)

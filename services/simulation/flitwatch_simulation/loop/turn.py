@@ -38,7 +38,7 @@ class TurnReconstruction(TypedDict):
 
     Attributes
     ----------
-    held_out : by basis, how far counters that were left out are missed; None where a basis does not fit the jobs
+    held_out : by basis, how far counters that were left out are missed; None if a basis does not fit the jobs
     """
 
     basis: str
@@ -70,7 +70,7 @@ class TurnSummary(TypedDict):
 class Turn:
     """Everything that a turn found; `score` comes from the process that knows the traffic and took no part in the rest.
 
-    found, choice, adaptive: None where the matrix was given and nothing was reconstructed.
+    found, choice, adaptive: None if the matrix was given and nothing was reconstructed.
     """
 
     parameters: LoopRun
@@ -105,7 +105,7 @@ class Turn:
         }
 
     def reconstruction(self) -> TurnReconstruction | None:
-        """Return the result of the reconstruction; None where there was none."""
+        """Return the result of the reconstruction; None if there was none."""
         reconstruction = self.found
         if reconstruction is None or self.choice is None:
             return None
@@ -243,9 +243,9 @@ def is_recommended(before_s: float, after_s: float, estimated_error: float | Non
         how = "no slower" if after_s > before_s / EVEN else f"{before_s / after_s:.2f} times as fast"
         return True, f"Simulated {after_s * 1e3:.3f} ms instead of {before_s * 1e3:.3f} ms: {how}."
     cause = (
-        f"the reconstruction is unsure (estimated error {estimated_error:.0%})"
+        f"the reconstruction is uncertain (estimated error {estimated_error:.0%})"
         if estimated_error is not None and estimated_error > UNSURE
-        else "balanced loads do not help where the order of messages decides"
+        else "balanced loads do not help if the order of messages decides"
         + ("; routes for several time slots may" if slots == 1 else "")
     )
     return False, f"Simulated {after_s * 1e3:.3f} ms, slower than {before_s * 1e3:.3f} ms: {cause}."

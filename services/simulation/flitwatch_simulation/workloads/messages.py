@@ -77,7 +77,7 @@ class Messages:
         return Messages(self.ranks, rounds=self.rounds + other.rounds, compute_ns=compute, **columns)
 
     def matrix(self) -> tuple[Ints, Ints, Ints]:
-        """(src, dst, bytes) with one entry a pair."""
+        """(src, dst, bytes) with one entry per pair."""
         key, inverse = np.unique(self.src * self.ranks + self.dst, return_inverse=True)
         return key // self.ranks, key % self.ranks, np.bincount(inverse, weights=self.size_bytes).astype(np.int64)
 
@@ -128,7 +128,7 @@ def to_ops(
     mode = np.empty(0, np.uint8)
     if modes is not None and any(m is not None for m in modes):
         if any(m is None for m in modes):
-            raise BadRequest("routing modes were given for some jobs only")
+            raise BadRequest("routing modes were given only for some jobs")
         # Sends come first in a job's operations.
         mode = np.concatenate(
             [

@@ -1,4 +1,4 @@
-"""Generators of the papers' patterns: a name, ranks, bytes a rank, a seed -> messages in rounds.
+"""Generators of the papers' patterns: a name, ranks, bytes per rank, a seed -> messages in rounds.
 
 Sources: Taffet 2021, sections 2.4, 3.4 and chapter 5 (bisection, stencils, bully, incast, miniGhost); Wang 2018, section II and the DOE
 miniapps' own communication schemes (crystal router, fill boundary, AMG); De Sensi 2019, section V (ping-pong, all-to-all, halo3d, sweep3d).

@@ -197,7 +197,7 @@ function Alerts({ firing, rules, silences, now }: Props) {
             />
           ) : (
             <Empty title="No past alerts yet">
-              To see what would have fired, try a rule over the past week under Rules.
+              To see what would have fired, test a rule on the past week under Rules.
             </Empty>
           )}
         </section>

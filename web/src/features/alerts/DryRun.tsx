@@ -70,7 +70,7 @@ export function DryRunResult({ task: id, signal }: { task: number; signal: strin
       <section className="card dry-run" aria-label="Dry run">
         <div className="card-head">
           <div className="card-title">
-            <h2>Trying the rule</h2>
+            <h2>Testing the rule</h2>
             <span className="subtitle">
               {task.state}
               {task.message && ` · ${task.message}`}

@@ -186,7 +186,7 @@ function Form({ watched, taken, onClose }: Props & { taken: ReadonlySet<string> 
 function OnAxis({ watched, above, run }: { watched: Watched; above: number | null; run: DryRun | null }) {
   const [box, size] = useSize();
   const { from, to } = watched.span;
-  // The axis is the whole span, also where nothing is known at its ends.
+  // The axis is the whole span, also if nothing is known at its ends.
   const rows = useMemo(
     () => [{ at: from, value: NaN }, ...watched.samples, { at: to, value: NaN }],
     [watched.samples, from, to],

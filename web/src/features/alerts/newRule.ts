@@ -5,7 +5,7 @@ import type { Rule } from "../../api/alertShapes";
 export interface ChartSample {
   /** ms since 1970 */
   at: number;
-  /** In the signal's unit; NaN where it is unknown. */
+  /** In the signal's unit; NaN if it is unknown. */
   value: number;
 }
 
@@ -25,7 +25,7 @@ const ROUNDED = 2;
 const SLOW = 1.2;
 const LIKELY = 0.8;
 
-/** The 95th percentile of what is shown, to two digits; null where nothing is known. */
+/** The 95th percentile of what is shown, to two digits; null if nothing is known. */
 export function levelOf(samples: readonly ChartSample[]): number | null {
   const known = samples.map(({ value }) => value).filter(Number.isFinite);
   const level = known.length ? quantile(known, LEVEL) : undefined;
@@ -63,7 +63,7 @@ export function ruleOf({ signal, where, samples }: Watched, taken: ReadonlySet<s
     congested_at: 1,
     severity: "warning",
     summary: stalls
-      ? "{fabric} stalls {value} times as long as it sends"
+      ? "{fabric}: {value} stalls per flit"
       : "Job {job} ({exe}) is predicted to take {value} times as long as usual for its next steps",
     labels: {},
     enabled: true,

@@ -1,4 +1,4 @@
-/** Who: names ranked by how much exposure to their jobs goes with slow runs; never called a cause. */
+/** Who: names ranked by how much exposure to their jobs coincides with slow runs; never called a cause. */
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { Link, useNavigate, useSearch } from "@tanstack/react-router";
 import { useCallback, useDeferredValue, useEffect, useMemo, type ReactNode } from "react";
@@ -71,7 +71,7 @@ function columnsOf(by: By, site: boolean): Column<Entry>[] {
     },
     {
       key: "effect",
-      header: "extra s a run",
+      header: "extra s per run",
       numeric: true,
       value: (e) => e.effect_s,
       render: (e) => <span title={effectText(e)}>{e.effect_s === null ? "–" : signed(e.effect_s)}</span>,
@@ -255,7 +255,7 @@ function Ranking({ application, by, children }: { application: Application; by: 
         {blame.calibration && <p className="muted">{calibrated(blame.calibration)}</p>}
         {blame.drivers.length > 0 && (
           <p className="muted">
-            Run times also go with{" "}
+            Run times also vary with{" "}
             {blame.drivers
               .slice(0, 5)
               .map((one) => `${one.name} (correlation ${ratio(one.correlation)}, q ${chance(one.q)})`)

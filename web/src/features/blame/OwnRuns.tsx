@@ -97,7 +97,7 @@ export function OwnRuns() {
       {start.error && <Failure error={start.error} line />}
       {cancel.error && <Failure error={cancel.error} line />}
       <p className="muted">
-        A verdict shows whose presence goes with slow runs. It does not prove a cause. With fewer than 20 runs, the
+        A verdict shows whose presence coincides with slow runs. It does not prove a cause. With fewer than 20 runs, the
         verdict is “cannot tell”.
       </p>
     </section>

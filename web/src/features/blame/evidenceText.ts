@@ -19,7 +19,7 @@ export function evidenceText(one: Evidence, definition: "ours" | "paper"): strin
   return `${one.verdict}, q ${chance(one.q)}${effect}, ${beside}`;
 }
 
-/** What a name costs: seconds in an exposed run, and node-hours in all of them, each with its interval; empty where it is not known. */
+/** What a name costs: seconds in an exposed run, and node-hours in all of them, each with its interval; empty if it is not known. */
 export function effectText(one: Effect): string {
   const parts = [
     withInterval(one.effect_s, one.effect_low_s, one.effect_high_s, "s in an exposed run"),

@@ -22,7 +22,7 @@ export const byChance = <E extends Ranked>(entries: readonly E[]): E[] =>
       0,
   );
 
-/** The least chance among the names that were tested, where none is named. */
+/** The least chance among the names that were tested, if none is named. */
 export const chanceText = (entries: readonly Ranked[]): string => {
   const least = Math.min(...entries.filter((one) => one.testable).map((one) => one.q ?? 1));
   return Number.isFinite(least) && least > 0.05 ? `: none differs from chance (least q ${chance(least)})` : "";

@@ -1,4 +1,4 @@
-/** What: which counters go with the deviation of step times, by application. */
+/** What: which counters predict the deviation of step times, by application. */
 import { useQuery } from "@tanstack/react-query";
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { useMemo } from "react";
@@ -155,7 +155,7 @@ function Drivers({ deviation }: { deviation: Deviation }) {
     <>
       <section className="card verdict-line" aria-label="Result">
         <h2>
-          {applicationText(one.estimate)}: {one.answer[0] ?? "cannot tell what goes with slow steps"}
+          {applicationText(one.estimate)}: {one.answer[0] ?? "cannot tell what predicts slow steps"}
         </h2>
         {one.answer.slice(1).map((sentence) => (
           <p key={sentence}>{sentence}</p>

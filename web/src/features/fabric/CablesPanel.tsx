@@ -1,4 +1,4 @@
-/** Cables that run slower than most of their kind, and cables whose link fails again and again. Nothing is drawn where there are none. */
+/** Cables that run slower than most of their kind, and cables whose link fails again and again. Nothing is drawn if there are none. */
 import { classText } from "../../machine/words";
 import { useQuery } from "@tanstack/react-query";
 import type { SlowCable } from "../../api/linkShapes";

@@ -35,7 +35,7 @@ interface Props {
   congestion: Congestion | null;
   selected: number | null;
   moment: Moment;
-  /** Null where there is no time to choose from. */
+  /** Null if there is no time to choose from. */
   clock: Clockwork | null;
   onMark: (at: number) => void;
   change: (patch: Partial<FabricSearch>, push?: boolean) => void;
@@ -218,7 +218,7 @@ export const ContextBar = memo(function ContextBar({
 
 interface ClassChoiceProps {
   chosen: FabricSearch["class"];
-  /** As a menu, where there is no room for all of them beside each other. */
+  /** As a menu, if there is no room for all of them beside each other. */
   short: boolean;
   change: Props["change"];
 }

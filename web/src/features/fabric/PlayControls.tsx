@@ -11,7 +11,7 @@ interface Props {
   span: TimeWindow;
   /** The axis so many times as long. */
   onZoom: (factor: number) => void;
-  /** Back to the whole axis; absent where it is whole. */
+  /** Back to the whole axis; absent if it is whole. */
   onWhole?: () => void;
 }
 

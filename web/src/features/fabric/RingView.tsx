@@ -36,7 +36,7 @@ interface Chords {
   note: string | null;
 }
 
-/** Links of class blue, each with its change against `before` where there is one. */
+/** Links of class blue, each with its change against `before` if there is one. */
 function linkChords(scene: Scene, data: LinkFigures, before: LinkFigures | null): Chord[] {
   const { panelOf, colOf } = scene.arrangement;
   const ratioAt = ({ flits, stall_cycles }: LinkFigures, i: number) =>

@@ -30,7 +30,7 @@ interface Props extends ViewProps {
 
 const NO_PATH: readonly Hop[] = [];
 
-/** Switches by level with their up and down links, whole or a slice at a time: by counters, or by sampled packets where there are any. */
+/** Switches by level with their up and down links, whole or a slice at a time: by counters, or by sampled packets if there are any. */
 export function TreeView(props: Props) {
   const { fabric, machine } = props.scene;
   const search = useSearch({ from: "/fabric/$fabric" });

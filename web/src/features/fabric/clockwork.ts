@@ -6,7 +6,7 @@ import { SPAN_MS, windowFrom, type FabricSearch, type Span } from "./address";
 export const TICK_MS = 5000;
 /** A live window is this share of the axis: 10 minutes of an hour. */
 const LIVE_SHARE = 6;
-/** Frames for brushing: this much at most over the wire (8 bytes a router and frame). */
+/** Frames for brushing: this much at most over the wire (8 bytes per router and frame). */
 const FRAME_BYTES = 640_000;
 
 export interface Clockwork {
@@ -69,7 +69,7 @@ export function comparisonOf(search: FabricSearch, window: TimeWindow): TimeWind
   return { from: 2 * window.from - window.to, to: window.from };
 }
 
-/** The window after (1) or before (-1) this one, no further than the newest data; null where nothing newer is to be seen. */
+/** The window after (1) or before (-1) this one, no further than the newest data; null if nothing newer is to be seen. */
 export function neighbouring(window: TimeWindow, by: 1 | -1, edge: number): TimeWindow | null {
   const length = window.to - window.from;
   if (by < 0) return shifted(window, -length);

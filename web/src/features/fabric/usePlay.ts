@@ -36,7 +36,7 @@ export interface Play {
 export interface Playback extends Play {
   /** The window that panels show while another one plays, and the axis that stays; null while nothing plays. */
   held: Pick<Stage, "window" | "span"> | null;
-  /** The page's present stage; null where there is no time to play. */
+  /** The page's present stage; null if there is no time to play. */
   setStage: (stage: Stage | null) => void;
 }
 

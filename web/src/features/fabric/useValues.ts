@@ -17,7 +17,7 @@ interface Inputs {
   clock: Clockwork | null;
   linkClass: string | null;
   difference: boolean;
-  /** While a window plays, frames are shown, and exact figures only where there is none. */
+  /** While a window plays, frames are shown, and exact figures only if there is none. */
   playing: boolean;
 }
 

@@ -70,7 +70,7 @@ export function RestsOn({ application: { exe, nodes } }: { application: Applicat
     >
       <Inputs rests={rests} />
       <p className="muted chart-key">
-        points of error added where the input is that of another run · {plural(rests.runs, "later run")},{" "}
+        points of error added if the input is from another run · {plural(rests.runs, "later run")},{" "}
         {rests.learned} learned from · line: 95 % for all inputs at once; where it holds zero: cannot tell
       </p>
       {rests.weights.map((weights) => (

@@ -8,7 +8,7 @@ export const nextText = (next: Next): string =>
 /** Error that many times that of the backtest is worse, and so is a band that held less often than chance explains (two standard errors). */
 const WORSE = 1.5;
 
-/** How a forecaster does worse since its estimate than in the backtest; empty where it does not, or where too few outcomes tell. */
+/** How a forecaster does worse since its estimate than in the backtest; empty if it does not, or where too few outcomes tell. */
 export function worseText(
   { forecasts, coverage90, mape }: { forecasts: number; coverage90: number | null; mape: number | null },
   backtestMape: number,

@@ -218,7 +218,7 @@ export function HealthPage() {
           <Card
             title="Topics"
             rows={data.topics.length}
-            note="what is on the log, and how far the writer is"
+            note="records on the log, and the writer's position"
             action={
               <TableExport
                 name="topics"
@@ -239,7 +239,7 @@ export function HealthPage() {
           <Card
             title="Schemas"
             rows={data.schemas.length}
-            note="what the sources send"
+            note="metric sets that the sources send"
             action={
               <TableExport
                 name="schemas"

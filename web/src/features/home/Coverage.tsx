@@ -12,7 +12,7 @@ interface Props {
   overview: Overview | null;
   coverage: IngestCoverage | null;
   ingest: IngestStatus | null;
-  /** Text that stands where nothing is known yet. */
+  /** Text that stands if nothing is known yet. */
   children?: React.ReactNode;
 }
 

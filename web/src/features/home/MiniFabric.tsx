@@ -86,7 +86,7 @@ export function MiniFabric({
             }}
             title="The last 24 hours compared with the same 24 hours a week earlier"
           >
-            Against last week
+            Compared with last week
           </Link>
         )}
         <Link to="/fabric/$fabric" params={{ fabric: scene.fabric.name }} search={when}>

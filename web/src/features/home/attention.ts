@@ -154,7 +154,7 @@ export function attention({
   return items.sort((a, b) => b.weight - a.weight);
 }
 
-/** Topics that the writer is behind with, the latest first in one row: one cause delays them all, and the other items keep their places. */
+/** Topics that the writer is behind with, latest first in one row: one cause delays them all, and the other items keep their places. */
 function behind(ingest: IngestStatus | null): Item[] {
   const late = (ingest?.topics ?? [])
     .filter((topic) => (topic.lag_s ?? 0) > LATE_S)
@@ -212,7 +212,7 @@ function slowItems(incident: Incident | null, at: string | undefined): Item[] {
   ];
 }
 
-/** The incident that home's card shows, as the first row of an export; none where there is none. */
+/** The incident that home's card shows, as the first row of an export; none if there is none. */
 export function incidentItems(told: Incident | null): Item[] {
   const story = told && (told.verdict === "none" ? told.last : told);
   if (!story) return [];

@@ -7,7 +7,7 @@ test("what holding a job saves is the most that it can: it may end sooner on its
   );
 });
 
-test("what was lost is said as it is, and nothing where nothing is known or saved", () => {
+test("what was lost is said as it is, and nothing if nothing is known or saved", () => {
   expect(savedText({ minutes_saved: 4.2, in_past: true, job_id: "7" })).toBe("Lost 4 min 12 s.");
   const known = { minutes_saved: 4.2, minutes_saved_low: 4, minutes_saved_high: 4.5, in_past: true, job_id: "7" };
   expect(savedText(known)).toBe("Lost 4 min 12 s (95 %: 4 min to 4 min 30 s).");

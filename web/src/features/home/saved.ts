@@ -6,7 +6,7 @@ type AnyRemedy = Explanation["remedies"][number];
 type Remedy = Pick<AnyRemedy, "minutes_saved" | "in_past" | "job_id"> &
   Partial<Pick<AnyRemedy, "minutes_saved_low" | "minutes_saved_high">>;
 
-/** Null where that is unknown or nothing. How long the other job goes on is not known, so what holding it saves is the most that it can. */
+/** Null if that is unknown or nothing. How long the other job goes on is not known, so what holding it saves is the most that it can. */
 export function savedText(remedy: Remedy): string | null {
   const minutes = remedy.minutes_saved;
   if (minutes === null || minutes <= 0) return null;

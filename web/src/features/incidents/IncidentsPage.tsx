@@ -1,4 +1,4 @@
-/** Stored incidents, the newest first: filtered by the server, ordered by the address, driven by the keyboard as well. */
+/** Stored incidents, newest first: filtered by the server, ordered by the address, driven by the keyboard as well. */
 import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { Link, useNavigate, useSearch } from "@tanstack/react-router";
 import { useCallback, useMemo, useState } from "react";
@@ -259,7 +259,7 @@ function Filters({ search }: { search: IncidentsSearch }) {
       </button>
       {choosing && (
         <WindowDialog
-          title="Incidents of a window"
+          title="Incidents of a period"
           initial={{ from: from ?? (to ?? now) - DAY_MS, to: to ?? now }}
           first={null}
           edge={now}

@@ -53,7 +53,7 @@ export function Chain({ told, cluster, job }: Props) {
 
 interface HelpProps {
   told: Explanation;
-  /** What the lab's address holds to replay this job at its moment; null where it cannot be replayed. */
+  /** What the lab's address holds to replay this job at its moment; null if it cannot be replayed. */
   replay: { fabric: string; job: string; at: string } | null;
 }
 

@@ -310,11 +310,11 @@ function JobBody({ job, fabric }: { job: JobDetail; fabric: Fabric | null }) {
           {stalls.own === null && congestion.isLoading && (
             <Figure value="0.0" label={`${wordsOf(fabric).ratio}, machine 0.0`} pending />
           )}
-          {run && !runFigures && !steps && <Figure value="00 %" label="mean step, to other runs" pending />}
+          {run && !runFigures && !steps && <Figure value="00 %" label="mean step, compared with other runs" pending />}
           {runFigures && !pace && (
             <Figure
               value={runFigures.factor === null ? `${ratio(runFigures.mean)} s` : change(runFigures.factor)}
-              label={runFigures.factor === null ? "mean step" : "mean step, to other runs"}
+              label={runFigures.factor === null ? "mean step" : "mean step, compared with other runs"}
               bad={(runFigures.factor ?? 1) >= 1.1}
             />
           )}

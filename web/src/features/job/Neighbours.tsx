@@ -120,7 +120,7 @@ export function Neighbours({ job, cluster, neighbours, candidates, timed, chosen
                         <Link
                           to="/blame"
                           className="tag"
-                          title={`Slow runs of ${blamed.get(n.job_id)?.join(", ") ?? ""} go with this user's exposure; this is not proof of cause`}
+                          title={`Slow runs of ${blamed.get(n.job_id)?.join(", ") ?? ""} coincide with this user's exposure; this is not proof of cause`}
                         >
                           blamed
                         </Link>

@@ -97,7 +97,7 @@ export function RootCard({ job, cluster, words, moment, explained }: Props) {
   );
 }
 
-/** What to say where no root is named. */
+/** What to say if no root is named. */
 function withoutRoot(answer: Roots): string {
   if (answer.verdict === "cannot tell")
     return `Cannot tell where congestion begins. ${answer.reasons.join(" ") || "No link had counters in this minute."}`;

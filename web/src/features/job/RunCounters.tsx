@@ -1,4 +1,4 @@
-/** What the application counted in each step, one line a counter on the steps' axis. */
+/** What the application counted in each step, one line per counter on the steps' axis. */
 import { useQuery } from "@tanstack/react-query";
 import { line } from "d3-shape";
 import { useMemo } from "react";

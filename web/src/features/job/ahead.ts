@@ -13,7 +13,7 @@ interface Ahead {
 
 /**
  * Seconds lost where the job is slow: the forecast of its whole time rests on jobs that lasted as long, and knows nothing of the
- * slowdown. Otherwise how much later than usual it ends, `late` and `usual` in seconds; null where neither is known.
+ * slowdown. Otherwise how much later than usual it ends, `late` and `usual` in seconds; null if neither is known.
  */
 export function aheadOf(told: Explanation | undefined, late: number | null, usual: number | null): Ahead | null {
   const lost = told && told.verdict !== "not slow" ? (told.slowdown?.lost_s ?? null) : null;

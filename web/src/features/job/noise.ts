@@ -31,7 +31,7 @@ export interface RunNoise {
   stalls_per_flit: number | null;
   /** Mean time from a request to its response, in microseconds. */
   latency_us: number | null;
-  /** Request flits a second: what may be compared between runs of different length. */
+  /** Request flits per second: what may be compared between runs of different length. */
   flits_per_s: number | null;
   /** Equation 2 for one message of 64 KiB, in microseconds. */
   message_us: number | null;

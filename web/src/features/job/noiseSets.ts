@@ -10,7 +10,7 @@ const NAMES = {
   message_s: "Modelled time of a message",
 } as const;
 
-/** What a person wrote as a set: numbers of runs, or `job` and the scheduler's numbers; null where it is neither. */
+/** What a person wrote as a set: numbers of runs, or `job` and the scheduler's numbers; null if it is neither. */
 export function readSet(text: string): NoiseSet | null {
   const jobs = /^\s*jobs?\s+(.+)$/i.exec(text);
   const parts = (jobs?.[1] ?? text).split(/[\s,]+/).filter(Boolean);
@@ -19,7 +19,7 @@ export function readSet(text: string): NoiseSet | null {
   return parts.every((part) => /^[1-9]\d{0,14}$/.test(part)) ? { runs: parts.map(Number) } : null;
 }
 
-/** A figure in words; null where it is not known. */
+/** A figure in words; null if it is not known. */
 export function figureText(one: NoiseComparison["figures"][number]): string | null {
   if (one.ratio === null) return null;
   const told = one.verdict === "cannot tell" ? "no difference beyond chance" : one.verdict;

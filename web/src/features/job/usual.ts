@@ -15,7 +15,7 @@ export interface Usual {
 /** Fewer say nothing about what is usual. */
 export const FEWEST = 3;
 
-/** Why a slow job took no longer than usual as a whole, in a sentence; empty where it did. */
+/** Why a slow job took no longer than usual as a whole, in a sentence; empty if it did. */
 export const wholeText = (slowdown: number, { factor }: Pick<Usual, "factor">): string =>
   factor !== null && slowdown >= 1.1 && factor < 1.05
     ? `The whole job took ${factor < 0.95 ? `${Math.round((1 - factor) * 100)} % less than` : "about"} the usual time: only these steps are slow, and similar jobs differ in length.`

@@ -115,7 +115,7 @@ export function noiseBoxes(measured: Measured[], axis: NoiseAxis): BoxesOfSeries
   ).map(([name, pairs]) => ({ name, pairs }));
 }
 
-/** Whether the notches say that the medians differ with 95 % confidence; null where one is missing. */
+/** Whether the notches say that the medians differ with 95 % confidence; null if one is missing. */
 export function mediansDiffer({ perturbed, quiet }: BoxPair): boolean | null {
   if (!perturbed || !quiet) return null;
   return perturbed.notch[0] > quiet.notch[1] || quiet.notch[0] > perturbed.notch[1];

@@ -45,7 +45,7 @@ export function Detail({ id }: { id: number }) {
           </>,
           <>
             In the plots the upper half of an edge is the down link, the lower half the up link; darkness is the
-            congested fraction (the load, where no packets were sampled), width the traffic, with one scale for both.
+            congested fraction (the load, if no packets were sampled), width the traffic, with one scale for both.
           </>,
           <>
             In the matrices the column sends and the row receives. The true traffic is known of simulations alone; the

@@ -1,4 +1,4 @@
-/** Who sends to whom: true where it is known, reconstructed, and the difference. */
+/** Who sends to whom: true if it is known, reconstructed, and the difference. */
 import { useQuery } from "@tanstack/react-query";
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { useEffect, useLayoutEffect, useMemo, useRef } from "react";

@@ -12,7 +12,7 @@ export function gainText(gain: Gain | null): string {
   return `${times(gain.factor)} (${gain.low.toFixed(2)}–${gain.high.toFixed(2)}, ${percent(gain.level)})`;
 }
 
-/** The interval alone, for below the figure itself; what stands in its place where there is none. */
+/** The interval alone, for below the figure itself; what stands in its place if there is none. */
 export function intervalText(gain: Gain | null): string {
   if (!gain) return "nothing was compared";
   if (gain.low === null || gain.high === null)

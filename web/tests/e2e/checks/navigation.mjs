@@ -252,7 +252,7 @@ export async function ways({ url, check, api, timed, fabricUrl }) {
 
   await way("two clicks from home: today against the same time last week", { clicks: 2 }, async (tab) => {
     await tab.goto(url);
-    await tab.locator('section[aria-label="Fabric"] a', { hasText: "Against last week" }).click();
+    await tab.locator('section[aria-label="Fabric"] a', { hasText: "Compared with last week" }).click();
     await ready(tab);
     const { from, to, diff, against } = query(tab);
     assert.deepEqual([diff, against], ["on", "week-ago"]);

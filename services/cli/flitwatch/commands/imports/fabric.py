@@ -73,7 +73,7 @@ def store_fabric(conn: psycopg.Connection[Any], found: Fabric, *, replace: bool 
     if others:
         print_warnings(
             (
-                f"switches of {found.name} are in {', '.join(others)} too: counters that name them by GUID are booked to no fabric. "
+                f"switches of {found.name} are in {', '.join(others)} too: counters that name them by GUID are assigned to no fabric. "
                 "Give the subnet one name (`flitwatch db remove-fabric` removes the other), or start the writer with --fabric",
             )
         )

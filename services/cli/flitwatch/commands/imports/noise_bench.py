@@ -32,7 +32,7 @@ def noise_bench(file: Path, source: str | None, db_url: str | None, ephemeral: b
 
 
 def read_measurements(path: Path) -> list[Measurement]:
-    """Measurements, one a line; raises BadInput with file and line."""
+    """Measurements, one per line; raises BadInput with file and line."""
     import orjson
 
     from flitwatch_domain.errors import BadInput
@@ -54,7 +54,7 @@ def read_measurements(path: Path) -> list[Measurement]:
 def check_measurement(record: Any) -> Measurement:
     """The record, if it is a measurement of a version that we know; ValueError otherwise."""
     if not isinstance(record, dict) or record.get("kind") != "noise-bench" or record.get("version") != 1:
-        raise ValueError("is no noise-bench record of version 1")
+        raise ValueError("is not a noise-bench record of version 1")
     whole = {
         "collective_bytes": 2**62,
         "perturbation_bytes": 2**62,
@@ -66,10 +66,10 @@ def check_measurement(record: Any) -> Measurement:
     for key, most in whole.items():
         value = record.get(key)
         if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < most:
-            raise ValueError(f"{key} is not an integer from 0")
+            raise ValueError(f"{key} is not an integer of at least 0")
     for key in ("network", "collective"):
         if not isinstance(record.get(key), str) or "\0" in record[key] or len(record[key]) > 200:
-            raise ValueError(f"{key} is no text of at most 200 characters")
+            raise ValueError(f"{key} is not a text of at most 200 characters")
     if not _is_number(record.get("ratio")) or not 0 <= record["ratio"] <= 1:
         raise ValueError("ratio lies outside [0, 1]")
     for key in ("perturbed_s", "quiet_s"):

@@ -22,7 +22,7 @@ def routes(
     dump: Path | None, name: str, at: str | None, note: str | None, db_url: str | None, ephemeral: bool, as_json: bool
 ) -> None:
     """Mark a change of routes on the time axis, from DUMP (opensm-lfts.dump), from a note, or both. DUMP is compared with the tables imported
-    before. If no entry changed, no mark is made, so you can run this command every hour.
+    before. If no entry changed, no mark is created, so you can run this command every hour.
     """
     from flitwatch_db import connect
     from flitwatch_db.fabrics import route_changes
@@ -35,7 +35,7 @@ def routes(
     if dump is None and not text:
         raise BadRequest("there is no description of the change", advice="Give a dump of the tables, or --note TEXT.")
     if text and (len(text) > 200 or not text.isprintable()):
-        raise BadRequest("the note is no line of at most 200 characters", advice="Shorten it.")
+        raise BadRequest("the note has more than one line, or more than 200 characters", advice="Shorten it.")
     moment = _resolve_time(at, dump)
     with platform.open_database(db_url, ephemeral, adds=True) as url, connect(url) as conn:
         row = fabrics.get_fabric_row(conn, name)
