@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import binom
 
 from flitwatch_domain.blame import NAMED
-from flitwatch_ml.blame import CalendarBlame
+from flitwatch_ml.blame import CalendarBlame, calibration
 
 DAY_S, EPOCH_S = 86_400.0, 1_767_571_200.0
 USERS, NOISE = 40, 0.2
@@ -64,6 +64,13 @@ def test_who_slows_three_applications_a_little_is_found_and_hardly_anybody_else(
     recall = named[:, :6].reshape(-1, 3, 2).mean((0, 2))
     assert (recall >= [0.75, 0.92, 0.98]).all()
     assert named[:, 6:].sum() <= 0.05 * named.sum() + 3
+
+
+def test_planted_power_is_of_the_same_users_and_times_at_each_effect(monkeypatch: pytest.MonkeyPatch) -> None:
+    amounts, times, start, _, _ = planted(5, [], "binary")
+    monkeypatch.setattr(calibration, "EFFECTS", (0.15, 0.15, 0.15))
+    found = {row["found"] for row in calibration.power(amounts[:, :12], times, start, draws=6)}
+    assert len(found) == 1 and 0 < found.pop() < 6
 
 
 def test_nobody_is_named_on_a_single_week() -> None:

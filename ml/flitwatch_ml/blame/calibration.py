@@ -117,22 +117,24 @@ def power(
     seed: int = 0,
     application: ArrayLike | None = None,
 ) -> list[Power]:
-    """Plant each of `EFFECTS` in shuffled run times of observations, with a random user who can be tested, and count how often that user is found."""
+    """Plant a random user who can be tested in shuffled run times of observations, at each of `EFFECTS` in turn, and count how often that user is found."""
     rng = np.random.default_rng([seed, 2])
     runs = _observed(exposure, run_time_s, start_s, covariates, application)
     testable = np.flatnonzero(
         CalendarBlame().fit_scores(*runs[:4], below=0.0, joined=True, application=runs.application).testable_
     )
-    rows: list[Power] = []
-    for effect in EFFECTS if len(testable) and draws else ():
-        found = 0
-        for user in rng.choice(testable, draws).tolist():
-            times = by_application(runs.application, rng.permutation, runs.run_time_s)
-            times = times * (1 + effect * (runs.exposure[:, user] > 0))
-            fit = _scored(runs, times, FOUND_Q)
-            found += bool(fit.q_value_[user] <= FOUND_Q and fit.score_[user] > 0)
-        rows.append({"effect": effect, "draws": draws, "found": found, "q": FOUND_Q})
-    return rows
+    if not len(testable) or not draws:
+        return []
+    found = np.zeros(len(EFFECTS), np.int64)
+    for user in rng.choice(testable, draws).tolist():
+        shuffled = by_application(runs.application, rng.permutation, runs.run_time_s)
+        for at, effect in enumerate(EFFECTS):
+            fit = _scored(runs, shuffled * (1 + effect * (runs.exposure[:, user] > 0)), FOUND_Q)
+            found[at] += bool(fit.q_value_[user] <= FOUND_Q and fit.score_[user] > 0)
+    return [
+        {"effect": effect, "draws": draws, "found": count, "q": FOUND_Q}
+        for effect, count in zip(EFFECTS, found.tolist(), strict=True)
+    ]
 
 
 def _observed(
