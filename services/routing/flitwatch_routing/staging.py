@@ -280,7 +280,9 @@ class OpensmFolder:
             or not needed <= set(journal) <= all_keys
             or journal["recommendation"] != number
         ):
-            raise BadInput("is damaged", where=str(at), advice=f"{at.parent / _BEFORE} contains the previous configuration.")
+            raise BadInput(
+                "is damaged", where=str(at), advice=f"{at.parent / _BEFORE} contains the previous configuration."
+            )
         return cast(_Journal, journal)
 
     def _write_journal(self, number: int, journal: _Journal) -> None:

@@ -88,7 +88,7 @@ describe("pointing at a tree", () => {
     expect(linkAt(layout, tree, ...between(0, 2, 0.3))).toMatchObject({ src: 0, dst: 2, half: { flits: 10 } });
     expect(linkAt(layout, tree, ...between(0, 2, 0.7))).toMatchObject({ src: 2, dst: 0, half: { flits: 20 } });
   });
-  it("finds none beside the lines", () => {
+  it("finds none away from the lines", () => {
     const [x, y] = between(0, 2, 0.5);
     expect(linkAt(layout, tree, x - 40, y)).toBeNull();
     expect(linkAt(layout, tree, x, at(0)[1] + 10)).toBeNull();

@@ -537,7 +537,7 @@ class SlowestRuns(BaseModel):
     """Running instrumented jobs, those with the largest slowdown first; those that cannot be compared come last."""
 
     recent_s: int
-    running: int = Field(description="Number of running instrumented jobs, of which the first `limit` are listed.")
+    running: int = Field(description="Number of running instrumented jobs. The answer lists the first `limit` of them.")
     items: list[SlowRun]
 
 

@@ -34,7 +34,7 @@ export function DiagnosisPanel({ scene, search, moment, selected, onSelect }: Pr
           <p>Roots of congestion are those of one job's packets, and several jobs were sampled here.</p>
         </>
       ) : told ? (
-        <Told
+        <Findings
           told={told}
           job={job}
           ratioWord={wordsOf(scene.fabric).ratio}
@@ -53,7 +53,7 @@ export function DiagnosisPanel({ scene, search, moment, selected, onSelect }: Pr
   );
 }
 
-interface ToldProps {
+interface FindingsProps {
   told: Roots;
   job: string | null;
   ratioWord: string;
@@ -61,7 +61,7 @@ interface ToldProps {
   onSelect: (router: number) => void;
 }
 
-function Told({ told, job, ratioWord, switches, onSelect }: ToldProps) {
+function Findings({ told, job, ratioWord, switches, onSelect }: FindingsProps) {
   const [root] = told.roots;
   return (
     <>
@@ -116,7 +116,7 @@ function Told({ told, job, ratioWord, switches, onSelect }: ToldProps) {
   );
 }
 
-function WorstPath({ told, ratioWord, switches, onSelect }: Omit<ToldProps, "job">) {
+function WorstPath({ told, ratioWord, switches, onSelect }: Omit<FindingsProps, "job">) {
   const sampled = told.method === "samples";
   return (
     <table className="tight">

@@ -47,7 +47,7 @@ export function WorstJobs({ fabric, shown, now }: { fabric: string; shown: numbe
         <Rows items={data.items} recent={data.recent_s} now={now} />
       ) : (
         <p className="muted home-note">
-          No running job records its steps, so how slow each is cannot be told.{" "}
+          No running job records its steps, so their slowdowns are unknown.{" "}
           <Link to="/connect">Connect your own data</Link> shows how.
         </p>
       )}
