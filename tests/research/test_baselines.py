@@ -14,9 +14,9 @@ from routing import opensm
 from routing.lft_dumps import is_tree, keeping, without
 
 from flitwatch_domain.generators import build_quartz1, build_xgft
-from flitwatch_research.baselines.compared import BASELINES, compare_baselines
-from flitwatch_research.baselines.greedy import greedy_tables
-from flitwatch_research.baselines.minhop import minhop_tables
+from flitwatch_routing.compared import BASELINES, compare_baselines
+from flitwatch_routing.greedy import greedy_tables
+from flitwatch_routing.minhop import minhop_tables
 from flitwatch_routing import lft
 from flitwatch_routing.baselines import ftree_tables
 from flitwatch_routing.bounds import compute_bounds

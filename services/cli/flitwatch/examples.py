@@ -100,7 +100,6 @@ EXAMPLES = {
     "scorecard": "flitwatch scorecard --seeds 2 --out docs",
     "routes check": "flitwatch routes check routes.lfts --topology file:fabric.txt",
     "routes diff": "flitwatch routes diff before.lfts after.lfts --topology file:fabric.txt",
-    "routes baselines": "flitwatch routes baselines --topology quartz1 --traffic alltoall",
     "routes prove": "flitwatch routes prove --topology 'xgft:2;4,4;1,2' --traffic alltoall",
     "routes optimise": "flitwatch routes optimise --topology file:fabric.txt --traffic traffic.csv --out routes.lfts",
     "traffic counters": "flitwatch traffic counters --topology quartz1 --traffic traffic.csv --out epoch.json",

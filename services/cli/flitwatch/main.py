@@ -69,6 +69,30 @@ GROUPS: dict[str, tuple[str, ...]] = {
     "Operate": ("up", "down", "doctor", "db", "writer", "api", "worker", "alerting", "users", "tokens", "completion"),
 }
 
+#: Options that moved: a command and its option -> the command that has it now. Scripts with the earlier spelling continue to work.
+MOVED_OPTIONS: dict[tuple[str, str], str] = {
+    **{("blame", option): "ranking" for option in ("--scenario", "--presence", "--paper", "--method", "--tau", "--rule")},
+    **{("forecast", option): "backtest" for option in ("--scenario", "--steps", "--paper")},
+}
+
+
+def follow_moved_options(arguments: Sequence[str]) -> list[str]:
+    """Return the arguments with the command that has their options now.
+
+    `routes optimise --engine milp` is `routes prove`; the engine `search` is the only one left of `routes optimise`.
+    """
+    words = list(arguments)
+    given = {word.partition("=")[0] for word in words[1:]}
+    for (command, option), now in MOVED_OPTIONS.items():
+        if words[:1] == [command] and option in given:
+            return [now, *words[1:]]
+    if words[:2] == ["routes", "optimise"] and "--engine" in given:
+        text = "\0".join(words).replace("--engine=", "--engine\0")
+        for engine, now in (("milp", "prove"), ("search", "optimise")):
+            if f"\0--engine\0{engine}" in text:
+                return ["routes", now, *text.replace(f"\0--engine\0{engine}", "").split("\0")[2:]]
+    return words
+
 
 def list_installed_commands() -> dict[str, tuple[str, str, str]]:
     """Return module, attribute and short help of each command that is installed here."""
@@ -141,7 +165,8 @@ def main(argv: Sequence[str] | None = None) -> None:
     try:
         configuration.load_settings()
         # Outside of its standalone mode Click returns the status that a command left with.
-        status = cli.main(args=None if argv is None else list(argv), prog_name="flitwatch", standalone_mode=False)
+        arguments = follow_moved_options(sys.argv[1:] if argv is None else argv)
+        status = cli.main(args=arguments, prog_name="flitwatch", standalone_mode=False)
         if isinstance(status, int) and status:
             sys.exit(status)
     except click.Abort:

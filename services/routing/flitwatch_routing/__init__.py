@@ -6,7 +6,7 @@ the check of `optimise` refuse what would not work; `lft` writes them, `differen
 
 Open
 
-- `optimise` for the whole, `baselines` for ftree's and random tables;
+- `optimise` for the whole, `baselines`, `minhop` and `greedy` for other tables, `compared` for the comparison;
 - `bounds`, `packing` and `adaptive` for lower bounds; `weighting` for what a link's load counts;
 - `cabling` for parallel cables;
 - `forwarding`, `switch_lids`, `lmc` for complete linear forwarding tables; `deadlock` for channel dependency cycles;

@@ -55,6 +55,12 @@ _lmc_option = click.option(
 )
 @seed_option
 @click.option("--time-limit", "limit_s", type=TIME_LIMIT_S, default=60.0, show_default=True, help="Seconds.")
+@click.option(
+    "--baselines/--no-baselines",
+    default=True,
+    show_default=True,
+    help="Also compute the baselines, which takes some seconds more than the limit.",
+)
 @_lmc_option
 @mtu_option
 @click.option(
@@ -79,6 +85,7 @@ def optimise(
     names: tuple[str, ...],
     seed: int,
     limit_s: float,
+    baselines: bool,
     lmc: int,
     mtu: int | None,
     fewest_worst: bool,
@@ -90,13 +97,17 @@ def optimise(
     """Find tables that minimise the load of the busiest link between switches. Ctrl-C stops with the best tables so far.
 
     With several --traffic, the jobs send one time slot after the other, and z is the sum over the slots of the busiest link's load. Routes that are
-    even over all slots together can be uneven in each. Gaps are differences to adaptive routing.
+    even over all slots together can be uneven in each. Gaps are differences to adaptive routing. The baselines are OpenSM's ftree (around failed cables)
+    and minhop, random choices, and greedy moves from ftree (AFAR), each with one LID per endpoint. They are null if they lose traffic or were not
+    computed.
     """
     import numpy as np
 
     from flitwatch_domain.fabric import endpoint_finder
     from flitwatch_domain.topology_spec import fabric_of
     from flitwatch_routing import lft
+    from flitwatch_routing.bounds import relative_gap
+    from flitwatch_routing.compared import BASELINES, compare_baselines
     from flitwatch_routing.optimise import optimise_routes as find
     from flitwatch_routing.patterns import load_traffic
     from flitwatch_routing.switch_lids import repair_tables, towards_switches
@@ -132,6 +143,10 @@ def optimise(
             loaded=before,
             within=within / 100,
         )
+        others: dict[str, float | None] = dict.fromkeys(BASELINES)
+        if baselines:
+            status.update("computing the baselines")
+            others = compare_baselines(fabric, demands, seed, stopped)
     if out is not None:
         towards = towards_switches(fabric)
         lft.write_dump(
@@ -147,6 +162,7 @@ def optimise(
         {
             "z": solution.z, "z_ar": solution.z_ar, "z_ar_exact": solution.z_ar_exact, "ar_gap": solution.ar_gap, "bound_gap": solution.bound_gap,
             "proven": solution.proven, "wall_s": solution.wall_s, "worst_links": solution.worst_links,
+            **{f"{item}_gap": None if load is None else relative_gap(load, solution.z_ar) for item, load in others.items()},
             "moves": solution.moves, "weighting": weighting_name(mtu), "lft": None if out is None else str(out),
             **({} if len(demands) == 1 else {"slots": [
                 {"z": item.z, "z_ar": item.z_ar, "ar_gap": item.ar_gap, "bound_gap": item.bound_gap} for item in solution.slots

@@ -10,7 +10,7 @@ import torch
 
 from flitwatch_domain.fabric import Fabric
 from flitwatch_domain.topology_spec import fabric_of
-from flitwatch_research.baselines.compared import compare_baselines
+from flitwatch_routing.compared import compare_baselines
 from flitwatch_research.papers_routes.beyond import SMALL, instances
 from flitwatch_research.papers_routes.reconstructions import LANE_SCHEMES, Scheme, keep_portion, reconstruct_cell
 from flitwatch_research.papers_routes.rows import CELL, Measure, Row, Size

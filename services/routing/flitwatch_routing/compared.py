@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flitwatch_domain.fabric import Fabric
-from flitwatch_research.baselines.greedy import greedy_tables
-from flitwatch_research.baselines.minhop import minhop_tables
+from flitwatch_routing.greedy import greedy_tables
+from flitwatch_routing.minhop import minhop_tables
 from flitwatch_routing.baselines import ftree_tables, random_tables
 from flitwatch_routing.forwarding import check_routes
 from flitwatch_routing.switch_lids import complete_tables, towards_switches

@@ -1,1 +1,0 @@
-"""Routings that optimised routes are compared with: ftree, minhop, random choices and greedy moves."""
