@@ -225,7 +225,7 @@ ODD: dict[str, tuple[bytes, bytes, str]] = {
     "bytes that are no text": (RUNS, bytes(range(128, 256)) * 40, "exposure.csv"),
     "a picture": (b"\x89PNG\r\n\x1a\n" + bytes(range(256)) * 9, EXPOSURE, "runs.csv"),
     "an archive": (b"PK\x03\x04" + bytes(60), EXPOSURE, "runs.csv: is a ZIP archive"),
-    "gzip cut short": (gzip.compress(RUNS)[:200], EXPOSURE, "runs.csv: is damaged or cut short"),
+    "gzip cut short": (gzip.compress(RUNS)[:200], EXPOSURE, "runs.csv: is damaged or incomplete"),
     "the same content twice": (RUNS, RUNS, "exposure.csv:1: the header lacks user, amount"),
     "the files the wrong way round": (EXPOSURE, RUNS, "runs.csv:1: the header lacks start, time_s"),
     "exposure of unknown runs": (RUNS, EXPOSURE + b"r999,u1,3\n", f"exposure.csv:{len(tables()[1]) + 2}: run 'r999' is not in runs.csv"),

@@ -196,6 +196,6 @@ def read_pieces(conn: Connection, task_id: int, file_id: int) -> Iterator[bytes]
 def _make_not_found(files: Sequence[int]) -> NotFound:
     numbers = " and ".join(map(str, files))
     return NotFound(
-        f"none of your files with number {numbers} waits for a task",
+        f"you have no file {numbers} that waits for a task",
         advice="Upload it again: POST /api/v1/tasks/files returns its number.",
     )
