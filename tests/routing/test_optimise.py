@@ -17,10 +17,10 @@ from flitwatch_domain.errors import BadInput, BadRequest, TooCostly
 from flitwatch_domain.fabric import ROLES, Endpoints, Fabric, Links, NodeRole
 from flitwatch_domain.generators import build_quartz1, build_torus, build_xgft
 from flitwatch_domain.local_text import LocalText
-from flitwatch_routing.compared import compare_baselines
 from flitwatch_routing import lft, tree
 from flitwatch_routing.baselines import ftree_tables
 from flitwatch_routing.bounds import compute_bounds, relative_gap
+from flitwatch_routing.compared import compare_baselines
 from flitwatch_routing.deadlock import find_dependencies
 from flitwatch_routing.forwarding import check_routes
 from flitwatch_routing.optimise import Routes, optimise_routes

@@ -71,7 +71,10 @@ GROUPS: dict[str, tuple[str, ...]] = {
 
 #: Options that moved: a command and its option -> the command that has it now. Scripts with the earlier spelling continue to work.
 MOVED_OPTIONS: dict[tuple[str, str], str] = {
-    **{("blame", option): "ranking" for option in ("--scenario", "--presence", "--paper", "--method", "--tau", "--rule")},
+    **{
+        ("blame", option): "ranking"
+        for option in ("--scenario", "--presence", "--paper", "--method", "--tau", "--rule")
+    },
     **{("forecast", option): "backtest" for option in ("--scenario", "--steps", "--paper")},
 }
 

@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flitwatch_domain.fabric import Fabric
-from flitwatch_routing.greedy import greedy_tables
-from flitwatch_routing.minhop import minhop_tables
 from flitwatch_routing.baselines import ftree_tables, random_tables
 from flitwatch_routing.forwarding import check_routes
+from flitwatch_routing.greedy import greedy_tables
+from flitwatch_routing.minhop import minhop_tables
 from flitwatch_routing.switch_lids import complete_tables, towards_switches
 from flitwatch_routing.tree import on_leaves
 

@@ -10,12 +10,12 @@ import torch
 
 from flitwatch_domain.fabric import Fabric
 from flitwatch_domain.topology_spec import fabric_of
-from flitwatch_routing.compared import compare_baselines
 from flitwatch_research.papers_routes.beyond import SMALL, instances
 from flitwatch_research.papers_routes.reconstructions import LANE_SCHEMES, Scheme, keep_portion, reconstruct_cell
 from flitwatch_research.papers_routes.rows import CELL, Measure, Row, Size
 from flitwatch_research.papers_routes.sparsity import count_coefficients
 from flitwatch_research.studies import published
+from flitwatch_routing.compared import compare_baselines
 from flitwatch_routing.optimise import Traffic, optimise_routes
 from flitwatch_routing.patterns import load_traffic
 from flitwatch_routing.reconstruction.bases import Basis

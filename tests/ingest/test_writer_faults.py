@@ -1,4 +1,4 @@
-"""kill -9 of the writer at random moments under load: every record counts once."""
+"""Faults of the writer: kills, two logs, lost topics, a full disk, a backlog, and a database that is unavailable."""
 
 from __future__ import annotations
 

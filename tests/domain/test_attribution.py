@@ -1,4 +1,4 @@
-"""Which links a packet might have passed."""
+"""Attribution: which links a packet passed, how long flits wait there, and which job is named for it."""
 
 from __future__ import annotations
 

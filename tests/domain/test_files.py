@@ -1,4 +1,4 @@
-"""Known outputs that are not read are refused in one line that names them and says what to use instead."""
+"""Files: outputs that are refused with advice, PDF reports, files with secrets, and the mark below which nothing new is stored."""
 
 from __future__ import annotations
 

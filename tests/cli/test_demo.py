@@ -1,4 +1,4 @@
-"""What a simulated machine leaves behind: minutes and hours as the writer would have left them, and a tree whose loop has run."""
+"""The demo machine: its stored past, its small server, and who can reach it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The plugin's reader in the Lua that Slurm links and in a newer one: what the agent writes, and everything else, which lets the job through."""
+"""Slurm tools: the Lua plugin, marks in admin comments, and `squeue --json`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The bound by packing a leaf's entries into ports, against the exact optimum of a mixed-integer solver."""
+"""Bounds of routes, and the limits of a reconstruction, compared with exact solvers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Removal of a fabric: nothing of it stays anywhere, nothing of another goes, and who still uses it is named."""
+"""Fabrics in the database: removal, odd ones of the fuzz corpus, and jobs on several planes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The demo's database on an accelerated clock: its tables, its log and its jobs stay within what the demo keeps."""
+"""The embedded log: bounded disk, the turn of a segment, and leases on topics."""
 
 from __future__ import annotations
 

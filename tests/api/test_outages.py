@@ -1,4 +1,4 @@
-"""How long the oldest record waits in the log that no writer has written: of all partitions, to the record."""
+"""The API while something it needs fails: an unwritten log, a full disk, a frozen database, and clients that send half a request."""
 
 from __future__ import annotations
 
