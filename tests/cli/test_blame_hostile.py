@@ -73,7 +73,7 @@ ONE_LINE: dict[str, tuple[Callable[[], tuple[str | bytes, str | bytes]], str]] =
     "tabs": (lambda: texts(sign="\t"), "by commas, not by '\\t'"),
     "bars": (lambda: texts(sign="|"), "by commas, not by '|'"),
     "blanks": (lambda: texts(sign=" "), "the header lacks run, start, time_s"),
-    "gzip cut short": (lambda: (gzip.compress(texts()[0].encode())[:400], texts()[1]), "runs.csv: is damaged or cut short"),
+    "gzip cut short": (lambda: (gzip.compress(texts()[0].encode())[:400], texts()[1]), "runs.csv: is damaged or incomplete"),
     "gzip in gzip": (lambda: (gzip.compress(gzip.compress(texts()[0].encode())), texts()[1]), "runs.csv: is not text"),
     "damaged bzip2": (lambda: (b"BZh91AY&SY" + bytes(40), texts()[1]), "runs.csv: is damaged"),
     "zip": (lambda: (b"PK\x03\x04" + bytes(40), texts()[1]), "runs.csv: is a ZIP archive"),
