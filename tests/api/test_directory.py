@@ -400,7 +400,7 @@ def test_spellings_of_a_name_share_its_attempts(centre: Centre, monkeypatch: pyt
         ({"ldap_url": ("http://ldap.example",)}, "LDAP_URL"),
         ({"ldap_url": ("ldaps://ldap.example/dc=x",)}, "LDAP_URL"),
         ({"ldap_url": ("ldaps://ldap.example:99999",)}, "LDAP_URL"),
-        ({"ldap_url": ("ldap://ldap.example",), "ldap_start_tls": False}, "in the clear"),
+        ({"ldap_url": ("ldap://ldap.example",), "ldap_start_tls": False}, "unencrypted"),
         ({"ldap_base": ""}, "LDAP_BASE"),
         ({"ldap_base": "people"}, "LDAP_BASE"),
         ({"ldap_user_filter": "(uid=x)"}, "LDAP_USER_FILTER"),
