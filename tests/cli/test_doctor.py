@@ -91,7 +91,7 @@ def test_what_the_log_will_hold_is_told_beside_what_comes(embedded_db: str) -> N
             producer.flush()
             time.sleep(0.1)
     said = asked.communicate()[1]
-    assert "come to the log before compression, and it keeps 6 h, at most 3.0 GB" in " ".join(said.split())
+    assert "arrive in the log before compression, and it keeps 6 h, at most 3.0 GB" in " ".join(said.split())
 
 
 @pytest.mark.parametrize(

@@ -65,7 +65,7 @@ def test_a_slow_jobs_mail_has_the_verdict_the_time_the_picture_and_the_link(mail
     page = mail.get_body(("html",)).get_content()
     (picture,) = [part for part in mail.walk() if part.get_content_type() == "image/png"]
     assert f"cid:{picture['Content-ID'].strip('<>')}" in page and page.count("Open in Flitwatch") == 1
-    assert "job 77 (orange: it ran)" in page and "job 78" not in page and "&lt;1&gt;" in page
+    assert "job 77 (orange: running)" in page and "job 78" not in page and "&lt;1&gt;" in page
     assert picture.get_content().startswith(b"\x89PNG\r\n")
 
 

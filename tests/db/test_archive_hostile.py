@@ -156,7 +156,7 @@ CASES: dict[str, tuple[Callable[[Path], object], str]] = {
     "a column of text": (retyped, r"router_1s\.parquet: column 'rt_flits' is string, not double"),
     "no number": (
         put("router_1s", "rt_flits", float("nan")),
-        r"router_1s\.parquet: column 'rt_flits' holds a value that is not a finite",
+        r"router_1s\.parquet: column 'rt_flits' contains a value that is not a finite",
     ),
     "an end of the world": (
         put("router_1s", "ts", 4102444800000000),

@@ -376,8 +376,8 @@ def test_silences_and_rules_that_mean_the_user_go(embedded_db: str) -> None:
     assert sorted(rows(embedded_db, "SELECT matchers ->> 'user' FROM alert_silence")) == kept
     assert sorted(rows(embedded_db, "SELECT rule #>> '{where,user}' FROM alert_rule")) == kept
     assert before == [
-        "alert rule r4 stays: /alice.*/ picks others too",
-        "alert silence 5 stays: /alice.*/ picks others too",
+        "alert rule r4 is kept: /alice.*/ matches others too",
+        "alert silence 5 is kept: /alice.*/ matches others too",
     ]
 
 
@@ -392,8 +392,8 @@ def test_the_command_says_what_it_leaves_and_why(embedded_db: str) -> None:
             " ('back', '{\"who\": \"alicevictim\"}', 'resolved', 'info', now(), now(), 1, 1, '', '{}')"
         )
     expected = [
-        "alert rule alicevictim-back stays: it is about others, but holds the name in its name, labels",
-        "alert silence 1 stays: it is about others, but holds the name in its comment",
+        "alert rule alicevictim-back is kept: it is about others, but contains the name in its name, labels",
+        "alert silence 1 is kept: it is about others, but contains the name in its comment",
         "alerts of rule back stay: 1 with the name in a text",
     ]
     for flags in ([], ["--yes"]):

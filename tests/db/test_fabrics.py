@@ -136,7 +136,7 @@ def test_nothing_of_it_stays_and_nothing_of_another_goes(
     counted = json.loads(capsys.readouterr().out)
     assert held(conn, wrong) == before and counted["removed"] is False
     assert counted["rows"]["router_1s"] == 2 and counted["rows"]["endpoint"] == len(NODES) and counted["jobs"] == 1
-    assert counted["left"] == ["alert rule mine stays: it is for wrong"]
+    assert counted["left"] == ["alert rule mine is kept: it is for wrong"]
 
     main(["db", "remove-fabric", "wrong", "--yes", "--db", embedded_db, "--json"])
     done = json.loads(capsys.readouterr().out)
@@ -167,7 +167,7 @@ def test_what_is_in_use_is_refused_with_who_uses_it(conn: psycopg.Connection[Any
         return str(told.value)
 
     events.emit_event(conn, "counters", {"fabric_id": number, "through": "2026-01-01T00:00:00Z", "routers": 1})
-    assert "wrong got counters 0 s ago. Stop its collector" in refused()
+    assert "wrong received counters 0 s ago. Stop its collector" in refused()
     conn.execute("UPDATE event SET at = at - interval '2 minutes'")
     (one,) = conn.execute("SELECT recommendation_id FROM recommendation WHERE fabric_id = %s", [number]).fetchone() or (
         0,
