@@ -394,7 +394,7 @@ def test_the_command_says_what_it_leaves_and_why(embedded_db: str) -> None:
     expected = [
         "alert rule alicevictim-back is kept: it is about others, but contains the name in its name, labels",
         "alert silence 1 is kept: it is about others, but contains the name in its comment",
-        "alerts of rule back stay: 1 with the name in a text",
+        "alerts of rule back are kept: 1 with the name in a text",
     ]
     for flags in ([], ["--yes"]):
         argv = ["db", "erase", USER, *flags, "--db", embedded_db]

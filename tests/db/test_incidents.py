@@ -93,8 +93,8 @@ def test_a_burst_after_a_long_pause_opens_it_again_and_then_a_pause_as_long_does
             assert states[-1] != "open" or find_incident(conn, 1, BEGIN_S + second)["title"] == head["title"]
         found = only(conn)
     assert states == ["open", "over", "open", "open", "over"]
-    began = "Job 2 slowed job 1 since 14:06:00 UTC"
-    assert titles[1300] == "Job 2 slowed job 1 and still keeps its links busy, since 14:06:00 UTC"
+    began = "Job 2 slowed job 1 from 14:06:00 UTC"
+    assert titles[1300] == f"{began} and still keeps its links busy"
     assert titles[2000] == f"{began} in bursts, about every 14 minutes; the last burst ended at 14:24:00 UTC"
     assert abs(since(found["began"]) - CULPRIT_S) <= 60 and abs(since(found["ended"]) - 1440) <= 60
 

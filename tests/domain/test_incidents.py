@@ -158,8 +158,8 @@ def test_what_is_said_names_jobs_by_number() -> None:
         (Pause(at + 60, None), "; the last burst ended at 14:14:20 UTC"),
     ):
         title = make_title(["7"], ["1"], 0, at, None, False, pause)
-        assert title.startswith("Job 7 slowed job 1 since 14:13:20 UTC") and title.endswith(said)
-    assert make_title(["7"], ["1"], 0, at, None, True) == "Job 7 slowed job 1 since 14:13:20 UTC and has ended"
+        assert title.startswith("Job 7 slowed job 1 from 14:13:20 UTC") and title.endswith(said)
+    assert make_title(["7"], ["1"], 0, at, None, True) == "Job 7 slowed job 1 from 14:13:20 UTC and has ended"
     assert make_title(["7"], ["1"], 0, at, at + 60, True) == "Job 7 slowed job 1 from 14:13:20 UTC to 14:14:20 UTC"
     assert make_title([], [], 0, at, at, False) == "Withdrawn: the complete run of the slowed job does not confirm it"
     assert make_detail([("7", 0.9), ("8", None)], (4.2, 3.9, 4.5)) == (

@@ -93,7 +93,7 @@ def test_leaves_alone_show_their_spines() -> None:
     fabric = parse_fabric(json.dumps({leaf: dump(application(leaf)) for leaf in LEAVES}), "dumps.json", "roce")
     assert fabric.routers.name.tolist() == list(SWITCHES) and fabric.routers.level.tolist() == [0, 0, 1, 1]
     assert len(fabric.endpoints) == 4 and fabric.kind is FabricKind.FAT_TREE
-    assert any("spine1 was not read itself" in text for text in fabric.warnings)
+    assert any("spine1 was not read directly" in text for text in fabric.warnings)
 
 
 def lldpd(switch: str, verbose: bool) -> dict[str, Any]:

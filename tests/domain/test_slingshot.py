@@ -93,7 +93,7 @@ def test_switches_without_groups_are_a_graph() -> None:
         ("x1c0r0j33p0-x1c0r1j1p0", "beyond the jacks"),
         ("x1c0r0j1p2-x1c0r1j1p0", "beyond the jacks"),
         ("x1c0r0j1p0-x1c0r1j1p0\nx1c0r0j2", "f:2: cannot read"),
-        ("x1c0r0j1p0-xfoo", "names no port"),
+        ("x1c0r0j1p0-xfoo", "names neither a port"),
         ("", "lists no link"),
     ],
 )

@@ -238,7 +238,7 @@ def test_other_records_of_pbs_are_passed_over_and_bad_ones_rejected_with_their_p
     jobs, rejected = read(pbs.PbsReader(UTC), good + others + "".join(bad))
     assert [job.job_id for job in jobs] == ["1"]
     assert [where for where, _ in rejected] == [f"f1:{number}" for number in range(5, 12)]
-    assert "half-written" in rejected[-1][1]
+    assert "the file is incomplete" in rejected[-1][1]
     with pytest.raises(BadInput, match="not a PBS accounting log"):
         read(pbs.PbsReader(UTC), "JobID|State\n1|COMPLETED\n")
 
@@ -352,7 +352,7 @@ def test_bad_entries_of_flux_are_rejected_and_the_rest_is_read() -> None:
     jobs, rejected = read(flux.FluxReader(), whole[:-40])
     assert (len(jobs), rejected[0][0]) == (1, "f1: jobs[1]")
     jobs, rejected = read(flux.FluxReader(), whole[:-2])
-    assert len(jobs) == 2 and rejected[0][0] == "f1: behind jobs[1]" and "cut short" in rejected[0][1]
+    assert len(jobs) == 2 and rejected[0][0] == "f1: behind jobs[1]" and "the file is incomplete" in rejected[0][1]
     assert read(flux.FluxReader(), '{"jobs": [')[1][0][0] == "f1: jobs"
     stateless = {name: value for name, value in FLUX.items() if name != "state"}
     assert read(flux.FluxReader(), json.dumps({"jobs": [stateless]}))[1][0][1] == "has no state"

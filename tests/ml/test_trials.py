@@ -304,7 +304,7 @@ def test_nobody_is_drawn_where_the_record_is_gone(tmp_path: Path) -> None:
 
 
 def test_a_record_that_is_not_there_is_not_called_broken(tmp_path: Path) -> None:
-    with pytest.raises(NotFound, match="is not there"):
+    with pytest.raises(NotFound, match="is missing"):
         read_record(tmp_path / "trial.jsonl")
     (tmp_path / "folder").mkdir()
     with pytest.raises(Unavailable, match="cannot be read: Is a directory"):

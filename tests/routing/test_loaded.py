@@ -154,7 +154,7 @@ def test_the_command_says_what_changed(tmp_path, capsys) -> None:
     with pytest.raises(SystemExit):
         main([*arguments, "--within", "5"])
     assert "--within is for --loaded" in capsys.readouterr().err
-    with pytest.raises(BadRequest, match="within"):
+    with pytest.raises(BadRequest, match="distance from the bound"):
         optimise_routes(fabric, load_traffic("bisection", 16, 1), loaded=ftree_tables(fabric), within=-1.0)
 
 

@@ -70,7 +70,7 @@ def test_an_lmc_that_the_dump_was_not_made_with_is_refused(tmp_path: Path) -> No
     fabric, file = small(), tmp_path / "tables.lfts"
     lft.write_dump(file, fabric, np.ones((4, 8), np.int64), 1)
     assert lft.read_ports(file, fabric, 1).shape == (4, 8)
-    with pytest.raises(BadInput, match=r"with LMC 2 an endpoint has 4 LIDs of its own, from a multiple of 4; endpoint"):
+    with pytest.raises(BadInput, match=r"with LMC 2, an endpoint has 4 LIDs, starting at a multiple of 4; endpoint"):
         lft.read_ports(file, fabric, 2)
     # One LID each says nothing of an LMC.
     lft.write_dump(file, fabric, np.ones((4, 4), np.int64))
@@ -176,7 +176,7 @@ def test_a_block_of_lids_ends_where_the_next_begins(tmp_path: Path) -> None:
     lines = [line for line in file.read_text().splitlines() if not line.startswith("0x0008")]
     file.write_text("\n".join(line.replace("0x0007", "0x0008") for line in lines))
     with pytest.raises(
-        BadInput, match=r"has 2 LIDs of its own, from a multiple of 2; endpoint 0 \(.*\) has 0x0006 to 0x0008"
+        BadInput, match=r"has 2 LIDs, starting at a multiple of 2; endpoint 0 \(.*\) has 0x0006 to 0x0008"
     ):
         lft.read_ports(file, fabric, 1)
 

@@ -118,7 +118,7 @@ def test_it_stops_when_cancelled() -> None:
         (2.0, 1.0, None, True, "2.00 times as fast"),
         (1.0, 1.005, None, True, "no slower"),
         (1.33, 2.39, 0.01, False, "order of messages decides; routes for several time slots"),
-        (1.0, 1.5, 0.6, False, "unsure \\(estimated error 60%\\)"),
+        (1.0, 1.5, 0.6, False, "uncertain \\(estimated error 60%\\)"),
     ],
 )
 def test_a_loss_is_not_recommended_and_says_why(

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 import flitwatch_twin as twin
+from flitwatch_research import campaign
 from flitwatch_twin.cluster import Cluster
 from flitwatch_twin.spec import TwinSpec
 from flitwatch_twin.truth import Truth
@@ -87,8 +88,10 @@ ROOT = Path(twin.__file__).parent
 
 #: Everything from flows on: fabric, counters, what applications feel, steps, and their campaign counterparts.
 BLIND = (
-    "applications.py", "counters.py", "feel.py", "flows.py", "footprint.py", "ldms_sets.py", "machine.py", "paths.py",
-    "progress.py", "runs.py", "samplers.py", "stall.py", "static_model.py", "campaign/step_times.py", "campaign/observe.py", "campaign/window.py",
+    *(ROOT / f"{name}.py" for name in (
+        "applications", "counters", "feel", "flows", "ldms_sets", "machine", "paths", "progress", "runs", "samplers", "stall", "static_model",
+    )),
+    *(Path(campaign.__file__).parent / f"{name}.py" for name in ("footprint", "step_times", "observe", "window")),
 )  # fmt: skip
 
 KNOWING = re.compile(r"user|owner|aggress|innocen|planted|role|culprit|account|truth", re.IGNORECASE)
@@ -108,19 +111,21 @@ def identifiers(path: Path) -> set[str]:
     return found
 
 
-@pytest.mark.parametrize("name", BLIND)
-def test_no_identifier_tells_who(name: str) -> None:
+@pytest.mark.parametrize("path", BLIND, ids=lambda path: path.stem)
+def test_no_identifier_tells_who(path: Path) -> None:
     # NodeRole says what a node does (compute, I/O), not what a user is.
-    allowed = {"NodeRole", "ROLES", "role"} if name == "machine.py" else set()
-    assert not {word for word in identifiers(ROOT / name) if KNOWING.search(word)} - allowed
+    allowed = {"NodeRole", "ROLES", "role"} if path.stem == "machine" else set()
+    assert not {word for word in identifiers(path) if KNOWING.search(word)} - allowed
 
 
-@pytest.mark.parametrize("name", BLIND)
-def test_no_import_tells_who(name: str) -> None:
+@pytest.mark.parametrize("path", BLIND, ids=lambda path: path.stem)
+def test_no_import_tells_who(path: Path) -> None:
     knowing = {"planted", "truth", "cluster", "campaign.history", "campaign.effects", "campaign.simulate", "accounting"}
-    for node in ast.walk(ast.parse((ROOT / name).read_text(encoding="utf-8"))):
-        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("flitwatch_twin."):
-            module = (node.module or "").removeprefix("flitwatch_twin.")
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith(
+            ("flitwatch_twin.", "flitwatch_research.")
+        ):
+            module = re.sub("^flitwatch_(twin|research)[.]", "", node.module or "")
             assert module not in knowing
             if module == "users":
                 assert {alias.name for alias in node.names} == {"Exchange"}

@@ -253,9 +253,9 @@ def make_title(
     if pause is not None:
         last = f"the last burst ended at {format_clock(pause.since_s)}"
         if pause.period_s is None:
-            return f"{who} slowed {whom} since {since}; {last}"
+            return f"{who} slowed {whom} from {since}; {last}"
         often = format_count(round(pause.period_s / MINUTE_S), "minute")
-        return f"{who} slowed {whom} since {since} in bursts, about every {often}; {last}"
+        return f"{who} slowed {whom} from {since} in bursts, about every {often}; {last}"
     links = "its links" if len(victims) == 1 else "their links"
     return f"{who} slowed {whom} from {since} and still {'keeps' if single else 'keep'} {links} busy"
 
