@@ -70,8 +70,8 @@ export function RestsOn({ application: { exe, nodes } }: { application: Applicat
     >
       <Inputs rests={rests} />
       <p className="muted chart-key">
-        points of error added if the input is from another run · {plural(rests.runs, "later run")},{" "}
-        {rests.learned} learned from · line: 95 % for all inputs at once; where it holds zero: cannot tell
+        points of error added if the input is from another run · {plural(rests.runs, "later run")}, {rests.learned}{" "}
+        learned from · line: 95 % for all inputs at once; where it holds zero: cannot tell
       </p>
       {rests.weights.map((weights) => (
         <Attention key={weights.forecaster} weights={weights} />

@@ -95,8 +95,8 @@ function Body({ told, ratioWord, now }: { told: IncidentDetail; ratioWord: strin
             <h2>{told.title}</h2>
             {withdrawn ? (
               <p>
-                The job looked slow while it ran, but its complete run does not confirm this. No job is named, and no loss
-                is counted. Do not use this incident as evidence.
+                The job looked slow while it ran, but its complete run does not confirm this. No job is named, and no
+                loss is counted. Do not use this incident as evidence.
               </p>
             ) : (
               <p className="muted">{told.detail}</p>
