@@ -1,9 +1,10 @@
-/** Cables that run slower than most of their kind, and cables whose link fails again and again. Nothing is drawn if there are none. */
+/** Cables that run slower than most of their kind, and cables whose link fails again and again. Nothing is drawn if there are none, and a reason if that is unknown. */
 import { classText } from "../../machine/words";
 import { useQuery } from "@tanstack/react-query";
 import type { SlowCable } from "../../api/linkShapes";
 import { slowCablesQuery } from "../../api/links";
 import { DataTable, type Column } from "../../components/DataTable";
+import { Unanswered } from "../../components/Notice";
 import { plural, ratio } from "../../lib/format";
 
 /** 50 Gb/s of 50e9. */
@@ -48,7 +49,9 @@ const COLUMNS: Column<SlowCable>[] = [
 ];
 
 export function CablesPanel({ fabric }: { fabric: number }) {
-  const cables = useQuery(slowCablesQuery(fabric)).data?.items ?? [];
+  const answer = useQuery(slowCablesQuery(fabric));
+  const cables = answer.data?.items ?? [];
+  if (answer.error) return <Unanswered line what="cables" asked={[answer]} />;
   if (!cables.length) return null;
   return (
     <section className="card cables-panel" aria-label="Slow and flapping cables">
