@@ -89,7 +89,7 @@ function Verdict({ one }: { one: RecommendationDetail }) {
           <DownloadButton
             className={`button ${one.state === "recommended" ? "primary" : ""}`}
             need="operate"
-            path={`/recommendations/${one.recommendation_id}/lfts`}
+            path={`/advice/${one.recommendation_id}/lfts`}
             name={`recommendation-${one.recommendation_id}.lfts`}
           >
             Download LFTs

@@ -101,7 +101,7 @@ export function RecommendationsPage() {
           options={[...STATES]}
           onChange={(state) => void navigate({ search: { state: state === "all" ? undefined : state } })}
         />
-        <TableExport name="recommendations" source={address("/recommendations")} rows={rows} columns={columns} />
+        <TableExport name="recommendations" source={address("/advice")} rows={rows} columns={columns} />
       </div>
       <div className="recommendations-main">
         <div className="recommendations-lists">

@@ -601,7 +601,7 @@ export async function stale({ url, check, fabricUrl }) {
       await fetch(`${url}/fixture/end`);
       await until(
         () => list.textContent(),
-        (text) => /No running job records its steps/.test(text),
+        (text) => /No running job records steps/.test(text),
         "the list is empty",
         8000,
       );
