@@ -69,32 +69,22 @@ GROUPS: dict[str, tuple[str, ...]] = {
     "Operate": ("up", "down", "doctor", "db", "writer", "api", "worker", "alerting", "users", "tokens", "completion"),
 }
 
-#: Options that moved: a command and its option -> the command that has it now. Scripts with the earlier spelling continue to work.
-MOVED_OPTIONS: dict[tuple[str, str], str] = {
-    **{
-        ("blame", option): "ranking"
-        for option in ("--scenario", "--presence", "--paper", "--method", "--tau", "--rule")
-    },
-    **{("forecast", option): "backtest" for option in ("--scenario", "--steps", "--paper")},
+#: Options that moved, by the command that had them, and the command that has them now. Scripts with the earlier spelling continue to work.
+MOVED_OPTIONS: dict[tuple[str, ...], tuple[tuple[str, ...], frozenset[str]]] = {
+    ("blame",): (("ranking",), frozenset({"--scenario", "--presence", "--paper", "--method", "--tau", "--rule"})),
+    ("forecast",): (("backtest",), frozenset({"--scenario", "--steps", "--paper"})),
+    ("routes", "optimise"): (("routes", "prove"), frozenset({"--engine"})),
 }
 
 
 def follow_moved_options(arguments: Sequence[str]) -> list[str]:
-    """Return the arguments with the command that has their options now.
-
-    `routes optimise --engine milp` is `routes prove`; the engine `search` is the only one left of `routes optimise`.
-    """
-    words = list(arguments)
-    given = {word.partition("=")[0] for word in words[1:]}
-    for (command, option), now in MOVED_OPTIONS.items():
-        if words[:1] == [command] and option in given:
-            return [now, *words[1:]]
-    if words[:2] == ["routes", "optimise"] and "--engine" in given:
-        text = "\0".join(words).replace("--engine=", "--engine\0")
-        for engine, now in (("milp", "prove"), ("search", "optimise")):
-            if f"\0--engine\0{engine}" in text:
-                return ["routes", now, *text.replace(f"\0--engine\0{engine}", "").split("\0")[2:]]
-    return words
+    """Return the arguments with the command that has their options now."""
+    words = tuple(arguments)
+    for command, (now, options) in MOVED_OPTIONS.items():
+        rest = words[len(command) :]
+        if words[: len(command)] == command and not options.isdisjoint(word.partition("=")[0] for word in rest):
+            return [*now, *rest]
+    return list(words)
 
 
 def list_installed_commands() -> dict[str, tuple[str, str, str]]:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NotRequired, TypedDict
 import click
 
 from flitwatch.console import exit_with_error, json_option, print_result
+from flitwatch_research.commands.options import scenario_options
 
 if TYPE_CHECKING:
     from flitwatch_ml.forecast import StepSeries
@@ -26,21 +27,7 @@ def _parse_feature_sets(context: click.Context, parameter: click.Parameter, valu
 
 
 @click.command()
-@click.option("--scenario", help="Application of the twin, for example amg-128 (simulated).")
-@click.option(
-    "--seed",
-    type=click.IntRange(0, 2**31 - 1),
-    default=1,
-    show_default=True,
-    help="Random seed of the twin and of training.",
-)
-@click.option(
-    "--users",
-    type=click.IntRange(40, 20000),
-    default=300,
-    show_default=True,
-    help="Number of users on the twin's machine.",
-)
+@scenario_options("the twin and of training")
 @click.option(
     "--m", type=click.IntRange(1, 1000), help="Number of past steps (backtest).  [default with --scenario: the paper's]"
 )

@@ -8,25 +8,11 @@ from pathlib import Path
 import click
 
 from flitwatch.console import exit_with_error, json_option, print_result
-from flitwatch_research.commands.options import refuse_beside_paper
+from flitwatch_research.commands.options import refuse_beside_paper, scenario_options
 
 
 @click.command()
-@click.option("--scenario", help="A scenario of the twin, for example milc-128 (simulated).")
-@click.option(
-    "--seed",
-    type=click.IntRange(0, 2**31 - 1),
-    default=1,
-    show_default=True,
-    help="Random seed of the twin and of the folds.",
-)
-@click.option(
-    "--users",
-    type=click.IntRange(40, 20000),
-    default=300,
-    show_default=True,
-    help="Number of users on the twin's machine.",
-)
+@scenario_options("the twin and of the folds")
 @click.option(
     "--inputs",
     type=click.Choice(["rates", "deltas"]),

@@ -24,6 +24,34 @@ def executor_option(function: F) -> F:
     )(function)
 
 
+def scenario_options(seeded: str) -> Callable[[F], F]:
+    """Add `--scenario`, `--seed` (of what it says) and `--users`: which campaign of the twin a command generates."""
+    options = (
+        click.option("--scenario", help="Application of the twin, for example milc-128 (simulated)."),
+        click.option(
+            "--seed",
+            type=click.IntRange(0, 2**31 - 1),
+            default=1,
+            show_default=True,
+            help=f"Random seed of {seeded}.",
+        ),
+        click.option(
+            "--users",
+            type=click.IntRange(40, 20000),
+            default=300,
+            show_default=True,
+            help="Number of users on the twin's machine.",
+        ),
+    )
+
+    def add(function: F) -> F:
+        for option in reversed(options):
+            function = option(function)
+        return function
+
+    return add
+
+
 def list_given_options(*names: str) -> list[str]:
     """Those of the running command's parameters that its caller wrote out."""
     context = click.get_current_context()

@@ -17,25 +17,11 @@ from flitwatch.console import (
     print_result,
     stderr_console,
 )
-from flitwatch_research.commands.options import list_given_options, refuse_beside_paper
+from flitwatch_research.commands.options import list_given_options, refuse_beside_paper, scenario_options
 
 
 @click.command()
-@click.option("--scenario", help="Application of the twin, for example amg-128 (simulated).")
-@click.option(
-    "--seed",
-    type=click.IntRange(0, 2**31 - 1),
-    default=1,
-    show_default=True,
-    help="Random seed of the twin and of permutations.",
-)
-@click.option(
-    "--users",
-    type=click.IntRange(40, 20000),
-    default=300,
-    show_default=True,
-    help="Number of users on the twin's machine.",
-)
+@scenario_options("the twin and of permutations")
 @click.option(
     "--method",
     type=click.Choice(["exposure", "mi"]),
