@@ -120,31 +120,31 @@ TOO_MUCH = "1e15"
 
 
 @pytest.fixture
-def site_full_disk(embedded_db: str) -> Iterator[Served]:
+def full_site(embedded_db: str) -> Iterator[Served]:
     with serving(Settings(db=embedded_db, web=None, api_anonymous="viewer")) as made:
         yield made
 
 
 def test_new_data_are_refused_with_the_reason_until_there_is_room(
-    site_full_disk: Served, embedded_db: str, monkeypatch: pytest.MonkeyPatch
+    full_site: Served, embedded_db: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with connect(embedded_db, autocommit=True) as conn:
         people.add_account(conn, "portal", "service")
         login = bearer(people.add_token(conn, "portal", "test", ["runs", "tasks", "read"])[1])
 
     def ask(path: str, **body: object) -> httpx.Response:
-        return httpx.post(f"{site_full_disk.url}/api/v1{path}", headers=login, timeout=60, **body)  # type: ignore[arg-type]
+        return httpx.post(f"{full_site.url}/api/v1{path}", headers=login, timeout=60, **body)  # type: ignore[arg-type]
 
     task = {"name": "demo.count", "args": {"to": 1, "delay_s": 0.0}}
     run = {"key": "0123456789abcdef", "application": "milc", "start": "2026-11-23T10:00:00Z"}
-    assert httpx.get(f"{site_full_disk.url}/readyz").json() == {"status": "ready", "read_only": None}
+    assert httpx.get(f"{full_site.url}/readyz").json() == {"status": "ready", "read_only": None}
     monkeypatch.setenv(LEAST_FREE, TOO_MUCH)
     for refused in (ask("/tasks", json=task), ask("/tasks/files", content=b"1,2"), ask("/runs", json=run)):
         assert refused.status_code == 503, refused.text
         assert refused.json()["type"] == "urn:flitwatch:problem:disk-full"
         assert "MiB left" in refused.json()["detail"]
-    ready = httpx.get(f"{site_full_disk.url}/readyz")
-    status = httpx.get(f"{site_full_disk.url}/api/v1/ingest/status")
+    ready = httpx.get(f"{full_site.url}/readyz")
+    status = httpx.get(f"{full_site.url}/api/v1/ingest/status")
     assert ready.status_code == status.status_code == 200
     assert "MiB left" in ready.json()["read_only"] and "MiB left" in status.json()["read_only"]
     with connect(embedded_db, role="writer") as conn:
@@ -152,51 +152,49 @@ def test_new_data_are_refused_with_the_reason_until_there_is_room(
         assert tasks.start_task(conn, "db.maintain") > 0
     monkeypatch.setenv(LEAST_FREE, "0")
     assert ask("/tasks", json=task).status_code == 202
-    assert httpx.get(f"{site_full_disk.url}/readyz").json()["read_only"] is None
+    assert httpx.get(f"{full_site.url}/readyz").json()["read_only"] is None
 
 
 # A database that is stopped while the API runs: probes and requests are answered all the same.
 
 
 @pytest.fixture
-def site_frozen_database(embedded_db: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Served]:
+def frozen_site(embedded_db: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Served]:
     monkeypatch.setattr(deadlines, "CHECK_S", 0.5)
     monkeypatch.setattr(connection, "GRACE_S", 0.5)
     with serving(Settings(db=embedded_db, web=None, api_statement_timeout_ms=500, api_connect_timeout_s=0.5)) as made:
         yield made
 
 
-def get(site_frozen_database: Served, path: str) -> httpx.Response:
+def get(frozen_site: Served, path: str) -> httpx.Response:
     # How soon is not what is asked here; before, there was no answer at all.
-    return httpx.get(site_frozen_database.url + path, timeout=60)
+    return httpx.get(frozen_site.url + path, timeout=60)
 
 
-def test_a_frozen_server_is_told_and_answered_for(site_frozen_database: Served, embedded_server: Embedded) -> None:
-    assert get(site_frozen_database, "/readyz").status_code == 200
+def test_a_frozen_server_is_told_and_answered_for(frozen_site: Served, embedded_server: Embedded) -> None:
+    assert get(frozen_site, "/readyz").status_code == 200
     with stopped(*server_processes(embedded_server)):
-        unready = get(site_frozen_database, "/readyz")
+        unready = get(frozen_site, "/readyz")
         assert (unready.status_code, unready.headers["content-type"]) == (503, "application/problem+json")
         assert unready.json()["detail"] == "the database does not answer"
-        assert get(site_frozen_database, "/healthz").status_code == 200
-        assert get(site_frozen_database, "/metrics").status_code == 200
-        assert get(site_frozen_database, "/api/v1/fabrics").status_code == 503
-        login = httpx.post(
-            f"{site_frozen_database.url}/api/v1/session", json={"name": "ann", "password": "wrong"}, timeout=60
-        )
+        assert get(frozen_site, "/healthz").status_code == 200
+        assert get(frozen_site, "/metrics").status_code == 200
+        assert get(frozen_site, "/api/v1/fabrics").status_code == 503
+        login = httpx.post(f"{frozen_site.url}/api/v1/session", json={"name": "ann", "password": "wrong"}, timeout=60)
         assert login.status_code == 503
-    eventually(lambda: get(site_frozen_database, "/readyz").status_code == 200, what="the API to be ready again")
-    assert get(site_frozen_database, "/api/v1/fabrics").status_code == 200
+    eventually(lambda: get(frozen_site, "/readyz").status_code == 200, what="the API to be ready again")
+    assert get(frozen_site, "/api/v1/fabrics").status_code == 200
 
 
 def test_a_probe_waits_two_seconds_for_a_server_that_is_slow(
     embedded_db: str, embedded_server: Embedded, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(deadlines, "CHECK_S", 3600.0)
-    with serving(Settings(db=embedded_db, web=None)) as site_frozen_database:
-        assert get(site_frozen_database, "/readyz").status_code == 200
+    with serving(Settings(db=embedded_db, web=None)) as frozen_site:
+        assert get(frozen_site, "/readyz").status_code == 200
         with stopped(*server_processes(embedded_server)):
-            assert get(site_frozen_database, "/readyz").json()["detail"] == "the database has not answered for 2 s"
-        eventually(lambda: get(site_frozen_database, "/readyz").status_code == 200, what="the API to be ready again")
+            assert get(frozen_site, "/readyz").json()["detail"] == "the database has not answered for 2 s"
+        eventually(lambda: get(frozen_site, "/readyz").status_code == 200, what="the API to be ready again")
 
 
 # Connections that send half a request, over real sockets: they are closed, and nobody else notices.
@@ -213,11 +211,11 @@ HALVES = {
 EACH = 40
 
 #: How soon is not what is asked here.
-get_half_sent = partial(httpx.get, timeout=60)
+get_patiently = partial(httpx.get, timeout=60)
 
 
 @pytest.fixture
-def site_half_sent(embedded_db: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Served]:
+def half_sent_site(embedded_db: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Served]:
     monkeypatch.setattr(http_protocol, "HEAD_S", 0.5)
     monkeypatch.setattr(http_protocol, "BODY_S", 0.5)
     with serving(Settings(db=embedded_db, web=None)) as made:
@@ -230,15 +228,15 @@ def api_site(embedded_db: str) -> Iterator[Served]:
         yield made
 
 
-def connected(site_half_sent: Served, stack: ExitStack, source: str = "") -> socket.socket:
-    parts, of = urlsplit(site_half_sent.url), (source, 0) if source else None
+def connected(half_sent_site: Served, stack: ExitStack, source: str = "") -> socket.socket:
+    parts, of = urlsplit(half_sent_site.url), (source, 0) if source else None
     return stack.enter_context(socket.create_connection((parts.hostname, parts.port), timeout=60, source_address=of))
 
 
 @pytest.mark.parametrize("half", HALVES)
-def test_half_sent_requests_are_not_kept(site_half_sent: Served, half: str) -> None:
+def test_half_sent_requests_are_not_kept(half_sent_site: Served, half: str) -> None:
     with ExitStack() as stack:
-        open_ones = [connected(site_half_sent, stack) for _ in range(EACH)]
+        open_ones = [connected(half_sent_site, stack) for _ in range(EACH)]
         for one in open_ones:
             one.sendall(HALVES[half])
         for one in open_ones:
@@ -248,7 +246,7 @@ def test_half_sent_requests_are_not_kept(site_half_sent: Served, half: str) -> N
                     pass
             except ConnectionResetError:
                 pass
-    assert get_half_sent(f"{site_half_sent.url}/healthz").status_code == 200
+    assert get_patiently(f"{half_sent_site.url}/healthz").status_code == 200
 
 
 @pytest.mark.parametrize("kind", BEGINNINGS)
@@ -258,14 +256,14 @@ def test_an_endless_head_is_cut_off(api_site: Served, kind: str) -> None:
     assert sent_until_closed(parts.hostname or "", parts.port or 0, *BEGINNINGS[kind]) <= SOCKETS_BYTES
     # The server runs in this process.
     assert peak_bytes() - before <= 16 << 20
-    assert get_half_sent(f"{api_site.url}/healthz").status_code == 200
+    assert get_patiently(f"{api_site.url}/healthz").status_code == 200
 
 
 @pytest.mark.parametrize("sizes", [[80_000], [100] * 100, [8_000] * 10], ids=["one", "many", "together"])
 def test_a_large_head_is_answered_431(api_site: Served, sizes: list[int]) -> None:
     headers = {f"X-{number}": "a" * size for number, size in enumerate(sizes)}
-    assert get_half_sent(f"{api_site.url}/healthz", headers=headers).status_code == 431
-    assert get_half_sent(f"{api_site.url}/healthz", headers={"X-1": "a" * 50_000}).status_code == 200
+    assert get_patiently(f"{api_site.url}/healthz", headers=headers).status_code == 431
+    assert get_patiently(f"{api_site.url}/healthz", headers={"X-1": "a" * 50_000}).status_code == 200
 
 
 @pytest.mark.parametrize("request_", [b"GET /healthz HTTP/1.1\nHost: localhost\n\n", b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n"], ids=["none", "upgrade"])  # fmt: skip
@@ -280,18 +278,18 @@ def test_requests_that_are_refused_write_no_lines_into_the_log(
     assert [record.getMessage() for record in caplog.records if record.name.startswith("uvicorn")] == []
 
 
-def test_an_empty_line_on_an_idle_connection_keeps_nothing_open(site_half_sent: Served) -> None:
+def test_an_empty_line_on_an_idle_connection_keeps_nothing_open(half_sent_site: Served) -> None:
     with ExitStack() as stack:
-        one = connected(site_half_sent, stack)
+        one = connected(half_sent_site, stack)
         one.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
         assert one.recv(65536)
         one.sendall(b"\r\n")
         assert one.recv(1) == b""
 
 
-def test_dripping_bytes_keep_nothing_open(site_half_sent: Served) -> None:
+def test_dripping_bytes_keep_nothing_open(half_sent_site: Served) -> None:
     with ExitStack() as stack:
-        one = connected(site_half_sent, stack)
+        one = connected(half_sent_site, stack)
         one.settimeout(0.05)
         one.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n")
         closed = False
@@ -308,17 +306,17 @@ def test_dripping_bytes_keep_nothing_open(site_half_sent: Served) -> None:
         assert closed
 
 
-def test_an_event_stream_and_an_idle_connection_outlive_the_limits(site_half_sent: Served) -> None:
+def test_an_event_stream_and_an_idle_connection_outlive_the_limits(half_sent_site: Served) -> None:
     with (
-        httpx.Client(base_url=site_half_sent.url, timeout=60) as client,
-        httpx.stream("GET", f"{site_half_sent.url}/api/v1/events", timeout=60) as stream,
+        httpx.Client(base_url=half_sent_site.url, timeout=60) as client,
+        httpx.stream("GET", f"{half_sent_site.url}/api/v1/events", timeout=60) as stream,
         ExitStack() as stack,
     ):
         lines = stream.iter_lines()
         next(lines)
         assert client.get("/healthz").status_code == 200
         # Whoever came later was closed for sending nothing: the limit has passed for these two, too.
-        assert connected(site_half_sent, stack).recv(1) == b""
+        assert connected(half_sent_site, stack).recv(1) == b""
         assert client.get("/healthz").status_code == 200
 
 
@@ -326,10 +324,10 @@ def test_more_connections_than_the_limit_are_answered_at_once(
     embedded_db: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(serve, "CONNECTIONS", 19)
-    with serving(Settings(db=embedded_db, web=None, api_streams_max=1)) as site_half_sent, ExitStack() as stack:
+    with serving(Settings(db=embedded_db, web=None, api_streams_max=1)) as half_sent_site, ExitStack() as stack:
         for _ in range(30):
-            connected(site_half_sent, stack)
-        assert get_half_sent(f"{site_half_sent.url}/healthz").status_code == 503
+            connected(half_sent_site, stack)
+        assert get_patiently(f"{half_sent_site.url}/healthz").status_code == 503
 
 
 @pytest.mark.parametrize("proxies", [(), ("127.0.0.3/32",)], ids=["a host", "a proxy"])
@@ -338,17 +336,17 @@ def test_one_address_has_a_share_of_the_connections(
 ) -> None:
     monkeypatch.setattr(serve, "CONNECTIONS", 12)
     settings = Settings(db=embedded_db, web=None, api_streams_max=1, api_trusted_proxies=proxies)
-    with serving(settings) as site_half_sent, ExitStack() as stack:
+    with serving(settings) as half_sent_site, ExitStack() as stack:
         # Two thirds of 18.
-        share = [connected(site_half_sent, stack, "127.0.0.3") for _ in range(12)]
-        more = connected(site_half_sent, stack, "127.0.0.3")
+        share = [connected(half_sent_site, stack, "127.0.0.3") for _ in range(12)]
+        more = connected(half_sent_site, stack, "127.0.0.3")
         if proxies:
             more.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
         assert more.recv(12) == (b"HTTP/1.1 200" if proxies else b"HTTP/1.1 503")
-        assert get_half_sent(f"{site_half_sent.url}/healthz").status_code == 200
+        assert get_patiently(f"{half_sent_site.url}/healthz").status_code == 200
         for one in [*share, more]:
             one.close()
-        again = connected(site_half_sent, stack, "127.0.0.3")
+        again = connected(half_sent_site, stack, "127.0.0.3")
         again.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
         assert again.recv(12) == b"HTTP/1.1 200"
 
@@ -356,25 +354,25 @@ def test_one_address_has_a_share_of_the_connections(
 def test_pages_keep_the_connections_of_their_browsers(embedded_db: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Six a page; they counted as one, so a few hundred live pages were answered 503."""
     monkeypatch.setattr(serve, "CONNECTIONS", 16)
-    with serving(Settings(db=embedded_db, web=None, api_streams_max=4)) as site_half_sent, ExitStack() as stack:
+    with serving(Settings(db=embedded_db, web=None, api_streams_max=4)) as half_sent_site, ExitStack() as stack:
         for _ in range(4 * 6):
-            client = stack.enter_context(httpx.Client(base_url=site_half_sent.url))
+            client = stack.enter_context(httpx.Client(base_url=half_sent_site.url))
             assert client.get("/healthz").status_code == 200
-        assert get_half_sent(f"{site_half_sent.url}/healthz").status_code == 200
+        assert get_patiently(f"{half_sent_site.url}/healthz").status_code == 200
 
 
 def test_health_that_costs_a_query_is_counted(embedded_db: str) -> None:
-    with serving(Settings(db=embedded_db, web=None, api_rate_per_s=0.001, api_rate_burst=3)) as site_half_sent:
+    with serving(Settings(db=embedded_db, web=None, api_rate_per_s=0.001, api_rate_burst=3)) as half_sent_site:
         for path in ("/readyz", "/metrics", "/readyz"):
-            assert get_half_sent(site_half_sent.url + path).status_code == 200
-        refused = [get_half_sent(site_half_sent.url + path) for path in ("/readyz", "/metrics")]
+            assert get_patiently(half_sent_site.url + path).status_code == 200
+        refused = [get_patiently(half_sent_site.url + path) for path in ("/readyz", "/metrics")]
         assert [answer.status_code for answer in refused] == [429, 429]
         assert all(int(answer.headers["retry-after"]) >= 1 for answer in refused)
-        assert get_half_sent(f"{site_half_sent.url}/healthz").status_code == 200
+        assert get_patiently(f"{half_sent_site.url}/healthz").status_code == 200
 
 
 def test_names_beyond_this_machine_are_told_to_insist_on_tls(embedded_db: str) -> None:
-    with serving(Settings(db=embedded_db, web=None)) as site_half_sent:
-        published = get_half_sent(f"{site_half_sent.url}/healthz", headers={"Host": "flitwatch.example.org"})
+    with serving(Settings(db=embedded_db, web=None)) as half_sent_site:
+        published = get_patiently(f"{half_sent_site.url}/healthz", headers={"Host": "flitwatch.example.org"})
         assert published.headers["strict-transport-security"] == "max-age=31536000"
-        assert "strict-transport-security" not in get_half_sent(f"{site_half_sent.url}/healthz").headers
+        assert "strict-transport-security" not in get_patiently(f"{half_sent_site.url}/healthz").headers

@@ -110,9 +110,7 @@ def test_the_hook_of_the_configuration_refuses_a_message(tmp_path: Path) -> None
 # The glossary is short, in order, and explains words that readers meet.
 
 
-ROOT_WORDS = Path(__file__).resolve().parents[2]
-
-GLOSSARY = ROOT_WORDS / "docs" / "glossary.md"
+GLOSSARY = ROOT / "docs" / "glossary.md"
 
 
 def terms() -> list[tuple[str, str]]:
@@ -133,8 +131,8 @@ def test_a_definition_has_at_most_forty_words() -> None:
 
 
 def test_readers_meet_each_term() -> None:
-    pages = [path for path in (ROOT_WORDS / "docs").rglob("*.md") if path != GLOSSARY and "adr" not in path.parts]
-    pages += [path for kind in ("ts", "tsx") for path in (ROOT_WORDS / "web" / "src").rglob(f"*.{kind}")]
+    pages = [path for path in (ROOT / "docs").rglob("*.md") if path != GLOSSARY and "adr" not in path.parts]
+    pages += [path for kind in ("ts", "tsx") for path in (ROOT / "web" / "src").rglob(f"*.{kind}")]
     text = "\n".join(path.read_text().lower() for path in pages)
     assert [name for name, _ in terms() if not re.search(rf"\b{re.escape(name.lower())}", text)] == []
 
@@ -144,8 +142,8 @@ def test_readers_meet_each_term() -> None:
 
 #: Where the page and the API get their sentences from; generated types and tests aside.
 READ = [
-    *(ROOT_WORDS / "web" / "src").rglob("*.ts*"),
-    *(path for room in ("api/flitwatch_api", "alerting/flitwatch_alerting", "domain/flitwatch_domain/explanation") for path in (ROOT_WORDS / "services" / room).rglob("*.py")),
+    *(ROOT / "web" / "src").rglob("*.ts*"),
+    *(path for room in ("api/flitwatch_api", "alerting/flitwatch_alerting", "domain/flitwatch_domain/explanation") for path in (ROOT / "services" / room).rglob("*.py")),
 ]  # fmt: skip
 
 #: Old phrase: what is said instead.
@@ -177,7 +175,7 @@ OLD = {
 @pytest.mark.parametrize("old", OLD)
 def test_an_old_phrase_is_gone(old: str) -> None:
     found = [
-        f"{path.relative_to(ROOT_WORDS)}:{number}: say {OLD[old]!r}"
+        f"{path.relative_to(ROOT)}:{number}: say {OLD[old]!r}"
         for path in READ
         if "generated" not in path.parts and ".test." not in path.name
         for number, line in enumerate(path.read_text().splitlines(), 1)

@@ -291,15 +291,13 @@ def test_a_state_file_that_says_nothing_names_no_orphans(tmp_path: Path, text: s
 # A supervisor that lacks room on the disk, files or memory: it watches on, and starts what ended once it can.
 
 
-SLEEPER_SUPERVISOR_LACKS = [sys.executable, "-c", "import time; time.sleep(600)"]
+SILENT_SLEEPER = [sys.executable, "-c", "import time; time.sleep(600)"]
 
 
 @contextlib.contextmanager
 def watched(home: Path) -> Iterator[tuple[Supervisor, threading.Thread]]:
     """A supervisor of two sleepers, and the thread in which it watches them."""
-    supervisor = Supervisor(
-        home, [], [Process("one", SLEEPER_SUPERVISOR_LACKS), Process("two", SLEEPER_SUPERVISOR_LACKS)]
-    )
+    supervisor = Supervisor(home, [], [Process("one", SILENT_SLEEPER), Process("two", SILENT_SLEEPER)])
     supervisor._heed_signals = lambda: None  # type: ignore[method-assign]  # signals belong to the main thread
     supervisor.start(lambda line: None)
     thread = threading.Thread(target=supervisor.run, args=({},))

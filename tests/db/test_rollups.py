@@ -218,7 +218,7 @@ def test_of_two_rolls_at_once_one_does_the_work(embedded_db: str) -> None:
 ARCHIVE_S = 1_500_000_000  # July 2017
 
 
-def write_maintenance(url: str, *times: int) -> None:
+def write_at(url: str, *times: int) -> None:
     n = len(times)
     one = np.ones(n, np.int32)
     with connect(url, role="writer") as conn:
@@ -252,8 +252,8 @@ def age(request: pytest.FixtureRequest, url: str, days: int) -> None:
 
 
 def test_an_imported_archive_is_kept_as_long_as_fresh_data(any_db: str, request: pytest.FixtureRequest) -> None:
-    write_maintenance(any_db, ARCHIVE_S)
-    write_maintenance(any_db, ARCHIVE_S + 3 * 365 * 86400)
+    write_at(any_db, ARCHIVE_S)
+    write_at(any_db, ARCHIVE_S + 3 * 365 * 86400)
     report = maintain_database(any_db)
     assert report["skipped"] == []
     assert report["dropped"]["router_1s"] == 0
@@ -261,12 +261,12 @@ def test_an_imported_archive_is_kept_as_long_as_fresh_data(any_db: str, request:
     age(request, any_db, days=3)
     assert maintain_database(any_db)["dropped"]["router_1s"] == 1
     assert hours(any_db) == [ARCHIVE_S + 3 * 365 * 86400]
-    write_maintenance(any_db, ARCHIVE_S)
+    write_at(any_db, ARCHIVE_S)
     assert len(hours(any_db)) == 2, "a dropped chunk can be written again"
 
 
 def test_keeping_is_a_setting(any_db: str, request: pytest.FixtureRequest) -> None:
-    write_maintenance(any_db, ARCHIVE_S)
+    write_at(any_db, ARCHIVE_S)
     age(request, any_db, days=3)
     with connect(any_db, role="owner") as conn:
         set_keep(conn, "router_1s", None)
@@ -279,7 +279,7 @@ def test_keeping_is_a_setting(any_db: str, request: pytest.FixtureRequest) -> No
 
 
 def test_what_one_table_refuses_is_said_and_stops_no_other(embedded_db: str, request: pytest.FixtureRequest) -> None:
-    write_maintenance(embedded_db, ARCHIVE_S)
+    write_at(embedded_db, ARCHIVE_S)
     age(request, embedded_db, days=3)
     with connect(embedded_db, role="owner") as conn:
         (chunk,) = conn.execute("SELECT chunk_name FROM time_chunk WHERE table_name = 'router_1s'").fetchone() or ("",)
@@ -298,7 +298,7 @@ def test_what_one_table_refuses_is_said_and_stops_no_other(embedded_db: str, req
 
 @pytest.mark.system("faults")
 def test_a_reader_holds_maintenance_up_only_for_its_table(embedded_db: str, request: pytest.FixtureRequest) -> None:
-    write_maintenance(embedded_db, ARCHIVE_S)
+    write_at(embedded_db, ARCHIVE_S)
     with connect(embedded_db, role="owner") as conn:
         conn.execute("UPDATE time_chunk SET created_at = now() - interval '500 days'")
         conn.commit()
@@ -355,7 +355,7 @@ def _segment(conn: psycopg.Connection) -> int:
 
 
 def test_status_counts_chunks(any_db: str) -> None:
-    write_maintenance(any_db, ARCHIVE_S, ARCHIVE_S + 7200)
+    write_at(any_db, ARCHIVE_S, ARCHIVE_S + 7200)
     with connect(any_db, role="reader") as conn:
         found = load_database_status(conn)
     assert found["tables"]["router_1s"]["chunks"] == 2

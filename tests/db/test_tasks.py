@@ -297,7 +297,7 @@ Worker(sys.argv[2], dict.fromkeys(HANDLERS, "db.stubborn"), limits=limits, limit
 
 
 @contextlib.contextmanager
-def worker_task_processes(
+def worker_of_processes(
     url: str, memory_gib: float = 8, hours: float = 24, file_gib: float = 8
 ) -> Iterator[subprocess.Popen[bytes]]:
     argv = [sys.executable, "-c", WORKER, str(TESTS), url, str(memory_gib), str(hours), str(file_gib)]
@@ -321,7 +321,7 @@ def test_a_task_that_does_not_listen_is_killed_with_its_children(
     embedded_db: str, conn: psycopg.Connection[Any]
 ) -> None:
     deaf, after = start_task(conn, "odd.deaf"), start_task(conn, "odd.wordy", {"path": "/dev/null"})
-    with worker_task_processes(embedded_db):
+    with worker_of_processes(embedded_db):
         pids = wait_for(conn, deaf, lambda t: t.done == 1).message.split()
         assert all(map(is_running, pids))
         cancel_task(conn, deaf)
@@ -334,7 +334,7 @@ def test_a_task_that_does_not_listen_is_killed_with_its_children(
 @pytest.mark.system("processes")
 def test_a_worker_ends_although_its_task_does_not_listen(embedded_db: str, conn: psycopg.Connection[Any]) -> None:
     deaf = start_task(conn, "odd.deaf")
-    with worker_task_processes(embedded_db) as process:
+    with worker_of_processes(embedded_db) as process:
         pids = wait_for(conn, deaf, lambda t: t.done == 1).message.split()
         process.terminate()
         assert process.wait(60) == 0
@@ -354,7 +354,7 @@ def test_a_task_beyond_a_limit_ends_and_says_which(
     embedded_db: str, conn: psycopg.Connection[Any], tmp_path: Path, name: str, limits: Any, words: str
 ) -> None:
     task_id = start_task(conn, name, {"path": str(tmp_path / "file")})
-    with worker_task_processes(embedded_db, *limits):
+    with worker_of_processes(embedded_db, *limits):
         failed = wait_for(conn, task_id, lambda t: not t.is_open)
     assert failed.state == "failed" and failed.error is not None
     assert failed.error["kind"] == "too-costly" and words in failed.error["message"]
@@ -363,7 +363,7 @@ def test_a_task_beyond_a_limit_ends_and_says_which(
 
 def test_the_role_of_who_asked_limits_the_process_too(embedded_db: str, conn: psycopg.Connection[Any]) -> None:
     users = start_task(conn, "odd.greedy", role="user")
-    with worker_task_processes(embedded_db, 64):
+    with worker_of_processes(embedded_db, 64):
         failed = wait_for(conn, users, lambda t: not t.is_open)
     assert failed.error is not None and "your limit is 0.3 GiB" in failed.error["message"]
 
@@ -380,7 +380,7 @@ def test_a_task_whose_process_dies_is_tried_once_more_and_the_worker_lives(
     embedded_db: str, conn: psycopg.Connection[Any]
 ) -> None:
     dying, after = start_task(conn, "odd.dying"), start_task(conn, "odd.wordy", {"path": "/dev/null"})
-    with worker_task_processes(embedded_db) as process:
+    with worker_of_processes(embedded_db) as process:
         failed = wait_for(conn, dying, lambda t: not t.is_open)
         assert (failed.state, failed.attempts) == ("failed", 2)
         assert failed.error == {"kind": "internal", "message": "its process died 2 times"}

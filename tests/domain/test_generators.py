@@ -437,10 +437,10 @@ def test_the_text_of_planes_and_what_is_none() -> None:
 # HyperX and rail-optimised trees against closed forms: sizes, diameter, mean distance, numbers of minimal paths, cables across the middle.
 
 
-SIZES_HYPERX_AND_RAILS = [((4,), 2, 1), ((2, 3), 1, 1), ((4, 4), 3, 1), ((2, 3, 4), 2, 2), ((2, 2, 2, 2), 1, 1)]
+HYPERX_SIZES = [((4,), 2, 1), ((2, 3), 1, 1), ((4, 4), 3, 1), ((2, 3, 4), 2, 2), ((2, 2, 2, 2), 1, 1)]
 
 
-@pytest.mark.parametrize(("extents", "ends", "cables"), SIZES_HYPERX_AND_RAILS)
+@pytest.mark.parametrize(("extents", "ends", "cables"), HYPERX_SIZES)
 def test_a_hyperx_has_the_sizes_and_distances_of_its_closed_forms(
     extents: tuple[int, ...], ends: int, cables: int
 ) -> None:
@@ -462,7 +462,7 @@ def test_a_hyperx_has_the_sizes_and_distances_of_its_closed_forms(
     assert differ.mean() == pytest.approx(sum(1 - 1 / extent for extent in extents))
 
 
-@pytest.mark.parametrize(("extents", "ends", "cables"), SIZES_HYPERX_AND_RAILS)
+@pytest.mark.parametrize(("extents", "ends", "cables"), HYPERX_SIZES)
 def test_as_many_minimal_paths_as_orders_of_the_dimensions(extents: tuple[int, ...], ends: int, cables: int) -> None:
     fabric = build_hyperx(extents, ends, cables)
     net = nx.MultiGraph()
@@ -488,7 +488,7 @@ def test_cables_across_the_middle_of_a_dimension(extents: tuple[int, ...], cable
         assert crossing.sum() == (extent // 2) ** 2 * cables * routers // extent
 
 
-@pytest.mark.parametrize(("extents", "ends", "cables"), SIZES_HYPERX_AND_RAILS)
+@pytest.mark.parametrize(("extents", "ends", "cables"), HYPERX_SIZES)
 def test_routes_in_the_order_of_dimensions_are_minimal_and_cannot_deadlock(
     extents: tuple[int, ...], ends: int, cables: int
 ) -> None:

@@ -308,33 +308,33 @@ def test_imports_are_refused_with_the_reason(embedded_db: str, tmp_path, monkeyp
 
 PARTITIONS = 4
 
-SECONDS_WRITER_BACKLOG = 120
+BACKLOG_S = 120
 
 
 @pytest.fixture(params=["table", pytest.param("kafka", marks=pytest.mark.system("stores"))])
-def log_url_writer_backlog(request: pytest.FixtureRequest, embedded_db: str) -> str:
+def backlog_url(request: pytest.FixtureRequest, embedded_db: str) -> str:
     return embedded_db if request.param == "table" else request.getfixturevalue("kafka")
 
 
 @pytest.mark.integration
 def test_two_minutes_of_backlog_over_all_partitions_count_exactly(
-    embedded_db: str, log_url_writer_backlog: str, topic: str
+    embedded_db: str, backlog_url: str, topic: str
 ) -> None:
     rng = random.Random(1)
     fabric = build_dragonfly(1, 2, 4, name="backlog")
     with connect(embedded_db) as conn:
         fabrics.save_fabric(conn, fabric)
     feed = Quarters(fabric, range(8), topic=f"ldms.{topic}")
-    begin_ms = int(time.time() * 1000) - SECONDS_WRITER_BACKLOG * 1000
-    with open_log(log_url_writer_backlog) as log:
+    begin_ms = int(time.time() * 1000) - BACKLOG_S * 1000
+    with open_log(backlog_url) as log:
         log.create_topic(feed.topic, PARTITIONS)
         with log.producer() as producer:
-            for second in range(SECONDS_WRITER_BACKLOG):
+            for second in range(BACKLOG_S):
                 for record in feed.tick():
                     at_ms = begin_ms + second * 1000 + rng.randrange(200)
                     producer.append(feed.topic, record, partition=rng.randrange(PARTITIONS), timestamp_ms=at_ms)
             producer.flush()
-    drain_log(embedded_db, log_url_writer_backlog, settings=WriterSettings(pattern=f"^ldms.{topic}$"), limit_s=60)
+    drain_log(embedded_db, backlog_url, settings=WriterSettings(pattern=f"^ldms.{topic}$"), limit_s=60)
     assert quality(embedded_db) == ([], [])
     assert stored(embedded_db) == feed.expected()
 

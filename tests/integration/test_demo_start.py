@@ -231,7 +231,7 @@ def _agree(served: Served, client: Client, planted: set[str]) -> bool:
 # The demo of `flitwatch up`: within two minutes of the machine's time its first incident is named, with its links, a true root and what to do, on any day.
 
 
-SEED_DEMO_INCIDENT, WITHIN_S = 1, 110
+INCIDENT_SEED, WITHIN_S = 1, 110
 
 #: Any, and two on which a planted job of 224 nodes found room where it disturbed nobody.
 DAYS = (1, 29929041, 29929409)
@@ -254,14 +254,14 @@ def test_the_first_incident_is_named_within_two_minutes_on_every_day(embedded_db
     spec = TwinSpec.model_validate({**SCENARIOS["demo"], "name": "drawn"})
     planted = spec.interference[0]
     with connect(embedded_db, role="writer") as conn:
-        cluster = Cluster(spec, SEED_DEMO_INCIDENT, first_job=1000, day=1000)
+        cluster = Cluster(spec, INCIDENT_SEED, first_job=1000, day=1000)
         fabric_id = fabrics.save_fabric(conn, cluster.fabric)
         history = Feed(conn, cluster, EPOCH_S - HISTORY_S, fabric_id, counted=False)
         history.march(HISTORY_S)
         history.close()
         rooted = 0
         for number, day in enumerate(DAYS, 1):
-            cluster = Cluster(spec, SEED_DEMO_INCIDENT, first_job=10_000 * (1 + number), day=day)
+            cluster = Cluster(spec, INCIDENT_SEED, first_job=10_000 * (1 + number), day=day)
             feed = Feed(conn, cluster, EPOCH_S + number * APART_S, fabric_id)
             answers, last = seen(conn, feed, fabric_id)
             feed.close()
@@ -285,7 +285,7 @@ def test_the_first_incident_is_named_within_two_minutes_on_every_day(embedded_db
 
 def true_use(spec: TwinSpec, first_job: int, day: int, from_s: float, to_s: float) -> NDArray[np.float64]:
     """What the same day's flows asked of each link, over its capacity, in [from, to) of the machine's seconds."""
-    cluster, seen = Cluster(spec, SEED_DEMO_INCIDENT, first_job=first_job, day=day), []
+    cluster, seen = Cluster(spec, INCIDENT_SEED, first_job=first_job, day=day), []
     while cluster.time_s < to_s:
         use = cluster.advance().state.link_utilisation
         if cluster.time_s > from_s:

@@ -324,7 +324,7 @@ EMBEDDED, BACKUP, RESTORE_EMBEDDED, RESTORE_SERVER = (
 )
 
 
-class Site_backup:
+class BackedUpSite:
     """A database server of which the page's commands make a backup, and another that they restore it to."""
 
     def __init__(self, folder: Path, kafka: str | None) -> None:
@@ -396,7 +396,7 @@ class Site_backup:
 
 
 @pytest.fixture(params=["embedded", pytest.param("full", marks=pytest.mark.system("faults"))])
-def site_backup(request: pytest.FixtureRequest) -> Iterator[Site_backup]:
+def backed_up_site(request: pytest.FixtureRequest) -> Iterator[BackedUpSite]:
     if request.param == "full":
         try:
             fetch_programs()
@@ -404,7 +404,7 @@ def site_backup(request: pytest.FixtureRequest) -> Iterator[Site_backup]:
             pytest.skip(str(absent))
     with tempfile.TemporaryDirectory(prefix="flitwatch-backup-", dir=PLACE) as place:
         Path(place).chmod(0o755)  # as root, another user runs the server
-        made = Site_backup(Path(place), request.getfixturevalue("kafka") if request.param == "full" else None)
+        made = BackedUpSite(Path(place), request.getfixturevalue("kafka") if request.param == "full" else None)
         try:
             yield made
         finally:
@@ -418,9 +418,9 @@ def rows(url: str) -> dict[str, list[Any]]:
         }
 
 
-def test_a_lost_database_comes_back_and_the_log_brings_the_rest(site_backup: Site_backup, topic: str) -> None:
-    kafka = site_backup.kafka
-    url = site_backup.server.start()
+def test_a_lost_database_comes_back_and_the_log_brings_the_rest(backed_up_site: BackedUpSite, topic: str) -> None:
+    kafka = backed_up_site.kafka
+    url = backed_up_site.server.start()
     migrations.migrate_database(url)
     fabric = build_dragonfly(1, 2, 4, name="backup")
     feed = Quarters(fabric, range(8), topic=f"ldms.{topic}")
@@ -440,15 +440,15 @@ def test_a_lost_database_comes_back_and_the_log_brings_the_rest(site_backup: Sit
         with open_log(url) as log:
             append(log, feed.topic, feed.ticks(20))
         sums = feed.expected()
-    site_backup.back_up()
+    backed_up_site.back_up()
     if kafka is not None:
         # After the backup the site goes on: Kafka remembers what the restored database does not know.
         with open_log(kafka) as log:
             append(log, feed.topic, feed.ticks(20))
         drain_log(url, kafka, settings=settings, limit_s=60)
         sums = feed.expected()
-    site_backup.lose()
-    new = site_backup.restore()
+    backed_up_site.lose()
+    new = backed_up_site.restore()
     assert migrations.migrate_database(new) == [] and rows(new) == before
     drain_log(new, kafka or new, settings=settings, limit_s=60)
     assert stored(new) == sums and quality(new) == ([], [])

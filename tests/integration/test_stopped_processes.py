@@ -189,7 +189,7 @@ DISK_MIB, LEAST_MIB = 1500, 300
 
 
 @pytest.fixture
-def platform_full_disk(tmp_path: Path) -> Iterator[Platform]:
+def platform_on_full_disk(tmp_path: Path) -> Iterator[Platform]:
     """A platform on a small file system of its own."""
     with small_disk(tmp_path / "home", f"{DISK_MIB}m") as home:
         one = Platform(home, "embedded", tmp_path / "store_csv")
@@ -215,13 +215,13 @@ def in_log_and_tables(url: str) -> tuple[int, int]:
 @pytest.mark.integration
 @pytest.mark.system("faults")
 @pytest.mark.timeout(600)
-def test_a_full_disk_and_kills_meanwhile_cost_nothing_but_time(platform_full_disk: Platform) -> None:
-    state = platform_full_disk.state()
+def test_a_full_disk_and_kills_meanwhile_cost_nothing_but_time(platform_on_full_disk: Platform) -> None:
+    state = platform_on_full_disk.state()
     supervisor, url = state["pid"], state["database"]
     with connect(url) as conn:
         fabric = build_dragonfly(1, 6, 4, name="full")
         fabric_id = fabrics.save_fabric(conn, fabric)
-    feed = Feed(platform_full_disk.data, ROUTERS, fabric.endpoints.component_id.tolist())
+    feed = Feed(platform_on_full_disk.data, ROUTERS, fabric.endpoints.component_id.tolist())
     feed.begin()
 
     def read_only() -> str | None:
@@ -232,7 +232,7 @@ def test_a_full_disk_and_kills_meanwhile_cost_nothing_but_time(platform_full_dis
         return said
 
     def found() -> dict:
-        platform_full_disk.collect()
+        platform_on_full_disk.collect()
         with contextlib.suppress(Exception):  # the database may still be coming back
             return totals(url, fabric_id)
         return {}
@@ -246,9 +246,9 @@ def test_a_full_disk_and_kills_meanwhile_cost_nothing_but_time(platform_full_dis
     assert read_only() is None
 
     # Below the mark: the log takes records, the tables none.
-    fill(platform_full_disk.home, (LEAST_MIB * 3 // 4) << 20)
+    fill(platform_on_full_disk.home, (LEAST_MIB * 3 // 4) << 20)
     eventually(lambda: "MiB left" in (read_only() or ""), what="/readyz to say that it is read-only")
-    logged = platform_full_disk.home / "log" / "writer.log"
+    logged = platform_on_full_disk.home / "log" / "writer.log"
     eventually(lambda: "new records wait in the log" in logged.read_text(), what="the writer to wait")
     records, second = in_log_and_tables(url)
     for _ in range(5):
@@ -257,26 +257,26 @@ def test_a_full_disk_and_kills_meanwhile_cost_nothing_but_time(platform_full_dis
     assert in_log_and_tables(url)[1] == second
 
     # No byte left, and every process killed.
-    fill(platform_full_disk.home, 0)
-    killed = {one["name"]: one["pid"] for one in platform_full_disk.state()["processes"]}
+    fill(platform_on_full_disk.home, 0)
+    killed = {one["name"]: one["pid"] for one in platform_on_full_disk.state()["processes"]}
     for pid in killed.values():
         os.kill(pid, signal.SIGKILL)
     for _ in range(5):
         feed.tick()
     eventually(lambda: not any(Path(f"/proc/{pid}").exists() for pid in killed.values()), what="them to be gone")
-    platform_full_disk.kill("database")
-    eventually(lambda: platform_full_disk.servers()["database"] is not None, LIMIT_S)
+    platform_on_full_disk.kill("database")
+    eventually(lambda: platform_on_full_disk.servers()["database"] is not None, LIMIT_S)
     assert Path(f"/proc/{supervisor}").exists()
 
-    (platform_full_disk.home / "ballast").unlink()
+    (platform_on_full_disk.home / "ballast").unlink()
     for _ in range(5):
         feed.tick()
     eventually(lambda: found() == expected(), LIMIT_S, 0.5, what=f"the totals {expected()}", detail=found)
-    assert platform_full_disk.state()["pid"] == supervisor
+    assert platform_on_full_disk.state()["pid"] == supervisor
     eventually(
         lambda: all(
             one["pid"] not in (None, killed[one["name"]]) and Path(f"/proc/{one['pid']}").exists()
-            for one in platform_full_disk.state()["processes"]
+            for one in platform_on_full_disk.state()["processes"]
         ),
         LIMIT_S,
         what="every process to run again",

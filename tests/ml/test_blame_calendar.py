@@ -381,13 +381,11 @@ def test_a_score_carried_by_few_runs_is_less_certain() -> None:
 # Weeks, days, steps and trends that a calendar takes out, by hand.
 
 
-DAY_S_BLAME_CALENDAR_PARTS, WEEK_S_BLAME_CALENDAR_PARTS = 86_400.0, 604_800.0
-
-MONDAY_S_BLAME_CALENDAR_PARTS = 4 * DAY_S_BLAME_CALENDAR_PARTS  # the epoch was a Thursday
+FIRST_MONDAY_S = 4 * DAY_S  # the epoch was a Thursday
 
 
 def test_weeks_run_from_six_of_them_on_and_days_below() -> None:
-    starts = np.arange(6) * WEEK_S_BLAME_CALENDAR_PARTS + 5
+    starts = np.arange(6) * WEEK_S + 5
     assert controls.assign_periods(starts)[1] == "week" and controls.assign_periods(starts)[0].tolist() == [
         0,
         1,
@@ -406,14 +404,10 @@ def test_weeks_run_from_six_of_them_on_and_days_below() -> None:
 
 
 def test_parts_of_days_and_weekends_are_strata() -> None:
-    starts = MONDAY_S_BLAME_CALENDAR_PARTS + np.array([0, 6, 12, 18, 23.9, 24]) * 3600
+    starts = FIRST_MONDAY_S + np.array([0, 6, 12, 18, 23.9, 24]) * 3600
     assert hour_and_weekend(starts).tolist() == [0, 1, 2, 3, 3, 0]
-    assert hour_and_weekend(
-        MONDAY_S_BLAME_CALENDAR_PARTS + np.array([4.99, 5, 6.99, 7]) * DAY_S_BLAME_CALENDAR_PARTS
-    ).tolist() == [3, 4, 7, 0]
-    assert hour_and_weekend(
-        MONDAY_S_BLAME_CALENDAR_PARTS + np.array([5, 5.9]) * DAY_S_BLAME_CALENDAR_PARTS, 12
-    ).tolist() == [2, 3]
+    assert hour_and_weekend(FIRST_MONDAY_S + np.array([4.99, 5, 6.99, 7]) * DAY_S).tolist() == [3, 4, 7, 0]
+    assert hour_and_weekend(FIRST_MONDAY_S + np.array([5, 5.9]) * DAY_S, 12).tolist() == [2, 3]
     with pytest.raises(ValueError, match="divide 24"):
         hour_and_weekend(starts, 5)
 
@@ -459,7 +453,7 @@ def test_the_largest_step_is_the_one_of_least_squares() -> None:
 
 def test_a_calendar_takes_a_step_out_where_there_is_one() -> None:
     rng = np.random.default_rng(0)
-    start = MONDAY_S_BLAME_CALENDAR_PARTS + (np.arange(120) + rng.uniform(0, 1, 120)) * DAY_S_BLAME_CALENDAR_PARTS
+    start = FIRST_MONDAY_S + (np.arange(120) + rng.uniform(0, 1, 120)) * DAY_S
     noise = rng.normal(size=120) * 0.01
     quiet, stepped = fit_calendar(start, noise), fit_calendar(start, noise + 0.2 * (np.arange(120) >= 60))
     assert len(quiet.regimes_s) == 0 and start[60] in stepped.regimes_s.tolist()
@@ -484,7 +478,7 @@ def test_a_calendar_takes_a_step_out_where_there_is_one() -> None:
 
 def test_what_is_known_of_times_is_no_regime() -> None:
     rng = np.random.default_rng(0)
-    start = MONDAY_S_BLAME_CALENDAR_PARTS + np.sort(rng.uniform(0, 8 * WEEK_S_BLAME_CALENDAR_PARTS, 120))
+    start = FIRST_MONDAY_S + np.sort(rng.uniform(0, 8 * WEEK_S, 120))
     step = 0.2 * (np.arange(120) >= 60)
     times = rng.normal(size=120) * 0.01 + step
     assert len(fit_calendar(start, times, known=step).regimes_s) == 0
@@ -495,7 +489,7 @@ def test_what_is_known_of_times_is_no_regime() -> None:
 )
 def test_the_trend_bends_once_in_three_weeks_and_twelve_runs(weeks: float, runs: int, directions: int) -> None:
     """Below one bend it is a line: with the mean two directions; quadratic splines of n pieces have n + 2, the mean among them."""
-    start = np.linspace(0, weeks * WEEK_S_BLAME_CALENDAR_PARTS, runs)
+    start = np.linspace(0, weeks * WEEK_S, runs)
     assert orthonormal_basis(np.column_stack([np.ones(runs), _trend_basis(start)])).shape[1] == directions
 
 

@@ -131,15 +131,13 @@ def test_days_that_vary_together_are_no_presence_of_another_week() -> None:
 # Near copies: nineteen runs written five times with small changes are nineteen; runs that are alike by chance stay runs.
 
 
-HOUR_S, DAY_S_BLAME_COPIES, MONDAY_S_BLAME_COPIES = 3_600.0, 86_400.0, 1_767_571_200.0
+HOUR_S, LATER_MONDAY_S = 3_600.0, 1_767_571_200.0
 
 
-def written(
-    times: int, seed: int, runs: int = 19, gap_s: float = DAY_S_BLAME_COPIES, users: int = 12, jitter: float = 1e-3
-):
+def written(times: int, seed: int, runs: int = 19, gap_s: float = DAY_S, users: int = 12, jitter: float = 1e-3):
     """Runs of 13 weeks, each written so many times, `gap_s` apart, with times and amounts changed a little; user 0 slows runs by 40 s."""
     rng = np.random.default_rng(seed)
-    start = MONDAY_S_BLAME_COPIES + np.sort(rng.uniform(0, 91 * DAY_S_BLAME_COPIES, runs))
+    start = LATER_MONDAY_S + np.sort(rng.uniform(0, 91 * DAY_S, runs))
     there = rng.random((runs, users)) < 0.35
     time_s = 300 * rng.lognormal(0, 0.03, runs) + 40 * there[:, 0]
     amounts = [there * 20.0 * rng.uniform(0.9, 1.1, there.shape) for _ in range(times)]
@@ -152,9 +150,7 @@ def written(
 
 
 @pytest.mark.parametrize("jitter", [1e-4, 1e-3])
-@pytest.mark.parametrize(
-    "gap_s", [5 * HOUR_S, DAY_S_BLAME_COPIES, 7 * DAY_S_BLAME_COPIES], ids=["hours apart", "days apart", "weeks apart"]
-)
+@pytest.mark.parametrize("gap_s", [5 * HOUR_S, DAY_S, 7 * DAY_S], ids=["hours apart", "days apart", "weeks apart"])
 @pytest.mark.parametrize("seed", range(3))
 def test_nineteen_runs_written_five_times_are_nineteen(seed: int, gap_s: float, jitter: float) -> None:
     with pytest.raises(TooFewRuns, match=r"needs 20 observations, has 1[89] \(near copies of a run"):
@@ -226,7 +222,7 @@ def test_shuffled_times_of_few_sets_of_users_are_no_copies() -> None:
     run, user = np.arange(40.0), np.arange(6.0)
     there = (np.sin(run[:, None] * 7.13 + user * 3.7) > 0.1) * (20.0 + user)
     time_s = 300 * (1 + 0.02 * (np.sin(run * 12.9898) * 43758.5453 % 1)) + 60 * (there[:, 0] > 0)
-    start = MONDAY_S_BLAME_COPIES + (run * 7 % 24) * 3600 + run * 1.37 * DAY_S_BLAME_COPIES
+    start = LATER_MONDAY_S + (run * 7 % 24) * 3600 + run * 1.37 * DAY_S
     circumstances = np.column_stack([64 + run % 2, 1 + run % 5])
     assert calibration.calibrate_blame(there, time_s, start, circumstances)["shuffles"] == 100
 
@@ -234,13 +230,10 @@ def test_shuffled_times_of_few_sets_of_users_are_no_copies() -> None:
 # What cannot vary explains nothing: constant users and circumstances, runs of one moment, and nobody at all.
 
 
-DAY_S_BLAME_DEGENERATE, MONDAY_S_BLAME_DEGENERATE = 86_400.0, 1_767_571_200.0
-
-
 def runs(count: int = 80, seed: int = 1) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Start times, amounts of four users (drawn, drawn, never, always the same), and times that the first one's amount raises."""
     rng = np.random.default_rng(seed)
-    start = MONDAY_S_BLAME_DEGENERATE + np.sort(rng.uniform(0, 60 * DAY_S_BLAME_DEGENERATE, count))
+    start = LATER_MONDAY_S + np.sort(rng.uniform(0, 60 * DAY_S, count))
     drawn = np.where(rng.random((count, 2)) < 0.5, rng.uniform(10, 100, (count, 2)), 0.0)
     # The constant one has the middle amount, which is the unit of all.
     amounts = np.column_stack([drawn, np.zeros(count), np.full(count, np.median(drawn[drawn > 0]))])
@@ -272,7 +265,7 @@ def test_a_circumstance_that_is_always_the_same_goes_with_nothing() -> None:
 @pytest.mark.filterwarnings("error")
 def test_runs_of_one_moment_have_no_trend() -> None:
     rng = np.random.default_rng(2)
-    fit = fit_calendar(np.full(40, MONDAY_S_BLAME_DEGENERATE), rng.normal(size=40))
+    fit = fit_calendar(np.full(40, LATER_MONDAY_S), rng.normal(size=40))
     values = rng.normal(size=40)
     assert np.allclose(fit.without(values), values - values.mean()) and fit.degrees_of_freedom == 39
 
@@ -293,23 +286,23 @@ def test_a_column_of_which_nothing_is_left_has_no_score() -> None:
 
 def test_within_a_week_the_trend_is_a_line() -> None:
     rng = np.random.default_rng(4)
-    start = MONDAY_S_BLAME_DEGENERATE + np.sort(rng.uniform(0, 3 * DAY_S_BLAME_DEGENERATE, 60))
+    start = LATER_MONDAY_S + np.sort(rng.uniform(0, 3 * DAY_S, 60))
     fit = fit_calendar(start, rng.normal(size=60))
-    assert np.allclose(fit.without(5.0 - start / DAY_S_BLAME_DEGENERATE), 0, atol=1e-6)
-    bent = ((start - start.mean()) / DAY_S_BLAME_DEGENERATE) ** 2
+    assert np.allclose(fit.without(5.0 - start / DAY_S), 0, atol=1e-6)
+    bent = ((start - start.mean()) / DAY_S) ** 2
     assert np.abs(fit.without(bent)).max() > 0.1
 
 
 def test_each_mark_is_a_step_whatever_the_runs_show_and_shifts_are_found_beside_it() -> None:
     rng = np.random.default_rng(5)
-    start = MONDAY_S_BLAME_DEGENERATE + np.arange(240) * DAY_S_BLAME_DEGENERATE / 2
+    start = LATER_MONDAY_S + np.arange(240) * DAY_S / 2
     mark, shift = start[60], start[150]
     response = rng.normal(0, 0.1, 240) + 2.0 * (start >= shift)
-    marked = mark + 60.0 - DAY_S_BLAME_DEGENERATE / 2
+    marked = mark + 60.0 - DAY_S / 2
     fit = fit_calendar(start, response, marks_s=np.array([marked, start[0]]))
     # The mark has runs on both sides, the other one has none before it; the shift is found by itself.
     assert marked in fit.regimes_s and start[0] not in fit.regimes_s
-    assert np.abs(fit.regimes_s - shift).min() <= 2 * DAY_S_BLAME_DEGENERATE
+    assert np.abs(fit.regimes_s - shift).min() <= 2 * DAY_S
     step = (start >= mark).astype(float)
     assert np.allclose(fit.without(step), 0, atol=1e-6)
 
@@ -317,7 +310,7 @@ def test_each_mark_is_a_step_whatever_the_runs_show_and_shifts_are_found_beside_
 def test_of_many_who_come_together_three_are_listed_and_the_others_counted() -> None:
     rng = np.random.default_rng(5)
     count = 200
-    start = MONDAY_S_BLAME_DEGENERATE + (np.arange(count) + rng.uniform(0, 1, count)) * DAY_S_BLAME_DEGENERATE
+    start = LATER_MONDAY_S + (np.arange(count) + rng.uniform(0, 1, count)) * DAY_S
     there = np.where(rng.random(count) < 0.4, rng.uniform(20, 80, count), 0.0)
     amounts = np.column_stack([there * rng.uniform(0.98, 1.02, count) for _ in range(6)])
     times = 100 * np.exp(0.2 * (there > 0) + rng.normal(0, 0.05, count))

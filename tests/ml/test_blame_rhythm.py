@@ -167,10 +167,6 @@ def test_presence_of_another_week_counts_where_what_goes_with_it_is_sizeable(sha
 # Runs that belong together: a day's runs beside the same users are no proof each.
 
 
-DAY_S_BLAME_OBSERVATIONS = 86_400.0
-
-MONDAY_S_BLAME_OBSERVATIONS = 1_767_571_200.0
-
 USERS = 12
 
 
@@ -181,10 +177,8 @@ def bursts(days: int, each: int, seed: int, alike: bool, slow: float = 0.0, gap_
     amounts = there * 64.0
     if not alike:
         amounts *= rng.uniform(0.7, 1.0, amounts.shape) * (rng.random(amounts.shape) >= 0.1)
-    first = (
-        np.arange(days) + rng.uniform(0.05, 0.85 - each * gap_s / DAY_S_BLAME_OBSERVATIONS, days)
-    ) * DAY_S_BLAME_OBSERVATIONS
-    start = MONDAY_S_BLAME_OBSERVATIONS + np.repeat(first, each) + np.tile(np.arange(each) * gap_s, days)
+    first = (np.arange(days) + rng.uniform(0.05, 0.85 - each * gap_s / DAY_S, days)) * DAY_S
+    start = MONDAY_S + np.repeat(first, each) + np.tile(np.arange(each) * gap_s, days)
     level = np.repeat(rng.normal(0, 0.02, days), each) + rng.normal(0, 0.01, days * each)
     return amounts, 100 * np.exp(level + slow * (amounts[:, 0] > 0)), start
 
@@ -219,19 +213,12 @@ def test_nineteen_runs_that_are_listed_four_times_are_nineteen(gap_s: float) -> 
 
 
 def test_one_observation_is_a_days_neighbours_beside_the_same_users() -> None:
-    start = (
-        MONDAY_S_BLAME_OBSERVATIONS
-        + np.array([2.0, 1.0, 3.0, 4.0, 5.0, DAY_S_BLAME_OBSERVATIONS + 1, DAY_S_BLAME_OBSERVATIONS + 2]) * 1.0
-    )
+    start = MONDAY_S + np.array([2.0, 1.0, 3.0, 4.0, 5.0, DAY_S + 1, DAY_S + 2]) * 1.0
     amounts = np.array([[10.0, 0], [10.3, 0], [10, 5], [10, 0], [10, 0], [10, 0], [10, 0]])
     times = np.array([4.0, 9, 1, 1, 1, 2, 2])
-    made = merge_observations(
-        amounts, times, start, np.arange(7.0)[:, None], np.array([MONDAY_S_BLAME_OBSERVATIONS + 4.5])
-    )
+    made = merge_observations(amounts, times, start, np.arange(7.0)[:, None], np.array([MONDAY_S + 4.5]))
     # The third has another user beside it, the fourth comes after that, a mark parts the fifth, midnight the sixth.
-    assert made.start_s.tolist() == [
-        MONDAY_S_BLAME_OBSERVATIONS + one for one in (1.0, 3.0, 4.0, 5.0, DAY_S_BLAME_OBSERVATIONS + 1)
-    ]
+    assert made.start_s.tolist() == [MONDAY_S + one for one in (1.0, 3.0, 4.0, 5.0, DAY_S + 1)]
     assert made.run_time_s == pytest.approx([6.0, 1.0, 1.0, 1.0, 2.0]) and made.exposure[0].tolist() == [10.15, 0]
     assert made.covariates is not None and made.covariates[:, 0].tolist() == [0.5, 2.0, 3.0, 4.0, 5.5]
 
@@ -249,11 +236,7 @@ def lasting(seed: int, days: int, each: int, there_days: float, slow_days: float
 
     there = np.stack([drawn(there_days) > 0.25 for _ in range(USERS)], axis=1)
     level, day = 0.02 * drawn(slow_days), np.repeat(np.arange(days), each)
-    start = (
-        MONDAY_S_BLAME_OBSERVATIONS
-        + day * DAY_S_BLAME_OBSERVATIONS
-        + np.sort(rng.uniform(0, DAY_S_BLAME_OBSERVATIONS, (days, each)), axis=1).ravel()
-    )
+    start = MONDAY_S + day * DAY_S + np.sort(rng.uniform(0, DAY_S, (days, each)), axis=1).ravel()
     amounts = there[day] * 64.0 * rng.uniform(0.7, 1.0, (len(day), USERS)) * (rng.random((len(day), USERS)) > 0.1)
     return amounts, 100 * np.exp(level[day] + rng.normal(0, 0.01, len(day))), start
 

@@ -135,7 +135,7 @@ def test_threshold_hides_links_that_carry_nothing():
 
 words16 = st.integers(0, 2**16 - 1)
 
-links_ip_mark = st.integers(1, 2**16 - 1)
+marked_links = st.integers(1, 2**16 - 1)
 
 frames = st.builds(
     frame,
@@ -147,7 +147,7 @@ frames = st.builds(
 )
 
 
-@given(frames, words16, links_ip_mark, st.booleans())
+@given(frames, words16, marked_links, st.booleans())
 def test_a_begun_mark_has_the_paper_s_layout_and_a_right_checksum(sent, packet, link, congested):
     marked = packet_path.begin(sent, Variant.ONE_BIT, packet, link, congested)
     before, after = header(sent), header(marked)
@@ -163,8 +163,8 @@ def test_a_begun_mark_has_the_paper_s_layout_and_a_right_checksum(sent, packet, 
 @given(
     frames,
     words16,
-    links_ip_mark,
-    st.lists(st.tuples(st.integers(0, 2**32 - 1), links_ip_mark, st.booleans()), max_size=20),
+    marked_links,
+    st.lists(st.tuples(st.integers(0, 2**32 - 1), marked_links, st.booleans()), max_size=20),
 )
 def test_switches_follow_algorithm_5(sent, packet, first, way):
     marked, hops = packet_path.begin(sent, Variant.ONE_BIT, packet, first), 1
@@ -178,7 +178,7 @@ def test_switches_follow_algorithm_5(sent, packet, first, way):
     assert packet_path.read_mark(marked) == (packet, hops, sampling.hash(packet, reservoir), waits, True)
 
 
-@given(frames, links_ip_mark, st.lists(st.tuples(st.integers(0, 2**32 - 1), links_ip_mark), max_size=8))
+@given(frames, marked_links, st.lists(st.tuples(st.integers(0, 2**32 - 1), marked_links), max_size=8))
 def test_the_standard_variant_carries_the_link_itself(sent, first, way):
     marked, reservoir = packet_path.begin(sent, Variant.STANDARD, 4711, first), first
     for random, link in way:
@@ -188,7 +188,7 @@ def test_the_standard_variant_carries_the_link_itself(sent, first, way):
     assert checksum(header(marked)) == 0
 
 
-@given(frames, st.integers(1, 0xFFFF), links_ip_mark)
+@given(frames, st.integers(1, 0xFFFF), marked_links)
 def test_a_wrong_checksum_stays_wrong(sent, error, link):
     field = int.from_bytes(sent[24:26], "big") ^ error
     # One's complement has two zeros: a header that differs in them only is not wrong.

@@ -241,7 +241,7 @@ def test_verdicts() -> None:
 # Jobs of a real log in the study of advice: read as the log has them, started as an independent EASY backfill starts them, drawn as the published figures say.
 
 
-TICK_S_ADVICE_JOBS = 300.0
+JOBS_TICK_S = 300.0
 
 
 def line(number: int, submit: int, run: int, processors: int, limit: int, user: int = 1, wait: int = 0) -> str:
@@ -304,7 +304,7 @@ def easy(jobs: list[job_log.LoggedJob], nodes: int) -> list[float]:
             start[n] = now
             going[n] = now
             free -= job.nodes
-        now += TICK_S_ADVICE_JOBS
+        now += JOBS_TICK_S
     return [start[n] for n in range(len(jobs))]
 
 
@@ -313,7 +313,7 @@ def test_waits_are_those_of_an_independent_backfill(tmp_path: Path, monkeypatch:
     monkeypatch.setattr(worlds, "FEELING_SHARE", 0.0)
     nodes = small_machine().nodes
     log = job_log.read_log(random_log(tmp_path / "log.swf", seed, nodes))
-    month = make_month(QUIET, 1, 3, TICK_S_ADVICE_JOBS, log)
+    month = make_month(QUIET, 1, 3, JOBS_TICK_S, log)
     assert [(job.submit_s, job.nodes, job.limit_s) for job in month.jobs] == [
         (one.submit_s, one.nodes, one.limit_s) for one in log.jobs
     ]
@@ -321,7 +321,7 @@ def test_waits_are_those_of_an_independent_backfill(tmp_path: Path, monkeypatch:
     expected = easy(list(log.jobs), nodes)
     assert outcome.start_s.tolist() == expected
     assert max(np.array(expected) - [one.submit_s for one in log.jobs]) > 3600, "nobody waited: the test asks nothing"
-    again = Loop(make_month(QUIET, 1, 3, TICK_S_ADVICE_JOBS, log), None).run()
+    again = Loop(make_month(QUIET, 1, 3, JOBS_TICK_S, log), None).run()
     assert again.start_s.tolist() == expected and again.end_s.tolist() == outcome.end_s.tolist()
 
 
@@ -365,7 +365,7 @@ def test_sizes_are_shares_of_the_machine_and_a_seed_draws_the_days(tmp_path: Pat
 def test_jobs_that_feel_the_network_take_the_place_of_others(tmp_path: Path) -> None:
     nodes = small_machine().nodes
     log = job_log.read_log(random_log(tmp_path / "log.swf", 3, nodes))
-    month = make_month("plain", 1, 2, TICK_S_ADVICE_JOBS, log)
+    month = make_month("plain", 1, 2, JOBS_TICK_S, log)
     feeling = [job for job in month.jobs if job.application]
     assert feeling and {job.application for job in feeling} <= set(worlds.FEELING)
     work = sum(job.nodes * job.run_s for job in log.jobs)
@@ -403,7 +403,7 @@ def test_drawn_jobs_are_as_the_published_figures_say() -> None:
 
 
 def test_the_world_with_jobs_as_on_theta_asks_for_its_share_of_the_machine() -> None:
-    month = make_month(worlds.THETA, 101, 14, TICK_S_ADVICE_JOBS)
+    month = make_month(worlds.THETA, 101, 14, JOBS_TICK_S)
     usual = sum(
         job.nodes * job.alone_s * (worlds.USUAL_OVER_ALONE if job.application else 1.0) for job in month.jobs
     ) / (month.machine.nodes * month.span_s)
@@ -413,7 +413,7 @@ def test_the_world_with_jobs_as_on_theta_asks_for_its_share_of_the_machine() -> 
 # Routing modes in the study of advice: the effect is the packet engine's, the adviser sees network cards only, what helps is advised and what harms is not.
 
 
-TICK_S_ADVICE_MODES = 300.0
+MODES_TICK_S = 300.0
 
 FAST, SLOW = 0.6, 1.6
 
@@ -442,7 +442,7 @@ def plant(monkeypatch: pytest.MonkeyPatch):
 
 
 def saved(world: str = "plain") -> float:
-    month = make_month(world, 1, 4, TICK_S_ADVICE_MODES)
+    month = make_month(world, 1, 4, MODES_TICK_S)
     none, routing = (
         summarize_month(month, policy, simulate_month(month, policy))["feeling_node_hours"]
         for policy in ("none", "routing")
@@ -471,7 +471,7 @@ def test_who_insists_on_a_slow_mode_does_harm(plant) -> None:
             return HIGH_BIAS
 
     plant(SLOW, FAST)
-    month = make_month("plain", 1, 2, TICK_S_ADVICE_MODES)
+    month = make_month("plain", 1, 2, MODES_TICK_S)
     insists = Insists(Parts.of([]), month.machine.nodes, month.machine.groups)
     none, biased = (
         summarize_month(month, "x", Loop(month, one).run())["feeling_node_hours"] for one in (None, insists)
@@ -507,7 +507,7 @@ def test_a_mode_changes_nothing_where_nothing_feels_the_network(plant) -> None:
 
 def test_without_its_part_no_job_is_routed_otherwise(plant) -> None:
     plant(FAST, FAST)
-    month = make_month("plain", 1, 2, TICK_S_ADVICE_MODES)
+    month = make_month("plain", 1, 2, MODES_TICK_S)
     none, counters = (simulate_month(month, policy) for policy in ("none", "counters"))
     hours = [summarize_month(month, "x", one)["feeling_node_hours"] for one in (none, counters)]
     assert hours[1] > 0.9 * hours[0], "two days have no past: places are all that differ"

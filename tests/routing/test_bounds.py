@@ -333,9 +333,9 @@ def test_ways_are_what_the_oracle_says() -> None:
 # The time limit of a reconstruction, by a clock that ticks where it is read: it holds for all that is done, and says what is unknown for lack of time.
 
 
-FABRIC_LIMIT = build_xgft(3, [4, 4, 2], [1, 2, 2])
+SMALL_FABRIC = build_xgft(3, [4, 4, 2], [1, 2, 2])
 
-PORTS = ftree_tables(FABRIC_LIMIT)
+PORTS = ftree_tables(SMALL_FABRIC)
 
 PHASES = ["reading counters", "bounding pairs", "reconstructing", "fitting the support", "estimating the error"]
 
@@ -357,7 +357,7 @@ def irregular(folder: Path) -> Study:
     src, dst, size = rng.integers(0, 32, 160), rng.integers(0, 32, 160), rng.lognormal(0, 1, 160)
     rows = "".join(f"{a},{b},{s}\n" for a, b, s in zip(src, dst, size, strict=True) if a != b)
     (folder / "t.csv").write_text("src,dst,bytes\n" + rows)
-    return build_study(FABRIC_LIMIT, PORTS, LocalText(folder / "t.csv"), 4, 4, 1, seed=2)
+    return build_study(SMALL_FABRIC, PORTS, LocalText(folder / "t.csv"), 4, 4, 1, seed=2)
 
 
 def found(
@@ -366,7 +366,7 @@ def found(
     m = known.measured
     # The sizes are some bytes.
     options = Options(time_limit_s=limit_s, noise=noise, floor=0.0)
-    return reconstruct_matrix(FABRIC_LIMIT, PORTS, m.lanes, m.pairs, m.counters, options, watch, ticks)
+    return reconstruct_matrix(SMALL_FABRIC, PORTS, m.lanes, m.pairs, m.counters, options, watch, ticks)
 
 
 @pytest.mark.parametrize("limit_s", [60, 300, 900])
@@ -393,8 +393,8 @@ def contradicting(folder: Path) -> Study:
     """A cable between switches counted ten times what its neighbours say."""
     known = irregular(folder)
     counted = known.measured.counters[0]
-    between = (FABRIC_LIMIT.links.src < len(FABRIC_LIMIT.routers)) & (
-        FABRIC_LIMIT.links.dst < len(FABRIC_LIMIT.routers)
+    between = (SMALL_FABRIC.links.src < len(SMALL_FABRIC.routers)) & (
+        SMALL_FABRIC.links.dst < len(SMALL_FABRIC.routers)
     )
     counted[np.flatnonzero(between)[np.argmax(counted[between].sum(axis=1))]] *= 10
     return known
@@ -432,18 +432,18 @@ def test_an_answer_of_zero_is_wrong_by_all_that_was_counted(tmp_path: Path) -> N
     assert not made.size.any() and made.estimated_error == 1.0 and made.residual == pytest.approx(1.0)
     m = known.measured
     nothing = [np.zeros_like(m.counters[0])]
-    silent = reconstruct_matrix(FABRIC_LIMIT, PORTS, m.lanes, m.pairs, nothing, Options())
+    silent = reconstruct_matrix(SMALL_FABRIC, PORTS, m.lanes, m.pairs, nothing, Options())
     assert not len(silent.pairs) and silent.estimated_error is None and silent.unknown
     sent_nothing = m.counters[0].copy()
-    sent_nothing[FABRIC_LIMIT.links.src >= len(FABRIC_LIMIT.routers)] = 0
-    lost = reconstruct_matrix(FABRIC_LIMIT, PORTS, m.lanes, m.pairs, [sent_nothing], Options(noise=1.0))
+    sent_nothing[SMALL_FABRIC.links.src >= len(SMALL_FABRIC.routers)] = 0
+    lost = reconstruct_matrix(SMALL_FABRIC, PORTS, m.lanes, m.pairs, [sent_nothing], Options(noise=1.0))
     assert not len(lost.pairs) and lost.estimated_error == 1.0 and lost.residual == 1.0 and not lost.converged
 
 
 def test_fewer_steps_are_a_poorer_answer_and_not_a_wrong_one(tmp_path: Path) -> None:
     known = irregular(tmp_path)
     m = known.measured
-    posed = build_program(FABRIC_LIMIT, PORTS, m.lanes, m.pairs, m.counters, Options())
+    posed = build_program(SMALL_FABRIC, PORTS, m.lanes, m.pairs, m.counters, Options())
     assert posed is not None
     truth = known.size[np.searchsorted(m.pairs.key, posed.pairs.key)] / posed.scale
     slack = torch.zeros_like(posed.target)

@@ -264,12 +264,12 @@ def test_trees_that_the_fields_do_not_know_are_refused() -> None:
 # Service levels by pair: spread evenly, none that the policy file does not say, and OpenSM's dump of lanes read back.
 
 
-TREE_SERVICE_LEVELS = build_xgft(2, [4, 4], [1, 2])
+TREE_FABRIC = build_xgft(2, [4, 4], [1, 2])
 
 
 def followed(text: list[str]) -> np.ndarray:
     """The level of each pair (source, destination) as OpenSM finds it: the first rule whose groups have both ports."""
-    where = {guid: at for at, guid in enumerate(list_guids(TREE_SERVICE_LEVELS)[1])}
+    where = {guid: at for at, guid in enumerate(list_guids(TREE_FABRIC)[1])}
     groups: dict[str, set[int]] = {}
     levels: dict[str, int] = {}
     rules: list[list[str]] = []
@@ -286,29 +286,29 @@ def followed(text: list[str]) -> np.ndarray:
             rules.append([value])
         elif key in ("destination", "qos-level-name"):
             rules[-1].append(value)
-    found = np.full((len(TREE_SERVICE_LEVELS.endpoints), len(TREE_SERVICE_LEVELS.endpoints)), levels["DEFAULT"])
+    found = np.full((len(TREE_FABRIC.endpoints), len(TREE_FABRIC.endpoints)), levels["DEFAULT"])
     for src, dst, level in reversed(rules):
         found[np.ix_(sorted(groups[src]), sorted(groups[dst]))] = levels[level]
     return found
 
 
 def test_the_policy_gives_each_pair_its_level() -> None:
-    levels = levels_of(TREE_SERVICE_LEVELS, 5, 3, seed=2)
-    ends = np.arange(len(TREE_SERVICE_LEVELS.endpoints))
+    levels = levels_of(TREE_FABRIC, 5, 3, seed=2)
+    ends = np.arange(len(TREE_FABRIC.endpoints))
     wanted = levels.of(ends[:, None], ends[None, :])
-    assert (followed(list(format_policy(TREE_SERVICE_LEVELS, levels))) == wanted).all()
+    assert (followed(list(format_policy(TREE_FABRIC, levels))) == wanted).all()
     for pairs in (wanted, wanted.T):
         of_one = [np.bincount(row, minlength=5) for row in pairs]
         assert np.ptp(of_one, axis=1).max() <= 1, "a sender's pairs are spread over all levels, and a receiver's"
     assert levels.lanes() == [0, 1, 2] * 5 + [0]
-    assert (levels_of(TREE_SERVICE_LEVELS, 5, 3, seed=2).classes == levels.classes).all()
-    assert (levels_of(TREE_SERVICE_LEVELS, 5, 3, seed=3).classes != levels.classes).any()
+    assert (levels_of(TREE_FABRIC, 5, 3, seed=2).classes == levels.classes).all()
+    assert (levels_of(TREE_FABRIC, 5, 3, seed=3).classes != levels.classes).any()
 
 
 @pytest.mark.parametrize(("levels", "vls"), [(1, 1), (17, 4), (4, 0), (4, 5), (16, 16)])
 def test_levels_that_infiniband_does_not_have(levels: int, vls: int) -> None:
     with pytest.raises(BadRequest, match="service levels"):
-        levels_of(TREE_SERVICE_LEVELS, levels, vls, seed=1)
+        levels_of(TREE_FABRIC, levels, vls, seed=1)
 
 
 def test_a_dump_of_lanes() -> None:

@@ -191,7 +191,7 @@ def test_what_is_not_there_has_the_place_behind_the_last() -> None:
 # Endpoints by number and by name, and traffic that is laid where its file says.
 
 
-TREE_ENDPOINT_NAMES = "xgft:2;4,8;1,4"
+WIDE_TREE = "xgft:2;4,8;1,4"
 
 #: A node of two adapters, one of one, and a node whose name is a number.
 TOPOLOGY = """\
@@ -265,14 +265,14 @@ def test_a_name_that_stands_for_none_or_several_is_refused(
 
 def test_a_file_is_measured_where_its_endpoints_are(capfd: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     """The first ten nodes are left out for patterns alone: their ranks may lie anywhere, a file's endpoints may not."""
-    main(["topology", "endpoints", TREE_ENDPOINT_NAMES, "--json"])
+    main(["topology", "endpoints", WIDE_TREE, "--json"])
     nodes = [row["node"] for row in json.loads(capfd.readouterr().out)["endpoints"]]
     (tmp_path / "t.csv").write_text(f"src,dst,bytes\n{nodes[2]},{nodes[9]},1000\n")
     arguments = [
         "traffic",
         "counters",
         "--topology",
-        TREE_ENDPOINT_NAMES,
+        WIDE_TREE,
         "--traffic",
         str(tmp_path / "t.csv"),
         "--out",
@@ -287,7 +287,7 @@ def test_a_file_is_measured_where_its_endpoints_are(capfd: pytest.CaptureFixture
 def test_reconstruction_with_and_without_the_jobs_is_of_the_same_pairs(tmp_path: Path) -> None:
     from flitwatch_domain.topology_spec import fabric_of
 
-    fabric = fabric_of(TREE_ENDPOINT_NAMES)
+    fabric = fabric_of(WIDE_TREE)
     (tmp_path / "t.csv").write_text("src,dst,bytes\n3,20,5\n20,7,9\n")
     ports = ftree_tables(fabric)
     alone = build_study(fabric, ports, LocalText(tmp_path / "t.csv"), 2, 2, 1, 1)
@@ -527,7 +527,7 @@ def kept(fabric: Fabric, ports: np.ndarray, path: Path, without: str = "", bare:
     return path
 
 
-def numbered_lft_gaps(fabric: Fabric, file: Path) -> Fabric:
+def with_gaps(fabric: Fabric, file: Path) -> Fabric:
     """The fabric with the LIDs that a dump gives its endpoints."""
     lid_of = {
         int(guid, 16): int(lid, 16)
@@ -544,7 +544,7 @@ def test_entries_for_switches_are_read_and_where_nothing_tells_whose_they_are_th
     read = lft.read_dump(kept(fabric, ports, file), fabric)
     expected = towards_switches(fabric)
     assert read.switch_ports is not None and (read.switch_ports[expected >= 0] == expected[expected >= 0]).all()
-    with_lids = numbered_lft_gaps(fabric, file)
+    with_lids = with_gaps(fabric, file)
     # Entries without names, of LIDs that no endpoint has, may be those of switches.
     assert lft.read_dump(kept(fabric, ports, file, bare=True), with_lids).switch_ports is None
     # Where every entry is an endpoint's, there are none of switches: that is known.

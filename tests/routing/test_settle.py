@@ -87,7 +87,7 @@ def test_what_counters_leave_open_is_not_settled(tmp_path: Path) -> None:
 # Steps by the core and by torch are the same step.
 
 
-FABRIC_STEPS = build_xgft(3, [4, 4, 2], [1, 2, 2])
+SMALL_FABRIC = build_xgft(3, [4, 4, 2], [1, 2, 2])
 
 
 def program_of(seed: int, bases: tuple[str, ...], everywhere: bool, dtype: torch.dtype) -> Program:
@@ -99,9 +99,9 @@ def program_of(seed: int, bases: tuple[str, ...], everywhere: bool, dtype: torch
     pairs = pairs.kept(rng.random(len(pairs)) < 0.7)
     counters = LinkCounters(
         groups_of(
-            FABRIC_STEPS,
-            random_tables(FABRIC_STEPS, seed),
-            [random_lanes(FABRIC_STEPS, 3, 4, rng) for _ in range(2)],
+            SMALL_FABRIC,
+            random_tables(SMALL_FABRIC, seed),
+            [random_lanes(SMALL_FABRIC, 3, 4, rng) for _ in range(2)],
             pairs,
         )
     )

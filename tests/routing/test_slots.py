@@ -337,9 +337,9 @@ def test_reconstruct_says_what_it_weighed(tmp_path: Path, capsys: pytest.Capture
 # The largest pairs come first, with intervals that hold their bytes, also where the whole matrix is open; an error of everything is none.
 
 
-TREE_RANKED = build_xgft(2, [4, 4], [1, 2])
+RANKED_TREE = build_xgft(2, [4, 4], [1, 2])
 
-PORTS = ftree_tables(TREE_RANKED)
+PORTS = ftree_tables(RANKED_TREE)
 
 
 def found(seed: int, large: int, small: int) -> tuple[Reconstruction, dict[tuple[int, int], float]]:
@@ -352,9 +352,9 @@ def found(seed: int, large: int, small: int) -> tuple[Reconstruction, dict[tuple
     chosen = rng.permutation(len(pairs))
     size[chosen[:large]] = rng.uniform(1e9, 5e9, large)
     size[chosen[large : large + small]] = rng.uniform(1e5, 1e6, small)
-    lanes = [random_lanes(TREE_RANKED, 4, 4, rng) for _ in range(2)]
-    counted = counters_of(TREE_RANKED, PORTS, lanes, pairs, size)
-    made = reconstruct_matrix(TREE_RANKED, PORTS, lanes, pairs, counted, Options("od", time_limit_s=20))
+    lanes = [random_lanes(RANKED_TREE, 4, 4, rng) for _ in range(2)]
+    counted = counters_of(RANKED_TREE, PORTS, lanes, pairs, size)
+    made = reconstruct_matrix(RANKED_TREE, PORTS, lanes, pairs, counted, Options("od", time_limit_s=20))
     sent = {(a, b): s for a, b, s in zip(pairs.src.tolist(), pairs.dst.tolist(), size.tolist(), strict=True)}
     return made, sent
 
@@ -363,8 +363,8 @@ def found(seed: int, large: int, small: int) -> tuple[Reconstruction, dict[tuple
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_the_largest_come_first_and_their_intervals_hold_what_was_sent(seed: int) -> None:
     made, sent = found(seed, 6, 120)
-    told = rank_pairs(TREE_RANKED, made, 6)
-    number = {str(name): n for n, name in enumerate(TREE_RANKED.endpoints.node)}
+    told = rank_pairs(RANKED_TREE, made, 6)
+    number = {str(name): n for n, name in enumerate(RANKED_TREE.endpoints.node)}
     sizes = [pair["bytes"] for pair in told["largest"]]
     assert sizes == sorted(sizes, reverse=True) and len(sizes) == 6
     truly = sorted(sent, key=lambda at: -sent[at])[:6]
@@ -386,7 +386,7 @@ def test_an_error_of_everything_guides_nobody() -> None:
 def test_unknown_intervals_are_unknown() -> None:
     made, _ = found(1, 3, 0)
     nothing = np.full(len(made.size), np.nan)
-    told = rank_pairs(TREE_RANKED, replace(made, low=nothing, high=nothing), 2)
+    told = rank_pairs(RANKED_TREE, replace(made, low=nothing, high=nothing), 2)
     assert [(pair["low"], pair["high"]) for pair in told["largest"]] == [(None, None)] * 2
     assert told["certain_pairs"] is None and told["certain_share"] is None
 
@@ -396,7 +396,7 @@ def test_unknown_intervals_are_unknown() -> None:
 
 FABRIC = build_xgft(3, [4, 4, 4], [1, 2, 2])
 
-PORTS_ALTERNATIVES = ftree_tables(FABRIC)
+FABRIC_PORTS = ftree_tables(FABRIC)
 
 
 def permuted(folder: Path, seed: int, ranks: int, rounds: int, vls: int) -> Study:
@@ -406,7 +406,7 @@ def permuted(folder: Path, seed: int, ranks: int, rounds: int, vls: int) -> Stud
     rows = [f"{nodes[a]},{nodes[b]},10" for _ in range(rounds) for a, b in enumerate(rng.permutation(ranks)) if a != b]
     file = folder / "traffic.csv"
     file.write_text("src,dst,bytes\n" + "\n".join(rows) + "\n")
-    return build_study(FABRIC, PORTS_ALTERNATIVES, LocalText(file), 5, vls, 1, seed)
+    return build_study(FABRIC, FABRIC_PORTS, LocalText(file), 5, vls, 1, seed)
 
 
 @pytest.mark.parametrize("name", sorted(BASES))
@@ -426,20 +426,18 @@ def test_other_matrices_of_the_same_sum_explain_the_counters(tmp_path: Path) -> 
     for seed in range(6):
         known = permuted(tmp_path, seed, 24, 2, 1)
         m = known.measured
-        posed = build_program(FABRIC, PORTS_ALTERNATIVES, m.lanes, m.pairs, m.counters, Options("i"))
+        posed = build_program(FABRIC, FABRIC_PORTS, m.lanes, m.pairs, m.counters, Options("i"))
         assert posed is not None
         truth = torch.from_numpy(known.size[np.searchsorted(m.pairs.key, posed.pairs.key)] / posed.scale)
         far.append(furthest_distance(posed.program, truth, Limit()))
-        found = reconstruct_matrix(
-            FABRIC, PORTS_ALTERNATIVES, m.lanes, m.pairs, m.counters, Options("i", time_limit_s=60)
-        )
+        found = reconstruct_matrix(FABRIC, FABRIC_PORTS, m.lanes, m.pairs, m.counters, Options("i", time_limit_s=60))
         assert found.estimated_error is not None and relative_error(known, found) <= 1.1 * found.estimated_error + 1e-3
     assert max(one for one in far if one is not None) > 0.1 and None not in far
 
 
 def test_a_limit_that_is_over_leaves_it_unknown(tmp_path: Path) -> None:
     m = permuted(tmp_path, 1, 16, 1, 3).measured
-    posed = build_program(FABRIC, PORTS_ALTERNATIVES, m.lanes, m.pairs, m.counters, Options("od"))
+    posed = build_program(FABRIC, FABRIC_PORTS, m.lanes, m.pairs, m.counters, Options("od"))
     assert posed is not None
     assert (
         furthest_distance(posed.program, torch.ones(len(posed.pairs), dtype=torch.float64), Limit.after(-1.0)) is None
@@ -454,9 +452,7 @@ def test_an_error_is_not_far_above_its_estimate(tmp_path: Path, basis: str) -> N
     for seed in range(12):
         known = permuted(tmp_path, seed, 8 + 4 * (seed % 4), 1 + seed % 3, 2 + seed % 4)
         m = known.measured
-        found = reconstruct_matrix(
-            FABRIC, PORTS_ALTERNATIVES, m.lanes, m.pairs, m.counters, Options(basis, time_limit_s=30)
-        )
+        found = reconstruct_matrix(FABRIC, FABRIC_PORTS, m.lanes, m.pairs, m.counters, Options(basis, time_limit_s=30))
         error = relative_error(known, found)
         wrong += error > 0.01
         assert found.estimated_error is None or error <= 3 * found.estimated_error + 1e-3, (

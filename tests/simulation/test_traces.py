@@ -370,14 +370,14 @@ class Program:
         self.call(rank, Events.MpiCollectiveBegin, end)
 
 
-def written_traces_otf2(folder: Path, ranks: int, play: Callable[[Program], None]) -> Path:
+def written_otf2(folder: Path, ranks: int, play: Callable[[Program], None]) -> Path:
     program = Program(folder, ranks)
     play(program)
     program.trace.close()
     return folder
 
 
-def replayed_traces_otf2(path: Path) -> packet.Result:
+def replayed_otf2(path: Path) -> packet.Result:
     machine = build_machine(build_xgft(2, [4, 4], [1, 2]), "ftree")
     dag = read_trace(path)
     result = machine.core.run(packet.Workload(ops=dag.to_ops(np.arange(dag.ranks))))
@@ -401,12 +401,12 @@ def ring(program: Program) -> None:
 
 
 def test_messages_and_computation_are_replayed(tmp_path: Path) -> None:
-    path = written_traces_otf2(tmp_path / "trace", 6, ring)
+    path = written_otf2(tmp_path / "trace", 6, ring)
     told = summarise_trace(read_trace(path))
     assert (told["messages"], told["bytes"], told["left_out"]) == (6, 6000, {})
     assert told["computation_s"] == pytest.approx(6 * 5e-3)
-    ends = replayed_traces_otf2(path).raw["rank_end_ps"] * 1e-12
-    assert replayed_traces_otf2(path).delivered_bytes == 6000 and ((ends > 5e-3) & (ends < 5.1e-3)).all()
+    ends = replayed_otf2(path).raw["rank_end_ps"] * 1e-12
+    assert replayed_otf2(path).delivered_bytes == 6000 and ((ends > 5e-3) & (ends < 5.1e-3)).all()
     src, dst, size, packets = trace_matrix(read_trace(path / "traces.otf2"), 512)
     assert np.array_equal(dst, (src + 1) % 6) and (size == 1000).all() and (packets == 2).all()
 
@@ -431,8 +431,8 @@ def test_collectives_move_what_they_must(tmp_path: Path, kind: str) -> None:
         for rank in range(8):
             program.collective(rank, kind, *sums(8, rank == 2), root=2)
 
-    path = written_traces_otf2(tmp_path / "trace", 8, play)
-    assert replayed_traces_otf2(path).delivered_bytes == total(8)
+    path = written_otf2(tmp_path / "trace", 8, play)
+    assert replayed_otf2(path).delivered_bytes == total(8)
     told = summarise_trace(read_trace(path))
     assert told["expanded"][f"MPI_{kind.capitalize()}"]["calls"] == 8 and not told["left_out"]
 
@@ -445,7 +445,7 @@ def test_collectives_of_a_part_of_the_ranks_stay_there_and_those_by_counts_are_l
                 program.collective(rank, "ALLTOALL", 4 * 10, 4 * 10, comm=odd)
             program.collective(rank, "ALLTOALLV", 100 + rank, 100)
 
-    path = written_traces_otf2(tmp_path / "trace", 8, play)
+    path = written_otf2(tmp_path / "trace", 8, play)
     dag = read_trace(path)
     src, dst, size, _ = trace_matrix(dag, 4096)
     assert (src % 2).all() and (dst % 2).all() and (size == 10).all() and len(src) == 12
@@ -459,7 +459,7 @@ def test_one_archive_goes_to_matrix_routes_counters_replay_and_the_loop(tmp_path
             program.collective(rank, "ALLTOALL", 16 * 3200, 16 * 3200)
             program.collective(rank, "SCAN", 8, 8)
 
-    folder, tree = written_traces_otf2(tmp_path / "trace", 16, play), "xgft:2;4,4;1,4"
+    folder, tree = written_otf2(tmp_path / "trace", 16, play), "xgft:2;4,4;1,4"
 
     def run(*words: str) -> dict[str, Any]:
         return dict(json.loads(CliRunner().invoke(cli, [*words, "--json"], catch_exceptions=False).stdout))
@@ -486,7 +486,7 @@ def test_phases_keep_every_message_and_end_no_earlier_than_the_trace(tmp_path: P
             program.collective(rank, "ALLREDUCE", 8 * 64, 8 * 64)
             program.collective(rank, "BCAST", 8 * 500 if rank == 0 else 0, 500)
 
-    path = written_traces_otf2(tmp_path / "trace", 8, play)
+    path = written_otf2(tmp_path / "trace", 8, play)
     dag = read_trace(path)
     made = messages_of(dag)
     assert made.rounds > 4 and made.total_bytes == summarise_trace(dag)["bytes"]
@@ -494,7 +494,7 @@ def test_phases_keep_every_message_and_end_no_earlier_than_the_trace(tmp_path: P
     assert all(np.array_equal(a, b) for a, b in zip(made.matrix(), (src, dst, size), strict=True))
     machine = build_machine(build_xgft(2, [4, 4], [1, 2]), "ftree")
     by_phase = machine.core.run(packet.Workload(ops=to_ops([(made, np.arange(8))]))).raw["rank_end_ps"].max()
-    assert replayed_traces_otf2(path).raw["rank_end_ps"].max() <= by_phase * 1.001
+    assert replayed_otf2(path).raw["rank_end_ps"].max() <= by_phase * 1.001
 
 
 @pytest.mark.parametrize("text", ["", "no archive\n"])
