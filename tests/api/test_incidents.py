@@ -135,6 +135,22 @@ def test_a_note_stays_with_who_wrote_it_and_bad_ones_are_refused(told: tuple[Ser
     assert "there is no incident 999" in served.refused("/incidents/999", 404)["detail"]
 
 
+def test_jobs_that_nobody_has_examined_are_counted_as_page_and_command_count_them(_embedded_template: Server) -> None:
+    url = _embedded_template.create()
+    planted(url, (60, 360, -3600, 420), count=13, ends_s=(600, 840, None, None))
+    run_of(url, "1", [(355, 10_000)], 600)
+    where = ["--db", url, "--from", str(BEGIN_S)]
+    with serving(Settings(db=url)) as served, connect(url, role="writer", autocommit=True) as conn:
+        waiting = served.get("/incidents", **{"from": BEGIN_S})["unexamined"]
+        assert waiting > 0 and served.get("/incidents")["unexamined"] is None
+        assert served.get("/incidents", **{"from": BEGIN_S + 86_400})["unexamined"] == 0
+        assert "The list is not complete. " in CliRunner().invoke(cli, ["incidents", *where]).output
+        update_incidents(conn, BEGIN_S + 3000)
+        assert served.get("/incidents", **{"from": BEGIN_S})["unexamined"] == 0
+        assert "not complete" not in CliRunner().invoke(cli, ["incidents", *where]).output
+    _embedded_template.drop(url)
+
+
 def test_the_command_prints_what_the_page_shows(told: tuple[Served, str]) -> None:
     served, url = told
     (head,) = served.get("/incidents")["items"]

@@ -37,6 +37,10 @@ Row = dict[str, Any]
 MOST_MINUTES = 1440
 
 
+#: Ended jobs are examined within this time, seconds, if few wait; those that wait are counted up to a number.
+EXAMINED_S, MOST_UNEXAMINED = 120.0, 1000
+
+
 @dataclass(frozen=True)
 class IncidentFilter:
     """Filter of incidents; None: any. `names`: names of users as the caller sees them; the caller can ask for users by these names only."""
@@ -74,6 +78,36 @@ def list_heads(
     victims = _load_victims(conn, [row["incident_id"] for row in rows], at_s)
     causes = _load_causes(conn, [victim for group in victims.values() for victim in group], at_s)
     return [_build_head(conn, row, victims.get(row["incident_id"], []), causes, at_s) for row in rows]
+
+
+def count_unexamined(conn: Conn, asked: IncidentFilter) -> int | None:
+    """Count the jobs with steps that ended in the filter's time more than `EXAMINED_S` ago and that nobody has examined yet, up to `MOST_UNEXAMINED`;
+    None if the filter has no beginning.
+    """
+    if asked.from_s is None:
+        return None
+    (row,) = _fetch_rows(
+        conn,
+        SQL("""
+        SELECT count(*) AS number FROM (
+            SELECT FROM job j WHERE j.end_ts >= to_timestamp(%(from)s)
+              AND j.end_ts < least(now() - make_interval(secs => %(examined)s), to_timestamp(%(to)s))
+              AND EXISTS (SELECT FROM run r WHERE r.job_pk = j.job_pk)
+              AND NOT EXISTS (SELECT FROM incident_judged g WHERE g.job_pk = j.job_pk)
+              AND EXISTS (SELECT FROM job_node n JOIN fabric f USING (fabric_id)
+                          WHERE n.job_pk = j.job_pk AND NOT f.timeless AND (%(fabric)s::int IS NULL OR n.fabric_id = %(fabric)s))
+            LIMIT %(most)s
+        ) unexamined
+        """),
+        {
+            "from": asked.from_s,
+            "to": math.inf if asked.to_s is None else asked.to_s,
+            "fabric": asked.fabric_id,
+            "examined": EXAMINED_S,
+            "most": MOST_UNEXAMINED,
+        },
+    )
+    return int(row["number"])
 
 
 def find_head(conn: Conn, incident_id: int) -> IncidentHead:

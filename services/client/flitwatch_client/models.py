@@ -594,6 +594,7 @@ class IncidentHead(TypedDict):
 class IncidentList(TypedDict):
     items: list[IncidentHead]
     next_cursor: str | None
+    unexamined: int | None
 class IncidentMinute(TypedDict):
     at: str
     waiting: float

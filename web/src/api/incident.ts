@@ -102,7 +102,7 @@ const head = {
 };
 const headShape = v.object(head);
 export type IncidentHead = v.InferOutput<typeof headShape>;
-export const incidentsShape = pageOf(headShape);
+export const incidentsShape = v.object({ ...pageOf(headShape).entries, unexamined: v.nullable(v.number()) });
 
 export const incidentNoteShape = v.object({
   note_id: v.number(),

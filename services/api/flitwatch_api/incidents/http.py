@@ -60,10 +60,13 @@ async def incidents(
 ) -> Response:
     """Incidents, newest first."""
     before = read_page_cursor(cursor)
-    rows = await platform.in_thread("reader", lambda conn: shown.list_heads(conn, asked, limit + 1, before))
+    rows, unexamined = await platform.in_thread(
+        "reader",
+        lambda conn: (shown.list_heads(conn, asked, limit + 1, before), shown.count_unexamined(conn, asked)),
+    )
     items = [mask_head(row, names) for row in rows[:limit]]
     next_cursor = make_cursor(items[-1]["incident_id"]) if len(rows) > limit else None
-    return json_response(build_model(schemas.IncidentList, items=items, next_cursor=next_cursor))
+    return json_response(build_model(schemas.IncidentList, items=items, next_cursor=next_cursor, unexamined=unexamined))
 
 
 @http.get(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from pydantic import BaseModel, StringConstraints
+from pydantic import BaseModel, Field, StringConstraints
 
 from flitwatch_domain.incidents import IncidentHead
 
@@ -25,6 +25,9 @@ class IncidentList(BaseModel):
 
     items: list[IncidentHead]
     next_cursor: str | None
+    unexamined: int | None = Field(
+        description="Number of ended jobs since `from` that are not examined yet, at most 1000: the list may be incomplete. Null: without `from`."
+    )
 
 
 class NewIncidentNote(BaseModel):

@@ -65,17 +65,21 @@ def incidents(
         return
     filters = {"fabric": fabric, "job": job, "user": user, "state": state}
     if at_api is None:
-        heads: list[Any] = _load_incidents(db_url, ephemeral, filters, from_s, to_s, limit)
+        heads: list[Any]
+        heads, unexamined = _load_incidents(db_url, ephemeral, filters, from_s, to_s, limit)
     else:
         with open_client(at_api) as fw:
-            heads = fw.api.incidents(**filters, from_=from_s, to=to_s, limit=limit)["items"]
+            answer = fw.api.incidents(**filters, from_=from_s, to=to_s, limit=limit)
+        heads, unexamined = answer["items"], answer["unexamined"]
     if as_json:
-        print_result({"items": heads}, True)
+        print_result({"items": heads, "unexamined": unexamined}, True)
         return
     for head in heads:
         click.echo(format_head(head))
     if not heads:
         click.echo("There are no stored incidents for this.")
+    if unexamined:
+        click.echo(f"The list is not complete. Ended jobs that are not examined yet: {unexamined}.")
 
 
 def _request_incident(at_api: Place, incident_id: int) -> models.IncidentDetail:
@@ -85,7 +89,7 @@ def _request_incident(at_api: Place, incident_id: int) -> models.IncidentDetail:
 
 def _load_incidents(
     db_url: str | None, ephemeral: bool, asked: dict[str, Any], from_s: float | None, to_s: float | None, limit: int
-) -> list[IncidentHead]:
+) -> tuple[list[IncidentHead], int | None]:
     from flitwatch_db import connect
     from flitwatch_db.fabrics.store import get_fabric_row
     from flitwatch_db.incidents import shown
@@ -94,7 +98,8 @@ def _load_incidents(
     with open_database(db_url, ephemeral) as url, connect(url, role="reader") as conn:
         fabric = asked.pop("fabric")
         fabric_id = None if fabric is None else get_fabric_row(conn, fabric).fabric_id
-        return shown.list_heads(conn, shown.IncidentFilter(fabric_id, from_s=from_s, to_s=to_s, **asked), limit)
+        incident_filter = shown.IncidentFilter(fabric_id, from_s=from_s, to_s=to_s, **asked)
+        return shown.list_heads(conn, incident_filter, limit), shown.count_unexamined(conn, incident_filter)
 
 
 def _load_incident(db_url: str | None, ephemeral: bool, incident_id: int) -> IncidentDetail:

@@ -66,12 +66,12 @@ def rule_causes(answer: Row) -> list[Row]:
         if roots:
             places = ", ".join(f"{root['src_name']} → {root['dst_name']}" for root in roots[:3])
             more = f" and {len(roots) - 3} more" if len(roots) > 3 else ""
-            ruling, text = "in", f"{len(roots)} root{'s' if len(roots) > 1 else ''}: {places}{more}"
+            ruling, text = "in", f"{len(roots)} root{'s' if len(roots) > 1 else ''}: {places}{more}."
         elif answer["verdict"] == "cannot tell" or left > 0:
             ruling = "cannot tell"
-            text = " ".join(answer["reasons"]) or f"{left} congested link{'s have' if left > 1 else ' has'} no root"
+            text = " ".join(answer["reasons"]) or f"{left} congested link{'s have' if left > 1 else ' has'} no root."
         else:
-            ruling, text = "out", "no root of this kind" if answer["links_stalled"] else "no link is congested"
+            ruling, text = "out", "No root is of this kind." if answer["links_stalled"] else "No link is congested."
         rulings.append({"cause": cause, "ruling": ruling, "roots": len(roots), "text": text})
     return rulings
 

@@ -1092,6 +1092,7 @@ export interface components {
         IncidentList: {
             items: components["schemas"]["IncidentHead"][];
             next_cursor: string | null;
+            unexamined: number | null;
         };
         IncidentHead: {
             incident_id: number;

@@ -53,7 +53,9 @@ export function Figures({ figures }: { figures: HomeFigure[] }) {
               </>
             )}
             <span className="home-detail">
-              <span className="ellipsis">{figure.detail}</span>
+              <span className="ellipsis" title={figure.detail}>
+                {figure.detail}
+              </span>
               {figure.trend && <Trend values={figure.trend} />}
             </span>
           </dd>

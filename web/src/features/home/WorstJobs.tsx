@@ -71,7 +71,7 @@ function Rows({ items, recent, now }: { items: SlowRun[]; recent: number; now: n
             className="numeric"
             title="These steps against earlier runs; an incident counts from its beginning"
           >
-            Slower by
+            vs usual
           </th>
           <th scope="col" className="numeric">
             Ends, 90 %

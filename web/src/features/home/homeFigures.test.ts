@@ -49,13 +49,17 @@ it("says how many jobs are slow, what is ahead and what noise cost, in place of 
   const incident = { victims: [slow], others: [], judged: { running: 36, not_slow: 3 } } as unknown as Incident;
   const next = { slowdown: 1.11, usual_s: 100, low_s: 106, high_s: 119 };
   const forecasts = [{ newest: next }, { newest: null }] as unknown as RunningRun[];
-  const lost = { incidents: [{ node_hours: 12.9 }, { node_hours: 4.1 }], more: false, hours: 10 };
+  const lost = { incidents: [{ node_hours: 12.9 }, { node_hours: 4.1 }], more: false, hours: 10, unexamined: 0 };
   const figures = homeFigures({ ...asked, incident, forecasts, lost, loading: all(true) }).slice(0, 3);
   expect(figures.map((one) => `${one.label}: ${one.value} ${one.unit}, ${one.detail}`)).toEqual([
     "Jobs slowed now: 1 of 36 running, 4 can be judged",
     "Slowdown ahead: +11 % mean of 1 job, 90 %: +6 % to +19 %",
     "Lost to noise, today: 17 node-hours, 2 incidents · 0.4 % of the machine",
   ]);
+  const waiting = (incidents: { node_hours: number }[]) =>
+    homeFigures({ ...asked, lost: { incidents, more: false, hours: 10, unexamined: 12 }, loading: all(true) })[2];
+  expect(waiting([])).toMatchObject({ value: UNKNOWN, detail: "0 incidents · 12 ended jobs not examined yet" });
+  expect(waiting([{ node_hours: 4 }])).toMatchObject({ value: "> 4.0" });
   const nothing = { victims: [], others: [], judged: { running: 35, not_slow: 0 } } as unknown as Incident;
   expect(homeFigures({ ...asked, incident: nothing, loading: all(false) })[0]).toMatchObject({
     value: UNKNOWN,

@@ -19,7 +19,7 @@ interface FigureInputs {
   incident: Incident | null;
   forecasts: RunningRun[] | null;
   /** Incidents of the span, and its hours; `more`: there are further ones. */
-  lost: { incidents: { node_hours: number }[]; more: boolean; hours: number } | null;
+  lost: { incidents: { node_hours: number }[]; more: boolean; hours: number; unexamined: number } | null;
   /** That span in words. */
   span: string;
   running: { nodes: number | null }[] | null;
@@ -69,13 +69,16 @@ function lostFigure(lost: FigureInputs["lost"], span: string, fabric: Fabric, lo
   const hours = lost?.incidents.reduce((sum, one) => sum + one.node_hours, 0) ?? 0;
   const share = lost && lost.hours > 0 && fabric.endpoints > 0 ? hours / (fabric.endpoints * lost.hours) : null;
   const number = lost?.incidents.length ?? 0;
+  const known = lost !== null && (number > 0 || !lost.unexamined);
   return {
     label: `Lost to noise, ${span}`,
-    value: lost ? `${lost.more ? "> " : ""}${ratio(hours)}` : UNKNOWN,
-    unit: lost ? "node-hours" : "",
-    detail: lost
-      ? `${plural(number, "incident")}${share !== null && share >= 0.0005 ? ` · ${percent(share, 1)} of the machine` : ""}`
-      : "",
+    value: known ? `${lost.more || lost.unexamined ? "> " : ""}${ratio(hours)}` : UNKNOWN,
+    unit: known ? "node-hours" : "",
+    detail: lost?.unexamined
+      ? `${plural(number, "incident")} · ${plural(lost.unexamined, "ended job")} not examined yet`
+      : lost
+        ? `${plural(number, "incident")}${share !== null && share >= 0.0005 ? ` · ${percent(share, 1)} of the machine` : ""}`
+        : "",
     bad: false,
     loading: !lost && loading,
   };

@@ -25,7 +25,12 @@ export function useLost(fabric: Fabric, window: TimeWindow | null, past: boolean
     const [page] = lost.data?.pages ?? [];
     if (!page || !window) return null;
     const incidents = page.items.filter((one) => one.state !== "withdrawn");
-    return { incidents, more: page.next_cursor !== null, hours: (window.to - window.from) / HOUR_MS };
+    return {
+      incidents,
+      more: page.next_cursor !== null,
+      hours: (window.to - window.from) / HOUR_MS,
+      unexamined: page.unexamined ?? 0,
+    };
   }, [lost.data, window]);
   return { lost, told };
 }
