@@ -81,7 +81,7 @@ def list_heads(
 
 
 def count_unexamined(conn: Conn, asked: IncidentFilter) -> int | None:
-    """Count the jobs with steps that ended in the filter's time more than `EXAMINED_S` ago and that nobody has examined yet, up to `MOST_UNEXAMINED`;
+    """Count the jobs with steps that ended in the filter's time more than `EXAMINED_S` ago and are not examined yet, up to `MOST_UNEXAMINED`;
     None if the filter has no beginning.
     """
     if asked.from_s is None:
