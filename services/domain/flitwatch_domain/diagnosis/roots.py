@@ -1,4 +1,4 @@
-"""The model of a root of congestion: dictionaries, whose fields pydantic checks and describes."""
+"""Model of a root of congestion: dictionaries with fields that pydantic validates and describes."""
 
 from __future__ import annotations
 

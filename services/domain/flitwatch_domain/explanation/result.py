@@ -1,6 +1,6 @@
-"""The model of an explanation and of an incident (docs/contracts/explanation.md): dictionaries, whose fields pydantic checks and describes.
+"""Model of an explanation and of an incident (docs/contracts/explanation.md): dictionaries with fields that pydantic validates and describes.
 
-Page, alerts, evidence and command line print them as they are.
+The page, alerts, evidence and command line print them unchanged.
 """
 
 from __future__ import annotations
