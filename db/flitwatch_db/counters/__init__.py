@@ -1,1 +1,1 @@
-"""Counters and packet samples: batches in with their rollups, columns out; long buckets of whole fabrics (`rollups`)."""
+"""Counters and packet samples: writes of batches with their rollups, and reads as columns; long buckets of whole fabrics (`rollups`)."""
