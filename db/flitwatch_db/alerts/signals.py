@@ -192,7 +192,7 @@ def blamed_user(conn: Connection, rule: Rule, from_s: float, to_s: float) -> Ite
 
 
 def sample_roots(conn: Connection, rule: Rule, from_s: float, to_s: float) -> Iterator[Sample]:
-    """Yield the number of links that wait behind a root of congestion, one series per root: from port counters for machines, from packet samples for jobs.
+    """Yield the number of links that wait behind each root of congestion: on machines from port counters, for jobs from packet samples.
 
     Each step reads the ports of whole machines, so only the newest steps of a long history are used.
     """

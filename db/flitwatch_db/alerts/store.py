@@ -17,7 +17,7 @@ from flitwatch_domain.errors import BadInput
 
 Connection = psycopg.Connection[Any]
 Row = dict[str, Any]
-#: Lock of the only engine that evaluates and delivers; a second engine waits for its end.
+#: Lock of the only engine that evaluates and delivers; a second engine waits until it ends.
 LOCK = 7205759403792796
 
 

@@ -29,7 +29,7 @@ from flitwatch_domain.errors import BadInput, BadRequest
 from flitwatch_domain.fabric import Technology
 
 Conn = psycopg.Connection[Any]
-#: Limit of hourly partitions for the times of one part's counters; no job needs more.
+#: Maximum number of hourly partitions for the times of one part's counters; no job needs more.
 MOST_HOURS = 10_000
 
 _KEPT = """

@@ -17,9 +17,9 @@ RV = TypeVar("RV")
 
 #: Additional wait of a client, so that the server's own error comes first.
 GRACE_S = 5.0
-#: Limit of a service's idle time in a transaction. Its connection is then ended, because others wait for its locks.
+#: Longest idle time of a service in a transaction. Its connection is then ended, because others wait for its locks.
 STILL_S = 30.0
-#: Limit of a server's response to the check of a connection.
+#: Longest time for a server to respond to the check of a connection.
 CHECK_S = 2.0
 _INTERVAL_S = 0.1
 

@@ -125,7 +125,7 @@ def set_up(url: str, folder: Path, own: bool = False, viewer: tuple[str, str] | 
         drawn = draw_passwords(folder, login_names)
         try:
             with conn.transaction():
-                # If several processes start at once: two cannot alter roles concurrently.
+                # Several processes may start at once, and two cannot alter roles concurrently.
                 conn.execute("SELECT pg_advisory_xact_lock(%s)", [LOCK])
                 grant_logins(conn, {login: drawn[login] for login in login_names})
                 if viewer is not None:

@@ -27,7 +27,7 @@ log = logging.getLogger(__name__)
 #: Callback with (done, total, what), called before each step.
 OnStep = Callable[[int, int, str], object]
 
-#: Time limit for dropping to wait for readers and writers of a table; the next run tries again.
+#: Time limit for acquiring a table's lock before a drop; the next run tries again.
 LOCK_TIMEOUT = "5s"
 
 #: Tables without chunks: older rows are deleted.

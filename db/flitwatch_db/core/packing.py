@@ -1,7 +1,7 @@
 """Numpy columns packed into PostgreSQL's binary COPY format, without a Python object per value.
 
-Every column becomes a block of bytes, one row per record and all of equal width, with a mask of the used bytes (a NULL, or a
-shorter text, has fewer). Placed side by side and reduced by the mask, the blocks form the COPY stream.
+Every column becomes a block of bytes with one row per record, all of equal width, and a mask of the used bytes. (A NULL, or a
+shorter text, has fewer.) Placed side by side and reduced by the mask, the blocks form the COPY stream.
 
 Format: PostgreSQL documentation, COPY, "Binary Format"; arrays: src/backend/utils/adt/arrayfuncs.c, `array_recv`.
 """
@@ -146,8 +146,8 @@ def pack_rows(*blocks: Block, columns: int) -> bytes:
     ----------
     *blocks : Block
         Blocks of the same number of rows, in the order of the table's columns.
+    columns : int
         Total number of columns (`pack_float8_columns` makes several).
-        How many columns they make together (`pack_float8_columns` makes several).
     """
     n = len(blocks[0].bytes)
     count = np.broadcast_to(np.array([columns], dtype=">i2").view(np.uint8), (n, 2))

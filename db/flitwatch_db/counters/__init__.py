@@ -1,1 +1,1 @@
-"""Counters and packet samples: writes of batches with their rollups, and reads as columns; long buckets of whole fabrics (`rollups`)."""
+"""Counters and packet samples: batches are stored with their rollups, and read as columns; long buckets cover whole fabrics (`rollups`)."""

@@ -14,7 +14,7 @@ Row = dict[str, Any]
 CLASSES = ("green", "black", "blue")
 #: Whole minutes; the newest may still grow.
 WINDOW_MINUTES = 5
-#: Limit of reported groups of a fabric.
+#: Maximum number of reported groups of a fabric.
 MOST_GROUPS = 512
 
 _STALLS = SQL("""

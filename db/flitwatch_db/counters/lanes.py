@@ -1,4 +1,4 @@
-"""Reads of lane counters: virtual lanes, service levels and traffic classes of one port or endpoint."""
+"""Read lane counters: virtual lanes, service levels and traffic classes of one port or endpoint."""
 
 from __future__ import annotations
 

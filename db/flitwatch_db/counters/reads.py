@@ -1,4 +1,4 @@
-"""Reads of counters: rows of routers and ports as columns, at the caller's bucket width."""
+"""Read counters: rows of routers and ports as columns, at the caller's bucket width."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ async def router_rows(
     names : sequence of str
         Value columns, or `tile_seconds`.
     width_s : int
-        1, 60, 3600, or another integer, for which rows are summed: `FABRIC_WIDTHS` from minutes or hours, others from seconds.
+        1, 60, 3600, or another integer: then rows are summed, for `FABRIC_WIDTHS` from minutes or hours, for other widths from seconds.
 
     Returns
     -------
@@ -75,7 +75,7 @@ class FabricRows:
     ----------
     values : dict of int to dict
         By start in epoch seconds, float64[n] per name, by router; None if not counted, and shorter than the fabric if routers were added later.
-        due_s : list of int
+    due_s : list of int
         Sorted starts of the buckets that have to be summed from the rows of routers.
     """
 

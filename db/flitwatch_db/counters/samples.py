@@ -1,4 +1,4 @@
-"""Writes of packet samples: sums by context and link, with their minutes and hours in the same transaction."""
+"""Store packet samples: sums by context and link, with their minutes and hours in the same transaction."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ class Summary:
     job, tag, phase : str or None
         The context; None is unknown.
     start_s : float
-        Begin of the slice, epoch seconds.
+        Start of the slice, epoch seconds.
     longest_path : int
-        Most hops of a packet.
+        Largest number of hops of a packet.
     variant : str
         one-bit or standard.
     link : int[L]

@@ -1,4 +1,4 @@
-"""Writes of counters: additive rows of a batch, with their rollups in the same transaction."""
+"""Store counters: additive rows of a batch, with their rollups in the same transaction."""
 
 from __future__ import annotations
 

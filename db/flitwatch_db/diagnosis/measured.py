@@ -32,13 +32,13 @@ Row = dict[str, Any]
 #: Flits, stall cycles and counted seconds by link, and the number of buckets with its flits, (links,) each.
 PortSums = tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64], NDArray[np.int64]]
 
-#: Least sampled packets of a link for a congested fraction.
+#: Minimum number of sampled packets of a link for a congested fraction.
 LEAST_PACKETS = 50
 MOST_CONTEXTS = 10_000
 _MOST_FABRICS = 4
 _known: OrderedDict[tuple[Any, ...], Fabric] = OrderedDict()
 _turns: OrderedDict[bytes, Turns] = OrderedDict()
-#: Limit of cached port windows, some 5 MB each on 3,264 routers: the fabric, its counts, and the sums.
+#: Maximum number of cached port windows, some 5 MB each on 3,264 routers: the fabric, its counts, and the sums.
 _MOST_WINDOWS = 4
 _sums: OrderedDict[tuple[Any, ...], tuple[Fabric, Any, PortSums]] = OrderedDict()
 _lock = threading.Lock()

@@ -24,7 +24,7 @@ Conn = psycopg.Connection[Any]
 Row = dict[str, Any]
 
 DEFAULT_WINDOW_S = 60
-#: Limit of jobs whose shares are computed, and of jobs listed at a root.
+#: Maximum number of jobs whose shares are computed, and of jobs listed at a root.
 MOST_JOBS, MOST_FEEDERS = 500, 8
 NO_JOBS = "No known jobs in this window."
 NO_CARDS = "The network cards of the jobs are not counted in this window."

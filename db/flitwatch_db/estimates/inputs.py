@@ -214,7 +214,7 @@ def step_counters(conn: Connection, runs: Runs) -> Floats:
     return counts
 
 
-#: Limit of a run's own counters that are used; a program may record any number.
+#: Maximum number of a run's own counters that are used; a program may record any number.
 MOST_OTHERS = 200
 
 

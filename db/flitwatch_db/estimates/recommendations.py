@@ -30,7 +30,7 @@ class Recommendation:
     ----------
     created_by : str or None
         Its author; if it has a task, the task's author.
-        authorised : bool
+    authorised : bool
         Whether the author may change the site's settings; otherwise it is only a what-if. If it has a task, the task's value.
     """
 

@@ -13,7 +13,7 @@ Connection = psycopg.Connection[Any]
 
 #: With a smaller share of the expected rows a value would cover only some routers; it stays unknown.
 LEAST_COVERAGE = 0.9
-#: Limit of steps processed at once.
+#: Maximum number of steps processed at once.
 MOST_STEPS = 400
 #: Seconds are kept for two days; runs that began this long ago may still have counters of their last steps. The second value limits runs processed at once.
 RECENT_DAYS, MOST_RUNS = 4, 200

@@ -1,4 +1,4 @@
-"""Writes of estimators' results with data, parameters, code version and score; also of models, states and forecasts."""
+"""Store estimators' results with data, parameters, code version and score; also models, states and forecasts."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """Planes: fabrics with endpoints in the same nodes, so that a job on one of them is on all.
 
-Two fabrics are planes of one machine if both have the same cluster, or if nodes of the same name contain different adapters in each and each adapter's
-name is unique. If both contain the same GUID, they are not planes but one fabric imported twice. If neither has adapters' owners (a Cray's, a generated
-fabric's), equal names of nodes are not evidence, and nothing is assumed.
+Two fabrics are planes of one machine if both have the same cluster. They also are planes if nodes of the same name contain different adapters in each,
+and each adapter's name is unique. If both contain the same GUID, they are not planes but one fabric imported twice. If neither has adapters' owners (a
+Cray's, a generated fabric's), equal names of nodes are not evidence, and nothing is assumed.
 """
 
 from __future__ import annotations

@@ -69,7 +69,7 @@ class Reach:
         Start of the first bucket, end of the newest.
     oldest_s : dict
         By bucket width in seconds: start of the oldest stored bucket of routers; a width without rows is omitted.
-        oldest_of_fabric_s : dict
+    oldest_of_fabric_s : dict
         The same for buckets of the whole fabric, rolled up or due.
     oldest_of_ports_s : int or None
     due_s : tuple of int
@@ -132,7 +132,7 @@ async def load_reach(conn: Connection, fabric_id: int) -> Reach:
             last = int(end[0]) + width
     if not oldest:
         return Reach(None, None, {})
-    # The finest table that begins in the coarsest table's first bucket has the most exact begin.
+    # The finest table that begins in the coarsest table's first bucket has the most exact start.
     widest = max(oldest)
     first_s = max(start for start in oldest.values() if start < oldest[widest] + widest)
     due = tuple(int(hour) for (hour,) in await (await conn.execute(_DUE, [fabric_id])).fetchall())

@@ -120,7 +120,7 @@ def remove_fabric(conn: Conn, name_or_id: str | int, on_step: OnStep = lambda do
     times = _list_time_tables(conn)
     _lift_decompression_limit(conn)
     with conn.transaction():
-        # A roll-up reads this table from begin to end: after the lock none of this fabric runs, and without marks none begins.
+        # A roll-up reads this table from start to end: after the lock none of this fabric runs, and without marks none begins.
         conn.execute("LOCK TABLE rollup_due IN ACCESS EXCLUSIVE MODE")
         conn.execute("DELETE FROM rollup_due WHERE fabric_id = %(fabric)s", parameters)
     rows: dict[str, int] = {}

@@ -40,10 +40,10 @@ def record_change(
         Time at which the routes were loaded.
     ports : int[routers, endpoints] or None
         Output ports, -1 if there is no entry; None: the tables are unknown, and `note` describes the change.
-        note : str or None
+    note : str or None
         The user's description of the change.
 
-        Without a note, tables equal to those loaded at `ts` are not stored: a dump that is read every hour creates a mark only if routes change.
+    Without a note, tables equal to those loaded at `ts` are not stored: a dump that is read every hour creates a mark only if routes change.
     """
     # One importer at a time: the compared tables must not change before the new ones are stored.
     conn.execute("SELECT FROM fabric WHERE fabric_id = %s FOR NO KEY UPDATE", [fabric_id])

@@ -12,7 +12,7 @@ from flitwatch_db.core.columns import Connection
 from flitwatch_domain.fabric.cables import find_slow_limit, is_flapping
 
 Row = dict[str, Any]
-#: Limit of listed cables.
+#: Maximum number of listed cables.
 MOST_LISTED = 1000
 
 # Speeds of each kind of cable, and the number of links at each.

@@ -1,4 +1,4 @@
-"""Reads and writes of whole fabrics, as arrays with binary COPY."""
+"""Store and load whole fabrics, as arrays with binary COPY."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reads of stored incidents for the API, the command line, alerts and the explanations of jobs."""
+"""Read stored incidents for the API, the command line, alerts and the explanations of jobs."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from flitwatch_domain.incidents import (  # fmt: skip
 Conn = psycopg.Connection[Any]
 Row = dict[str, Any]
 
-#: Limit of returned minutes: a day.
+#: Maximum number of returned minutes: a day.
 MOST_MINUTES = 1440
 
 

@@ -1,4 +1,4 @@
-"""Writes of incidents: slow jobs are added to the incidents of their causes, and incidents with a common cause are merged."""
+"""Store incidents: slow jobs are added to the incidents of their causes, and incidents with a common cause are merged."""
 
 from __future__ import annotations
 
@@ -154,7 +154,7 @@ def add_minutes(conn: Conn, incident_id: int, minutes: Sequence[Minute]) -> None
 
 
 def set_span(conn: Conn, incident_id: int, began_s: float, ended_s: float | None) -> bool:
-    """Set begin and end (None: ongoing) of an incident; return whether they changed."""
+    """Set start and end (None: ongoing) of an incident; return whether they changed."""
     changed = conn.execute(
         """
         UPDATE incident SET began_at = %(began)s, ended_at = %(ended)s

@@ -37,7 +37,7 @@ LONGEST_ROUND_S = 3.0
 MOST_ENDED = 200
 #: Fields whose change causes an event.
 TOLD: tuple[Literal["state", "title", "slowed", "slow_now"], ...] = ("state", "title", "slowed", "slow_now")
-#: Limit of minutes per round of an incident whose traffic is laid on links, and of the time from its slow jobs during which a cause is followed.
+#: Maximum number of an incident's minutes per round whose traffic is laid on links, and longest time from its slow jobs during which a cause is followed.
 MOST_MINUTES, LONGEST_S = 12, 6 * 3600.0
 
 
@@ -185,7 +185,7 @@ def _find_span(conn: Conn, incident_id: int, now_s: float) -> _Span | None:
 
 
 def _extend_incident(conn: Conn, incident_id: int, now_s: float) -> bool:
-    """Follow the causes of an incident for as long as they keep the links busy; return whether its begin or end changed."""
+    """Follow the causes of an incident for as long as they keep the links busy; return whether its start or end changed."""
     span = _find_span(conn, incident_id, now_s)
     if span is None:
         return bool(
@@ -201,7 +201,7 @@ def _extend_incident(conn: Conn, incident_id: int, now_s: float) -> bool:
 
 
 def _follow_causes(conn: Conn, incident_id: int, span: _Span, now_s: float) -> tuple[float, float, bool]:
-    """Return begin and end of the time in which causes kept links busy, and whether it is over.
+    """Return start and end of the time in which causes kept links busy, and whether it is over.
 
     It is over if all minutes were examined, and the causes have ended or been calm for longer than between their bursts.
     """

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import psycopg
 
-#: Limit of example hosts in a report.
+#: Maximum number of example hosts in a report.
 MOST_EXAMPLES = 5
 
 

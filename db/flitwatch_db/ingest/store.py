@@ -12,7 +12,7 @@ from psycopg.types.json import Jsonb
 
 from flitwatch_domain.errors import Conflict
 
-#: Limit of the stored bytes of a dead letter.
+#: Maximum number of stored bytes of a dead letter.
 RAW_BYTES = 64 << 10
 
 #: (topic, partition)
@@ -29,7 +29,7 @@ class Position:
         The next record to write.
     replay_from : int
         First record to read again after a restart to rebuild the writer's memory, without writing.
-        closed_through : datetime, optional
+    closed_through : datetime, optional
         Port buckets before this time are complete.
     """
 

@@ -18,9 +18,9 @@ _Key = tuple[str, str, int]
 
 _WAITING = re.compile(r"([0-9]+)_\[([0-9,:-]*)(?:%[0-9]+)?\]")
 _RANGE = re.compile(r"([0-9]{1,8})(?:-([0-9]{1,8})(?::([0-9]{1,8}))?)?")
-#: Limits of tasks per row and per call; rows beyond them keep their text. Slurm's MaxArraySize is 1,001 unless a site raises it.
+#: Maximum numbers of tasks per row and per call; rows beyond them keep their text. Slurm's MaxArraySize is 1,001 unless a site raises it.
 MOST_TASKS, MOST_TASKS_AT_ONCE = 50_000, 500_000
-#: Limit of an id's length, because it is in an index.
+#: Maximum length of an id, because it is in an index.
 _LONGEST_ID = 1_000
 
 

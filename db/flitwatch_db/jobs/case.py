@@ -1,4 +1,4 @@
-"""Reads for a job's evidence page: its explanation, its steps and those of earlier runs, and the counters of its own parts."""
+"""Read the data for a job's evidence page: its explanation, its steps and those of earlier runs, and the counters of its own parts."""
 
 from __future__ import annotations
 

@@ -29,9 +29,9 @@ Columns = tuple[tuple[str, str], ...]
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-#: Limit of switches for which links' waits are computed: more take seconds.
+#: Maximum number of switches for which links' waits are computed: more take seconds.
 MOST_SWITCHES = 256
-#: Limits of cached machines and placements: running jobs are queried repeatedly.
+#: Maximum numbers of cached machines and placements: running jobs are queried repeatedly.
 _MOST_MAPS, _MOST_WAYS = 4, 64
 
 

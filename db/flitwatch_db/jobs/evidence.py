@@ -43,7 +43,7 @@ _ABOUT: dict[str, str] = {
 _COUNTED = ("router_1s", "router_1m", "router_1h", "port_10s")
 #: A bucket that began before the job includes its first seconds.
 _BUCKET = {"router_1s": "1 second", "router_1m": "1 minute", "router_1h": "1 hour", "port_10s": "10 seconds"}
-#: Begin of a formula, and PostgreSQL's numbers of the types with users' texts (text, varchar).
+#: First characters of a formula, and PostgreSQL's numbers of the types with users' texts (text, varchar).
 _FORMULA = f"^({'|'.join(map(re.escape, FORMULA))})"
 _TEXTS = frozenset({25, 1043})
 _NEIGHBOURS = f"""

@@ -1,4 +1,4 @@
-"""Reads for a job's explanation, from cause to effect; the domain computes the finding itself."""
+"""Read the data for a job's explanation, from cause to effect; the domain computes the finding itself."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ from flitwatch_domain.fabric import Fabric
 Conn = psycopg.Connection[Any]
 Row = dict[str, Any]
 
-#: Limit of earlier runs that define the usual time.
+#: Maximum number of earlier runs that define the usual time.
 MOST_RUNS = 40
 #: Length of the counter windows before and after the interval of the onset.
 WINDOW_S = 60.0
 #: Seconds by which a run's clock may be ahead of ours: its start is rounded, and a step is recorded after its end.
 CLOCKS_S = 2.0
 MOST_JOBS = 2000
-#: Limit of the routers' counters that are read for a job without steps.
+#: Longest period of the routers' counters that is read for a job without steps.
 LONGEST_LIFE_S = 86_400.0
 
 
@@ -227,7 +227,7 @@ def _load_past_times(conn: Conn, job: Row, now_s: float) -> answer.PastRunTimes 
 def _of_counters(
     conn: Conn, job: Row, place: Row | None, watched: answer.JobProgress, now_s: float
 ) -> slowdown.Slowdown | None:
-    """Return the slowdown of a job without steps: it is slow if it took longer than similar jobs, since stalls rose on its routers, if known."""
+    """Return the slowdown of a job without steps, if it took longer than similar jobs; the onset is when stalls rose on its routers, if known."""
     factor = answer.elapsed_factor(job, watched.past, now_s)
     if factor is None or watched.past is None:
         return None

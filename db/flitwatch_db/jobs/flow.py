@@ -1,4 +1,4 @@
-"""Reads for an attribution by flow: minutes of routers, by link class if stored, and the traffic of every job's network cards in them."""
+"""Read the data for an attribution by flow: routers' counters by minute, by link class if stored, and the traffic of all jobs' network cards."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ LOOKED_BACK = {60: 180, 10: 30, 3600: 72}
 BY_SECOND_S = 10
 #: Moments up to this width are summed from ports if routers' sums are not stored by link class.
 LONGEST_BY_PORT_S = 60
-#: Limit of minutes of the slow stretch whose waiting is divided.
+#: Maximum number of minutes of the slow stretch whose waiting is divided.
 MOST_MINUTES = 3
-#: Limit of routers searched for the quiet moment: those with most of the job's traffic.
+#: Maximum number of routers searched for the quiet moment: those with most of the job's traffic.
 MOST_WATCHED = 48
 MOST_JOBS = 500
-#: Limit of jobs whose traffic is reported.
+#: Maximum number of jobs whose traffic is reported.
 MOST_TOLD = 32
 #: Numbers of rows before the onset that are searched first for a quiet moment.
 LOOKED_AT_FIRST = (15, 60)
@@ -52,9 +52,9 @@ CALM, QUIET_CYCLES, QUIET = 0.5, 0.005, 0.03
 NOT_YET = 0.1
 #: CPU time after which no other quiet moment is tried: on the largest trees each takes seconds.
 MOST_CPU_S = 10.0
-#: Limit of apparently quiet moments that are tried.
+#: Maximum number of apparently quiet moments that are tried.
 MOST_QUIET = 3
-#: Least counted part of the job's path for a usable row.
+#: Minimum counted part of the job's path for a usable row.
 LEAST_COUNTED = 0.5
 NO_RECORD = "it has no record for that time, or its network cards are unknown"
 NO_CARDS = "the network cards of the jobs have no counters during the slowdown"
@@ -65,7 +65,7 @@ def of_job(
 ) -> Flow:
     """Find the jobs for which a job waits in its slow stretch, from `low_s` to `end_s`, as known at `now_s`; epoch seconds.
 
-    `usual_s` is the begin of its usual speed before that; None: it never had it.
+    `usual_s` is the time since when it ran at its usual speed before that; None: it never did.
     """
     low_s, end_s, now_s = float(low_s), float(end_s), float(now_s)
     way = counted_routes(conn, place["fabric_id"], low_s, end_s)
@@ -150,7 +150,7 @@ def _read_waits(
 
 @dataclass(frozen=True)
 class _Chosen:
-    """Begins of moments of one width, epoch seconds: a quiet one, and those of the slow stretch.
+    """Start times of moments of one width, epoch seconds: a quiet one, and those of the slow stretch.
 
     `calm`: whether the quiet one is known to be quiet; `usual`: whether the job's steps show it.
     """
@@ -328,7 +328,7 @@ def by_minute(conn: Conn, watched: Watched, minutes_s: Sequence[float]) -> list[
 
 
 def sent_by_minute(conn: Conn, fabric_id: int, job_pk: int, from_s: float, to_s: float) -> list[tuple[float, float]]:
-    """Return whole minutes of a job's run in a span, epoch seconds, and bytes per second of its network cards in each: mean over some of its nodes."""
+    """Return (start in epoch seconds, bytes per second of a network card) for whole minutes of a job's run in a span: mean over some of its nodes."""
     return conn.execute(
         """
         SELECT extract(epoch FROM e.ts)::float8 AS at, (sum(tx_bytes) / sum(seconds))::float8
@@ -342,7 +342,7 @@ def sent_by_minute(conn: Conn, fabric_id: int, job_pk: int, from_s: float, to_s:
 
 
 def _mean_sent_per_s(moments: list[Moment], job: int) -> float | None:
-    """Return bytes per second sent by a job's network cards, mean over moments: 0 if it did not run, None if too few of its NICs are counted."""
+    """Return a job's bytes per second sent, mean over moments: 0 if it did not run, None if too few of its NICs are counted."""
     rates = []
     for moment in moments:
         moved = moment.traffic[job]
@@ -457,7 +457,7 @@ def _links_at(
 ) -> tuple[_Counts, _LinkWaits]:
     """Return counts of all places in a moment of this many seconds, as found with `link_waits`.
 
-    A link to a node with no more traffic than in the `calm` moment does not cause longer waits: no other link behind it is full.
+    A link to a node causes no longer waits than in the `calm` moment if it has no more traffic, because no other link behind it is full.
     """
     job_places, word = that_move_most(traffic), COUNT_BYTES[way.fabric.technology]
     loads, whole = np.zeros((way.routes.links, len(job_places))), np.zeros(way.routes.links)
@@ -524,7 +524,7 @@ _IN_MOMENTS = SQL("""
 
 
 def _select_source(of: str, width: int) -> tuple[Composed, Identifier]:
-    """Return the begin of a row's moment, epoch seconds, and the table with rows of routers or endpoints of that width or finer."""
+    """Return the start of a row's moment, epoch seconds, and the table with rows of routers or endpoints of that width or finer."""
     begin = SQL("floor(date_part('epoch', ts) / {0}) * {0}").format(
         width
     )  # `extract` is exact, of type numeric, and takes ten times as long

@@ -17,7 +17,7 @@ from flitwatch_domain.explanation.result import Incident
 Conn = psycopg.Connection[Any]
 Row = dict[str, Any]
 
-#: Limit of running jobs with steps that are examined, those on most nodes first.
+#: Maximum number of running jobs with steps that are examined, those on most nodes first.
 MOST_RUNNING = 48
 #: Time in which the last incident is searched, and limit of simultaneous incidents.
 LONGEST_AGO_S, MOST_PRESENT = 86_400.0, 20

@@ -21,7 +21,7 @@ from flitwatch_domain.network_noise.routing_modes import SEVERAL_GROUPS
 
 Conn = psycopg.Connection[Any]
 
-#: Limits of windows per job, and of the rows of one table that are summed for it.
+#: Maximum numbers of windows per job, and of the rows of one table that are summed for it.
 MOST_WINDOWS, MOST_ROWS = 180, 1_000_000
 
 
@@ -50,7 +50,7 @@ def cards_of(conn: Conn, job_pk: int) -> JobEndpoints | None:
 
 
 def groups_of(conn: Conn, nodes: Sequence[str], fabric_id: int | None = None) -> int | None:
-    """Count the groups of these nodes on a fabric, by default the one with most of them; None if unknown nodes might be in other groups."""
+    """Count the groups of these nodes, by default on the fabric with most of them; None if unknown nodes might be in other groups."""
     row = conn.execute(
         """
         SELECT count(DISTINCT e.node), count(DISTINCT q.group_id) FROM endpoint e JOIN router q USING (fabric_id, router)
@@ -99,7 +99,7 @@ def load_observations(
     Parameters
     ----------
     start_s, end_s : float
-        Begin and end of the job, in epoch seconds; intervals are within them.
+        Start and end of the job, in epoch seconds; intervals are within them.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Network-card observations of many runs, or of many jobs, each within its own time."""
+"""Observations of the network cards of many runs, or of many jobs, each within its own time."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ Window = tuple[float, float]
 NIC_LATE_S = 10.0
 #: Minutes before the onset in which a job's own maximum is taken, and how many must be counted.
 MINUTES, LEAST_MINUTES = 10, 3
-#: Limit of routers whose ports are read: those with the largest increase of stalls, where the links with the largest increase end. All ports would take ten times as long.
+#: Maximum number of routers whose ports are read: those with the largest increase of stalls, where the links with the largest increase end. All ports would take ten times as long.
 MOST_PORTS_OF = 32
 
 

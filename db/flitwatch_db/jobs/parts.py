@@ -17,7 +17,7 @@ from flitwatch_domain.counters import CATALOGUE
 Conn = psycopg.Connection[Any]
 Floats = NDArray[np.float64]
 
-#: Limit of the rows read from one table; above it a coarser table is used.
+#: Maximum number of rows read from one table; above it a coarser table is used.
 MOST_ROWS = 400_000
 STEPS = (10, 20, 30, 60, 120, 300, 600, 1800, 3600, 7200, 21_600, 86_400)
 #: Curves from columns of router_1s (minutes, hours) and endpoint_1s: key, label, numerator, denominator.

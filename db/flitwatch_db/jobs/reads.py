@@ -257,7 +257,7 @@ async def list_neighbours(conn: Connection, job_pk: int, now: datetime, limit: i
 async def list_holding_jobs(
     conn: Connection, fabric_id: int, at: datetime | None, limit: int, router: int | None = None
 ) -> list[Row]:
-    """Return jobs on a fabric's routers at a time (of one router, if given), largest first; at None, for a fabric whose counters have no time, all jobs."""
+    """Return jobs on a fabric's routers at a time, or on one router, largest first. If `at` is None (counters without times), return all jobs."""
     then = SQL("" if at is None else f"AND j.start_ts <= %(at)s AND {end_or(_INFINITY, 'j.')} > %(at)s")
     return await _fetch_rows(
         conn,
@@ -272,7 +272,7 @@ async def list_holding_jobs(
 
 
 async def nodes_held(conn: Connection, fabric_id: int, at: datetime | None) -> int:
-    """Count the busy nodes of a fabric at a time, each once: one job's end may be recorded after the next job has started on its nodes."""
+    """Count the busy nodes of a fabric at a time, each once, because a job's end may be recorded after the next job's start on its nodes."""
     then = SQL("" if at is None else f"AND j.start_ts <= %(at)s AND {end_or(_INFINITY, 'j.')} > %(at)s")
     rows = await _fetch_rows(
         conn,

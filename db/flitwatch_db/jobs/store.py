@@ -1,4 +1,4 @@
-"""Writes of the scheduler's jobs: a later record of a job replaces the earlier one."""
+"""Store the scheduler's jobs; a later record of a job replaces the earlier one."""
 
 from __future__ import annotations
 
@@ -240,7 +240,7 @@ class _Place(NamedTuple):
 def _write_places(
     conn: psycopg.Connection[Any], nodes: Mapping[int, Sequence[str]], fabric_id: int | None, old: Collection[int]
 ) -> None:
-    """Write the nodes of jobs in place of those of `old` ones: a row for each endpoint on a job's fabrics, or one without a place if a node is on none."""
+    """Replace the nodes of `old` jobs: write a row for each endpoint on a job's fabrics, or one without a place if a node is on none."""
     if old:
         conn.execute("DELETE FROM job_node WHERE job_pk = ANY(%s)", [sorted(old)])
     places = _find_places(conn, sorted({node for names in nodes.values() for node in names}))

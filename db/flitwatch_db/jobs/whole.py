@@ -19,7 +19,7 @@ from flitwatch_domain.explanation.result import TaskVerdict, WholeJob
 
 Conn = psycopg.Connection[Any]
 
-#: Limit of listed and examined tasks: running ones first, then the latest. An explanation reads minutes of a machine's counters.
+#: Maximum number of listed and examined tasks: running ones first, then the latest. An explanation reads minutes of a machine's counters.
 MOST_JUDGED = 100
 #: 530, 530_[1-9], 530[] and 530[].server of PBS.
 _WHOLE = re.compile(r"([0-9]{1,20})(?:_?\[[^\]]*\])?(?:\.([A-Za-z0-9][\w.-]*))?")

@@ -39,7 +39,7 @@ class Entry:
     details: dict[str, Any] = field(default_factory=dict)
 
 
-#: Limits of characters per field; the details have a limit in bytes of JSON.
+#: Maximum numbers of characters per field; the details have a limit in bytes of JSON.
 MOST_LETTERS = {"actor": 200, "role": 40, "action": 200, "target": 500, "address": 64, "request_id": 64}
 MOST_DETAILS_BYTES = 8192
 #: Entries of the last days are never deleted, regardless of the setting.

@@ -14,7 +14,7 @@ _PARTS = re.compile(r"[^\W\d_]+|\d+|[\W_]+")
 
 
 def classify_matcher(matcher: str, user: str) -> Whom | None:
-    """Return which users the matcher selects in addition to a user, matching like the alert engine but without case; None if it does not select the user.
+    """Return which users the matcher selects in addition to a user, like the alert engine but without case; None if it does not select the user.
 
     "everybody": also a name in the same form with different letters and digits. "others too": also one that shares a part
     of the name, or at most half of it at either end, as `user-.*` selects all names that begin like user-ann.

@@ -1,4 +1,4 @@
-"""Reads and writes of the MPI microbenchmark's measurements."""
+"""Store and list measurements of the MPI microbenchmark."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reads of runs and their steps."""
+"""Read runs and their steps."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Writes of instrumented applications' runs: metadata, ranks and steps."""
+"""Store runs of instrumented applications: metadata, ranks and steps."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ Connection = psycopg.Connection[Any]
 MAX_FILE_BYTES = 64 << 20
 #: Size of a piece of a file, the part that the API or a worker has in memory at a time.
 PIECE_BYTES = 1 << 20
-#: Limits of pending files: per user, per address of visits, and of all visits together (768 MiB).
+#: Maximum numbers of pending files: per user, per address of visits, and of all visits together (768 MiB).
 WAITING_EACH, WAITING_ADDRESS, WAITING_VISITS = 8, 4, 12
 _COUNT_LOCK = 1_931_204
 _LATER_S = 600

@@ -11,7 +11,7 @@ Modules
 - `neighbourhood` for overlap, presence and exposure; `blame` for the criteria of blame; `several_sets` for names of several sets; `drivers` for the counters that explain a deviation;
   `explanation` for why a job is slow; `advice` for placing a job before it starts; `network_noise` for a job's noise in its network cards' counters; `link_shares` for each job's share of a link;
   `routes` for the paths of a machine's traffic: in a dragonfly (`link_shares`), in a fat tree (`tree_routes`), with forwarding tables (`table_routes`);
-  `link_waits` for how long flits wait for each link of a tree; `attribution` for the jobs whose traffic a slow job waits for; `incidents` for slowdowns as objects with a begin and an end;
+  `link_waits` for how long flits wait for each link of a tree; `attribution` for the jobs whose traffic a slow job waits for; `incidents` for slowdowns as objects with a start and an end;
 - `alerts` for rules and the state machine that fires and clears them; `sampling` for packet marks and their estimates;
 - `data_sources` for the sources of data and the records of each;
 - `congestion` for the kinds of congestion that counters show; `outlook` for a group's congestion in the next hour, from its usual hours; `residents` for how long running jobs stay;

@@ -32,7 +32,7 @@ By = Literal["machine", "group", "class"]
 
 _DURATION = re.compile(r"([0-9]{1,7}(?:\.[0-9]{1,3})?)(s|m|h|d)?")
 _UNIT_S = {None: 1.0, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0}
-#: Limit of a threshold: a larger double does not represent every integer.
+#: Largest threshold: a larger double does not represent every integer.
 MOST = 1e15
 LONGEST_S = 31 * 86_400.0
 #: Limits of a matcher's program. With 11,000 steps, from `(\\w?){1000}`, a label of 400 letters took 60 ms; the engine matches each alert with each silence.

@@ -1,7 +1,7 @@
 """Attribution by flow: the jobs that make links on a slow job's paths stall.
 
-Counters do not show which flits wait for which. Known are the path of a job's traffic, the cycles that a flit waits there now and in a quiet moment,
-and each job's load on each link (`link_shares`), now and in the quiet moment. From these:
+Counters do not show which flits wait for which. They show how many cycles a flit waits on a job's path, now and in a quiet moment. The routes and network
+cards show each job's path and its load on each link (`link_shares`), now and in the quiet moment. From these:
 
 1. The damage at a place is the waiting in excess of the quiet waiting, weighted by the part of the slow job's traffic that passes the place.
 2. The damage is divided among the jobs by the increase of each job's load there since the quiet moment. A job that ran before it with the same load
@@ -30,7 +30,7 @@ Ints = NDArray[np.int64]
 
 #: Places whose waiting is divided: those with most damage, up to this share of it and this number of places.
 MOST_DAMAGE, MOST_PLACES = 0.9, 64
-#: Limit of jobs whose traffic is laid on links: those with most traffic.
+#: Maximum number of jobs whose traffic is laid on links: those with most traffic.
 MOST_JOBS = 64
 #: The jobs' expected loads on the damaged places must add up to at least this share of the counted traffic there.
 LEAST_EXPLAINED = 0.5

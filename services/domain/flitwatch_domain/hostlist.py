@@ -16,7 +16,7 @@ NO_NODES = frozenset({"", "none assigned", "none", "(null)", "unknown"})
 
 #: The largest machine has 158,976 nodes; a larger range is a mistake or an attack, and would fill the tables.
 MOST_HOSTS = 200_000
-#: Limit of a DNS name; without it, a short text could expand to terabytes.
+#: Maximum length of a DNS name; without it, a short text could expand to terabytes.
 MOST_NAME = 255
 
 #: Cache of the most recent short lists with their hosts, because each list of a job is read, checked and stored.
@@ -32,7 +32,7 @@ _RANGE = re.compile(r"([0-9]+)(?:-([0-9]+))?")
 _LAST_NUMBER = re.compile(r"([0-9]{1,18})")
 #: A longer run of digits is treated as text.
 _NUMBER = re.compile(r"(?<![0-9])([0-9]{1,18})(?![0-9])")
-#: Limit of ranges in a name.
+#: Maximum number of ranges in a name.
 MOST_BRACKETS = 6
 
 

@@ -22,7 +22,7 @@ from flitwatch_domain.shares import Shares
 #: Deadline of a request's head after the connection opened, and of its body after the head.
 HEAD_S = 15.0
 BODY_S = 30.0
-#: Limit of a request's address and headers together, as in uvicorn with h11; and of the number of headers, as in http.client.
+#: Maximum size of a request's address and headers together, as in uvicorn with h11; and maximum number of headers, as in http.client.
 HEAD_BYTES = 64 << 10
 HEAD_FIELDS = 100
 _TOO_MANY = b"HTTP/1.1 503 Service Unavailable\r\nconnection: close\r\nretry-after: 15\r\ncontent-length: 0\r\n\r\n"

@@ -154,7 +154,7 @@ def node_hours(lost: Sequence[LostTime]) -> tuple[float, float, float]:
 
 @dataclass(frozen=True)
 class Minute:
-    """An examined minute: begin in epoch seconds, the waiting, and the causes' part of the traffic (None: unknown)."""
+    """An examined minute: start in epoch seconds, the waiting, and the causes' part of the traffic (None: unknown)."""
 
     at_s: float
     waiting: float
@@ -162,7 +162,7 @@ class Minute:
 
 
 def find_longest_calm(sent: Sequence[tuple[float, float]]) -> float:
-    """Return the seconds of calm that do not yet end an incident, from its cause's rate in each minute (begin, bytes per second)."""
+    """Return the seconds of calm that do not yet end an incident, from its cause's rate in each minute (start, bytes per second)."""
     most, sending, begins = max((rate for _, rate in sent), default=0.0), False, []
     for at, rate in sent:
         if not sending and rate >= BURST_BEGINS * most > 0:
@@ -175,7 +175,7 @@ def find_longest_calm(sent: Sequence[tuple[float, float]]) -> float:
 
 
 def _list_busy_minutes(minutes: Sequence[Minute], quiet: float, began_s: float, until_s: float) -> NDArray[np.float64]:
-    """Return the begins of the minutes in which causes keep links busy, in ascending epoch seconds."""
+    """Return the start times of the minutes in which causes keep links busy, in ascending epoch seconds."""
     inside = [minute.waiting - quiet for minute in minutes if began_s - MINUTE_S < minute.at_s < until_s]
     least = max(STILL * max(inside, default=0.0), LEAST_WAITING)
     busy_s = [
@@ -188,7 +188,7 @@ def _list_busy_minutes(minutes: Sequence[Minute], quiet: float, began_s: float, 
 
 @dataclass(frozen=True)
 class Pause:
-    """Calm between bursts: its begin in epoch seconds, and the mean seconds between bursts (None if only one burst is known)."""
+    """Calm between bursts: its start in epoch seconds, and the mean seconds between bursts (None if only one burst is known)."""
 
     since_s: float
     period_s: float | None
@@ -237,7 +237,7 @@ def make_title(
     gone: bool,
     pause: Pause | None = None,
 ) -> str:
-    """Return one line: causes, victims, begin and end. Jobs are given by number; `gone`: all causes have ended; `pause`: between bursts."""
+    """Return one line: causes, victims, start and end. Jobs are given by number; `gone`: all causes have ended; `pause`: between bursts."""
     if not victims:
         return "Withdrawn: the complete run of the slowed job does not confirm it"
     who = format_jobs(causes) if causes else "unknown jobs"

@@ -83,7 +83,7 @@ class Ends:
 
     @classmethod
     def of(cls, io_at: NDArray[np.integer], count: int) -> Ends:
-        """Build ends, some of which serve the file system; `io_at` contains one entry per I/O node."""
+        """Build ends; `io_at` contains one entry per I/O node, for the ends that serve the file system."""
         return cls(count, np.bincount(io_at, minlength=count) / len(io_at) if len(io_at) else None)
 
 
@@ -209,7 +209,7 @@ class DragonflyRoutes:
         self._ends = Ends.of(fabric.endpoints.router[io_nodes(fabric)], self._routers)
 
     def _find_gateways(self, away: Ints) -> tuple[list[Floats], list[Floats]]:
-        """Return by group, (groups, routers of it), the part of traffic to each group that leaves at each router, and the part from it that enters there."""
+        """Return by group, (groups, routers of it), the part of traffic to each group that leaves at each router, and the part of arriving traffic."""
         leaves = [np.zeros((self._groups, len(members))) for members in self._members]
         enters = [np.zeros((self._groups, len(members))) for members in self._members]
         for link in away.tolist():
@@ -222,7 +222,7 @@ class DragonflyRoutes:
     def _inner_ways(self, local: Ints) -> None:
         """Compute paths within groups: direct, or else over one intermediate router with equal probability.
 
-        For each cable (found with `row`), `onward` contains the routers behind it, with the part of its begin's traffic to them that uses the cable.
+        For each cable (found with `row`), `onward` contains the routers behind it, with the part of its source's traffic to them that uses the cable.
         `before` contains the routers ahead of it, with the part of their traffic to its end that uses the cable.
         """
         self._row = np.full(self.links, -1, np.int64)

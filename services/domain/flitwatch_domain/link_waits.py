@@ -24,7 +24,7 @@ from flitwatch_domain.diagnosis import Turns
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-#: Limit of the utilisation used for a link's queue.
+#: Highest utilisation used for a link's queue.
 FULL = 0.95
 #: Number of switches whose turns are processed together.
 BLOCK = 128

@@ -1,6 +1,6 @@
 """Permission to name a file, limited to the command line's user on the local machine.
 
-A text is plain unless a command wraps it. Requests, tables and JSON contain only plain text, so all objects that they name are generated: parsers of
+A text is plain unless a command wraps it. Requests, tables and JSON contain only plain text, so all objects that they name are generated. Parsers of
 topologies, routes and traffic open a file only if the text itself is local.
 """
 

@@ -16,7 +16,7 @@ from flitwatch_domain.errors import BadInput
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-#: Least nodes of a large job: "larger than 128 nodes" (Bhatele 2020, section V-A), on a machine of 9,688 and more.
+#: Minimum nodes of a large job: "larger than 128 nodes" (Bhatele 2020, section V-A), on a machine of 9,688 and more.
 LARGE_JOB_NODES = 129
 #: On smaller machines, a job with this share of the nodes is a large one.
 LARGE_SHARE = 1 / 32

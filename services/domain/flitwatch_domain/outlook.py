@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 HOUR_S = 3600
-#: Least hours of a group for a prediction.
+#: Minimum number of hours of a group for a prediction.
 LEAST_HOURS = 72
 #: Lower limit of a ratio before its logarithm is taken.
 LEAST_RATIO = 1e-6
@@ -75,7 +75,7 @@ class Outlook:
             self.add((fabric, group), at, ratio)
 
     def add(self, place: Place, at: int, ratio: float | None) -> None:
-        """Add one hour of a group, each only once: its begin in epoch s, and stall cycles per flit (None if not counted)."""
+        """Add one hour of a group, each only once: its start in epoch s, and stall cycles per flit (None if not counted)."""
         if ratio is not None:
             self._groups.setdefault(place, _Group()).add(at // HOUR_S, ratio)
             self._stays.clear()

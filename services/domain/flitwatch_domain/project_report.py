@@ -54,7 +54,7 @@ class ProjectReport(TypedDict):
 
 
 def find_month(month: str) -> tuple[float, float]:
-    """Return the begin of a month such as 2026-10 and of the next one, in epoch seconds (UTC); ValueError if it is not a month."""
+    """Return the start of a month such as 2026-10 and of the next one, in epoch seconds (UTC); ValueError if it is not a month."""
     first = datetime.strptime(month, "%Y-%m").replace(tzinfo=UTC)
     after = first.replace(year=first.year + first.month // 12, month=first.month % 12 + 1)
     return first.timestamp(), after.timestamp()

@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 Floats = NDArray[np.float64]
-#: Least number for which the interval from the first to the last order statistic reaches 90 %: (n - 1) / (n + 1) = 0.9.
+#: Minimum number for which the interval from the first to the last order statistic reaches 90 %: (n - 1) / (n + 1) = 0.9.
 LEAST_JOBS = 19
-#: Limit of the newest jobs that are used, because an application changes.
+#: Maximum number of the newest jobs that are used, because an application changes.
 MOST_JOBS = 300
 LEVEL = 0.9
 #: Common properties of similar jobs, from most to least similar.

@@ -31,7 +31,7 @@ class SeveralSets:
     ----------
     found_in : int      sets in which it is found by the requested definition
     tested_in : int     sets in which it could be tested
-    p, q : float|None   of all tested sets together; None if it was untestable in every set
+    p, q : float|None   over all tested sets together; None if it was untestable in every set
     verdict, reasons    as in a single set: `named` requires one set that names it, and no set that doubts it
     evidence : tuple    the entries of the sets, strongest first
     """

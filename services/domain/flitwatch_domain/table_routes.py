@@ -14,9 +14,9 @@ from flitwatch_domain.tree_routes import TerminalLoads
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-#: Limit of (switch, target) pairs processed together.
+#: Maximum number of (switch, target) pairs processed together.
 MOST_PAIRS = 1_000_000
-#: Limit of switches on a path; a longer one is a loop and leads nowhere.
+#: Maximum number of switches on a path; a longer one is a loop and leads nowhere.
 MOST_HOPS = 64
 OTHER_FABRIC = "The forwarding tables belong to another version of the fabric."
 HOLES = "The forwarding tables reach some nodes only from some switches."

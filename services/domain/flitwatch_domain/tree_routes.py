@@ -43,7 +43,7 @@ class _Class:
     pattern : int                    row of `TreeRoutes._up_parts` for its way up
     climbs, falls : _Step sequence   steps up and down; those down exclude the last cable to a leaf
     down : int64 (n,)                links of the steps down, as indices into the links down
-    part : float64 (n, 1)            part of the traffic at the begin of each link that uses it
+    part : float64 (n, 1)            part of the traffic at the source of each link that uses it
     last : int64 (n,)                links down to its leaves
     """
 
@@ -96,7 +96,7 @@ class TreeRoutes:
         self._set_classes(level)
 
     def _list_steps(self, links: Ints, split: Floats, level: Ints) -> list[_Step]:
-        """Return steps over links of one direction in the order of traffic; `split` is the part of the traffic at each link's begin that uses it."""
+        """Return steps over links of one direction in the order of traffic; `split` is the part of the traffic at each link's source that uses it."""
         from scipy.sparse import csr_array  # 25 MB that other fabrics do not need
 
         src, dst = self._src[links], self._dst[links]
@@ -193,7 +193,7 @@ class TreeRoutes:
         return False
 
     def _split_evenly(self, links: Ints, taken: Bools) -> Floats:
-        """Return the part of the traffic at each link's begin that uses it, with even division over the used cables, (links, classes)."""
+        """Return the part of the traffic at each link's source that uses it, with even division over the used cables, (links, classes)."""
         cables = taken * self._cables[links, None]
         whole = np.zeros((self._switches, taken.shape[1]))
         np.add.at(whole, self._src[links], cables)
@@ -201,7 +201,7 @@ class TreeRoutes:
         return split
 
     def _last_cables(self, level: Ints, up: Floats, of_target: Ints) -> None:
-        """Compute for each link down to a leaf the part of the leaf's traffic at its begin that uses it, and the part of the leaf's own upward traffic there.
+        """For each link down to a leaf, compute the part of the leaf's traffic at its source that uses it, and the part of the leaf's own upward traffic there.
 
         `up` (links up, classes) is the part that uses each link up; `of_target` is the class of each target.
         """
@@ -255,7 +255,7 @@ class TreeRoutes:
         return flows_of(some, some.router, self._io[part], some.router, self._io[part])
 
     def _lay_flows(self, sent: Floats, goes: Floats, up: Ints) -> tuple[Floats, Floats]:
-        """Return bytes of flows on some links up and all links down, (links, flows) each, from the bytes sent by each switch and the share to each (switches, flows)."""
+        """Return bytes of flows on some links up and all links down, (links, flows) each. Inputs are bytes sent per switch and shares per target switch."""
         rising = np.zeros((len(self._up_parts), *sent.shape))
         falling = np.zeros((len(self._down), sent.shape[1]))
         down_src, down_dst = self._src[self._down], self._dst[self._down]

@@ -1,6 +1,6 @@
 """Randomised trials of advice: the participants, and the half of each job.
 
-The half of a job is drawn before its outcome is known, so that the difference between the halves is caused by the advice and not by a choice. A job
+The half of a job is drawn before its outcome is known. Differences between the halves are therefore caused by the advice and not by a choice. A job
 stays in its half regardless of the outcome (intention to treat).
 """
 

@@ -19,7 +19,7 @@ GRAMMAR = (
     "Use local[:PROCESSES], dask[:WORKERS] (a Dask cluster on this machine), the address of a Dask scheduler"
     " (tcp://HOST:PORT or tls://HOST:PORT), or slurm:JOBS (a Dask cluster in Slurm jobs)."
 )
-#: Limit of processes, workers or jobs.
+#: Maximum number of processes, workers or jobs.
 MOST = 4096
 
 

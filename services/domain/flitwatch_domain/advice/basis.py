@@ -14,7 +14,7 @@ from flitwatch_domain.residents import Resident, compute_stay_share
 BASIS_QUEUE = "ml"
 #: A delay is useful only if the cause of the slowdown is expected to end within this time: the agent's longest delay.
 PATIENCE_S = 1800.0
-#: Least share of the busy nodes that must become free within `PATIENCE_S`.
+#: Minimum share of the busy nodes that must become free within `PATIENCE_S`.
 LEAST_LEAVING = 0.25
 Place = tuple[int, int]
 

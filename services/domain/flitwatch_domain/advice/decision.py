@@ -37,7 +37,7 @@ DELAY_AT, PREFER_BY = 1.15, 0.05
 WAIT_S = 600.0
 #: Older data do not describe the current congestion.
 OLD_S = 180.0
-#: Limit of memoised answers, because the caller chooses the questions.
+#: Maximum number of memoised answers, because the caller chooses the questions.
 MOST_MEMO = 10_000
 NameMask = Callable[[str], str]
 Action = Literal["start", "delay", "prefer"]

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from flitwatch_domain.network_noise.observations import INTENSIVE_SHARE
 
-#: Least number of runs of each kind for a comparison of their times.
+#: Minimum number of runs of each kind for a comparison of their times.
 LEAST_PLACED = 20
 #: Two-sided 95 % quantile of a normal distribution: both samples have at least `LEAST_PLACED` runs.
 Z = 1.96

@@ -14,7 +14,7 @@ from flitwatch_domain.fabric import Fabric
 
 Row = dict[str, Any]
 
-#: Limit of listed links of a tree, nearest to the root first.
+#: Maximum number of listed links of a tree, nearest to the root first.
 MOST_VICTIMS = 200
 _CAUSES = {
     "ports": ("full-link", "full-endpoint", "slow-endpoint"),

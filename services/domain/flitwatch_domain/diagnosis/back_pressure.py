@@ -25,11 +25,11 @@ Ints = NDArray[np.int64]
 STALLED_PER_FLIT = {CountedAt.RECEIVER: 4.0, CountedAt.SENDER: 0.2}
 #: A full link with more than this part of that limit is itself held up, if a calmer full link follows.
 SLIGHTLY = 0.2
-#: Least stall cycles over the flits that the link could have carried. Below it there is no congestion, regardless of how long a few flits wait.
+#: Minimum stall cycles over the flits that the link could have carried. Below it there is no congestion, regardless of how long a few flits wait.
 LEAST_WAITING = 0.02
 #: Utilisation from which a link can be a root, and from which it is certainly full.
 FULL, SURELY_FULL = 0.7, 0.9
-#: Limit of a root's stalls relative to the stalls of the links that lead to it.
+#: Highest ratio of a root's stalls to the stalls of the links that lead to it.
 MOST_CONTRAST = 0.35
 #: Roots with less confidence are omitted.
 LEAST_CONFIDENCE = 0.5

@@ -1,7 +1,7 @@
 """Roots of congestion trees and their causes.
 
-A packet is marked at the link in whose queue it waits, so packets wait for a dark link. Congestion spreads backwards. The root is a switch behind
-dark links whose onward links are light, or not dark with at least one fully used by the job; or it is a dark link to an endpoint.
+A packet is marked at the link in whose queue it waits, so packets wait for a dark link. Congestion spreads backwards. A root is a switch behind dark
+links whose onward links are light, or not dark with at least one fully used by the job. A dark link to an endpoint is a root too.
 """
 
 from __future__ import annotations

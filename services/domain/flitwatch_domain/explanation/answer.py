@@ -35,13 +35,13 @@ from flitwatch_domain.jobs import OVER_STATES
 
 Row = dict[str, Any]
 
-#: Least completed jobs like this one for a verdict on its elapsed time.
+#: Minimum number of completed jobs like this one for a verdict on its elapsed time.
 LEAST_JOBS = 3
 #: A job is named if it has at least this share of the score, and this multiple of the next job's share.
 LEAST_SCORE, LEAST_LEAD = 0.6, 2.0
 #: A job that was already running is named for its change only if almost nothing else changed.
 LEAST_SCORE_OF_CHANGE = 0.85
-#: Least traffic added by the named job, as a share of all jobs' earlier traffic where the stalls rose.
+#: Minimum traffic added by the named job, as a share of all jobs' earlier traffic where the stalls rose.
 LEAST_ADDED = 0.05
 #: The same limit without NIC counters, as a share of all jobs' exposure.
 LEAST_EXPOSURE = 0.1

@@ -27,7 +27,7 @@ LONGEST_LAG_S = 90.0
 LEAST_CHANGE = 2.0
 #: Even then it weighs less than a start: within an interval, a burst begins by chance much more often than a job.
 CHANGE_TIMING = 0.3
-#: Least share of any job's traffic that can reach the slow job, regardless of placement: detours of adaptive routing are not in any table.
+#: Minimum share of any job's traffic that can reach the slow job, regardless of placement: detours of adaptive routing are not in any table.
 LEAST_REACH = 0.1
 #: Factor by which a blame verdict raises the weight of a user's jobs. It is never decisive without other evidence.
 BLAME_FACTOR = 2.0

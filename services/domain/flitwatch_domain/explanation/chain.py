@@ -18,7 +18,7 @@ from flitwatch_domain.explanation.result import (
 )
 from flitwatch_domain.explanation.words import format_count, format_jobs, format_longer, format_percent
 
-#: Limit of links and jobs in the sentences; the answer lists the others.
+#: Maximum numbers of links and jobs in the sentences; the answer lists the others.
 MOST_LINKS, MOST_JOBS = 3, 3
 #: Changes with a smaller share are omitted.
 LEAST_SHARE = 0.01

@@ -7,20 +7,20 @@ from dataclasses import dataclass, field
 
 from flitwatch_domain.link_shares import RoutesKnownBy
 
-#: Least noticeable stall cycles per flit beyond the quiet ones, and their least ratio to the quiet ones.
+#: Minimum noticeable stall cycles per flit beyond the quiet ones, and their minimum ratio to the quiet ones.
 LEAST_WAITING, LEAST_RISE = 0.02, 0.5
 #: A job is named if it has this part of the waiting, and this multiple of the largest part of the other jobs.
 LEAST_PART, LEAST_LEAD = 0.2, 2.0
-#: Least part of a single named job or of a job that slows itself, and of several named jobs together.
+#: Minimum part of a single named job or of a job that slows itself, and of several named jobs together.
 LEAST_NAMED, LEAST_TOGETHER = 0.5, 0.6
-#: Least part of several named jobs together if waits are counted at the sending port.
+#: Minimum part of several named jobs together if waits are counted at the sending port.
 LEAST_NEARLY_ALL = 0.8
 #: Each of several named jobs has at least this share of the largest part.
 LEAST_OF_FIRST = 0.4
 #: A minute is evidence on its own if the job's waiting in it is at least this share of the longest.
 LEAST_OF_WORST = 0.5
 MOST_NAMED = 3
-#: Least counted part of the job's path to conclude that nothing stalls on it.
+#: Minimum counted part of the job's path to conclude that nothing stalls on it.
 LEAST_COUNTED = 0.5
 
 
@@ -37,14 +37,14 @@ class Flow:
     own : float                the job's own part
     moments : waiting of each minute, and the parts in it
     sent : mapping             bytes per second that a job's network cards sent in the quiet minute and in the others, by job_pk; None: not counted
-    quiet_s : float            begin of the quiet minute, epoch seconds
-    minutes_s : floats         begin of the other minutes
+    quiet_s : float            start of the quiet minute, epoch seconds
+    minutes_s : floats         start of the other minutes
     resolution_s : int         length of a minute, in seconds
     reason : str or None       why the parts are unknown
     several : bool             whether several jobs may be named that together cause less than nearly all of it. False if waits are counted at the sending
                                port: there a job that shares a leaf with the slow one appears to be behind the culprit's jam
     to_file_system : bool      whether the path is the one to the machine's file system: on the paths to the job's other nodes flits wait too little
-    between : mapping          for the path to the file system, the parts on the paths to the job's other nodes if waiting rose a little there; else empty
+    between : mapping          for the path to the file system: parts on the paths to the job's other nodes, if waiting rose a little there; else empty
     routes : str               `tables`: paths from forwarding tables; `assumed`: paths expected of such a machine
     """
 

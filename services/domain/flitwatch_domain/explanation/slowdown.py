@@ -18,7 +18,7 @@ LEAST_SLOWDOWN = 1.10
 LEAST_Z = 6.0
 #: Lower limit of a step's noise: a smaller spread of a few recorded runs is chance.
 LEAST_SIGMA = 0.02
-#: Least number of steps of a stretch, and of a run that can be judged.
+#: Minimum number of steps of a stretch, and of a run that can be judged.
 LEAST_STEPS = 3
 #: If steps take this much longer, two of them are not chance: with long steps, waiting for a third would be too late.
 TWO_STEPS = 1.5
@@ -26,7 +26,7 @@ TWO_STEPS = 1.5
 OVER_STEPS = 3
 #: If two steps take this many seconds together, they are enough: waiting for a third would be too late.
 OVER_S = 120.0
-#: Least number of earlier runs from which the usual time of a step is known.
+#: Minimum number of earlier runs from which the usual time of a step is known.
 LEAST_RUNS = 3
 #: Limit of the log-likelihood below its maximum for onsets in the interval (95 %: half of chi-square with one degree of freedom).
 INTERVAL_DROP = 1.92
@@ -70,7 +70,7 @@ class Slowdown:
     basis : basis of comparison
     factor : time over usual time, of the stretch
     lost_s : seconds beyond the usual time so far
-    low_s, onset_s, high_s : epoch seconds; 95 % interval of its begin
+    low_s, onset_s, high_s : epoch seconds; 95 % interval of its start
     end_s : float or None       end of its last slow step; None while it continues (`is_over`)
     from_start : bool           whether the first step was already slow: the onset is the beginning of the run or earlier
     first_step, last_step : int or None
@@ -159,7 +159,7 @@ def _student_quantile(freedom: float) -> float:
 
 
 def _lost_within_s(steps: Steps, chosen: NDArray[np.int64], due_s: Floats, sigma: float, compared: bool) -> float:
-    """Return the half-width (95 %) of the usual time of some steps together, in seconds, for noise of single steps and of whole runs."""
+    """Return the half-width (95 %) of the usual total time of some steps, in seconds, allowing for noise of steps and of whole runs."""
     runs = max(1, len(steps.earlier_s)) if compared else len(steps.step)
     alone = Z95 * sigma * float(np.sqrt((due_s**2).sum())) * math.sqrt(1 + OF_MEDIAN / runs)
     if not compared:

@@ -30,12 +30,12 @@ def format_count(number: int, noun: str) -> str:
 
 
 def format_slower(factor: float) -> str:
-    """Format a ratio of times as 42 % slower, or as 2.9x slower from 2 on."""
+    """Format a ratio of times as "42 % slower", or from 2 on as "2.9x slower"."""
     return f"{factor:.1f}x slower" if factor >= 2.0 else f"{round((factor - 1) * 100)} % slower"
 
 
 def format_longer(factor: float) -> str:
-    """Format a ratio of times as 42 % longer than, or as 2.9 times as long as from 2 on."""
+    """Format a ratio of times as "42 % longer than", or from 2 on as "2.9 times as long as"."""
     return f"{factor:.1f} times as long as" if factor >= 2.0 else f"{round((factor - 1) * 100)} % longer than"
 
 

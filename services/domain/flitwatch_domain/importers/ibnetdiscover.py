@@ -36,7 +36,7 @@ _PORT = re.compile(
 _IGNORED = re.compile(r"\s*(#.*|Chassis\b.*|(Spine|Line)\s+[0-9]+\b.*)?$")
 _SPEED = re.compile(r"([0-9]+x[A-Z]+[0-9]*)\s*$")
 _QUOTED = re.compile(r'"(.*?)"')
-#: An adapter's own LID is at the begin of its line's comment; on a switch's line the adapter's LID follows its description.
+#: An adapter's own LID is at the beginning of its line's comment; on a switch's line the adapter's LID follows its description.
 _OWN_LID = re.compile(r"\s*lid\s+([0-9]{1,5})\s+lmc\s+([0-9])\b")
 _PEER_LID = re.compile(r'"\s*lid\s+([0-9]{1,5})\b')
 

@@ -26,7 +26,7 @@ _END = re.compile(f"(?:{_SWITCH_PORT}|{_NIC})$")
 _LOCATION = re.compile(_SWITCH + r"(?:j([0-9]{1,3})p([0-9])|a([0-9]{1,2})l([0-9]{1,3}))")
 #: A link's name, with or without its REST path.
 LINE = re.compile(r"\s*(?:/fabric/links/)?(x\w+)-(x\w+)\s*$")
-#: Begin of the documents.
+#: Beginning of the documents.
 DOCUMENTS = re.compile(r'\s*\{\s*"(document\w+|totalCount)"')
 #: Jacks have two ports; Rosetta has 64 ports of 200 Gb/s. Switches in a rack have jacks 1 to 32. On a blade's switch, jacks to the nodes are numbered from 100,
 #: like x2011c6r1j100p0 in notes on Frontier's operation. Jacks beyond 131 are unknown.

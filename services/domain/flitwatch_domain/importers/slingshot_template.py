@@ -1,8 +1,8 @@
 """The topology template of Slingshot's fabric manager (`/opt/cray/fabric_template.json`): switches with their groups and ports, and links between
 ports.
 
-Its format is `ControllerTemplate` in HPE's published interface of the fabric controller (Cray-HPE/craycli, cray/modules/fabric/swagger.yaml):
-`switches` with `IP` (the switch's name), `grpId`, `swcNum`, `edgePorts` and `fabricPorts`; a port has an `id` and `meta.conn_port`, its jack; `links`
+Its format is `ControllerTemplate` in HPE's published interface of the fabric controller (Cray-HPE/craycli, cray/modules/fabric/swagger.yaml).
+`switches` have `IP` (the switch's name), `grpId`, `swcNum`, `edgePorts` and `fabricPorts`; a port has an `id` and `meta.conn_port`, its jack; `links`
 have `endpoint1` and `endpoint2`. An edge port's NIC is read from `meta.dst_port` if present, as in the fabric manager's documents of
 ports.
 """

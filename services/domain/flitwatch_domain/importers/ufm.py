@@ -20,7 +20,7 @@ from flitwatch_domain.importers.ibdevices import Device, End
 from flitwatch_domain.importers.text import Warnings
 from flitwatch_domain.units import infiniband_bandwidth_bps
 
-#: Begin of a response, or of a document with all three.
+#: Beginning of a response, or of a document with all three.
 DOCUMENT = re.compile(r'\s*(\{\s*"(links|ports|systems)"\s*:|\[\s*\{[^{}]{0,4000}"(source_guid|destination_guid)")')
 PARTS = ("links", "ports", "systems")
 _GUID = re.compile(r"(?:0x)?([0-9a-f]{1,16})", re.IGNORECASE)

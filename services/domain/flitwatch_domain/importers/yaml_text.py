@@ -14,7 +14,7 @@ from flitwatch_domain.importers.text import read_utf8
 _MERGE, _EQUALS = "tag:yaml.org,2002:merge", "tag:yaml.org,2002:value"
 
 
-#: Limit of values after all aliases are expanded: forty lines of nested aliases expand to more than any memory.
+#: Maximum number of values after all aliases are expanded: forty lines of nested aliases expand to more than any memory.
 MOST_VALUES = 5_000_000
 
 

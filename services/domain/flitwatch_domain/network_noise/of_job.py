@@ -12,7 +12,7 @@ from flitwatch_domain.network_noise.observations import NIC_HZ, message_time_s, 
 
 Floats = NDArray[np.float64]
 
-#: Least windows with traffic for a dispersion, and least share of network cards and windows that were counted.
+#: Minimum number of windows with traffic for a dispersion, and minimum share of network cards and windows that were counted.
 LEAST_WINDOWS, LEAST_COUNTED = 4, 0.5
 #: Size of the message whose modelled time is compared between windows.
 MESSAGE_BYTES = 65_536

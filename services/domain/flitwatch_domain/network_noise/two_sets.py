@@ -1,4 +1,4 @@
-"""Comparison of two sets of network-card observations, as far as the guidelines of De Sensi 2019 (section 3) allow, or the reason why not."""
+"""Comparison of two sets of observations of network cards, as far as the guidelines of De Sensi 2019 (section 3) allow, or the reason why not."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from flitwatch_domain.network_noise.observations import NicObservation, message_
 Floats = NDArray[np.float64]
 Verdict = Literal["higher", "lower", "cannot tell"]
 
-#: Least observations of each set within shared allocations.
+#: Minimum number of observations of each set within shared allocations.
 LEAST_OBSERVATIONS = 4
 LEVEL = 0.95
 #: Differences of logarithms below this are rounding errors.

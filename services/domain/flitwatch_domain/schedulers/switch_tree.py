@@ -18,7 +18,7 @@ from flitwatch_domain.fabric import ROLES, Fabric, FabricKind, NodeRole
 _NODE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 #: Placeholder for an adapter without a node name, and words reserved by Slurm.
 _NOT_A_HOST = re.compile(r"H-[0-9a-fA-F]{16}|ALL|DEFAULT", re.IGNORECASE)
-#: Limit of a name's length in topology.yaml(5).
+#: Maximum length of a name in topology.yaml(5).
 _LONGEST_SWITCH = 64
 _OTHER = re.compile(r"[^A-Za-z0-9._-]+")
 

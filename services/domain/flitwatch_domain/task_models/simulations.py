@@ -23,16 +23,16 @@ from flitwatch_domain.task_models.machines import (
     WhatIfRouting,
 )
 
-#: Limit of the example's duration.
+#: Longest duration of the example, in seconds.
 LONGEST_COUNT_S = 3600.0
 MOST_WHATIF_RUNS = 120
-#: Limit of the bytes of all nodes together.
+#: Maximum number of bytes of all nodes together.
 MOST_BYTES = 2**60
 Ranks = Annotated[int, Field(ge=2, le=1_000_000)]
 Bytes = Annotated[int, Field(ge=1, le=MOST_BYTES)]
 PacketBytes = Annotated[int, Field(ge=64, le=8192)]
 Threads = Annotated[int, Field(ge=1, le=1024)]
-#: Limit of the parts into which a fabric is divided in one packet-level run.
+#: Maximum number of parts into which a fabric is divided in one packet-level run.
 MOST_THREADS = 4
 ClassName = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]{0,39}$")]
 
