@@ -100,7 +100,7 @@ def _find_root(conn: Conn, job: Row, scene: OnsetContext, now_s: float) -> Conge
 
 
 def steps_of(conn: Conn, job: Row, now_s: float) -> slowdown.Steps | None:
-    """Return the steps for an explanation: of the job's newest run up to that time, with earlier runs; None without a recorded run."""
+    """Return the steps for an explanation, from earlier runs and the job's newest run up to that time; None without a recorded run."""
     return _load_progress(conn, job, now_s).steps
 
 

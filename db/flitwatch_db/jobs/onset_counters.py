@@ -164,7 +164,8 @@ def of_links(
 ) -> list[LinkCount]:
     """Return links at a job's routers `own`, and links that join its groups, with their counts.
 
-    Only links counted at the routers with the largest increase of stalls are included, among `ends` (where its own links are counted) and its groups.
+    Only links counted at the routers with the largest increase of stalls are included. The candidates are `ends`, where its own links are counted, and
+    the routers of its groups.
     """
     group, links = fabric.routers.group, fabric.links
     joined = np.setdiff1d(group[own], [-1])

@@ -263,7 +263,7 @@ def _estimate_loads(
 
 
 def that_move_most(traffic: Sequence[JobTraffic | None]) -> list[int]:
-    """Return the indices of the jobs whose traffic is laid on links: those with known and most traffic."""
+    """Return the indices of the jobs whose traffic is laid on links: of those with known traffic, the ones that send most."""
     bytes_sent = {
         n: float(np.nansum(job_traffic.sent))
         for n, job_traffic in enumerate(traffic)

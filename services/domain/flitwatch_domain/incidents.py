@@ -1,6 +1,6 @@
 """Incident of a machine as an object: its content, duration and cost.
 
-It opens when a slow job's cause is named. It lasts while a cause keeps the links busy for which that job waits, even if the job has ended.
+It opens when a slow job's cause is named. It lasts while a cause keeps the links busy that the job waits for, even if the job has ended.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from flitwatch_domain.explanation.result import CarryingLink, Remedy, SlowJob
 from flitwatch_domain.explanation.words import format_clock, format_count, format_jobs, format_percent
 
 MINUTE_S = 60.0
-#: A minute belongs to an incident if the waiting in excess of the quiet minute is at least this part of the worst: less ends it than began it.
+#: A minute belongs to an incident if its waiting in excess of the quiet minute is at least this part of the worst. Starting an incident takes more.
 STILL = 0.25
 #: This many seconds without such a minute end it; a burst after a shorter pause belongs to it.
 CALM_S = 180.0
@@ -110,7 +110,7 @@ class IncidentAlert(TypedDict):
 
 
 class IncidentNote(TypedDict):
-    """A note on what was done about an incident."""
+    """A note about an action on an incident."""
 
     note_id: int
     at: datetime

@@ -209,7 +209,7 @@ class DragonflyRoutes:
         self._ends = Ends.of(fabric.endpoints.router[io_nodes(fabric)], self._routers)
 
     def _find_gateways(self, away: Ints) -> tuple[list[Floats], list[Floats]]:
-        """Return by group, (groups, routers of it), the part of traffic to each group that leaves at each router, and the part of arriving traffic."""
+        """Return by group, (groups, routers of it), the parts of traffic to each group that leave at each router, and of traffic from it that enter there."""
         leaves = [np.zeros((self._groups, len(members))) for members in self._members]
         enters = [np.zeros((self._groups, len(members))) for members in self._members]
         for link in away.tolist():

@@ -30,7 +30,7 @@ class Shares:
         return True
 
     def give_back(self, of: str, count: int = 1) -> None:
-        """Return a taken amount."""
+        """Release an amount that was taken."""
         self._total -= count
         self._held[of] -= count
         if not self._held[of]:

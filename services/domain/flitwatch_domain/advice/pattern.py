@@ -56,8 +56,8 @@ def choose_pattern(application: str, runs: Sequence[Mapping[str, Any]], intensit
 def by_runs(application: str, runs: Sequence[Mapping[str, Any]]) -> Pattern | None:
     """Compare the times of runs within one group and over several, at similar congestion; None if they are too few.
 
-    The comparison is done below and above the median congestion, and the differences are averaged by the number of runs. Otherwise a full machine
-    biases it: it spreads jobs and also has more congestion.
+    Runs below and above the median congestion are compared separately, and the differences are averaged by the number of runs. Otherwise the result is
+    biased: on a full machine, jobs are spread more and also meet more congestion.
     """
     usable_runs = [row for row in runs if row.get("groups") and row["congestion"] is not None]
     single_group = np.array([len(row["groups"]) == 1 for row in usable_runs], bool)

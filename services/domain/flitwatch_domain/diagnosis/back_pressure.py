@@ -257,7 +257,7 @@ class _Walk:
         return np.array(sorted(first.values()), np.int64), stands
 
     def _grow_trees(self, roots: Ints, behind: Ints, follows: Ints) -> dict[int, tuple[Victim, ...]]:
-        """Return held links by the root at the end of their shortest way; ties go to the way through the link that stalls most."""
+        """Return held links by the root at the end of their shortest path; ties go to the path through the link that stalls most."""
         of = np.full(len(self._use), -1, np.int64)
         of[roots] = roots
         trees: dict[int, list[Victim]] = {int(root): [] for root in roots}

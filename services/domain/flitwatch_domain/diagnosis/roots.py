@@ -9,7 +9,7 @@ from typing_extensions import TypedDict
 
 
 class DiagnosedLink(TypedDict):
-    """A directed link with what was measured of it; null: not measured."""
+    """A directed link with its measurements; null: not measured."""
 
     link: int
     link_class: str

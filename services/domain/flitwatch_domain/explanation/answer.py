@@ -61,7 +61,7 @@ class PastRunTimes:
 
     @property
     def usual_s(self) -> float:
-        """Return their median."""
+        """Return the median."""
         return float(np.median(self.elapsed_s))
 
 
@@ -263,7 +263,7 @@ def _rank_candidates(scene: OnsetContext, links: Sequence[LinkCount]) -> list[Ca
     flow = scene.flow if scene.flow is not None and scene.flow.known else None
     beside = scene.beside
     if flow is not None:
-        # Readers do not look at more, and each takes as long as reading its counters.
+        # More jobs are rarely read, and each takes as long as reading its counters.
         part = flow.part
         beside = sorted(beside, key=lambda job: -part.get(job.job_pk, 0.0))[:MOST_CANDIDATES]
     ranking = rank_jobs(beside, Scene(scene.router, scene.group, scene.low_s, scene.high_s, scene.end_s, ends, gained))

@@ -97,7 +97,7 @@ def _summarise_explanations(named: Sequence[Explanation], slow: Sequence[Explana
 
 
 def _wasted_nodes(one: Explanation) -> float:
-    """Nodes that a job's slowness wastes."""
+    """Return the nodes wasted by a job's slowness."""
     return float((one["nodes"] or 1) * (_require_slowdown(one)["factor"] - 1))
 
 

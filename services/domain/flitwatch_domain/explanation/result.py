@@ -358,7 +358,7 @@ class ExaminedJobs(TypedDict):
 
 
 class Incident(IncidentSummary):
-    """The present incident of a machine, or the result that there is none or that the data cannot tell."""
+    """The present incident of a machine, or the reason why there is none or it is unknown."""
 
     fabric: str
     as_of: datetime

@@ -50,7 +50,7 @@ class Steps:
     step : int64 (n,)
     time_s : float64 (n,)
     start_s : float            epoch seconds at which the first step began
-    earlier_s : float64 (runs, most)   times of the same application on as many nodes by step number, NaN if a run has none
+    earlier_s : float64 (runs, most)   step times of earlier runs of the same application and size by step number; NaN for missing steps
     ended : bool               whether the run has no further steps
     """
 
@@ -101,7 +101,7 @@ class Slowdown:
 
 @dataclass(frozen=True)
 class Timeline:
-    """Begin and end of each step, epoch seconds (n,), and the estimated seconds of missing steps before each."""
+    """Start and end of each step, epoch seconds (n,), and the estimated seconds of missing steps before each."""
 
     begin_s: Floats
     end_s: Floats

@@ -38,7 +38,7 @@ def read_fabric(path: str | Path, format: str = "auto", name: str | None = None)
     ----------
     path : str or Path
         Output of Cray's `rtr --interconnect`, of `ibnetdiscover`, Slingshot's links (`fmctl get links`) or its template, UFM's links (`GET /ufmRest/resources/links`),
-        or LLDP neighbours of Ethernet switches. For these also a folder with one file per switch, named after it.
+        or LLDP neighbours of Ethernet switches, which can also be a folder with one file per switch, named after it.
     format : str
         One of `FORMATS`; `auto` detects the format from the first lines.
     name : str, optional
@@ -47,7 +47,7 @@ def read_fabric(path: str | Path, format: str = "auto", name: str | None = None)
     Raises
     ------
     BadInput
-        If a line is unreadable or contradicts another; gives file and line.
+        If a line is unreadable or contradicts another; the message gives file and line.
     """
     if format not in FORMATS:
         raise BadRequest(f"unknown fabric format {format!r}", advice=f"Choose one of {', '.join(FORMATS)}.")

@@ -129,7 +129,7 @@ def _find_compute_nodes(fabric: Fabric) -> tuple[dict[str, list[int]], int, tupl
         node for node in routers_of_node if _NODE_NAME.fullmatch(node) is None or _NOT_A_HOST.fullmatch(node)
     )
     named = {node: routers for node, routers in routers_of_node.items() if node not in nameless}
-    # One unnamed node, a spare or a storage server, does not make a machine unusable; only unnamed nodes do.
+    # One unnamed node, a spare or a storage server, is accepted; a fabric with only unnamed nodes is rejected.
     if not named:
         raise BadInput(
             f"{nameless[0][:80]!r} is not a host name that a scheduler uses",
