@@ -1,7 +1,7 @@
 """Attribution by flow: the jobs that make links on a slow job's paths stall.
 
-Counters do not show which flits wait for which. They show how many cycles a flit waits on a job's path, now and in a quiet moment. The routes and network
-cards show each job's path and its load on each link (`link_shares`), now and in the quiet moment. From these:
+Counters do not show which flits wait for which. They show how many cycles a flit waits on a job's path, now and in a quiet moment. The routes and
+network cards show each job's path and its load on each link (`link_shares`), now and in the quiet moment. From these:
 
 1. The damage at a place is the waiting in excess of the quiet waiting, weighted by the part of the slow job's traffic that passes the place.
 2. The damage is divided among the jobs by the increase of each job's load there since the quiet moment. A job that ran before it with the same load

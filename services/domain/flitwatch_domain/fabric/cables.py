@@ -33,7 +33,7 @@ class SlowLimit(NamedTuple):
 
 
 def find_slow_limit(speeds_bps: Sequence[float], counts: Sequence[int]) -> SlowLimit:
-    """Return the slow cables' limit from the kind's speeds and the number of links at each; 0 if so many are slow (`MOST_SLOW`) that they are older devices."""
+    """Return the slow cables' limit from the kind's speeds and the number of links at each; 0 if more than `MOST_SLOW` are slow, because they are older devices."""
     usual_bps = min(zip(counts, speeds_bps, strict=True), key=lambda pair: (-pair[0], pair[1]))[1]
     slow = sum(count for speed, count in zip(speeds_bps, counts, strict=True) if speed <= SLOW * usual_bps)
     return SlowLimit(SLOW * usual_bps if slow <= max(2, MOST_SLOW * sum(counts)) else 0.0, usual_bps)
