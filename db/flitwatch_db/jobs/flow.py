@@ -262,7 +262,7 @@ def _load_moments(
     jobs: list[Row],
     now_s: float,
 ) -> list[Moment]:
-    """Load the counts of some moments, the quiet one first."""
+    """Load what was counted in some moments, the quiet one first."""
     spans = [(at, min(at + width, now_s)) for at in moments_s]
     cards = _cards_at(conn, fabric_id, width, moments_s)
     traffic = [[_compute_traffic(row, card, *span) for row in jobs] for span, card in zip(spans, cards, strict=True)]
@@ -319,7 +319,7 @@ def by_minute(conn: Conn, watched: Watched, minutes_s: Sequence[float]) -> list[
     jobs = _list_jobs(conn, watched.job_pk, watched.simulated, watched.fabric_id, [(at, at + 60) for at in minutes_s])
     results = []
     for at in minutes_s:
-        # One by one: the values of all links in a minute take tens of megabytes on a large machine.
+        # One by one: what is known of every link in a minute takes tens of megabytes on a large machine.
         (moment,) = _load_moments(conn, way, watched.fabric_id, own, 60, [at], jobs, last_s)
         part = compute_user_parts(way.routes, way.places, own.weight, moment, way.flit_bytes)
         job_parts = None if part is None else dict(zip((row["job_pk"] for row in jobs), part.tolist(), strict=True))
@@ -455,7 +455,7 @@ def _links_at(
     traffic: Sequence[JobTraffic | None],
     calm: _LinkWaits | None,
 ) -> tuple[_Counts, _LinkWaits]:
-    """Return counts of all places in a moment of this many seconds, as found with `link_waits`.
+    """Counts of every place in a moment of this many seconds, as `link_waits` finds them.
 
     A link to a node causes no longer waits than in the `calm` moment if it has no more traffic, because no other link behind it is full.
     """

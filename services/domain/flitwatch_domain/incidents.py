@@ -27,7 +27,7 @@ STILL = 0.25
 CALM_S = 180.0
 #: A cause is known to burst from its second burst on. Then a calm of this many of its periods, at most `LONGEST_CALM_S`, ends the incident.
 CALM_PERIODS, LONGEST_CALM_S = 3, 1800.0
-#: A burst begins in a minute in which a job sends this part of its maximum, and ends in one in which it sends less than the second part.
+#: A burst begins in a minute in which a job sends this part of its most, and ends in one in which it sends less than that part.
 BURST_BEGINS, BURST_ENDS = 0.5, 0.25
 #: A slow job belongs to an incident of the same causes that ended at most this long before.
 REOPENS_S = 300.0
@@ -162,7 +162,7 @@ class Minute:
 
 
 def find_longest_calm(sent: Sequence[tuple[float, float]]) -> float:
-    """Return the seconds of calm that do not yet end an incident, from its cause's rate in each minute (start, bytes per second)."""
+    """Return the seconds of calm that do not yet end an incident, by what its cause sent in each minute (its beginning, bytes per second)."""
     most, sending, begins = max((rate for _, rate in sent), default=0.0), False, []
     for at, rate in sent:
         if not sending and rate >= BURST_BEGINS * most > 0:
