@@ -19,7 +19,7 @@ RV = TypeVar("RV")
 GRACE_S = 5.0
 #: Longest idle time of a service in a transaction. Its connection is then ended, because others wait for its locks.
 STILL_S = 30.0
-#: Longest time for a server to respond to the check of a connection.
+#: How long a server may take to answer whether a connection still works.
 CHECK_S = 2.0
 _INTERVAL_S = 0.1
 

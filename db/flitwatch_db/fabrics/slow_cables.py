@@ -24,8 +24,8 @@ _SPEEDS = """
     ) AS speeds GROUP BY 1, 2, 3
 """
 
-# Link-down events and recoveries of switch ports in the last day. Counts are recorded when they change, and start again after they are cleared.
-# A record's instance contains the port's GUID, its number, and the counter (flitwatch_ingest.collectors.link_failures).
+# How often the links of switches' ports went down and recovered in the last day: counts come when they change, and one that is cleared begins anew.
+# A record's instance is the port's GUID, its number, and the counter (flitwatch_ingest.collectors.link_failures).
 _FAILURES = """
     WITH came AS (
         SELECT o.instance, o.u64[1] - lag(o.u64[1]) OVER (PARTITION BY o.instance ORDER BY o.ts) AS more

@@ -114,7 +114,7 @@ def _rename_row(
 
 
 def _parse_view(job_id: str, state: str, submit_s: float | None) -> _View | None:
-    """Parse a row of pending tasks; None for another job, and for a text with incomplete or too many tasks."""
+    """Parse a row of waiting tasks; None for another job, and for a text that does not name all tasks or names too many."""
     match = _WAITING.fullmatch(job_id)
     tasks: set[int] = set()
     for part in match.group(2).split(",") if match else ():

@@ -54,7 +54,7 @@ def _call_periodic(name: str, call: Callable[[str], object], url: str) -> None:
 
 
 def _claim_periods(url: str, periods_s: Mapping[str, float]) -> list[str]:
-    """Claim the names whose period is over, according to the database's clock, which may have been set back."""
+    """Claim the names whose period is over; by the database's clock, which may have been set back."""
     with connect(url, role="writer", application="flitwatch periodic", still_s=STILL_S) as conn:
         return [
             name
@@ -75,7 +75,7 @@ def _trim_log(url: str) -> None:
 
 
 def _is_due(url: str) -> bool:
-    """Return whether maintenance is due and no other worker has started it, according to the database's clock, which may have been set back."""
+    """Return whether maintenance is due and no other worker has begun it; by the database's clock, which may have been set back."""
     with connect(url, role="keeper", application="flitwatch upkeep", still_s=STILL_S) as conn:
         cursor = conn.execute(
             "INSERT INTO setting VALUES ('maintained_at', to_jsonb(clock_timestamp())) ON CONFLICT (key) DO UPDATE SET value = excluded.value"

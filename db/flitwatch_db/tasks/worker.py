@@ -36,7 +36,7 @@ ATTEMPTS = 2
 #: Time limit for writing a result while the database is unavailable.
 WRITE_TIMEOUT_S = 120.0
 RECONNECT_S = 1.0
-#: Time limit of the worker's own statements: a slower server is frozen.
+#: The server answers the worker's own statements sooner, or is frozen.
 STATEMENT_S = 30.0
 SHUTDOWN_S = 10.0
 #: A signal to a service often reaches all its processes; if it ends a task first, the task waits this long for the worker's own signal.

@@ -12,7 +12,7 @@ from flitwatch_domain.units import LATEST_S
 # Flux's job ids have 64 bits: up to 20 digits.
 _JOB_ID = re.compile(r"([0-9]{1,20})(?:_([0-9]{1,18}|\[[^\]]*\]))?(?:\+([0-9]{1,18}))?")
 _PBS_JOB_ID = re.compile(r"([0-9]{1,18})(?:\[([0-9]{0,9})\])?(?:\.([A-Za-z0-9][\w.-]*))?")
-#: Slurm's final states of a job.
+#: Slurm's states of a job that will not change any more.
 FINAL_STATES = frozenset(
     {
         "BOOT_FAIL",
@@ -117,12 +117,12 @@ class Job:
 
 
 def infer_end_s(state: str, start_s: float | None, end_s: float | None, elapsed_s: float | None = None) -> float | None:
-    """Return the end of a job: the recorded one, or for a job that is over without one, the end implied by its elapsed time.
+    """Return the end of a job: the recorded one, or where it is over and no end is recorded, the one that its elapsed time implies.
 
     Raises
     ------
     BadInput
-        The job ends before it starts, or lasts longer than times can be stored.
+        The job ends before it starts, or lasts for longer than times are kept.
     """
     if start_s is None:
         return end_s
@@ -197,7 +197,7 @@ class PbsJobId(NamedTuple):
     Attributes
     ----------
     job_id : str or None
-        Flitwatch's form: 13 for `13.server`, 7_3 for `7[3].server`; None for an array as a whole, `7[].server`.
+        As Flitwatch keeps it: 13 of `13.server`, 7_3 of `7[3].server`; None for an array as a whole, `7[].server`.
     cluster : str or None
         The server's name without its domain.
     """

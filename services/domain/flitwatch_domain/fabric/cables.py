@@ -13,7 +13,7 @@ from flitwatch_domain.fabric.model import Fabric
 SLOW = 0.5
 #: Share of a kind's cables that can be faulty; if more are slow, they belong to older devices. One slow cable always counts.
 MOST_SLOW = 0.05
-#: Events per day from which a link flaps: link-down events, and recoveries from errors. Restarting a node causes one or two link-down events.
+#: Times a day that a link goes down, or recovers from errors, from which on it flaps; a node that is restarted takes its link down once or twice.
 DOWNS, RECOVERIES = 3, 10
 
 
@@ -40,7 +40,7 @@ def find_slow_limit(speeds_bps: Sequence[float], counts: Sequence[int]) -> SlowL
 
 
 def is_flapping(downs: int, recoveries: int) -> bool:
-    """Return whether this number of link-down events or recoveries in a day means that a link flaps."""
+    """Check whether a link that went down, and recovered from errors, so often in a day flaps."""
     return downs >= DOWNS or recoveries >= RECOVERIES
 
 
