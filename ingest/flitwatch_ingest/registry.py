@@ -27,7 +27,7 @@ class Registry(Protocol):
     """Gives a schema's text by id."""
 
     def text(self, schema_id: int) -> str:
-        """The schema.
+        """Return the schema.
 
         Raises
         ------
@@ -133,7 +133,7 @@ class Schemas:
             self._prepared.add(prefix)
 
     def fields(self, schema_id: int) -> AvroFields:
-        """The compiled schema of an id.
+        """Return the compiled schema of an id.
 
         Raises
         ------
@@ -158,7 +158,7 @@ class Schemas:
 
 
 def open_registry(where: str | None) -> Registry:
-    """A registry by URL or path; None knows nothing."""
+    """Return a registry by URL or path; None knows nothing."""
     if not where:
         return NoRegistry()
     parts = urlsplit(where)

@@ -13,7 +13,7 @@ Ints = NDArray[np.int64]
 
 
 def distinct_runs(step_time_s: ArrayLike) -> Ints:
-    """A label for each run, shape (runs,), that depends on its times only and not on its place among the runs.
+    """Return a label for each run, shape (runs,), that depends on its times only and not on its place among the runs.
 
     Runs with the same times in every step, to seven digits, are one run recorded twice and share a label.
     """
@@ -22,7 +22,7 @@ def distinct_runs(step_time_s: ArrayLike) -> Ints:
 
 
 def too_few(needed: str, labels: ArrayLike) -> NotEnoughData:
-    """The error for fewer distinct runs than what is `needed`; it says how many of those recorded are copies."""
+    """Return the error for fewer distinct runs than what is `needed`; it says how many of those recorded are copies."""
     recorded, distinct = len(np.asarray(labels)), len(np.unique(labels))
     copies = (
         f" ({recorded} are recorded, but {recorded - distinct} have the times of another)"
@@ -33,7 +33,7 @@ def too_few(needed: str, labels: ArrayLike) -> NotEnoughData:
 
 
 def run_folds(labels: ArrayLike, folds: int, seed: int = 0) -> Iterator[tuple[Ints, Ints]]:
-    """(training, held-out) run indices of each fold; all runs of a label are held out together, every run exactly once.
+    """Yield (training, held-out) run indices of each fold; all runs of a label are held out together, every run exactly once.
 
     The division depends on the labels and the seed only.
     """

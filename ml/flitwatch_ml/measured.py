@@ -191,7 +191,7 @@ def _read_exposure(path: Path, called: str, run_at: dict[str, int], runs: str) -
 
 
 def _parse_column(rows: list[tuple[str, dict[str, str]]], name: str) -> Floats | None:
-    """A column's numbers; None if none of its values is one."""
+    """Return a column's numbers; None if none of its values is one."""
     try:
         float(rows[0][1][name])
     except ValueError:
@@ -226,7 +226,7 @@ def _parse_start_s(text: str, where: str) -> float:
 
 
 def _read_table(path: Path, called: str, needed: tuple[str, ...]) -> Iterator[tuple[int, dict[str, str]]]:
-    """(line, {column: value}) of a CSV that has these columns in any order."""
+    """Yield (line, {column: value}) of a CSV that has these columns in any order."""
     try:
         with open_text(path) as file:
             reader = csv.reader(file)

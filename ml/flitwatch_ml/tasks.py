@@ -138,7 +138,7 @@ def _announce_estimate(conn: Any, estimate: estimate_store.Estimate, number: int
 
 
 def _noting_lacks(kind: str, handler: Handler) -> Handler:
-    """A handler that also writes down what is lacking, where the page looks for it."""
+    """Return a handler that also writes down what is lacking, where the page looks for it."""
 
     def with_state_on_failure(args: dict[str, Any], context: TaskContext) -> Mapping[str, Any]:
         read_arguments(f"ml.{kind}", args)

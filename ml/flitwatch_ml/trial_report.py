@@ -142,7 +142,7 @@ def report_trial(participants: Sequence[Participant], outcomes: Sequence[Outcome
 def _estimate_effect(
     time_s: Float, advised: NDArray[np.bool_], strata: NDArray[np.object_], spoilt: Sequence[str]
 ) -> TrialEffect:
-    """Ratio of times between the halves within strata of equal application and size, on logarithms; each stratum has its own spread.
+    """Return ratio of times between the halves within strata of equal application and size, on logarithms; each stratum has its own spread.
 
     Nothing is said of halves that are not alike (`spoilt` says why).
     """

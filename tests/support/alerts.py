@@ -24,7 +24,7 @@ from flitwatch_domain.runs import Run, RunStep
 
 
 def fire(conn: Any, name: str, **labels: str) -> int:
-    """An alert of a rule of its own."""
+    """Return an alert of a rule of its own."""
     rule = read_rule({"name": name, "signal": "stall_ratio", "above": 1})
     alerts.save_rule(conn, rule, "api")
     at_s = clock_s(conn)
@@ -48,7 +48,7 @@ def running(url: str, chosen: Config) -> Iterator[Engine]:
 
 
 def foretell(url: str, expected_s: float, low_s: float, high_s: float, ago_s: float = 40.0, key: str = "one") -> int:
-    """A run and a forecast of its next steps, whose usual time is 100 s."""
+    """Return a run and a forecast of its next steps, whose usual time is 100 s."""
     with connect(url, role="writer") as conn:
         run_id = runs.upsert_run(
             conn, Run(run_key=key, exe="milc", job_id="77", ranks=(0,), nodes=("nid1",), simulated=True)

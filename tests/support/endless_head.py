@@ -22,7 +22,7 @@ BEGINNINGS = {
 
 
 def sent_until_closed(host: str, port: int, beginning: bytes, part: bytes) -> int:
-    """Bytes that a server took before it closed the connection, MOST_BYTES at most."""
+    """Return bytes that a server took before it closed the connection, MOST_BYTES at most."""
     with socket.create_connection((host, port), timeout=60) as one:
         sent = 0
         try:
@@ -35,6 +35,6 @@ def sent_until_closed(host: str, port: int, beginning: bytes, part: bytes) -> in
 
 
 def peak_bytes(pid: int | str = "self") -> int:
-    """The most memory that a process had until now."""
+    """Return the most memory that a process had until now."""
     lines = Path(f"/proc/{pid}/status").read_text().splitlines()
     return next(int(line.split()[1]) << 10 for line in lines if line.startswith("VmHWM:"))

@@ -16,7 +16,7 @@ def checksum(header: bytes) -> int:
 
 
 def frame(ds=0, identification=0, flags=DONT_FRAGMENT, payload=b"payload", options=b"", tags=0) -> bytes:
-    """An Ethernet frame with an IPv4 datagram whose checksum is right."""
+    """Return an Ethernet frame with an IPv4 datagram whose checksum is right."""
     ihl = 5 + len(options) // 4
     total = ihl * 4 + len(payload)
     head = struct.pack(

@@ -67,7 +67,7 @@ def moment(
 
 
 def four_jobs() -> list[Job]:
-    """The slow job, one that fills the machine, one that always ran, and a small one that came since."""
+    """Return the slow job, one that fills the machine, one that always ran, and a small one that came since."""
     order = np.random.default_rng(7).permutation(MACHINE.nodes)
     return [
         Job(np.sort(order[:128]), 1.5e9, Exchange.NEIGHBOUR),

@@ -62,7 +62,7 @@ def _write_steps(conn, job: Job) -> None:
 
 
 def _around(fabric: Fabric, link: int) -> list[str]:
-    """Nodes at the routers at both ends of a link."""
+    """Return nodes at the routers at both ends of a link."""
     routers = len(fabric.routers)
     ends = [int(fabric.links.src[link]), int(fabric.links.dst[link])]
     at = [end if end < routers else int(fabric.endpoints.router[end - routers]) for end in ends]

@@ -34,7 +34,7 @@ class Year:
     stalls: NDArray[np.float64]
 
     def of(self, ts: list[str], step_s: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Flits and stalls by step and router."""
+        """Return flits and stalls by step and router."""
         out = []
         for values in (self.flits, self.stalls):
             rows = []
@@ -48,7 +48,7 @@ class Year:
 
 
 def fill(url: str) -> Year:
-    """A year of hours of a small machine, and minutes of its last two days."""
+    """Return a year of hours of a small machine, and minutes of its last two days."""
     hour, router = np.indices((HOURS, ROUTERS))
     at = START_S + hour * HOUR_S
     flits = 60.0 * (1000 + (hour * 7 + router * 13) % 100)

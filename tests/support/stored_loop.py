@@ -29,7 +29,7 @@ def at(seconds: float) -> datetime:
 
 
 def by_one_spine() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """One node sends to two others that its leaf reaches by the same spine."""
+    """Return one node sends to two others that its leaf reaches by the same spine."""
     leaf = int(TREE.endpoints.router[1])
     away = np.flatnonzero(TREE.endpoints.router != leaf)
     same = away[PORTS[leaf, away] == PORTS[leaf, away[0]]][:2]
@@ -37,7 +37,7 @@ def by_one_spine() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 def load_of(flows: tuple[np.ndarray, np.ndarray, np.ndarray], fabric: Fabric = TREE) -> np.ndarray:
-    """Bytes of each link, those from the nodes to their switches too."""
+    """Return bytes of each link, those from the nodes to their switches too."""
     load = check_routes(fabric, PORTS, flows).load
     for source, size in zip(flows[0], flows[2], strict=True):
         load[fabric.links.src == len(fabric.routers) + source] += size
@@ -47,7 +47,7 @@ def load_of(flows: tuple[np.ndarray, np.ndarray, np.ndarray], fabric: Fabric = T
 def store(
     conn: psycopg.Connection, load: np.ndarray, fabric: Fabric = TREE, adapters: bool = True, tables: bool = True
 ) -> int:
-    """A fabric whose switches' ports and adapters counted this in the bucket at the start."""
+    """Return a fabric whose switches' ports and adapters counted this in the bucket at the start."""
     number = fabrics.save_fabric(conn, fabric)
     routers, links = len(fabric.routers), fabric.links
     ensure_chunks(conn, "port_10s", np.array([START_S]))

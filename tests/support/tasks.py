@@ -23,7 +23,7 @@ from flitwatch_db.tasks import Task, get_task
 def wait_for(
     conn: psycopg.Connection[Any], task_id: int, condition: Callable[[Task], object], timeout_s: float = 150.0
 ) -> Task:
-    """The task, once it meets the condition."""
+    """Return the task, once it meets the condition."""
 
     def met() -> Task | None:
         task = get_task(conn, task_id)
@@ -36,7 +36,7 @@ def wait_for(
 
 
 def drawn(seed: int) -> tuple[bytes, int]:
-    """Bits that depend on the seed alone, and the process that drew them."""
+    """Return bits that depend on the seed alone, and the process that drew them."""
     return np.random.default_rng(seed).standard_normal(1000).cumsum().tobytes(), os.getpid()
 
 
@@ -48,7 +48,7 @@ def endless(folder: Path, number: int) -> None:
 
 
 def once_fatal(marker: Path, seed: int) -> bytes:
-    """End the whole process the first time that anybody runs this; later return what `drawn` does."""
+    """Return end the whole process the first time that anybody runs this; later return what `drawn` does."""
     try:
         marker.touch(exist_ok=False)
     except FileExistsError:

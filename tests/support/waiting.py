@@ -54,7 +54,7 @@ def eventually(
 
 
 def free_port(count: int = 1) -> int:
-    """The first of `count` neighbouring free ports of the loopback."""
+    """Return the first of `count` neighbouring free ports of the loopback."""
     for _ in range(200):
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))

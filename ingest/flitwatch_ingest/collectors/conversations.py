@@ -32,10 +32,10 @@ class Wire(Protocol):
     """Transport for datagrams: `umad.Port`."""
 
     def send(self, target: pma.Target, mad: bytes, timeout_s: float) -> str:
-        """Why it cannot be sent; empty if it is."""
+        """Return the reason why it cannot be sent; empty if it is."""
 
     def receive(self, timeout_s: float) -> tuple[bytes, bool] | None:
-        """An answer, or (False) a question that was given up; None after `timeout_s`."""
+        """Return an answer, or (False) a question that was given up; None after `timeout_s`."""
 
 
 @dataclass
@@ -67,7 +67,7 @@ class Conversations:
         self._done: list[Answer] = []
 
     def read(self, devices: Iterable[Device]) -> Iterator[Answer]:
-        """Every device's answer as it is complete; what a silent one reported before is kept."""
+        """Return every device's answer as it is complete; what a silent one reported before is kept."""
         return self._run_conversations((device, self._read_counters(device)) for device in devices)
 
     def clear(self, devices: Iterable[Device]) -> Iterator[Answer]:
@@ -212,7 +212,7 @@ class Conversations:
 def _read_ports(
     device: Device, attribute: int, able: pma.Abilities
 ) -> Generator[pma.Question, Heard, tuple[dict[int, Counters], str]]:
-    """Counters by port up to the first that cannot be read, as perfquery reads them, and why not."""
+    """Yield counters by port up to the first that cannot be read, as perfquery reads them, and why not."""
     by_port: dict[int, Counters] = {}
     for port in device.ports:
         heard = yield pma.Question(attribute, port)
@@ -234,7 +234,7 @@ def _clear_counters(device: Device) -> Conversation:
 
 
 def _refusal_reason(heard: Heard) -> str:
-    """Why this is no answer; empty if it is one."""
+    """Return the reason why this is no answer; empty if it is one."""
     if isinstance(heard, str):
         return heard
     return f"refused with status 0x{heard.status:04x}" if heard.status else ""

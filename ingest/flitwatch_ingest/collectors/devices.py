@@ -39,7 +39,7 @@ def needs_narrow_counters(device: Device, wide: dict[int, Counters]) -> bool:
 
 
 def devices_of(fabric: Fabric, adapters: bool) -> list[Device]:
-    """The switches with their cabled ports, with `adapters` also the endpoints; without a LID nothing can be asked."""
+    """Return the switches with their cabled ports, with `adapters` also the endpoints; without a LID nothing can be asked."""
     routers, links = len(fabric.routers), fabric.links
     ports: list[set[int]] = [set() for _ in range(routers)]
     for vertex, port in zip(links.src.tolist(), links.src_port.tolist(), strict=True):

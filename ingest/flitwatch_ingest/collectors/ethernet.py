@@ -63,7 +63,7 @@ class PolledSwitch:
 
 
 def password_of(path: Path) -> str:
-    """The password that a file holds in one line.
+    """Return the password that a file holds in one line.
 
     Raises
     ------
@@ -128,7 +128,7 @@ class EthernetCollector:
         self._described: dict[str, Switch] = {}
 
     def discover(self, found: Round | None = None) -> Fabric:
-        """The topology as it is now.
+        """Return the topology as it is now.
 
         Raises
         ------

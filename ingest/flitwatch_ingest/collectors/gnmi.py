@@ -53,7 +53,7 @@ class Trees(Protocol):
     """Requests for the trees of a switch, and the meaning of the answers."""
 
     def describe(self, ask: Ask, name: str) -> Switch:
-        """The switch and its neighbours; `name` is its name where it says none."""
+        """Return the switch and its neighbours; `name` is its name where it says none."""
 
     def count(self, ask: Ask, reading: Reading) -> None:
         """Add all counters to a reading."""
@@ -86,23 +86,23 @@ class OpenConfig:
     """OpenConfig's trees."""
 
     def describe(self, ask: Ask, name: str) -> Switch:
-        """As `Trees`."""
+        """See `Trees`."""
         return openconfig.switch_of(ask(Request(openconfig.TOPOLOGY_PATHS)), name)
 
     def count(self, ask: Ask, reading: Reading) -> None:
-        """As `Trees`."""
+        """See `Trees`."""
         self.take(reading, ask(Request(openconfig.COUNTER_PATHS)))
 
     def streams(self, ask: Ask) -> tuple[Request, Request]:
-        """As `Trees`."""
+        """See `Trees`."""
         return Request(openconfig.COUNTER_PATHS), Request(openconfig.TOPOLOGY_PATHS[:1])
 
     def take(self, reading: Reading, updates: Sequence[Update]) -> None:
-        """As `Trees`."""
+        """See `Trees`."""
         openconfig.add_counters(reading, updates)
 
     def matters(self, path: Path) -> bool:
-        """As `Trees`: ages and counters of LLDP change all the time."""
+        """See `Trees`: ages and counters of LLDP change all the time."""
         names = {name for name, _ in path}
         return "neighbors" in names and not names & {"age", "last-update", "ttl", "counters"}
 
@@ -114,7 +114,7 @@ class Sonic:
         self._names: sonic_gnmi.Names | None = None
 
     def describe(self, ask: Ask, name: str) -> Switch:
-        """As `Trees`."""
+        """See `Trees`."""
         updates = ask(self._stream_request(sonic_gnmi.PORT_TABLE_PATHS, sonic_gnmi.APPL_DB))
         updates += ask(self._stream_request(sonic_gnmi.NAME_PATHS, sonic_gnmi.CONFIG_DB))
         with suppress(MissingTree):  # a switch without cables has no such table
@@ -122,12 +122,12 @@ class Sonic:
         return tables_of_sonic.switch_of(sonic_gnmi.updates_to_tables(updates), name)
 
     def count(self, ask: Ask, reading: Reading) -> None:
-        """As `Trees`."""
+        """See `Trees`."""
         request = self.streams(ask)[0]
         sonic_gnmi.add_counters(reading, ask(request), self._load_names(ask))
 
     def streams(self, ask: Ask) -> tuple[Request, Request]:
-        """As `Trees`; what the ports and queues are called is asked again."""
+        """See `Trees`; what the ports and queues are called is asked again."""
         updates = ask(self._stream_request(sonic_gnmi.PORT_TABLE_PATHS, sonic_gnmi.APPL_DB))
         updates += ask(self._stream_request(sonic_gnmi.MAP_PATHS, sonic_gnmi.COUNTERS_DB))
         self._names = sonic_gnmi.names_of(sonic_gnmi.updates_to_tables(updates))
@@ -137,11 +137,11 @@ class Sonic:
         )
 
     def take(self, reading: Reading, updates: Sequence[Update]) -> None:
-        """As `Trees`."""
+        """See `Trees`."""
         sonic_gnmi.add_counters(reading, updates, self._names or sonic_gnmi.Names())
 
     def matters(self, path: Path) -> bool:
-        """As `Trees`."""
+        """See `Trees`."""
         return True
 
     def _load_names(self, ask: Ask) -> sonic_gnmi.Names:
@@ -207,11 +207,11 @@ class GnmiSwitch(PolledSwitch):
         self._shown = tuple((key, text) for key, text in (("username", user), ("password", password)) if text)
 
     def describe(self) -> Switch:
-        """As `Source`."""
+        """See `Source`."""
         return self.trees.describe(lambda request: self.ask(request)[0], self._host)
 
     def count(self) -> list[Reading]:
-        """As `Source`; the time is the latest that the switch says."""
+        """See `Source`; the time is the latest that the switch says."""
         latest_s = 0.0
 
         def ask(request: Request) -> list[Update]:
@@ -226,7 +226,7 @@ class GnmiSwitch(PolledSwitch):
         return [reading]
 
     def ask(self, request: Request) -> tuple[list[Update], float]:
-        """The updates up to the end of the first answer, and the time that the switch gives them.
+        """Return the updates up to the end of the first answer, and the time that the switch gives them.
 
         Raises
         ------
@@ -248,7 +248,7 @@ class GnmiSwitch(PolledSwitch):
         return updates, at_s
 
     def streaming(self, request: Request, every_s: float | None) -> gnmi_pb2.SubscriptionList:
-        """The subscription by which a switch sends unasked: every this many seconds, or (None) what changes."""
+        """Return the subscription by which a switch sends unasked: every this many seconds, or (None) what changes."""
         subscription = self._build_subscription(request, gnmi_pb2.SubscriptionList.STREAM)
         for entry in subscription.subscription:
             entry.mode = gnmi_pb2.ON_CHANGE if every_s is None else gnmi_pb2.SAMPLE
@@ -288,7 +288,7 @@ class GnmiSwitch(PolledSwitch):
                 call.cancel()
 
     def time_of(self, notification: gnmi_pb2.Notification) -> float:
-        """The switch's time; a switch whose clock is wrong, or that says none, counts by this host's."""
+        """Return the switch's time; a switch whose clock is wrong, or that says none, counts by this host's."""
         now_s = time.time()
         at_s = notification.timestamp / 1e9
         return at_s if abs(now_s - at_s) < TIMEOUT_S else now_s
@@ -302,13 +302,13 @@ class GnmiSwitch(PolledSwitch):
         return subscription
 
     def updates(self, notification: gnmi_pb2.Notification) -> Iterator[Update]:
-        """Paths and values; raises BadAnswer for what is no JSON."""
+        """Yield paths and values; raises BadAnswer for what is no JSON."""
         prefix = _elements_of(notification.prefix)
         for update in notification.update:
             yield (*prefix, *_elements_of(update.path)), self._decode_value(update.val)
 
     def deleted(self, notification: gnmi_pb2.Notification) -> list[Path]:
-        """Paths that are no more."""
+        """Return paths that are no more."""
         prefix = _elements_of(notification.prefix)
         return [(*prefix, *_elements_of(path)) for path in notification.delete]
 
@@ -345,7 +345,7 @@ def _elements_of(path: gnmi_pb2.Path) -> Path:
 
 
 def check_ca_file(ca: File | None) -> File | None:
-    """The file, once it is known that it can be read; BadInput otherwise."""
+    """Return the file, once it is known that it can be read; BadInput otherwise."""
     if ca is not None and b"BEGIN CERTIFICATE" not in ca.read_bytes():
         raise BadInput("contains no certificates", where=str(ca))
     return ca

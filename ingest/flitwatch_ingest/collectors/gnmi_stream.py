@@ -59,14 +59,14 @@ class GnmiStream:
         self._heard = time.monotonic()
 
     def describe(self) -> Switch:
-        """As `Source`; the switch is asked."""
+        """See `Source`; the switch is asked."""
         self.moved = False
         switch = self._switch.describe()
         self._start_threads()
         return switch
 
     def count(self) -> list[Reading]:
-        """The samples that are whole since the last call.
+        """Return the samples that are whole since the last call.
 
         Raises
         ------

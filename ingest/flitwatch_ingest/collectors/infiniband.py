@@ -48,7 +48,7 @@ class Tools:
     ca_port: int = 0
 
     def discover(self, name: str) -> Fabric:
-        """The subnet's topology.
+        """Return the subnet's topology.
 
         Raises
         ------
@@ -65,7 +65,7 @@ class Tools:
         return ibnetdiscover.parse_fabric(answer.stdout, "ibnetdiscover", name)
 
     def counters(self, lid: int, ports: Sequence[int], extended: bool) -> tuple[dict[int, perfquery.Counters], str]:
-        """Counters by port, and why some are missing (empty: none)."""
+        """Return counters by port, and why some are missing (empty: none)."""
         words = [*(["-x"] if extended else []), "-l", str(lid), ",".join(map(str, ports))]
         try:
             answer = self._run_tool("perfquery", words, DEVICE_S)
@@ -75,11 +75,11 @@ class Tools:
         return by_port, "" if len(by_port) == len(ports) else _failure_reason(answer) or "some ports did not answer"
 
     def port(self) -> umad.Port:
-        """The adapter's port for many questions in this process; raises as `umad.Port`."""
+        """Return the adapter's port for many questions in this process; raises as `umad.Port`."""
         return umad.Port(self.ca, self.ca_port)
 
     def lanes(self, lid: int, port: int, attribute: int) -> perfquery.Counters:
-        """Counters of a port's lanes, one of `pma.LANE_ATTRIBUTES`; empty if the device does not answer, as one that has no such counters."""
+        """Return counters of a port's lanes, one of `pma.LANE_ATTRIBUTES`; empty if the device does not answer, as one that has no such counters."""
         try:
             answer = self._run_tool("perfquery", [_LANE_OPTIONS[attribute], str(lid), str(port)], DEVICE_S)
         except Unavailable:
@@ -178,7 +178,7 @@ class InfinibandCollector:
         self._failures = LinkFailures(publisher)
 
     def discover(self) -> Fabric:
-        """The topology as it is now; raises as `Tools.discover`."""
+        """Return the topology as it is now; raises as `Tools.discover`."""
         return self._tools.discover(self._name)
 
     def read(self, fabric: Fabric) -> Round:
@@ -272,7 +272,7 @@ class InfinibandCollector:
         return Answer(device, at_s, wide, narrow, why, [] if why or not self._lanes else self._lanes_of(device))
 
     def _lanes_of(self, device: Device) -> list[tuple[int, perfquery.Counters]]:
-        """Counters of lanes; a device whose first port does not have an attribute is not asked for it again."""
+        """Return counters of lanes; a device whose first port does not have an attribute is not asked for it again."""
         lanes = []
         for attribute in pma.LANE_ATTRIBUTES:
             if (device.guid, attribute) in self._without:
@@ -339,5 +339,5 @@ def warnings_of(found: Round) -> list[str]:
 
 
 def slow_of(found: Round) -> str:
-    """Why perfquery asked, which takes a process a question."""
+    """Return why perfquery asked, which takes a process a question."""
     return f"using the slower perfquery: {found.slow}"

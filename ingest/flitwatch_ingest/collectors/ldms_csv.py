@@ -226,7 +226,7 @@ class CsvCollector:
         return marks
 
     def _find_entry(self, tail: Tail, last: bool) -> _FileMark | None:
-        """The checkpoint's entry of a file; None while its first data line is not there."""
+        """Return the checkpoint's entry of a file; None while its first data line is not there."""
         marks = self._files_known()
         mark = tail.fingerprint()
         if mark is None and not last:
@@ -299,7 +299,7 @@ def _need_rows(path: Path, *, alone: bool) -> None:
 
 
 def _first_time(path: Path) -> float | None:
-    """Epoch seconds of a file's first row; None if it cannot be distinguished from its beginning."""
+    """Return epoch seconds of a file's first row; None if it cannot be distinguished from its beginning."""
     try:
         with path.open("rb") as stream:
             lines = stream.read(_BEGINNING).split(b"\n")[:-1]

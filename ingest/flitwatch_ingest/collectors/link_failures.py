@@ -18,12 +18,12 @@ FAILURES = frozenset(_COUNTERS.values())
 
 
 def build_instance(guid: str, port: int, counter: str) -> str:
-    """The instance of a port's count: its GUID without leading zeros, its number, and the counter."""
+    """Return the instance of a port's count: its GUID without leading zeros, its number, and the counter."""
     return f"{plain_guid(guid)}/{port}/{counter}"
 
 
 def build_record(time_s: float, instance: str, count: int) -> dict[str, Any]:
-    """The record of a count."""
+    """Return the record of a count."""
     return {"timestamp": time_s, "instance": instance, "value": count}
 
 

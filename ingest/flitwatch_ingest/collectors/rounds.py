@@ -38,6 +38,6 @@ def ask_again(
 
 
 def format_names(names: Collection[str]) -> str:
-    """The first few names in order, and how many more there are."""
+    """Return the first few names in order, and how many more there are."""
     others = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
     return f"{', '.join(sorted(names)[:MOST_NAMED])}{others}"

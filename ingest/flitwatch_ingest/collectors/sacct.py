@@ -96,7 +96,7 @@ class SacctCollector:
                 return
 
     def once(self) -> int:
-        """One round; returns how many jobs were published. Unavailable if sacct fails."""
+        """Return one round; returns how many jobs were published. Unavailable if sacct fails."""
         asked_at = time.time()
         last = self._checkpoint.value.get("asked_at")
         back_s = self._since_s if last is None else max(asked_at - float(last), 0.0) + self._overlap_s
@@ -176,7 +176,7 @@ class SacctCollector:
 
 
 def _identity_of(job: Job) -> tuple[str, str]:
-    """A key of the incarnation, and a digest of its record."""
+    """Return a key of the incarnation, and a digest of its record."""
     return f"{job.cluster}/{job.job_id}/{job.restart}", hashlib.blake2b(
         orjson.dumps(sacct.to_job_record(job)), digest_size=8
     ).hexdigest()

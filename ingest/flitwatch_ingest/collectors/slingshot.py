@@ -258,7 +258,7 @@ class FileReader:
         self._checkpoint.save()
 
     def _find_mark(self, tail: Tail) -> _FileMark | None:
-        """The checkpoint's entry of a file; None while its first line has no end."""
+        """Return the checkpoint's entry of a file; None while its first line has no end."""
         marks: dict[str, Any] = self._checkpoint.value.setdefault("files", {})
         fingerprint = tail.fingerprint()
         if fingerprint is None and self._follow:

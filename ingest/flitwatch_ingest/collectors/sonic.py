@@ -62,12 +62,12 @@ class DumpedSwitch(PolledSwitch):
         return str(self._path)
 
     def describe(self) -> Switch:
-        """As `Source`."""
+        """See `Source`."""
         tables, _ = self._load_tables()
         return tables_of_sonic.switch_of(tables, default_name(self._path))
 
     def count(self) -> list[Reading]:
-        """As `Source`."""
+        """See `Source`."""
         tables, at_s = self._load_tables()
         try:
             return [sonic.reading_of(tables, at_s, self.place)]
@@ -139,7 +139,7 @@ class RedisSwitch(PolledSwitch):
         self._name = host
 
     def describe(self) -> Switch:
-        """As `Source`."""
+        """See `Source`."""
         try:
             with self._open_client(APPLICATION) as client:
                 keys = [tables_of_sonic.CHASSIS]
@@ -153,7 +153,7 @@ class RedisSwitch(PolledSwitch):
         return tables_of_sonic.switch_of(tables, self._name or self.place)
 
     def count(self) -> list[Reading]:
-        """As `Source`."""
+        """See `Source`."""
         try:
             with self._open_client(COUNTERS) as client:
                 tables = _load_hashes(client, sonic.MAPS)
@@ -184,7 +184,7 @@ class RedisSwitch(PolledSwitch):
 
 
 def _load_hashes(client: redis.Redis, keys: Iterable[str]) -> Tables:
-    """The hashes that are there."""
+    """Return the hashes that are there."""
     names = list(keys)
     hashes: Tables = {}
     for first in range(0, len(names), _BATCH):

@@ -70,7 +70,7 @@ class Tail:
         return f"{status.st_dev}:{status.st_ino}" != self.inode
 
     def fingerprint(self) -> str | None:
-        """A digest of the beginning through the first line that is no comment; None while that line has no end."""
+        """Return a digest of the beginning through the first line that is no comment; None while that line has no end."""
         start = b""
         while len(start) <= self._longest:
             more = self._read_at(len(start), _BEGINNING_BYTES)
@@ -83,7 +83,7 @@ class Tail:
         return hashlib.blake2b(start[: self._longest], digest_size=6).hexdigest()
 
     def lines(self, offset: int, *, last: bool) -> Iterator[Line]:
-        """Lines from `offset` on.
+        """Yield lines from `offset` on.
 
         Parameters
         ----------
@@ -114,7 +114,7 @@ class Tail:
 
 
 def _first_data_line(start: bytes) -> int:
-    """The offset after the first line that is neither a comment nor empty; 0 if it has no end yet."""
+    """Return the offset after the first line that is neither a comment nor empty; 0 if it has no end yet."""
     at = 0
     while (end := start.find(b"\n", at)) >= 0:
         if start[at : at + 1] != b"#" and start[at:end].strip():

@@ -92,7 +92,7 @@ class Ufm:
                 raise BadInput(f"contains no certificates: {problem}", where=str(ca)) from None
 
     def client(self) -> httpx.Client:
-        """A client for this server's pages; it shows the credentials to this host alone, and over the same scheme."""
+        """Return a client for this server's pages; it shows the credentials to this host alone, and over the same scheme."""
         return httpx.Client(
             timeout=TIMEOUT_S,
             follow_redirects=False,
@@ -101,7 +101,7 @@ class Ufm:
         )
 
     def topology(self, name: str) -> Fabric:
-        """The subnet as it is now.
+        """Return the subnet as it is now.
 
         Raises
         ------

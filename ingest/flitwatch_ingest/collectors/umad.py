@@ -77,7 +77,7 @@ class Port:
         return self._describe_error(done) if done < 0 else ""
 
     def receive(self, timeout_s: float) -> tuple[bytes, bool] | None:
-        """An answer, or a question (False) that the adapter gave up; None if none came in time.
+        """Return an answer, or a question (False) that the adapter gave up; None if none came in time.
 
         Raises
         ------

@@ -35,7 +35,7 @@ Answer = Callable[[Request], Awaitable[Response]]
 
 
 def token_of(path: Path) -> str:
-    """The token that a file holds.
+    """Return the token that a file holds.
 
     Raises
     ------

@@ -272,5 +272,5 @@ def _wrong_unit(series: Series) -> _WrongUnit:
 
 
 def _unit_key(sample: Sample) -> tuple[str, str]:
-    """A metric and the exporter that sends it, by Prometheus' label of the address."""
+    """Return a metric and the exporter that sends it, by Prometheus' label of the address."""
     return sample.name, next((value for label, value in sample.labels if label == "instance"), "")

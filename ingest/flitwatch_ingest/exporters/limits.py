@@ -39,7 +39,7 @@ def check_label_count(count: int) -> None:
 
 
 def labels_of(pairs: list[tuple[str, str]]) -> tuple[str, Labels]:
-    """A metric's name and its sorted labels.
+    """Return a metric's name and its sorted labels.
 
     Raises
     ------

@@ -60,7 +60,7 @@ def form_of(content_type: str) -> str:
 
 
 def decompress_gzip(body: bytes, encoding: str) -> bytes:
-    """A body, decompressed where it is compressed by gzip.
+    """Return a body, decompressed where it is compressed by gzip.
 
     Raises
     ------
@@ -170,7 +170,7 @@ def _text_of(value: Any) -> str:
 
 
 def build_response(form: str, rejected: int, why: str) -> bytes:
-    """The answer to a request that was taken, but for `rejected` data points."""
+    """Return the answer to a request that was taken, but for `rejected` data points."""
     message = ExportMetricsServiceResponse()
     if rejected:
         message.partial_success.rejected_data_points = rejected

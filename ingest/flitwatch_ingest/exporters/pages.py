@@ -51,7 +51,7 @@ class BadPage(Exception):
 
 
 def samples_of(body: bytes, instance: str, now_ms: int, maps: Callable[[str], bool]) -> Iterator[Sample]:
-    """The page's samples.
+    """Yield the page's samples.
 
     Of a column of rows for which `maps` is false only the first value comes, so that it can be named; a page may have hundreds of them.
 
@@ -157,7 +157,7 @@ def _time_ms(value: object, now_ms: int) -> int:
 
 
 def _parse_value(value: object) -> float | None:
-    """A number; None if the cell is empty, or holds words, as states and names do."""
+    """Return a number; None if the cell is empty, or holds words, as states and names do."""
     if isinstance(value, bool):
         return None
     if isinstance(value, int | float):

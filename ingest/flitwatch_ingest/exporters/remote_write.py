@@ -52,7 +52,7 @@ def message_of(content_type: str) -> str:
 
 
 def decompress_snappy(body: bytes) -> bytes:
-    """A body in Snappy's block format, decompressed.
+    """Return a body in Snappy's block format, decompressed.
 
     Raises
     ------

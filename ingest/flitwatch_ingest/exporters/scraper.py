@@ -75,7 +75,7 @@ class Scraper:
         return total
 
     def _scrape_page(self, client: httpx.Client, url: str) -> tuple[list[Sample], str, bytes]:
-        """The samples; why there are no more of them, and then the page, if there is one."""
+        """Return the samples; why there are no more of them, and then the page, if there is one."""
         page = bytearray()
         try:
             with client.stream("GET", url, headers=_ACCEPT) as answer:

@@ -128,12 +128,12 @@ class Series:
     failures: bool = False
 
     def record_as_it_came(self, time_ms: int, value: float | str) -> dict[str, Any]:
-        """The record of a value that is no count."""
+        """Return the record of a value that is no count."""
         reading = {"text": value} if isinstance(value, str) else {"value": float(value)}
         return {"timestamp": time_ms / 1000, "instance": self.key, **self.owner, **reading}
 
     def record(self, time_ms: int, count: int) -> dict[str, Any]:
-        """The record of one sample."""
+        """Return the record of one sample."""
         if self.failures:
             return link_failures.build_record(time_ms / 1000, self.key, count)
         if not self.known:
@@ -265,7 +265,7 @@ def _fill_template(template: str, values: Mapping[str, str]) -> str:
 
 
 def _build_owner(exporter: Exporter, labels: Mapping[str, str]) -> dict[str, str | int]:
-    """The owner's columns: the texts always, so that all records of a counter have the same columns; the numbers where the labels say them."""
+    """Return the owner's columns: the texts always, so that all records of a counter have the same columns; the numbers where the labels say them."""
     columns: dict[str, str | int] = {column: "" for role, column in COLUMNS.items() if role not in _NUMBERS}
     for role, rules in exporter.labels.items():
         text = _first_text(rules if isinstance(rules, list) else [rules], labels)

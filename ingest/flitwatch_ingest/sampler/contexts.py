@@ -97,11 +97,11 @@ class Contexts:
         self._jobs[said.job] = Declaration.model_validate((before.model_dump() if before else {}) | changes)
 
     def of(self, number: int) -> Context:
-        """The context behind a number."""
+        """Return the context behind a number."""
         return self._contexts[number]
 
     def table(self) -> tuple[NDArray[np.uint32], int]:
-        """Numbers of contexts by destination port (uint32[65536]; empty if no ports are declared), and that of other packets."""
+        """Return numbers of contexts by destination port (uint32[65536]; empty if no ports are declared), and that of other packets."""
         alone = [declaration for declaration in self._jobs.values() if not declaration.ports]
         other = self._number(Context(alone[0].job, None, alone[0].phase)) if len(alone) == 1 else 0
         if len(alone) == len(self._jobs):

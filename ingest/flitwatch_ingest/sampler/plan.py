@@ -108,7 +108,7 @@ def make_plan(
     downsampling: int = 1,
     detour: int = 0,
 ) -> SamplerPlan:
-    """The plan of `host`: candidates are the links of all ways of at most `detour` hops above the shortest.
+    """Return the plan of `host`: candidates are the links of all ways of at most `detour` hops above the shortest.
 
     Parameters
     ----------

@@ -241,7 +241,7 @@ def _scale_variance(variance: Any, estimate: Any, downsampling: int) -> Any:
 
 
 def _open_control_socket(path: Path) -> socket.socket:
-    """A datagram socket for the owner and the group."""
+    """Return a datagram socket for the owner and the group."""
     path.parent.mkdir(parents=True, exist_ok=True)
     if path.is_socket():
         path.unlink()

@@ -65,7 +65,7 @@ class AvroFields:
         return any(w.is_list for w in self.wires)
 
     def row_schema(self, name: str, record: bytes = b"") -> RowSchema:
-        """The row schema; `record` (with its five-byte prefix) tells the lengths of lists.
+        """Return the row schema; `record` (with its five-byte prefix) tells the lengths of lists.
 
         Raises
         ------
@@ -97,7 +97,7 @@ class AvroFields:
         return schema
 
     def wires_for(self, schema: RowSchema) -> list[AvroWire]:
-        """The wires in the schema's order; identity columns must be known."""
+        """Return the wires in the schema's order; identity columns must be known."""
         return [
             w._replace(zero_is_unknown=False) if c.role is not Role.VALUE else w
             for c, w in zip(schema.columns, self.wires, strict=True)

@@ -61,7 +61,7 @@ class Claims:
         self._numbers: dict[str, int] = {}
 
     def number(self, name: str) -> int:
-        """The name's number."""
+        """Return the name's number."""
         return self._numbers.setdefault(name, len(self._numbers))
 
 
@@ -128,7 +128,7 @@ def _of_port(use: CounterUse) -> tuple[int, int, int]:
 
 
 def _find_lane(use: CounterUse) -> tuple[int, int]:
-    """The lane that a counter is of, and which array of it."""
+    """Return the lane that a counter is of, and which array of it."""
     if use.kind.lane_array is None or use.vc is None:
         return _NO_LANE
     return use.vc, LANE_ARRAYS.index(use.kind.lane_array)

@@ -111,7 +111,7 @@ class RowSchema:
         return next((names[name] for name in _ROUTER_HINTS if name in names), -1)
 
     def described(self) -> list[SchemaColumn]:
-        """The columns as table ldms_schema keeps them, in the order of the arrays of table observation.
+        """Return the columns as table ldms_schema keeps them, in the order of the arrays of table observation.
 
         Within a kind, counters come before other integers, as the decoder lays them out.
         """
@@ -126,7 +126,7 @@ def _describe_column(column: Column) -> SchemaColumn:
 
 
 def technology_of(name: str) -> Technology | None:
-    """The technology that a schema's name tells."""
+    """Return the technology that a schema's name tells."""
     lowered = name.lower()
     return next((technology for prefix, technology in _TECHNOLOGIES if lowered.startswith(prefix)), None)
 
@@ -179,7 +179,7 @@ def port_suffix(name: str) -> str:
 
 
 def strip_list_name(name: str) -> str:
-    """A column's name without its list's: `ca_name` of `ib_nics.ca_name`."""
+    """Return a column's name without its list's: `ca_name` of `ib_nics.ca_name`."""
     return name.rpartition(".")[2]
 
 

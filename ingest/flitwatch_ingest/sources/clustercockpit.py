@@ -40,7 +40,7 @@ _GOING_ON = frozenset({"PENDING", "RUNNING", "SUSPENDED"})
 
 
 def find_job_files(folder: Path) -> Iterator[Path]:
-    """Every meta.json below a folder, in the order of names."""
+    """Yield every meta.json below a folder, in the order of names."""
     for path in sorted(folder.iterdir()):
         if path.is_dir() and not path.is_symlink():
             yield from find_job_files(path)
@@ -61,7 +61,7 @@ class ClusterCockpitReader:
         self._cluster = cluster
 
     def read(self, source: IO[bytes], where: str) -> Iterator[Found | Rejection]:
-        """The job of one file, or why it was rejected."""
+        """Yield the job of one file, or why it was rejected."""
         raw = source.read(_LONGEST + 1)
         try:
             yield self._parse_job(raw), True

@@ -73,7 +73,7 @@ class Tally:
 
 
 def records_of(reading: Reading, switch: str, found: Tally) -> Iterator[tuple[str, str, Record]]:
-    """(topic, port, record) of each port of a switch; `found` is added to."""
+    """Yield (topic, port, record) of each port of a switch; `found` is added to."""
     for port, counted in reading.ports.items():
         port_counts, queue_counts, others = _sort_counters(counted, found)
         owner: Record = {"timestamp": reading.at_s, "node_name": switch, "interface": port}

@@ -51,7 +51,7 @@ class FluxReader:
         self._cluster = cluster
 
     def read(self, source: IO[bytes], where: str) -> Iterator[Found | Rejection]:
-        """Jobs and rejected entries as they are read. BadInput at once for what does not begin as JSON."""
+        """Return jobs and rejected entries as they are read. BadInput at once for what does not begin as JSON."""
         return self._parse_jobs(stream_entries(source, where))
 
     def rest(self) -> Iterator[Found | Rejection]:
@@ -109,7 +109,7 @@ def _parse_job(entry: Any, cluster: str) -> Job:
 
 
 def job_number(value: Any) -> int:
-    """A job's id as a number; Flux prints it as a number, in F58 (ƒ2Wy), or in hexadecimal digits."""
+    """Return a job's id as a number; Flux prints it as a number, in F58 (ƒ2Wy), or in hexadecimal digits."""
     if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**64:
         return value
     text = value.strip() if isinstance(value, str) else ""
@@ -139,7 +139,7 @@ def _parse_state(entry: Mapping[str, Any]) -> str:
 
 
 def _name_state(value: Any, names: Mapping[int, str], what: str) -> str:
-    """A state's name, which job-list writes as a number."""
+    """Return a state's name, which job-list writes as a number."""
     if isinstance(value, str):
         return value.strip().upper()
     if isinstance(value, int) and value in names:
@@ -160,7 +160,7 @@ def _exit_code(entry: Mapping[str, Any]) -> str | None:
 
 
 def _parse_execution(resources: Any) -> Mapping[str, Any]:
-    """The key `execution` of a resource set R, which may stand as text."""
+    """Return the key `execution` of a resource set R, which may stand as text."""
     if isinstance(resources, str):
         try:
             resources = orjson.loads(resources)
@@ -200,13 +200,13 @@ def _optional_text(value: Any) -> str | None:
 
 
 def _limit_s(value: Any) -> float | None:
-    """Seconds of a duration; 0 is no limit."""
+    """Return seconds of a duration; 0 is no limit."""
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
     return float(value) if is_number and 0 < value < LATEST_S else None
 
 
 def _time_s(value: Any) -> float | None:
-    """Epoch seconds; 0 and nothing mean that it has not come."""
+    """Return epoch seconds; 0 and nothing mean that it has not come."""
     if value in (None, 0, ""):
         return None
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):

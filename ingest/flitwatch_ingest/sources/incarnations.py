@@ -62,7 +62,7 @@ def number_restarts(found: Iterable[Found], held: Mapping[JobKey, Sequence[Held]
 
 
 def list_unnumbered(found: Iterable[Found]) -> set[JobKey]:
-    """The jobs whose numbers are not known from Slurm."""
+    """Return the jobs whose numbers are not known from Slurm."""
     return {(job.cluster, job.job_id) for job, is_known in found if not is_known}
 
 

@@ -21,7 +21,7 @@ _BETWEEN = re.compile(r"[\s,]*")
 
 
 def stream_entries(source: IO[bytes], where: str) -> Iterator[tuple[str, Any] | Rejection]:
-    """Each entry with its place. Memory holds one entry and a block; of a text that breaks off the whole entries are read.
+    """Return each entry with its place. Memory holds one entry and a block; of a text that breaks off the whole entries are read.
 
     Raises
     ------

@@ -46,7 +46,7 @@ class CsvName:
 
 
 def parse_name(path: str | Path) -> CsvName | None:
-    """Schema and rollover epoch of a file's name; None for side files and hidden files."""
+    """Return schema and rollover epoch of a file's name; None for side files and hidden files."""
     name = Path(path).name
     if name.startswith(".") or _SIDE.fullmatch(name):
         return None
@@ -57,7 +57,7 @@ def parse_name(path: str | Path) -> CsvName | None:
 
 
 def side_header(path: Path) -> bytes | None:
-    """The header of a file that was stored with altheader: the side file of the same epoch, else the newest one not after it."""
+    """Return the header of a file that was stored with altheader: the side file of the same epoch, else the newest one not after it."""
     name = _EPOCH.fullmatch(path.name)
     stem, epoch = (name.group(1), int(name.group(2))) if name else (path.name, None)
     choices = []
@@ -131,7 +131,7 @@ class Decoder:
     _component: int | None = None
 
     def line(self, raw: bytes, number: int | None = None, offset: int | None = None) -> bytes | Rejection | None:
-        """The JSON of a data line, a rejection, or None for a header or an empty line.
+        """Return the JSON of a data line, a rejection, or None for a header or an empty line.
 
         Parameters
         ----------
@@ -193,7 +193,7 @@ class Decoder:
 
 
 def _parse_timestamp(first: bytes, micros: bytes, milliseconds: bool) -> float:
-    """Epoch seconds: `1795216807.001584,1584`, or `1795216807001,584` with time_format=1."""
+    """Return epoch seconds: `1795216807.001584,1584`, or `1795216807001,584` with time_format=1."""
     if milliseconds:
         if not (first.isdigit() and micros.isdigit() and len(first) <= 15 and int(micros) < 1000):
             raise BadInput(f"time {first[:30]!r},{micros[:30]!r} is not milliseconds and microseconds")
@@ -209,7 +209,7 @@ def _parse_timestamp(first: bytes, micros: bytes, milliseconds: bool) -> float:
 
 
 def _convert_cell(name: str, cell: bytes) -> Any:
-    """A cell as the type it has: integers stay integers, NaN is unknown (null), the rest is text; a GUID is text, also one of digits alone."""
+    """Return a cell as the type it has: integers stay integers, NaN is unknown (null), the rest is text; a GUID is text, also one of digits alone."""
     if name.rpartition(".")[2] in GUIDS:
         return cell.decode("utf-8", errors="replace")
     if _INTEGER.fullmatch(cell):

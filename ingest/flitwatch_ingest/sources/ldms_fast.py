@@ -43,7 +43,7 @@ class Template:
         self._format = b'{"timestamp":%b,' + b",".join(parts) + b"}"
 
     def fill(self, cells: list[bytes], timestamp: float) -> bytes | None:
-        """The JSON of a line, or None if the careful decoder must look at it. `cells` excludes the time columns."""
+        """Return the JSON of a line, or None if the careful decoder must look at it. `cells` excludes the time columns."""
         if self._numbers is None or len(cells) != self._width:
             return None
         for at in self._texts:

@@ -29,7 +29,7 @@ _MOST_COUNTS_PER_NS = 320.0
 
 
 def find_runs(folder: str | Path) -> list[Path]:
-    """The files that head a run in `folder`: each `*.timings.json`, or the first `*.nettiles.*.yaml` of an application."""
+    """Return the files that head a run in `folder`: each `*.timings.json`, or the first `*.nettiles.*.yaml` of an application."""
     place = Path(folder)
     if not place.is_dir():
         raise NotFound(f"{place} is not a folder", advice="Name the folder that holds AriesNCL's output.")
@@ -81,7 +81,7 @@ def _read_file(path: Path) -> bytes:
 
 
 def _parse_timings(data: bytes, where: str) -> tuple[list[str], list[int], dict[int, NDArray[np.int64]]]:
-    """Counter names, ranks and each step's times in ns."""
+    """Return counter names, ranks and each step's times in ns."""
     try:
         value: Any = orjson.loads(data)
     except orjson.JSONDecodeError as broken:
@@ -116,7 +116,7 @@ def _whole_numbers(values: Any, below: int) -> bool:
 
 
 def _doubtful_names(names: list[str], folder: Path) -> str | None:
-    """Why no column of the counter files can be trusted, or None."""
+    """Return why no column of the counter files can be trusted, or None."""
     requested = _asked_for(folder)
     if requested is not None and len(requested) != len(names):
         return f"counters.txt asks for {len(requested)} counters, {len(names)} were recorded: columns are shifted"
@@ -146,7 +146,7 @@ def _read_counts(
     refusal: str | None,
     rejected: list[Rejection],
 ) -> NDArray[np.int64] | None:
-    """Counts of a step, [rank, counter]; None (and a rejection) where they cannot be trusted."""
+    """Return counts of a step, [rank, counter]; None (and a rejection) where they cannot be trusted."""
     if not names:
         return None
     expected = 8 * len(ranks) * len(names)
@@ -193,7 +193,7 @@ def _head_of(file: Path) -> bytes:
 
 
 def to_run_records(found: NclRun) -> list[RunRecord | RunStepRecord]:
-    """The JSON values of topic flitwatch.runs.v1 (docs/contracts/log.md): the run, then its steps."""
+    """Return the JSON values of topic flitwatch.runs.v1 (docs/contracts/log.md): the run, then its steps."""
     run = found.run
     head: RunRecord = {
         "type": "run",

@@ -25,7 +25,7 @@ class RunFacts:
     nodes: dict[int, str] = field(default_factory=dict)
 
     def run(self, exe: str, key: str, ranks: list[int], counters: list[str]) -> Run:
-        """The run whose content has digest `key`; run.json's name of the application wins over the file's."""
+        """Return the run whose content has digest `key`; run.json's name of the application wins over the file's."""
         name = self.exe or exe
         return Run(
             run_key=f"{name}-{key}",

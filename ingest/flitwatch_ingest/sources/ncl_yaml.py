@@ -41,7 +41,7 @@ class _Step:
 
 
 def find_yaml_heads(folder: Path) -> dict[str, Path]:
-    """The first file of each application that has this layout."""
+    """Return the first file of each application that has this layout."""
     first_files: dict[str, Path] = {}
     for path in sorted(folder.glob("*.nettiles.*.yaml")):
         match = _FILE.fullmatch(path.name)
@@ -149,7 +149,7 @@ def _take_row(text: str, columns: list[str], processor: bool, asked: list[str] |
 
 
 def _select_names(columns: list[str], x: int, y: int, processor: bool, asked: list[str] | None) -> list[str]:
-    """The counters whose values a row of tile (x, y) holds."""
+    """Return the counters whose values a row of tile (x, y) holds."""
     part = "PT_" if processor else ""
     if asked is None:
         return [f"AR_RTR_{part}{x}_{y}_{column}" for column in columns if column not in ("mpirank", "tilex", "tiley")]
@@ -164,7 +164,7 @@ def _select_names(columns: list[str], x: int, y: int, processor: bool, asked: li
 def _build_step(
     number: int, step: _Step, ranks: list[int], counters: list[str], head: Path, rejected: list[Rejection]
 ) -> RunStep | None:
-    """A step with a value for every rank and counter; what is missing makes its counters unknown, never zero."""
+    """Return a step with a value for every rank and counter; what is missing makes its counters unknown, never zero."""
     where = f"{head.parent}: step {number}"
     if sorted(step.time_ns) != list(range(len(ranks))):
         rejected.append(Rejection(where, f"has times of {len(step.time_ns)} ranks, counts of {len(ranks)}"))

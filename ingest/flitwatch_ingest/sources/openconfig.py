@@ -33,7 +33,7 @@ _NUMBER = re.compile(r"(?:.*\D)?([0-9]{1,3})")
 
 
 def walk_leaves(path: Path, value: object) -> Iterator[tuple[Path, object]]:
-    """Every leaf below a path; JSON's lists of objects get their keys from `name`, `interface-id` or `id`."""
+    """Yield every leaf below a path; JSON's lists of objects get their keys from `name`, `interface-id` or `id`."""
     if len(path) > _MOST_DEPTH:
         return
     if isinstance(value, dict):
@@ -75,7 +75,7 @@ def _add_counter(reading: Reading, port: str, name: str, queue: str, leaf: objec
 
 
 def switch_of(updates: Iterable[tuple[Path, object]], name: str) -> Switch:
-    """The switch with its neighbours and its ports' speeds; `name` is its name where it says none."""
+    """Return the switch with its neighbours and its ports' speeds; `name` is its name where it says none."""
     tree: dict[str, Any] = {}
     for path, value in updates:
         for at, leaf in walk_leaves(path, value):
@@ -104,7 +104,7 @@ class _Entry(tuple[tuple[str, str], ...]):
 
 
 def _restore_lists(tree: object) -> object:
-    """The tree with its entries as lists again."""
+    """Return the tree with its entries as lists again."""
     if not isinstance(tree, dict):
         return tree
     entries = [inner for key, inner in tree.items() if isinstance(key, _Entry)]

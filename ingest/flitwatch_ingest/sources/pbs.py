@@ -86,7 +86,7 @@ class PbsReader:
         self._open: OrderedDict[tuple[str, str], _Open] = OrderedDict()
 
     def read(self, lines: IO[bytes], where: str) -> Iterator[Found | Rejection]:
-        """The jobs that a file ends, and its rejected lines; memory holds the jobs that are not over, up to `_OPEN_JOBS`.
+        """Return the jobs that a file ends, and its rejected lines; memory holds the jobs that are not over, up to `_OPEN_JOBS`.
 
         Raises
         ------
@@ -106,7 +106,7 @@ class PbsReader:
         return self._read_records(chain([first], numbered), where)
 
     def rest(self) -> Iterator[Found | Rejection]:
-        """The jobs that are not over, as far as they came; a deletion of a job that no record describes is rejected, and a job that ends before it
+        """Yield the jobs that are not over, as far as they came; a deletion of a job that no record describes is rejected, and a job that ends before it
         starts.
 
         PENDING or RUNNING, or UNKNOWN if it is unknown whether it still is: the log's last record is more than a day old, or the job's wall time
@@ -151,7 +151,7 @@ class PbsReader:
         yield from self._take_event(kind, cluster, job_id, when, message, Rejection(place, "", raw))
 
     def _parse_identity(self, text: str) -> tuple[str, str | None]:
-        """Cluster and job id, 7_3 for task 3 of array 7; None for an array as a whole."""
+        """Return cluster and job id, 7_3 for task 3 of array 7; None for an array as a whole."""
         job_id, server = pbs_job_id(text)
         return self._cluster or server or "default", job_id
 
@@ -253,7 +253,7 @@ def _decode_text(raw: bytes) -> str:
 
 
 def _parse_attributes(message: str) -> dict[str, str]:
-    """Values by name, the first of each: what a user wrote is behind who he is."""
+    """Return values by name, the first of each: what a user wrote is behind who he is."""
     values: dict[str, str] = {}
     for name, value in _ATTRIBUTE.findall(message):
         values.setdefault(name, value.strip('"'))
@@ -313,7 +313,7 @@ def _parse_job(cluster: str, job_id: str, attributes: Mapping[str, str]) -> Job:
 
 
 def _list_hosts(attributes: Mapping[str, str]) -> list[str]:
-    """Hosts in the order given, each once: of `n1/0*36+n2/0*36`, else of `(n1:ncpus=36)+(n2[0]:ncpus=18+n2[1]:ncpus=18)`."""
+    """Return hosts in the order given, each once: of `n1/0*36+n2/0*36`, else of `(n1:ncpus=36)+(n2[0]:ncpus=18+n2[1]:ncpus=18)`."""
     places = attributes.get("exec_host")
     if places:
         names = [chunk.partition("/")[0].strip() for chunk in places.split("+")]
@@ -329,7 +329,7 @@ def _list_hosts(attributes: Mapping[str, str]) -> list[str]:
 
 
 def _final_state(attributes: Mapping[str, str], deleted: bool) -> str:
-    """The state in Slurm's words of a job that is over."""
+    """Return the state in Slurm's words of a job that is over."""
     status = _parse_status(attributes)
     if status == _OUT_OF_TIME or (status is not None and status >= _SIGNALS and _used_up(attributes)):
         return "TIMEOUT"

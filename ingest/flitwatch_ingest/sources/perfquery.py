@@ -22,7 +22,7 @@ Counters = dict[str, int]
 
 
 def parse_ports(text: str) -> dict[int, Counters]:
-    """Counters by port; what is not a counter's line is left out."""
+    """Return counters by port; what is not a counter's line is left out."""
     by_port: dict[int, Counters] = {}
     port: Counters | None = None
     absent = _ASKED
@@ -39,7 +39,7 @@ def parse_ports(text: str) -> dict[int, Counters]:
 
 
 def find_saturated(counters: Counters) -> set[str]:
-    """The counters of PortCounters that are at their largest value, and count no more until they are cleared."""
+    """Return the counters of PortCounters that are at their largest value, and count no more until they are cleared."""
     return {name for name, value in counters.items() if value == _ceiling(name)}
 
 

@@ -85,14 +85,14 @@ class Abilities(NamedTuple):
 
 
 def build_datagram(question: Question, transaction: int) -> bytes:
-    """A question's `SIZE` bytes."""
+    """Return a question's `SIZE` bytes."""
     head = _HEADER.pack(1, CLASS, 1, question.method, 0, transaction, question.attribute, 0)
     about = struct.pack(">xBH14xB", question.port, question.mask & 0xFFFF, question.mask >> 16)
     return (head.ljust(_BEGIN, b"\0") + about).ljust(SIZE, b"\0")
 
 
 def parse_reply(mad: bytes) -> tuple[int, Reply]:
-    """The transaction's low 32 bits (the kernel uses the others) and what the datagram answers."""
+    """Return the transaction's low 32 bits (the kernel uses the others) and what the datagram answers."""
     _, _, _, _, status, transaction, _, _ = _HEADER.unpack_from(mad)
     return transaction & 0xFFFFFFFF, Reply(status, mad[_BEGIN:SIZE])
 
@@ -110,12 +110,12 @@ def parse_abilities(attribute: bytes) -> Abilities:
 
 
 def clear_mask(able: Abilities) -> int:
-    """The mask that clears all of PortCounters that a device has."""
+    """Return the mask that clears all of PortCounters that a device has."""
     return 0xFFFF | able.waits << 16 | able.dropped << 17
 
 
 def parse_counters(number: int, attribute: bytes, able: Abilities) -> Counters:
-    """The counters of an answer to the attribute `number`, as `perfquery.parse` gives them."""
+    """Return the counters of an answer to the attribute `number`, as `perfquery.parse` gives them."""
     if number in _LANES:
         layout, names = _LANES[number]
         return dict(zip(names, layout.unpack_from(attribute), strict=True))

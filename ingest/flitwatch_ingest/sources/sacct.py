@@ -18,7 +18,7 @@ from flitwatch_ingest.sources.rejection import Rejection
 def decode_jobs(
     data: bytes, where: str, *, zone: ZoneInfo | None = None, cluster: str = "default"
 ) -> tuple[list[Job], list[Rejection]]:
-    """Jobs of one sacct output, in the order printed, and what could not be read; restarts are numbered within this output.
+    """Return jobs of one sacct output, in the order printed, and what could not be read; restarts are numbered within this output.
 
     Parameters and errors are those of `read_jobs`.
     """
@@ -34,7 +34,7 @@ def read_jobs(
     cluster: str = "default",
     columns: Sequence[str] | None = None,
 ) -> tuple[list[Found], list[Rejection]]:
-    """Jobs of one output, each with whether its restart count is known, and what could not be read.
+    """Return jobs of one output, each with whether its restart count is known, and what could not be read.
 
     Parameters and errors are those of `stream_jobs`.
     """
@@ -55,7 +55,7 @@ def stream_jobs(
     cluster: str = "default",
     columns: Sequence[str] | None = None,
 ) -> Iterator[Found | Rejection]:
-    """The same one by one. Text is read as it comes; JSON is one value, and is held whole.
+    """Return the same one by one. Text is read as it comes; JSON is one value, and is held whole.
 
     Parameters
     ----------
@@ -97,7 +97,7 @@ class SacctReader:
         self._zone, self._cluster, self._columns = zone, cluster, columns
 
     def read(self, source: IO[bytes], where: str) -> Iterator[Found | Rejection]:
-        """As `stream_jobs`."""
+        """See `stream_jobs`."""
         return stream_jobs(source, where, zone=self._zone, cluster=self._cluster, columns=self._columns)
 
     def rest(self) -> Iterator[Found | Rejection]:
@@ -106,7 +106,7 @@ class SacctReader:
 
 
 def to_job_record(job: Job) -> JobRecord:
-    """The JSON value of topic flitwatch.jobs.v1 for a job (docs/contracts/log.md)."""
+    """Return the JSON value of topic flitwatch.jobs.v1 for a job (docs/contracts/log.md)."""
     return {
         "cluster": job.cluster,
         "job_id": job.job_id,

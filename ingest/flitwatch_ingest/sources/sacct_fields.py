@@ -34,12 +34,12 @@ def is_nothing(text: str) -> bool:
 
 
 def optional_text(text: str) -> str | None:
-    """The cell's text, or None if it says nothing."""
+    """Return the cell's text, or None if it says nothing."""
     return None if is_nothing(text) else text.strip()
 
 
 def time_s(text: str, zone: ZoneInfo | None) -> float | None:
-    """Epoch seconds of a time: epoch, ISO with or without a zone; None for Unknown, None and NO_VAL; BadInput otherwise.
+    """Return epoch seconds of a time: epoch, ISO with or without a zone; None for Unknown, None and NO_VAL; BadInput otherwise.
 
     Of the hour that comes twice when summer time ends the first is taken; see `times_s`.
     """
@@ -47,7 +47,7 @@ def time_s(text: str, zone: ZoneInfo | None) -> float | None:
 
 
 def times_s(text: str, zone: ZoneInfo | None) -> tuple[float, ...]:
-    """Epoch seconds that a time may be: none, one, or two of a clock that was set back."""
+    """Return epoch seconds that a time may be: none, one, or two of a clock that was set back."""
     if is_nothing(text):
         return ()
     text = text.strip()
@@ -72,7 +72,7 @@ def times_s(text: str, zone: ZoneInfo | None) -> tuple[float, ...]:
 
 
 def hour_s(text: str, zone: ZoneInfo | None) -> float | None:
-    """Epoch seconds at which an hour, `2026-01-31T10:`, begins; None if a clock is set within it, and where it is none."""
+    """Return epoch seconds at which an hour, `2026-01-31T10:`, begins; None if a clock is set within it, and where it is none."""
     try:
         first, last = times_s(f"{text}00:00", zone), times_s(f"{text}59:59", zone)
     except BadInput:
@@ -81,7 +81,7 @@ def hour_s(text: str, zone: ZoneInfo | None) -> float | None:
 
 
 def elapsed_s(text: str) -> float | None:
-    """Seconds of Elapsed, [DD-[HH:]]MM:SS, or of ElapsedRaw; None if it says nothing or is neither."""
+    """Return seconds of Elapsed, [DD-[HH:]]MM:SS, or of ElapsedRaw; None if it says nothing or is neither."""
     text = text.strip()
     seconds = numerals.parse_whole(text, most=10**11)
     if seconds is not None:
@@ -94,7 +94,7 @@ def elapsed_s(text: str) -> float | None:
 
 
 def limit_s(text: str) -> float | None:
-    """Seconds of Timelimit, [DD-[HH:]]MM:SS; None if there is no limit (UNLIMITED) or the partition has it."""
+    """Return seconds of Timelimit, [DD-[HH:]]MM:SS; None if there is no limit (UNLIMITED) or the partition has it."""
     return elapsed_s(text) if ":" in text else None
 
 
@@ -105,7 +105,7 @@ def _check_range(seconds: float, text: str) -> float:
 
 
 def parse_state(text: str) -> str:
-    """The state's name: CANCELLED of `CANCELLED by 1002`; BadInput for what is none of Slurm's."""
+    """Return the state's name: CANCELLED of `CANCELLED by 1002`; BadInput for what is none of Slurm's."""
     match = _STATE.fullmatch(text.strip())
     if match is None or match.group(1) not in STATES:
         raise BadInput(f"{text[:40]!r} is not a state of Slurm")
@@ -122,7 +122,7 @@ def exit_code(text: str) -> str | None:
 
 
 def parse_count(text: str) -> int | None:
-    """A whole number, None for an empty cell."""
+    """Return a whole number, None for an empty cell."""
     text = text.strip()
     if is_nothing(text):
         return None
@@ -133,7 +133,7 @@ def parse_count(text: str) -> int | None:
 
 
 def node_list(text: str) -> str | None:
-    """The host list as written, after checking that it can be expanded; None if no node was assigned."""
+    """Return the host list as written, after checking that it can be expanded; None if no node was assigned."""
     if is_nothing(text):
         return None
     hostlist.expand_hosts(text)

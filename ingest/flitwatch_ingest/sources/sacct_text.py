@@ -69,7 +69,7 @@ _LAYOUTS = (
 def read_text_jobs(
     lines: Iterable[bytes], where: str, zone: ZoneInfo | None, cluster: str, columns: Sequence[str] | None = None
 ) -> Iterator[tuple[Job, bool] | Rejection]:
-    """Jobs with whether their restart is known, and rejected lines, as they are read; memory holds the last `_OPEN_JOBS` jobs.
+    """Return jobs with whether their restart is known, and rejected lines, as they are read; memory holds the last `_OPEN_JOBS` jobs.
 
     Parameters
     ----------
@@ -138,7 +138,7 @@ def _read_rows(
 def _detect_columns(
     raw: bytes, here: str, zone: ZoneInfo | None, named: Sequence[str] | None
 ) -> tuple[str, list[str], bool]:
-    """Delimiter, columns, and whether the line is a header."""
+    """Return delimiter, columns, and whether the line is a header."""
     try:
         return (*_parse_header(raw, here), True)
     except BadInput:
@@ -247,7 +247,7 @@ class _Reader:
         return nodes is not None and listed is not None and len(hostlist.expand_hosts(listed)) != nodes
 
     def values(self, text: str) -> dict[str, Any]:
-        """A line's values by column; BadInput if they cannot be."""
+        """Return a line's values by column; BadInput if they cannot be."""
         return self._parse_cells(text.split(self._delimiter))
 
     def take(self, raw: bytes) -> Iterator[tuple[Job, bool]]:
@@ -275,7 +275,7 @@ class _Reader:
             yield _build_job(*job)
 
     def rest(self) -> Iterator[tuple[Job, bool]]:
-        """The jobs that are still open."""
+        """Return the jobs that are still open."""
         return (_build_job(*job) for job in self._open.values())
 
     def _add_step(self, cluster: str, job_id: str, step: str, values: dict[str, Any]) -> None:
@@ -306,7 +306,7 @@ class _Reader:
         return ways[0]
 
     def _join_cells(self, cells: list[str], shares: tuple[int, ...]) -> list[str]:
-        """The cells with each free-text column taking as many surplus cells as `shares` names it."""
+        """Return the cells with each free-text column taking as many surplus cells as `shares` names it."""
         out: list[str] = []
         rest = iter(cells)
         extra = {column: shares.count(which) for which, column in enumerate(self._free)}
@@ -380,7 +380,7 @@ _OpenJob = tuple[str, str, dict[str, Any], list[JobStep]]
 
 
 def _build_job(cluster: str, job_id: str, values: dict[str, Any], steps: list[JobStep]) -> tuple[Job, bool]:
-    """The job, and whether its restart is known."""
+    """Return the job, and whether its restart is known."""
     nodes, restart = values.get("nnodes"), values.get("restarts")
     job = Job(
         cluster=cluster,

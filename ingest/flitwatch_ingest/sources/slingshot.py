@@ -72,7 +72,7 @@ class SensorSamples:
 
 
 def samples_of(record: bytes) -> SensorSamples:
-    """The samples of one record.
+    """Return the samples of one record.
 
     Raises
     ------
@@ -99,7 +99,7 @@ def samples_of(record: bytes) -> SensorSamples:
 
 
 def _list_sensors(value: Any) -> Iterator[tuple[Any, Entry]]:
-    """Each sensor, and what its event says."""
+    """Yield each sensor, and what its event says."""
     if not isinstance(value, dict):
         raise BadRecord("not a JSON object")
     if "fields" in value:
@@ -165,7 +165,7 @@ def _text_of(entry: Entry, key: str) -> str:
 
 
 def _parse_value(found: Any) -> float | str:
-    """A number where it is one, in JSON or as a text; else the text."""
+    """Return a number where it is one, in JSON or as a text; else the text."""
     if isinstance(found, (int, float)) and not isinstance(found, bool):
         return found
     if not isinstance(found, str):

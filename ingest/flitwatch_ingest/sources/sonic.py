@@ -24,7 +24,7 @@ _UNICAST = ("", "SAI_QUEUE_TYPE_UNICAST", "SAI_QUEUE_TYPE_ALL")
 
 
 def reading_of(tables: Tables, at_s: float, where: str) -> Reading:
-    """The counters of all ports.
+    """Return the counters of all ports.
 
     A queue for multicast, or of a number beyond the lanes that tables hold, is not read: it sends what no priority pauses.
 
@@ -49,7 +49,7 @@ def reading_of(tables: Tables, at_s: float, where: str) -> Reading:
 
 
 def queues_of(tables: Tables) -> Iterable[tuple[str, int, str]]:
-    """(port, number, object) of the queues for unicast."""
+    """Return (port, number, object) of the queues for unicast."""
     types = tables.get(QUEUE_TYPES, {})
     for name, oid in tables.get(QUEUE_NAMES, {}).items():
         match = _QUEUE.fullmatch(name)

@@ -42,7 +42,7 @@ class Names:
 
 
 def updates_to_tables(updates: Iterable[tuple[Path, object]]) -> Tables:
-    """The hashes of updates as a dump of the databases would have them."""
+    """Return the hashes of updates as a dump of the databases would have them."""
     merged: Tables = {}
     for path, value in updates:
         names = [name for name, _ in path]
@@ -88,7 +88,7 @@ def add_counters(reading: Reading, updates: Iterable[tuple[Path, object]], names
 def _split_rows(
     value: Mapping[str, Mapping[str, object]], queues: bool, aliases: Mapping[str, str]
 ) -> Iterable[tuple[str, str, Mapping[str, object]]]:
-    """(port, queue or nothing, counters) of each key."""
+    """Return (port, queue or nothing, counters) of each key."""
     split = {key: (key.rpartition(":")[0], key.rpartition(":")[2]) if queues else (key, "") for key in value}
     # A server names either all ports as the vendor does, or none; a vendor's name may be SONiC's of another port.
     renamed = aliases if all(port in aliases for port, _ in split.values()) else {}

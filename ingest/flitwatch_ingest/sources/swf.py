@@ -58,7 +58,7 @@ class Header:
 
 
 def read_workload(lines: IO[bytes], where: str) -> tuple[Header, Iterator[Submission | Rejection]]:
-    """The jobs of a log as they were submitted, for a simulation.
+    """Return the jobs of a log as they were submitted, for a simulation.
 
     Raises
     ------
@@ -118,7 +118,7 @@ def _read_header(lines: IO[bytes], where: str) -> tuple[Header, Iterator[tuple[i
 
 
 def _parse_values(raw: bytes) -> list[float]:
-    """The 18 numbers of a line; BadInput."""
+    """Return the 18 numbers of a line; BadInput."""
     cells = raw[:_LONGEST_LINE].decode("ascii", errors="replace").split()
     if len(cells) != _FIELDS:
         raise BadInput(f"has {len(cells)} field{'s' * (len(cells) != 1)}, the format {_FIELDS}")
@@ -143,7 +143,7 @@ class SwfReader:
         self._cluster = cluster
 
     def read(self, lines: IO[bytes], where: str) -> Iterator[Found | Rejection]:
-        """Jobs and rejected lines as they are read.
+        """Return jobs and rejected lines as they are read.
 
         Raises
         ------

@@ -52,7 +52,7 @@ def decode_own_record(record: Record, pending_rows: PendingRows) -> None:
 
 
 def job_of(value: shapes.JobValue) -> Job:
-    """A job as the domain knows it.
+    """Return a job as the domain knows it.
 
     Raises
     ------
@@ -70,7 +70,7 @@ def job_of(value: shapes.JobValue) -> Job:
 
 
 def run_of(value: shapes.RunValue) -> Run:
-    """A run's head as the domain knows it."""
+    """Return a run's head as the domain knows it."""
     return Run(
         value.run_key,
         value.exe,
@@ -84,7 +84,7 @@ def run_of(value: shapes.RunValue) -> Run:
 
 
 def step_of(value: shapes.StepValue) -> RunStep:
-    """A run's step as the domain knows it.
+    """Return a run's step as the domain knows it.
 
     Raises
     ------
@@ -100,7 +100,7 @@ def step_of(value: shapes.StepValue) -> RunStep:
 
 
 def summary_of(value: shapes.SampleValue) -> sample_table.Summary:
-    """A summary of packet samples as the database takes it."""
+    """Return a summary of packet samples as the database takes it."""
     sums = np.array([getattr(value, name) for name in sample_table.SUMS], np.float64).T.reshape(
         len(value.link), len(sample_table.SUMS)
     )

@@ -74,7 +74,7 @@ class AssignedTopics:
         return self._reading
 
     def poll(self, most: int, timeout_s: float) -> list[Record]:
-        """Records of the topics that are this writer's, those of a backlog in the order of their times."""
+        """Return records of the topics that are this writer's, those of a backlog in the order of their times."""
         self._refresh_share()
         if self._consumer is None:
             time.sleep(timeout_s)
@@ -84,7 +84,7 @@ class AssignedTopics:
         return records
 
     def epochs(self, topics: Iterable[str]) -> dict[str, int]:
-        """The epochs of the leases under which topics were read."""
+        """Return the epochs of the leases under which topics were read."""
         return {topic: self._read_under[topic] for topic in topics if topic in self._read_under}
 
     def block(self, topic: str) -> None:
@@ -102,7 +102,7 @@ class AssignedTopics:
         self._looked_at = -LOOK_S
 
     def ends(self) -> dict[tuple[str, int], int]:
-        """The next offset to be written, for every partition that matches."""
+        """Return the next offset to be written, for every partition that matches."""
         names = [name for name in self._log.topics() if self._is_wanted(name)]
         return {(name, p): end for name in names for p, end in enumerate(self._log.end_offsets(name))}
 

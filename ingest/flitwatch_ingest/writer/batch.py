@@ -195,7 +195,7 @@ def _to_lane_rows(taken: Iterable[tuple[Any, ...]]) -> list[counters.LaneRows]:
 
 
 def _join_ports(parts: Sequence[counters.PortRows]) -> counters.PortRows | None:
-    """One set of rows; fabrics differ in their number of ports."""
+    """Return one set of rows; fabrics differ in their number of ports."""
     if len(parts) < 2:
         return parts[0] if parts else None
     width = max(p.flits.shape[1] for p in parts)

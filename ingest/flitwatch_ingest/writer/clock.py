@@ -26,7 +26,7 @@ class FeedClocks:
         self._heard[topic] = time.monotonic()
 
     def reached_s(self, feeds: Mapping[str, TopicFeed]) -> float | None:
-        """The time, in seconds since 1970, that nearly all instances of all feeds that are heard have passed."""
+        """Return the time, in seconds since 1970, that nearly all instances of all feeds that are heard have passed."""
         now = time.monotonic()
         reached = []
         for topic, feed in feeds.items():

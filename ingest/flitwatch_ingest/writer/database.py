@@ -116,5 +116,5 @@ def _what_helps(problem: Exception) -> str:
 
 
 def first_line(problem: Exception) -> str:
-    """The first line of what went wrong."""
+    """Return the first line of what went wrong."""
     return next((line.strip() for line in str(problem).splitlines() if line.strip()), type(problem).__name__)

@@ -18,7 +18,7 @@ DEVICE_LETTERS = 500
 
 
 def take_gaps(feeds: Iterable[TopicFeed]) -> tuple[list[Gap], list[GapKey]]:
-    """(gaps to store, gaps to take away first), each gap at most once."""
+    """Return (gaps to store, gaps to take away first), each gap at most once."""
     put: dict[GapKey, Gap] = {}
     gone: dict[GapKey, None] = {}
     for feed in feeds:

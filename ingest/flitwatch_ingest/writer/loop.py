@@ -278,7 +278,7 @@ class Writer:
         return replays
 
     def _marks_of(self, topic: str, records: Sequence[Record]) -> dict[int, Mark]:
-        """The marks of the partitions of `records`."""
+        """Return the marks of the partitions of `records`."""
         marks: dict[int, Mark] = {}
         for record in records:
             if record.partition not in marks:

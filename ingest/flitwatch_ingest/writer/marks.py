@@ -58,7 +58,7 @@ class Marks(dict[TopicPartition, Mark]):
         return starts
 
     def of(self, topic: str) -> dict[TopicPartition, Mark]:
-        """The partitions of one topic."""
+        """Return the partitions of one topic."""
         return {place: mark for place, mark in self.items() if place.topic == topic}
 
     def replaying(self, topic: str | None = None) -> bool:
@@ -81,5 +81,5 @@ class Marks(dict[TopicPartition, Mark]):
 
 
 def bucket_time(epoch_s: int) -> datetime | None:
-    """A bucket's time as the database takes it; None below zero."""
+    """Return a bucket's time as the database takes it; None below zero."""
     return datetime.fromtimestamp(epoch_s, UTC) if epoch_s >= 0 else None

@@ -71,12 +71,12 @@ class Measures:
             self.waits[name] += max(0.0, time.perf_counter() - began - spent)
 
     def lag(self, fraction: float = 0.95) -> float | None:
-        """A quantile of the time from a record's append to the end of its transaction, by the oldest record of each."""
+        """Return a quantile of the time from a record's append to the end of its transaction, by the oldest record of each."""
         ordered = sorted(self.lags_s)
         return ordered[min(len(ordered) - 1, int(fraction * len(ordered)))] if ordered else None
 
     def report(self) -> WriterReport:
-        """The figures as one JSON object."""
+        """Return the figures as one JSON object."""
         return {
             "records": self.records,
             "values": self.values,
@@ -97,12 +97,12 @@ class Measures:
 
     @staticmethod
     def rss_mb() -> float:
-        """Resident memory now."""
+        """Return resident memory now."""
         with open("/proc/self/statm") as statm:
             return int(statm.read().split()[1]) * resource.getpagesize() / 1e6
 
     @staticmethod
     def cpu_s() -> float:
-        """Processor time of the whole process."""
+        """Return processor time of the whole process."""
         usage = resource.getrusage(resource.RUSAGE_SELF)
         return usage.ru_utime + usage.ru_stime

@@ -114,7 +114,7 @@ class Memory:
         return Position(mark.position, replay_from, closed)
 
     def _counters_events(self, rows: CounterBatch, clock_s: float | None) -> list[CountersEvent]:
-        """Events that tell readers how far the counters of each fabric are complete."""
+        """Return events that tell readers how far the counters of each fabric are complete."""
         if rows.routers is None or clock_s is None:
             return []
         news: list[CountersEvent] = []

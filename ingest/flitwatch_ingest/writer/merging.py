@@ -65,7 +65,7 @@ class Merger:
         return not self._topics
 
     def ahead(self) -> set[TopicPartition]:
-        """The partitions that were read so much further than the others that these should be read first."""
+        """Return the partitions that were read so much further than the others that these should be read first."""
         places = set()
         for topic, partitions in self._topics.items():
             for number, partition in partitions.items():

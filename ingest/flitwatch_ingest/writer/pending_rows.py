@@ -75,7 +75,7 @@ def source_of(record: Record) -> str:
 
 
 def rejection_reason(record: Record, problem: Exception) -> str:
-    """The reason of a dead letter: what `BadInput` says, or an unexpected error, which is logged; the records behind it are read."""
+    """Return the reason of a dead letter: what `BadInput` says, or an unexpected error, which is logged; the records behind it are read."""
     if isinstance(problem, BadInput):
         return problem.reason
     log.error(
@@ -89,7 +89,7 @@ def rejection_reason(record: Record, problem: Exception) -> str:
 
 
 def letter_of(record: Record, reason: str, where: str = "") -> DeadLetter:
-    """A record that cannot be used, with the first of its bytes and of its reason, which may name a metric of any length."""
+    """Return a record that cannot be used, with the first of its bytes and of its reason, which may name a metric of any length."""
     reason = reason if len(reason) <= REASON_LETTERS else reason[: REASON_LETTERS - 1] + "…"
     return DeadLetter(
         record.topic,
@@ -104,7 +104,7 @@ def letter_of(record: Record, reason: str, where: str = "") -> DeadLetter:
 
 
 def header_text(record: Record, name: str) -> str:
-    """A header's text, or nothing; NUL, which cannot be stored, is U+FFFD."""
+    """Return a header's text, or nothing; NUL, which cannot be stored, is U+FFFD."""
     for key, value in record.headers:
         # Kafka's headers may have no value.
         if key == name and value is not None:

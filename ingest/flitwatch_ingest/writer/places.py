@@ -77,7 +77,7 @@ class Places:
         return self._known[fabric_id].fabric.simulated
 
     def name(self, fabric_id: int) -> str:
-        """The fabric's name."""
+        """Return the fabric's name."""
         return self._known[fabric_id].fabric.name
 
     def changed(self, conn: psycopg.Connection[Any]) -> bool:
@@ -187,7 +187,7 @@ class Places:
 
 
 def _capacity_rates(fabric: Fabric, counted: NDArray[np.int32]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Counts of data that ports (R, P) and endpoints (E,) could have sent in a unit of their stalls; NaN if that is unknown."""
+    """Return counts of data that ports (R, P) and endpoints (E,) could have sent in a unit of their stalls; NaN if that is unknown."""
     links, routers = fabric.links, len(fabric.routers)
     worth = stall_worth(fabric)
     of_endpoints = np.full(len(fabric.endpoints), np.nan)

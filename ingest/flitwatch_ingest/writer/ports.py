@@ -296,12 +296,12 @@ def _names_match(owner: Owner, name: str) -> bool:
 
 
 def _first_words(names: tuple[str, ...]) -> list[str]:
-    """A node map or a description may follow with the adapter: `luna-0001 mlx5_2`."""
+    """Return a node map or a description may follow with the adapter: `luna-0001 mlx5_2`."""
     return [word for name in names for word in dict.fromkeys((name, name.partition(" ")[0]))]
 
 
 def _list_spellings(host: str) -> tuple[str, ...]:
-    """A host's name as it is, in lower case, and what its spellings have in common."""
+    """Return a host's name as it is, in lower case, and what its spellings have in common."""
     whole = host.strip().lower()
     return tuple(dict.fromkeys((whole, host_key(whole))))
 
@@ -316,7 +316,7 @@ def _same_adapter(known: str | None, said: str) -> bool:
 
 
 def unresolved_reason(fabrics: list[str], owner: Owner, component: int | None) -> str:
-    """Why a port belongs to none of the fabrics, and what would help."""
+    """Return why a port belongs to none of the fabrics, and what would help."""
     who = str(owner)
     if not (owner.guids or owner.lid is not None or owner.names or owner.hosts):
         who = f"component {component}" if component is not None else "a set without component_id"

@@ -12,7 +12,7 @@ Ints = NDArray[np.int64]
 
 
 def block_orders(block: Ints, permutations: int, rng: np.random.Generator) -> Ints:
-    """Orders of runs (permutations, runs): blocks of neighbouring runs in random order, then a circular shift.
+    """Return orders of runs (permutations, runs): blocks of neighbouring runs in random order, then a circular shift.
 
     `block` (runs,) does not decrease. The runs of a block stay alongside one another, but for the one that the shift cuts.
     """
@@ -29,7 +29,7 @@ def block_orders(block: Ints, permutations: int, rng: np.random.Generator) -> In
 
 
 def permuted_correlations(problem: Problem, orders: Ints, users: Ints | slice = slice(None)) -> tuple[Floats, Floats]:
-    """Correlations of each user with the outcome: as seen (users,), and with the outcome in other orders (permutations, users).
+    """Return correlations of each user with the outcome: as seen (users,), and with the outcome in other orders (permutations, users).
 
     The outcome is what the rest of the model leaves (Freedman and Lane 1983); in another order it is projected again.
     """
@@ -53,6 +53,6 @@ def design_effect(problem: Problem, orders: list[Ints], users: Ints | slice = sl
 
 
 def block_p_values(problem: Problem, orders: Ints, users: Ints) -> Floats:
-    """One-sided p-values (users,), add-one estimates: the least possible is 1 / (permutations + 1)."""
+    """Return one-sided p-values (users,), add-one estimates: the least possible is 1 / (permutations + 1)."""
     observed, by_chance = permuted_correlations(problem, orders, users)
     return ((by_chance >= observed - 1e-12).sum(0) + 1) / (len(orders) + 1)

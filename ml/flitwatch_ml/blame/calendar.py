@@ -120,14 +120,14 @@ def by_application(application: Ints, make: Callable[[Floats], Floats], values: 
 
 
 def winsorise_values(values: Floats) -> Floats:
-    """Values with wild ones pulled in, so that one broken run does not bend the trend."""
+    """Return values with wild ones pulled in, so that one broken run does not bend the trend."""
     middle = np.median(values)
     spread = 1.4826 * np.median(np.abs(values - middle))
     return np.clip(values, middle - WILD * spread, middle + WILD * spread) if spread > 0 else values
 
 
 def orthonormal_basis(columns: Floats) -> Floats:
-    """An orthonormal basis of the span of columns (runs, k), dependent ones left out; the first column is never left out."""
+    """Return an orthonormal basis of the span of columns (runs, k), dependent ones left out; the first column is never left out."""
     lengths = np.linalg.norm(columns, axis=0)
     if not (lengths > 0).any():
         return np.zeros((len(columns), 0))
@@ -137,14 +137,14 @@ def orthonormal_basis(columns: Floats) -> Floats:
 
 
 def _append_axis(axes: Floats, column: Floats) -> Floats:
-    """Orthonormal axes with one more for what they leave of a column, which is not nothing; twice, as the first time leaves rounding."""
+    """Return orthonormal axes with one more for what they leave of a column, which is not nothing; twice, as the first time leaves rounding."""
     for _ in range(2):
         column = column - axes @ (axes.T @ column)
     return np.column_stack([axes, column / np.linalg.norm(column)])
 
 
 def _trend_basis(start: Floats) -> Floats:
-    """Quadratic splines of the date, with knots at equal numbers of runs."""
+    """Return quadratic splines of the date, with knots at equal numbers of runs."""
     span = float(np.ptp(start))
     bends = int(min(span / (WEEKS_A_BEND * WEEK_S), len(np.unique(day_numbers(start))) / DAYS_A_BEND))
     if span <= 0 or bends < 1:
@@ -155,7 +155,7 @@ def _trend_basis(start: Floats) -> Floats:
 
 
 def _add_regimes(start: Floats, response: Floats, axes: Floats, marks: Floats) -> tuple[Floats, Floats]:
-    """Axes with a step at each mark that has enough days around it and at each change point that the response shows."""
+    """Return axes with a step at each mark that has enough days around it and at each change point that the response shows."""
     day = _day_numbers(start)
     ends = np.append(day, day[-1] + 1)
     least = max(REGIME_DAYS, int(ends[-1]) // REGIME_SHARE)
@@ -190,7 +190,7 @@ def _day_numbers(start: Floats) -> Ints:
 
 
 def _largest_step(candidates: Ints, response: Floats, axes: Floats, day: Ints) -> tuple[int | None, float]:
-    """The place after which the response differs most, and its score; the runs of a day may vary together."""
+    """Return the place after which the response differs most, and its score; the runs of a day may vary together."""
     runs = len(response)
     freedom = runs - axes.shape[1] - 1
     if not len(candidates) or freedom < 2:
@@ -213,5 +213,5 @@ def _largest_step(candidates: Ints, response: Floats, axes: Floats, day: Ints) -
 
 
 def _sums_from(values: Floats) -> Floats:
-    """The sum from each run on, as `values` (runs, ...)."""
+    """Return the sum from each run on, as `values` (runs, ...)."""
     return np.cumsum(values[::-1], axis=0)[::-1]

@@ -78,7 +78,7 @@ def calibrate_blame(
     report: Callable[[int], object] = lambda done: None,
     application: ArrayLike | None = None,
 ) -> Calibration:
-    """Name no user: fit sets with the times of observations shuffled, in which no exposure can matter.
+    """Return name no user: fit sets with the times of observations shuffled, in which no exposure can matter.
 
     Where runs times shuffles are more than 500,000 there are fewer sets than `shuffles`; the result says how many.
     """
@@ -101,7 +101,7 @@ def rotate(
     most: int = 100,
     application: ArrayLike | None = None,
 ) -> Rotations:
-    """Name no user: fit sets with the times of observations rotated in the order of their starts, at most `most` of them, evenly spaced."""
+    """Return name no user: fit sets with the times of observations rotated in the order of their starts, at most `most` of them, evenly spaced."""
     runs = _observed(exposure, run_time_s, start_s, covariates, application)
     steps: list[int] = np.unique(np.linspace(1, len(runs.run_time_s) - 1, most).astype(int)).tolist()
     found = sum(_names_anybody(runs, _rotated(runs, by)) for by in steps)

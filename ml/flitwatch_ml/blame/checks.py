@@ -34,7 +34,7 @@ class TooFewRuns(NotEnoughData, ValueError):
 
 
 def check_runs(matrix: ArrayLike, run_time_s: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """A matrix (runs, users) and positive run times (runs,) as float arrays; a clear error otherwise."""
+    """Return a matrix (runs, users) and positive run times (runs,) as float arrays; a clear error otherwise."""
     values, times = _to_dense(matrix), _to_dense(run_time_s)
     if values.ndim != 2 or times.ndim != 1 or len(values) != len(times):
         raise BadRuns(f"runs x users and run times do not fit: shapes {values.shape} and {times.shape}")

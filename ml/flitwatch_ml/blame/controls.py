@@ -29,7 +29,7 @@ LEAST_PERIODS = 3
 
 
 def assign_periods(start_s: Floats) -> tuple[Ints, str]:
-    """The week of each run; its day, where the runs span fewer than six weeks."""
+    """Return the week of each run; its day, where the runs span fewer than six weeks."""
     weeks = np.floor(start_s / WEEK_S).astype(np.int64)
     if len(np.unique(weeks)) >= 6:
         return weeks, "week"
@@ -37,7 +37,7 @@ def assign_periods(start_s: Floats) -> tuple[Ints, str]:
 
 
 def depends_on_one_period(problem: Problem, user: int, exposed: Bools, period: Ints, spread: float) -> int | None:
-    """The period without which nothing would have been found; None: any one may be left out.
+    """Return the period without which nothing would have been found; None: any one may be left out.
 
     `exposed` (runs,), `period` (runs,), `spread`: by how much the score wanders more than that of independent runs.
     """
@@ -57,7 +57,7 @@ def depends_on_one_period(problem: Problem, user: int, exposed: Bools, period: I
 
 
 def other_weeks(problem: Problem, user: int, raw: Floats, start_s: Floats, spread: float) -> Iterator[int]:
-    """Weeks by which the user's presence may be shifted and still goes with the slow runs, when the true presence is taken out: -1, 1.
+    """Yield weeks by which the user's presence may be shifted and still goes with the slow runs, when the true presence is taken out: -1, 1.
 
     `raw` (runs,) is the user's regressor before anything was taken out. A run is given the presence of the run nearest to the same hour of the other week.
     It must hold with weekdays taken out too, where runs suffice: every week has them, so that anyone who comes on slow Mondays would always be found.
@@ -88,7 +88,7 @@ def other_weeks(problem: Problem, user: int, raw: Floats, start_s: Floats, sprea
 def _conditional_chance(
     taken: Floats, column: Floats, outcome: Floats, own: float, clusters: tuple[Ints, ...], spread: float
 ) -> tuple[float, float] | None:
-    """The chance of a column's score when others are taken out, and its slope; None if runs do not suffice or nothing is left of its squared length `own`."""
+    """Return the chance of a column's score when others are taken out, and its slope; None if runs do not suffice or nothing is left of its squared length `own`."""
     if len(column) < 2 * taken.shape[1]:
         return None
     axes = orthonormal_basis(taken)
@@ -101,7 +101,7 @@ def _conditional_chance(
 
 
 def proxy_users(problem: Problem, user: int, candidates: Bools, spread: float) -> Ints:
-    """Users who are there when this one is, and given whom nothing is left for this one."""
+    """Return users who are there when this one is, and given whom nothing is left for this one."""
     lengths = np.sqrt((problem.regressors**2).sum(0))
     usable = candidates & (lengths**2 > EXPLAINED * np.maximum(problem.own, EXPLAINED))
     alike = np.zeros(len(lengths))

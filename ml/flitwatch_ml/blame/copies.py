@@ -27,7 +27,7 @@ ALPHA = 0.05
 
 
 def same_runs(exposure: Floats, run_time_s: Floats, start_s: Floats, covariates: Floats | None = None) -> Ints:
-    """A number for each run, (runs,): near copies of one run have the same. `exposure` is (runs, users), `covariates` (runs, k)."""
+    """Return a number for each run, (runs,): near copies of one run have the same. `exposure` is (runs, users), `covariates` (runs, k)."""
     log_time = np.log(run_time_s)
     alone, groups = np.arange(len(log_time)), _beside_the_same(exposure)
     if not groups:
@@ -50,7 +50,7 @@ def same_runs(exposure: Floats, run_time_s: Floats, start_s: Floats, covariates:
 
 
 def _beside_the_same(exposure: Floats) -> list[Ints]:
-    """Groups of two or more runs alongside exactly the same users, regardless of the amounts."""
+    """Return groups of two or more runs alongside exactly the same users, regardless of the amounts."""
     there = np.packbits(exposure > 0, axis=1)
     keys = np.ascontiguousarray(there).view(np.dtype((np.void, there.shape[1]))).ravel()
     label = np.unique(keys, return_inverse=True)[1]
@@ -60,7 +60,7 @@ def _beside_the_same(exposure: Floats) -> list[Ints]:
 
 
 def _find_closeness(log_time: Floats, groups: list[Ints], noise: float, grain: float) -> float | None:
-    """The largest difference of log times within which pairs are more than chance gives of such noise (a standard deviation); None: there is none.
+    """Return the largest difference of log times within which pairs are more than chance gives of such noise (a standard deviation); None: there is none.
 
     `grain`: times that are rounded are equal by chance too.
     """
@@ -98,6 +98,6 @@ def _robust_deviation(values: Floats) -> float:
 
 
 def _time_grain(run_time_s: Floats) -> float:
-    """The least step between two run times, as a share of the middle one."""
+    """Return the least step between two run times, as a share of the middle one."""
     steps = np.diff(np.unique(run_time_s))
     return float(steps.min() / np.median(run_time_s)) if len(steps) else 1.0

@@ -21,7 +21,7 @@ MOST_LOG = float(np.log(100))
 def estimate_effects(
     problem: Problem, raw: Floats, exposed: NDArray[np.bool_], day: Ints, spread: Floats, time_s: Floats
 ) -> tuple[Floats, Floats]:
-    """Mean extra seconds of an exposed run (users,) and its interval (users, 2), given what `problem` has taken out; NaN if nothing is left of a user.
+    """Return mean extra seconds of an exposed run (users,) and its interval (users, 2), given what `problem` has taken out; NaN if nothing is left of a user.
 
     Users multiply run times, by an amount and by whether the user was there at all, as it is unknown whether twice the nodes slow twice as much.
 
@@ -58,7 +58,7 @@ def estimate_effects(
 def _beside_amounts(
     problem: Problem, exposed: NDArray[np.bool_], by_amount: Floats
 ) -> tuple[Floats, NDArray[np.bool_]]:
-    """Presence with what is taken out and the user's amount out, by its squared length (runs, users), and of whom there is any (users,); 0 for the others."""
+    """Return presence with what is taken out and the user's amount out, by its squared length (runs, users), and of whom there is any (users,); 0 for the others."""
     present = exposed - problem.axes @ (problem.axes.T @ exposed)
     present = present - problem.regressors * (by_amount * present).sum(0)
     squares = (present**2).sum(0)

@@ -19,13 +19,13 @@ Bools = NDArray[np.bool_]
 
 
 def _n_log2_n(count: ArrayLike) -> Floats:
-    """n log2 n, with 0 log 0 = 0."""
+    """Return n log2 n, with 0 log 0 = 0."""
     counts = np.asarray(count, float)
     return counts * np.log2(np.where(counts > 0, counts, 1.0))
 
 
 def mutual_information_bits(present: Bools, slow: Bools) -> Floats:
-    """Mutual information of each column of `present` with `slow`, in bits (Bhatele 2020, section IV-A).
+    """Return mutual information of each column of `present` with `slow`, in bits (Bhatele 2020, section IV-A).
 
     Parameters
     ----------
@@ -52,7 +52,7 @@ def mutual_information_bits(present: Bools, slow: Bools) -> Floats:
 
 
 def association_sign(present: Bools, slow: Bools) -> Ints:
-    """+1 if presence goes with slow runs, -1 if it goes with optimal ones, 0 if neither; shape (users,)."""
+    """Return +1 if presence goes with slow runs, -1 if it goes with optimal ones, 0 if neither; shape (users,)."""
     both = present[slow].sum(0, dtype=np.int64)
     return np.sign(both * len(slow) - present.sum(0, dtype=np.int64) * int(slow.sum()))
 
@@ -70,7 +70,7 @@ def _hypergeometric_distribution(total: int, slow: int, drawn: int) -> tuple[int
 
 
 def exact_p_values(present: Bools, slow: Bools, strata: Ints | None = None) -> Floats:
-    """P(at least as many slow runs among the present ones), labels exchanged within strata.
+    """Return P(at least as many slow runs among the present ones), labels exchanged within strata.
 
     Parameters
     ----------

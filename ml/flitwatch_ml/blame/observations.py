@@ -67,7 +67,7 @@ def merge_observations(
 def _of_one(
     exposure: Floats, run_time_s: Floats, start_s: Floats, covariates: Floats | None, marks_s: Floats | None
 ) -> Observations:
-    """Observations of one application."""
+    """Return observations of one application."""
     joined = _merge_neighbours(exposure, run_time_s, start_s, covariates, marks_s)
     label = same_runs(joined.exposure, joined.run_time_s, joined.start_s, joined.covariates)
     _, firsts, copy, sizes = np.unique(label, return_index=True, return_inverse=True, return_counts=True)

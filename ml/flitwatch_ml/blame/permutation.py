@@ -22,7 +22,7 @@ def permutation_p_values(
     permutations: int = 10_000,
     seed: int = 0,
 ) -> Floats:
-    """One-sided p-values (users,) of the covariance of each column of `regressors` (runs, users) with `outcome` (runs,).
+    """Return one-sided p-values (users,) of the covariance of each column of `regressors` (runs, users) with `outcome` (runs,).
 
     Add-one estimates: the least possible is 1 / (permutations + 1). Single precision: ties within rounding count against the user.
     """

@@ -31,7 +31,7 @@ MONTH_PARTS = (1, 2, 4, 8, 15, 22, 28)
 
 
 def list_rhythms(start_s: Floats) -> Iterator[tuple[str, Ints]]:
-    """Each rhythm by its name, and the part of it in which each run lies (runs,); one name may come with several midnights."""
+    """Yield each rhythm by its name, and the part of it in which each run lies (runs,); one name may come with several midnights."""
     candidates = (
         [(ALWAYS, weekday_numbers(start_s + midnight)) for midnight in MIDNIGHTS_S]
         + [_first_affordable("hour of the day", [np.floor(start_s % DAY_S / (3600 * width)) for width in (1, 2, 3)])]
@@ -51,7 +51,7 @@ def list_rhythms(start_s: Floats) -> Iterator[tuple[str, Ints]]:
 
 
 def find_rhythm(problem: Problem, user: int, start_s: Floats, limit: float) -> tuple[str, float, float] | None:
-    """The first rhythm alongside which chance gives as much as a user's finding in more than `limit` of cases; None: there is none.
+    """Return the first rhythm alongside which chance gives as much as a user's finding in more than `limit` of cases; None: there is none.
 
     With its name come the share of the exposure that is left alongside it, and that chance: 1 if nothing is left.
     """
@@ -86,7 +86,7 @@ def _without_means(values: Floats, part: Ints) -> Floats:
 
 
 def _sum_parts(values: Floats, part: Ints) -> Floats:
-    """Sums over the runs of each part, (parts, columns)."""
+    """Return sums over the runs of each part, (parts, columns)."""
     totals = np.zeros((int(part.max()) + 1, values.shape[1]))
     for sums, column in zip(totals.T, values.T, strict=True):
         sums[:] = np.bincount(part, column)
@@ -94,14 +94,14 @@ def _sum_parts(values: Floats, part: Ints) -> Floats:
 
 
 def rhythm_directions(axes: Floats, part: Ints) -> Floats:
-    """Orthonormal directions (runs, k) in which the parts of a rhythm differ beyond what `axes` (runs, directions) hold."""
+    """Return orthonormal directions (runs, k) in which the parts of a rhythm differ beyond what `axes` (runs, directions) hold."""
     directions = (part[:, None] == np.unique(part)).astype(float)
     directions -= axes @ (axes.T @ directions)
     return orthonormal_basis(directions[:, (directions**2).sum(0) > EXPLAINED * len(directions)])
 
 
 def weekday_numbers(start_s: Floats) -> Ints:
-    """The day of the week of each run, (runs,): 0 is Monday; the epoch was a Thursday."""
+    """Return the day of the week of each run, (runs,): 0 is Monday; the epoch was a Thursday."""
     return (np.floor(start_s / DAY_S).astype(np.int64) + 3) % 7
 
 

@@ -47,7 +47,7 @@ class Problem:
         return self.axes.shape[1] + self.means
 
     def given(self, columns: Ints) -> Problem:
-        """The same with some users taken out as well."""
+        """Return the same with some users taken out as well."""
         if not len(columns):
             return self
         axes = np.linalg.qr(self.regressors[:, columns])[0]
@@ -103,7 +103,7 @@ def repeated_runs(columns: Floats, clusters: tuple[Ints, ...]) -> Floats:
 
 
 def sum_clusters(values: Floats, cluster: Ints) -> Floats:
-    """Sums over the runs of each cluster, (clusters, ...)."""
+    """Return sums over the runs of each cluster, (clusters, ...)."""
     order = np.argsort(cluster, kind="stable")
     firsts = np.flatnonzero(np.diff(cluster[order], prepend=cluster[order[:1]] - 1))
     return np.add.reduceat(values[order], firsts, axis=0)
@@ -117,7 +117,7 @@ def carrier_counts(columns: Floats) -> Floats:
 
 
 def one_sided_p(z: Floats, freedom: int, carried_by: Floats | None = None) -> Floats:
-    """One-sided p-value of a score: a partial correlation's, exact for normal noise that is alike in all runs.
+    """Return one-sided p-value of a score: a partial correlation's, exact for normal noise that is alike in all runs.
 
     With `carried_by` (`carrier_counts`), the noise of the runs that carry a score may differ from that of the others: its size is then known from this many runs alone.
     """
@@ -128,7 +128,7 @@ def one_sided_p(z: Floats, freedom: int, carried_by: Floats | None = None) -> Fl
 
 
 def select_users(problem: Problem, candidates: Bools, alpha: float, most: int, spread: Floats | float = 1.0) -> Ints:
-    """Users taken one after the other while the chance that the best of the rest scores so high is below alpha (Bonferroni).
+    """Return users taken one after the other while the chance that the best of the rest scores so high is below alpha (Bonferroni).
 
     `spread` (users,) is by how much scores wander more than those of independent runs: anyone who comes by the week must not be taken for what weeks differ in.
     """
@@ -164,7 +164,7 @@ def confirm_users(problem: Problem, selected: Ints, candidates: Bools, spread: F
 def p_values(
     z: Floats, freedom: Ints, candidates: Bools, spread: Floats | float, carried_by: Floats | None = None
 ) -> Floats:
-    """The chance of each candidate's score by its own degrees of freedom, (users,); NaN for the others. `spread` as in `select_users`, `carried_by` as in `one_sided_p`."""
+    """Return the chance of each candidate's score by its own degrees of freedom, (users,); NaN for the others. `spread` as in `select_users`, `carried_by` as in `one_sided_p`."""
     p, z = np.full(len(z), np.nan), z / spread
     for each in np.unique(freedom):
         at = candidates & (freedom == each)
@@ -173,7 +173,7 @@ def p_values(
 
 
 def conditional_scores(problem: Problem, selected: Ints) -> tuple[Floats, Ints]:
-    """Each user's score given the (other) users selected, and the degrees of freedom of each."""
+    """Return each user's score given the (other) users selected, and the degrees of freedom of each."""
     conditioned = problem.given(selected)
     z, freedom = conditioned.scores(), np.full(problem.regressors.shape[1], conditioned.degrees_of_freedom)
     alone = replace(problem, regressors=problem.regressors[:, selected], own=problem.own[selected])

@@ -11,7 +11,7 @@ DAY_S = 86_400.0
 
 
 def hour_and_weekend(start_s: ArrayLike, hours: int = 6) -> NDArray[np.int64]:
-    """A stratum for each run: its part of the day (`hours` long) and whether it started at a weekend.
+    """Return a stratum for each run: its part of the day (`hours` long) and whether it started at a weekend.
 
     `start_s` is local time in seconds since a Thursday's midnight (the epoch was one), shape (runs,).
     """
@@ -24,7 +24,7 @@ def hour_and_weekend(start_s: ArrayLike, hours: int = 6) -> NDArray[np.int64]:
 
 
 def day_numbers(start_s: ArrayLike) -> NDArray[np.int64]:
-    """The day of each run, shape (runs,): runs of one day share co-runners."""
+    """Return the day of each run, shape (runs,): runs of one day share co-runners."""
     return np.floor(np.asarray(start_s, float) / DAY_S).astype(np.int64)
 
 
@@ -39,5 +39,5 @@ def centre_values(values: Floats, strata: NDArray[np.int64]) -> Floats:
 
 
 def normal_scores(values: Floats) -> Floats:
-    """Ranks (ties share theirs) mapped to normal quantiles, shape (runs,): one wild run cannot carry the result."""
+    """Return ranks (ties share theirs) mapped to normal quantiles, shape (runs,): one wild run cannot carry the result."""
     return norm.ppf((rankdata(values) - 0.5) / len(values))

@@ -223,7 +223,7 @@ class CalendarBlame(BlameEstimator):
         return np.minimum(carrier_counts(columns) / repeated, len(columns) / repeated - axes.shape[1])
 
     def _varied_users(self) -> NDArray[np.bool_]:
-        """Users without whom there are runs enough, or whose amount differs where they are always there."""
+        """Return users without whom there are runs enough, or whose amount differs where they are always there."""
         absent = len(self._times) - self.exposed_runs_ >= self.min_exposed
         spread = self._raw.std(0) / np.maximum(self._raw.mean(0), 1e-300)
         return absent | (spread >= 0.25)
@@ -320,7 +320,7 @@ class CalendarBlame(BlameEstimator):
         return f"{share:.0%} of the exposure coincides with dates, hours, regimes or circumstances of the runs: cannot be separated from the calendar"
 
     def _list_doubts(self, user: int) -> Any:
-        """Reasons why a finding is no name."""
+        """Return reasons why a finding is no name."""
         problem, spread = self._given_others(user), float(self._spread[user])
         at = np.array([user])
         p = float(block_p_values(problem, self._many_orders, at)[0])
@@ -371,6 +371,6 @@ def _permutation_count(runs: int, least: int, most: int) -> int:
 
 
 def _format_users(users: list[int]) -> str:
-    """Users by their places in braces, three at most, and how many more there are."""
+    """Return users by their places in braces, three at most, and how many more there are."""
     more = f" and {len(users) - 3} more" if len(users) > 3 else ""
     return ", ".join(f"{{{user}}}" for user in users[:3]) + more

@@ -24,7 +24,7 @@ class MeanCurve(BaseEstimator):
         return self
 
     def deviations(self, counters: ArrayLike, step_time_s: ArrayLike) -> tuple[Floats, Floats]:
-        """Counters and times less the mean curve; NaN if the step is missing or no training run had it."""
+        """Return counters and times less the mean curve; NaN if the step is missing or no training run had it."""
         return np.asarray(counters, float) - self.counters_, np.asarray(step_time_s, float) - self.time_s_
 
 

@@ -50,7 +50,7 @@ class Explained:
 
 
 def group_places(groups: Sequence[str]) -> dict[str, tuple[int, ...]]:
-    """Places of the features of each group, groups in order of their first feature."""
+    """Return places of the features of each group, groups in order of their first feature."""
     return {name: tuple(at for at, group in enumerate(groups) if group == name) for name in dict.fromkeys(groups)}
 
 
@@ -75,7 +75,7 @@ def share_explained(
 
 
 def rank_groups(groups: Sequence[str], shares: Sequence[dict[str, float]], survives: Sequence[Mask]) -> list[Explained]:
-    """The groups over folds, the one that explains most first.
+    """Return the groups over folds, the one that explains most first.
 
     `shares` has what each fold's held-out runs say, `survives` (features,) which features each fold kept. Folds share their training runs, so their
     mean is less certain than that of independent ones: its variance is (1 / folds + 1 / (folds - 1)) times theirs (Nadeau and Bengio 2003).

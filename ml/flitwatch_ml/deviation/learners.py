@@ -22,7 +22,7 @@ class Learner(Protocol):
 
 
 def make_learner(name: str, seed: int) -> Learner:
-    """A gradient-boosted regressor: "lightgbm" (one thread: the default) or "gbr" (scikit-learn's, the paper's)."""
+    """Return a gradient-boosted regressor: "lightgbm" (one thread: the default) or "gbr" (scikit-learn's, the paper's)."""
     if name == "lightgbm":
         return _Boosted(seed)
     if name == "gbr":

@@ -124,7 +124,7 @@ class DeviationModel(BaseEstimator):
         return self
 
     def _rank_places(self) -> NDArray[np.int64]:
-        """Ranks of counters that stand in for one another hang on which of them a fold drops first; what their group explains on held-out runs does
+        """Return ranks of counters that stand in for one another hang on which of them a fold drops first; what their group explains on held-out runs does
         not."""
         of_group = {row.name: at for at, row in enumerate(sorted(self.explained_, key=lambda row: -row.explained))}
         group = np.array([of_group[name] for name in self._groups]) if self._groups else np.zeros(len(self.rank_))
@@ -226,7 +226,7 @@ class DeviationModel(BaseEstimator):
         return _Fold(elimination, baseline, shares)
 
     def _counted(self, features: Floats, times: Floats, held: NDArray[np.bool_]) -> Floats:
-        """Deviations of counters as counted over a step, and of circumstances."""
+        """Return deviations of counters as counted over a step, and of circumstances."""
         if self.inputs == "rates":
             features = np.concatenate(
                 [features[:, :, : self._counters] * times[:, :, None], features[:, :, self._counters :]], axis=2
@@ -246,14 +246,14 @@ class DeviationModel(BaseEstimator):
 
 
 def _spread_of_share(share: Floats, folds: int) -> Floats:
-    """Standard error of shares of folds: of (k + 1/2) / (n + 1), as k = n of so few folds is no certainty, and wider as folds share runs (Nadeau and
+    """Return standard error of shares of folds: of (k + 1/2) / (n + 1), as k = n of so few folds is no certainty, and wider as folds share runs (Nadeau and
     Bengio 2003)."""
     likely = (share * folds + 0.5) / (folds + 1)
     return np.sqrt(likely * (1 - likely) * (1 / folds + 1 / max(folds - 1, 1)))
 
 
 def _agree(rates: Floats, counts: Floats, time_s: Floats) -> NDArray[np.bool_]:
-    """Counters (features,) whose rates and counts, both (rows, features), go with time alike.
+    """Return counters (features,) whose rates and counts, both (rows, features), go with time alike.
 
     A fixed volume has a rate that falls as time rises, and a count that does not: its rate is the duration in other words.
     """
@@ -263,7 +263,7 @@ def _agree(rates: Floats, counts: Floats, time_s: Floats) -> NDArray[np.bool_]:
 
 
 def _correlations(values: Floats, with_: Floats) -> Floats:
-    """Correlation of each column (features,) with `with_` (rows,), over the rows that have it; 0 if nothing varies."""
+    """Return correlation of each column (features,) with `with_` (rows,), over the rows that have it; 0 if nothing varies."""
     there = np.isfinite(values)
     rows = np.maximum(there.sum(0), 1)
     left = np.where(there, values - np.where(there, values, 0.0).sum(0) / rows, 0.0)
@@ -273,19 +273,19 @@ def _correlations(values: Floats, with_: Floats) -> Floats:
 
 
 def _nothing(features: int, baseline: float) -> Elimination:
-    """A fold that takes no feature: the mean curve's error."""
+    """Return a fold that takes no feature: the mean curve's error."""
     return Elimination(np.full(features, features, np.int64), np.zeros(features, bool), baseline, baseline)
 
 
 def _placed(found: Elimination, taken: NDArray[np.bool_]) -> Elimination:
-    """An elimination among the features `taken`, in the places of all features; those left out come last."""
+    """Return an elimination among the features `taken`, in the places of all features; those left out come last."""
     rank, survives = np.full(len(taken), len(taken), np.int64), np.zeros(len(taken), bool)
     rank[taken], survives[taken] = found.rank, found.survives
     return Elimination(rank, survives, found.chosen_error, found.error)
 
 
 def _never_deviates(features: Floats, times: Floats) -> NDArray[np.bool_]:
-    """Counters that are the same at each step of every run, or that no one read."""
+    """Return counters that are the same at each step of every run, or that no one read."""
     deviations, _ = MeanCurve().fit(features, times).deviations(features, times)
     largest, scale = (np.max(np.nan_to_num(np.abs(values)), axis=(0, 1)) for values in (deviations, features))
     return largest <= 1e-12 * np.maximum(scale, 1e-300)

@@ -32,7 +32,7 @@ class Stretches:
         self._numbers = torch.empty(0)
 
     def of(self, shape: torch.Size) -> torch.Tensor:
-        """Numbers of a shape; those of one call are independent of each other."""
+        """Return numbers of a shape; those of one call are independent of each other."""
         size = math.prod(shape)
         if len(self._numbers) < STRETCHES * size:
             self._numbers = self._draw(STRETCHES * size)
@@ -88,13 +88,13 @@ class Attention(nn.Module):
         self.dropout = Dropout(dropout)
 
     def embedded(self, past: torch.Tensor) -> torch.Tensor:
-        """(nets, windows, m, hidden)"""
+        """Return (nets, windows, m, hidden)"""
         rows = past.reshape(self.nets, -1, past.shape[-1]) @ self.embed.weight
         shift = self.embed.bias.unsqueeze(1) + self.position
         return torch.tanh(rows.view(*past.shape[:-1], -1) + shift)
 
     def weights(self, embedded: torch.Tensor) -> torch.Tensor:
-        """Attention of the last step over the m steps, (nets, windows, m), each row summing to one.
+        """Return attention of the last step over the m steps, (nets, windows, m), each row summing to one.
 
         A step's score is the product of its key and the query; the key's map goes to the query's side, if there is one row instead of m, and its
         bias, the same for all steps, falls out of the softmax.
@@ -151,7 +151,7 @@ def train_nets(
 
 
 def predict_mean(model: Attention, past: Floats, linear: Floats, device: str) -> Floats:
-    """Mean output (windows,) of a trained model's nets."""
+    """Return mean output (windows,) of a trained model's nets."""
     torch.set_num_threads(1)
     with torch.inference_mode():
         x, z = (torch.as_tensor(part, dtype=torch.float32, device=device) for part in (past, linear))
@@ -160,7 +160,7 @@ def predict_mean(model: Attention, past: Floats, linear: Floats, device: str) ->
 
 
 def mean_attention(model: Attention, past: Floats, device: str) -> Floats:
-    """Mean weights over a trained model's nets, (windows, m), the oldest step first; each row sums to one."""
+    """Return mean weights over a trained model's nets, (windows, m), the oldest step first; each row sums to one."""
     torch.set_num_threads(1)
     with torch.inference_mode():
         x = torch.as_tensor(past, dtype=torch.float32, device=device).expand(model.nets, -1, -1, -1)

@@ -237,7 +237,7 @@ def attention_gain(errors: dict[str, Floats]) -> tuple[float, float, float]:
 
 
 def relative_gain(ours: Floats, theirs: Floats) -> tuple[float, float, float]:
-    """(mean, low, high): 1 - mean(ours) / mean(theirs) of errors paired by run, with a 90 % bootstrap interval over runs; NaN if the other makes no error."""
+    """Return (mean, low, high): 1 - mean(ours) / mean(theirs) of errors paired by run, with a 90 % bootstrap interval over runs; NaN if the other makes no error."""
     if not theirs.any():
         return math.nan, math.nan, math.nan
     draws = np.random.default_rng(0).integers(0, len(ours), (BOOTSTRAPS, len(ours)))

@@ -67,7 +67,7 @@ class Chronological:
         return float(self.served.mean())
 
     def gain(self) -> tuple[float, float, float]:
-        """(mean, low, high): 1 - error of what served / error of the best candidate, averages of baselines among them,, known afterwards only; paired by run."""
+        """Return (mean, low, high): 1 - error of what served / error of the best candidate, averages of baselines among them,, known afterwards only; paired by run."""
         return relative_gain(self.served, self.errors[min(self.mape, key=self.mape.__getitem__)])
 
 
@@ -122,7 +122,7 @@ def choose_features(
 
 
 def _in_order(series: StepSeries, start_s: ArrayLike) -> StepSeries:
-    """Distinct runs by start."""
+    """Return distinct runs by start."""
     labels = distinct_runs(series.times)
     first = np.unique(labels, return_index=True)[1]
     if len(first) < MIN_RUNS:
@@ -217,7 +217,7 @@ def _summarise_blocks(blocks: list[_Block], serve: tuple[str, ...]) -> Chronolog
 
 
 def _winner(blocks: list[_Block], single: list[str]) -> tuple[str, ...]:
-    """Those of `best_together`, or an average of baselines that had less error."""
+    """Return those of `best_together`, or an average of baselines that had less error."""
     together = best_together({name: _block_errors(blocks, name) for name in single})
 
     def error(names: tuple[str, ...]) -> float:
@@ -228,7 +228,7 @@ def _winner(blocks: list[_Block], single: list[str]) -> tuple[str, ...]:
 
 
 def best_together(errors: Mapping[str, Floats]) -> tuple[str, ...]:
-    """The candidate with the least mean error over runs first, then those that cannot be distinguished from it."""
+    """Return the candidate with the least mean error over runs first, then those that cannot be distinguished from it."""
     best = min(errors, key=lambda name: errors[name].mean())
     alike = [best]
     for name, values in errors.items():
@@ -243,7 +243,7 @@ def _block_errors(blocks: list[_Block], name: str) -> Floats:
 
 
 def _calibrate_interval(blocks: list[_Block], names: tuple[str, ...]) -> AdaptiveInterval:
-    """An interval that has seen the runs of these blocks in order."""
+    """Return an interval that has seen the runs of these blocks in order."""
     interval = AdaptiveInterval()
     for block in blocks:
         for run in block.averaged_residuals(names):

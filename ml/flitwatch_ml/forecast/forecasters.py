@@ -19,7 +19,7 @@ Floats = NDArray[np.float64]
 
 
 def flatten_windows(windows: Windows) -> Floats:
-    """A row a window for learners without a notion of time: last step, mean, trend and spread of the past, placement, share of the run, ratio."""
+    """Return a row a window for learners without a notion of time: last step, mean, trend and spread of the past, placement, share of the run, ratio."""
     past = windows.past
     columns = [past[:, -1], past.mean(1), past[:, -1] - past[:, 0], past.std(1), windows.placement]
     return np.concatenate([*columns, windows.share[:, None], windows.ratio[:, None]], axis=1)
@@ -44,7 +44,7 @@ class RidgeForecaster(BaseEstimator):
         return self.model_.predict((flatten_windows(windows) - self.centre_) / self.scale_)
 
     def predict(self, windows: Windows) -> Floats:
-        """Seconds of the next k steps, (windows,)."""
+        """Return seconds of the next k steps, (windows,)."""
         return windows.curve_s * np.exp(self.log_ratio(windows))
 
 
@@ -77,7 +77,7 @@ class LightGBMForecaster(BaseEstimator):
         return np.mean([model.predict(rows) for model in self.models_], axis=0)
 
     def predict(self, windows: Windows) -> Floats:
-        """Seconds of the next k steps, (windows,)."""
+        """Return seconds of the next k steps, (windows,)."""
         return windows.curve_s * np.exp(self.log_ratio(windows))
 
 
@@ -164,11 +164,11 @@ class AttentionForecaster(BaseEstimator):
         return forecast
 
     def predict(self, windows: Windows) -> Floats:
-        """Seconds of the next k steps, (windows,)."""
+        """Return seconds of the next k steps, (windows,)."""
         return windows.curve_s * np.exp(self.log_ratio(windows))
 
     def attention(self, windows: Windows) -> Floats:
-        """Weights over the past steps, (windows, m), oldest first; each row sums to one."""
+        """Return weights over the past steps, (windows, m), oldest first; each row sums to one."""
         from flitwatch_ml.forecast.attention import mean_attention
 
         return mean_attention(self.net_, windows.past, self.device_)

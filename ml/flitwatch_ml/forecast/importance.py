@@ -156,7 +156,7 @@ def _run_errors(serving: Serving, windows: Windows) -> Floats:
 
 
 def _by_run(values: Floats, windows: Windows) -> Floats:
-    """Mean over the windows of each run, (runs, ...)."""
+    """Return mean over the windows of each run, (runs, ...)."""
     return np.array([values[windows.run == run].mean(0) for run in np.unique(windows.run)])
 
 
@@ -175,7 +175,7 @@ def _measure_input(one: Input, serving: Serving, windows: Windows, usual: Floats
 
 
 def _student_interval(values: Floats, level: float) -> tuple[float, float, float]:
-    """Mean over runs with Student's interval."""
+    """Return mean over runs with Student's interval."""
     half = student.ppf((1 + level) / 2, len(values) - 1) * values.std(ddof=1) / np.sqrt(len(values))
     return float(values.mean()), float(values.mean() - half), float(values.mean() + half)
 
@@ -205,7 +205,7 @@ def _replace_input(windows: Windows, one: Input, donor: NDArray[np.int64]) -> Wi
 
 
 def _list_inputs(counters: Sequence[str], sets: tuple[str, ...], known: StepSeries, standard: Standard) -> list[Input]:
-    """Time, placement, and counters with those of the same meaning that move with them in the runs learned from."""
+    """Return time, placement, and counters with those of the same meaning that move with them in the runs learned from."""
     inputs = [Input(TIME, "time", (TIME,), (0,))]
     if "placement" in sets:
         inputs.append(Input(PLACEMENT, "placement", PLACED, ()))
@@ -224,7 +224,7 @@ def _list_inputs(counters: Sequence[str], sets: tuple[str, ...], known: StepSeri
 
 
 def correlated_groups(rows: Floats, features: Sequence[Feature]) -> list[list[int]]:
-    """Features (by index) of one meaning that are correlated by `TOGETHER` or more with each other, directly or over others; rows (rows, features)."""
+    """Return features (by index) of one meaning that are correlated by `TOGETHER` or more with each other, directly or over others; rows (rows, features)."""
     spread = rows.std(0)
     standard = (rows - rows.mean(0)) / np.where(spread > 0, spread, 1.0)
     alike = np.abs(standard.T @ standard) / max(len(rows), 1) >= TOGETHER

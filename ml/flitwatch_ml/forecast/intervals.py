@@ -14,7 +14,7 @@ STEP, REMEMBERED = 0.05, 30
 
 
 def half_width(log_residuals: ArrayLike, run: ArrayLike, level: float = 0.9) -> float:
-    """Half-width, in log, that covers `level` of a new run's windows.
+    """Return half-width, in log, that covers `level` of a new run's windows.
 
     Each run weighs the same regardless of its number of windows; one more run with unknown residuals is counted in, so the level is met on
     average over runs rather than just in the sample.
@@ -31,7 +31,7 @@ def half_width(log_residuals: ArrayLike, run: ArrayLike, level: float = 0.9) -> 
 
 
 def share_covered(observed_s: Floats, forecast_s: Floats, half: float) -> float:
-    """Share of windows whose observed time is within forecast x exp(+-half)."""
+    """Return share of windows whose observed time is within forecast x exp(+-half)."""
     return float((np.abs(np.log(observed_s / forecast_s)) <= half).mean())
 
 
@@ -49,7 +49,7 @@ class AdaptiveInterval:
         self._sizes: list[Floats] = []
 
     def half_width(self) -> float:
-        """Half-width, in log, of the next run's interval; needs `MIN_RUNS` runs."""
+        """Return half-width, in log, of the next run's interval; needs `MIN_RUNS` runs."""
         sizes = self._sizes[-REMEMBERED:]
         run = np.repeat(np.arange(len(sizes)), [len(run_sizes) for run_sizes in sizes])
         return half_width(np.concatenate([*sizes, np.empty(0)]), run, min(max(self._asked, 0.0), 1.0))

@@ -52,7 +52,7 @@ class StepSeries:
             raise BadInput(f"run {run}, step {step}: a step's time must be above zero")
 
     def runs(self, index: ArrayLike) -> StepSeries:
-        """The runs of `index` only."""
+        """Return the runs of `index` only."""
         chosen = np.asarray(index)
         parts = {name: None if (part := getattr(self, name)) is None else part[chosen] for name in FEATURE_SETS}
         return replace(self, times=self.times[chosen], counters=self.counters[chosen], **parts)
@@ -104,7 +104,7 @@ class Windows:
         return np.log(self.future_s / self.curve_s)
 
     def chosen(self, mask: ArrayLike) -> Windows:
-        """The windows of `mask` only."""
+        """Return the windows of `mask` only."""
         return Windows(*(getattr(self, name)[np.asarray(mask)] for name in self.__dataclass_fields__))
 
 
@@ -121,7 +121,7 @@ class Standard:
 
     @classmethod
     def learn(cls, series: StepSeries, sets: tuple[str, ...]) -> Standard:
-        """Means per step and scales over all steps of `series` (training runs)."""
+        """Return means per step and scales over all steps of `series` (training runs)."""
         unknown = set(sets) - set(FEATURE_SETS)
         if unknown:
             raise BadInput(f"unknown feature set {sorted(unknown)[0]!r}; there are {', '.join(FEATURE_SETS)}")
@@ -141,7 +141,7 @@ class Standard:
         )
 
     def windows(self, series: StepSeries, m: int, k: int, stride: int = 1, least: int | None = None) -> Windows:
-        """Every window of m past steps with known times; steps beyond the curve continue at the mean of its last quarter.
+        """Return every window of m past steps with known times; steps beyond the curve continue at the mean of its last quarter.
 
         A counter that was not read is taken at its mean.
 
@@ -162,7 +162,7 @@ class Standard:
         return Windows(placement=place[joined["run"]], **joined)
 
     def training(self, series: StepSeries, m: int, k: int, stride: int = 1) -> Windows:
-        """The windows to learn from: of known future, also those that the end of the run cuts short.
+        """Return the windows to learn from: of known future, also those that the end of the run cuts short.
 
         Runs are few and short, and most starts within a run have fewer than k steps before them: of 20 steps with m = 8 and k = 10 only three have all.
         """
@@ -170,7 +170,7 @@ class Standard:
         return windows.chosen(np.isfinite(windows.future_s))
 
     def at_end(self, series: StepSeries, m: int, k: int) -> Windows:
-        """The window that ends with the last step of each run; the future is not known, and a feature that is not is taken at its mean."""
+        """Return the window that ends with the last step of each run; the future is not known, and a feature that is not is taken at its mean."""
         steps = series.times.shape[1]
         if steps < m:
             raise NotEnoughData(f"not enough data: a forecast needs {m} steps, the run has {steps}")
@@ -183,7 +183,7 @@ class Standard:
         return Windows(placement=place, **self._ending_at(steps, times, standard, curve, m, k))
 
     def usual_s(self, after: int, ahead: int) -> Floats:
-        """The mean curve's time of each of `ahead` steps from step `after` on."""
+        """Return the mean curve's time of each of `ahead` steps from step `after` on."""
         return _extend_curve(self.curve_s, after + ahead)[after:]
 
     def _ending_at(self, t: int, times: Floats, standard: Floats, curve: Floats, m: int, k: int) -> dict[str, NDArray]:
@@ -211,7 +211,7 @@ def _log_placement(series: StepSeries, sets: tuple[str, ...]) -> Floats:
 
 
 def _mean_known(values: Floats) -> Floats:
-    """Mean over the first axis of what is known; 0 if nothing is."""
+    """Return mean over the first axis of what is known; 0 if nothing is."""
     mask = np.isfinite(values)
     sums, counts = np.where(mask, values, 0.0).sum(0), mask.sum(0)
     return np.divide(sums, counts, out=np.zeros(sums.shape), where=counts > 0)

@@ -61,7 +61,7 @@ class Serving:
     members: tuple[Serving, ...] = ()
 
     def forecast(self, series: StepSeries) -> tuple[Windows, Floats]:
-        """The window that ends with each run's last step, and the seconds of the next k steps, (runs,).
+        """Return the window that ends with each run's last step, and the seconds of the next k steps, (runs,).
 
         `series` holds runs with as many known steps each, at least m.
         """
@@ -69,7 +69,7 @@ class Serving:
         return windows, self.predict(windows)
 
     def predict(self, windows: Windows) -> Floats:
-        """Seconds of the next k steps, (windows,); `windows` are of this forecaster's standard."""
+        """Return seconds of the next k steps, (windows,); `windows` are of this forecaster's standard."""
         if self.members:
             return np.exp(np.mean(np.log([member.predict(windows) for member in self.members]), axis=0))
         if self.model is None:
@@ -78,7 +78,7 @@ class Serving:
 
 
 def fit_serving(series: StepSeries, m: int, k: int, sets: tuple[str, ...], chosen: Choice) -> Serving:
-    """The forecasters that were chosen, fitted on all runs."""
+    """Return the forecasters that were chosen, fitted on all runs."""
     standard = Standard.learn(series, sets)
     windows = standard.training(series, m, k)
 
@@ -94,7 +94,7 @@ def fit_serving(series: StepSeries, m: int, k: int, sets: tuple[str, ...], chose
 
 
 def dump_serving(serving: Serving) -> bytes:
-    """Bytes of a fitted forecaster."""
+    """Return bytes of a fitted forecaster."""
     standard = serving.standard
     arrays: dict[str, NDArray[Any]] = {
         "standard.curve_s": standard.curve_s,

@@ -36,7 +36,7 @@ class CoRunning:
 
 
 def co_running(found: estimates.CoRunningJobs, least_nodes: int) -> dict[str, CoRunning]:
-    """Users, and names of jobs, by the definitions that the scorecard uses too."""
+    """Return users, and names of jobs, by the definitions that the scorecard uses too."""
     parts, lay = {}, measure_circumstances(found.windows, found.jobs)
     for by in estimates.BY:
         names, jobs = found.by(by)
@@ -54,7 +54,7 @@ def fit_blame(
     marks_s: Any = (),
     application: Any = None,
 ) -> CalendarBlame:
-    """The estimator as it serves: of circumstances, those that are known of every run."""
+    """Return the estimator as it serves: of circumstances, those that are known of every run."""
     covariates = lay[:, np.isfinite(lay).all(0)]
     return CalendarBlame().fit(exposure, time_s, start_s, covariates, marks_s, application)
 
@@ -68,7 +68,7 @@ def estimate_blame(
     definition: Definition,
     marks_s: Any = (),
 ) -> tuple[Estimate, dict[str, list[Entry]]]:
-    """The result and its ranked entries, by user and by application."""
+    """Return the result and its ranked entries, by user and by application."""
     times = runs.step_time_s.sum(1)
     if not beside["user"].names:
         raise NotEnoughData("no user had a job alongside these runs")
@@ -143,7 +143,7 @@ def score_of(users: list[Entry]) -> dict[str, int]:
 def rank_entries(
     ours: CalendarBlame, beside: CoRunning, times: Any, definition: Definition, nodes: NDArray[np.float64] | None
 ) -> list[Entry]:
-    """Blamed names in the order of their ranking; `nodes` (runs,) of each run, None if the files say none."""
+    """Return blamed names in the order of their ranking; `nodes` (runs,) of each run, None if the files say none."""
     overlap, exposure = beside.met.overlap, beside.met.exposure
     paper = PresenceBlame(tau=definition.tau, rule=definition.rule).fit(overlap, times)
     hours_of = np.full(len(beside.names), np.nan) if nodes is None else nodes @ (exposure > 0) / 3600
@@ -170,5 +170,5 @@ def rank_entries(
 
 
 def in_words(reason: str, naming: Any) -> str:
-    """A reason with its references to other users, {17}, as `naming` calls them."""
+    """Return a reason with its references to other users, {17}, as `naming` calls them."""
     return re.sub(r"\{([0-9]+)\}", lambda found: str(naming(int(found[1]))), reason)

@@ -91,7 +91,7 @@ def fit_deviation(
     split: str = "run",
     technology: Technology | None = None,
 ) -> DeviationModel:
-    """The model as it serves, and as the scorecard scores it."""
+    """Return the model as it serves, and as the scorecard scores it."""
     groups = [feature_of(name, technology).group for name in names]
     model = DeviationModel(inputs=inputs, learner=LEARNERS[definition], folds=FOLDS, split=split)
     return model.fit(counts, times, lay, groups if split == "run" else ())
@@ -105,7 +105,7 @@ def estimate_deviation(
     technology: Technology | None,
     check: Callable[[], None],
 ) -> Estimate:
-    """Relevance on both inputs, and how far the paper's division of rows flatters each; `check` is called between fits."""
+    """Return relevance on both inputs, and how far the paper's division of rows flatters each; `check` is called between fits."""
     runs, names = data["runs"], data["names"]
     by_inputs: dict[str, Any] = {}
     for inputs in INPUTS:

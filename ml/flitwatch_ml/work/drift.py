@@ -24,13 +24,13 @@ BINS = 10
 
 
 def inner_deciles(values: ArrayLike) -> list[float]:
-    """Inner deciles of the values that were learned from."""
+    """Return inner deciles of the values that were learned from."""
     numbers = np.asarray(values, float)
     return np.quantile(numbers[np.isfinite(numbers)], np.arange(1, BINS) / BINS).tolist()
 
 
 def stability_index(reference_edges: ArrayLike, values: ArrayLike) -> float:
-    """Population stability index of `values` against the deciles of the reference: sum (p - q) ln(p / q) with q = 1 / 10; 0 for the same distribution."""
+    """Return population stability index of `values` against the deciles of the reference: sum (p - q) ln(p / q) with q = 1 / 10; 0 for the same distribution."""
     numbers = np.asarray(values, float)
     numbers = numbers[np.isfinite(numbers)]
     share = np.bincount(np.searchsorted(np.asarray(reference_edges, float), numbers), minlength=BINS) + 0.5
@@ -61,7 +61,7 @@ class Drift(TypedDict):
 
 
 def measure_drift(conn: psycopg.Connection[Any], exe: str, nodes: int, estimate_id: int) -> Drift | None:
-    """Coverage, error and shift since an estimate was made; None if nothing has come since."""
+    """Return coverage, error and shift since an estimate was made; None if nothing has come since."""
     stored = store.data_and_result_of(conn, estimate_id)
     if stored is None:
         return None

@@ -49,7 +49,7 @@ class SeriesData(TypedDict):
 
 
 def choose_grid(steps: int) -> tuple[tuple[int, int], tuple[int, int]]:
-    """(short m, long m), (short k, long k) for runs of this many steps; of 20 and 80 steps the paper's (section V-C)."""
+    """Return (short m, long m), (short k, long k) for runs of this many steps; of 20 and 80 steps the paper's (section V-C)."""
     if steps < 4:
         raise NotEnoughData(f"not enough data: a forecast needs runs of 4 steps, these have {steps}")
     if steps >= SEGMENT_STEPS:
@@ -75,7 +75,7 @@ def estimate_forecast(
     tell: Callable[[int, int, str], None],
     definition: str = OURS.name,
 ) -> tuple[Estimate, dict[int, bytes]]:
-    """The backtests, and the fitted forecasters by m."""
+    """Return the backtests, and the fitted forecasters by m."""
     if definition == PAPER.name and not has_pytorch():
         raise MissingDependency(
             "the paper's forecaster needs PyTorch, which is not installed", advice="pip install 'flitwatch[ml]'"
@@ -163,7 +163,7 @@ def features_of(series: StepSeries, start_s: Floats, m: int, k: int) -> tuple[st
 def in_order(
     series: StepSeries, start_s: Floats, m: int, k: int, sets: tuple[str, ...], definition: str = OURS.name
 ) -> Chronological:
-    """The backtest in order of time of what serves, as the scorecard scores it: ours, or attention alone, the paper's."""
+    """Return the backtest in order of time of what serves, as the scorecard scores it: ours, or attention alone, the paper's."""
     return backtest_in_order(series, start_s, m, k, sets, serve=(ALONE,) if definition == PAPER.name else ())
 
 

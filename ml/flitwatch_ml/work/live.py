@@ -58,7 +58,7 @@ class Live:
         return len(forecasts)
 
     def _find_serving(self, conn: psycopg.Connection[Any], estimate_id: int, steps: int) -> Serving | None:
-        """The forecaster that takes most of the past there is."""
+        """Return the forecaster that takes most of the past there is."""
         if estimate_id not in self._models:
             self._models = {other_id: models for other_id, models in self._models.items() if len(self._models) < 100}
             stored = estimate_store.models_of(conn, estimate_id)
@@ -104,7 +104,7 @@ def forecast_runs(
 
 
 def _build_series(conn: psycopg.Connection[Any], serving: Serving, waiting: list[WaitingRun]) -> StepSeries:
-    """Steps so far with the features that the forecaster takes; what was not counted stays NaN and is taken at its mean."""
+    """Return steps so far with the features that the forecaster takes; what was not counted stays NaN and is taken at its mean."""
     index = np.array([waiting_run.run_id for waiting_run in waiting], np.int64)
     times = np.full((len(waiting), waiting[0].steps), np.nan)
     line = {waiting_run.run_id: at for at, waiting_run in enumerate(waiting)}

@@ -52,7 +52,7 @@ class MeasuredVerdicts:
 def judge_runs(
     data: MeasuredRuns, shuffles: int, seed: int, report: Callable[[int], object] = lambda done: None
 ) -> MeasuredVerdicts:
-    """Verdicts by the estimator that serves.
+    """Return verdicts by the estimator that serves.
 
     Raises
     ------
@@ -88,7 +88,7 @@ def judge_runs(
 def estimate_measured(
     judged: MeasuredVerdicts, name: str, seed: int, created_by: str | None = None
 ) -> tuple[Estimate, dict[str, list[Entry]]]:
-    """The same as it is kept: an estimate of application `name`, and its entries."""
+    """Return the same as it is kept: an estimate of application `name`, and its entries."""
     data, blame = judged.data, judged.blame
     runs = Runs(np.zeros(len(data.runs), np.int64), data.start_s, data.time_s[:, None], simulated=False)
     parameters = {

@@ -45,7 +45,7 @@ def result_of(
     score: dict[str, Any],
     result: dict[str, Any],
 ) -> Estimate:
-    """An estimate of these runs by this version of the code."""
+    """Return an estimate of these runs by this version of the code."""
     data = {
         "runs": len(runs.run_id),
         "steps": runs.step_time_s.shape[1],
@@ -56,5 +56,5 @@ def result_of(
 
 
 def none_if_nan(value: float) -> float | None:
-    """A number, or None if it is not one."""
+    """Return a number, or None if it is not one."""
     return None if np.isnan(value) else float(value)

@@ -50,7 +50,7 @@ class MixEffects:
 
 
 def draw_mix(rng: np.random.Generator, machine: Machine, watched: list[Application]) -> Mix:
-    """A machine nine tenths full; rates as the twin's users have them, a tenth of the jobs sends as aggressors do."""
+    """Return a machine nine tenths full; rates as the twin's users have them, a tenth of the jobs sends as aggressors do."""
     pieces = rng.permutation(machine.nodes // PIECE)
     order = (pieces[:, None] * PIECE + np.arange(PIECE)).ravel().astype(np.int32)
     sizes = [app.nodes for app in watched]

@@ -71,7 +71,7 @@ class Mean:
 
 
 def mean_with_ci95(values: NDArray[np.float64] | NDArray[np.int64] | NDArray[np.uint32]) -> Mean:
-    """Mean and 95 % confidence interval of independent values, shape (n,)."""
+    """Return mean and 95 % confidence interval of independent values, shape (n,)."""
     n = len(values)
     mean = float(np.mean(values))
     if n < 2:
@@ -81,7 +81,7 @@ def mean_with_ci95(values: NDArray[np.float64] | NDArray[np.int64] | NDArray[np.
 
 
 def split_endpoints(endpoints: int, ratio: float) -> tuple[int, int]:
-    """(ranks, perturbing): the perturbation ratio is perturbing endpoints over all endpoints.
+    """Return (ranks, perturbing): the perturbation ratio is perturbing endpoints over all endpoints.
 
     Raises
     ------
@@ -177,7 +177,7 @@ def simulate_all(
 
 
 def report_collective(result: flow.Collective) -> CollectiveReport:
-    """Means with confidence intervals, and what the runs cost."""
+    """Return means with confidence intervals, and what the runs cost."""
     return {
         "slowdown": mean_with_ci95(result.slowdown).as_json(),
         "overhead": mean_with_ci95(result.overhead).as_json(),

@@ -130,7 +130,7 @@ class Planter:
         return link, [(int(sender), target) for sender in senders]
 
     def _plant_crossing(self, rng: np.random.Generator, taken: set[int]) -> tuple[int, Flows]:
-        """A link between routers, and pairs of endpoints whose routes cross it."""
+        """Return a link between routers, and pairs of endpoints whose routes cross it."""
         between = np.flatnonzero(self.fabric.router_links())
         while True:
             link = int(rng.choice(between))
@@ -145,7 +145,7 @@ class Planter:
                 return link, pairs
 
     def _pair_static(self, link: int, rng: np.random.Generator, taken: set[int]) -> Flows:
-        """Pairs by the static routes: some receivers behind the link, senders at least one switch before it, each of them once."""
+        """Return pairs by the static routes: some receivers behind the link, senders at least one switch before it, each of them once."""
         assert self._table is not None
         behind = np.flatnonzero(self._table[:, self._src[link]] == link)
         far = rng.permutation(np.flatnonzero(self._home != self._src[link])).tolist()
@@ -195,7 +195,7 @@ class Planter:
         return pairs
 
     def _bundle_bytes_per_s(self, link: int) -> float:
-        """Bytes a second of a link and its parallel cables."""
+        """Return bytes a second of a link and its parallel cables."""
         return float(self._capacity[(self._src == self._src[link]) & (self._dst == self._dst[link])].sum())
 
     def _run_traffic(
@@ -229,7 +229,7 @@ class Planter:
         return self.machine.core.run(workload, packet_bytes=PACKET_BYTES, seed=seed, sampling=True)
 
     def distance(self, link: int, other: int) -> int:
-        """Links between two links, whichever way they lead: 0 for the same or a parallel cable, 1 if they touch."""
+        """Return links between two links, whichever way they lead: 0 for the same or a parallel cable, 1 if they touch."""
         ends = {int(self._src[link]), int(self._dst[link])}
         goal = {int(self._src[other]), int(self._dst[other])}
         if self._src[link] == self._src[other] and self._dst[link] == self._dst[other]:
@@ -287,7 +287,7 @@ def score_samples(planter: Planter, world: World) -> RootScore:
 def _score_roots(
     planter: Planter, world: World, named: Sequence[int], confidence: list[float], cannot_tell: bool
 ) -> RootScore:
-    """Planted roots with a named one within one link, and named ones that are none."""
+    """Return planted roots with a named one within one link, and named ones that are none."""
     hits = [any(planter.distance(suspect, link) <= 1 for suspect in named) for link in world.planted]
     exact = [any(planter.distance(suspect, link) == 0 for suspect in named) for link in world.planted]
     right = [any(planter.distance(suspect, link) <= 1 for link in world.planted) for suspect in named]
@@ -327,13 +327,13 @@ QUIET = tuple(
 
 
 def run_samples(setting: Setting, seeds: Sequence[int]) -> list[RootScore]:
-    """Scores of one setting by packet samples, a seed each."""
+    """Return scores of one setting by packet samples, a seed each."""
     planter = Planter(setting.topology, setting.routing)
     return [score_samples(planter, planter.world(setting.kind, setting.roots, seed)) for seed in seeds]
 
 
 def score_setting(setting: Setting, seeds: Sequence[int]) -> list[RootScore]:
-    """Scores of one setting, a seed each."""
+    """Return scores of one setting, a seed each."""
     planter = Planter(setting.topology, setting.routing)
     scores = []
     for seed in seeds:
@@ -344,7 +344,7 @@ def score_setting(setting: Setting, seeds: Sequence[int]) -> list[RootScore]:
 
 
 def drop_counters(window: PortWindow, part: float, seed: int) -> PortWindow:
-    """The window without the counters of a random part of the links."""
+    """Return the window without the counters of a random part of the links."""
     lost = np.random.default_rng([seed, 1]).random(len(window.utilisation)) < part
     return PortWindow(
         window.fabric,

@@ -66,7 +66,7 @@ class PortCounters:
 
 
 def _list_turns(fabric: Fabric) -> NDArray[np.int64]:
-    """Pairs of a link and one that leaves the switch where it ends, first x links + second, sorted."""
+    """Return pairs of a link and one that leaves the switch where it ends, first x links + second, sorted."""
     links, turns = fabric.links, []
     for switch in range(len(fabric.routers)):
         into, out = np.flatnonzero(links.dst == switch), np.flatnonzero(links.src == switch)

@@ -114,7 +114,7 @@ def _ftree_routes(named: NamedTopology) -> flow.Routes:
 
 
 def opensm_order(named: NamedTopology) -> np.ndarray:
-    """The order in which OpenSM's tables list the switches: by GUID as read on a little-endian machine.
+    """Return the order in which OpenSM's tables list the switches: by GUID as read on a little-endian machine.
 
     Returns
     -------

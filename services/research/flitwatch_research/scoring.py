@@ -106,7 +106,7 @@ def score_all(
 
 @cache
 def _start_scorer() -> subprocess.Popen[bytes]:
-    """The process that holds truths; it ends with this one, whose end closes its standard input."""
+    """Return the process that holds truths; it ends with this one, whose end closes its standard input."""
     argv = [sys.executable, "-m", "flitwatch_research.scoring"]
     return subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
 
@@ -142,7 +142,7 @@ def score_blame(truth: Any, estimate: BlameEstimate) -> BlameScore:
 
 
 def _average_precision(ranking: np.ndarray, weight: np.ndarray) -> float | None:
-    """Mean over the users of weight above 0 of the precision at their place, weighed; None if there is none."""
+    """Return mean over the users of weight above 0 of the precision at their place, weighed; None if there is none."""
     hit = weight[ranking] > 0
     if not hit.any():
         return None
@@ -151,13 +151,13 @@ def _average_precision(ranking: np.ndarray, weight: np.ndarray) -> float | None:
 
 
 def pool_truths(truths: list[Any]) -> Any:
-    """One truth of several sets of the same machine: the mean effect over sets."""
+    """Return one truth of several sets of the same machine: the mean effect over sets."""
     effect_sd = np.mean([truth.effect_sd for truth in truths], axis=0)
     return SimpleNamespace(effect_sd=effect_sd, roles=truths[0].roles)
 
 
 def score_deviation(truth: Any, estimate: DeviationEstimate) -> DeviationScore:
-    """The planted counters, the place of the strongest among the ranks, and how many of n planted ones are among the first n."""
+    """Return the planted counters, the place of the strongest among the ranks, and how many of n planted ones are among the first n."""
     order = sorted(estimate["rank"], key=estimate["rank"].__getitem__)
     several = list(truth.planted_counters)
     first = set(order[: len(several)])

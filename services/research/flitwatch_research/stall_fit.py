@@ -50,7 +50,7 @@ class Case:
     stall_s: NDArray[np.float64]
 
     def predicted_s(self, curve: StallCurve) -> NDArray[np.float64]:
-        """The same stall by the curve: float64[R]."""
+        """Return the same stall by the curve: float64[R]."""
         waited = self.link_service_s * curve.waiting(self.link_utilisation)
         by_vertex = np.bincount(self.link_src, waited, int(self.link_src.max()) + 1).astype(np.float64)
         return by_vertex[: len(self.stall_s)]
@@ -74,7 +74,7 @@ class FitError:
 
 
 def common_cases(seed: int, loads: tuple[float, ...] = LOADS, groups: int = 4) -> list[Case]:
-    """Two jobs on random halves of a small dragonfly (groups of 2 x 4 routers), each pattern of the twin at each load."""
+    """Return two jobs on random halves of a small dragonfly (groups of 2 x 4 routers), each pattern of the twin at each load."""
     fabric = build_dragonfly(groups, rows=2, cols=4, blue_routers=4)
     machine = Machine.of(fabric)
     engine = build_machine(fabric, "adaptive0", packet_bytes=PACKET_BYTES)
@@ -116,7 +116,7 @@ def _simulate_case(
 
 
 def _make_generators(pattern: Pattern, rate: float) -> list[packet.Generator]:
-    """Poisson packets: each source to its peers in turn at random, as fast in sum as its flows."""
+    """Return Poisson packets: each source to its peers in turn at random, as fast in sum as its flows."""
     generators = []
     for src in np.unique(pattern.src):
         mine = pattern.src == src
@@ -129,7 +129,7 @@ def _make_generators(pattern: Pattern, rate: float) -> list[packet.Generator]:
 
 
 def fit_curve(cases: list[Case]) -> StallCurve:
-    """The curve whose routers' stalls come nearest, by least squares of square roots (stalls vary as their size)."""
+    """Return the curve whose routers' stalls come nearest, by least squares of square roots (stalls vary as their size)."""
     from scipy.optimize import least_squares
 
     measured = np.sqrt(np.concatenate([case.stall_s for case in cases]))

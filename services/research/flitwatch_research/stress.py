@@ -61,7 +61,7 @@ class StressCase:
 
 
 def draw_case(world: str, seed: int, runs: int = RUNS, users: int = USERS) -> StressCase:
-    """One set; deterministic by its arguments."""
+    """Return one set; deterministic by its arguments."""
     if world not in WORLDS:
         raise BadRequest(f"there is no world {world!r}", advice=f"Choose one of {', '.join(WORLDS)}.")
     rng = np.random.default_rng([seed, 27])
@@ -99,7 +99,7 @@ OURS, WITHOUT_CALENDAR, PAPER = "ours", "exposure, without a calendar", "mutual 
 
 
 def score_methods(world: str, seed: int) -> dict[str, tuple[float, float, float]]:
-    """(false share, recall of strong users, named) of each method on one draw; recall is NaN if no one is strong."""
+    """Return (false share, recall of strong users, named) of each method on one draw; recall is NaN if no one is strong."""
     drawn = draw_case(world, seed)
     plain = ExposureBlame().fit(drawn.exposure, drawn.time_s, hour_and_weekend(drawn.start_s))
     paper = PresenceBlame(rule="any").fit(drawn.exposure, drawn.time_s)
@@ -120,7 +120,7 @@ def score_methods(world: str, seed: int) -> dict[str, tuple[float, float, float]
 
 
 def _draw_exposure(rng: np.random.Generator, world: str, user: int, start: Floats) -> Floats:
-    """Nodes of a user's jobs alongside each run: jobs one after the other, with pauses, within the user's windows."""
+    """Return nodes of a user's jobs alongside each run: jobs one after the other, with pauses, within the user's windows."""
     span = DAYS * DAY_S
     if world == "campaigns":
         weeks = np.flatnonzero(rng.random(DAYS // 7 + 1) < rng.uniform(0.2, 0.45))
@@ -149,7 +149,7 @@ def _draw_exposure(rng: np.random.Generator, world: str, user: int, start: Float
 
 
 def _draw_levels(rng: np.random.Generator, world: str, start: Floats) -> Floats:
-    """Time of each run without users: the hour, what happens to all runs, and noise."""
+    """Return time of each run without users: the hour, what happens to all runs, and noise."""
     span = DAYS * DAY_S
     after = start >= rng.uniform(0.25, 0.75) * span
     hour, phase = start % DAY_S / 3600, rng.uniform(0, 2 * np.pi, 2)

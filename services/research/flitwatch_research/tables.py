@@ -21,7 +21,7 @@ SPARSEST = 20
 
 
 def _read_rows(path: Path, columns: tuple[str, ...], more: bool = False) -> Iterator[tuple[int, list[str], list[str]]]:
-    """(line, values, header) of a CSV whose header begins with `columns`; with `more`, further columns follow."""
+    """Yield (line, values, header) of a CSV whose header begins with `columns`; with `more`, further columns follow."""
     try:
         with open_text(path) as file:
             reader = csv.reader(file)
@@ -97,7 +97,7 @@ def read_presence(presence: Path, times: Path) -> PresenceTable:
 
 
 def _row_labels(rows: Floats) -> NDArray[np.int64]:
-    """A label for each row, the same for equal rows, in their lexicographic order."""
+    """Return a label for each row, the same for equal rows, in their lexicographic order."""
     return np.unique(rows, axis=0, return_inverse=True)[1].reshape(-1).astype(np.int64)
 
 
@@ -117,7 +117,7 @@ def _notes_of_runs(runs: list[str], overlap: Floats, time_s: Floats, told: set[i
 
 
 def _find_copies(labels: NDArray[np.int64]) -> list[tuple[int, int]]:
-    """(first, later) of each run whose label another has before it."""
+    """Return (first, later) of each run whose label another has before it."""
     first = np.unique(labels, return_index=True)[1][labels]
     return [(int(original), index) for index, original in enumerate(first) if original != index]
 
@@ -161,7 +161,7 @@ def read_steps(path: Path) -> StepTable:
 
 
 def _parse_reading(text: str, where: str, name: str) -> float:
-    """A counter's increment; an empty cell is a reading that was lost."""
+    """Return a counter's increment; an empty cell is a reading that was lost."""
     return _parse_amount(text, where, name) if text.strip() else float("nan")
 
 
@@ -172,7 +172,7 @@ def _counter_names(header: list[str], where: str) -> list[str]:
 
 
 def _build_table(path: Path, runs: int, rows: dict[tuple[int, int], list[float]], width: int) -> Floats:
-    """(runs, steps, time and counters), NaN if a run lacks a step."""
+    """Return (runs, steps, time and counters), NaN if a run lacks a step."""
     numbers = [step for _, step in rows]
     first, steps = min(numbers), max(numbers) - min(numbers) + 1
     if runs * steps > SPARSEST * len(rows) + 10_000:

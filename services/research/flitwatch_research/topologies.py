@@ -74,7 +74,7 @@ def parse_topology(spec: str) -> NamedTopology:
 
 
 def of_fabric(fabric: Fabric, spec: str | None = None) -> NamedTopology:
-    """The core's view of a fabric: one link each way an endpoint, one entry per cable.
+    """Return the core's view of a fabric: one link each way an endpoint, one entry per cable.
 
     Raises
     ------
@@ -189,7 +189,7 @@ class TopologySummary(TypedDict):
 
 
 def describe_topology(named: NamedTopology) -> TopologySummary:
-    """Sizes and distances: hops are links from endpoint to endpoint, both terminal links included."""
+    """Return sizes and distances: hops are links from endpoint to endpoint, both terminal links included."""
     mean, diameter, unreachable = topology.hop_summary(named.core)
     return {
         "spec": named.spec,

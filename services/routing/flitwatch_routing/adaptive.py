@@ -50,7 +50,7 @@ class _Program:
 
 
 def least_load(tree: Tree, demand: Floats, time_limit_s: float, watch: Watch | None = None) -> tuple[float, bool]:
-    """(bound, exact) for demand (leaves, leaves) from row to column; `exact` is False if time ran out, and the bound then may be weak.
+    """Return (bound, exact) for demand (leaves, leaves) from row to column; `exact` is False if time ran out, and the bound then may be weak.
 
     The bound is infinite where no way up and down joins leaves that communicate.
     """
@@ -122,7 +122,7 @@ def _across_pods(program: _Program, tree: Tree, demand: Floats, source: Ints, to
 def _solve_prices(
     program: _Program, cables: Floats, time_limit_s: float, watch: Watch | None
 ) -> tuple[Floats | None, bool]:
-    """Prices of links with `cables` (links,) working cables by HiGHS' interior points, without crossover: prices are wanted, not a vertex; None if there are none."""
+    """Return prices of links with `cables` (links,) working cables by HiGHS' interior points, without crossover: prices are wanted, not a vertex; None if there are none."""
     import highspy
     from scipy.sparse import csc_matrix
 

@@ -57,7 +57,7 @@ def _tree_sizes(tree: Tree) -> tuple[int, int, tuple[int, int]]:
 
 
 def _build_solution(tree: Tree, spine_of: Ints, core_of: Ints, down_of: Ints) -> Solution:
-    """Every choice as the optimiser would return it."""
+    """Return every choice as the optimiser would return it."""
     leaves, slots, _ = _tree_sizes(tree)
     leaf, dest = np.divmod(np.arange(leaves * slots), slots)
     return {

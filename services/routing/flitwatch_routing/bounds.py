@@ -42,7 +42,7 @@ class Bounds:
 def compute_bounds(
     fabric: Fabric, traffic: Traffic, time_limit_s: float = LIMIT_S, watch: Watch | None = None, packing: bool = True
 ) -> Bounds:
-    """Bounds for traffic (src, dst, bytes; endpoints from 0), without that of endpoints on no leaf; without `packing`, `fixed` is by pigeonholes
+    """Return bounds for traffic (src, dst, bytes; endpoints from 0), without that of endpoints on no leaf; without `packing`, `fixed` is by pigeonholes
     alone.
 
     Raises
@@ -54,7 +54,7 @@ def compute_bounds(
 
 
 def whole_loads(size: NDArray, bound: float) -> float:
-    """The bound, raised to what whole entries of these bytes can add up to: a multiple of their greatest common divisor, where all are whole
+    """Return the bound, raised to what whole entries of these bytes can add up to: a multiple of their greatest common divisor, where all are whole
     numbers."""
     largest = float(size.max(initial=0.0))
     if not 0 < largest < LARGEST_WHOLE or not math.isfinite(bound) or (size != np.floor(size)).any():
@@ -105,7 +105,7 @@ def bounds_of(
 
 
 def _collect_entries(tree: Tree, leaf: NDArray, dst: NDArray, size: NDArray) -> list[tuple[NDArray, int]]:
-    """Bytes of each leaf's entries and the ports that they may take: those that leave it, up, and those that come down to it."""
+    """Return bytes of each leaf's entries and the ports that they may take: those that leave it, up, and those that come down to it."""
     hosts, leaves = tree.shape[2], tree.shape[0] * tree.shape[1]
     flat = np.zeros((leaves, leaves * hosts))
     np.add.at(flat, (leaf, dst), size)

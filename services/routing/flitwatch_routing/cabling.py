@@ -33,7 +33,7 @@ class Cabling:
 
 
 def ports_of(tree: Tree, link: Ints, cabling: Cabling) -> Ints:
-    """The port (switches, places) of each entry that leaves by `link` (leaves, spines and cores; places); -1 if that is -1.
+    """Return the port (switches, places) of each entry that leaves by `link` (leaves, spines and cores; places); -1 if that is -1.
 
     Without traffic, the cables of a link have equally many entries, to within one.
     """
@@ -59,7 +59,7 @@ def ports_of(tree: Tree, link: Ints, cabling: Cabling) -> Ints:
 
 
 def _find_held_cables(tree: Tree, ports: Ints, entry: Ints, places: int, held: Ints | None) -> NDArray[np.int32]:
-    """The cable of its link's `ports` (entries, cables) that each entry holds; -1 for none."""
+    """Return the cable of its link's `ports` (entries, cables) that each entry holds; -1 for none."""
     if held is None:
         return np.full(len(entry), -1, np.int32)
     by_place = np.full((len(held), places), -1)
@@ -71,7 +71,7 @@ def _find_held_cables(tree: Tree, ports: Ints, entry: Ints, places: int, held: I
 
 
 def _entry_bytes(tree: Tree, link: Ints, entry: Ints, traffic: Traffic) -> Floats:
-    """Bytes (entries,) that pass each entry: traffic merges at every switch and follows `link` to the leaf of its destination."""
+    """Return bytes (entries,) that pass each entry: traffic merges at every switch and follows `link` to the leaf of its destination."""
     places = link.shape[1]
     leaves, hosts = len(tree.leaf), tree.shape[2]
     src, dst = (tree.slot_of_endpoint[np.asarray(ends, np.int64)] for ends in traffic[:2])

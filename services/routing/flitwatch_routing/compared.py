@@ -29,7 +29,7 @@ BASELINES: dict[str, Callable[[Fabric, Traffic, int], NDArray[np.int64]]] = {
 def compare_baselines(
     fabric: Fabric, slots: Sequence[Traffic], seed: int, stopped: Callable[[], bool] = lambda: False
 ) -> dict[str, float | None]:
-    """Bytes of the busiest link between switches, added up over time slots, by each baseline of a fat tree, one LID an endpoint.
+    """Return bytes of the busiest link between switches, added up over time slots, by each baseline of a fat tree, one LID an endpoint.
 
     Baselines know the traffic of all slots together. None if their tables lose some of the traffic, and for those that were not laid before it was `stopped`.
     """

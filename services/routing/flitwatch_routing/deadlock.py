@@ -21,13 +21,13 @@ class Dependencies:
     pairs: int
 
     def named(self, fabric: Fabric) -> str:
-        """The cycle's switches, the first one again at the end."""
+        """Return the cycle's switches, the first one again at the end."""
         names, links = fabric.routers.name, fabric.links
         return " -> ".join(str(names[links.src[link]]) for link in (*self.cycle, *self.cycle[:1]))
 
 
 def find_dependencies(fabric: Fabric, ports: Ints, unknown: NDArray[np.bool_] | None = None) -> Dependencies:
-    """Dependencies of links between switches under `ports` (routers, destinations), over the ways from all endpoints to all but the `unknown` (endpoints,).
+    """Return dependencies of links between switches under `ports` (routers, destinations), over the ways from all endpoints to all but the `unknown` (endpoints,).
 
     Entries that no way from an endpoint uses count for nothing; a way that ends early or goes in a circle counts as far as it goes.
     """
@@ -59,7 +59,7 @@ def _collect_link_pairs(fabric: Fabric, ports: Ints, unknown: NDArray[np.bool_] 
 
 
 def _find_cycle(first: Ints, second: Ints) -> tuple[int, ...]:
-    """A cycle of the graph with these edges, a shortest one through one of its vertices; empty if there is none."""
+    """Return a cycle of the graph with these edges, a shortest one through one of its vertices; empty if there is none."""
     from scipy.sparse import coo_matrix
     from scipy.sparse.csgraph import breadth_first_order, connected_components
 

@@ -93,7 +93,7 @@ def choices_of(tree: Tree, ports: Ints) -> Choices:
 
 
 def _find_choice(routers: Ints, ports: Ints, links: Ints) -> NDArray[np.int16]:
-    """The first of links (routers, slots, choices, cables) with the port that a router's table names."""
+    """Return the first of links (routers, slots, choices, cables) with the port that a router's table names."""
     choice = np.full(links.shape[:2], -1, np.int16)
     for at, router in enumerate(routers.tolist()):
         if router >= 0 and links.shape[2]:
@@ -103,7 +103,7 @@ def _find_choice(routers: Ints, ports: Ints, links: Ints) -> NDArray[np.int16]:
 
 
 def keep_loaded_choices(tree: Tree, solution: Solution, loaded: Choices) -> Solution:
-    """The solution with loaded choices wherever it carries no traffic."""
+    """Return the solution with loaded choices wherever it carries no traffic."""
     leaves = tree.shape[0] * tree.shape[1]
     slots = leaves * tree.shape[2]
     spine, core, down = (choice.astype(np.int64) for choice in loaded)
@@ -121,7 +121,7 @@ def keep_loaded_choices(tree: Tree, solution: Solution, loaded: Choices) -> Solu
 
 
 def _fill_choices(wanted: Ints, usable: NDArray[np.bool_]) -> Ints:
-    """The wanted choice (n, slots) where usable (n, slots, choices) allows it, else the next that is usable; -1 for none."""
+    """Return the wanted choice (n, slots) where usable (n, slots, choices) allows it, else the next that is usable; -1 for none."""
     choices = usable.shape[2]
     first = np.where(wanted >= 0, wanted, np.arange(usable.shape[1]) % choices)
     result = np.full(first.shape, -1)
@@ -133,7 +133,7 @@ def _fill_choices(wanted: Ints, usable: NDArray[np.bool_]) -> Ints:
 
 
 def _select_links(wanted: Ints, links: Ints, usable: NDArray[np.bool_]) -> Ints:
-    """The link of `links` (n, slots, choices) that `_fill_choices` chooses; -1 for none."""
+    """Return the link of `links` (n, slots, choices) that `_fill_choices` chooses; -1 for none."""
     chosen = _fill_choices(wanted, usable)
     link = np.take_along_axis(links, np.maximum(chosen, 0)[:, :, None], axis=2)[:, :, 0]
     return np.where(chosen >= 0, link, -1)
@@ -142,7 +142,7 @@ def _select_links(wanted: Ints, links: Ints, usable: NDArray[np.bool_]) -> Ints:
 def _core_links(
     tree: Tree, down_core: Ints, solution: Solution, arrives: NDArray[np.bool_], pod_of: Ints, per_group: int
 ) -> Ints:
-    """The link (cores, slots) down from each core; -1 if it leads nowhere."""
+    """Return the link (cores, slots) down from each core; -1 if it leads nowhere."""
     _pods, _, _, spines, groups, cores = tree.shape
     slots = len(pod_of)
     result = np.full((groups * cores, slots), -1)
@@ -166,7 +166,7 @@ def _spine_links(
     core_ok: NDArray[np.bool_],
     per_group: int,
 ) -> Ints:
-    """The link (spines, slots) of each spine, down in its own pod and else up to a core; -1 if neither leads on."""
+    """Return the link (spines, slots) of each spine, down in its own pod and else up to a core; -1 if neither leads on."""
     _, _, _, spines, groups, cores = tree.shape
     if not groups:
         return np.where(arrives, fall, -1)
@@ -182,7 +182,7 @@ def _spine_links(
 
 
 def _leaf_links(tree: Tree, up_leaf: Ints, solution: Solution, spine_ok: NDArray[np.bool_], leaf_of: Ints) -> Ints:
-    """The link (leaves, slots) up from each leaf; -1 if none leads to the endpoint, and for the leaf's own endpoints."""
+    """Return the link (leaves, slots) up from each leaf; -1 if none leads to the endpoint, and for the leaf's own endpoints."""
     pods, leaves, _hosts, spines, _, _ = tree.shape
     slots = len(leaf_of)
     preference = np.full((pods * leaves, slots), -1)
@@ -262,7 +262,7 @@ def check_routes(
 
 
 def links_by_port(fabric: Fabric, highest: int = 0) -> Ints:
-    """The link at (router, port), -1 for none; ports up to `highest` at least."""
+    """Return the link at (router, port), -1 for none; ports up to `highest` at least."""
     links, routers = fabric.links, len(fabric.routers.name)
     from_router = np.flatnonzero((links.src < routers) & (links.src_port >= 0))
     link_of = np.full((routers, max(int(links.src_port.max(initial=0)), highest) + 1), -1)
@@ -271,7 +271,7 @@ def links_by_port(fabric: Fabric, highest: int = 0) -> Ints:
 
 
 def way_of(fabric: Fabric, ports: Ints) -> Ints:
-    """The link that each entry of `ports` (routers, destinations) takes; -1 without an entry, or without a cable at its port."""
+    """Return the link that each entry of `ports` (routers, destinations) takes; -1 without an entry, or without a cable at its port."""
     link_of = links_by_port(fabric, int(ports.max(initial=0)))
     return np.where(ports >= 0, np.take_along_axis(link_of, np.maximum(ports, 0), axis=1), -1)
 

@@ -94,7 +94,7 @@ class _Flows:
         return np.where(self.next >= 0, self._port[np.maximum(self.next, 0)], -1)
 
     def relief(self, link: int) -> tuple[tuple[int, int, int] | None, int]:
-        """The best (router, endpoint, new link) that makes all links concerned carry less than this one does now; how many were looked at."""
+        """Return the best (router, endpoint, new link) that makes all links concerned carry less than this one does now; how many were looked at."""
         at = self._src[link]
         ends = np.flatnonzero((self.next[at] == link) & (self.flow[at] > self.least))
         rows = np.full(len(ends), at), ends
@@ -108,7 +108,7 @@ class _Flows:
         return None, looks + 1
 
     def _find_upstream_entries(self, router: Ints, end: Ints) -> tuple[Ints, Ints]:
-        """Entries (router, endpoint) that lead to these, and have traffic."""
+        """Return entries (router, endpoint) that lead to these, and have traffic."""
         entries: list[tuple[Ints, Ints]] = [(np.zeros(0, np.int64), np.zeros(0, np.int64))]
         for at in np.unique(router).tolist():
             into, ends = self._into[at], end[router == at]
@@ -137,7 +137,7 @@ class _Flows:
         return (int(router[row[best]]), int(to[best]), int(other[best])), len(row)
 
     def _trace_ways(self, first: Ints, end: Ints) -> Ints:
-        """Links between switches from a first one on to endpoints: (ways, hops), -1 after the last."""
+        """Return links between switches from a first one on to endpoints: (ways, hops), -1 after the last."""
         hops = [first]
         while True:
             at = self._dst[np.maximum(hops[-1], 0)]

@@ -26,7 +26,7 @@ MOST_LIDS = 2**16
 
 
 def list_guids(fabric: Fabric) -> tuple[list[int], list[int]]:
-    """GUIDs of switches and port GUIDs of endpoints: the fabric's own, or those given to generated fabrics."""
+    """Return GUIDs of switches and port GUIDs of endpoints: the fabric's own, or those given to generated fabrics."""
     switches = [_parse_guid(text, FIRST_SWITCH_GUID + i) for i, text in enumerate(fabric.routers.guid)]
     ports = [
         _parse_guid(text, FIRST_ADAPTER_GUID + ADAPTER_STEP * i + 1) for i, text in enumerate(fabric.endpoints.guid)
@@ -41,7 +41,7 @@ def _parse_guid(text: object, otherwise: int) -> int:
 
 
 def format_dump(fabric: Fabric, ports: Ints, lmc: int = 0, switch_ports: Ints | None = None) -> Iterator[str]:
-    """The lines of the dump of tables (routers, endpoints * 2^lmc); entries name their destination by port GUID.
+    """Yield the lines of the dump of tables (routers, endpoints * 2^lmc); entries name their destination by port GUID.
 
     The LIDs of switches have entries too, `switch_ports` (routers, routers) or those of `towards_switches`: what a dump leaves out, OpenSM gives no
     path. LIDs are 1.. for switches, then endpoints, from a multiple of 2^lmc. OpenSM gives others: it moves an entry to the LID of the same port that
@@ -93,7 +93,7 @@ def read_ports(path: Path, fabric: Fabric, lmc: int = 0) -> Ints:
 
 
 def read_dump(path: Path, fabric: Fabric, lmc: int = 0) -> Dump:
-    """A dump's tables, entries matched by port GUID, or by LID where the dump has none and the topology knows it.
+    """Return a dump's tables, entries matched by port GUID, or by LID where the dump has none and the topology knows it.
 
     With `lmc` all 2^lmc LIDs of an endpoint are read; without, of several LIDs the lowest counts.
 
@@ -140,7 +140,7 @@ def read_dump(path: Path, fabric: Fabric, lmc: int = 0) -> Dump:
 def _switch_ports(
     router: Ints, port: Ints, destination: NDArray[np.uint64], switches: list[int], unowned: bool
 ) -> Ints | None:
-    """Ports (routers, routers) of the entries for switches; None if there are none but `unowned` entries, which may be theirs."""
+    """Return ports (routers, routers) of the entries for switches; None if there are none but `unowned` entries, which may be theirs."""
     column = {guid: at for at, guid in enumerate(switches)}
     unique_guids, of = np.unique(destination, return_inverse=True)
     to = (
@@ -194,7 +194,7 @@ def _match_switches(path: Path, found: Ints, names: list[bytes], switches: list[
 
 
 def _match_endpoints(destination: NDArray[np.uint64], fabric: Fabric, ends: list[int]) -> Ints:
-    """The endpoint of each port GUID, -1 for none. A topology without port GUIDs has the adapters': then a port's is the adapter's plus its
+    """Return the endpoint of each port GUID, -1 for none. A topology without port GUIDs has the adapters': then a port's is the adapter's plus its
     number."""
     links, routers = fabric.links, len(fabric.routers)
     number = np.ones(len(ends), np.int64)
@@ -211,7 +211,7 @@ def _match_endpoints(destination: NDArray[np.uint64], fabric: Fabric, ends: list
 
 
 def _find_lid_owners(fabric: Fabric) -> Ints:
-    """The endpoint of each LID as the topology's file gave them, LMC counted in; -1 if none is known, or several claim it."""
+    """Return the endpoint of each LID as the topology's file gave them, LMC counted in; -1 if none is known, or several claim it."""
     owners = np.full(MOST_LIDS, -1)
     endpoints = len(fabric.endpoints)
     lids = np.asarray(fabric.attributes.get("lids", []), np.int64)

@@ -20,14 +20,14 @@ Traffic = tuple[NDArray, NDArray, NDArray]
 
 
 def lids_each(lmc: int) -> int:
-    """LIDs of an endpoint; BadRequest for an LMC that InfiniBand does not have."""
+    """Return LIDs of an endpoint; BadRequest for an LMC that InfiniBand does not have."""
     if not 0 <= lmc <= MOST_LMC:
         raise BadRequest(f"the LMC is {lmc}; InfiniBand has 0 to {MOST_LMC}")
     return 1 << lmc
 
 
 def first_lid(fabric: Fabric, lmc: int) -> int:
-    """The first endpoint's base LID where switches have 1, 2, .. and endpoints follow; BadInput if the LIDs do not suffice."""
+    """Return the first endpoint's base LID where switches have 1, 2, .. and endpoints follow; BadInput if the LIDs do not suffice."""
     each, switches, endpoints = lids_each(lmc), len(fabric.routers), len(fabric.endpoints)
     first = -(-(switches + 1) // each) * each
     if first + endpoints * each - 1 > LAST_LID:
@@ -39,7 +39,7 @@ def first_lid(fabric: Fabric, lmc: int) -> int:
 
 
 def per_lid(fabric: Fabric, traffic: Traffic, lmc: int) -> Traffic:
-    """Traffic between columns of the tables: (an endpoint of the source's switch, LID, bytes / 2^m), what stays within a switch left out.
+    """Return traffic between columns of the tables: (an endpoint of the source's switch, LID, bytes / 2^m), what stays within a switch left out.
 
     Tables do not tell the endpoints of a switch apart as sources: there is one row for a switch and a LID, however many pairs there are.
     """

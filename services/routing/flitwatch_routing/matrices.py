@@ -33,13 +33,13 @@ def read_beginning(path: Path) -> str:
 
 
 def first_line(path: Path) -> str:
-    """The first line that is neither empty nor a comment, without blanks around it."""
+    """Return the first line that is neither empty nor a comment, without blanks around it."""
     lines = (line.strip() for line in read_beginning(path).splitlines())
     return next((line for line in lines if line and not line.startswith("#")), "")
 
 
 def read_matrix(path: Path) -> tuple[int, Pairs]:
-    """Ranks and (src, dst, bytes) of a measured matrix with lines `a , b = bytes`; a line counts for both directions, half each.
+    """Return ranks and (src, dst, bytes) of a measured matrix with lines `a , b = bytes`; a line counts for both directions, half each.
 
     Raises
     ------

@@ -196,7 +196,7 @@ def optimise_routes(
 
 
 def _validate_traffic(traffic: Traffic, endpoints: int) -> Traffic:
-    """Traffic with bytes as floats, or BadInput."""
+    """Return traffic with bytes as floats, or BadInput."""
     src, dst, size = traffic[0], traffic[1], np.asarray(traffic[2], float)
     if len(src) and (src.max() >= endpoints or dst.max() >= endpoints or min(src.min(), dst.min()) < 0):
         raise BadInput(f"traffic names endpoints outside 0 to {endpoints - 1}")
@@ -206,7 +206,7 @@ def _validate_traffic(traffic: Traffic, endpoints: int) -> Traffic:
 
 
 def _collect_rows(tree: Tree, slots: Sequence[Traffic]) -> tuple[NDArray, NDArray, NDArray, NDArray]:
-    """Sources and destinations by their places in the tree, bytes, and the slot of each."""
+    """Return sources and destinations by their places in the tree, bytes, and the slot of each."""
     place = tree.slot_of_endpoint.astype(np.int32)
     src, dst, size = (np.concatenate(column) for column in zip(*slots, strict=True))
     return (
@@ -228,7 +228,7 @@ def _is_proven(measured: Sequence[Slot]) -> bool:
 
 
 def _count_busiest_links(load: NDArray) -> int:
-    """Links that carry as much as the busiest."""
+    """Return links that carry as much as the busiest."""
     return int((load >= load.max() * (1 - ROUNDING)).sum()) if load.max(initial=0.0) > 0 else 0
 
 
@@ -251,7 +251,7 @@ def _find_parted_pairs(fabric: Fabric, ports: NDArray[np.int64], towards: NDArra
 
 
 def _drop_parted_traffic(fabric: Fabric, traffic: Traffic, apart: NDArray[np.bool_]) -> Traffic:
-    """Traffic (src, dst, bytes) without that of pairs (router, endpoint) that are `apart`."""
+    """Return traffic (src, dst, bytes) without that of pairs (router, endpoint) that are `apart`."""
     src, dst, size = traffic
     mask = ~apart[fabric.endpoints.router[src], dst]
     return src[mask], dst[mask], size[mask]

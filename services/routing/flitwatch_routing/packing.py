@@ -29,7 +29,7 @@ MOST_SIZES = 400
 
 
 def least_busiest(leaves: Iterable[tuple[Floats, int]], known: float, go_on: GoOn) -> float:
-    """A lower bound, at least `known`, in bytes on the busiest port of any of these: (bytes of a leaf's entries, ports they may take).
+    """Return a lower bound, at least `known`, in bytes on the busiest port of any of these: (bytes of a leaf's entries, ports they may take).
 
     Leaves whose entries are laid within the bound by the longest first need no look; the busiest are looked at first, as long as `go_on`, asked
     between linear programs, says yes.
@@ -45,7 +45,7 @@ def least_busiest(leaves: Iterable[tuple[Floats, int]], known: float, go_on: GoO
 
 
 def longest_first(sizes: Floats, ports: int) -> float:
-    """Bytes of the busiest port when each entry, the largest first, takes the port with the fewest bytes."""
+    """Return bytes of the busiest port when each entry, the largest first, takes the port with the fewest bytes."""
     loads = [0.0] * ports
     for size in np.sort(sizes)[::-1].tolist():
         heapq.heapreplace(loads, loads[0] + size)
@@ -53,7 +53,7 @@ def longest_first(sizes: Floats, ports: int) -> float:
 
 
 def _search_bound(sizes: Floats, ports: int, known: float, enough: float, go_on: GoOn) -> float:
-    """The largest capacity between `known` and `enough` that is shown to be too little."""
+    """Return the largest capacity between `known` and `enough` that is shown to be too little."""
     different, counts = np.unique(sizes, return_counts=True)
     if len(different) > MOST_SIZES or _may_fit(different, counts, ports, known, go_on):
         return known
@@ -95,7 +95,7 @@ def _may_fit(sizes: Floats, counts: Ints, ports: int, capacity: float, go_on: Go
 
 
 def _find_worthiest_set(steps: Ints, counts: Ints, prices: Floats, grid: int) -> tuple[float, Floats]:
-    """The set of entries within `grid` steps that is worth most, and its worth: a knapsack by dynamic programming."""
+    """Return the set of entries within `grid` steps that is worth most, and its worth: a knapsack by dynamic programming."""
     worth = np.zeros(grid + 1)
     decisions: list[tuple[int, int, NDArray[np.bool_]]] = []
     for size in np.flatnonzero(prices > 0).tolist():

@@ -50,7 +50,7 @@ def _build_traffic(src: NDArray, dst: NDArray, size: NDArray) -> Traffic:
 
 
 def _sum_pairs(src: NDArray, dst: NDArray, size: NDArray) -> Traffic:
-    """One row per pair."""
+    """Return one row per pair."""
     src, dst, size = _build_traffic(src, dst, size)
     pairs, inverse = np.unique(np.stack([src, dst]), axis=1, return_inverse=True)
     return pairs[0], pairs[1], np.bincount(inverse.reshape(-1), size).astype(np.float64)
@@ -71,7 +71,7 @@ def stencil_traffic(dims: tuple[int, int, int], steps: list[tuple[int, int, int]
 
 
 def _factor_grid(endpoints: int) -> tuple[int, int, int]:
-    """The most even x >= y >= z with x y z = endpoints."""
+    """Return the most even x >= y >= z with x y z = endpoints."""
     best = (endpoints, 1, 1)
     for z in range(1, round(endpoints ** (1 / 3)) + 1):
         for y in range(z, int((endpoints // z) ** 0.5) + 1) if endpoints % z == 0 else ():
@@ -119,7 +119,7 @@ def _lulesh_traffic(n: int, rng: np.random.Generator) -> Traffic:
 
 
 def _partisn_traffic(n: int, rng: np.random.Generator) -> Traffic:
-    """Four neighbours on 14 x 12, and little between every rank and rank 0, which sends twice what it gets.
+    """Return four neighbours on 14 x 12, and little between every rank and rank 0, which sends twice what it gets.
 
     The published counts of non-zeros (table 4.1) need what rank 0 sends to differ from what it gets; the amounts themselves are not published.
     """
@@ -135,7 +135,7 @@ def _partisn_traffic(n: int, rng: np.random.Generator) -> Traffic:
 
 
 def _amg_traffic(n: int, rng: np.random.Generator) -> Traffic:
-    """Six neighbours on 12 x 12 x 12, the finest level; and the coarse levels, denser: everyone within two ranks.
+    """Return six neighbours on 12 x 12 x 12, the finest level; and the coarse levels, denser: everyone within two ranks.
 
     A rank's part of a few tens of points a side has two or three left after four coarsenings by two; stencils then reach the rank after the next, and
     a face is 4^4 times smaller.
@@ -149,7 +149,7 @@ def _amg_traffic(n: int, rng: np.random.Generator) -> Traffic:
 
 
 def _boxlib_mg(n: int, rng: np.random.Generator) -> Traffic:
-    """BoxLib's multigrid on 1,024 ranks: 26 neighbours on a lattice of 16 x 8 x 8 cells, dealt to the ranks along a Morton curve.
+    """Return BoxLib's multigrid on 1,024 ranks: 26 neighbours on a lattice of 16 x 8 x 8 cells, dealt to the ranks along a Morton curve.
 
     The lattice has as many pairs as published (21,240); faces of 64 x 64 points, edges of 64, corners of one.
     """
@@ -162,7 +162,7 @@ def _boxlib_mg(n: int, rng: np.random.Generator) -> Traffic:
 
 
 def _multigrid_traffic(n: int, rng: np.random.Generator) -> Traffic:
-    """A V-cycle on 1,000 ranks: six neighbours on a periodic 10 x 10 x 10, on every second rank of each axis, and so on; and between a rank and the
+    """Return a V-cycle on 1,000 ranks: six neighbours on a periodic 10 x 10 x 10, on every second rank of each axis, and so on; and between a rank and the
     coarse one above it.
 
     In kind: the finest level is the published six partners a rank, how the coarse grids are dealt out is not described.
@@ -204,7 +204,7 @@ def _nekbone_traffic(n: int, rng: np.random.Generator) -> Traffic:
 
 
 def _boxlib_cns(n: int, rng: np.random.Generator) -> Traffic:
-    """BoxLib's compressible Navier-Stokes on 1,024 ranks: cells of two levels of refinement, each exchanging with 26 neighbours, and coarse cells
+    """Return BoxLib's compressible Navier-Stokes on 1,024 ranks: cells of two levels of refinement, each exchanging with 26 neighbours, and coarse cells
     with the fine ones inside them.
 
     In kind: fine cells are in random boxes of the domain and go to ranks in the order of a Morton curve, so that coarse and fine cells give the bands
@@ -276,7 +276,7 @@ PATTERNS: dict[str, Callable[[int, np.random.Generator], Traffic]] = {
 
 
 def load_traffic(name: str, endpoints: int, seed: int, mtu: float | None = None, find: Find | None = None) -> Traffic:
-    """(src int32, dst int32, bytes float64) of a pattern's name, a CSV file `src,dst,bytes[,packets]` or a measured matrix (lines `a , b = bytes`).
+    """Return (src int32, dst int32, bytes float64) of a pattern's name, a CSV file `src,dst,bytes[,packets]` or a measured matrix (lines `a , b = bytes`).
 
     With `mtu`, bytes are weighted: MTU/2 x packets + bytes/2 (`weighting.mixed`). `find` lets a CSV file name endpoints; without it they are numbers.
 
@@ -299,7 +299,7 @@ def load_traffic(name: str, endpoints: int, seed: int, mtu: float | None = None,
 def load_counted_traffic(
     name: str, endpoints: int, seed: int, find: Find | None = None
 ) -> tuple[Traffic, Floats | None]:
-    """Traffic in bytes, and its packets (rows,) where a file tells them; raises as `load_traffic`."""
+    """Return traffic in bytes, and its packets (rows,) where a file tells them; raises as `load_traffic`."""
     if name in PATTERNS:
         return PATTERNS[name](endpoints, np.random.default_rng(seed)), None
     path = local_path(name)
@@ -318,7 +318,7 @@ def by_rank(name: str) -> bool:
 
 
 def read_file(path: Path, endpoints: int, find: Find | None = None) -> tuple[Traffic, Floats | None]:
-    """Traffic of a CSV file, a measured matrix or a trace, whichever it holds, and its packets where it tells them; raises as `load_traffic`.
+    """Return traffic of a CSV file, a measured matrix or a trace, whichever it holds, and its packets where it tells them; raises as `load_traffic`.
 
     Rank i of a matrix or a trace is endpoint i. What a trace leaves out is in `traces.read.accounts`.
     """

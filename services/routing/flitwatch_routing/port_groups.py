@@ -35,7 +35,7 @@ class PortGroups:
     share: Floats
 
     def sizes(self) -> Ints:
-        """Ports of each group."""
+        """Return ports of each group."""
         return np.unique(self._group_keys(), return_counts=True)[1]
 
     def _group_keys(self) -> Ints:
@@ -43,7 +43,7 @@ class PortGroups:
 
 
 def groups_of(fabric: Fabric, ports: Ints, traffic: Traffic, lmc: int) -> PortGroups:
-    """The groups of tables (routers, endpoints * 2^lmc), split as the traffic leaves; if there is none, evenly over the ways."""
+    """Return the groups of tables (routers, endpoints * 2^lmc), split as the traffic leaves; if there is none, evenly over the ways."""
     routers, ends, each = len(fabric.routers), len(fabric.endpoints), lids_each(lmc)
     carried = _forwarded_bytes(fabric, ports, traffic, each)
     used = np.flatnonzero(ports.reshape(-1) >= 0)
@@ -64,7 +64,7 @@ def groups_of(fabric: Fabric, ports: Ints, traffic: Traffic, lmc: int) -> PortGr
 
 
 def port_group_loads(fabric: Fabric, groups: PortGroups, traffic: Traffic) -> tuple[Floats, float]:
-    """Bytes (links,) where each switch splits as its groups say, and bytes that do not arrive: without a group, or on a way that goes in a circle."""
+    """Return bytes (links,) where each switch splits as its groups say, and bytes that do not arrive: without a group, or on a way that goes in a circle."""
     routers, ends = len(fabric.routers), len(fabric.endpoints)
     src, dst, size = (np.asarray(column) for column in traffic)
     flow = np.bincount(fabric.endpoints.router[src] * ends + dst, np.where(src == dst, 0.0, size), routers * ends)
@@ -87,7 +87,7 @@ def port_group_loads(fabric: Fabric, groups: PortGroups, traffic: Traffic) -> tu
 
 
 def format_port_groups(fabric: Fabric, groups: PortGroups, static: Ints, said: list[str]) -> Iterator[str]:
-    """The file (docs/contracts/files.md): `said` as comments at its head, then of each switch its groups and which destination has which.
+    """Yield the file (docs/contracts/files.md): `said` as comments at its head, then of each switch its groups and which destination has which.
 
     static (routers, endpoints) : the port where a switch does not route adaptively; where it is not of the group, the group's busiest
     """
@@ -119,7 +119,7 @@ def format_port_groups(fabric: Fabric, groups: PortGroups, static: Ints, said: l
 
 
 def _forwarded_bytes(fabric: Fabric, ports: Ints, traffic: Traffic, each: int) -> Floats:
-    """Bytes that each entry of tables (routers, endpoints * each) forwards."""
+    """Return bytes that each entry of tables (routers, endpoints * each) forwards."""
     routers, columns = ports.shape
     src, dst, size = (np.asarray(part) for part in traffic)
     way, to = way_of(fabric, ports), fabric.links.dst.astype(np.int64)

@@ -113,7 +113,7 @@ class OpensmFolder:
         return at
 
     def plan(self, number: int, change: Change) -> Plan:
-        """The configuration that loads a recommendation, alongside what is there.
+        """Return the configuration that loads a recommendation, alongside what is there.
 
         Raises
         ------
@@ -315,7 +315,7 @@ class OpensmFolder:
 
 
 def _regular_file_status(path: Path) -> os.stat_result | None:
-    """A regular file's status, None if nothing is there or a folder is; BadInput for a link, which would lead elsewhere, and for what is no
+    """Return a regular file's status, None if nothing is there or a folder is; BadInput for a link, which would lead elsewhere, and for what is no
     file."""
     try:
         status = path.lstat()

@@ -21,7 +21,7 @@ OWN_PORT = 0
 
 
 def towards_switches(fabric: Fabric) -> Ints:
-    """The port (routers, routers) by which each switch (row) reaches each other (column); `OWN_PORT` on the diagonal, -1 if nothing joins them.
+    """Return the port (routers, routers) by which each switch (row) reaches each other (column); `OWN_PORT` on the diagonal, -1 if nothing joins them.
 
     Free of loops: every step shortens the way down, else the way up and down, else the number of hops.
     """
@@ -75,13 +75,13 @@ def complete_tables(fabric: Fabric, ports: Ints, towards: Ints) -> Ints:
 
 
 def repair_tables(fabric: Fabric, loaded: Ints, towards: Ints) -> Ints:
-    """Loaded entries for switches (routers, routers), with those of `towards` in every column in which a loaded entry is missing, loops or leads astray."""
+    """Return loaded entries for switches (routers, routers), with those of `towards` in every column in which a loaded entry is missing, loops or leads astray."""
     bad = np.logical_and(towards >= 0, np.logical_not(_find_arrivals(fabric, loaded))).any(axis=0)
     return np.where(bad, towards, loaded)
 
 
 def find_unreached(fabric: Fabric, ports: Ints) -> Ints:
-    """Pairs (switch, destination switch) that `ports` (routers, routers) do not join although cables do: (pairs, 2)."""
+    """Return pairs (switch, destination switch) that `ports` (routers, routers) do not join although cables do: (pairs, 2)."""
     joined = towards_switches(fabric) >= 0
     return np.argwhere(joined & ~_find_arrivals(fabric, ports))
 
@@ -108,7 +108,7 @@ def _distinct_neighbours(heads: Ints) -> Ints:
 
 
 def _spread_ports(leads: Bools, port: Ints) -> Ints:
-    """One of the ports that lead on, (destinations,): destinations take turns; -1 if none does."""
+    """Return one of the ports that lead on, (destinations,): destinations take turns; -1 if none does."""
     if not len(port):
         return np.full(leads.shape[1], -1)
     count = leads.sum(axis=0)
@@ -118,7 +118,7 @@ def _spread_ports(leads: Bools, port: Ints) -> Ints:
 
 
 def _count_hops(head: Ints) -> Floats:
-    """Hops (routers, routers) over cables, infinite if none join."""
+    """Return hops (routers, routers) over cables, infinite if none join."""
     from scipy.sparse import coo_matrix
     from scipy.sparse.csgraph import shortest_path
 
@@ -128,7 +128,7 @@ def _count_hops(head: Ints) -> Floats:
 
 
 def _rank_switches(fabric: Fabric, hops: Floats) -> Ints:
-    """A place in one order of all switches (routers,): by hops from the nearest leaf, so that up and down have a meaning on any fabric."""
+    """Return a place in one order of all switches (routers,): by hops from the nearest leaf, so that up and down have a meaning on any fabric."""
     leaves = np.unique(fabric.endpoints.router[on_leaves(fabric)])
     height = hops[leaves].min(axis=0) if len(leaves) else np.zeros(len(hops))
     result = np.empty(len(hops), np.int64)

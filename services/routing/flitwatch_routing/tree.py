@@ -48,11 +48,11 @@ class Tree:
     host_port: Ints
 
     def _level_ports(self) -> tuple[Ints, Ints, Ints, Ints]:
-        """Ports in the optimiser's numbering of directed links: leaf to spine, spine to core, core to spine, spine to leaf."""
+        """Return ports in the optimiser's numbering of directed links: leaf to spine, spine to core, core to spine, spine to leaf."""
         return self.up_port_leaf, self.up_port_spine, self.down_port_core, self.down_port_spine
 
     def link_ports(self) -> Ints:
-        """The ports (links, cables) of every directed link, those that work first."""
+        """Return the ports (links, cables) of every directed link, those that work first."""
         order = self._level_ports()
         most = max(ports.shape[-1] for ports in order)
         result = np.full((sum(ports[..., 0].size for ports in order), most), -1)
@@ -68,7 +68,7 @@ class Tree:
         return (self.link_ports() >= 0).sum(axis=1).astype(np.uint8)
 
     def link_numbers(self) -> tuple[Ints, Ints, Ints, Ints]:
-        """Numbers of the links up from leaves (leaves, spines), up from spines (spines, cores of the group), down from cores (cores, pods, spines of
+        """Return numbers of the links up from leaves (leaves, spines), up from spines (spines, cores of the group), down from cores (cores, pods, spines of
         the group), down from spines (spines, leaves of the pod); -1 if no cable works."""
         first, result = 0, []
         for works in ((ports >= 0).any(axis=-1) for ports in self._level_ports()):
@@ -77,11 +77,11 @@ class Tree:
         return result[0], result[1], result[2], result[3]
 
     def switches(self) -> Ints:
-        """The router number of every leaf, spine and core, in this order; -1 if a place is empty."""
+        """Return the router number of every leaf, spine and core, in this order; -1 if a place is empty."""
         return np.concatenate([self.leaf, self.spine, self.core])
 
     def heads(self) -> Ints:
-        """The switch (its place in `switches`) that each link leads to, (links,)."""
+        """Return the switch (its place in `switches`) that each link leads to, (links,)."""
         pods, leaves, _, spines, groups, cores = self.shape
         spine, core = pods * leaves, pods * leaves + pods * spines
         up_leaf, up_spine, down_core, down_spine = (np.indices(ports.shape[:-1]) for ports in self._level_ports())
@@ -195,7 +195,7 @@ def on_leaves(fabric: Fabric) -> Bools:
 
 
 def of_leaves(fabric: Fabric, traffic: Traffic) -> Traffic:
-    """Traffic (src, dst, bytes) without that from or to endpoints that are on no leaf."""
+    """Return traffic (src, dst, bytes) without that from or to endpoints that are on no leaf."""
     placed = on_leaves(fabric)
     mask = placed[traffic[0]] & placed[traffic[1]]
     return traffic if mask.all() else (traffic[0][mask], traffic[1][mask], traffic[2][mask])
@@ -214,7 +214,7 @@ def _leaves_without_hosts(routers: int, is_leaf: Bools, is_spine: Bools, is_core
 
 
 def _cable_numbers(pair: Ints, port: Ints) -> Ints:
-    """The number, from 0 in order of known ports, of each directed link among those of its pair of switches."""
+    """Return the number, from 0 in order of known ports, of each directed link among those of its pair of switches."""
     order = np.lexsort((port, port < 0, pair))
     first = np.r_[True, pair[order][1:] != pair[order][:-1]] if len(pair) else np.zeros(0, bool)
     starts = np.maximum.accumulate(np.where(first, np.arange(len(pair)), 0))
@@ -224,7 +224,7 @@ def _cable_numbers(pair: Ints, port: Ints) -> Ints:
 
 
 def _with_lids(tree: Tree, each: int) -> Tree:
-    """Every endpoint in `each` places side by side, one per LID."""
+    """Return every endpoint in `each` places side by side, one per LID."""
     pods, leaves, hosts, spines, groups, cores = tree.shape
     slots = np.where(tree.slot_of_endpoint[:, None] >= 0, tree.slot_of_endpoint[:, None] * each + np.arange(each), -1)
     shape = (pods, leaves, hosts * each, spines, groups, cores)
@@ -234,7 +234,7 @@ def _with_lids(tree: Tree, each: int) -> Tree:
 
 
 def _label_components(vertices: int, edges: Ints, members: NDArray[np.bool_]) -> Ints:
-    """Dense component numbers (-1 for others), in order of the smallest member."""
+    """Return dense component numbers (-1 for others), in order of the smallest member."""
     label = np.arange(vertices)
     while len(edges):
         low = np.minimum(label[edges[:, 0]], label[edges[:, 1]])
@@ -325,7 +325,7 @@ def _laid_out(
 
 
 def _number_members(place: Ints, members: NDArray[np.bool_], cell: Ints) -> int:
-    """Number the members within their cell, in router order; return the largest cell's size."""
+    """Return number the members within their cell, in router order; return the largest cell's size."""
     index = np.flatnonzero(members)
     order = index[np.argsort(cell[index], kind="stable")]
     sizes = np.bincount(cell[order])

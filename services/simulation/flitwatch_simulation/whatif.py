@@ -146,7 +146,7 @@ class Moment:
     def run(
         self, placement: str, routing: str, seed: int, cancelled: Callable[[], bool] = _never_cancelled
     ) -> Simulated:
-        """The job placed and routed so, once.
+        """Return the job placed and routed so, once.
 
         Raises
         ------
@@ -233,7 +233,7 @@ def simulate_whatif(args: dict[str, Any], context: TaskContext) -> AlternativesR
 
 
 def _lost_s(conn: psycopg.Connection[Any], asked: WhatIf, held: Sequence[HeldEndpoints]) -> float | None:
-    """Seconds that the job lost in the slow stretch that holds the window's end; None if it was not slow then."""
+    """Return seconds that the job lost in the slow stretch that holds the window's end; None if it was not slow then."""
     mine = next((holder for holder in held if holder.job_id == asked.job), None)
     if mine is None:
         return None
@@ -246,7 +246,7 @@ def _lost_s(conn: psycopg.Connection[Any], asked: WhatIf, held: Sequence[HeldEnd
 
 
 def _simulate_alone(moment: Moment, context: TaskContext) -> list[Simulated]:
-    """The job as it was, without the others, by seed."""
+    """Return the job as it was, without the others, by seed."""
     runs = []
     for k in range(moment.asked.seeds):
         context.check()
@@ -279,7 +279,7 @@ def _lost_elsewhere(
 
 
 def _summarise_result(variants: Sequence[Alternative], lost_s: float | None) -> str:
-    """The result in one sentence."""
+    """Return the result in one sentence."""
     if lost_s is None:
         return "The job was not slow at that moment, so nothing was lost."
     losses = [(item["lost"], item) for item in variants if item["lost"] is not None]
@@ -296,7 +296,7 @@ def _summarise_result(variants: Sequence[Alternative], lost_s: float | None) -> 
 def _simulate_variants(
     moment: Moment, chosen: Sequence[tuple[str, str]], context: TaskContext
 ) -> list[list[Simulated]]:
-    """The runs of each variant by seed, on the task's executor."""
+    """Return the runs of each variant by seed, on the task's executor."""
     request, done = moment.asked, {}
     with open_executor(context.executor) as executor:
         # Another process gets no context: there the executor ends a run.
@@ -318,7 +318,7 @@ def _simulate_variants(
 def _background_generators(
     fabric: Fabric, others: list[HeldEndpoints], flits_per_s: NDArray[np.float64]
 ) -> tuple[list[packet.Generator], int]:
-    """Traffic of the other jobs at their measured rates; jobs on routers without a counter send nothing and are not counted."""
+    """Return traffic of the other jobs at their measured rates; jobs on routers without a counter send nothing and are not counted."""
     router = np.asarray(fabric.endpoints.router, np.int64)
     share = flits_per_s * BYTES_PER_FLIT / np.maximum(np.bincount(router, minlength=len(fabric.routers)), 1)
     generators, counted = [], 0
@@ -344,7 +344,7 @@ def _latency_ns(result: packet.Result) -> float | None:
 
 
 def _stalls_per_flit(fabric: Fabric, result: packet.Result) -> NDArray[np.float64]:
-    """Stall cycles per flit of each router, counted where links arrive as Aries does; NaN if no flit came."""
+    """Return stall cycles per flit of each router, counted where links arrive as Aries does; NaN if no flit came."""
     routers = len(fabric.routers)
     arrives = np.flatnonzero(fabric.links.dst < routers)
     at = fabric.links.dst[arrives]

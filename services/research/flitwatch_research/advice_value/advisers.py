@@ -100,7 +100,7 @@ class Adviser(Protocol):
         ...
 
     def answer(self, question: Question, now_s: float) -> Answer:
-        """Advice on a job that could start now."""
+        """Return advice on a job that could start now."""
         ...
 
     def routed(self, question: Question, now_s: float) -> str | None:
@@ -301,7 +301,7 @@ class Served:
         return self._compute_advice(question, now_s).routing_mode
 
     def _renew_basis(self, now_s: float) -> Basis:
-        """The basis as it would be read now."""
+        """Return the basis as it would be read now."""
         basis = self._get_basis()
         if self._renewed_s == now_s:
             return basis
@@ -359,7 +359,7 @@ class Served:
         return residents
 
     def _running_blamed(self) -> dict[str, list[RunningBlamed]]:
-        """Blamed users with jobs that run now, and in which groups."""
+        """Return blamed users with jobs that run now, and in which groups."""
         places: dict[str, set[int]] = defaultdict(set)
         for job in self._running.values():
             places[job.user] |= set(np.flatnonzero(job.groups).tolist())

@@ -85,17 +85,17 @@ class Backfill:
         self._free_count += len(nodes)
 
     def priority(self, job: Waiting, now_s: float) -> float:
-        """Slurm's multifactor priority from age and size."""
+        """Return Slurm's multifactor priority from age and size."""
         age = min((now_s - job.submit_s) / OLDEST_S, 1.0)
         return AGE_WEIGHT * age + SIZE_WEIGHT * job.nodes / self._nodes
 
     def ordered(self, now_s: float) -> list[Waiting]:
-        """Jobs that may start, the first by priority first."""
+        """Return jobs that may start, the first by priority first."""
         eligible = [job for job in self.queue if job.begin_s <= now_s]
         return sorted(eligible, key=lambda job: (-self.priority(job, now_s), job.submit_s, job.job))
 
     def reservation(self, nodes: int, now_s: float) -> Reservation:
-        """The earliest start of a job of this many nodes, if every running job ends at its limit and nothing else starts."""
+        """Return the earliest start of a job of this many nodes, if every running job ends at its limit and nothing else starts."""
         ends = sorted((max(running.limit_end_s, now_s), len(running.nodes)) for running in self.running.values())
         free, start_s = self._free_count, now_s
         for end_s, count in ends:
@@ -105,7 +105,7 @@ class Backfill:
         return Reservation(start_s, free - nodes)
 
     def start_ready(self, now_s: float, place: Place) -> list[Running]:
-        """One pass over the queue.
+        """Return one pass over the queue.
 
         `place` chooses the nodes of a job that may start; where it returns None (it raised the job's `begin_s`), the job is passed over.
         """

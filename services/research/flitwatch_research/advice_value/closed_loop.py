@@ -65,7 +65,7 @@ class _Judge(Protocol):
     """Knows the truth of a machine."""
 
     def costs(self, machine: Machine) -> Float:
-        """Node-seconds of all jobs that feel the network, until they have ended: float64[places, modes] of what the machine would place."""
+        """Return node-seconds of all jobs that feel the network, until they have ended: float64[places, modes] of what the machine would place."""
         ...
 
 
@@ -130,7 +130,7 @@ class Machine:
     made: dict[tuple[int, bytes], Load | None] = field(default_factory=dict, repr=False)
 
     def loads(self) -> tuple[list[_Run], list[Load], NDArray[np.float32]]:
-        """Jobs that send, their loads, and their rates now."""
+        """Return jobs that send, their loads, and their rates now."""
         active = [run for run in self.running.values() if run.load is not None]
         rates = np.array([run.rate(self.tick) for run in active], np.float32).reshape(-1, 3)
         return active, [run.load for run in active if run.load is not None], rates
@@ -177,14 +177,14 @@ class Machine:
         return self.network.waits(seen, next(iter(self.month.causes.values())))
 
     def slow(self, run: _Run, seen: Utilisation, waits: Utilisation) -> float:
-        """Seconds that a second of the job's work alone takes now."""
+        """Return seconds that a second of the job's work alone takes now."""
         name = self.month.jobs[run.job].application
         if not name or run.load is None:
             return 1.0
         return float(self.slow_of(name, run.load, run.mode(self.tick), seen, waits))
 
     def slow_of(self, name: str, load: Load, mode: str, seen: Utilisation, waits: Utilisation) -> Float:
-        """The same of a job of an application with this load under a routing mode; of the leading shape of `seen`."""
+        """Return the same of a job of an application with this load under a routing mode; of the leading shape of `seen`."""
         app = APPLICATIONS[name]
         share = float(app.communicate_s.sum() / app.alone_s)
         felt = self.network.slowdown(load, waits, self.month.causes[name], app.most_slowdown)
@@ -254,7 +254,7 @@ class Loop:
                 self.adviser.ended(run.seen, run.end_s, self._injected_share(run))
 
     def _injected_share(self, run: _Run) -> float:
-        """Share of what its network cards can send that a job sent over its run time, as they count it."""
+        """Return share of what its network cards can send that a job sent over its run time, as they count it."""
         name = self.month.jobs[run.job].application
         if not name:
             return 0.0
@@ -325,7 +325,7 @@ class Loop:
         self.adviser.carded(run.seen, mode, observed)
 
     def _nodes_in(self, group: int, count: int, free: NDArray[np.int64]) -> NDArray[np.int64] | None:
-        """The lowest free nodes of one group, or None if it has not enough."""
+        """Return the lowest free nodes of one group, or None if it has not enough."""
         inside = free[self._group_of[free] == group]
         return inside[:count] if len(inside) >= count else None
 
@@ -339,14 +339,14 @@ class Loop:
     def _list_candidates(
         self, count: int, usual: NDArray[np.int64], free: NDArray[np.int64]
     ) -> list[NDArray[np.int64]]:
-        """Nodes of each group with room; the usual ones if none has; and nodes over all groups."""
+        """Return nodes of each group with room; the usual ones if none has; and nodes over all groups."""
         inside = [self._nodes_in(group, count, free) for group in range(self.month.machine.groups)]
         places = [nodes for nodes in inside if nodes is not None] or [usual]
         spread = self._over_all(count, free)
         return places if spread is None else [*places, spread]
 
     def _place_job(self, waiting: Waiting, free: NDArray[np.int64]) -> NDArray[np.int64] | None:
-        """The lowest free nodes, or those that the adviser prefers; None if it says to wait."""
+        """Return the lowest free nodes, or those that the adviser prefers; None if it says to wait."""
         drawn, usual = self.month.jobs[waiting.job], free[: waiting.nodes]
         if not drawn.application or (self.adviser is None and self.judge is None):
             return usual

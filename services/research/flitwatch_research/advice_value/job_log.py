@@ -47,7 +47,7 @@ class JobLog:
     digest: str
 
     def window(self, rng: np.random.Generator, days: int, machine_nodes: int) -> list[LoggedJob]:
-        """The jobs of this many days that begin on a random day of the log, sized for a machine of `machine_nodes`; all of a shorter log."""
+        """Return the jobs of this many days that begin on a random day of the log, sized for a machine of `machine_nodes`; all of a shorter log."""
         whole_days = int(self.jobs[-1].submit_s // DAY_S) - days
         first_s = float(rng.integers(0, whole_days + 1)) * DAY_S if whole_days > 0 else 0.0
         last_s, scale = first_s + days * float(DAY_S), machine_nodes / self.nodes
@@ -66,7 +66,7 @@ class JobLog:
 
 @cache
 def read_log(path: Path) -> JobLog:
-    """A log in the Standard Workload Format, packed by gzip or not.
+    """Return a log in the Standard Workload Format, packed by gzip or not.
 
     Sizes are processors over those of the machine. A job without a requested time has asked for what it took; a job that never ran, or of unknown
     size, is left out.
@@ -110,7 +110,7 @@ def read_log(path: Path) -> JobLog:
 
 @cache
 def load_theta_figures() -> dict[str, Any]:
-    """The published figures of Theta's log."""
+    """Return the published figures of Theta's log."""
     return dict(orjson.loads(THETA_FILE.read_bytes()))
 
 
@@ -121,7 +121,7 @@ def limit_ratios(rng: np.random.Generator, count: int) -> Float:
 
 
 def drawn_as_theta(rng: np.random.Generator, machine_nodes: int, load: float, span_s: float) -> list[LoggedJob]:
-    """Jobs that ask for the share `load` of all node-seconds, with sizes, run times, limits and hours of submission as on Theta.
+    """Return jobs that ask for the share `load` of all node-seconds, with sizes, run times, limits and hours of submission as on Theta.
 
     Run time and limit are drawn within a class of size, independently of each other there; days are alike, and no user submits many at once.
     """
@@ -149,7 +149,7 @@ def _draw_sizes(rng: np.random.Generator, count: int) -> NDArray[np.int64]:
 
 
 def _by_size(rng: np.random.Generator, sizes: NDArray[np.int64], what: str) -> Float:
-    """A figure of each job by the quantiles of its class, between them by their logarithms."""
+    """Return a figure of each job by the quantiles of its class, between them by their logarithms."""
     levels, figures, at = load_theta_figures()["levels"], np.empty(len(sizes)), rng.random(len(sizes))
     for place, size in enumerate(load_theta_figures()["sizes"]):
         own = sizes == place
@@ -159,7 +159,7 @@ def _by_size(rng: np.random.Generator, sizes: NDArray[np.int64], what: str) -> F
 
 @cache
 def _mean_work(machine_nodes: int) -> float:
-    """Mean node-seconds of a job."""
+    """Return mean node-seconds of a job."""
     rng = np.random.default_rng(0)
     sizes = _draw_sizes(rng, 4000)
     nodes = np.ceil(_by_size(rng, sizes, "share_of_machine") * machine_nodes)

@@ -68,7 +68,7 @@ class Case(TypedDict):
 
 
 def nodes_of(machine: Machine, groups: int, placing: str, rng: np.random.Generator) -> Ints:
-    """Endpoints of `RANKS` ranks over the first `groups` groups, as many in each, packed or scattered, in the order of the nodes."""
+    """Return endpoints of `RANKS` ranks over the first `groups` groups, as many in each, packed or scattered, in the order of the nodes."""
     group = np.asarray(machine.fabric.routers.group)[np.asarray(machine.fabric.endpoints.router)]
     parts = []
     for at in range(groups):
@@ -82,7 +82,7 @@ def nodes_of(machine: Machine, groups: int, placing: str, rng: np.random.Generat
 
 
 def run_once(machine: Machine, messages: Messages, nodes: Ints, mode: str, load: float, seed: int) -> Run:
-    """One job under one mode alongside uniform background."""
+    """Return one job under one mode alongside uniform background."""
     generators = []
     if load:
         others = np.random.default_rng(seed).permutation(np.setdiff1d(np.arange(machine.endpoints), nodes))
@@ -120,7 +120,7 @@ def _mean_utilisation(machine: Machine, nodes: Ints, link_bytes: NDArray[np.floa
 
 
 def measure_case(exchange: Exchange, groups: int, placing: str, seeds: tuple[int, ...] = SEEDS) -> Case:
-    """One case of the table: medians over seeds, of ratios to the default mode where times are compared."""
+    """Return one case of the table: medians over seeds, of ratios to the default mode where times are compared."""
     machine = build_machine(fabric_of(TOPOLOGY), "adaptive0", packet_bytes=64, nic_protocol=True)
     messages = repeat_messages(MICROBENCHMARKS[PATTERNS[exchange]](RANKS, SIZE_BYTES, 1), ITERATIONS)
     placed = {seed: nodes_of(machine, groups, placing, np.random.default_rng(seed)) for seed in seeds}

@@ -45,11 +45,11 @@ class Effect:
     routers_per_node: float = 0.0
 
     def time_at(self, utilisation: NDArray[np.float64] | float) -> NDArray[np.float64]:
-        """Communication time over that of the default mode; what was not measured is held at the nearest load that was."""
+        """Return communication time over that of the default mode; what was not measured is held at the nearest load that was."""
         return np.asarray(np.interp(utilisation, self.utilisation, self.time))
 
     def counters_at(self, utilisation: NDArray[np.float64] | float) -> tuple[float, float]:
-        """(latency in cycles, stalls per flit) as the job's network cards count them."""
+        """Return (latency in cycles, stalls per flit) as the job's network cards count them."""
         return (
             float(np.interp(utilisation, self.utilisation, self.latency_cycles)),
             float(np.interp(utilisation, self.utilisation, self.stalls_per_flit)),
@@ -58,7 +58,7 @@ class Effect:
 
 @lru_cache(maxsize=1)
 def load_effects() -> dict[tuple[int, int, str, str], Effect]:
-    """The table by (exchange, groups that the job spans, one of PLACINGS, mode). Jobs of an exchange that is not in it keep the default mode."""
+    """Return the table by (exchange, groups that the job spans, one of PLACINGS, mode). Jobs of an exchange that is not in it keep the default mode."""
     stored = json.loads(TABLE_FILE.read_text())
     table = {}
     for case in stored["cases"]:

@@ -68,7 +68,7 @@ class Network:
         self._held: list[Load] = []
 
     def _stack_loads(self, loads: list[Load]) -> tuple[Array, Array, Array]:
-        """All jobs' loads as (router, processor, global), rows by job and kind; the same until another job starts or ends."""
+        """Return all jobs' loads as (router, processor, global), rows by job and kind; the same until another job starts or ends."""
         key = tuple(map(id, loads))
         if self._stacked is None or self._stacked[0] != key:
             parts = [
@@ -79,7 +79,7 @@ class Network:
         return self._stacked[1]
 
     def load(self, nodes: IntArray, exchange: int, seed: tuple[int, ...], incast: bool) -> Load:
-        """The load of a job on these nodes; `seed` chooses its servers and hot routers."""
+        """Return the load of a job on these nodes; `seed` chooses its servers and hot routers."""
         machine = self.machine
         prints = compute_footprints(machine, [nodes], np.array([exchange]), [seed], np.array([incast]))
         kinds = np.concatenate([prints.router, prints.io_router, prints.incast])
@@ -97,7 +97,7 @@ class Network:
         return Load(*parts, own, count / count.sum(), groups, exchange, spans, scattered)
 
     def routed(self, load: Load, count: int, modes: Sequence[str]) -> Load:
-        """The load of a job of `count` nodes that alternates between these routing modes: as many of its bytes pass through a third group as they send there."""
+        """Return the load of a job of `count` nodes that alternates between these routing modes: as many of its bytes pass through a third group as they send there."""
         effects = [load.effect(mode) for mode in modes]
         factors = [1.0 if effect is None else effect.detours for effect in effects]
         more = (sum(factors) / len(modes) - 1) * DETOUR
@@ -127,7 +127,7 @@ class Network:
         return Utilisation(cause.waiting(seen.router), cause.waiting(seen.processor), cause.waiting(seen.global_))
 
     def slowdown(self, load: Load, waits: Utilisation, cause: Cause, most: float) -> Float:
-        """F of a job: its communication advances at 1 / (1 + F). Of the leading shape of `waits`."""
+        """Return F of a job: its communication advances at 1 / (1 + F). Of the leading shape of `waits`."""
         parts = [
             combine_stalls(waits.router[..., load.own], load.weight),
             combine_stalls(waits.processor[..., load.own], load.weight),
@@ -136,7 +136,7 @@ class Network:
         return saturate_slowdown(cause.sensitivity[:3] @ np.array(parts, np.float64), most)
 
     def shared(self, load: Load, seen: Utilisation) -> Float:
-        """Utilisation of the links that a job shares and that a mode can choose among: global ones, or its group's own where it is in one."""
+        """Return utilisation of the links that a job shares and that a mode can choose among: global ones, or its group's own where it is in one."""
         if load.spans > 1:
             return np.asarray(seen.global_[..., load.groups] @ load.weight)
         return np.asarray(seen.router[..., load.own] @ load.weight)

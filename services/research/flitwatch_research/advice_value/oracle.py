@@ -44,7 +44,7 @@ class Oracle:
         """It knows what a mode does."""
 
     def answer(self, question: Question, now_s: float) -> Answer:
-        """The best of the usual nodes, of those of each group with room, and of those over all groups, under the best mode there."""
+        """Return the best of the usual nodes, of those of each group with room, and of those over all groups, under the best mode there."""
         assert self._machine is not None
         costs = self.costs(self._machine)
         at_place = costs.min(axis=1)
@@ -53,12 +53,12 @@ class Oracle:
         return Answer(self._chosen - 1 if self._chosen else None)
 
     def routed(self, question: Question, now_s: float) -> str | None:
-        """The best mode at the place that it chose."""
+        """Return the best mode at the place that it chose."""
         assert self._machine is not None
         return MODES[int(np.argmin(self.costs(self._machine)[self._chosen]))]
 
     def costs(self, machine: Machine) -> Float:
-        """Node-seconds until the jobs that feel the network have ended, at mean rates: float64[places, modes] of the job that is asked about."""
+        """Return node-seconds until the jobs that feel the network have ended, at mean rates: float64[places, modes] of the job that is asked about."""
         if self._told is None or self._told[0] is not machine.placing:
             self._told = machine.placing, self._compute_costs(machine)
         return self._told[1]

@@ -78,7 +78,7 @@ class JobsFile:
 
     @classmethod
     def of(cls, path: Path) -> JobsFile:
-        """The file as it is now; BadRequest where it cannot be used."""
+        """Return the file as it is now; BadRequest where it cannot be used."""
         return cls(str(path.resolve()), job_log.read_log(path.resolve()).digest)
 
     def read(self) -> job_log.JobLog:
@@ -105,7 +105,7 @@ class Piece:
         return Path(os.environ.get("FLITWATCH_CACHE", ".cache")) / "advice-value" / f"{digest}.json"
 
     def read(self) -> Row:
-        """The row that the same code made before."""
+        """Return the row that the same code made before."""
         return dict(orjson.loads(self.kept.read_bytes()))
 
     def make(self) -> Row:
@@ -125,12 +125,12 @@ class Piece:
 
 @lru_cache(maxsize=1)
 def _make_month(world: str, seed: int, days: int, log: JobsFile | None) -> Month:
-    """Policies follow one another in one month."""
+    """Return policies follow one another in one month."""
     return make_month(world, seed, days, TICK_S, None if log is None else log.read())
 
 
 def simulate_month(month: Month, policy: str) -> Outcome:
-    """One month under one policy."""
+    """Return one month under one policy."""
     oracle = Oracle()
     if policy == ORACLE:
         loop = Loop(month, oracle, oracle)
@@ -148,7 +148,7 @@ def make_adviser(month: Month, policy: str) -> Served | None:
 
 
 def summarize_month(month: Month, policy: str, outcome: Outcome) -> Row:
-    """Figures of one month: node-hours of all jobs, and slowdowns and waits of those that feel the network, by user."""
+    """Return figures of one month: node-hours of all jobs, and slowdowns and waits of those that feel the network, by user."""
     nodes = np.array([job.nodes for job in month.jobs], float)
     feels = np.array([bool(job.application) for job in month.jobs])
     alone = np.array([job.alone_s for job in month.jobs])
@@ -170,7 +170,7 @@ def summarize_month(month: Month, policy: str, outcome: Outcome) -> Row:
 def list_pieces(
     worlds: tuple[str, ...], seeds: int, days: int, first: int = 1, log: JobsFile | None = None
 ) -> list[Piece]:
-    """Everything to simulate, seed by seed, from the seed `first` on.
+    """Return everything to simulate, seed by seed, from the seed `first` on.
 
     Raises
     ------
@@ -189,7 +189,7 @@ def list_pieces(
 
 
 def compute_rows(every: list[Piece], executor: Executor) -> Iterator[Row]:
-    """Rows as they are made, those kept first; what waits is dropped where the caller stops."""
+    """Yield rows as they are made, those kept first; what waits is dropped where the caller stops."""
     lacking = []
     for piece in every:
         if piece.kept.exists():
@@ -203,7 +203,7 @@ def compute_rows(every: list[Piece], executor: Executor) -> Iterator[Row]:
 
 @cache
 def _hash_code() -> str:
-    """A digest of what a row depends on: this study, the twin, the served adviser and the estimators; comments and layout play no part."""
+    """Return a digest of what a row depends on: this study, the twin, the served adviser and the estimators; comments and layout play no part."""
     import flitwatch_ml.blame
     import flitwatch_ml.deviation
     import flitwatch_ml.work.blame

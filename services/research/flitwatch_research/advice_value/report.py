@@ -33,14 +33,14 @@ def _load_modes() -> Row:
 
 
 def format_percent(value: Row) -> str:
-    """A share with its interval, in per cent."""
+    """Return a share with its interval, in per cent."""
     if value["low"] is None:
         return f"{value['mean']:+.2%}"
     return f"{value['mean']:+.2%} ({value['low']:+.2%} to {value['high']:+.2%})"
 
 
 def format_minutes(value: Row) -> str:
-    """Seconds with their interval, in minutes."""
+    """Return seconds with their interval, in minutes."""
     if value["low"] is None:
         return f"{value['mean'] / 60:+.0f}"
     return f"{value['mean'] / 60:+.0f} ({value['low'] / 60:+.0f} to {value['high'] / 60:+.0f})"
@@ -118,7 +118,7 @@ def _format_policy(policy: str, one: Row) -> str:
 
 
 def _format_decisions(one: Row) -> str:
-    """Shares of the starts whose place, and whose mode there, was as good as any; a dash where a seed has no such start."""
+    """Return shares of the starts whose place, and whose mode there, was as good as any; a dash where a seed has no such start."""
     place, mode = (one["decisions"][f"{what}_as_the_oracle"]["mean"] for what in ("place", "mode"))
     return "–" if math.isnan(place) else f"{place:.0%} / {mode:.0%}"
 

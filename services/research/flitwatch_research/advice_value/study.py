@@ -28,7 +28,7 @@ Tell = Callable[[int, int, str], None]
 
 
 def summarize_study(rows: list[Row], command: str, log: JobsFile | None = None) -> Row:
-    """The study's result from the rows of all worlds, seeds and policies."""
+    """Return the study's result from the rows of all worlds, seeds and policies."""
     rows = sorted(rows, key=lambda row: (CHOSEN.index(row["world"]), row["seed"], POLICIES.index(row["policy"])))
     worlds = list(dict.fromkeys(row["world"] for row in rows))
     table = [compare_policies([row for row in rows if row["world"] == world]) for world in worlds]
@@ -48,7 +48,7 @@ def summarize_study(rows: list[Row], command: str, log: JobsFile | None = None) 
 
 
 def compare_policies(rows: list[Row]) -> Row:
-    """Each policy of one world alongside no advice on the same seeds."""
+    """Return each policy of one world alongside no advice on the same seeds."""
     by_policy = {policy: own for policy in POLICIES if (own := [row for row in rows if row["policy"] == policy])}
     base = by_policy[NONE]
     best = _saved_share(base, by_policy[ORACLE]) if ORACLE in by_policy else np.zeros(len(base))
@@ -113,7 +113,7 @@ def _worst_user(base: list[Row], own: list[Row]) -> Row:
 
 
 def mean_interval(values: Float) -> Row:
-    """Mean with its 95 % interval over seeds by Student's t; null below three seeds."""
+    """Return mean with its 95 % interval over seeds by Student's t; null below three seeds."""
     from scipy.stats import t
 
     mean, count = float(values.mean()), len(values)
@@ -147,7 +147,7 @@ def run_study(
     first: int = 1,
     log: JobsFile | None = None,
 ) -> Row:
-    """The whole study, of the seeds from `first` on; `tell(done, total, message)` after each piece."""
+    """Return the whole study, of the seeds from `first` on; `tell(done, total, message)` after each piece."""
     every = list_pieces(worlds, seeds, days, first, log)
     rows: list[Row] = []
     for row in compute_rows(every, executor):

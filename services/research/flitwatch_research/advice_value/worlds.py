@@ -116,12 +116,12 @@ class Month:
 
 @lru_cache(maxsize=1)
 def small_machine() -> Machine:
-    """Four groups of Cori's kind."""
+    """Return four groups of Cori's kind."""
     return Machine.of(build_dragonfly(GROUPS, io_routers_per_group=4, name="advice-value"))
 
 
 def world_of(name: str) -> World:
-    """The twin's world of this name; users who come for weeks only need months, so that part is left out."""
+    """Return the twin's world of this name; users who come for weeks only need months, so that part is left out."""
     world = WORLDS[{QUIET: "variation15", THETA: "plain"}.get(name, name)]
     return replace(world, demand=replace(world.demand, windows=0.0))
 
@@ -193,7 +193,7 @@ def make_month(name: str, seed: int, days: int, tick_s: float, log: JobLog | Non
 
 
 def _grade_users(rng: np.random.Generator, users: Users, roles: tuple) -> tuple[Users, tuple]:
-    """Continuous strengths; the campaign's weak aggressors are sized for a machine eight times as large."""
+    """Return continuous strengths; the campaign's weak aggressors are sized for a machine eight times as large."""
     graded, now = demands.grade_strengths(rng, users, roles)
     return replace(graded, nodes=np.minimum(graded.nodes, POPULATION.aggressor_nodes[1])), now
 
@@ -206,7 +206,7 @@ def _make_cause(name: str, app: Application, world: World, rng: np.random.Genera
 def _feeling_job(
     rng: np.random.Generator, world: World, seed: int, first_user: int, name: str, at_s: float, days: int
 ) -> Job:
-    """One job that feels the network, of a random user of its application."""
+    """Return one job that feels the network, of a random user of its application."""
     era = Era.draw(world, np.random.default_rng([seed, 14]), days * float(DAY_S), len(COUNTER_NAMES))
     app, alone_s = APPLICATIONS[name], APPLICATIONS[name].alone_s * _count_repeats(name)
     needs = era.pace_at(at_s) * draw_variation(rng, world.variation) * (1 + abs(rng.normal(0, 0.01)))
@@ -239,7 +239,7 @@ def _as_theta(
     nodes: int,
     span_s: float,
 ) -> tuple[list[Job], list[Job]]:
-    """Aggressors' jobs and those that feel the network with limits as on Theta, and everyone else's drawn as there, up to its utilisation."""
+    """Return aggressors' jobs and those that feel the network with limits as on Theta, and everyone else's drawn as there, up to its utilisation."""
     planted = [job for job in jobs if job.user in aggressors]
     planted_share = sum(job.nodes * job.alone_s for job in planted) / (nodes * span_s)
     others = drawn_as_theta(
@@ -271,7 +271,7 @@ def _as_theta(
 def _replay_log(
     rng: np.random.Generator, world: World, seed: int, users: int, log: JobLog, days: int, nodes: int
 ) -> list[Job]:
-    """A log's jobs; random ones that ask for `FEELING_SHARE` of the node-seconds make room for jobs that feel the network, submitted when they were."""
+    """Return a log's jobs; random ones that ask for `FEELING_SHARE` of the node-seconds make room for jobs that feel the network, submitted when they were."""
     window = log.window(rng, days, nodes)
     order = rng.permutation(len(window))
     work = np.array([window[at].nodes * window[at].run_s for at in order.tolist()])
@@ -310,5 +310,5 @@ def _count_repeats(application: str) -> int:
 
 
 def owner_name(month: Month, job: Job) -> str:
-    """The name of a job's user; the many small jobs have one."""
+    """Return the name of a job's user; the many small jobs have one."""
     return "crowd" if job.user == CROWD else month.names[job.user]

@@ -60,7 +60,7 @@ T = TypeVar("T", Campaign, CampaignTruth)
 
 
 def generate_campaign(scenario: str, seed: int, users: int = 300) -> Campaign:
-    """The observations of a scenario.
+    """Return the observations of a scenario.
 
     Sets of one seed and number of users share the machine, its users and their jobs. Kept under the cache folder by scenario, seed,
     users and code version; what is not there yet is made in another process.
@@ -76,7 +76,7 @@ def generate_campaign(scenario: str, seed: int, users: int = 300) -> Campaign:
 
 
 def generate_truth(scenario: str, seed: int, users: int = 300) -> CampaignTruth:
-    """The truth of the same scenario, for scoring only; raises as `generate_campaign` does."""
+    """Return the truth of the same scenario, for scoring only; raises as `generate_campaign` does."""
     return _load_or_make(scenario, seed, users, CampaignTruth)
 
 

@@ -67,7 +67,7 @@ class Background:
         return cls(group, machine, arrivals.astype(np.float32), long_queue(arrivals).astype(np.float32), by_day)
 
     def level(self, time_s: Float) -> NDArray[np.float32]:
-        """Background utilisation of the routers of every group: float32[T, G]."""
+        """Return background utilisation of the routers of every group: float32[T, G]."""
         place = time_s / MOOD_S
         knot = np.minimum(place.astype(np.int64), len(self.machine_mood) - 2)
         part = (place - knot).astype(np.float32)
@@ -79,17 +79,17 @@ class Background:
         return level
 
     def io(self, time_s: Float) -> tuple[Float, Float]:
-        """(arrivals, queue felt) at simulated seconds: float64[T] each; the queue is that of `QUEUE_LAG_S` before."""
+        """Return (arrivals, queue felt) at simulated seconds: float64[T] each; the queue is that of `QUEUE_LAG_S` before."""
         return at_bins(self.arrivals, time_s), at_bins(self.queue_s, time_s - QUEUE_LAG_S)
 
 
 def at_bins(series: NDArray[np.floating], time_s: Float, first_s: float = 0.0) -> Float:
-    """A binned series at the given times, held within a bin."""
+    """Return a binned series at the given times, held within a bin."""
     return series[np.clip(((time_s - first_s) / BIN_S).astype(np.int64), 0, len(series) - 1)].astype(np.float64)
 
 
 def draw_autoregressive(rng: np.random.Generator, length: int, width: int, memory: float) -> NDArray[np.float32]:
-    """Stationary unit-variance AR(1) series x <- memory x + noise: float32[length, width]."""
+    """Return stationary unit-variance AR(1) series x <- memory x + noise: float32[length, width]."""
     from scipy.signal import lfilter
 
     noise = rng.standard_normal((length, width), np.float32)
@@ -99,7 +99,7 @@ def draw_autoregressive(rng: np.random.Generator, length: int, width: int, memor
 
 
 def simulate_queue(arrivals: Float, first: Float | float) -> Float:
-    """Backlog in seconds, B <- min(max(0, B + (arrivals - 1) BIN_S), longest), starting from `first`; time is the last axis."""
+    """Return backlog in seconds, B <- min(max(0, B + (arrivals - 1) BIN_S), longest), starting from `first`; time is the last axis."""
     change = np.moveaxis((arrivals - 1) * BIN_S, -1, 0)
     backlog = np.empty_like(change)
     backlog_s: Float | float = first
@@ -121,7 +121,7 @@ def long_queue(arrivals: Float) -> Float:
 def checkpoint_load(
     bins: int, first_s: float, start_s: Float, end_s: Float, rate: Float, every_s: Float, length_s: Float, phase: Float
 ) -> Float:
-    """Sum of all jobs' checkpoint writes in bins from `first_s` on, in node-rates; the pulses are those of `traffic.Checkpoints`."""
+    """Return sum of all jobs' checkpoint writes in bins from `first_s` on, in node-rates; the pulses are those of `traffic.Checkpoints`."""
     count = np.ceil((end_s - start_s) / every_s + 1).astype(np.int64) + 1
     job = np.repeat(np.arange(len(start_s)), count)
     number = np.arange(count.sum()) - np.repeat(np.cumsum(count) - count, count)

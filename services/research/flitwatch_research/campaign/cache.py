@@ -37,7 +37,7 @@ def record_paths(scenario: str, seed: int, users: int) -> tuple[Path, Path]:
 
 @lru_cache(maxsize=1)
 def code_version() -> str:
-    """A digest of the source that makes a campaign: another code makes another campaign.
+    """Return a digest of the source that makes a campaign: another code makes another campaign.
 
     It takes in the modules of ours that `simulate` imports, and those that they import; comments, docstrings and layout play no part.
     """
@@ -56,7 +56,7 @@ def plain_code(tree: ast.Module) -> str:
 
 
 def _parse_imports(first: str) -> dict[str, ast.Module]:
-    """Syntax trees of a module and of all of ours that it needs, by name; errors make no numbers and are left out."""
+    """Return syntax trees of a module and of all of ours that it needs, by name; errors make no numbers and are left out."""
     trees: dict[str, ast.Module] = {}
     waiting = [first]
     while waiting:
@@ -73,7 +73,7 @@ def _parse_imports(first: str) -> dict[str, ast.Module]:
 
 
 def _find_source(module: str) -> Path | None:
-    """The file of a module, found without importing it; None if the name is no module."""
+    """Return the file of a module, found without importing it; None if the name is no module."""
     top, *parts = module.split(".")
     package = importlib.util.find_spec(top)
     if package is None or package.origin is None:
@@ -102,7 +102,7 @@ def load_record(path: Path, kind: type[T]) -> T | None:
 
 
 def _to_plain(array: np.ndarray) -> Any:
-    """Texts and scalars come back as Python values, text lists as tuples."""
+    """Return texts and scalars come back as Python values, text lists as tuples."""
     if array.ndim == 0:
         return array.item()
     return tuple(array.tolist()) if array.dtype.kind == "U" else array

@@ -45,7 +45,7 @@ class Cause:
 
     @classmethod
     def of(cls, app: Application, world: World, rng: np.random.Generator) -> Cause:
-        """The plain law, or in the packet engine's world two to four causes drawn out of network, processor, answers and column buffers."""
+        """Return the plain law, or in the packet engine's world two to four causes drawn out of network, processor, answers and column buffers."""
         if not world.packet_law:
             return cls(stall.waiting, np.append(app.sensitivity.vector(), [0.0, 0.0]))
         chosen = rng.permutation(4)[: rng.integers(2, 5)]

@@ -123,7 +123,7 @@ AGGRESSOR_SD, NULL_SD, AGGRESSOR_RUNS = 0.3, 0.05, 10
 def label_effects(
     effect_log: Float, overlap: Float, run_time_s: Float
 ) -> tuple[Float, NDArray[np.int64], tuple[str, ...]]:
-    """Mean effect in standard deviations of log run time, runs exposed, and the label by effect, of each user."""
+    """Return mean effect in standard deviations of log run time, runs exposed, and the label by effect, of each user."""
     exposed = (overlap > 0).sum(axis=0)
     spread = float(np.log(run_time_s).std()) or 1.0
     mean = np.where(overlap > 0, effect_log, 0.0).sum(axis=0) / np.maximum(exposed, 1) / spread

@@ -58,7 +58,7 @@ def grade_strengths(rng: np.random.Generator, users: Users, roles: tuple[Role, .
 def move_requests(
     demand: Demand, rng: np.random.Generator, requests: list[Request], roles: tuple[Role, ...], day_demand: Float
 ) -> list[Request]:
-    """The same requests at other times, and those of partners instead of their own; `roles` are the users', without the owner of runs."""
+    """Return the same requests at other times, and those of partners instead of their own; `roles` are the users', without the owner of runs."""
     if demand.windows:
         requests = _in_windows(rng, requests, demand.windows, len(roles), len(day_demand) * DAY_S)
     if demand.paired:
@@ -69,7 +69,7 @@ def move_requests(
 
 
 def day_demand(demand: Demand, rng: np.random.Generator, days: int) -> Float:
-    """Relative demand of each day, float64[days], 1 on average; 1 throughout without busy days."""
+    """Return relative demand of each day, float64[days], 1 on average; 1 throughout without busy days."""
     noise = rng.standard_normal(days) * np.sqrt(1 - DAY_MEMORY**2)
     mood = np.empty(days)
     state = rng.standard_normal()
@@ -89,7 +89,7 @@ def background_by_day(demand: Demand, by_day: Float) -> Float:
 def _in_windows(
     rng: np.random.Generator, requests: list[Request], share: float, users: int, span_s: float
 ) -> list[Request]:
-    """Whole weeks are moved into the window, so that a user keeps hours, weekdays and the number of jobs."""
+    """Return whole weeks are moved into the window, so that a user keeps hours, weekdays and the number of jobs."""
     weeks = int(span_s // WEEK_S)
     length = rng.integers(WINDOW_WEEKS[0], WINDOW_WEEKS[1] + 1, users)
     first = np.floor(rng.random(users) * (weeks - length + 1)).astype(int)
@@ -127,7 +127,7 @@ def _pair_partners(rng: np.random.Generator, requests: list[Request], roles: tup
 
 
 def _on_busy_days(rng: np.random.Generator, requests: list[Request], by_day: Float) -> list[Request]:
-    """A new day of the same weekday for every request, by the days' demand; instrumented runs keep theirs."""
+    """Return a new day of the same weekday for every request, by the days' demand; instrumented runs keep theirs."""
     days = np.arange(len(by_day))
     of_weekday = [days[days % 7 == weekday] for weekday in range(7)]
     reached = [np.cumsum(by_day[some]) / by_day[some].sum() for some in of_weekday]
@@ -162,7 +162,7 @@ class Traffic:
         self._add_traffic(allocation, -1.0)
 
     def order(self) -> NDArray[np.int16]:
-        """The place of each group from the quietest on: int16[groups]; groups about as busy keep their order."""
+        """Return the place of each group from the quietest on: int16[groups]; groups about as busy keep their order."""
         coarse = np.round(self._by_group / LOAD_STEP)
         place = np.empty(len(coarse), np.int16)
         place[np.argsort(coarse, kind="stable")] = np.arange(len(coarse), dtype=np.int16)

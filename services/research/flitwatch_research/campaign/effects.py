@@ -39,7 +39,7 @@ def slowdown_without(
     flows_of: list[NDArray[np.int64]],
     io_relief: Float,
 ) -> Float:
-    """F over the window's T times with each owner's flows left out: float64[owners, T].
+    """Return F over the window's T times with each owner's flows left out: float64[owners, T].
 
     `raw` is the unsaturated F of the window (float64[T]), `flows_of` the columns of `rates` of each owner and `io_relief` what leaving the
     owner out takes from the felt I/O (float64[owners, T]).

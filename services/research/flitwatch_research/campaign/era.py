@@ -29,7 +29,7 @@ class Era:
 
     @classmethod
     def draw(cls, world: World, rng: np.random.Generator, span_s: float, counters: int) -> Era:
-        """Changes in the middle half of the campaign, the upgrade for better or worse."""
+        """Return changes in the middle half of the campaign, the upgrade for better or worse."""
         upgrade_s, firmware_s = rng.uniform(0.25, 0.75, 2) * span_s
         pace = float(np.exp(world.level_shift * rng.choice([-1, 1])))
         return cls(float(upgrade_s), pace, float(firmware_s), np.exp(world.firmware * rng.standard_normal(counters)))
@@ -44,5 +44,5 @@ class Era:
 
 
 def draw_variation(rng: np.random.Generator, variation: float) -> float:
-    """One run's needs as a multiple of the usual, for reasons that are not the network's: log-normal with median 1."""
+    """Return one run's needs as a multiple of the usual, for reasons that are not the network's: log-normal with median 1."""
     return float(np.exp(variation * rng.standard_normal()))

@@ -51,7 +51,7 @@ def compute_footprints(
     seeds: list[tuple[int, ...]],
     with_incast: NDArray[np.bool_],
 ) -> Footprints:
-    """Footprints of jobs on the given nodes (positions in the node list); `seeds` choose each job's servers and hot routers."""
+    """Return footprints of jobs on the given nodes (positions in the node list); `seeds` choose each job's servers and hot routers."""
     jobs, size = len(nodes), machine.group_size
     here = _nodes_on_routers(machine, nodes)
     grid = here.reshape(jobs, machine.groups, machine.rows, machine.cols)

@@ -53,7 +53,7 @@ class Jobs:
     phase: NDArray[np.float64]
 
     def nodes_of(self, job: int) -> NDArray[np.int32]:
-        """Positions of one job's nodes."""
+        """Return positions of one job's nodes."""
         return self.nodes[self.first[job] : self.first[job + 1]]
 
 
@@ -74,7 +74,7 @@ class History:
         return (*self.users.names, "bench")
 
     def runs_of(self, application: str) -> NDArray[np.int64]:
-        """Jobs that are instrumented runs of an application, by start."""
+        """Return jobs that are instrumented runs of an application, by start."""
         jobs = [job for job, name in enumerate(self.jobs.application) if name == application]
         order = np.argsort(self.jobs.start_s[jobs], kind="stable")
         return np.array(jobs, np.int64)[order]
@@ -82,7 +82,7 @@ class History:
 
 @lru_cache(maxsize=1)
 def campaign_machine() -> Machine:
-    """A machine of Cori's size with four I/O routers in each group."""
+    """Return a machine of Cori's size with four I/O routers in each group."""
     return Machine.of(cori_like(io_routers_per_group=4))
 
 
@@ -127,7 +127,7 @@ def make_history(seed: int, users: int, days: int = DAYS, demand: Demand = Deman
 
 
 def _draw_presence(rng: np.random.Generator, roles: tuple[Role, ...], nodes: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Planted users are there often enough to be seen, regardless of the number of users; innocents more often than aggressors."""
+    """Return planted users are there often enough to be seen, regardless of the number of users; innocents more often than aggressors."""
     drawn = rng.random(len(roles))
     aggressor = np.array([role in MECHANISMS for role in roles])
     innocent = np.array([role is Role.INNOCENT for role in roles])
@@ -138,7 +138,7 @@ def _draw_presence(rng: np.random.Generator, roles: tuple[Role, ...], nodes: NDA
 
 
 def _request_instrumented(rng: np.random.Generator, owner: int, days: int) -> list[Request]:
-    """One or two runs of every application a day, at any hour, as in Bhatele 2020, section III-A."""
+    """Return one or two runs of every application a day, at any hour, as in Bhatele 2020, section III-A."""
     requests = []
     for day in range(1, days - 1):
         for name, app in APPLICATIONS.items():

@@ -115,7 +115,7 @@ def build_campaign(scenario: str, seed: int, users: int) -> tuple[Campaign, Camp
 
 
 def _planted_counters(excess: Float) -> tuple[str, ...]:
-    """The local counters that carry the slowdown, the largest first.
+    """Return the local counters that carry the slowdown, the largest first.
 
     Router and global waiting are in the network tiles' stalls, processor waiting in those of requests; waiting for answers and for column
     buffers have counters of their own.
@@ -179,7 +179,7 @@ def _simulate_run(history: History, app: Application, job: int, cause: Cause, er
 
 
 def collect_surroundings(history: History, job: int, begin_s: float, horizon_s: float) -> BackgroundTraffic:
-    """Every other job that runs in [begin, begin + horizon), with its footprint and rates."""
+    """Return every other job that runs in [begin, begin + horizon), with its footprint and rates."""
     jobs, users = history.jobs, history.users
     active = np.flatnonzero(
         (jobs.start_s < begin_s + horizon_s) & (jobs.end_s > begin_s) & (np.arange(len(jobs.start_s)) != job)
@@ -232,7 +232,7 @@ def _slowdown_without(
     raw: Float,
     begin_s: float,
 ) -> tuple[NDArray[np.int64], Float]:
-    """Owners that were there, and F with each of them left out."""
+    """Return owners that were there, and F with each of them left out."""
     jobs, users = history.jobs, history.users
     owner = jobs.user[around.jobs]
     owners = np.unique(owner)
@@ -271,7 +271,7 @@ def _compute_effects(
 
 
 def _components_alone(cause: Cause, view: View, window: Window, groups: int) -> Float:
-    """The components of F that the run causes itself on an empty machine: float64[6]."""
+    """Return the components of F that the run causes itself on an empty machine: float64[6]."""
     quiet = Window(
         router=window.router[:1] - window.others_router[:1],
         processor=window.processor[:1] - window.others_processor[:1],
@@ -290,7 +290,7 @@ def _components_alone(cause: Cause, view: View, window: Window, groups: int) -> 
 
 
 def _tabulate_neighbours(history: History, runs: NDArray[np.int64], time_s: Float) -> tuple[Windows, Jobs]:
-    """The runs' windows and every job that meets one, as the definitions of a neighbourhood take them."""
+    """Return the runs' windows and every job that meets one, as the definitions of a neighbourhood take them."""
     jobs, machine = history.jobs, history.machine
     begin, end = jobs.start_s[runs], jobs.start_s[runs] + time_s
     met = np.zeros(len(jobs.start_s), bool)
@@ -306,7 +306,7 @@ def _tabulate_neighbours(history: History, runs: NDArray[np.int64], time_s: Floa
 
 
 def _in_use(history: History, job: int) -> float:
-    """Nodes of all users' jobs when a job starts."""
+    """Return nodes of all users' jobs when a job starts."""
     jobs, begin = history.jobs, float(history.jobs.start_s[job])
     return float(jobs.size[(jobs.start_s <= begin) & (jobs.end_s > begin)].sum())
 

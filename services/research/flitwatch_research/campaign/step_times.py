@@ -9,7 +9,7 @@ Float = NDArray[np.float64]
 
 
 def step_end_times(slowdown: Float, dt_s: float, compute_s: Float, communicate_s: Float) -> Float | None:
-    """End of every step: float64[K, S], seconds from the run's start.
+    """Return end of every step: float64[K, S], seconds from the run's start.
 
     Parameters
     ----------

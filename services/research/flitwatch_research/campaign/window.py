@@ -59,7 +59,7 @@ class View:
 
     @classmethod
     def of(cls, machine: Machine, nodes: IntArray) -> View:
-        """The view of a run on the given nodes."""
+        """Return the view of a run on the given nodes."""
         own, count = np.unique(machine.node_router[nodes], return_counts=True)
         other = np.setdiff1d(np.arange(machine.routers), np.concatenate([own, machine.io_router]))
         rest = other[::REST_STRIDE]
@@ -103,7 +103,7 @@ class Linear:
         self._machine, self._view = machine, view
 
     def router(self, rates: Rates, flows: NDArray[np.int64], routers: IntArray) -> Array:
-        """Utilisation that the given flows bring to routers: float32[T, len(routers)]."""
+        """Return utilisation that the given flows bring to routers: float32[T, len(routers)]."""
         group = self._machine.group_of[routers]
         result = np.zeros((len(rates.exchange), len(routers)), np.float32)
         kinds = (rates.exchange, rates.io, rates.incast)
@@ -118,7 +118,7 @@ class Linear:
         return result
 
     def processor(self, rates: Rates, flows: NDArray[np.int64], routers: IntArray) -> Array:
-        """Utilisation of the processor sides of routers; an incast also blocks what shares its hot routers."""
+        """Return utilisation of the processor sides of routers; an incast also blocks what shares its hot routers."""
         node_rate = rates.exchange[:, flows] + np.float32(0.5) * rates.io[:, flows]
         result: Array = node_rate @ self._prints.processor[flows[:, None], routers] / np.float32(PROCESSOR)
         some = flows[rates.incast[:, flows].any(axis=0)]
@@ -128,7 +128,7 @@ class Linear:
         return result
 
     def global_(self, rates: Rates, flows: NDArray[np.int64]) -> Array:
-        """Utilisation of every group's global links."""
+        """Return utilisation of every group's global links."""
         result: Array = (
             (rates.exchange[:, flows] + np.float32(0.6) * rates.io[:, flows])
             @ self._prints.global_[flows]
@@ -147,7 +147,7 @@ def observe_window(
     background: Background,
     time_s: Float,
 ) -> Window:
-    """Everything that a run meets at the given times; `own` is the run's footprint (J = 1)."""
+    """Return everything that a run meets at the given times; `own` is the run's footprint (J = 1)."""
     level = background.level(time_s)
     everyone = np.arange(rates.exchange.shape[1])
     group_of, demand = machine.group_of, np.float32(app.demand)

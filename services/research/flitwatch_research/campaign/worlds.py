@@ -95,13 +95,13 @@ WORLDS: dict[str, World] = {
 
 
 def split_scenario(scenario: str) -> tuple[str, str]:
-    """The application's name and the world's: `amg-128@drift` is (amg-128, drift), `amg-128` is (amg-128, plain)."""
+    """Return the application's name and the world's: `amg-128@drift` is (amg-128, drift), `amg-128` is (amg-128, plain)."""
     name, _, world = scenario.partition("@")
     return name, world or "plain"
 
 
 def world_of(scenario: str) -> World:
-    """The world of a scenario; BadRequest lists the names there are."""
+    """Return the world of a scenario; BadRequest lists the names there are."""
     _, name = split_scenario(scenario)
     if name not in WORLDS:
         raise BadRequest(f"there is no world {name!r}", advice=f"Choose one of {', '.join(WORLDS)}.")

@@ -155,7 +155,7 @@ class _Validation(TypedDict):
 def _in_order(
     series: StepSeries, start_s: Any, m: int, k: int, features: tuple[str, ...], serve: str | None
 ) -> _Validation:
-    """Learned from earlier runs, tested on later ones: the error of what served then, and of all candidates."""
+    """Return learned from earlier runs, tested on later ones: the error of what served then, and of all candidates."""
     from flitwatch_ml.forecast import backtest_in_order
     from flitwatch_ml.forecast.backtest import relative_gain
 
@@ -179,7 +179,7 @@ def _in_order(
 def _in_folds(
     series: StepSeries, m: int, k: int, features: tuple[str, ...], folds: int, seed: int, serve: str | None
 ) -> _Validation:
-    """Learned from some runs, tested on others, whichever came first."""
+    """Return learned from some runs, tested on others, whichever came first."""
     from flitwatch_ml.forecast import run_backtest
 
     result = run_backtest(series, m, k, features, folds, seed, serve=serve)

@@ -56,7 +56,7 @@ def advice(rate: float, seconds: int, candidates: int, nodes: int, as_json: bool
 
 
 def _seed_database(url: str) -> list[str]:
-    """A simulated machine of 15 groups with counters and completed runs; returns the names of its nodes."""
+    """Return a simulated machine of 15 groups with counters and completed runs; returns the names of its nodes."""
     import numpy as np
 
     from flitwatch_db import connect
@@ -170,7 +170,7 @@ class AdviceTimes(TypedDict):
 
 
 def _parse_answer(head: bytes, body: bytes) -> tuple[bool, bool]:
-    """(has a slowdown, is advice): a refusal of the server or of what is before it need not be JSON."""
+    """Return (has a slowdown, is advice): a refusal of the server or of what is before it need not be JSON."""
     import orjson
 
     if not head.startswith(b"HTTP/1.1 200"):
@@ -195,7 +195,7 @@ async def _measure_advice(
     known = refused = 0
 
     async def answer(request: bytes) -> tuple[bool, bool]:
-        """(has a slowdown, is advice). A server may have closed a connection that idled: then a new one asks again."""
+        """Return (has a slowdown, is advice). A server may have closed a connection that idled: then a new one asks again."""
         while not free.empty():
             with contextlib.suppress(OSError, asyncio.IncompleteReadError):
                 return await exchange(free.get_nowait(), request)

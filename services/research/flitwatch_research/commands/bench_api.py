@@ -132,7 +132,7 @@ def _compute_percentiles(times: list[float]) -> dict[str, float | None]:
 
 
 def _make_batch(fabric_id: int, fabric: Fabric, first_s: int, count: int, rng: np.random.Generator) -> Any:
-    """`count` seconds of every router, and the ten seconds of its ports if they are whole."""
+    """Return `count` seconds of every router, and the ten seconds of its ports if they are whole."""
     import numpy as np
 
     from flitwatch_db.counters import store as counters

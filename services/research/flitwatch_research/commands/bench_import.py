@@ -138,7 +138,7 @@ def _run_import(
 
 
 def _measure_database_s(conn: psycopg.Connection[Any]) -> float:
-    """Processor time that the database's server and its processes have used, also those that ended."""
+    """Return processor time that the database's server and its processes have used, also those that ended."""
     processes: dict[int, list[int]] = {}
     for folder in Path("/proc").glob("[0-9]*"):
         try:

@@ -253,7 +253,7 @@ def _round_or_none(value: float | None) -> float | None:
 
 
 def _compare_decoding(compared: Baseline, figures: _Figures) -> _Compared:
-    """The writer's decoding, deltas included, against the library's decoding alone."""
+    """Return the writer's decoding, deltas included, against the library's decoding alone."""
     writer = figures["writer"]
     ours = writer["values"] / max(writer["stages"]["decode"], 1e-9)
     return {

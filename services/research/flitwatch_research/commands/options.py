@@ -53,7 +53,7 @@ def scenario_options(seeded: str) -> Callable[[F], F]:
 
 
 def list_given_options(*names: str) -> list[str]:
-    """Those of the running command's parameters that its caller wrote out."""
+    """Return those of the running command's parameters that its caller wrote out."""
     context = click.get_current_context()
     source = click.core.ParameterSource.COMMANDLINE
     return [name for name in names if context.get_parameter_source(name) is source]

@@ -164,7 +164,7 @@ def _of_tables(presence: Path, times: Path, method: str, rule: str, tau: float) 
 
 
 def _of_runs(runs: Path, exposure: Path, tau: float, paper: bool) -> _TableRanking:
-    """Mutual information on measured runs; the paper's jobs of more than 128 nodes are amounts of nodes beyond that."""
+    """Return mutual information on measured runs; the paper's jobs of more than 128 nodes are amounts of nodes beyond that."""
     from flitwatch_domain.neighbourhood import LARGE_JOB_NODES
     from flitwatch_ml.measured import read_measured
 

@@ -155,7 +155,7 @@ def scorecard(
 
 
 def _describe_piece(piece: Piece) -> tuple[Any, Any, Any]:
-    """Scenarios, seed and users of a piece; a draw of the calendar stress has no machine."""
+    """Return scenarios, seed and users of a piece; a draw of the calendar stress has no machine."""
     scenarios, seed, *users = piece.arguments
     return scenarios if isinstance(scenarios, str) else ",".join(scenarios), seed, users[0] if users else None
 
@@ -176,7 +176,7 @@ def _load_timings(kept: bool, users: int) -> list[TimeBound]:
 
 
 def _load_earlier_card(folder: Path | None, seeds: int, users: int, pooled_users: int) -> dict[str, Any]:
-    """The card in the folder, where it is of all worlds and of the same seeds and users; else nothing."""
+    """Return the card in the folder, where it is of all worlds and of the same seeds and users; else nothing."""
     place = folder / "scorecard.json" if folder is not None else None
     if place is None or not place.is_file():
         return {}
@@ -232,6 +232,6 @@ def _list_pieces(seeds: int, worlds: tuple[str, ...], users: int, pooled_users: 
 
 
 def _name_scenario(world: str, seed: int) -> str:
-    """The set of a world and a seed; all worlds of a seed have the same application."""
+    """Return the set of a world and a seed; all worlds of a seed have the same application."""
     name = APPLICATIONS[(seed - 1) % len(APPLICATIONS)]
     return name if world == "plain" else f"{name}@{world}"

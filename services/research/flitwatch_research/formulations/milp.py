@@ -59,7 +59,7 @@ class _Program:
         return float(self.most.max())
 
     def solution(self, fabric: Fabric, ports: Ints) -> NDArray[np.float64]:
-        """Tables as values of the program's variables: flows, binaries, largest load."""
+        """Return tables as values of the program's variables: flows, binaries, largest load."""
         chosen = ports[self.at, self.to] == np.asarray(fabric.links.src_port)[self.link]
         flow_left, flow = self.injected / self.unit, np.zeros(len(self.at))
         for k in np.flatnonzero(chosen):  # of a destination, those further away come first
@@ -79,7 +79,7 @@ class _Offer:
 def optimise_with_highs(
     fabric: Fabric, traffic: Traffic, time_limit_s: float = 60.0, formulation: str = "basic"
 ) -> Routes:
-    """The best tables that HiGHS finds within the limit, with its proven bound; `moves` counts its branch-and-bound nodes.
+    """Return the best tables that HiGHS finds within the limit, with its proven bound; `moves` counts its branch-and-bound nodes.
 
     Parameters
     ----------
@@ -157,7 +157,7 @@ def optimise_with_highs(
 
 
 def _await_offer(coming: Future[_Offer]) -> _Offer | None:
-    """Partitioned Binary's tables; None if it was cancelled or had too little time."""
+    """Return partitioned Binary's tables; None if it was cancelled or had too little time."""
     try:
         return coming.result()
     except (partitioned.Cancelled, partitioned.NoRoutes):
@@ -165,7 +165,7 @@ def _await_offer(coming: Future[_Offer]) -> _Offer | None:
 
 
 def _build_program(fabric: Fabric, traffic: Traffic) -> _Program:
-    """Valid ports lead one hop closer to the destination's leaf switch; those that no traffic can reach are left out."""
+    """Return valid ports lead one hop closer to the destination's leaf switch; those that no traffic can reach are left out."""
     routers, links = len(fabric.routers), fabric.links
     leaf = np.asarray(fabric.endpoints.router).astype(np.int64)
     src, dst = np.asarray(traffic[0], np.int64), np.asarray(traffic[1], np.int64)
@@ -201,7 +201,7 @@ def _build_program(fabric: Fabric, traffic: Traffic) -> _Program:
 def _solve_program(
     fabric: Fabric, program: _Program, limit_s: float, coming: Future[_Offer] | None, least: float
 ) -> tuple[Ints | None, int, float, list[Progress]]:
-    """Numbers of the chosen (switch, link, destination) or None, branch-and-bound nodes, the proven bound in bytes, and how it went."""
+    """Return numbers of the chosen (switch, link, destination) or None, branch-and-bound nodes, the proven bound in bytes, and how it went."""
     count, unit = len(program.at), program.unit
     offered: Callable[[], NDArray[np.float64] | None] | None = None
     if coming is not None:
@@ -223,7 +223,7 @@ def _solve_program(
 
 
 def _build_model(program: _Program) -> Program:
-    """Equations 3.3.1 to 3.3.4 in units: flows, binaries and the largest load."""
+    """Return equations 3.3.1 to 3.3.4 in units: flows, binaries and the largest load."""
     count, unit = len(program.at), program.unit
     endpoints = program.injected.shape[1]
     keys, choice = np.unique(program.at * endpoints + program.to, return_inverse=True)

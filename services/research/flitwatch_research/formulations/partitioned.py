@@ -63,7 +63,7 @@ class Step:
     binaries: int = 0
 
     def choose(self, flow: Hashable) -> int:
-        """A further place for a flow; its number."""
+        """Return a further place for a flow; its number."""
         self.flows.setdefault(flow, []).append(self.binaries)
         self.binaries += 1
         if self.binaries > MOST_BINARIES:
@@ -79,7 +79,7 @@ class Step:
         self.shared_by.setdefault(objective, {})[row] = bound
 
     def solve(self, limit_s: float, stopped: Stopped) -> Ints:
-        """Numbers of the binaries that are 1, the objectives optimised in their order, each within an equal part of the limit.
+        """Return numbers of the binaries that are 1, the objectives optimised in their order, each within an equal part of the limit.
 
         Raises
         ------
@@ -156,7 +156,7 @@ class _Tree:
     out: dict[int, list[tuple[int, int]]]
 
     def up(self, switch: int, group: int | None = None) -> list[tuple[int, int]]:
-        """(link, switch) one level up, of a core group where one is named."""
+        """Return (link, switch) one level up, of a core group where one is named."""
         here = self.level[switch]
         return [
             (link, to)
@@ -165,7 +165,7 @@ class _Tree:
         ]
 
     def down(self, switch: int, pod: int) -> list[tuple[int, int]]:
-        """(link, switch) one level down into a pod."""
+        """Return (link, switch) one level down into a pod."""
         return [
             (link, to)
             for link, to in self.out[switch]
@@ -191,7 +191,7 @@ def _build_tree(fabric: Fabric) -> _Tree:
         )
 
     def parts(low: int) -> Ints:
-        """Number of each switch's part of the tree between levels `low` and `low` + 1; -1 elsewhere."""
+        """Return number of each switch's part of the tree between levels `low` and `low` + 1; -1 elsewhere."""
         inside = (level[src] >= low) & (level[src] <= low + 1) & (level[dst] >= low) & (level[dst] <= low + 1)
         joined = csr_array((np.ones(inside.sum()), (src[inside], dst[inside])), (level.size, level.size))
         _, number = connected_components(joined, directed=False)
@@ -237,7 +237,7 @@ Flows = dict[tuple[int, int], float]
 
 
 def _lay_flows(tree: _Tree, flows: Flows, limit_s: float, stopped: Stopped) -> dict[tuple[int, int], int]:
-    """(switch, endpoint) -> link of all steps."""
+    """Return (switch, endpoint) -> link of all steps."""
     started = time.monotonic()
     group_of = _core_groups(tree, flows, limit_s * _SHARES["groups"], stopped)
     parts = sorted({(int(tree.pod[leaf]), group_of[leaf, end]) for leaf, end in flows})
@@ -267,7 +267,7 @@ def _lay_flows(tree: _Tree, flows: Flows, limit_s: float, stopped: Stopped) -> d
 
 
 def _core_groups(tree: _Tree, flows: Flows, limit_s: float, stopped: Stopped) -> dict[tuple[int, int], int]:
-    """The core group of each flow of a leaf (equations 3.3.5 to 3.3.7), on the tree with a group's switches merged."""
+    """Return the core group of each flow of a leaf (equations 3.3.5 to 3.3.7), on the tree with a group's switches merged."""
     step, what = Step(("maxval", "imbalance")), []
     leaf_units: dict[int, float] = defaultdict(float)
     for (leaf, _), units in flows.items():
@@ -300,7 +300,7 @@ def _count_merged_links(tree: _Tree, row: tuple[str, int, int]) -> float:
 def _leaves_up(
     tree: _Tree, flows: Flows, group: int, limit_s: float, stopped: Stopped
 ) -> dict[tuple[int, int], tuple[int, int]]:
-    """Link and spine of each flow of one pod in one core group (equations 3.3.8 to 3.3.12)."""
+    """Return link and spine of each flow of one pod in one core group (equations 3.3.8 to 3.3.12)."""
     step, what = Step(("maxval", "leaf", "lid")), []
     for (leaf, end), units in flows.items():
         goal = int(tree.leaf_of[end])
@@ -315,7 +315,7 @@ def _leaves_up(
 
 
 def _spines_up(tree: _Tree, flows: Flows, limit_s: float, stopped: Stopped) -> dict[tuple[int, int], tuple[int, int]]:
-    """Link and core of each flow of one core group that leaves its pod (equations 3.3.13 to 3.3.17)."""
+    """Return link and core of each flow of one core group that leaves its pod (equations 3.3.13 to 3.3.17)."""
     step, what = Step(("maxval", "lid", "pod")), []
     for (spine, end), units in flows.items():
         pod = int(tree.pod[tree.leaf_of[end]])
@@ -331,7 +331,7 @@ def _spines_up(tree: _Tree, flows: Flows, limit_s: float, stopped: Stopped) -> d
 def _lay_down_links(
     tree: _Tree, at_core: Flows, near: Flows, limit_s: float, stopped: Stopped
 ) -> dict[tuple[int, int], int]:
-    """Links from cores to spines (equations 3.3.18 and 3.3.19) and on to leaves, alongside what stays within a pod."""
+    """Return links from cores to spines (equations 3.3.18 and 3.3.19) and on to leaves, alongside what stays within a pod."""
     step, what = Step(("maxval",)), []
     last = {
         (spine, leaf): link

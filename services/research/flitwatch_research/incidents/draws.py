@@ -53,7 +53,7 @@ class Draw:
         return self.run.application
 
     def cluster(self, seed: int, muted: frozenset[str] = frozenset(), demand: float | None = None) -> Cluster:
-        """The machine on that day; `demand` is the instrumented run's own in the place of the drawn one."""
+        """Return the machine on that day; `demand` is the instrumented run's own in the place of the drawn one."""
         run = self.run if demand is None else self.run.model_copy(update={"demand": demand})
         first_job, tree = 10_000 * (1 + self.day), FABRICS[self.fabric]()
         return Cluster(make_spec((run,), self.planted), seed, muted, first_job, self.day, tree)
@@ -65,7 +65,7 @@ TREES = {2: ((26, 39), (1, 13)), 3: ((16, 12, 8), (1, 8, 8))}
 
 @lru_cache(maxsize=len(TREES))
 def build_tree(levels: int) -> Fabric:
-    """A fat tree of InfiniBand with some 1,000 nodes on 39 leaves, or 1,536 on 96; every leaf or every second one has an I/O node."""
+    """Return a fat tree of InfiniBand with some 1,000 nodes on 39 leaves, or 1,536 on 96; every leaf or every second one has an I/O node."""
     children, parents = TREES[levels]
     fabric = build_xgft(levels, children, parents, bandwidth_bps=TREE_BANDWIDTH_BPS)
     role = np.full(len(fabric.endpoints), ROLES.index(NodeRole.COMPUTE))
@@ -83,7 +83,7 @@ FABRICS: dict[str, Callable[[], Fabric | None]] = {
 
 
 def make_spec(instrumented: tuple[InstrumentedSpec, ...], planted: tuple[InterferenceSpec, ...]) -> TwinSpec:
-    """A dragonfly of four groups with its ordinary users, unless a tree takes its place."""
+    """Return a dragonfly of four groups with its ordinary users, unless a tree takes its place."""
     return TwinSpec.model_validate(
         {
             "name": "drawn",

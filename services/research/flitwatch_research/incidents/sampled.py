@@ -62,7 +62,7 @@ class TileSampler:
         """The cluster counts automatically."""
 
     def take(self) -> Sample:
-        """As `Sampler.take`."""
+        """See `Sampler.take`."""
         moved, card_counts = self._counters.network[:2] - self._network, self._counters.nic[3:5] - self._moved
         self._network, self._moved = self._counters.network[:2].copy(), self._counters.nic[3:5].copy()
         sums = [moved.sum(axis=2), *(np.where(here, moved, 0.0).sum(axis=2) for here in self._by_class)]
@@ -88,11 +88,11 @@ class PortSampler:
         self._leaves, self._comes = self._leaves[end], self._comes[end]
 
     def see(self, flows: Flows, state: FabricState) -> None:
-        """As `Sampler.see`."""
+        """See `Sampler.see`."""
         self._counters.update(flows, state)
 
     def take(self) -> Sample:
-        """As `Sampler.take`."""
+        """See `Sampler.take`."""
         now = np.stack((self._counters.words, self._counters.waits))
         moved, self._was = now - self._was, now
         ports = np.where(self._table >= 0, moved[:, self._table], np.nan)

@@ -180,7 +180,7 @@ class Feed:
     def _make_rows(
         self, taken: list[int], names: tuple[str, ...], columns: dict[str, _Array], seconds: float
     ) -> counters.Rows:
-        """Rows of every device at every sample; `seconds`: counted time of each."""
+        """Return rows of every device at every sample; `seconds`: counted time of each."""
         n = len(next(iter(columns.values())))
         size = n // len(taken)
         values = np.full((n, len(names)), np.nan)
@@ -221,7 +221,7 @@ class Site:
             feed.close()
 
     def feed(self, conn: Any, draw: Draw) -> Feed:
-        """The producers of a day."""
+        """Return the producers of a day."""
         cluster = draw.cluster(self.seed)
         return Feed(conn, cluster, self.epoch_s(draw), self.fabric_id, cards=draw.cards, sampled_s=draw.sampled_s)
 

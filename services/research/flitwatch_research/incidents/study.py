@@ -61,7 +61,7 @@ class Outcome:
 
 
 def simulate_day(site: Site, draw: Draw, aged: bool) -> Outcome:
-    """One day: the product is asked while it lasts (unless only what is left after a week is asked about) and afterwards."""
+    """Return one day: the product is asked while it lasts (unless only what is left after a week is asked about) and afterwards."""
     truth = Truth(draw, site.seed)
     felt_s = truth.felt_s
     outcome = Outcome(draw.kind, felt_s is not None)
@@ -150,7 +150,7 @@ def _score_answer(said: Outcome, answer: Explanation, truth: Truth, feed: Feed, 
 
 
 def _named_jobs(answer: Explanation) -> dict[str, str]:
-    """Job and user of everyone that the answer names."""
+    """Return job and user of everyone that the answer names."""
     return {candidate["job_id"]: candidate["user"] or "" for candidate in answer["candidates"] if candidate["named"]}
 
 
@@ -221,7 +221,7 @@ def run_incidents(
     report: Callable[[int, int, str], None] = lambda *_: None,
     cancelled: Callable[[], bool] = lambda: False,
 ) -> StudyOfIncidents:
-    """The study's figures.
+    """Return the study's figures.
 
     Parameters
     ----------
@@ -277,7 +277,7 @@ _LINE = orjson.OPT_APPEND_NEWLINE | orjson.OPT_SERIALIZE_NUMPY
 
 
 def _read_days(out: Path, head: dict[str, Any]) -> list[Outcome]:
-    """Days of a file, which is made if there is none; its first line says of which days it is."""
+    """Return days of a file, which is made if there is none; its first line says of which days it is."""
     if not out.exists():
         out.write_bytes(orjson.dumps(head, option=_LINE))
     first, *rest = map(orjson.loads, out.read_bytes().splitlines())
@@ -287,7 +287,7 @@ def _read_days(out: Path, head: dict[str, Any]) -> list[Outcome]:
 
 
 def score_days(said: Sequence[Outcome]) -> Figures:
-    """Scores of some days."""
+    """Return scores of some days."""
     felt = [outcome for outcome in said if outcome.felt]
     right = [outcome for outcome in felt if outcome.final == "right" and not outcome.wrong]
     first = [outcome.first_s for outcome in felt if outcome.first_s is not None]

@@ -26,7 +26,7 @@ class StepTimes:
 
 
 def planted_users(cluster: Cluster) -> list[str]:
-    """Names of the planted users, in the order of the spec."""
+    """Return names of the planted users, in the order of the spec."""
     return list(cluster.users.names[cluster.spec.users.count :])
 
 
@@ -38,7 +38,7 @@ class Truth:
         self._lives: dict[tuple[frozenset[str], float | None], StepTimes] = {}
 
     def lived(self, muted: frozenset[str] = frozenset(), demand: float | None = None) -> StepTimes:
-        """The run's steps with some users muted."""
+        """Return the run's steps with some users muted."""
         key = (muted, demand)
         if key not in self._lives:
             self._lives[key] = _simulate_steps(self._draw.cluster(self._seed, muted, demand))
@@ -85,7 +85,7 @@ class Truth:
         )
 
     def _effect_ratio(self, without: frozenset[str], with_: frozenset[str]) -> float:
-        """Time of the slow steps with `with_` muted over that with `without` muted."""
+        """Return time of the slow steps with `with_` muted over that with `without` muted."""
         muted, freed = self.lived(with_), self.lived(without)
         size = min(len(muted.taken_s), len(freed.taken_s))
         slow = self.slow[self.slow < size] if len(self.slow) else np.arange(size)

@@ -40,7 +40,7 @@ class Order:
     schema_ids: list[int]
 
     def pools(self, only: int | None = None) -> list[Pool]:
-        """The records; the same for everyone who asks."""
+        """Return the records; the same for everyone who asks."""
         numbers = range(len(self.sets)) if only is None else [only]
         return [Pool(self.sets[i], self.form, self.seconds, self.schema_ids[i], seed=i) for i in numbers]
 
@@ -126,7 +126,7 @@ class LoadReport(TypedDict):
 
 
 def receive_start(pipe: Connection, timeout_s: float) -> LoadStart:
-    """The first message of the process.
+    """Return the first message of the process.
 
     Raises
     ------

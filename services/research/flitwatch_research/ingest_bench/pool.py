@@ -96,7 +96,7 @@ class Pool:
         return ((phase + share) * (self.digits.low / self.phases)).astype(np.int64)
 
     def second(self, number: int, epoch_s: int) -> list[bytes]:
-        """The records of the second that begins at `epoch_s`, `number` seconds after the first."""
+        """Return the records of the second that begins at `epoch_s`, `number` seconds after the first."""
         turn, phase = divmod(number, self.phases)
         buffer = self._buffers[phase]
         if turn != self._turn_of[phase]:
@@ -136,7 +136,7 @@ Encoded = tuple[NDArray[np.uint8], list[int], list[NDArray[np.int64]], list[NDAr
 def _layout_records(
     heads: list[bytes], stamp_at: int, stamp: int, body: int
 ) -> tuple[list[int], NDArray[np.int64], list[NDArray[np.int64]]]:
-    """(ends of records, where their bodies begin, where each byte of their times stands)"""
+    """Return (ends of records, where their bodies begin, where each byte of their times stands)"""
     sizes = np.array([len(head) + body for head in heads])
     ends = np.cumsum(sizes)
     begins = ends - sizes
@@ -190,7 +190,7 @@ def _put_heads(buffer: NDArray[np.uint8], heads: list[bytes], ends: list[int], b
 
 
 def _encode_varint(value: int) -> bytes:
-    """One zig-zag varint of a value that is not negative."""
+    """Return one zig-zag varint of a value that is not negative."""
     rest, out = 2 * value, bytearray()
     while rest >= 128:
         out.append(rest & 127 | 128)

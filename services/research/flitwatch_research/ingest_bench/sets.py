@@ -82,12 +82,12 @@ class MetricSet:
         return [i for i, name in enumerate(self.metrics) if "_INCOMING_FLIT_VC" in name]
 
     def avro_schema(self) -> str:
-        """The schema as `store_avro_kafka` registers it."""
+        """Return the schema as `store_avro_kafka` registers it."""
         return avro_schema(self.schema, self.metrics)
 
 
 def metric_sets(fabric: Fabric, quarters: bool) -> list[MetricSet]:
-    """The sets of a machine: one list of metrics sent once a router, or four, each by another node of the router."""
+    """Return the sets of a machine: one list of metrics sent once a router, or four, each by another node of the router."""
     columns: list[range] = [range(2 * slot, 2 * slot + 2) for slot in range(cray.NODES_PER_ROUTER)]
     if not quarters:
         columns = [range(2 * cray.NODES_PER_ROUTER)]

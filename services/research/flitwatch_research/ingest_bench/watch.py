@@ -66,7 +66,7 @@ def _list_process_family(pid: int) -> list[int]:
 
 
 def cpu_s(pid: int) -> float:
-    """Processor time of a process, of its children, and of those that have ended."""
+    """Return processor time of a process, of its children, and of those that have ended."""
     total = 0
     for member in _list_process_family(pid):
         with contextlib.suppress(OSError):
@@ -76,7 +76,7 @@ def cpu_s(pid: int) -> float:
 
 
 def memory_mb(pid: int) -> float:
-    """Resident memory of a process and its children; what they share counts once (proportional set size)."""
+    """Return resident memory of a process and its children; what they share counts once (proportional set size)."""
     total = 0
     for member in _list_process_family(pid):
         with contextlib.suppress(OSError):

@@ -91,7 +91,7 @@ def figure_215(
     report: Report = lambda done, total, message: None,
     cancelled: Cancelled = lambda: False,
 ) -> LabStudy:
-    """Flows h1 -> h2 and h3 -> h2 are sampled; h11 -> h22 is another user's, from 50 to 175 s.
+    """Return flows h1 -> h2 and h3 -> h2 are sampled; h11 -> h22 is another user's, from 50 to 175 s.
 
     Parameters
     ----------
@@ -148,7 +148,7 @@ def three_causes(
     seed: int = 1,
     cancelled: Cancelled = lambda: False,
 ) -> dict[str, list[PacketRoot]]:
-    """One case a cause: two senders to one host, a job's own traffic on a slow link, another user's traffic there. {case: diagnosis}."""
+    """Return one case a cause: two senders to one host, a job's own traffic on a slow link, another user's traffic there. {case: diagnosis}."""
     end, rate = seconds, speedup / (8 * OBSERVED_BYTES)
     cases: dict[str, tuple[list[Flow], list[str]]] = {
         # Bits a second before the speed-up, over links of 512 and 1000 kb/s.
@@ -217,7 +217,7 @@ def _estimate_links(lab: Lab, found: Observation) -> LabEstimates:
 
 
 def _diagnose_slices(lab: Lab, found: Observation, slices: slice, duration_s: float | None = None) -> list[PacketRoot]:
-    """Roots by the sampled map of some slices."""
+    """Return roots by the sampled map of some slices."""
     congestion = sampled_map(lab, found, slices, duration_s)
     return [
         {"vertex": root.vertex, "cause": root.cause, "evidence": root.evidence}
@@ -226,7 +226,7 @@ def _diagnose_slices(lab: Lab, found: Observation, slices: slice, duration_s: fl
 
 
 def sampled_map(lab: Lab, found: Observation, slices: slice, duration_s: float | None = None) -> CongestionMap:
-    """Congested fraction and the observed job's own use of each link, from samples alone; unknown where no traffic shows."""
+    """Return congested fraction and the observed job's own use of each link, from samples alone; unknown where no traffic shows."""
     one_bit = lab.variant == Variant.ONE_BIT
 
     def shown(name: str) -> NDArray[np.float64]:

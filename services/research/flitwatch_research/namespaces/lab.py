@@ -28,7 +28,7 @@ CONGESTED_BYTES, QUEUE_BYTES = 6_000, 64_000
 
 
 def why_not() -> str | None:
-    """Why this machine cannot lay out namespaces; None if it can."""
+    """Return the reason why this machine cannot lay out namespaces; None if it can."""
     if os.geteuid() != 0:
         return "needs root for network namespaces"
     if shutil.which("ip") is None:
@@ -92,15 +92,15 @@ class Lab:
         self._threads: list[threading.Thread] = []
 
     def namespace(self, name: str) -> str:
-        """Path of a host's or switch's namespace."""
+        """Return path of a host's or switch's namespace."""
         return str(_NAMESPACES / (self._base + name))
 
     def address(self, host: str) -> str:
-        """A host's IPv4 address."""
+        """Return a host's IPv4 address."""
         return f"10.214.0.{self.hosts.index(host) + 1}"
 
     def link_rate_bps(self, host: str) -> float:
-        """Bits a second of a host's link."""
+        """Return bits a second of a host's link."""
         (link,) = self._leaving_links(len(self.fabric.routers) + self.hosts.index(host))
         return float(self.fabric.links.bandwidth_bps[link])
 
@@ -135,7 +135,7 @@ class Lab:
             os.close(home)
 
     def udp(self, host: str, port: int = 0) -> socket.socket:
-        """A UDP socket of that host's programs; closes with `close`."""
+        """Return a UDP socket of that host's programs; closes with `close`."""
         with self.inside(host):
             program_socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         program_socket.bind((self.address(host), port))
@@ -151,11 +151,11 @@ class Lab:
         }
 
     def overruns(self) -> int:
-        """Frames that switches and NICs lost because the machine was too busy to run them."""
+        """Return frames that switches and NICs lost because the machine was too busy to run them."""
         return sum(counts["overruns"] for switch in self._switches.values() for counts in switch.counts())
 
     def port_counts(self, name: str) -> dict[str, dict[str, int]]:
-        """All ports' counts of one switch or NIC, by interface."""
+        """Return all ports' counts of one switch or NIC, by interface."""
         counts = self._switches[name].counts()
         return {spec.interface: port_count for spec, port_count in zip(self._ports[name], counts, strict=True)}
 
@@ -244,7 +244,7 @@ class Lab:
         return [link for link, src in enumerate(self.fabric.links.src) if src == vertex]
 
     def _reverse_link(self, link: int) -> int:
-        """The other direction of a link's cable: links come in pairs."""
+        """Return the other direction of a link's cable: links come in pairs."""
         return link ^ 1
 
     def _interface_name(self, vertex: int, link: int) -> str:
@@ -253,7 +253,7 @@ class Lab:
         return f"to-{self.fabric.vertex_name(int(self.fabric.links.dst[link]))}"
 
     def _flooding_tree(self) -> set[int]:
-        """Links, both directions, of a tree over all vertices: what goes to everyone must not go round."""
+        """Return links, both directions, of a tree over all vertices: what goes to everyone must not go round."""
         vertices, tree = {0}, set[int]()
         waiting = [0]
         while waiting:

@@ -68,7 +68,7 @@ class Observation:
     overruns: int = 0
 
     def true_traffic(self, lab: Lab, slices: slice = slice(None)) -> NDArray[np.float64]:
-        """Marked packets that arrived, on every link of their way: float[L]."""
+        """Return marked packets that arrived, on every link of their way: float[L]."""
         reach = Reach(lab.fabric)
         true = np.zeros(self.traffic.shape[1])
         for (sender, receiver), packets in self.received.items():

@@ -27,7 +27,7 @@ def background_generators(
     job: int,
     burst_message_bytes: int = _BURST_MESSAGE_BYTES,
 ) -> list[Generator]:
-    """Generators that run until the jobs end.
+    """Return generators that run until the jobs end.
 
     Parameters
     ----------
@@ -61,7 +61,7 @@ def background_generators(
 
 
 def peak_load_bytes(generators: list[Generator]) -> int:
-    """Bytes that all generators send where each begins its message, or its burst to every other endpoint, at the same moment."""
+    """Return bytes that all generators send where each begins its message, or its burst to every other endpoint, at the same moment."""
     return sum(
         generator.message_bytes
         * (int(np.count_nonzero(np.asarray(generator.peers) != generator.endpoint)) if generator.burst else 1)

@@ -65,7 +65,7 @@ def read_jobs(path: Path) -> list[JobLine]:
 
 
 def job_of(fields: Any, where: str) -> JobLine:
-    """One job from its four fields by name.
+    """Return one job from its four fields by name.
 
     Raises
     ------

@@ -31,7 +31,7 @@ class LinkStalls(LinkEnds):
 
 
 def per_vc(result: packet.Result) -> NDArray[np.int64]:
-    """Bytes, packets, flits and stall (ns) of each link and VC: shape [links, vcs, 4]."""
+    """Return bytes, packets, flits and stall (ns) of each link and VC: shape [links, vcs, 4]."""
     raw = result.raw
     return np.stack([raw["vc_bytes"], raw["vc_packets"], raw["vc_flits"], raw["vc_stall_ps"] // 1000], axis=2)
 
@@ -58,7 +58,7 @@ def write_links_csv(path: Path, machine: Machine, result: packet.Result, classes
 
 
 def worst_links(machine: Machine, result: packet.Result, count: int) -> list[LinkStalls]:
-    """The links whose packets stalled longest, worst first; links without a stall are left out."""
+    """Return the links whose packets stalled longest, worst first; links without a stall are left out."""
     totals = per_vc(result).sum(axis=1)
     order = np.argsort(-totals[:, 3], kind="stable")[:count]
     return [

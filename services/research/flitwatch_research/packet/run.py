@@ -201,7 +201,7 @@ def _thread_count(parameters: PacketRun) -> int | None:
 
 
 def classes_of(parameters: PacketRun) -> ClassPlan:
-    """The traffic classes of a run; BadRequest for what does not fit."""
+    """Return the traffic classes of a run; BadRequest for what does not fit."""
     if parameters.jobs is None:
         names = [parameters.job_class]
     elif parameters.job_class is None:

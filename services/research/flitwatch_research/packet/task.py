@@ -42,7 +42,7 @@ def run_packet_task(args: dict[str, Any], context: TaskContext) -> PacketResult:
 
 
 def request_of(args: dict[str, Any]) -> PacketRun:
-    """The argument of a task as a typed request."""
+    """Return the argument of a task as a typed request."""
     options = Packet.of(args)
     fields = options.model_dump(exclude={"jobs", "traffic_classes"})
     jobs = (

@@ -22,7 +22,7 @@ def is_traffic_csv(path: Path) -> bool:
 
 
 def read_traffic_csv(path: Path, endpoints: int) -> Pairs:
-    """(src, dst, bytes), one entry per pair, in the order of first appearance; pairs of 0 bytes left out.
+    """Return (src, dst, bytes), one entry per pair, in the order of first appearance; pairs of 0 bytes left out.
 
     Raises
     ------

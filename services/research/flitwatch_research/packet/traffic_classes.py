@@ -43,7 +43,7 @@ class ClassPlan:
 
 
 def parse_class(text: str) -> NamedClass:
-    """One class from `NAME:min=SHARE[,max=SHARE][,priority=N]`.
+    """Return one class from `NAME:min=SHARE[,max=SHARE][,priority=N]`.
 
     Raises
     ------
@@ -64,7 +64,7 @@ def parse_class(text: str) -> NamedClass:
 
 
 def read_classes(classes: Sequence[str | NamedClass]) -> tuple[NamedClass, ...]:
-    """The classes in their order, those of the command read from their texts; BadRequest as of `parse_class`."""
+    """Return the classes in their order, those of the command read from their texts; BadRequest as of `parse_class`."""
     return tuple(
         traffic_class if isinstance(traffic_class, NamedClass) else parse_class(traffic_class)
         for traffic_class in classes
@@ -72,7 +72,7 @@ def read_classes(classes: Sequence[str | NamedClass]) -> tuple[NamedClass, ...]:
 
 
 def class_plan(classes: Sequence[str | NamedClass], names: Sequence[str | None]) -> ClassPlan:
-    """The classes of a run; `names` of the class of each job, the background's last.
+    """Return the classes of a run; `names` of the class of each job, the background's last.
 
     Raises
     ------

@@ -29,7 +29,7 @@ Row = tuple[str, str, int]
 
 
 def vendor_counters(machine: Machine, result: packet.Result) -> Iterator[Row]:
-    """(component, counter, value) of every port and NIC; links whose port number is unknown are left out."""
+    """Yield (component, counter, value) of every port and NIC; links whose port number is unknown are left out."""
     if machine.fabric.kind is FabricKind.DRAGONFLY:
         yield from _aries_tiles(machine, result)
         yield from _aries_nics(machine, result)

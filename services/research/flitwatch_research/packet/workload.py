@@ -76,7 +76,7 @@ class TracedWorkload(packet.Workload):
 
 
 def workload_of(parameters: PacketRun, machine: Machine) -> packet.Workload:
-    """The workload that the options describe: jobs first, background last.
+    """Return the workload that the options describe: jobs first, background last.
 
     Raises
     ------
@@ -163,7 +163,7 @@ def _of_csv(path: Path, parameters: PacketRun, machine: Machine) -> packet.Workl
 def _uniform_workload(
     parameters: PacketRun, traffic: str, machine: Machine, rng: np.random.Generator
 ) -> packet.Workload:
-    """Every packet to a random other rank: Poisson at a load in GiB/s per node, or without one as fast as the NIC takes it."""
+    """Return every packet to a random other rank: Poisson at a load in GiB/s per node, or without one as fast as the NIC takes it."""
     load = _load_of(traffic, "--traffic uniform")
     if parameters.background != "none":
         raise BadRequest("background traffic alongside --traffic uniform would duplicate it", advice="Use a pattern.")
@@ -190,7 +190,7 @@ def _load_of(text: str, option: str) -> float | None:
 
 
 def _several_jobs(parameters: PacketRun, machine: Machine, rng: np.random.Generator) -> packet.Workload:
-    """Jobs of a CSV file `pattern,ranks,bytes,placement`, placed one after the other."""
+    """Return jobs of a CSV file `pattern,ranks,bytes,placement`, placed one after the other."""
     if parameters.traffic is not None:
         raise BadRequest("--traffic and --jobs both define the traffic", advice="Give one of them.")
     used_endpoints = np.empty(0, np.int64)
@@ -208,7 +208,7 @@ def _several_jobs(parameters: PacketRun, machine: Machine, rng: np.random.Genera
 
 
 def jobs_of(parameters: PacketRun) -> Sequence[JobLine]:
-    """The jobs that --jobs lists; raises BadRequest or BadInput as `workload_of`."""
+    """Return the jobs that --jobs lists; raises BadRequest or BadInput as `workload_of`."""
     if isinstance(parameters.jobs, tuple):
         return parameters.jobs
     path = local_path(parameters.jobs or "")

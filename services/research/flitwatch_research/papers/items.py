@@ -64,6 +64,6 @@ class Item:
 
 
 def load_items() -> list[Item]:
-    """All items in the order of the papers."""
+    """Return all items in the order of the papers."""
     text = resources.files(__package__).joinpath("items.csv").read_text("utf-8")
     return [Item(**row) for row in csv.DictReader(text.splitlines())]

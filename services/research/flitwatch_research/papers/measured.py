@@ -56,7 +56,7 @@ def _measure_torus() -> dict[tuple[str, str], float]:
 
 
 def _tori() -> dict[tuple[str, str], float]:
-    """Endpoints as the generator builds them; for k = 9, n = 3 the paper prints one less than 9 x 9 x 9."""
+    """Return endpoints as the generator builds them; for k = 9, n = 3 the paper prints one less than 9 x 9 x 9."""
     return {
         (f"{k:.0f}-ary {n}-cube", "endpoints"): float(
             topologies.parse_topology("torus:" + ",".join([f"{k:.0f}"] * n)).core.endpoints
@@ -68,7 +68,7 @@ def _tori() -> dict[tuple[str, str], float]:
 
 @cache
 def compute_minighost_cases() -> list[dict[str, Any]]:
-    """miniGhost's cases by the study's defaults; computed once."""
+    """Return miniGhost's cases by the study's defaults; computed once."""
     return _run_study("taffet-minighost")
 
 
@@ -78,7 +78,7 @@ def _measure_minighost() -> dict[tuple[str, str], float]:
 
 
 def _pf3d() -> dict[tuple[str, str], float]:
-    """Milliseconds of a round: ratios count."""
+    """Return milliseconds of a round: ratios count."""
     rows = {
         ("linear", False): "alone",
         ("linear", True): "alongside incasts",
@@ -113,7 +113,7 @@ WANG: dict[tuple[str, str], dict[str, Any]] = {
 
 @cache
 def run_wang_study(study: str, of: str = "all") -> dict[str, Any]:
-    """The study's answer with the parameters of `WANG`; computed once."""
+    """Return the study's answer with the parameters of `WANG`; computed once."""
     return registry.find_study(study).run(dict(WANG[study, of]), lambda *_: None, lambda: False)
 
 
@@ -126,7 +126,7 @@ def _wang_gains() -> dict[tuple[str, str], float]:
 
 
 def _wang_loads() -> dict[tuple[str, str], float]:
-    """Crystal router under adaptive routing: contiguous against random nodes, by load."""
+    """Return Crystal router under adaptive routing: contiguous against random nodes, by load."""
     slowest = {
         p["scale"]: p["slowest_percent_of_random_adaptive"]["mean"]
         for p in run_wang_study("wang-fig7", "crystal-router")["points"]
@@ -145,7 +145,7 @@ def _wang_loads() -> dict[tuple[str, str], float]:
 
 @cache
 def compute_combinations(application: str, kind: str) -> Mapping[tuple[str, str], MeanFigure]:
-    """(placement, routing) -> the slowest rank alongside the traffic, % of its time alone; computed once."""
+    """Return (placement, routing) -> the slowest rank alongside the traffic, % of its time alone; computed once."""
     how = {"topology": "theta", **BESIDE[application, kind]}
     return {
         (placement, routing): beside_over_alone(application, placement, routing, kind, **how)
@@ -154,7 +154,7 @@ def compute_combinations(application: str, kind: str) -> Mapping[tuple[str, str]
 
 
 def _wang_beside(application: str) -> Ours:
-    """The measured combinations alongside both kinds of traffic."""
+    """Return the measured combinations alongside both kinds of traffic."""
     return {
         (SHORT[application], combination_of(placement, routing, kind)): figure
         for kind in BACKGROUNDS[1:]
@@ -163,12 +163,12 @@ def _wang_beside(application: str) -> Ours:
 
 
 def combination_of(placement: str, routing: str, kind: str) -> str:
-    """The column of a combination alongside a traffic."""
+    """Return the column of a combination alongside a traffic."""
     return " ".join((f"{placement}-{routing}", "beside", kind))
 
 
 def _wang_bursts(application: str) -> Callable[[], Ours]:
-    """The most that any of the ten combinations loses, and all of them."""
+    """Return the most that any of the ten combinations loses, and all of them."""
 
     def measure() -> Ours:
         most = max(compute_combinations(application, "bursty").values(), key=lambda one: one["mean"])
@@ -179,7 +179,7 @@ def _wang_bursts(application: str) -> Callable[[], Ours]:
 
 
 def _wang_amg() -> Ours:
-    """Times as long as alone: the traffic is in kind, so that milliseconds are not compared."""
+    """Return times as long as alone: the traffic is in kind, so that milliseconds are not compared."""
     at = compute_combinations("amg", "uniform")
     return {
         ("AMG", "contiguous-minimal, slower by"): _scale_figure(at["contiguous", "minimal"], 1.0, -100.0),
@@ -223,7 +223,7 @@ def _measure_sampling() -> dict[tuple[str, str], float]:
 
 
 def _measure_stencil() -> dict[tuple[str, str], float]:
-    """An eighth of the bytes: ratios count."""
+    """Return an eighth of the bytes: ratios count."""
     return {
         (ROUTINGS[p["routing"]], MESSAGES[p["messages"]]): p["time_ms"]
         for p in _run_study("taffet-table5.2", optimise_s=10, reconstruct_s=100)
@@ -253,7 +253,7 @@ RATIOS = {("taffet2021", "section 2.4.1"), ("taffet2021", "section 2.4.2"), ("ta
 
 
 def as_ratios(figures: list[Figure], ours: dict[tuple[str, str], float]) -> tuple[list[float], list[float | None]]:
-    """Published and ours over their first; None if ours was not measured."""
+    """Return published and ours over their first; None if ours was not measured."""
     first = figures[0]
     mine = [ours.get((figure.row, figure.column)) for figure in figures]
     base = mine[0]

@@ -53,7 +53,7 @@ class Panel:
     fraction: bool = False
 
     def shown(self) -> Floats:
-        """(side, side) what is drawn: 0 if nothing is, else from 0.25 to 1 by the logarithm of the amount."""
+        """Return (side, side) what is drawn: 0 if nothing is, else from 0.25 to 1 by the logarithm of the amount."""
         if self.fraction:
             return np.nan_to_num(self.values)
         size = np.abs(self.values)
@@ -70,12 +70,12 @@ class Panel:
 
 
 def matrix_of(pattern: str, ranks: int) -> Floats:
-    """(ranks, ranks) bytes of generated traffic; rows send."""
+    """Return (ranks, ranks) bytes of generated traffic; rows send."""
     return _fill_matrix(ranks, *load_traffic(pattern, ranks, SEED))
 
 
 def in_basis(name: str, matrix: Floats) -> Floats:
-    """(ranks, ranks) coefficients of a matrix in a basis, each where it stands."""
+    """Return (ranks, ranks) coefficients of a matrix in a basis, each where it stands."""
     ranks = len(matrix)
     key = np.flatnonzero(~np.eye(ranks, dtype=bool).reshape(-1))
     coefficients = Basis(name, np.array([ranks]), key).double()(torch.from_numpy(matrix.reshape(-1)[key]))
@@ -99,7 +99,7 @@ def _make_detail_panel(pattern: str, ranks: int, row: int, column: int, side: in
 
 
 def _make_basis_panels(pattern: str, ranks: int, *names: str) -> Callable[[], list[Panel]]:
-    """The matrix, and alongside it its coefficients, with how many there are a node."""
+    """Return the matrix, and alongside it its coefficients, with how many there are a node."""
 
     def panels() -> list[Panel]:
         matrix = matrix_of(pattern, ranks)
@@ -125,7 +125,7 @@ def _make_barrier_panel() -> list[Panel]:
 
 
 def _make_hash_panels() -> list[Panel]:
-    """The hash of one packet for links 1 to 1024, and the last bit of MD5 of both numbers."""
+    """Return the hash of one packet for links 1 to 1024, and the last bit of MD5 of both numbers."""
     ours = [sampling.hash(PACKET, link, sampling.DEFAULT_G) for link in range(1, LINKS + 1)]
     md5 = [
         hashlib.md5(PACKET.to_bytes(4, "big") + link.to_bytes(4, "big"), usedforsecurity=False).digest()[-1] & 1
@@ -138,7 +138,7 @@ def _make_hash_panels() -> list[Panel]:
 
 
 def _make_portion_panels(*parts: tuple[str, str, str | None]) -> Callable[[], list[Panel]]:
-    """Portions of reconstructions that `make papers-routes` kept: (file, title, pattern of the truth that follows or None)."""
+    """Return portions of reconstructions that `make papers-routes` kept: (file, title, pattern of the truth that follows or None)."""
 
     def panels() -> list[Panel]:
         portions = []
@@ -154,7 +154,7 @@ def _make_portion_panels(*parts: tuple[str, str, str | None]) -> Callable[[], li
 
 
 def _barrier_found() -> list[Panel]:
-    """Values below a hundredth of the barrier's largest are not drawn: a reconstruction has slight noise everywhere."""
+    """Return values below a hundredth of the barrier's largest are not drawn: a reconstruction has slight noise everywhere."""
     with np.load(KEPT / "barrier.npz") as archive:
         truth, reconstruction = archive["sent"].astype(float), archive["found"].astype(float)
     return [
@@ -164,7 +164,7 @@ def _barrier_found() -> list[Panel]:
 
 
 def _make_south_panels() -> list[Panel]:
-    """The congested fraction itself, darkest at 1; a link with too few packets to say is white, as the one that no node sends to in this phase."""
+    """Return the congested fraction itself, darkest at 1; a link with too few packets to say is white, as the one that no node sends to in this phase."""
     return [
         Panel(np.array(p["south_grid"], float), p["strategy"].upper(), fraction=True)
         for p in compute_minighost_cases()
@@ -183,7 +183,7 @@ def _ghost_seen(mapping: str, strategy: str) -> dict[str, CongestionMap]:
 
 
 def _make_direction_plots(mapping: str) -> Callable[[], list[Plot]]:
-    """The phases of figures 2.5 and 2.6: the leaf switches that hold ranks are all shown."""
+    """Return the phases of figures 2.5 and 2.6: the leaf switches that hold ranks are all shown."""
     return lambda: [
         Plot(_ghost_seen(mapping, "bspma")[direction], direction, GHOST_LEAVES)
         for direction in ("south", "west", "front")
@@ -195,7 +195,7 @@ def _make_strategy_plots(*names: str, mapping: str = "tiled") -> Callable[[], li
 
 
 def _make_pf3d_plots() -> list[Plot]:
-    """The job's six leaf switches, and others."""
+    """Return the job's six leaf switches, and others."""
     study = Pf3d.of({}, SEED)
     return [Plot(study.run("linear", background, SEED)[1], title, 12) for title, background in BESIDE.items()]
 
@@ -297,7 +297,7 @@ PLOTS |= {item: _make_loop_plots(*run) for item, run in LOOPS.items() if was_kep
 
 
 def place_of(paper: str, item: str) -> str | None:
-    """The picture of an item, relative to the page; None if none is drawn."""
+    """Return the picture of an item, relative to the page; None if none is drawn."""
     if (paper, item) == TRENDS:
         return f"papers/{paper}-{item.replace(' ', '-')}.png"
     return (

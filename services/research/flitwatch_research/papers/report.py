@@ -35,7 +35,7 @@ Intervals = Mapping[tuple[str, str, str, str], tuple[float, float]]
 
 
 def to_markdown(measured: Ours, routes: Mapping[str, Any], intervals: Intervals) -> str:
-    """The page. routes: rows of papers-routes.json."""
+    """Return the page. routes: rows of papers-routes.json."""
     every = load_items()
     counted = Counter((item.paper, item.state) for item in every)
     parts = [HEAD, "| paper | " + " | ".join(STATES) + " |\n|---|" + "---|" * len(STATES)]
@@ -59,7 +59,7 @@ def to_markdown(measured: Ours, routes: Mapping[str, Any], intervals: Intervals)
 
 
 def _format_combinations(measured: Ours, intervals: Intervals) -> list[str]:
-    """Figures 8 to 10: every combination of placement and routing alongside both kinds of traffic."""
+    """Return figures 8 to 10: every combination of placement and routing alongside both kinds of traffic."""
     columns = [
         (f"figure {number}", short, kind)
         for number, short in ((8, "AMG"), (9, "CR"), (10, "FB"))

@@ -21,12 +21,12 @@ SHOWN = ("RT_FLIT_TOT", "RT_RB_STL")
 
 
 def load_campaign() -> Campaign:
-    """Observations alone; kept on disk."""
+    """Return observations alone; kept on disk."""
     return generate_campaign(SCENARIO, SEED, USERS)
 
 
 def compute_trends(seen: Campaign) -> tuple[NDArray[np.float64], dict[str, NDArray[np.float64]]]:
-    """Mean time (steps,) in seconds, and by counter the mean count (steps,), over all runs."""
+    """Return mean time (steps,) in seconds, and by counter the mean count (steps,), over all runs."""
     curve = MeanCurve().fit(seen.rates * seen.times_s[:, :, None], seen.times_s)
     return curve.time_s_, {name: curve.counters_[:, place] for place, name in enumerate(COUNTER_NAMES)}
 

@@ -22,7 +22,7 @@ LONGEST_FRAGMENT, SEED = 97, 1
 
 
 def _fail_cables(fabric: Fabric, share: float, seed: int) -> Fabric:
-    """The fabric after a share of its cables between switches failed, both directions."""
+    """Return the fabric after a share of its cables between switches failed, both directions."""
     links = fabric.links
     ends = np.minimum(links.src, links.dst).astype(np.int64) * fabric.vertices + np.maximum(links.src, links.dst)
     cables = np.unique(ends[fabric.router_links()])
@@ -71,7 +71,7 @@ def _measure_scattered(seed: int) -> Measure:
 
 
 def _draw_jobs(endpoints: int, small: bool, seed: int) -> Traffic:
-    """The jobs' traffic, each scaled so that its busiest rank sends as much as any other job's, on scattered nodes."""
+    """Return the jobs' traffic, each scaled so that its busiest rank sends as much as any other job's, on scattered nodes."""
     nodes = np.random.default_rng(seed).permutation(endpoints).astype(np.int32)
     parts, first = [], 0
     for name in (SMALL,) if small else JOBS:
@@ -85,7 +85,7 @@ def _draw_jobs(endpoints: int, small: bool, seed: int) -> Traffic:
 
 
 def _measure_phases(*names: str) -> Measure:
-    """Patterns one after the other, each on nodes of its own draw and scaled so that its busiest rank sends as much as any other's."""
+    """Return patterns one after the other, each on nodes of its own draw and scaled so that its busiest rank sends as much as any other's."""
 
     def measure(size: Size) -> dict[str, float]:
         fabric = fabric_of(size.topology)

@@ -51,7 +51,7 @@ def main(argv: list[str] | None = None) -> int:
 
 
 def measure_error_curve(topology: str, case: str, device: str, limit_s: float, tolerance: float) -> dict[str, Any]:
-    """One curve of the solver alone, `seconds`, `iterations` and `error` at every look; `settled`: where it ends with fits of its largest coefficients."""
+    """Return one curve of the solver alone, `seconds`, `iterations` and `error` at every look; `settled`: where it ends with fits of its largest coefficients."""
     pattern, basis = CASES[case]
     fabric = fabric_of(topology)
     ports = ftree_tables(fabric)

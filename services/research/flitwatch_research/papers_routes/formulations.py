@@ -47,7 +47,7 @@ def main(argv: list[str] | None = None) -> int:
 
 
 def measure_gap_curve(topology: str, formulation: str, limit_s: float) -> RoutesCurve:
-    """Seconds and gap against adaptive routing of each better set of routes, and the proven bound's gap at the end."""
+    """Return seconds and gap against adaptive routing of each better set of routes, and the proven bound's gap at the end."""
     fabric = fabric_of(topology)
     routes = milp.optimise_with_highs(fabric, first_ranks(len(fabric.endpoints)), limit_s, formulation)
     return {

@@ -112,7 +112,7 @@ def _keep_plots(size: Size, runs: dict[str, Carried | None]) -> None:
 
 
 def unlucky_seed(fabric: Fabric) -> int:
-    """The first draw of nodes at random that is as the text's (section 5.4.1): on two leaf switches the bully has a node more than up links, on none two
+    """Return the first draw of nodes at random that is as the text's (section 5.4.1): on two leaf switches the bully has a node more than up links, on none two
     more, on some as many, and on those two no node's partner is on the same leaf switch. `SEED` if no draw is.
     """
     leaf, links = np.asarray(fabric.endpoints.router), fabric.links
@@ -130,7 +130,7 @@ def unlucky_seed(fabric: Fabric) -> int:
 
 
 def _random_allocation(size: Size) -> dict[str, float]:
-    """Routes for the synthetic pattern, not a reconstruction; the special formulation also has as few worst links as it can. The bytes are the published
+    """Return routes for the synthetic pattern, not a reconstruction; the special formulation also has as few worst links as it can. The bytes are the published
     ones: with fewer, adaptive routing does better (docs/benchmarks/paper-studies.md).
     """
     fabric = fabric_of(size.topology)
@@ -170,7 +170,7 @@ def _random_allocation(size: Size) -> dict[str, float]:
 
 
 def _even_allocation(size: Size) -> dict[str, float]:
-    """Table 5.3's draw of nodes, changed; routes for its traffic in bytes and, as a switch counts both, in packets and bytes mixed.
+    """Return table 5.3's draw of nodes, changed; routes for its traffic in bytes and, as a switch counts both, in packets and bytes mixed.
 
     What counters say of this traffic is section 5.4.2's.
     """
@@ -225,7 +225,7 @@ def _bad_reconstruction(size: Size) -> dict[str, float]:
 
 
 def _compute_time_ratios(place: str, column: str, alone: str, **rows: str) -> dict[str, float]:
-    """Published times over that of the row `alone`, by our names of the rows."""
+    """Return published times over that of the row `alone`, by our names of the rows."""
     value = published.published_rows("taffet2021", place)
     return {ours: value[theirs][column] / value[alone][column] for ours, theirs in rows.items()}
 
@@ -245,7 +245,7 @@ def _of_barrier(row: str) -> float:
 
 
 def _barrier_reconstructed(mixed: bool) -> Measure:
-    """Both jobs at once in the dictionary, the bully's bytes as published."""
+    """Return both jobs at once in the dictionary, the bully's bytes as published."""
 
     def measure(size: Size) -> dict[str, float]:
         megabytes, limit_s = (size.megabytes, 4.0) if size.quick else (MEGABYTES, size.reconstruct_s)

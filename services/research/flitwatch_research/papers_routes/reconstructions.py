@@ -61,7 +61,7 @@ class Outcome:
 
 
 def of_two_cores() -> float:
-    """Seconds of two cores that compute alone: limits mean the same on a machine that does other things too."""
+    """Return seconds of two cores that compute alone: limits mean the same on a machine that does other things too."""
     return time.process_time() / 2
 
 
@@ -74,7 +74,7 @@ def reconstruct_cell(
     device: str = "cpu",
     stop: Callable[[], bool] = lambda: False,
 ) -> Outcome:
-    """One cell, the best so far where it is stopped. On a processor the limit is seconds of two cores, on a GPU seconds."""
+    """Return one cell, the best so far where it is stopped. On a processor the limit is seconds of two cores, on a GPU seconds."""
     fabric = fabric_of(topology)
     ports = ftree_tables(fabric)
     truth = build_study(fabric, ports, pattern, scheme.sls, scheme.vls, 1, SEED, scheme=scheme.lanes)
@@ -105,7 +105,7 @@ def keep_portion(folder: Path, pattern: str, basis: str, column: str, matrix: ND
 
 
 def load_portion(path: Path) -> NDArray[np.float64]:
-    """(side, side) bytes of what `keep_portion` kept."""
+    """Return (side, side) bytes of what `keep_portion` kept."""
     with np.load(path) as archive:
         matrix = np.zeros((int(archive["side"]),) * 2)
         matrix[archive["row"], archive["column"]] = archive["size"]

@@ -29,7 +29,7 @@ or does not exist.
 
 
 def load_rows(path: Path) -> Kept:
-    """Rows that were measured before."""
+    """Return rows that were measured before."""
     if not path.exists():
         return {}
     try:
@@ -104,7 +104,7 @@ def _list_sizes(size: Size) -> dict[str, Any]:
 
 
 def _with_cell(held: dict[str, Any], column: str, found: dict[str, Any], size: Size) -> dict[str, Any]:
-    """The row with this column's figure, or its error, alongside what was known of others; rows of before, measured whole, are left behind."""
+    """Return the row with this column's figure, or its error, alongside what was known of others; rows of before, measured whole, are left behind."""
     if "cells" not in held or held.get("quick") != size.quick:
         held = {"cells": {}, "ours": {}}
     ours, cells = dict(held["ours"]), dict(held["cells"])
@@ -120,7 +120,7 @@ def _with_cell(held: dict[str, Any], column: str, found: dict[str, Any], size: S
 
 
 def to_markdown(rows: Sequence[Row], kept: Kept) -> str:
-    """The report of all rows."""
+    """Return the report of all rows."""
     parts = [HEAD]
     for table, title in TABLES.items():
         mine = [row for row in rows if row.table == table]

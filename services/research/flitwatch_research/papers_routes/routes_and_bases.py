@@ -103,7 +103,7 @@ def _measure_sparsity(pattern: str, ranks: int) -> Measure:
 
 
 def _make_cells(pattern: str, basis: str, share: float) -> dict[str, Measure]:
-    """Error, %, of each way to give lanes; `share` multiplies the limit of time."""
+    """Return error, %, of each way to give lanes; `share` multiplies the limit of time."""
 
     def cell(way: Scheme) -> Measure:
         def measure(size: Size) -> dict[str, float]:

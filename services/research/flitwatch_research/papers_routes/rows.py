@@ -22,7 +22,7 @@ class Size:
     traces: Path | None = None
 
     def source(self, pattern: str) -> str:
-        """The pattern's trace in the folder of traces, where it is there under the pattern's name; else the pattern, in kind."""
+        """Return the pattern's trace in the folder of traces, where it is there under the pattern's name; else the pattern, in kind."""
         path = None if self.traces is None else self.traces / pattern
         return LocalText(path) if path is not None and path.exists() else pattern
 

@@ -47,6 +47,6 @@ def was_kept(name: str, folder: Path = FOLDER) -> bool:
 
 
 def use_of(fabric: Fabric, carried: Carried) -> NDArray[np.float64]:
-    """(links,) bytes of all jobs over what each link could carry until the timed jobs ended."""
+    """Return (links,) bytes of all jobs over what each link could carry until the timed jobs ended."""
     capacity = np.asarray(fabric.links.bandwidth_bps, float) / 8 * carried.time_s
     return carried.link_bytes / capacity

@@ -16,7 +16,7 @@ MOST_ERROR, LEAST_POWER = 0.1, 0.9
 
 
 def count_coefficients(basis: Basis, x: Tensor) -> tuple[int, int, int]:
-    """(all, those for at most 10 % error, those for at least 90 % power) coefficients of x (places,), where the basis has as many coefficients as places.
+    """Return (all, those for at most 10 % error, those for at least 90 % power) coefficients of x (places,), where the basis has as many coefficients as places.
 
     The threshold is the highest with which the measure holds, found among the coefficients' sizes by halving: coefficients as large as it stay.
     """
@@ -37,7 +37,7 @@ def count_coefficients(basis: Basis, x: Tensor) -> tuple[int, int, int]:
 
 
 def restore_matrix(basis: Basis, y: Tensor) -> Tensor:
-    """x (places,) of coefficients y (coefficients,) of a basis over whole matrices; the inverse of `basis.forward`."""
+    """Return x (places,) of coefficients y (coefficients,) of a basis over whole matrices; the inverse of `basis.forward`."""
     if basis.mirror is not None:
         # Below the diagonal stands the sum of a place and its mirror, above it the difference.
         other = y.index_select(0, basis.mirror)
@@ -52,7 +52,7 @@ def restore_matrix(basis: Basis, y: Tensor) -> Tensor:
 
 
 def _distinct_sizes(size: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Sizes from the largest down, those equal but for rounding once: the smallest of them."""
+    """Return sizes from the largest down, those equal but for rounding once: the smallest of them."""
     ascending = np.sort(size)
     first = np.ones(len(ascending), bool)
     first[1:] = np.diff(ascending) > NONZERO * ascending[1:]
@@ -60,7 +60,7 @@ def _distinct_sizes(size: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _lowest_of_most(steps: NDArray[np.float64], fails) -> float:  # type: ignore[no-untyped-def]
-    """The highest threshold that does not fail."""
+    """Return the highest threshold that does not fail."""
     low, high = 0, len(steps) - 1
     while low < high:
         middle = (low + high) // 2

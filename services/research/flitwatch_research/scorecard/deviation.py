@@ -40,7 +40,7 @@ class DeviationRow(DeviationFit, DeviationScore):
 
 
 def rows(scenario: str, seed: int, users: int, variants: tuple[tuple[str, str, str], ...]) -> Iterator[DeviationRow]:
-    """One row a variant."""
+    """Yield one row a variant."""
     campaign = generate_campaign(scenario, seed, users)
     fits: list[DeviationFit] = []
     runs, lay = runs_of(campaign), np.asarray(campaign.circumstances)

@@ -20,7 +20,7 @@ SETS: tuple[tuple[str, ...], ...] = ((), ("placement",), ("placement", "io"), ("
 
 
 def rows(scenario: str, seed: int, users: int) -> Rows:
-    """One row: every candidate and what served, on the same later runs."""
+    """Return one row: every candidate and what served, on the same later runs."""
     campaign = generate_campaign(scenario, seed, users)
     data = _make_series(campaign)
     series, start_s = data["series"], data["runs"].start_s
@@ -37,7 +37,7 @@ def rows(scenario: str, seed: int, users: int) -> Rows:
 
 
 def ablation_rows(scenario: str, seed: int, users: int) -> Rows:
-    """One row an m, k and feature set; one run-wise split of five."""
+    """Return one row an m, k and feature set; one run-wise split of five."""
     series = _make_series(generate_campaign(scenario, seed, users))["series"]
     headline = HEADLINE[scenario.split("-")[0]]
     for m, k in GRID[scenario.split("-")[0]]:

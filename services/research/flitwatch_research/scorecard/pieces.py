@@ -60,7 +60,7 @@ class Piece:
         return scorecard_folder() / f"{self._hash_name()}.json"
 
     def read(self) -> PieceResult:
-        """The rows that the same code made before."""
+        """Return the rows that the same code made before."""
         stored = orjson.loads(self.kept.read_bytes())
         return PieceResult(stored["rows"], stored["wall_s"], stored["cpu_s"], kept=True)
 
@@ -118,7 +118,7 @@ def _find_missing(names: tuple[str, ...], seed: int, users: int) -> list[str]:
 
 
 def compute_pieces(pieces: Iterable[Piece], executor: Executor) -> Iterator[tuple[str, PieceResult]]:
-    """(part, what was made) of each piece as it is done; those kept first, read back without a process for it."""
+    """Yield (part, what was made) of each piece as it is done; those kept first, read back without a process for it."""
     lacking = []
     for piece in pieces:
         if piece.kept.exists():
@@ -131,7 +131,7 @@ def compute_pieces(pieces: Iterable[Piece], executor: Executor) -> Iterator[tupl
 
 
 def _cpu_s() -> float:
-    """CPU seconds of this process, without the one that scores."""
+    """Return CPU seconds of this process, without the one that scores."""
     own = resource.getrusage(resource.RUSAGE_SELF)
     return own.ru_utime + own.ru_stime
 
@@ -143,7 +143,7 @@ def scorecard_folder() -> Path:
 
 @cache
 def _hash_code(word: str) -> str:
-    """A digest of what the rows of one word depend on: its estimators, the twin, and how they are scored; comments and layout play no part."""
+    """Return a digest of what the rows of one word depend on: its estimators, the twin, and how they are scored; comments and layout play no part."""
     import flitwatch_ml
     from flitwatch_research import scoring, stress
     from flitwatch_research.campaign.cache import code_version, plain_code

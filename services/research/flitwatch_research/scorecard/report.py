@@ -31,7 +31,7 @@ Row = TypeVar("Row", bound=Mapping[str, Any])
 
 
 def to_markdown(card: Card) -> str:
-    """The whole scorecard."""
+    """Return the whole scorecard."""
     word = "seed" if card["seeds"] == 1 else "seeds"
     return (
         HEAD.format(command=card["command"], seeds=card["seeds"], word=word, fewer=_format_missing_parts(card))
@@ -53,7 +53,7 @@ def _format_missing_parts(card: Card) -> str:
 
 
 def format_table(heads: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
-    """A Markdown table."""
+    """Return a Markdown table."""
     lines = ["| " + " | ".join(heads) + " |", "|" + "---|" * len(heads)]
     lines += ["| " + " | ".join(_format_cell(value) for value in row) + " |" for row in rows]
     return "\n".join(lines) + "\n"

@@ -26,7 +26,7 @@ JOBS = 1000
 
 
 def measure_timings(scenarios: tuple[str, ...], users: int) -> Iterator[TimeBound]:
-    """One row a bound: what, seconds, the bound."""
+    """Yield one row a bound: what, seconds, the bound."""
     yield from _time_blame()
     yield from _time_deviation(scenarios, users)
     yield from _time_forecast(scenarios[0], users)

@@ -34,7 +34,7 @@ class Check:
 
 
 def list_checks(card: Card) -> Iterator[Check]:
-    """Every demand on blame, deviation, forecast and speed, as far as the scorecard has the part."""
+    """Yield every demand on blame, deviation, forecast and speed, as far as the scorecard has the part."""
     for part, check_part in (
         ("blame", _check_blame),
         ("stress", _check_stress),
@@ -103,7 +103,7 @@ def _recall(card: Card) -> Iterator[Check]:
 
 
 def _check_stress(card: Card) -> Iterator[Check]:
-    """An upgrade that slows all runs may neither name innocents nor hide the guilty."""
+    """Yield an upgrade that slows all runs may neither name innocents nor hide the guilty."""
     of = worlds.stress_lines(card["stress"])
     calm = of["none", stress.OURS]["recall"][0]
     for world in stress.CALENDAR:

@@ -26,19 +26,19 @@ DRAWS = 2000
 
 
 def runs_of(campaign: Campaign) -> Runs:
-    """The runs of a simulated set as the tasks read them from the database."""
+    """Return the runs of a simulated set as the tasks read them from the database."""
     return Runs(np.arange(len(campaign.run_key)), campaign.run_start_s.astype(float), campaign.times_s, True)
 
 
 def by_world(rows: Rows) -> Iterator[tuple[str, Rows]]:
-    """(world, its rows), easy to hard; worlds without rows are left out."""
+    """Yield (world, its rows), easy to hard; worlds without rows are left out."""
     for world in WORLDS:
         if some := [row for row in rows if split_scenario(row["scenario"])[1] == world]:
             yield world, some
 
 
 def bootstrap_interval(values: Sequence[float | None], seeds: Sequence[int] | None = None) -> Interval:
-    """(mean, low, high): 95 % bootstrap interval; worlds of a `seed` share its machine and users, so they are drawn together; NaN below three
+    """Return (mean, low, high): 95 % bootstrap interval; worlds of a `seed` share its machine and users, so they are drawn together; NaN below three
     seeds."""
     samples = [(value, at) for at, value in enumerate(values) if value is not None and not math.isnan(value)]
     if not samples:
@@ -54,7 +54,7 @@ def interval_over_seeds(rows: Rows, value: Callable[[dict[str, Any]], float | No
 
 
 def wilson_interval(part: Sequence[int], whole: Sequence[int], seeds: Sequence[int]) -> Interval:
-    """(share, low, high) of counts of rows: Wilson's 95 % interval, or that of a bootstrap over seeds where it reaches farther; NaN if there is
+    """Return (share, low, high) of counts of rows: Wilson's 95 % interval, or that of a bootstrap over seeds where it reaches farther; NaN if there is
     nothing to share."""
     held, n = sum(part), sum(whole)
     if not n:
@@ -71,7 +71,7 @@ def wilson_interval(part: Sequence[int], whole: Sequence[int], seeds: Sequence[i
 
 
 def _drawn(sums: NDArray[np.float64], sizes: NDArray[np.float64], seeds: Sequence[int]) -> tuple[float, float]:
-    """95 % interval of sums over sizes with whole seeds drawn again; NaN below three."""
+    """Return 95 % interval of sums over sizes with whole seeds drawn again; NaN below three."""
     label = np.unique(np.asarray(seeds), return_inverse=True)[1]
     by_seed, sizes_by_seed = np.bincount(label, sums), np.bincount(label, sizes)
     if len(by_seed) < 3:
@@ -83,7 +83,7 @@ def _drawn(sums: NDArray[np.float64], sizes: NDArray[np.float64], seeds: Sequenc
 
 
 def format_interval(value: tuple[float, float, float], form: str = ".2f") -> str:
-    """A figure with its interval."""
+    """Return a figure with its interval."""
     mean, low, high = value
     if math.isnan(mean):
         return "–"
@@ -103,7 +103,7 @@ class BlameLine(TypedDict):
 
 
 def blame_line(rows: Rows) -> BlameLine:
-    """One method in one world, over seeds."""
+    """Return one method in one world, over seeds."""
     with_effect, found_counts = (np.array([row[name] for row in rows]) for name in ("with_effect", "found_by_size"))
     seeds = [row["seed"] for row in rows]
     return {
@@ -144,14 +144,14 @@ def stress_lines(rows: Rows) -> dict[tuple[str, str], StressLine]:
 
 
 def group_methods(rows: Rows) -> dict[str, Rows]:
-    """The rows of each method."""
+    """Return the rows of each method."""
     return {
         name: [row for row in rows if row["method"] == name] for name in dict.fromkeys(row["method"] for row in rows)
     }
 
 
 def size_names() -> list[str]:
-    """The classes of effects, in standard deviations of log run time."""
+    """Return the classes of effects, in standard deviations of log run time."""
     return [
         f"{low:g} to {high:g}" if high else f"{low:g} and more"
         for low, high in zip(EFFECT_SIZES, (*EFFECT_SIZES[1:], None), strict=True)
@@ -159,7 +159,7 @@ def size_names() -> list[str]:
 
 
 def write_headline(card: dict[str, Any]) -> list[str]:
-    """One sentence a question; what a baseline wins comes first in it. Intervals are of 95 %, over seeds."""
+    """Return one sentence a question; what a baseline wins comes first in it. Intervals are of 95 %, over seeds."""
     lines = []
     if card["blame"]:
         lines.append(_blame_headline(card["blame"]))
@@ -250,7 +250,7 @@ def _forecast_headline(rows: Rows) -> str:
 
 
 def select_best(rows: Rows) -> tuple[str, float]:
-    """The candidate with the smallest error on the sets of a world, and that error."""
+    """Return the candidate with the smallest error on the sets of a world, and that error."""
     errors = {name: bootstrap_interval([row["mape"][name] for row in rows])[0] for name in rows[0]["mape"]}
     best = min(errors, key=errors.__getitem__)
     return best, errors[best]

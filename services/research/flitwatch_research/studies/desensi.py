@@ -57,7 +57,7 @@ class PingPong:
 
 
 def pair_of(machine: Machine, place: str, rng: np.random.Generator) -> tuple[int, int]:
-    """Two endpoints on one blade, on two blades of a chassis, on two chassis of a group, or in two groups."""
+    """Return two endpoints on one blade, on two blades of a chassis, on two chassis of a group, or in two groups."""
     routers = machine.fabric.routers
     router = np.asarray(machine.fabric.endpoints.router)
     group, row = np.asarray(routers.group)[router], np.asarray(routers.row)[router]
@@ -78,7 +78,7 @@ def pair_of(machine: Machine, place: str, rng: np.random.Generator) -> tuple[int
 
 
 def detours_of(parameters: Parameters, interval_us: float = 0.0, detour_us: float = 0.0) -> packet.Detours | None:
-    """OS noise of the hosts from `detour_interval_us` (0: none) and `detour_us`, the mean of a detour's length."""
+    """Return OS noise of the hosts from `detour_interval_us` (0: none) and `detour_us`, the mean of a detour's length."""
     every = read_number(parameters, "detour_interval_us", interval_us, 0.0, 1e9)
     lasts = read_number(parameters, "detour_us", detour_us or every / 100, 0.0, 1e9)
     if every and lasts > every / 2:
@@ -96,7 +96,7 @@ def ping_pong(
     stop: Cancelled | None = None,
     detours: packet.Detours | None = None,
 ) -> PingPong:
-    """One ping-pong of `size` bytes alongside uniform background on a quarter of the other endpoints."""
+    """Return one ping-pong of `size` bytes alongside uniform background on a quarter of the other endpoints."""
     ops = to_ops([(patterns.make_pattern("pingpong", 2, size, seed), np.array(pair))], [np.full(2, mode, np.uint8)])
     generators = []
     if load_gib_per_s:
@@ -137,7 +137,7 @@ def _read_setting(parameters: Parameters, *own: str) -> tuple[int, int, float, M
 
 
 def aries_of(parameters: Parameters) -> Machine:
-    """The dragonfly that `topology` names, with the network cards' protocol."""
+    """Return the dragonfly that `topology` names, with the network cards' protocol."""
     fabric = fabric_of(read_string(parameters, "topology", "dragonfly:4,6,16,24"))
     return build_machine(fabric, "adaptive0", packet_bytes=64, nic_protocol=True, buffer_bytes=BUFFER_BYTES)
 
@@ -151,7 +151,7 @@ class TimeBand(TypedDict):
 
 
 def time_quartiles(times_us: list[float]) -> TimeBand:
-    """Quartiles of times in microseconds."""
+    """Return quartiles of times in microseconds."""
     first, median, third = np.percentile(times_us, [25, 50, 75]).tolist()
     return {"q1": first, "median": median, "q3": third}
 

@@ -47,7 +47,7 @@ def _make_pattern(name: str) -> Maker:
 
 
 def _make_step(kind: ApplicationKind) -> Maker:
-    """A step of an application."""
+    """Return a step of an application."""
 
     def make(ranks: int, size: int, seed: int) -> Messages:
         exchange = patterns.make_pattern(kind.pattern, ranks, size, seed)
@@ -75,7 +75,7 @@ MICROBENCHMARKS = {
 
 
 def sizes_of(name: str, ranks: int, sizes: list[int]) -> list[int]:
-    """Bytes a rank of a microbenchmark or application: a barrier carries no data, so that it has one size, that of its own 8-byte signals."""
+    """Return bytes a rank of a microbenchmark or application: a barrier carries no data, so that it has one size, that of its own 8-byte signals."""
     return [8 * (ranks - 1).bit_length()] if name == "barrier" else sizes
 
 
@@ -144,7 +144,7 @@ def mode_number(mode: str, all_to_all: bool) -> int:
 
 
 def run_fig8(parameters: Parameters, report: Report, cancelled: Cancelled) -> Parameters:
-    """Figures 8 and 9 without their ping-pong (`desensi-fig8`): collectives of all sizes on two allocations, three ways to route.
+    """Return figures 8 and 9 without their ping-pong (`desensi-fig8`): collectives of all sizes on two allocations, three ways to route.
 
     Parameters as `run_fig10`, with `patterns` for `applications`; sizes: bytes per rank, [1024, 16384, 131072] by default; a barrier has none.
     """

@@ -70,7 +70,7 @@ class FitFigures(TypedDict):
 
 
 def fit_factor(adaptive: NDArray[np.float64], biased: NDArray[np.float64], seed: int) -> FitFigures | None:
-    """The factor that makes `biased` of `adaptive`; None for fewer than three pairs that have both."""
+    """Return the factor that makes `biased` of `adaptive`; None for fewer than three pairs that have both."""
     have = (adaptive > 0) & (biased > 0)
     first, second = adaptive[have], biased[have]
     if first.size < 3:
@@ -90,7 +90,7 @@ def fit_factor(adaptive: NDArray[np.float64], biased: NDArray[np.float64], seed:
 
 
 def right_choices(pairs: list[Pair], latency_factor: float, stall_factor: float) -> float | None:
-    """Share of pairs in which equation 3 with these factors, from what adaptive routing showed, takes the mode that was the faster one."""
+    """Return share of pairs in which equation 3 with these factors, from what adaptive routing showed, takes the mode that was the faster one."""
     right = []
     for pair in pairs:
         if pair.time_s[0] == pair.time_s[1]:
@@ -102,7 +102,7 @@ def right_choices(pairs: list[Pair], latency_factor: float, stall_factor: float)
 
 
 def run(parameters: Parameters, report: Report, cancelled: Cancelled) -> Parameters:
-    """Lambda and sigma fitted on pairs of runs, with the fit's error.
+    """Return Lambda and sigma fitted on pairs of runs, with the fit's error.
 
     Parameters: seed, repeats (3: pairs of a case), ranks (32), sizes: bytes per rank ([4096, 32768]), load_gib_per_s (1), topology, patterns.
     """

@@ -61,7 +61,7 @@ class Sweep:
         return self.answer(points, compute_parts(points, threads, report, cancelled), parameters, monotonic() - started)
 
     def plan(self, parameters: Parameters) -> list[Point]:
-        """The points; `runs` 1000, `seed` 1, `semantics` both, `pattern` binomial-bcast unless given."""
+        """Return the points; `runs` 1000, `seed` 1, `semantics` both, `pattern` binomial-bcast unless given."""
         check_names(parameters, {*COMMON, *self.own})
         rules = tuple(read_strings(parameters, "semantics", ["orcs", "longest-path"]))
         # A confidence interval needs at least two runs.
@@ -79,7 +79,7 @@ class Sweep:
     def answer(
         self, points: list[Point], parts: list[list[SweepRuns]], parameters: Parameters, wall_s: float
     ) -> Parameters:
-        """The study's JSON from the parts of every point."""
+        """Return the study's JSON from the parts of every point."""
         answers = [
             point_answer
             for point, results in zip(points, parts, strict=True)
@@ -100,7 +100,7 @@ class Sweep:
 
 
 def fig11_places(parameters: Parameters) -> list[Place]:
-    """Machines: stand-ins, and the fabrics in `fabrics`, a list of {"name", "spec"} (file:PATH reads ibnetdiscover output)."""
+    """Return machines: stand-ins, and the fabrics in `fabrics`, a list of {"name", "spec"} (file:PATH reads ibnetdiscover output)."""
     machines = dict(STAND_INS) if parameters.get("stand_ins", True) else {}
     fabrics = parameters.get("fabrics", [])
     if not isinstance(fabrics, list) or not (fabrics or machines):
@@ -114,13 +114,13 @@ def fig11_places(parameters: Parameters) -> list[Place]:
 
 
 def fig13_places(parameters: Parameters) -> list[Place]:
-    """Table 1's fat trees (or `topologies`) at a fixed `ratio`, 0.5."""
+    """Return table 1's fat trees (or `topologies`) at a fixed `ratio`, 0.5."""
     ratio = read_number(parameters, "ratio", 0.5, 0.0, 1.0)
     return [("fat tree", None, spec, ratio) for spec in read_strings(parameters, "topologies", list(TABLE1.values()))]
 
 
 def fig15_places(parameters: Parameters) -> list[Place]:
-    """The 100-ary 2-cube and the 20-ary 3-cube (or `topologies`, name to SPEC) over the `ratios`."""
+    """Return the 100-ary 2-cube and the 20-ary 3-cube (or `topologies`, name to SPEC) over the `ratios`."""
     tori = parameters.get("topologies", {"100-ary 2-cube": "torus:100,100", "20-ary 3-cube": "torus:20,20,20"})
     if not isinstance(tori, dict) or not tori or not all(isinstance(spec, str) for spec in tori.values()):
         raise BadRequest(f"topologies must be an object of name and SPEC, not {tori!r}")

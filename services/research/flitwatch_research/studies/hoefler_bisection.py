@@ -26,7 +26,7 @@ STEP = 50
 
 
 def bisection_shares(routes: flow.Routes, bisections: int, seed: int, first: int = 0) -> NDArray[np.float64]:
-    """Share of the full bandwidth (bisections,), each with a seed of its own. Of an odd number of endpoints one stays out."""
+    """Return share of the full bandwidth (bisections,), each with a seed of its own. Of an odd number of endpoints one stays out."""
     half = routes.endpoints // 2
     src, dst = np.arange(half, dtype=np.uint32), np.arange(half, 2 * half, dtype=np.uint32)
     offsets, nobody = np.array([0, half], np.uint64), np.zeros(0, np.uint32)
@@ -81,7 +81,7 @@ def run(parameters: Parameters, report: Report, cancelled: IsCancelled) -> Param
 
 
 def published_shares() -> dict[str, float]:
-    """The paper's machines and their shares of the full bandwidth, to be alongside any fabric."""
+    """Return the paper's machines and their shares of the full bandwidth, to be alongside any fabric."""
     column = "effective bisection bandwidth"
     return {
         # Per cent have one place: the share prints as the text has it.

@@ -50,7 +50,7 @@ def run_table1(parameters: Parameters, report: Report, cancelled: Cancelled) -> 
 
 
 def run_example(parameters: Parameters, report: Report, cancelled: Cancelled) -> Parameters:
-    """The worked example on 16 nodes, with one explicit balanced table, under both semantics."""
+    """Return the worked example on 16 nodes, with one explicit balanced table, under both semantics."""
     started = monotonic()
     example = json.loads(resources.files(__package__).joinpath("hoefler_example.json").read_text())
     routes = example_routes(example)
@@ -71,7 +71,7 @@ def run_example(parameters: Parameters, report: Report, cancelled: Cancelled) ->
 
 
 def example_routes(example: dict[str, Any]) -> flow.Routes:
-    """The routes of the example's explicit table."""
+    """Return the routes of the example's explicit table."""
     core = topologies.parse_topology(example["topology"]).core
     ports = np.array(example["ports"], np.uint16)
     router, endpoint = (axis.ravel().astype(np.uint32) for axis in np.indices(ports.shape))

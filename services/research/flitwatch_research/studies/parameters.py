@@ -19,7 +19,7 @@ def check_names(parameters: Parameters, names: Iterable[str]) -> None:
 
 
 def read_number(parameters: Parameters, name: str, default: float, low: float, high: float) -> float:
-    """A numeric parameter within its bounds."""
+    """Return a numeric parameter within its bounds."""
     value = parameters.get(name, default)
     if isinstance(value, bool) or not isinstance(value, int | float) or not low <= value <= high:
         raise BadRequest(f"parameter {name!r} is {value!r}; expected a number from {low:g} to {high:g}")
@@ -27,7 +27,7 @@ def read_number(parameters: Parameters, name: str, default: float, low: float, h
 
 
 def read_whole_number(parameters: Parameters, name: str, default: int, low: int, high: int) -> int:
-    """A whole-number parameter within its bounds."""
+    """Return a whole-number parameter within its bounds."""
     value = read_number(parameters, name, default, low, high)
     if int(value) != value:
         raise BadRequest(f"parameter {name!r} is {value!r}; expected a whole number")
@@ -35,7 +35,7 @@ def read_whole_number(parameters: Parameters, name: str, default: int, low: int,
 
 
 def read_numbers(parameters: Parameters, name: str, default: list[float], low: float, high: float) -> list[float]:
-    """A list of numbers within their bounds, at least one."""
+    """Return a list of numbers within their bounds, at least one."""
     values = parameters.get(name, default)
     if not isinstance(values, list) or not 1 <= len(values) <= 1000:
         raise BadRequest(f"parameter {name!r} must be a list of 1 to 1000 numbers, not {values!r}")
@@ -43,7 +43,7 @@ def read_numbers(parameters: Parameters, name: str, default: list[float], low: f
 
 
 def read_string(parameters: Parameters, name: str, default: str) -> str:
-    """A text."""
+    """Return a text."""
     value = parameters.get(name, default)
     if not isinstance(value, str):
         raise BadRequest(f"parameter {name!r} is {value!r}; expected a text")
@@ -51,7 +51,7 @@ def read_string(parameters: Parameters, name: str, default: str) -> str:
 
 
 def read_strings(parameters: Parameters, name: str, default: list[str]) -> list[str]:
-    """A list of texts, or one alone; at least one."""
+    """Return a list of texts, or one alone; at least one."""
     values = parameters.get(name, default)
     values = [values] if isinstance(values, str) else values
     if (

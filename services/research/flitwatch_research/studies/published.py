@@ -52,13 +52,13 @@ class Figure:
 
 
 def parse_numbers(text: str) -> list[float]:
-    """The numbers of a piece of text, commas between thousands left out."""
+    """Return the numbers of a piece of text, commas between thousands left out."""
     return [float(match.replace(",", "")) for match in _NUMBER.findall(text)]
 
 
 @lru_cache(maxsize=1)
 def load_figures() -> tuple[Figure, ...]:
-    """Every published figure, in the order of the file."""
+    """Return every published figure, in the order of the file."""
     text = resources.files(__package__).joinpath("published.csv").read_text("utf-8")
     return tuple(
         Figure(**{**row, "value": float(row["value"]), "line": int(row["line"]), "number": int(row["number"])})  # type: ignore[arg-type]
@@ -75,7 +75,7 @@ def _by_place() -> dict[tuple[str, str], dict[str, dict[str, float]]]:
 
 
 def published_rows(paper: str, place: str) -> dict[str, dict[str, float]]:
-    """A published table: values by row and column.
+    """Return a published table: values by row and column.
 
     Raises
     ------
@@ -88,7 +88,7 @@ def published_rows(paper: str, place: str) -> dict[str, dict[str, float]]:
 
 
 def published_row(paper: str, place: str, name: str, **columns: str) -> dict[str, float]:
-    """A row of a published table; with `columns`, only those, under the names given (ours=theirs).
+    """Return a row of a published table; with `columns`, only those, under the names given (ours=theirs).
 
     Raises
     ------
@@ -102,5 +102,5 @@ def published_row(paper: str, place: str, name: str, **columns: str) -> dict[str
 
 
 def published_value(paper: str, place: str, name: str, column: str) -> float:
-    """One published figure; raises as `published_row`."""
+    """Return one published figure; raises as `published_row`."""
     return published_row(paper, place, name, found=column)["found"]

@@ -132,7 +132,7 @@ ALIASES = {short: f"hoefler-{short}" for short in ("table1", "example", "fig11",
 
 
 def find_study(name: str) -> Study:
-    """The study of this name or alias; its module is imported now.
+    """Return the study of this name or alias; its module is imported now.
 
     Raises
     ------

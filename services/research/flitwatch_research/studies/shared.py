@@ -14,7 +14,7 @@ from flitwatch_research.studies.sweep import SweepPart, SweepRuns, compute_part
 def run_shared(
     study: Study, parameters: Parameters, executor: Executor, report: Report, cancelled: Cancelled
 ) -> Parameters:
-    """The study's answer, its parts computed by the executor.
+    """Return the study's answer, its parts computed by the executor.
 
     Raises
     ------

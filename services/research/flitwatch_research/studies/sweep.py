@@ -87,7 +87,7 @@ class Point:
         return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "big") >> 1
 
     def parts(self) -> list[SweepPart]:
-        """JSON descriptions of runs that any worker can compute, in any order."""
+        """Return JSON descriptions of runs that any worker can compute, in any order."""
         return [
             {
                 "series": self.series,
@@ -153,7 +153,7 @@ def compute_part(part: SweepPart, threads: int = 1, watch: Callable[[int, int], 
 
 
 def assemble_points(point: Point, parts: Sequence[SweepRuns]) -> list[SweepPoint]:
-    """Means and 95 % confidence intervals over all runs of a place's parts, given in order: one point a semantics."""
+    """Return means and 95 % confidence intervals over all runs of a place's parts, given in order: one point a semantics."""
     return [_assemble_point(point, name, number, parts) for number, name in enumerate(point.semantics)]
 
 

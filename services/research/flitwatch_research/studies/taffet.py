@@ -54,7 +54,7 @@ class DiagnosisFigures(TypedDict):
 
 
 def run_table51(parameters: Parameters, report: Report, cancelled: Cancelled) -> Parameters:
-    """Table 5.1: bisection shift and random shuffle on quartz1, ftree and hardware-adaptive routes.
+    """Return table 5.1: bisection shift and random shuffle on quartz1, ftree and hardware-adaptive routes.
 
     Parameters: seed, topology (quartz1), mbytes (10 a node), packet_bytes (4096).
     """
@@ -92,7 +92,7 @@ def run_table51(parameters: Parameters, report: Report, cancelled: Cancelled) ->
 
 
 def load_ratio(machine: Machine, messages: Messages) -> float:
-    """Bytes on the static routes' worst link over the least any routing could reach (each switch's cut towards its parents)."""
+    """Return bytes on the static routes' worst link over the least any routing could reach (each switch's cut towards its parents)."""
     table = machine.core.static_table()
     links, routers = machine.fabric.links, len(machine.fabric.routers)
     src, dst, size = messages.matrix()
@@ -122,7 +122,7 @@ def load_ratio(machine: Machine, messages: Messages) -> float:
 def congestion_of(
     machine: Machine, result: packet.Result, job: int, only: NDArray[np.bool_] | None = None
 ) -> CongestionMap:
-    """The map that a job sees: congested fraction from its own packets' samples, use of each link by its own packets (in mean packets).
+    """Return the map that a job sees: congested fraction from its own packets' samples, use of each link by its own packets (in mean packets).
 
     only : bool[samples], of a phase that the packets carry, such as a tag
     """
@@ -144,7 +144,7 @@ CASE_STUDY_TREE = "xgft:2;32,72;1,16"
 
 
 def case_study_machine(parameters: Parameters, least_leaves: int) -> tuple[Machine, int]:
-    """The tree that `topology` names under adaptive routing, and its number of leaves.
+    """Return the tree that `topology` names under adaptive routing, and its number of leaves.
 
     Raises
     ------
@@ -216,7 +216,7 @@ class Pf3d:
         stop: Cancelled | None = None,
         congested_after_ns: float = 0.0,
     ) -> tuple[packet.Result, CongestionMap]:
-        """The run, and what the job's own packets saw."""
+        """Return the run, and what the job's own packets saw."""
         jobs = [(self.job, self.mappings[mapping])]
         jobs += [(self.incast, self.incast_nodes)] if background else []
         result = execute_workload(

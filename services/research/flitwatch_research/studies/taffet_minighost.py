@@ -37,7 +37,7 @@ class GhostFigures(TypedDict):
 
 
 def _find_root_rows(roots: list[Diagnosis], node_of_rank: NDArray[np.int64]) -> list[int]:
-    """Rows (along y, in tiles of ranks) of the nodes that are endpoint roots."""
+    """Return rows (along y, in tiles of ranks) of the nodes that are endpoint roots."""
     row = np.zeros(int(node_of_rank.max()) + 1, np.int64)
     row[node_of_rank] = np.unravel_index(np.arange(node_of_rank.size), GHOST_GRID, order="F")[1] // GHOST_TILE[1]
     endpoints = [root.endpoint for root in roots if root.endpoint is not None]
@@ -45,7 +45,7 @@ def _find_root_rows(roots: list[Diagnosis], node_of_rank: NDArray[np.int64]) -> 
 
 
 def south_grid(seen: CongestionMap, node_of_rank: NDArray[np.int64]) -> list[list[float | None]]:
-    """(y, x) congested fraction of the link from the leaf switch to each node with z = 0; None if too few packets came to say."""
+    """Return (y, x) congested fraction of the link from the leaf switch to each node with z = 0; None if too few packets came to say."""
     at = np.unravel_index(np.arange(node_of_rank.size), GHOST_GRID, order="F")
     place = np.zeros((int(node_of_rank.max()) + 1, 3), np.int64)
     place[node_of_rank] = np.stack([axis // side for axis, side in zip(at, GHOST_TILE, strict=True)], axis=1)
@@ -114,7 +114,7 @@ class Ghost:
         return cls(machine, mappings, faces, nodes, variables, face_bytes, compute_ns, imbalance)
 
     def workload(self, mapping: str, strategy: str, seed: int) -> packet.Workload:
-        """One time step; the same computation for every strategy and mapping."""
+        """Return one time step; the same computation for every strategy and mapping."""
         messages = minighost_messages(
             self.faces[mapping],
             self.nodes,
@@ -130,7 +130,7 @@ class Ghost:
     def run(
         self, mapping: str, strategy: str, seed: int, stop: Cancelled | None = None, congested_after_ns: float = 0.0
     ) -> tuple[packet.Result, dict[str, CongestionMap]]:
-        """The run, and what its packets saw: all of them as `all`, and those of each direction."""
+        """Return the run, and what its packets saw: all of them as `all`, and those of each direction."""
         result = execute_workload(
             self.machine,
             self.workload(mapping, strategy, seed),

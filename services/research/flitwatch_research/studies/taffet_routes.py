@@ -46,7 +46,7 @@ def run_formulations(parameters: Parameters, report: Report, cancelled: Cancelle
 
 
 def run_lanes(parameters: Parameters, report: Report, cancelled: Cancelled) -> Parameters:
-    """Table 4.3: an application's matrix from counters, in the dictionary, by ways to give its pairs lanes: service levels, at random, by Galois fields.
+    """Return table 4.3: an application's matrix from counters, in the dictionary, by ways to give its pairs lanes: service levels, at random, by Galois fields.
 
     Parameters: application (partisn-168), lanes (all eight columns), limit_s (60: of each reconstruction), topology (quartz1).
     """

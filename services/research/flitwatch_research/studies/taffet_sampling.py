@@ -42,7 +42,7 @@ CONGESTION = ("bernoulli", "simulated")
 
 
 def run_table21(parameters: Parameters, report: Report, cancelled: Cancelled) -> Parameters:
-    """Table 2.1: relative RMS error of both variants by downsampling, alongside what the variance formulas predict.
+    """Return table 2.1: relative RMS error of both variants by downsampling, alongside what the variance formulas predict.
 
     Bernoulli's: stencil flows whose packets find each link congested with its own probability. Simulated: miniGhost with SVAF on the tiled mapping
     in the packet engine, as in the paper; a link is congested where a packet finds a queue longer than its credits.
@@ -141,7 +141,7 @@ class PacketSamples:
         )
 
     def _make_candidates(self) -> Callable[[int, int], NDArray[np.int64]]:
-        """Links between two endpoints of a tree of two levels: both terminals, and between two leaves all up and down links."""
+        """Return links between two endpoints of a tree of two levels: both terminals, and between two leaves all up and down links."""
         links, routers = self.fabric.links, len(self.fabric.routers)
         src, dst = np.asarray(links.src), np.asarray(links.dst)
         leaf = np.asarray(self.fabric.endpoints.router)
@@ -192,7 +192,7 @@ class PacketSamples:
         }
 
     def expected_errors(self, downsampling: int) -> tuple[float, float]:
-        """As `expected_errors`; the links' mix of path lengths is that of the samples."""
+        """See `expected_errors`; the links' mix of path lengths is that of the samples."""
         candidates, endpoints = self._make_candidates(), len(self.fabric.endpoints)
         tested = np.zeros(self.traffic.size)
         pairs, first, count = np.unique(self.src * endpoints + self.dst, return_index=True, return_counts=True)
@@ -219,7 +219,7 @@ def _floor_note() -> str:
 
 
 def expected_errors(flows: list[Flow], links: int, downsampling: int) -> tuple[float, float]:
-    """Relative RMS errors of traffic from the variance formulas of the standard and the one-bit variant, with downsampling d.
+    """Return relative RMS errors of traffic from the variance formulas of the standard and the one-bit variant, with downsampling d.
 
     Thinning to one of d packets adds N (d - 1); the reservoir then has d^2 times the variance at N / d and Q / d packets. Sums over path
     lengths as in section 2.5.1: sum of N_l (l - 1), and sum of Q_l l^2 - N_l.

@@ -52,7 +52,7 @@ class StencilFigures(TypedDict):
 
 
 def split_messages(messages: Messages, size: int) -> Messages:
-    """Each message as many of `size` bytes, the k-th to every neighbour before the next to any."""
+    """Return each message as many of `size` bytes, the k-th to every neighbour before the next to any."""
     count = np.maximum(messages.size_bytes // size, 1)
     most = int(count.max())
     turn = np.repeat(np.arange(most), messages.src.size)
@@ -72,7 +72,7 @@ def split_messages(messages: Messages, size: int) -> Messages:
 
 
 def _looped_routes(asked: LoopRun, cancelled: Cancelled) -> Routes:
-    """Routes for the matrix that is reconstructed from the counters of ftree's routes, as the loop makes them."""
+    """Return routes for the matrix that is reconstructed from the counters of ftree's routes, as the loop makes them."""
     machine = SimulatedMachine(asked)
     seen, _ = reconstruct_slots(
         machine.fabric, machine.loaded, machine.measured(), asked.basis, asked.reconstruct_s, _silent, cancelled
@@ -85,7 +85,7 @@ def _silent(_: str) -> None:
 
 
 def run(parameters: Parameters, report: Report, cancelled: Cancelled) -> Parameters:
-    """Table 5.2: six faces of a periodic grid, in order and without waiting, as one message each or as messages of 2 KB in turn.
+    """Return table 5.2: six faces of a periodic grid, in order and without waiting, as one message each or as messages of 2 KB in turn.
 
     Static routes are ftree's, random ones, and the loop's: those optimised for what the counters say of all of the traffic, which knows no phases.
 

@@ -89,7 +89,7 @@ def _messages_of_trace(path: Path) -> Messages:
 def _run_draw(
     case: Parameters, machine: Machine, number: int, seed: int, stop: Cancelled, packet_bytes: int, job: Job
 ) -> Draw:
-    """One draw of a case: the same number has the same places and messages regardless of the routing and the background."""
+    """Return one draw of a case: the same number has the same places and messages regardless of the routing and the background."""
     messages = _make_messages(case["application"], job, case.get("scale", 1.0), seed + number, case.get("exchanges", 1))
     endpoints = place_ranks(machine.fabric, messages.ranks, case["placement"], np.random.default_rng([seed, number]))
     background = case.get("background", "none")
@@ -184,7 +184,7 @@ def _summarize_matrix(made: Messages) -> Parameters:
 
 
 def _load_over_time(made: Messages, result: packet.Result) -> list[Parameters]:
-    """KB that a rank begins to send in each interval: mean and largest over the ranks."""
+    """Return KB that a rank begins to send in each interval: mean and largest over the ranks."""
     start_ps = result.raw["send_start_ps"][: made.src.size].astype(float)
     width_ps = result.raw["rank_end_ps"].max() / _INTERVALS
     at = np.minimum((start_ps / width_ps).astype(np.int64), _INTERVALS - 1)
@@ -197,7 +197,7 @@ def _load_over_time(made: Messages, result: packet.Result) -> list[Parameters]:
 
 
 def run_fig3(parameters: Parameters, report: Report, cancelled: Cancelled) -> Parameters:
-    """Figures 3 to 6: times of ranks, hops, traffic and saturation of channels; three applications, five placements, two routings.
+    """Return figures 3 to 6: times of ranks, hops, traffic and saturation of channels; three applications, five placements, two routings.
 
     Parameters: runs (draws a placement, 5), seed, packet_bytes, load (factor on all sizes), topology, applications, ranks (the paper's),
     trace (of the one application).
@@ -267,7 +267,7 @@ def run_fig7(parameters: Parameters, report: Report, cancelled: Cancelled) -> Pa
 
 
 def run_fig8(parameters: Parameters, report: Report, cancelled: Cancelled) -> Parameters:
-    """Figures 8-10: the three applications alongside uniform and bursty background traffic, messages as in table II.
+    """Return figures 8-10: the three applications alongside uniform and bursty background traffic, messages as in table II.
 
     All five placements and both routings. Parameters as figure 3, load_gib_per_s (1), which puts the intervals between messages into the
     paper's ranges: 0.015 ms, and 2 to 37 ms, and exchanges (1), how often the application goes through its messages. Alongside bursts `intervals` says how many of
@@ -318,7 +318,7 @@ def beside_over_alone(
     burst_message_bytes: int | None = None,
     draws: int = 1,
 ) -> MeanFigure:
-    """A cell of figures 8 to 10: the slowest rank's time alongside background traffic in percent of that of the job alone, mean over draws and its 95 % interval.
+    """Return a cell of figures 8 to 10: the slowest rank's time alongside background traffic in percent of that of the job alone, mean over draws and its 95 % interval.
 
     burst_message_bytes: table II's. A draw has the same places and messages with and without the background.
     """
@@ -346,7 +346,7 @@ def beside_over_alone(
 
 
 def run_table2(parameters: Parameters, report: Report, cancelled: Cancelled) -> Parameters:
-    """Table II: bytes that the background sends at one moment where each node has begun a message, or a burst, at once.
+    """Return table II: bytes that the background sends at one moment where each node has begun a message, or a burst, at once.
 
     Parameters: topology, applications. The nodes are those that the application leaves free, in five draws of random nodes: how many they are decides, not which.
     """
@@ -372,7 +372,7 @@ def run_table2(parameters: Parameters, report: Report, cancelled: Cancelled) -> 
 
 
 def _peak_bytes(machine: Machine, application: str, number: int) -> tuple[int, int]:
-    """Bytes of uniform and of bursty traffic alongside one draw of the application's nodes."""
+    """Return bytes of uniform and of bursty traffic alongside one draw of the application's nodes."""
     rng = np.random.default_rng([1, number])
     endpoints = place_ranks(machine.fabric, APPLICATIONS[application][0], "random-node", rng)
     uniform, bursty = (

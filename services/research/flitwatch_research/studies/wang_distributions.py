@@ -81,13 +81,13 @@ class PlacementFigures(TypedDict):
 
 
 def summarize_spread(values: NDArray[np.float64]) -> Spread:
-    """Extremes and quartiles; values (n,), at least one."""
+    """Return extremes and quartiles; values (n,), at least one."""
     low, first, median, third, high = np.percentile(values, [0, 25, 50, 75, 100]).tolist()
     return {"min": low, "q1": first, "median": median, "q3": third, "max": high}
 
 
 def summarize_distribution(values: NDArray[np.float64]) -> Distribution:
-    """Extremes, quartiles and the values at `SHARES_PERCENT`; a machine without such channels has zeros."""
+    """Return extremes, quartiles and the values at `SHARES_PERCENT`; a machine without such channels has zeros."""
     if not values.size:
         values = np.zeros(1)
     return {**summarize_spread(values), "quantiles": np.percentile(values, SHARES_PERCENT).tolist()}
@@ -123,7 +123,7 @@ def draw_of(machine: Machine, result: packet.Result, endpoints: NDArray[np.int64
 
 
 def combine_draws(draws: Sequence[Draw]) -> PlacementFigures:
-    """The figures of all draws of one case."""
+    """Return the figures of all draws of one case."""
 
     def pooled(name: str) -> NDArray[np.float64]:
         return np.concatenate([draw[name] for draw in draws])  # type: ignore[literal-required]
@@ -156,5 +156,5 @@ def percent_of(these: list[float], those: list[float]) -> MeanFigure:
 
 
 def by_case(points: Sequence[dict[str, Any]], *keys: str) -> dict[tuple[Any, ...], dict[str, Any]]:
-    """Points by the fields that tell them apart."""
+    """Return points by the fields that tell them apart."""
     return {tuple(point[key] for key in keys): point for point in points}

@@ -81,7 +81,7 @@ def _draw_patterns(answer: dict[str, Any]) -> Any:
 
 
 def _draw_boxes(answer: dict[str, Any], background: str | None) -> Any:
-    """Boxes of all ranks of all draws; the cross is the slowest rank, mean over draws with its 95 % interval."""
+    """Return boxes of all ranks of all draws; the cross is the slowest rank, mean over draws with its 95 % interval."""
     points = [point for point in answer["points"] if background is None or point["background"] == background]
     names = _list_applications(points)
     figure, axes = plt.subplots(1, len(names), figsize=(3.4 * len(names), 3.4), layout="constrained", squeeze=False)
@@ -112,7 +112,7 @@ def _make_box(spread: dict[str, float], label: str) -> dict[str, Any]:
 
 
 def _draw_channels(answer: dict[str, Any], backgrounds: tuple[str, ...]) -> Any:
-    """Share of ranks or channels that do not exceed a value, for the extremes of placement and routing."""
+    """Return share of ranks or channels that do not exceed a value, for the extremes of placement and routing."""
     rows = [
         (name, kind)
         for name in _list_applications(answer["points"])

@@ -28,7 +28,7 @@ SAME_SUM = 1e-7
 
 
 def furthest_distance(program: Program, x: torch.Tensor, limit: Limit) -> float | None:
-    """Relative distance of x (pairs,) to the furthest such matrix; None if the program is too large or the limit came first."""
+    """Return relative distance of x (pairs,) to the furthest such matrix; None if the program is too large or the limit came first."""
     if program.places > MOST_PLACES or limit.over():
         return None
     model = _Model(program)
@@ -57,7 +57,7 @@ def has_many_solutions(program: Program, x: Vectors) -> bool:
 
 
 def analysis_matrix(basis: Basis, places: int) -> sparse.csr_matrix:
-    """Psi^-1 as a matrix (coefficients, places)."""
+    """Return Psi^-1 as a matrix (coefficients, places)."""
     count = basis.coefficients
     own = np.arange(count) if basis.own is None else basis.own.cpu().numpy()
     matrix = _pick_places(own, places)
@@ -69,7 +69,7 @@ def analysis_matrix(basis: Basis, places: int) -> sparse.csr_matrix:
 
 
 def _pick_places(place: NDArray[np.integer], places: int) -> sparse.csr_matrix:
-    """A row for each place, zero where it is none."""
+    """Return a row for each place, zero where it is none."""
     inside = np.flatnonzero(place < places)
     return sparse.csr_matrix((np.ones(len(inside)), (inside, place[inside])), (len(place), places))
 
@@ -122,7 +122,7 @@ class _Model:
         self._last, self._columns = everything.shape[0] - 1, everything.shape[1]
 
     def least(self, limit: Limit) -> tuple[float, Floats] | None:
-        """The least sum, and a matrix that has it."""
+        """Return the least sum, and a matrix that has it."""
         x = self._solved(limit)
         return None if x is None else (float(self._solver.getInfo().objective_function_value), x)
 
@@ -131,7 +131,7 @@ class _Model:
         self._solver.changeRowBounds(self._last, 0.0, sum_ * (1 + SAME_SUM))
 
     def towards(self, direction: Floats, limit: Limit) -> Floats | None:
-        """The matrix furthest in a direction (pairs,)."""
+        """Return the matrix furthest in a direction (pairs,)."""
         cost = np.zeros(self._columns)
         cost[: self.pairs] = -direction
         self._solver.changeColsCost(self._columns, np.arange(self._columns, dtype=np.int32), cost)

@@ -85,7 +85,7 @@ class Basis(nn.Module):
         self.register_buffer(name, None if index is None else torch.from_numpy(index))
 
     def forward(self, x: Tensor) -> Tensor:
-        """(coefficients,) from (places,)."""
+        """Return (coefficients,) from (places,)."""
         padded = torch.cat([x, x.new_zeros(1)]) if self.own is not None or self.earlier is not None else x
         y = x if self.own is None else padded.index_select(0, self.own)
         if self.earlier is not None:
@@ -93,7 +93,7 @@ class Basis(nn.Module):
         return y if self.mirror is None else torch.addcmul(y, self.sign, y.index_select(0, self.mirror))
 
     def adjoint(self, w: Tensor) -> Tensor:
-        """(places,) from (coefficients,)."""
+        """Return (places,) from (coefficients,)."""
         v = w if self.mirror is None else w + (self.sign * w).index_select(0, self.mirror)
         padded = torch.cat([v, v.new_zeros(1)]) if self.later is not None else v
         x = v if self.home is None else v.index_select(0, self.home)
@@ -106,5 +106,5 @@ def _transpose_keys(sizes: Ints, key: Ints) -> Ints:
 
 
 def choose_dictionary(sizes: Ints) -> tuple[str, str]:
-    """Psi_OD, equation 4.3.5: (S CD; S CS) for powers of two, (S CD; S) otherwise."""
+    """Return Psi_OD, equation 4.3.5: (S CD; S CS) for powers of two, (S CD; S) otherwise."""
     return ("scd", "s") if any(n & (n - 1) for n in sizes.tolist()) else ("scd", "scs")

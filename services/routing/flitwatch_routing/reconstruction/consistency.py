@@ -35,7 +35,7 @@ PLENTY = 10.0
 
 
 def management_bytes(ports: int = 0, seconds: float | None = None) -> float:
-    """Bytes that managers and collectors may have sent over one link of a subnet of this many ports; without `seconds` for a time that is unknown."""
+    """Return bytes that managers and collectors may have sent over one link of a subnet of this many ports; without `seconds` for a time that is unknown."""
     packets = PACKETS if seconds is None else PACKETS_A_PORT * ports * max(seconds, 10.0) / 10
     return (packets + DEVIATIONS * packets**0.5) * MANAGEMENT_BYTES
 
@@ -49,7 +49,7 @@ def too_little(counted: float, floor: float, where: str) -> BadInput:
 
 
 def noise_of(fabric: Fabric, counters: Sequence[Floats], floor: float = 0.0) -> float:
-    """The relative error of a counter (link, VL), from the imbalance of switches: var(in - out) = noise^2 sum(counter^2).
+    """Return the relative error of a counter (link, VL), from the imbalance of switches: var(in - out) = noise^2 sum(counter^2).
 
     An imbalance of `floor` bytes or less may be management, and conflicts with nothing.
 

@@ -140,7 +140,7 @@ class DivingSolver:
         )
 
     def _keep_deepest(self, fit: Fit | None) -> Fit | None:
-        """The fit itself; it is kept if none before explained as much by as little."""
+        """Return the fit itself; it is kept if none before explained as much by as little."""
         rows, best = len(self._settler.target), self._deepest
         if (
             fit is not None
@@ -153,7 +153,7 @@ class DivingSolver:
         return fit
 
     def _dive_below(self, found: Solution, iterations: int) -> Fit | None:
-        """The fit that explains all, below an iterate; None if the levels lead nowhere."""
+        """Return the fit that explains all, below an iterate; None if the levels lead nowhere."""
         program = self._program
         before = program.target.clone(), program.least.clone()
         zero = [np.zeros(basis.coefficients) for basis in program.bases]

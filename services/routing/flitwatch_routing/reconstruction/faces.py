@@ -40,7 +40,7 @@ class Face:
 
 
 def find_circles(normal: Floats, pivots: Floats) -> Floats:
-    """Changes of the coefficients (circles, coefficients) that no counter sees, from their normal matrix and its factor's squared, scaled pivots."""
+    """Return changes of the coefficients (circles, coefficients) that no counter sees, from their normal matrix and its factor's squared, scaled pivots."""
     free = pivots < DEPENDENT
     own = np.flatnonzero(~free)
     changes = np.zeros((int(free.sum()), len(pivots)))
@@ -62,7 +62,7 @@ def find_circles(normal: Floats, pivots: Floats) -> Floats:
 
 
 def least_sum(c: Floats, turns: Floats, x: Floats, moves: Floats, limit: Limit = Limit()) -> Face:
-    """The face of least sum |c + turns.T t| with x + moves.T t >= 0, by its corners in random directions.
+    """Return the face of least sum |c + turns.T t| with x + moves.T t >= 0, by its corners in random directions.
 
     Parameters
     ----------

@@ -44,7 +44,7 @@ def write_counters(path: Path, fabric: Fabric, counted: Floats, packets: Floats 
 
 
 def read_counters(path: Path, fabric: Fabric, vls: int, mtu: float | None = None) -> Floats:
-    """Bytes (links, VLs), with `mtu` weighted as `weighting.mixed`; every port must be counted. BadInput names file and line, also where `mtu` finds no packets.
+    """Return bytes (links, VLs), with `mtu` weighted as `weighting.mixed`; every port must be counted. BadInput names file and line, also where `mtu` finds no packets.
 
     Rows of VL 15 are left out: subnet management alone takes it, by no forwarding table.
     """
@@ -96,7 +96,7 @@ def write_lanes(path: Path, fabric: Fabric, lanes: Lanes) -> None:
 
 
 def read_lanes(paths: Sequence[Path], fabric: Fabric) -> list[Lanes]:
-    """SL-to-VL tables, one per file; all need the same SLs, and share the number of VLs. Rows that no traffic needs may be missing (`lanes.NO_LANE`)."""
+    """Return SL-to-VL tables, one per file; all need the same SLs, and share the number of VLs. Rows that no traffic needs may be missing (`lanes.NO_LANE`)."""
     raw = [_read_lanes(path, fabric) for path in paths]
     if len({host.shape[1] for _, host in raw}) != 1:
         raise BadInput("the SL-to-VL files differ in their number of SLs")
@@ -179,7 +179,7 @@ def _filled_lines(path: Path) -> Iterator[tuple[int, str]]:
 
 
 def _line_of_row(path: Path, row: int) -> int:
-    """The line of a row, counted from 0 behind the header."""
+    """Return the line of a row, counted from 0 behind the header."""
     return next(islice(_filled_lines(path), row + 1, None))[0]
 
 
@@ -224,7 +224,7 @@ def _list_switch_ports(fabric: Fabric) -> list[list[int]]:
 
 
 def numbered_lines(path: Path) -> Iterator[tuple[int, str]]:
-    """(line number, line without its end) of a text file, comments (#) left out. BadInput for what is no text, or cannot be read."""
+    """Yield (line number, line without its end) of a text file, comments (#) left out. BadInput for what is no text, or cannot be read."""
     with open_text(path) as file:
         for number, line in enumerate(file, 1):
             if not line.startswith("#"):
@@ -232,7 +232,7 @@ def numbered_lines(path: Path) -> Iterator[tuple[int, str]]:
 
 
 def _read_rows(path: Path, header: list[str], optional: int = 0, extra: str = "") -> Iterator[tuple[str, list[str]]]:
-    """Rows after the header, comments left out, with file and line."""
+    """Yield rows after the header, comments left out, with file and line."""
     lines = numbered_lines(path)
     number, head = next(lines, (1, ""))
     columns = [name.strip() for name in head.split(",")]
@@ -251,7 +251,7 @@ def _read_rows(path: Path, header: list[str], optional: int = 0, extra: str = ""
 
 
 def _split_fields(line: str, where: str) -> list[str]:
-    """The fields of a line; a name may be quoted."""
+    """Return the fields of a line; a name may be quoted."""
     try:
         return next(csv.reader([line]), [])
     except csv.Error as bad:

@@ -36,7 +36,7 @@ class Lanes:
 
 
 def random_lanes(fabric: Fabric, sls: int, vls: int, rng: np.random.Generator) -> Lanes:
-    """A random lane for every (switch, in, out, SL) and (host, SL), section 4.4.1, functions 2 and 3."""
+    """Return a random lane for every (switch, in, out, SL) and (host, SL), section 4.4.1, functions 2 and 3."""
     if not (1 <= vls <= 15 and 1 <= sls <= 16):
         raise BadRequest(f"{sls} SLs and {vls} VLs", advice="InfiniBand has 1 to 16 SLs and 1 to 15 data VLs")
     routers, width = len(fabric.routers.name), port_width(fabric)
@@ -46,5 +46,5 @@ def random_lanes(fabric: Fabric, sls: int, vls: int, rng: np.random.Generator) -
 
 
 def port_width(fabric: Fabric) -> int:
-    """One above the largest port number of the fabric."""
+    """Return one above the largest port number of the fabric."""
     return int(max(fabric.links.src_port.max(), fabric.links.dst_port.max())) + 1

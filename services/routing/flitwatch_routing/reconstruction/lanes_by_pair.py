@@ -43,7 +43,7 @@ class RandomLanes:
     seed: int
 
     def of(self, fabric: Fabric, paths: Paths) -> Ints:
-        """(pairs, hops) lanes; behind a path's end they mean nothing."""
+        """Return (pairs, hops) lanes; behind a path's end they mean nothing."""
         at = np.asarray(fabric.links.src, np.int64)[paths.links]
         return _draw_lanes(self.vls, self.seed, at, paths.src[:, None], paths.dst[:, None])
 
@@ -61,7 +61,7 @@ class GaloisLanes:
     vls: int = GALOIS_VLS
 
     def of(self, fabric: Fabric, paths: Paths) -> Ints:
-        """(pairs, hops) lanes; behind a path's end they mean nothing.
+        """Return (pairs, hops) lanes; behind a path's end they mean nothing.
 
         Raises
         ------
@@ -91,7 +91,7 @@ class GaloisLanes:
         return (elements[(factor[dst] + src) % len(elements)] + summand[dst]) % GALOIS_VLS
 
     def _choose_first_lane(self, fabric: Fabric, paths: Paths, here: Ints) -> Ints:
-        """The lane of the k-th destination by the same first three links: the k-th of a drawn order of the lanes."""
+        """Return the lane of the k-th destination by the same first three links: the k-th of a drawn order of the lanes."""
         links = paths.links[here]
         by = np.arange(GALOIS_VLS)
         key = _hash_parts(self.seed + 1, links[:, 1, None], links[:, 2, None], paths.src[here][:, None], by)
@@ -129,12 +129,12 @@ PairLanes = RandomLanes | GaloisLanes
 
 
 def _draw_lanes(vls: int, seed: int, *parts: Ints) -> Ints:
-    """A lane below `vls` for each combination, always the same."""
+    """Return a lane below `vls` for each combination, always the same."""
     return (_hash_parts(seed, *parts) % np.uint64(vls)).astype(np.int64)
 
 
 def _hash_parts(seed: int, *parts: Ints) -> NDArray[np.uint64]:
-    """64 bits of every combination of whole numbers (splitmix64, one part after the other)."""
+    """Return 64 bits of every combination of whole numbers (splitmix64, one part after the other)."""
     state = np.full(1, (seed * 0x9E3779B97F4A7C15 + 1) % 2**64, np.uint64)
     for part in parts:
         state = _mix_bits(state ^ _mix_bits(part.astype(np.uint64)))
@@ -150,7 +150,7 @@ def _mix_bits(value: NDArray[np.uint64]) -> NDArray[np.uint64]:
 
 @cache
 def element_powers(prime: int, degree: int) -> NDArray[np.uint8]:
-    """(prime^degree - 1, degree) digits of 1, x, x^2, ... by a primitive polynomial: every element but zero, each once.
+    """Return (prime^degree - 1, degree) digits of 1, x, x^2, ... by a primitive polynomial: every element but zero, each once.
 
     The polynomial is the first whose x has the full order, found by trying.
     """
@@ -163,7 +163,7 @@ def element_powers(prime: int, degree: int) -> NDArray[np.uint8]:
 
 
 def _power_cycle(prime: int, low: tuple[int, ...], most: int) -> list[tuple[int, ...]]:
-    """Powers of x modulo x^n - sum low[k] x^k until they come back to 1; shorter where they do not."""
+    """Return powers of x modulo x^n - sum low[k] x^k until they come back to 1; shorter where they do not."""
     unit = (1, *[0] * (len(low) - 1))
     element = unit
     elements: list[tuple[int, ...]] = []

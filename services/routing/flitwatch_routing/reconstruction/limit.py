@@ -26,7 +26,7 @@ class Limit:
         return cls(clock() + seconds, clock)
 
     def left(self) -> float:
-        """Seconds; below zero afterwards."""
+        """Return seconds; below zero afterwards."""
         return self.until - self.clock()
 
     def over(self) -> bool:
@@ -34,7 +34,7 @@ class Limit:
         return self.left() < 0
 
     def part(self, share: float) -> Limit:
-        """The limit at a share of what is left now."""
+        """Return the limit at a share of what is left now."""
         if math.isinf(self.until):
             return self
         now = self.clock()

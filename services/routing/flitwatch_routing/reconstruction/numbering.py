@@ -11,7 +11,7 @@ MORE, TIMES = 1 << 20, 8
 
 
 def number_keys(key: NDArray[np.integer], bound: int) -> tuple[Ints, NDArray[np.int32]]:
-    """(distinct keys in ascending order, the place of every key among them) of keys from 0 to below a bound."""
+    """Return (distinct keys in ascending order, the place of every key among them) of keys from 0 to below a bound."""
     if bound > TIMES * len(key) + MORE:
         distinct, of = np.unique(key, return_inverse=True)
         return distinct, of.astype(np.int32)
@@ -22,7 +22,7 @@ def number_keys(key: NDArray[np.integer], bound: int) -> tuple[Ints, NDArray[np.
 
 
 def places_among(distinct: Ints, bound: int) -> NDArray[np.int32]:
-    """(bound,) the place of every number among ascending distinct ones; len(distinct) where it is not there."""
+    """Return (bound,) the place of every number among ascending distinct ones; len(distinct) where it is not there."""
     table = np.full(bound, len(distinct), np.int32)
     table[distinct] = np.arange(len(distinct), dtype=np.int32)
     return table

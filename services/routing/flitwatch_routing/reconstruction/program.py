@@ -70,34 +70,34 @@ class Program(nn.Module):
         return x, [torch.zeros_like(part) for part in self(x)]
 
     def spread(self, x: Tensor) -> Tensor:
-        """Values of pairs at all places."""
+        """Return values of pairs at all places."""
         return x if self.place_of is None else x.new_zeros(self.places).index_copy_(0, self.place_of, x)
 
     def forward(self, x: Vectors) -> Vectors:
-        """K x."""
+        """Return K x."""
         return [self.row_scale * self.counters(x[0]), *self.coefficients(x)]
 
     def coefficients(self, x: Vectors) -> Vectors:
-        """Psi^-1 of the part of x that each basis holds, (coefficients,) each."""
+        """Return Psi^-1 of the part of x that each basis holds, (coefficients,) each."""
         first = self.spread(x[0])
         if len(x) == 1:
             return [self.bases[0](first)]
         return [self.bases[0](first - x[1]), self.bases[1](x[1])]
 
     def adjoint(self, y: Vectors) -> Vectors:
-        """K' y."""
+        """Return K' y."""
         rows = self.counters.adjoint(self.row_scale * y[0])
         first = self.bases[0].adjoint(y[1])
         gathered = first if self.place_of is None else first.index_select(0, self.place_of)
         return [rows + gathered] + ([self.bases[1].adjoint(y[2]) - first] if len(self.bases) == 2 else [])
 
     def dual_step(self, y: Vectors, k: Vectors, sigma: float) -> Vectors:
-        """The dual's proximal step: soft threshold on counters, the box [-1, 1] on coefficients."""
+        """Return the dual's proximal step: soft threshold on counters, the box [-1, 1] on coefficients."""
         stepped = [torch.add(a, b, alpha=sigma) for a, b in zip(y[1:], self._add_shift(k[1:]), strict=True)]
         return [self.row_step(y[0], k[0], sigma), *(part.clamp_(-1, 1) for part in stepped)]
 
     def row_step(self, y: Tensor, k: Tensor, sigma: float) -> Tensor:
-        """The proximal step of the counters' duals."""
+        """Return the proximal step of the counters' duals."""
         rows = torch.add(y, k - self.target, alpha=sigma)
         width = sigma * self.slack
         return rows - rows.clamp(min=-width, max=width)
@@ -106,7 +106,7 @@ class Program(nn.Module):
         return k if self.shift is None else [part + offset for part, offset in zip(k, self.shift, strict=True)]
 
     def norm(self, steps: int = 40) -> float:
-        """The operator norm of K by power iteration, which ends early where it no longer changes."""
+        """Return the operator norm of K by power iteration, which ends early where it no longer changes."""
         generator = torch.Generator().manual_seed(1)
         x = [torch.rand(part.shape, generator=generator).to(part) for part in self.start()[0]]
         size = 1.0
@@ -121,7 +121,7 @@ class Program(nn.Module):
         return size**0.5
 
     def optimality(self, x: Vectors, y: Vectors) -> tuple[float, float, float]:
-        """Relative residual of the counters, relative duality gap, relative dual infeasibility."""
+        """Return relative residual of the counters, relative duality gap, relative dual infeasibility."""
         k, g = self(x), self.adjoint(y)
         beyond = ((k[0] - self.target).abs() - self.slack).clamp(min=0)
         primal = float(sum(part.abs().sum(dtype=torch.float64) for part in self._add_shift(k[1:])))

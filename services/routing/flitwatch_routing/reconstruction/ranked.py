@@ -41,7 +41,7 @@ class Ranking(TypedDict):
 
 
 def rank_pairs(fabric: Fabric, found: Reconstruction, most: int) -> Ranking:
-    """The `most` largest pairs, largest first; of equal ones the one that is certain of more."""
+    """Return the `most` largest pairs, largest first; of equal ones the one that is certain of more."""
     low = np.nan_to_num(found.low)
     with_traffic = found.size > LEAST * found.size.max(initial=0)
     order = np.lexsort((-low, -found.size))[:most]
@@ -72,7 +72,7 @@ def rank_pairs(fabric: Fabric, found: Reconstruction, most: int) -> Ranking:
 
 
 def told_error(found: Reconstruction) -> tuple[float | None, dict[str, str]]:
-    """The estimated error, and what is unknown and why: one that leaves the whole matrix open is none."""
+    """Return the estimated error, and what is unknown and why: one that leaves the whole matrix open is none."""
     if found.estimated_error is None or found.estimated_error < OPEN:
         return found.estimated_error, found.unknown
     why = "the counters do not determine the traffic: use the largest pairs and their intervals"

@@ -15,7 +15,7 @@ SWEEPS = 4
 
 
 def find_possible_pairs(groups: Groups, counters: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """(pairs,) False if some (link, VL) on the pair's path counted nothing, so that the pair sent nothing."""
+    """Return (pairs,) False if some (link, VL) on the pair's path counted nothing, so that the pair sent nothing."""
     silent: NDArray[np.bool_] = np.zeros(groups.turn_rows.shape[1] + 1, bool)
     for rows in groups.turn_rows:
         silent[:-1] |= np.asarray(counters[rows] <= 0)
@@ -27,7 +27,7 @@ def find_possible_pairs(groups: Groups, counters: NDArray[np.float64]) -> NDArra
 def compute_intervals(
     counters: LinkCounters, target: torch.Tensor, slack: torch.Tensor, go: Callable[[int], bool]
 ) -> tuple[torch.Tensor, torch.Tensor] | None:
-    """(low, high) of every pair: high is at most what a row leaves when all its other pairs send their least, and the reverse for low.
+    """Return (low, high) of every pair: high is at most what a row leaves when all its other pairs send their least, and the reverse for low.
 
     go(sweep) is asked before each sweep whether there is time. Fewer sweeps leave wider intervals; None if there was no time for one.
     """

@@ -290,7 +290,7 @@ def _unexplained_error(late: bool, fabric: Fabric, posed: Problem, x: torch.Tens
 
 
 def _describe_link(fabric: Fabric, row: int, vls: int) -> str:
-    """The ends of a row's link."""
+    """Return the ends of a row's link."""
     link = row // vls % len(fabric.links.src)
     return f"{fabric.vertex_name(int(fabric.links.src[link]))} to {fabric.vertex_name(int(fabric.links.dst[link]))}"
 

@@ -17,7 +17,7 @@ STEPS = 100
 def refine_support(
     sensing: LinkCounters, x: torch.Tensor, target: torch.Tensor, slack: torch.Tensor, go: Callable[[int], bool]
 ) -> torch.Tensor:
-    """x, or its fit on a smaller support where that explains the counters better; go(step) is asked before every step whether there is time."""
+    """Return x, or its fit on a smaller support where that explains the counters better; go(step) is asked before every step whether there is time."""
     if float(slack.max()) > 0 or not go(0):
         return x
     best, best_wrong = x, _misfit_norm(sensing, x, target, slack)

@@ -87,7 +87,7 @@ def groups_of(fabric: Fabric, ports: Ints, lanes: Sequence[Lanes | PairLanes], p
 
 
 def _by_pair(fabric: Fabric, ports: Ints, lanes: Sequence[PairLanes], pairs: Pairs) -> Groups:
-    """Group pairs whose lanes are chosen by pair: no two share a turn, so each is its own group, and the first grouping carries nothing."""
+    """Return group pairs whose lanes are chosen by pair: no two share a turn, so each is its own group, and the first grouping carries nothing."""
     src, dst = np.asarray(pairs.src, np.int64), np.asarray(pairs.dst, np.int64)
     paths = Paths(src, dst, _trace_paths(fabric, ports, src, dst), ports)
     vls, on = lanes[0].vls, paths.links >= 0
@@ -154,7 +154,7 @@ class _Turns:
 
 
 def _counter_rows(fabric: Fabric, lanes: Lanes, turns: _Turns, key: Ints, injects: Ints, link_of: Ints) -> Ints:
-    """(turns,) link * VLs + VL of every turn in one epoch."""
+    """Return (turns,) link * VLs + VL of every turn in one epoch."""
     hosts = len(fabric.routers.name) * turns.width * turns.width * turns.sls
     begin = int(np.searchsorted(key, hosts))
     source, host_sl = np.divmod(key[begin:] - hosts, turns.sls)
@@ -178,7 +178,7 @@ def _host_lane(fabric: Fabric, lanes: Lanes, source: Ints, sl: Ints) -> NDArray[
 
 
 def _switch_lane(fabric: Fabric, lanes: Lanes, at: Ints, into: Ints, out: Ints, sl: Ints) -> NDArray[np.uint8]:
-    """VLs by which switches `at` send on; BadInput if the table has no row."""
+    """Return VLs by which switches `at` send on; BadInput if the table has no row."""
     lane = lanes.switch[at, into, out, sl]
     if (lane == NO_LANE).any():
         bad = int(np.argmax(lane == NO_LANE))
@@ -190,7 +190,7 @@ def _switch_lane(fabric: Fabric, lanes: Lanes, at: Ints, into: Ints, out: Ints, 
 
 
 def _outgoing_links(fabric: Fabric, link_of: Ints, at: Ints, port: Ints, dest: Ints) -> Ints:
-    """Links that leave switches by ports; BadInput if there is none."""
+    """Return links that leave switches by ports; BadInput if there is none."""
     link = np.where((port >= 0) & (port < link_of.shape[1]), link_of[at, np.clip(port, 0, link_of.shape[1] - 1)], -1)
     if (link < 0).any():
         bad = int(np.argmax(link < 0))
@@ -203,7 +203,7 @@ def _outgoing_links(fabric: Fabric, link_of: Ints, at: Ints, port: Ints, dest: I
 
 
 def _trace_paths(fabric: Fabric, ports: Ints, src: Ints, dst: Ints) -> Ints:
-    """(pairs, hops) links of every path from the source's own on, -1 behind the end."""
+    """Return (pairs, hops) links of every path from the source's own on, -1 behind the end."""
     routers, links, link_of = len(fabric.routers.name), fabric.links, links_by_port(fabric)
     injects = np.full(len(fabric.endpoints.router), -1)
     from_hosts = np.flatnonzero(links.src >= routers)
@@ -230,7 +230,7 @@ def _trace_paths(fabric: Fabric, ports: Ints, src: Ints, dst: Ints) -> Ints:
 
 
 def _trace_tails(fabric: Fabric, ports: Ints, link_of: Ints, turns: _Turns, key: Ints) -> Ints:
-    """Keys of the turns (groups, hops) behind the first switch of each (leaf, destination, SL); -1 behind the last."""
+    """Return keys of the turns (groups, hops) behind the first switch of each (leaf, destination, SL); -1 behind the last."""
     routers, endpoints, links = len(fabric.routers.name), len(fabric.endpoints.router), fabric.links
     sl, (at, dest) = key % turns.sls, np.divmod(key // turns.sls, endpoints)
     link = _outgoing_links(fabric, link_of, at, ports[at, dest], dest)
@@ -278,14 +278,14 @@ class LinkCounters(nn.Module):
             self.register_buffer(f"{name}_turns", torch.from_numpy(np.ascontiguousarray(turns.T)))
 
     def forward(self, x: Tensor) -> Tensor:
-        """(rows,) from (pairs,)."""
+        """Return (rows,) from (pairs,)."""
         grouped = []
         for of, turns in self._list_groupings():
             grouped.append(x.new_zeros(turns.shape[1]).index_add_(0, of, x))
         return self.collected(*grouped)
 
     def collected(self, first: Tensor, tail: Tensor) -> Tensor:
-        """(rows,) from what the groups carry."""
+        """Return (rows,) from what the groups carry."""
         turned = first.new_zeros(self.turn_rows.shape[1] + 1)
         for grouped, (_, turns) in zip((first, tail), self._list_groupings(), strict=True):
             for hop in turns:
@@ -296,7 +296,7 @@ class LinkCounters(nn.Module):
         return result
 
     def adjoint(self, y: Tensor) -> Tensor:
-        """(pairs,) from (rows,)."""
+        """Return (pairs,) from (rows,)."""
         first, tail = self.spread(y)
         return first.index_select(0, self.first_of) + tail.index_select(0, self.tail_of)
 
@@ -312,7 +312,7 @@ class LinkCounters(nn.Module):
         return first, tail
 
     def smallest(self, y: Tensor) -> Tensor:
-        """(pairs,) the least of each pair's rows."""
+        """Return (pairs,) the least of each pair's rows."""
         turned = y.new_full((self.turn_rows.shape[1] + 1,), torch.inf)
         for rows in self.turn_rows:
             turned[:-1] = torch.minimum(turned[:-1], y.index_select(0, rows))
@@ -330,7 +330,7 @@ class LinkCounters(nn.Module):
         return len(self.turn_rows) * sum(len(turns) for _, turns in self._list_groupings())
 
     def entries(self) -> Iterator[NDArray[np.int64]]:
-        """Rows (pairs,), one for each epoch and hop; the number of rows where a path has fewer hops."""
+        """Yield rows (pairs,), one for each epoch and hop; the number of rows where a path has fewer hops."""
         rows = np.full((len(self.turn_rows), self.turn_rows.shape[1] + 1), len(self.row))
         rows[:, :-1] = self.turn_rows.cpu().numpy()
         for of, turns in self._list_groupings():

@@ -133,7 +133,7 @@ class CounterFit:
         return everywhere and entries <= MOST_ENTRIES and not bool((program.slack > 0).any())
 
     def coefficients(self, program: Program, x: Vectors) -> list[Floats]:
-        """Psi^-1 of an iterate, of each basis."""
+        """Return Psi^-1 of an iterate, of each basis."""
         return [part.double().cpu().numpy() for part in program.coefficients(x)]
 
     def second(self, fit: Fit) -> list[Floats]:
@@ -149,7 +149,7 @@ class CounterFit:
         return self.target - self._rows @ x
 
     def best(self, total: list[Floats], limit: Limit = Limit()) -> Fit | None:
-        """The fit on a support of the largest coefficients: the first that is exact, or the best by its score.
+        """Return the fit on a support of the largest coefficients: the first that is exact, or the best by its score.
 
         None if every coefficient that stands out is one too many, or the limit came first.
         """
@@ -189,7 +189,7 @@ class CounterFit:
 
 
 def _standing_out(sizes: Floats, most: int) -> tuple[Ints, list[int]]:
-    """The largest coefficients, largest first, and how many of them each of PARTS takes, up to `most`."""
+    """Return the largest coefficients, largest first, and how many of them each of PARTS takes, up to `most`."""
     largest = float(sizes.max(initial=0.0))
     if largest <= 0:
         return np.zeros(0, np.int64), []
@@ -220,7 +220,7 @@ class _Nested:
         self._factor, self._scale = _factor_normal(self._normal)
 
     def fit(self, count: int) -> tuple[Floats, float]:
-        """Coefficients of the first `count`, and how wrong they are."""
+        """Return coefficients of the first `count`, and how wrong they are."""
         everything = np.ones(len(self._settler.target), bool)
         c = self._solve_refined(self._factor[:count, :count], self._scale[:count], everything)
         return c, self.misfit(c)
@@ -233,11 +233,11 @@ class _Nested:
         )
 
     def dependence(self, count: int) -> tuple[Floats, Floats]:
-        """The normal matrix of the first `count`, and the squares of its scaled factor's pivots."""
+        """Return the normal matrix of the first `count`, and the squares of its scaled factor's pivots."""
         return self._normal[:count, :count], self._factor.diagonal()[:count] ** 2
 
     def refit(self, count: int) -> tuple[Floats, float]:
-        """Coefficients of the first `count` from nine tenths of the rows, and how wrong they are about the others."""
+        """Return coefficients of the first `count` from nine tenths of the rows, and how wrong they are about the others."""
         rows = np.random.default_rng(13).random(len(self._settler.target)) >= HELD_OUT
         hidden = self._seen[~rows, :count]
         factor, scale = _factor_normal(self._normal[:count, :count] - hidden.T @ hidden)
@@ -257,14 +257,14 @@ class _Nested:
         return c
 
     def spread(self, c: Floats) -> list[Floats]:
-        """Coefficients at all places of each basis."""
+        """Return coefficients at all places of each basis."""
         whole = np.zeros(sum(self._lengths))
         whole[self._order[: len(c)]] = c
         return np.split(whole, np.cumsum(self._lengths)[:-1])
 
 
 def _factor_normal(normal: Floats) -> tuple[Floats, Floats]:
-    """Lower Cholesky factor of the scaled normal matrix, and the scale."""
+    """Return lower Cholesky factor of the scaled normal matrix, and the scale."""
     scale = np.sqrt(np.maximum(normal.diagonal(), 1e-30))
     scaled = normal / (scale[:, None] * scale)
     scaled[np.diag_indices_from(scaled)] += RIDGE

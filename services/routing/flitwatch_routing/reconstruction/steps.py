@@ -19,17 +19,17 @@ class Steps(Protocol):
     """Operations on a program's vectors that the solver needs."""
 
     def step(self, x: Vectors, y: Vectors, tau: float, sigma: float) -> tuple[Vectors, Vectors]:
-        """Primal descent, then dual ascent from twice the new point less the old; the result may be overwritten by the next step but one."""
+        """Return primal descent, then dual ascent from twice the new point less the old; the result may be overwritten by the next step but one."""
 
     def reflect(self, at: Vectors, moved: Vectors, anchor: Vectors, part: float) -> None:
         """at = part (2 moved - at) + (1 - part) anchor."""
 
     def squared_distance(self, a: Vectors, b: Vectors) -> float:
-        """Sum of squared differences."""
+        """Return sum of squared differences."""
 
 
 def steps_for(program: Program) -> Steps:
-    """The fastest for the device."""
+    """Return the fastest for the device."""
     return CoreSteps(program) if program.target.device.type == "cpu" else TorchSteps(program)
 
 
@@ -165,7 +165,7 @@ def _unfold_into(w: Tensor, mirror: Tensor, out: Tensor, threads: int) -> Tensor
 
 
 def _array_view(tensor: Tensor) -> NDArray[Any]:
-    """The same memory."""
+    """Return the same memory."""
     return tensor.numpy()
 
 

@@ -48,7 +48,7 @@ class Study:
     packets: Floats | None = None
 
     def weighted(self, mtu: float) -> Study:
-        """The same with counters and sizes weighted as `weighting.mixed`; BadRequest where packets are not known."""
+        """Return the same with counters and sizes weighted as `weighting.mixed`; BadRequest where packets are not known."""
         if self.packets is None or self.measured.packets is None:
             raise BadRequest(
                 "mixed weighting requires packets, and the traffic contains only bytes",
@@ -114,7 +114,7 @@ def measure_traffic(
     noise: float = 0.0,
     scheme: str = BY_LEVEL,
 ) -> tuple[Measured, Floats]:
-    """Counters of traffic (src, dst, bytes) inside jobs, each epoch with lanes of its own; and the bytes (pairs,) for the score.
+    """Return counters of traffic (src, dst, bytes) inside jobs, each epoch with lanes of its own; and the bytes (pairs,) for the score.
 
     Raises
     ------
@@ -146,7 +146,7 @@ def _draw_lanes(
 
 
 def inside_jobs(demand: Traffic, endpoints: int, pairs: Pairs) -> Floats:
-    """Bytes (pairs,) of traffic; what is between other pairs is left out."""
+    """Return bytes (pairs,) of traffic; what is between other pairs is left out."""
     src, dst, size = demand
     matrix = np.zeros((endpoints, endpoints))
     np.add.at(matrix, (src, dst), size)
@@ -154,7 +154,7 @@ def inside_jobs(demand: Traffic, endpoints: int, pairs: Pairs) -> Floats:
 
 
 def relative_error(truth: Study, found: Reconstruction) -> float:
-    """|x - x_true| / |x_true| over all pairs (Taffet 2021, section 4.6.3)."""
+    """Return |x - x_true| / |x_true| over all pairs (Taffet 2021, section 4.6.3)."""
     guess = np.zeros(len(truth.size))
     guess[np.searchsorted(truth.measured.pairs.key, found.pairs.key)] = found.size
     norm = float(np.linalg.norm(truth.size))

@@ -48,7 +48,7 @@ class RankRound:
 
 
 def rounds_of(name: str, call: Call) -> list[RankRound] | None:
-    """Rounds of a collective by its name in MPI; None for one that has no form here.
+    """Return rounds of a collective by its name in MPI; None for one that has no form here.
 
     `MPI_Barrier` disseminates, `MPI_Bcast` and `MPI_Reduce` are binomial trees, `MPI_Allreduce` doubles recursively, `MPI_Allgather` is a ring,
     `MPI_Alltoall` and `MPI_Alltoallv` exchange pairwise, `MPI_Gather` and `MPI_Scatter` go straight to and from the root.
@@ -86,7 +86,7 @@ def _reduce_rounds(call: Call) -> list[RankRound]:
 
 
 def all_reduce(nodes: int, size: int = REDUCED_BYTES) -> list[Round]:
-    """Rounds of recursive doubling; nodes beyond the largest power of two fold in first and are reported at the end."""
+    """Return rounds of recursive doubling; nodes beyond the largest power of two fold in first and are reported at the end."""
     core = 1 << (nodes.bit_length() - 1)
     here, extra = np.arange(core), np.arange(core, nodes)
 

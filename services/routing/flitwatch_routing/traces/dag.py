@@ -91,7 +91,7 @@ class Dag:
         return len(self.kind) - 1
 
     def matched(self, where: str = "the message DAG") -> NDArray[np.int64]:
-        """The receive of each send; `NO_LINK` of other operations.
+        """Return the receive of each send; `NO_LINK` of other operations.
 
         Raises
         ------
@@ -127,7 +127,7 @@ class Dag:
         return match
 
     def to_ops(self, endpoints: NDArray[np.integer], where: str = "the message DAG") -> Ops:
-        """Operations for the engine, sends matched with receives.
+        """Return operations for the engine, sends matched with receives.
 
         Raises
         ------

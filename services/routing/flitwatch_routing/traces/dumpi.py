@@ -61,12 +61,12 @@ def read_dumpi(paths: list[Path], *, compute: bool = True) -> Dag:
 
 
 def _maker_text(text: str) -> str:
-    """The text, or nothing of it if no communicator is made: most ranks of most traces need no second look."""
+    """Return the text, or nothing of it if no communicator is made: most ranks of most traces need no second look."""
     return text if any(f"{name} entering" in text for name in MAKERS) else ""
 
 
 def read_dumpi_folder(folder: Path) -> Dag:
-    """The DUMPI text of one run: the folder's `*.txt` files, whose names end in their rank (`dumpi-...-0003.txt`).
+    """Return the DUMPI text of one run: the folder's `*.txt` files, whose names end in their rank (`dumpi-...-0003.txt`).
 
     Raises
     ------
@@ -239,7 +239,7 @@ class _Rank:
             self._wait_for(ops)
 
     def _by_peer(self, prefix: str) -> tuple[int, ...]:
-        """Bytes to or from each rank, where the call gives a count for each."""
+        """Return bytes to or from each rank, where the call gives a count for each."""
         counts = self._arrays.get(f"{prefix}counts", ())
         return (
             tuple(count * self._element_bytes(f"{prefix}type") for count in counts)
@@ -252,7 +252,7 @@ class _Rank:
         return elements * self._element_bytes(type_) if elements else 0
 
     def _element_bytes(self, type_: str) -> int:
-        """Bytes of an element; a call without a data type counts in bytes."""
+        """Return bytes of an element; a call without a data type counts in bytes."""
         if type_ not in self._types:
             return 1
         number, name = self._types[type_]
@@ -265,7 +265,7 @@ class _Rank:
         return size
 
     def _add_message(self, kind: OpKind, peer_field: str, tag: str, count: str, type_: str) -> int | None:
-        """The operation of one message; None if it goes to no one."""
+        """Return the operation of one message; None if it goes to no one."""
         peer = self._fields.get(peer_field, -1)
         if peer == _NOBODY:
             return None

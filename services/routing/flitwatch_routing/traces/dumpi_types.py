@@ -25,7 +25,7 @@ class Datatypes:
         self._made: dict[int, int | None] = {}
 
     def bytes_of(self, number: int, name: str = "") -> int | None:
-        """Bytes of an element; None if the text does not tell them. A built-in type is known by its name, others by their number alone."""
+        """Return bytes of an element; None if the text does not tell them. A built-in type is known by its name, others by their number alone."""
         if name in _BY_NAME:
             return _BY_NAME[name]
         return self._made.get(number, None if name else _BY_NUMBER.get(number))

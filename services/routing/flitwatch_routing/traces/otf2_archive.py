@@ -17,7 +17,7 @@ _NO_RANK = 2**32 - 3  # this and those above: no root, the rank itself, a rank o
 
 
 def read_otf2(anchor: Path) -> Dag:
-    """The MPI events of an archive (its `.otf2` anchor file) as operations.
+    """Return the MPI events of an archive (its `.otf2` anchor file) as operations.
 
     Time between MPI events becomes computation, except inside MPI regions: waiting there is what a replay finds again. A non-blocking call only
     starts; its completion holds up what follows. Collectives of every intra-communicator become messages (`collective_rounds`). What cannot be
@@ -69,7 +69,7 @@ class _Reader:
         self._operation = {getattr(otf2.CollectiveOp, name): f"MPI_{name.capitalize()}" for name in kinds}
 
     def read(self) -> Dag:
-        """Operations of the whole archive."""
+        """Return operations of the whole archive."""
         events = self._otf2.events
         handle = {
             events.Enter: self._enter_region,
@@ -161,7 +161,7 @@ class _Reader:
             self._wait_for(rank, ops)
 
     def _member_ranks(self, communicator: Any) -> list[int] | None:
-        """Ranks of a communicator by their number in it; None between two groups."""
+        """Return ranks of a communicator by their number in it; None between two groups."""
         if not hasattr(communicator, "group"):
             return None
         return [self._locations[location] for location in communicator.group.members]
@@ -198,7 +198,7 @@ _BY_PEER = {"MPI_Alltoallv", "MPI_Alltoallw", "MPI_Gatherv", "MPI_Scatterv", "MP
 
 
 def _number_ranks(otf2: Any, trace: Any, anchor: Path) -> dict[Any, int]:
-    """Locations that are MPI ranks, numbered as the communicators count them."""
+    """Return locations that are MPI ranks, numbered as the communicators count them."""
     for group in trace.definitions.groups:
         if group.group_type == otf2.GroupType.COMM_LOCATIONS and group.paradigm == otf2.Paradigm.MPI:
             return {location: number for number, location in enumerate(group.members)}
@@ -206,7 +206,7 @@ def _number_ranks(otf2: Any, trace: Any, anchor: Path) -> dict[Any, int]:
 
 
 def _block_bytes(name: str, ranks: int, is_root: bool, sent: int, received: int) -> tuple[int, int]:
-    """(sent, received) bytes of one block from the sums over peers that Score-P writes; a root in place counts all ranks but itself."""
+    """Return (sent, received) bytes of one block from the sums over peers that Score-P writes; a root in place counts all ranks but itself."""
     if name in ("MPI_Gather", "MPI_Reduce"):
         block = received // (ranks if sent else max(ranks - 1, 1)) if is_root else sent
     elif name in ("MPI_Bcast", "MPI_Scatter"):

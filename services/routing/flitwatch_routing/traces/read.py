@@ -47,7 +47,7 @@ class TraceAccount(TypedDict):
 
 
 def read_trace(path: Path) -> Dag:
-    """The operations of a folder of DUMPI text or with an OTF2 archive, of an archive's anchor file, or of a message DAG (ours, or GOAL text).
+    """Return the operations of a folder of DUMPI text or with an OTF2 archive, of an archive's anchor file, or of a message DAG (ours, or GOAL text).
 
     Raises as the readers do.
     """
@@ -95,7 +95,7 @@ def _calls_by_name(counted: dict[str, CallCount]) -> dict[str, Calls]:
 
 
 def trace_matrix(dag: Dag, packet_bytes: int, where: str = "the trace") -> tuple[Ints, Ints, Ints, Ints]:
-    """(src, dst, bytes, packets) with one entry per pair of different ranks; a message's last packet may be short.
+    """Return (src, dst, bytes, packets) with one entry per pair of different ranks; a message's last packet may be short.
 
     Raises
     ------

@@ -38,7 +38,7 @@ class ModeChoice:
 
 
 def choose_mode(observed: Mapping[str, Sequence[NicObservation]], message_bytes: int, seed: int = 1) -> ModeChoice:
-    """The mode with the least modelled message time (De Sensi 2019, equation 2), its gain with a 90 % bootstrap interval over observations.
+    """Return the mode with the least modelled message time (De Sensi 2019, equation 2), its gain with a 90 % bootstrap interval over observations.
 
     It is chosen only where the job also got on faster under it, beyond doubt. Equation 2 takes means over messages and NICs, but a job waits for its slowest
     message; where modes alternate within one allocation, its own pace may be compared (section 5.1). An iteration sends the same flits under every mode, so

@@ -43,7 +43,7 @@ def check_placement(placement: str, fabric: str, job: str, asked: Check, context
 
 
 def _mean_ratio(before: NDArray[np.float64], after: NDArray[np.float64]) -> tuple[float, float, float]:
-    """Ratio of the means with its bootstrap interval over the paired seeds; equal runs give equal ends."""
+    """Return ratio of the means with its bootstrap interval over the paired seeds; equal runs give equal ends."""
     drawn = np.random.default_rng(1).integers(0, before.size, (DRAWS, before.size))
     low, high = np.quantile(before[drawn].mean(axis=1) / after[drawn].mean(axis=1), [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
     return float(before.mean() / after.mean()), float(low), float(high)

@@ -185,7 +185,7 @@ def _why_not(choice: ModeChoice, span: str) -> str:
 def _of_placement(
     choice: PlacementChoice, tried: CheckedPlacement | None, observations: int, common: dict[str, Any]
 ) -> Recommendation:
-    """Recommended only after a simulation in which it is faster beyond doubt; else refused with the reason."""
+    """Return recommended only after a simulation in which it is faster beyond doubt; else refused with the reason."""
     place = "over all groups" if choice.placement == "random-node" else "on neighbouring nodes"
     why = [{"text": SENT_SHARE, "value": choice.share, "unit": None}]
     gain = before = after = None

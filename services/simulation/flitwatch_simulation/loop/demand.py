@@ -51,7 +51,7 @@ class Demand:
     time_structure: str
 
     def matrix(self, mtu: float | None = None) -> Matrix:
-        """(src, dst, bytes) between endpoints, one entry per pair; with `mtu`, packets and bytes mixed (`weighting.mixed`)."""
+        """Return (src, dst, bytes) between endpoints, one entry per pair; with `mtu`, packets and bytes mixed (`weighting.mixed`)."""
         return self.matrices(1, mtu)[0]
 
     def matrices(self, slots: int, mtu: float | None = None) -> list[Matrix]:
@@ -77,7 +77,7 @@ def _weigh_messages(messages: Messages, mtu: float | None) -> Matrix:
 
 
 def _assign_slots(messages: Messages, slots: int) -> Ints:
-    """The slot of each message: how much of what its source sends is sent when half of it is."""
+    """Return the slot of each message: how much of what its source sends is sent when half of it is."""
     order = np.lexsort((messages.send_round, messages.src))
     src, size = messages.src[order], messages.size_bytes[order].astype(float)
     sent_bytes = np.bincount(messages.src, messages.size_bytes, messages.ranks)
@@ -94,7 +94,7 @@ def _drop_self_traffic(parts: list[Matrix]) -> Matrix:
 
 
 def demand_of(name: str, fabric: Fabric, megabytes: float, iterations: int, seed: int) -> Demand:
-    """The demand of a pattern's name, a CSV file `src,dst,bytes`, a measured matrix (`a , b = bytes`), or a trace, scaled to the busiest node's megabytes.
+    """Return the demand of a pattern's name, a CSV file `src,dst,bytes`, a measured matrix (`a , b = bytes`), or a trace, scaled to the busiest node's megabytes.
 
     Raises
     ------
@@ -150,7 +150,7 @@ def _scale_messages(messages: Messages, megabytes: float) -> Messages:
 
 
 def _barrier_with_bully(fabric: Fabric, megabytes: float, seed: int, even: bool) -> Demand:
-    """Barriers on a grid of nodes, timed, and pairs that exchange messages of 200 KB (tables 5.3 and 5.4).
+    """Return barriers on a grid of nodes, timed, and pairs that exchange messages of 200 KB (tables 5.3 and 5.4).
 
     The bully sends `megabytes` a node (published: 320), and the barriers are as many for them as there.
     """

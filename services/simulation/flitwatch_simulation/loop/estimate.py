@@ -40,7 +40,7 @@ def reconstruct_slots(
     cancelled: Callable[[], bool],
     floor: float = management_bytes(),
 ) -> tuple[list[Reconstruction], Choice]:
-    """The matrix of each time slot in the dictionary, in a named basis, or (`auto`) in the one that predicts the fullest slot's held-out counters best.
+    """Return the matrix of each time slot in the dictionary, in a named basis, or (`auto`) in the one that predicts the fullest slot's held-out counters best.
 
     `floor` is what managers may have sent over a link, in bytes: less contradicts no routes.
     """
@@ -112,7 +112,7 @@ def combined_slots(slots: Sequence[Reconstruction]) -> Reconstruction:
 def routes_for(
     fabric: Fabric, slots: Sequence[Reconstruction], limit_s: float, seed: int, say: Say, cancelled: Callable[[], bool]
 ) -> Routes:
-    """Routes for the matrices that are believed."""
+    """Return routes for the matrices that are believed."""
     believed = []
     for slot in slots:
         keep = slot.size > NOISE_FLOOR * slot.size.max(initial=0)
@@ -123,7 +123,7 @@ def routes_for(
 def optimise_slots(
     fabric: Fabric, slots: Sequence[Matrix], limit_s: float, seed: int, say: Say, cancelled: Callable[[], bool]
 ) -> Routes:
-    """Routes for the matrices of time slots; Cancelled where it is asked for."""
+    """Return routes for the matrices of time slots; Cancelled where it is asked for."""
 
     def watch(seconds: float, largest: float, moves: int) -> bool:
         say(f"{seconds:.0f} of {limit_s:.0f} s: busiest link {largest:.6g} bytes after {moves:,} moves")

@@ -72,7 +72,7 @@ class SimulatedMachine:
         return self._demand.time_structure
 
     def measured(self) -> list[Measured]:
-        """Counters of every sensing epoch on the loaded routes, of each time slot, with jobs and SL-to-VL tables; no traffic."""
+        """Return counters of every sensing epoch on the loaded routes, of each time slot, with jobs and SL-to-VL tables; no traffic."""
         p = self.parameters
         jobs = [job.endpoints for job in self._demand.jobs]
         rng = np.random.default_rng([p.seed, 4])
@@ -130,7 +130,7 @@ class SimulatedMachine:
         )
 
     def error(self, pairs: Pairs, size: Floats) -> float:
-        """|x - x_true| / |x_true| over all pairs of endpoints (Taffet 2021, section 4.6.3)."""
+        """Return |x - x_true| / |x_true| over all pairs of endpoints (Taffet 2021, section 4.6.3)."""
         true = inside_jobs(self._truth, len(self.fabric.endpoints), pairs)
         whole = float(np.linalg.norm(self._truth[2]))
         outside = max(whole**2 - float(true @ true), 0.0)

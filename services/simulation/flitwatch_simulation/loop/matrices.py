@@ -23,7 +23,7 @@ class PlaceMatrix:
 
 
 def by_place(fabric: Fabric, traffic: tuple[NDArray[Any], NDArray[Any], NDArray[Any]], by: str) -> PlaceMatrix:
-    """Sum traffic (src, dst, bytes) of endpoints over `router` or `group`."""
+    """Return sum traffic (src, dst, bytes) of endpoints over `router` or `group`."""
     labels, place = _label_places(fabric, by)
     src, dst, size = traffic
     count = len(labels)

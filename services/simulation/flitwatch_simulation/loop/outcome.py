@@ -29,7 +29,7 @@ LEVEL = 0.9
 def turn_recommendation(
     turn: Turn, fabric_id: int | None, task_id: int | None, parameters: dict[str, Any]
 ) -> Recommendation:
-    """The row of a turn."""
+    """Return the row of a turn."""
     score = turn.score
     reconstruction = turn.reconstruction()
     doubt = None if turn.found is None else turn.found.estimated_error
@@ -172,7 +172,7 @@ class LinkColumns(_Drawing):
 
 
 def links_of(fabric: Fabric, before: Carried, after: Carried, between: NDArray[np.bool_]) -> LinkColumns:
-    """Columns of links between switches, and the switches that are drawn."""
+    """Return columns of links between switches, and the switches that are drawn."""
     links, routers = fabric.links, fabric.routers
     at = np.flatnonzero(between)
     nodes = np.bincount(fabric.endpoints.router, minlength=len(routers))

@@ -210,7 +210,7 @@ class StoredTurn:
 
 
 def read_window(conn: psycopg.Connection[Any], asked: StoredRun) -> Window:
-    """The window's counters and tables.
+    """Return the window's counters and tables.
 
     Raises
     ------
@@ -348,12 +348,12 @@ def run_stored_turn(
 
 
 def _for_lids(ports: Ints, lmc: int) -> Ints:
-    """Tables of one LID an endpoint as those of 2^lmc, all with the same ways."""
+    """Return tables of one LID an endpoint as those of 2^lmc, all with the same ways."""
     return np.repeat(ports, lids_each(lmc), axis=1)
 
 
 def _without_quiet(carried: Floats) -> tuple[Floats, float]:
-    """Counters with those of quiet links as 0, and how many bytes that leaves out: management packets, the collector's own among them, which would
+    """Return counters with those of quiet links as 0, and how many bytes that leaves out: management packets, the collector's own among them, which would
     make every pair possible."""
     busiest = float(np.nanmax(carried, initial=0))
     quiet = carried < QUIET * busiest
@@ -361,7 +361,7 @@ def _without_quiet(carried: Floats) -> tuple[Floats, float]:
 
 
 def _by_level(carried: Floats, levels: Floats) -> list[Floats]:
-    """Bytes (links,) of each service level that carries traffic; all of them added up where their counters do not cover every link.
+    """Return bytes (links,) of each service level that carries traffic; all of them added up where their counters do not cover every link.
 
     A packet keeps its service level from end to end, so each level's counters are explained by a matrix of their own.
     """
@@ -382,7 +382,7 @@ def _idle_reason(fabric: Fabric, counted: LinkSums) -> str:
 
 
 def _why_not(fabric: Fabric, loaded: Ints, carried: Floats) -> str:
-    """Why these counters cannot be explained by a matrix; empty if they may."""
+    """Return why these counters cannot be explained by a matrix; empty if they may."""
     missing = np.flatnonzero(np.isnan(carried))
     if len(missing):
         links, first = fabric.links, int(missing[0])
@@ -409,7 +409,7 @@ def _reconstruct_levels(
     stop: Callable[[], bool],
     floor: float,
 ) -> Reconstruction:
-    """The matrices that explain the counters (links,) of each service level, added up; of a level any two nodes may be a pair that send and receive
+    """Return the matrices that explain the counters (links,) of each service level, added up; of a level any two nodes may be a pair that send and receive
     on it."""
     routers, ends = len(fabric.routers), len(fabric.endpoints)
     links, width = fabric.links, port_width(fabric)
@@ -441,7 +441,7 @@ def _relative_doubt(found: Reconstruction) -> float | None:
 
 
 def _rejection_reason(fabric: Fabric, ports: Ints, where: tuple[str, ...]) -> str:
-    """Why tables must not be loaded; empty if they may."""
+    """Return why tables must not be loaded; empty if they may."""
     if where:
         return where[0]
     waits = find_dependencies(fabric, ports)
@@ -449,7 +449,7 @@ def _rejection_reason(fabric: Fabric, ports: Ints, where: tuple[str, ...]) -> st
 
 
 def _format_bytes(count: float) -> str:
-    """A number of bytes as people read it."""
+    """Return a number of bytes as people read it."""
     power = min(4, max(0, int(np.log2(max(count, 1.0)) // 10)))
     return f"{count / 1024**power:.3g} {('bytes', 'KiB', 'MiB', 'GiB', 'TiB')[power]}"
 
@@ -464,7 +464,7 @@ def _judge_tables(before: float, after: float, wrong: str) -> tuple[str, str]:
 
 
 def stored_recommendation(turn: StoredTurn) -> Recommendation:
-    """The row of a turn: tables and matrices as parts only where there is something to load."""
+    """Return the row of a turn: tables and matrices as parts only where there is something to load."""
     fabric, summary = turn.window.fabric, turn.summary()
     load = turn.verdict in ("load", "measure")
     largest, reconstruction = summary["max_load_bytes"], summary["reconstruction"]

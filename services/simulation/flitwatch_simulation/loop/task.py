@@ -157,10 +157,10 @@ def reconstruct_traffic(args: dict[str, Any], context: TaskContext) -> Reconstru
 
 
 def _none_if_nan(column: NDArray[Any]) -> list[Any]:
-    """JSON has no NaN: what is unknown is null."""
+    """Return JSON has no NaN: what is unknown is null."""
     return [None if number != number else number for number in column.tolist()]
 
 
 def parameters_of(asked: Loop) -> LoopRun:
-    """The parameters that a task's arguments mean."""
+    """Return the parameters that a task's arguments mean."""
     return LoopRun(**asked.model_dump(exclude={"time_limit_s"}))

@@ -124,7 +124,7 @@ class Turn:
 def run_turn(
     parameters: LoopRun, report: Report | None = None, cancelled: Callable[[], bool] | None = None
 ) -> tuple[TurnSummary, Ints]:
-    """One turn; returns the object that the command prints, and the new tables."""
+    """Return one turn; returns the object that the command prints, and the new tables."""
     outcome = simulate_turn(parameters, report, cancelled)
     return outcome.summary(), outcome.routes.ports
 
@@ -132,7 +132,7 @@ def run_turn(
 def simulate_turn(
     parameters: LoopRun, report: Report | None = None, cancelled: Callable[[], bool] | None = None
 ) -> Turn:
-    """One turn, with all that it found.
+    """Return one turn, with all that it found.
 
     Raises
     ------
@@ -192,7 +192,7 @@ def simulate_turn(
 def optimised_turn(
     parameters: LoopRun, report: Report | None = None, cancelled: Callable[[], bool] | None = None
 ) -> Turn:
-    """Routes for traffic that the caller names, simulated before and after; nothing is reconstructed. Raises as `simulate_turn`."""
+    """Return routes for traffic that the caller names, simulated before and after; nothing is reconstructed. Raises as `simulate_turn`."""
     started = time.monotonic()
     fabric = fabric_of(parameters.topology)
     loaded, stop = ftree_tables(fabric), cancelled or (lambda: False)

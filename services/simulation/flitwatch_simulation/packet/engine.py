@@ -56,12 +56,12 @@ def execute_workload(
 
 
 def total_bytes(workload: packet.Workload) -> int:
-    """Bytes that the jobs will deliver; 0 where only endless background would say so."""
+    """Return bytes that the jobs will deliver; 0 where only endless background would say so."""
     return sum(g.total_bytes for g in workload.generators) + int(_message_sizes(workload).sum()) - local_bytes(workload)
 
 
 def local_bytes(workload: packet.Workload) -> int:
-    """Bytes that the jobs send from an endpoint to itself: they take no link."""
+    """Return bytes that the jobs send from an endpoint to itself: they take no link."""
     local = 0
     if workload.flows is not None:
         src, dst, size = map(np.asarray, workload.flows)

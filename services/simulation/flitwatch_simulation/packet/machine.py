@@ -48,7 +48,7 @@ _HYPERX_ROUTING = {"dor": packet.TreeMode.STATIC}
 
 
 def routings_of(fabric: Fabric) -> Mapping[str, int]:
-    """Routings of a fabric, alongside lft:FILE of what has switches: the engine's mode by name."""
+    """Return routings of a fabric, alongside lft:FILE of what has switches: the engine's mode by name."""
     if fabric.kind is FabricKind.DRAGONFLY:
         return DRAGONFLY_ROUTING
     if fabric.kind is FabricKind.TORUS:
@@ -181,7 +181,7 @@ def _check_routing(routing: str, known: Iterable[str], machine: str, also: Itera
 
 
 def _torus_fabric(fabric: Fabric, wire: int, credit_delay_ns: float) -> packet.PacketFabric:
-    """Dimension order corrects the last coordinate first, as flows do."""
+    """Return dimension order corrects the last coordinate first, as flows do."""
     place = np.asarray(fabric.routers.coords, np.int64)[:, ::-1]
     if not place.size or place.min() < 0:
         raise BadRequest(
@@ -203,7 +203,7 @@ def _torus_fabric(fabric: Fabric, wire: int, credit_delay_ns: float) -> packet.P
 
 
 def _torus_order(fabric: Fabric, place: NDArray[np.int64], extents: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Ports: endpoints first, then up and down each dimension, so that parallel cables are neighbours."""
+    """Return ports: endpoints first, then up and down each dimension, so that parallel cables are neighbours."""
     links, order = fabric.links, np.zeros(len(fabric.links), np.int64)
     inner = fabric.router_links()
     a, b = place[links.src[inner]], place[links.dst[inner]]
@@ -233,7 +233,7 @@ def _per_class(fabric: Fabric, values: dict[Any, float], default: float) -> NDAr
 
 
 def _dragonfly_order(fabric: Fabric) -> NDArray[np.int64]:
-    """Ports: endpoints first, then the neighbours of the own group by router, then global cables."""
+    """Return ports: endpoints first, then the neighbours of the own group by router, then global cables."""
     links, routers = fabric.links, len(fabric.routers)
     group = np.append(fabric.routers.group, np.full(len(fabric.endpoints), -1))
     same = group[links.src] == group[links.dst]
@@ -242,7 +242,7 @@ def _dragonfly_order(fabric: Fabric) -> NDArray[np.int64]:
 
 
 def _switch_levels(fabric: Fabric) -> NDArray[np.int64]:
-    """Level of each switch; without the importer's word, its distance from the nearest switch with endpoints.
+    """Return level of each switch; without the importer's word, its distance from the nearest switch with endpoints.
 
     In a HyperX the sum of its coordinates, which differs at the ends of every cable; its routes go by a table and not by levels.
     """
@@ -265,7 +265,7 @@ def _switch_levels(fabric: Fabric) -> NDArray[np.int64]:
 
 
 def _unbundle_links(fabric: Fabric) -> Fabric:
-    """One link a cable: bundles (multiplicity above 1) become parallel links."""
+    """Return one link a cable: bundles (multiplicity above 1) become parallel links."""
     links = fabric.links
     if np.all(links.multiplicity == 1):
         return fabric

@@ -13,7 +13,7 @@ from flitwatch_domain.fabric import Fabric
 
 
 def read_table(path: Path, fabric: Fabric) -> NDArray[np.uint32]:
-    """Links of each (endpoint, router) from an OpenSM dump.
+    """Return links of each (endpoint, router) from an OpenSM dump.
 
     Raises
     ------
@@ -26,7 +26,7 @@ def read_table(path: Path, fabric: Fabric) -> NDArray[np.uint32]:
 
 
 def table_of_ports(fabric: Fabric, ports: NDArray[np.integer]) -> NDArray[np.uint32]:
-    """Links uint32[endpoint, router] that leave by `ports` int[router, endpoint]; -1 and a switch's own port 0 become no link.
+    """Return links uint32[endpoint, router] that leave by `ports` int[router, endpoint]; -1 and a switch's own port 0 become no link.
 
     Raises
     ------

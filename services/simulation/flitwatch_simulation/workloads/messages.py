@@ -51,15 +51,15 @@ class Messages:
         return int(self.size_bytes.sum())
 
     def scaled(self, factor: float) -> Messages:
-        """The same messages, sizes times `factor`, at least one byte."""
+        """Return the same messages, sizes times `factor`, at least one byte."""
         return replace(self, size_bytes=np.maximum(1, np.rint(self.size_bytes * factor)).astype(np.int64))
 
     def per_rank(self, wanted_bytes: float) -> Messages:
-        """Scaled so that a rank sends `wanted_bytes` on average."""
+        """Return scaled so that a rank sends `wanted_bytes` on average."""
         return self.scaled(wanted_bytes * self.ranks / max(self.total_bytes, 1))
 
     def chosen(self, which: NDArray[np.bool_]) -> Messages:
-        """The messages where `which` (M,) holds, in the same rounds."""
+        """Return the messages where `which` (M,) holds, in the same rounds."""
         columns = {
             name: getattr(self, name)[which] for name in ("src", "dst", "size_bytes", "send_round", "recv_round")
         }
@@ -77,13 +77,13 @@ class Messages:
         return Messages(self.ranks, rounds=self.rounds + other.rounds, compute_ns=compute, **columns)
 
     def matrix(self) -> tuple[Ints, Ints, Ints]:
-        """(src, dst, bytes) with one entry per pair."""
+        """Return (src, dst, bytes) with one entry per pair."""
         key, inverse = np.unique(self.src * self.ranks + self.dst, return_inverse=True)
         return key // self.ranks, key % self.ranks, np.bincount(inverse, weights=self.size_bytes).astype(np.int64)
 
 
 def repeat_messages(messages: Messages, times: int) -> Messages:
-    """The messages several times, one after the other."""
+    """Return the messages several times, one after the other."""
     result = messages
     for _ in range(times - 1):
         result = result.then(messages)
@@ -93,7 +93,7 @@ def repeat_messages(messages: Messages, times: int) -> Messages:
 def in_rounds(
     ranks: int, rounds: Sequence[tuple[ArrayLike, ArrayLike, ArrayLike]], compute_ns: int | Ints = 0
 ) -> Messages:
-    """Messages of rounds (src, dst, bytes), each sent and received in its round; bytes may be one number."""
+    """Return messages of rounds (src, dst, bytes), each sent and received in its round; bytes may be one number."""
     if not rounds:
         raise BadRequest("a pattern has no rounds", advice="Use more ranks or bytes.")
     src = [np.asarray(s, np.int64).ravel() for s, _, _ in rounds]
@@ -108,7 +108,7 @@ def in_rounds(
 def to_ops(
     jobs: Sequence[tuple[Messages, NDArray[np.integer]]], modes: Sequence[NDArray[np.uint8] | None] | None = None
 ) -> Ops:
-    """Operations of several jobs; each with the endpoint of every rank.
+    """Return operations of several jobs; each with the endpoint of every rank.
 
     Parameters
     ----------
@@ -155,7 +155,7 @@ def to_ops(
 
 
 def _ops_of(messages: Messages) -> Ops:
-    """Sends, then receives, then one computation (possibly of 0 ns) for each rank and round, which ends the round."""
+    """Return sends, then receives, then one computation (possibly of 0 ns) for each rank and round, which ends the round."""
     m, ranks, rounds = messages.src.size, messages.ranks, messages.rounds
     ends = ranks * rounds
     compute = np.broadcast_to(np.asarray(messages.compute_ns, np.uint64), (ranks, rounds)).reshape(-1)

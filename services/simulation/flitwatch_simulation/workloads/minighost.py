@@ -35,7 +35,7 @@ class Faces:
 
 
 def faces_of(shape: tuple[int, ...], node_of_rank: Ints) -> list[Faces]:
-    """Six directions in the exchange's order; x is fastest in the numbering of ranks, and what stays on a node is left out."""
+    """Return six directions in the exchange's order; x is fastest in the numbering of ranks, and what stays on a node is left out."""
     ranks = np.arange(int(np.prod(shape)))
     place = np.array(np.unravel_index(ranks, shape, order="F"))
     nodes = int(node_of_rank.max()) + 1
@@ -62,7 +62,7 @@ def minighost_messages(
     imbalance: float = 0.0,
     rng: np.random.Generator | None = None,
 ) -> Messages:
-    """One time step.
+    """Return one time step.
 
     face_bytes : of one rank's face of one variable
     compute_ns : the stencil on one variable
@@ -103,7 +103,7 @@ def minighost_messages(
 
 
 def tile_ranks(shape: tuple[int, ...], node: tuple[int, ...], leaf: tuple[int, ...]) -> Ints:
-    """Node of each rank where a node holds a tile of ranks, and a leaf switch a tile of nodes (sections' geometric tiling); leaf after leaf."""
+    """Return node of each rank where a node holds a tile of ranks, and a leaf switch a tile of nodes (sections' geometric tiling); leaf after leaf."""
     place = np.array(np.unravel_index(np.arange(int(np.prod(shape))), shape, order="F"))
     nodes = tuple(side // part for side, part in zip(shape, node, strict=True))
     leaves = tuple(side // part for side, part in zip(nodes, leaf, strict=True))

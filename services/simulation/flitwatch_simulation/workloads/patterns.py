@@ -25,7 +25,7 @@ Maker = Callable[[int, int, np.random.Generator], Messages]
 
 
 def make_pattern(name: str, ranks: int, bytes_per_rank: int, seed: int = 1) -> Messages:
-    """Messages of a named pattern; every rank sends `bytes_per_rank` on average, to the rounding of its messages to bytes.
+    """Return messages of a named pattern; every rank sends `bytes_per_rank` on average, to the rounding of its messages to bytes.
 
     Senders alone count in `pingpong_messages` (of an odd number the last rank has no partner), `incast_messages`, `bisection-shuffle` and `bully_messages`; in a
     `broadcast_messages` every rank but the first receives that many. A message has at least one byte.
@@ -45,7 +45,7 @@ def make_pattern(name: str, ranks: int, bytes_per_rank: int, seed: int = 1) -> M
 
 
 def grid_of(ranks: int, dims: int = 3) -> tuple[int, ...]:
-    """The most cubic factorisation of `ranks`, largest factor first."""
+    """Return the most cubic factorisation of `ranks`, largest factor first."""
     sizes: list[int] = []
     rest = ranks
     for dim in range(dims, 1, -1):
@@ -57,7 +57,7 @@ def grid_of(ranks: int, dims: int = 3) -> tuple[int, ...]:
 
 
 def neighbour_pairs(shape: tuple[int, ...], offset: tuple[int, ...], periodic: bool) -> tuple[Ints, Ints]:
-    """(rank, neighbour) pairs at an offset on a grid, x (the first size) fastest; only pairs of different ranks."""
+    """Return (rank, neighbour) pairs at an offset on a grid, x (the first size) fastest; only pairs of different ranks."""
     ranks = np.arange(int(np.prod(shape)))
     place = np.array(np.unravel_index(ranks, shape, order="F"))
     there = place + np.array(offset)[:, None]
@@ -85,7 +85,7 @@ def bisection_messages(ranks: int, size: int, _: np.random.Generator, chunks: in
 
 
 def bisection_shuffle(ranks: int, size: int, rng: np.random.Generator, chunks: int = 5) -> Messages:
-    """A random matching between the two halves, chunk after chunk."""
+    """Return a random matching between the two halves, chunk after chunk."""
     half = ranks // 2
     upper = half + rng.permutation(half)
     here = np.concatenate([np.arange(half), upper])
@@ -94,14 +94,14 @@ def bisection_shuffle(ranks: int, size: int, rng: np.random.Generator, chunks: i
 
 
 def stencil3d_messages(ranks: int, size: int, _: np.random.Generator) -> Messages:
-    """Six faces of a non-periodic 3D grid, all at once."""
+    """Return six faces of a non-periodic 3D grid, all at once."""
     pairs = [neighbour_pairs(grid_of(ranks), face, periodic=False) for face in _face_offsets(3)]
     src, dst = (np.concatenate(part) for part in zip(*pairs, strict=True))
     return in_rounds(ranks, [(src, dst, 1)]).per_rank(size)
 
 
 def cyclic_stencil(ranks: int, size: int, _: np.random.Generator) -> Messages:
-    """Six faces of a periodic 3D grid in the order +x -x +y -y +z -z, without waiting between them."""
+    """Return six faces of a periodic 3D grid in the order +x -x +y -y +z -z, without waiting between them."""
     pairs = [neighbour_pairs(grid_of(ranks), face, periodic=True) for face in _face_offsets(3)]
     src, dst = (np.concatenate(part) for part in zip(*pairs, strict=True))
     return in_rounds(ranks, [(src, dst, 1)]).per_rank(size)
@@ -110,21 +110,21 @@ def cyclic_stencil(ranks: int, size: int, _: np.random.Generator) -> Messages:
 def stencil27_messages(
     ranks: int, size: int, _: np.random.Generator, strategy: str = "svaf", variables: int = 5
 ) -> Messages:
-    """A time step of miniGhost's 27-point stencil without its computation: `minighost.py` says what the strategies are."""
+    """Return a time step of miniGhost's 27-point stencil without its computation: `minighost.py` says what the strategies are."""
     faces = faces_of(grid_of(ranks), np.arange(ranks))
     face_count = sum(int(face.count.sum()) for face in faces)
     return minighost_messages(faces, ranks, strategy, variables, size * ranks / (variables * face_count))
 
 
 def alltoall_messages(ranks: int, size: int, _: np.random.Generator) -> Messages:
-    """Pairwise exchange: round k sends to rank + k."""
+    """Return pairwise exchange: round k sends to rank + k."""
     here = np.arange(ranks)
     parts = _split_bytes(max(size, ranks - 1), ranks - 1)
     return in_rounds(ranks, [(here, (here + k) % ranks, part) for k, part in enumerate(parts, 1)])
 
 
 def pingpong_messages(ranks: int, size: int, _: np.random.Generator) -> Messages:
-    """Pairs (0, 1), (2, 3), ...: one sends, the other answers."""
+    """Return pairs (0, 1), (2, 3), ...: one sends, the other answers."""
     first = np.arange(0, ranks - 1, 2)
     return in_rounds(ranks, [(first, first + 1, size), (first + 1, first, size)])
 
@@ -142,12 +142,12 @@ def barrier_messages(ranks: int, size: int, _: np.random.Generator) -> Messages:
 
 
 def grid_width(ranks: int) -> int:
-    """Columns of a barrier's grid: the largest power of two whose square is at most `ranks` (32 of 2,048)."""
+    """Return columns of a barrier's grid: the largest power of two whose square is at most `ranks` (32 of 2,048)."""
     return 1 << max((ranks.bit_length() - 1) // 2, 0)
 
 
 def barriers_on_grid(ranks: int, repeats: int, host_ns: int = 0) -> Messages:
-    """Algorithm 8 of Taffet 2021: a barrier in each row of a grid, in each column, and of all ranks, `repeats` times.
+    """Return algorithm 8 of Taffet 2021: a barrier in each row of a grid, in each column, and of all ranks, `repeats` times.
 
     A barrier is a reduction to the first rank over a binary tree and a broadcast over the same tree, of 8 bytes. Ranks lie row by row on a grid of
     `grid_width(ranks)` columns. A rank's host takes `host_ns` before a round in which it sends.
@@ -184,14 +184,14 @@ def broadcast_messages(ranks: int, size: int, _: np.random.Generator) -> Message
 
 
 def halo3d_messages(ranks: int, size: int, _: np.random.Generator, iterations: int = 5) -> Messages:
-    """Six faces of a periodic grid, iteration after iteration."""
+    """Return six faces of a periodic grid, iteration after iteration."""
     pairs = [neighbour_pairs(grid_of(ranks), face, periodic=True) for face in _face_offsets(3)]
     src, dst = (np.concatenate(part) for part in zip(*pairs, strict=True))
     return in_rounds(ranks, [(src, dst, 1)] * iterations).per_rank(size)
 
 
 def sweep3d_messages(ranks: int, size: int, _: np.random.Generator, blocks: int = 8) -> Messages:
-    """A wavefront over a 2D grid: receive from west and north, send to east and south, block after block."""
+    """Return a wavefront over a 2D grid: receive from west and north, send to east and south, block after block."""
     shape = grid_of(ranks, 2)
     parts = []
     for block in range(blocks):
@@ -203,7 +203,7 @@ def sweep3d_messages(ranks: int, size: int, _: np.random.Generator, blocks: int 
 
 
 def crystal_router(ranks: int, size: int, rng: np.random.Generator, iterations: int = 3) -> Messages:
-    """Nek5000's crystal router: each stage halves the ranks and exchanges with the partner half; small neighbourhoods send most.
+    """Return Nek5000's crystal router: each stage halves the ranks and exchanges with the partner half; small neighbourhoods send most.
 
     The load is steady: every stage carries the same bytes, the late stages (close ranks) more than the early ones.
     """
@@ -228,7 +228,7 @@ def crystal_router(ranks: int, size: int, rng: np.random.Generator, iterations: 
 
 
 def fill_boundary(ranks: int, size: int, rng: np.random.Generator, iterations: int = 8) -> Messages:
-    """BoxLib's fill boundary: 3D blocks with periodic boundaries plus many-to-many; the load of a rank fluctuates strongly (1 to 25)."""
+    """Return BoxLib's fill boundary: 3D blocks with periodic boundaries plus many-to-many; the load of a rank fluctuates strongly (1 to 25)."""
     shape = grid_of(ranks)
     pairs = [neighbour_pairs(shape, offset, periodic=True) for offset in product((-1, 0, 1), repeat=3) if any(offset)]
     weights = [{1: 100, 2: 20, 3: 4}[sum(map(abs, o))] for o in product((-1, 0, 1), repeat=3) if any(o)]
@@ -246,7 +246,7 @@ def fill_boundary(ranks: int, size: int, rng: np.random.Generator, iterations: i
 
 
 def amg_messages(ranks: int, size: int, _: np.random.Generator, levels: int = 4) -> Messages:
-    """Algebraic multigrid: up to six neighbours, messages that shrink with the level, three surges (V-cycles)."""
+    """Return algebraic multigrid: up to six neighbours, messages that shrink with the level, three surges (V-cycles)."""
     shape = grid_of(ranks)
     rounds = []
     for _cycle in range(3):
@@ -262,7 +262,7 @@ def amg_messages(ranks: int, size: int, _: np.random.Generator, levels: int = 4)
 
 
 def incast_messages(ranks: int, size: int, _: np.random.Generator, fan_in: int = 4) -> Messages:
-    """Groups of `fan_in` senders and one receiver, the last of each group."""
+    """Return groups of `fan_in` senders and one receiver, the last of each group."""
     here = np.arange(ranks)
     receiver = np.minimum((here // (fan_in + 1) + 1) * (fan_in + 1) - 1, ranks - 1)
     src = here[here != receiver]
@@ -272,7 +272,7 @@ def incast_messages(ranks: int, size: int, _: np.random.Generator, fan_in: int =
 def bully_messages(
     ranks: int, size: int, rng: np.random.Generator, message_bytes: int = 200_000, at_once: int = 1
 ) -> Messages:
-    """Random pairs that send 200 KB messages to each other, `at_once` before they wait for all of them (Taffet 2021, section 5.4: 100)."""
+    """Return random pairs that send 200 KB messages to each other, `at_once` before they wait for all of them (Taffet 2021, section 5.4: 100)."""
     order = rng.permutation(ranks - ranks % 2).reshape(-1, 2)
     src, dst = np.concatenate([order[:, 0], order[:, 1]]), np.concatenate([order[:, 1], order[:, 0]])
     rest = [size % message_bytes] if size % message_bytes else []
@@ -284,7 +284,7 @@ def bully_messages(
 
 
 def permutation_messages(ranks: int, size: int, rng: np.random.Generator) -> Messages:
-    """Every rank sends to one other rank and receives from one (a random derangement in one cycle)."""
+    """Return every rank sends to one other rank and receives from one (a random derangement in one cycle)."""
     order = rng.permutation(ranks)
     return in_rounds(ranks, [(order, np.roll(order, -1), size)])
 

@@ -12,7 +12,7 @@ from flitwatch_simulation.workloads.messages import Messages
 
 
 def messages_of(dag: Dag) -> Messages:
-    """Each message in the round of its source, and of its destination, that follows all it has to wait for.
+    """Return each message in the round of its source, and of its destination, that follows all it has to wait for.
 
     Computation ends the round that it falls into. A round holds back operations that a trace lets overlap, so that a replay by rounds takes no less time.
 

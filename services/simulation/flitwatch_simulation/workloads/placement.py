@@ -17,7 +17,7 @@ POLICIES: tuple[str, ...] = get_args(Placement)
 def place_ranks(
     fabric: Fabric, ranks: int, policy: str, rng: np.random.Generator, taken: NDArray[np.integer] | None = None
 ) -> NDArray[np.int64]:
-    """Endpoints of ranks 0 .. ranks - 1.
+    """Return endpoints of ranks 0 .. ranks - 1.
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ def place_ranks(
 
 
 def unit_of(fabric: Fabric, unit: str) -> NDArray[np.int64]:
-    """Number of each endpoint's node, router, chassis (row of a group), cabinet (three chassis) or group (pod)."""
+    """Return number of each endpoint's node, router, chassis (row of a group), cabinet (three chassis) or group (pod)."""
     endpoints, routers = fabric.endpoints, fabric.routers
     if unit == "node":
         return np.arange(len(endpoints))

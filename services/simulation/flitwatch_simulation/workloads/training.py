@@ -24,7 +24,7 @@ def ring_allreduce(ranks: int, size: int) -> Messages:
 
 
 def tree_allreduce(ranks: int, size: int) -> Messages:
-    """A binomial tree to rank 0 and back, of whole vectors: 2 ceil(log2 n) rounds, in which 2 (n - 1) vectors are sent."""
+    """Return a binomial tree to rank 0 and back, of whole vectors: 2 ceil(log2 n) rounds, in which 2 (n - 1) vectors are sent."""
     whole = max(1, round(size * ranks / (2 * (ranks - 1))))
     up: list[_Round] = []
     for k in range((ranks - 1).bit_length()):
@@ -53,7 +53,7 @@ def hierarchical_allreduce(ranks: int, size: int) -> Messages:
 
 
 def expert_alltoall(ranks: int, size: int) -> Messages:
-    """Every rank sends equal parts to the experts of all others, and they send as much back: two pairwise exchanges."""
+    """Return every rank sends equal parts to the experts of all others, and they send as much back: two pairwise exchanges."""
     here = np.arange(ranks)
     part = _piece_bytes(size, 2 * (ranks - 1))
     out: list[_Round] = [(here, (here + k) % ranks, part) for k in range(1, ranks)]
