@@ -1,4 +1,4 @@
-"""Switches that run SONiC: their databases in Redis, or dumps of them.
+"""Switches with SONiC: their databases in Redis, or dumps of them.
 
 Numbers of the databases: sonic-net/sonic-swss-common, common/database_config.json (APPL_DB 0, COUNTERS_DB 2, CONFIG_DB 4).
 """
@@ -30,7 +30,7 @@ APPLICATION, COUNTERS, CONFIGURATION = 0, 2, 4
 TIMEOUT_S = 10.0
 PORT = 6379
 _LOCAL = frozenset({"127.0.0.1", "::1", "localhost"})
-#: Hashes that are asked for at a time.
+#: Hashes requested at a time.
 _BATCH = 500
 
 
@@ -40,7 +40,7 @@ def source_of(place: str, user: str | None, password: str | None, ca: Path | Non
     Raises
     ------
     BadRequest
-        It is no such place, or would carry a password beyond this machine without TLS.
+        The place is invalid, or would send a password to another machine without TLS.
     """
     if "://" not in place and not place.startswith("unix:"):
         return DumpedSwitch(Path(place))
@@ -48,9 +48,9 @@ def source_of(place: str, user: str | None, password: str | None, ca: Path | Non
 
 
 class DumpedSwitch(PolledSwitch):
-    """A switch by dumps of its databases: a file with one or several, or a folder with a file a database.
+    """A switch read from dumps of its databases: a file with one or several, or a folder with one file per database.
 
-    The counters are of the time at which the file with them was written last.
+    The counters have the modification time of their file.
     """
 
     def __init__(self, path: Path) -> None:
@@ -98,7 +98,7 @@ class DumpedSwitch(PolledSwitch):
 
 
 class RedisSwitch(PolledSwitch):
-    """A switch by its Redis."""
+    """A switch read from its Redis."""
 
     def __init__(self, url: str, user: str | None, password: str | None, ca: Path | None) -> None:
         self._options: dict[str, Any] = {
@@ -184,7 +184,7 @@ class RedisSwitch(PolledSwitch):
 
 
 def _load_hashes(client: redis.Redis, keys: Iterable[str]) -> Tables:
-    """Return the hashes that are there."""
+    """Return the existing hashes."""
     names = list(keys)
     hashes: Tables = {}
     for first in range(0, len(names), _BATCH):
