@@ -1,6 +1,6 @@
-"""Learned forecasters over windows: `fit(windows)` learns the log ratio to the mean curve, `predict(windows)` gives seconds.
+"""Learned forecasters over windows: `fit(windows)` learns the log ratio to the mean curve, `predict(windows)` returns seconds.
 
-All learn from the same windows, those that the end of a run cuts short among them (docs/adr/0025).
+All learn from the same windows, including those truncated by the end of a run (docs/adr/0025).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Floats = NDArray[np.float64]
 
 
 def flatten_windows(windows: Windows) -> Floats:
-    """Return a row a window for learners without a notion of time: last step, mean, trend and spread of the past, placement, share of the run, ratio."""
+    """Return one row per window for learners without time: last step, mean, trend and spread of the past, placement, share of the run, ratio."""
     past = windows.past
     columns = [past[:, -1], past.mean(1), past[:, -1] - past[:, 0], past.std(1), windows.placement]
     return np.concatenate([*columns, windows.share[:, None], windows.ratio[:, None]], axis=1)
@@ -82,20 +82,20 @@ class LightGBMForecaster(BaseEstimator):
 
 
 class AttentionForecaster(BaseEstimator):
-    """Attention that learns what ridge leaves, averaged over `seeds` nets and, on request, with LightGBM.
+    """Attention fitted to the residuals of ridge, averaged over `seeds` nets and optionally with LightGBM.
 
-    Without `on_ridge` and `with_boosting` it is attention alone (Bhatele 2020, section IV-C).
+    Without `on_ridge` and `with_boosting` it is only attention (Bhatele 2020, section IV-C).
 
     Parameters
     ----------
-    hidden, dropout, epochs : of the net; at least `least_steps` optimiser steps are made regardless of `epochs`
-    seeds : nets averaged
-    on_ridge : learn the residual of a ridge forecast, instead of the target itself
-    with_boosting : average with LightGBM, half and half
+    hidden, dropout, epochs : settings of the net; training takes at least `least_steps` optimiser steps regardless of `epochs`
+    seeds : number of averaged nets
+    on_ridge : learn the residual of a ridge forecast instead of the target
+    with_boosting : average with LightGBM at equal weights
     device : "cpu", "cuda", or "auto" for a GPU if there is one
     """
 
-    #: As trained, or as served.
+    #: The net in its trained or its deployed form.
     net_: Any
 
     def __init__(
