@@ -1,4 +1,4 @@
-"""Weightings of a link's load: bytes, or packets and bytes mixed, so that many small messages count next to few large ones (Taffet 2021, section 5.4)."""
+"""Weightings of a link's load: bytes, or packets and bytes mixed, so that many small messages count as well as few large ones (Taffet 2021, section 5.4)."""
 
 from __future__ import annotations
 
@@ -16,5 +16,5 @@ def weighting_name(mtu: float | None) -> str:
 
 
 def weighted_bytes(size: Amount, packets: Amount, mtu: float) -> Amount:
-    """Return MTU/2 x packets + bytes/2, in weighted bytes: the bytes themselves where every packet holds `mtu` of them. Linear, so it may be had of pairs or of counters."""
+    """Return weighted bytes, MTU/2 x packets + bytes/2: the plain bytes if all packets have `mtu` bytes. It is linear, so it applies to pairs and counters."""
     return mtu / 2 * packets + size / 2

@@ -44,7 +44,7 @@ def write_counters(path: Path, fabric: Fabric, counted: Floats, packets: Floats 
 
 
 def read_counters(path: Path, fabric: Fabric, vls: int, mtu: float | None = None) -> Floats:
-    """Return bytes (links, VLs), with `mtu` weighted as `weighting.mixed`; every port must be counted. BadInput names file and line, also where `mtu` finds no packets.
+    """Return bytes (links, VLs), with `mtu` weighted as `weighting.weighted_bytes`; every port must be counted. BadInput names file and line, also where `mtu` finds no packets.
 
     Rows of VL 15 are left out: subnet management alone takes it, by no forwarding table.
     """
@@ -202,7 +202,7 @@ def read_jobs(path: Path, find: Find) -> list[NDArray[np.int64]]:
 def write_matrix(path: Path, pairs: Pairs, size: Floats, low: Floats, high: Floats, mtu: float | None = None) -> None:
     """`src,dst,bytes,low,high`: the interval holds the pair's bytes if the counters are exact; its ends are empty if they are unknown.
 
-    With `mtu` a comment says that all three are in bytes weighted as `weighting.mixed`.
+    With `mtu` a comment says that all three are in bytes weighted as `weighting.weighted_bytes`.
     """
     largest = size.max(initial=0)
     with open(path, "w", newline="") as file:

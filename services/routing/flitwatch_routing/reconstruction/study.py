@@ -48,7 +48,7 @@ class Study:
     packets: Floats | None = None
 
     def weighted(self, mtu: float) -> Study:
-        """Return the same with counters and sizes weighted as `weighting.mixed`; BadRequest where packets are not known."""
+        """Return the same with counters and sizes weighted as `weighting.weighted_bytes`; BadRequest where packets are not known."""
         if self.packets is None or self.measured.packets is None:
             raise BadRequest(
                 "mixed weighting requires packets, and the traffic contains only bytes",

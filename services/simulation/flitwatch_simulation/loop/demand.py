@@ -51,7 +51,7 @@ class Demand:
     time_structure: str
 
     def matrix(self, mtu: float | None = None) -> Matrix:
-        """Return (src, dst, bytes) between endpoints, one entry per pair; with `mtu`, packets and bytes mixed (`weighting.mixed`)."""
+        """Return (src, dst, bytes) between endpoints, one entry per pair; with `mtu`, packets and bytes mixed (`weighting.weighted_bytes`)."""
         return self.matrices(1, mtu)[0]
 
     def matrices(self, slots: int, mtu: float | None = None) -> list[Matrix]:
