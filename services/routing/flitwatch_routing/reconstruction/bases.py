@@ -1,4 +1,4 @@
-"""Sparsity-promoting bases as operators Psi^-1 (Taffet 2021, section 4.3), on any set of places of the jobs' matrices, by gathers only."""
+"""Sparsity-promoting bases as operators Psi^-1 (Taffet 2021, section 4.3), on any set of places of the jobs' matrices, implemented with gathers."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ BASES = {
 
 
 def _diagonal_step(kind: str, at: Places) -> Ints:
-    """Return how far along the diagonal the earlier place is: one rank (Psi_CD), or the smallest aligned block that holds row and column (Psi_CS)."""
+    """Return the distance along the diagonal to the previous place: one rank (Psi_CD), or the smallest aligned block with row and column (Psi_CS)."""
     if kind == "cd":
         return np.ones_like(at.row)
     _, exponent = np.frexp((at.row ^ at.column).astype(float))
@@ -34,8 +34,8 @@ def _diagonal_step(kind: str, at: Places) -> Ints:
 class Basis(nn.Module):
     """Psi^-1 of one basis: `forward` maps values at `key` to coefficients, `adjoint` maps back.
 
-    Psi_CD: X_ij - X_(i-1)(j-1). Psi_CS: difference to the previous block of the level. Psi_S: i > j holds X_ij + X_ji, i < j the difference.
-    Coefficients are at all places that the given places can reach.
+    Psi_CD: X_ij - X_(i-1)(j-1). Psi_CS: difference to the previous block of the level. Psi_S: X_ij + X_ji for i > j, the difference for i < j.
+    Coefficients exist at all places reachable from the given places.
     """
 
     own: Tensor | None
