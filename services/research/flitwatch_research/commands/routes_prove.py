@@ -1,4 +1,4 @@
-"""`flitwatch routes prove`: the dissertation's integer programs of static routes, solved to their optimum on small trees."""
+"""`flitwatch routes prove`: the dissertation's integer programs of static routes, solved to optimality on small trees."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from flitwatch.console import LOCAL, TIME_LIMIT_S, OutPath, json_option, mtu_opt
 )
 @click.option(
     "--engine", type=click.Choice(["milp"]), hidden=True, expose_value=False
-)  # the spelling of `routes optimise`
+)  # the name in `routes optimise`
 @click.option("--out", type=OutPath(), help="Output file for the tables, in the format of OpenSM's file engine.")
 @json_option
 def prove(

@@ -1,8 +1,8 @@
-"""Records encoded before the clock starts, sent again and again: only the time and one group of digits of every counter move.
+"""Records encoded before the start and sent repeatedly: only the time and one group of digits of every counter change.
 
-A counter's value is `high | turn | low`: `low` grows from phase to phase of the pool, `turn` counts how often the pool was sent, `high` never
-changes. In Avro the turn is the fifth byte of a six-byte varint, in JSON three of thirteen digits, so a second is made ready by writing those bytes
-alone, and every counter grows for as long as the load lasts.
+A counter's value is `high | turn | low`: `low` grows from phase to phase of the pool, `turn` counts the repetitions of the pool, and `high` is
+constant. In Avro the turn is the fifth byte of a six-byte varint, in JSON three of thirteen digits. So preparing a second changes only these bytes,
+and every counter grows during the whole load.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ class Digits:
     Attributes
     ----------
     low : int
-        `low` is below this; the turn counts in units of it.
+        Upper limit of `low`, and unit of the turn.
     turns : int
-        How often the pool can be sent.
+        Number of possible repetitions of the pool.
     high : int
-        `high` is 1 to this, in units of `low` x `turns`.
+        `high` is from 1 to this, in units of `low` x `turns`.
     """
 
     low: int
@@ -40,7 +40,7 @@ class Digits:
 
 DIGITS: dict[Format, Digits] = {"avro": Digits(1 << 27, 128, 63), "json": Digits(10_000_000, 1_000, 899)}
 PHASES = {"avro": 4, "json": 2}
-#: Senders sample within so much of the second, microseconds.
+#: Senders sample within this part of the second, in microseconds.
 SPREAD_US = 2_000
 
 
@@ -52,9 +52,9 @@ class Pool:
     metric_set : MetricSet
     form : {"avro", "json"}
     seconds : int
-        How long it must last.
+        Duration of the load.
     schema_id : int
-        Of the Avro schema.
+        Id of the Avro schema.
     seed : int
     """
 
