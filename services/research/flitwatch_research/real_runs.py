@@ -1,4 +1,4 @@
-"""Writes docs/real-runs.md: blame on measured runs, the paper's alongside ours.
+"""The page docs/real-runs.md: blame on measured runs, with the paper's method and ours.
 
 `python -m flitwatch_research.real_runs RUNS.csv EXPOSURE.csv CORRELATION.csv [shuffles]`
 """
@@ -169,7 +169,7 @@ def _format_strongest(data: MeasuredRuns, users: list[MeasuredVerdict], publishe
 
 
 def _by_chance(data: MeasuredRuns) -> tuple[float, float]:
-    """Return median and 95 % point of the largest correlation over all users with shuffled run times."""
+    """Return the median and 95 % point of the largest correlation over all users with shuffled run times."""
     rng = np.random.default_rng(1)
     columns = data.exposure - data.exposure.mean(0)
     columns /= np.linalg.norm(columns, axis=0)

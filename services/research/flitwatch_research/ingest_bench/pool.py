@@ -67,7 +67,7 @@ class Pool:
             raise BadRequest(f"{seconds} s of JSON are too long", advice=f"At most {2 * self.digits.turns} s.")
         rng = np.random.default_rng(seed)
         shape = (len(metric_set.components), len(metric_set.metrics))
-        # Above what is added to it, so that a value has the same width for ever.
+        # Larger than all added values, so that the width of a value is constant.
         self._high = rng.integers(1, self.digits.high, shape) * (self.digits.low * self.digits.turns)
         if form == "json":
             self._high += 10**12
@@ -88,7 +88,7 @@ class Pool:
 
     @property
     def values(self) -> int:
-        """Counters in a second."""
+        """Number of counter values per second."""
         return int(self._high.size)
 
     def _draw_lows(self, phase: int) -> NDArray[np.int64]:
@@ -123,7 +123,7 @@ class Pool:
         return [np.full(len(self._late_us), digit, np.uint8) for digit in b"%010d" % epoch_s]
 
     def grown(self, seconds: int, counters: list[int]) -> NDArray[np.int64]:
-        """By sender: what the counters of these indices add up to from the first second to the last of `seconds`."""
+        """Return, by sender, the total growth of the counters with these indices from the first to the last second of `seconds`."""
         turn, phase = divmod(seconds - 1, self.phases)
         columns = np.array(counters)
         by_counter = self._low[phase][:, columns] - self._low[0][:, columns] + turn * self.digits.low
@@ -136,7 +136,7 @@ Encoded = tuple[NDArray[np.uint8], list[int], list[NDArray[np.int64]], list[NDAr
 def _layout_records(
     heads: list[bytes], stamp_at: int, stamp: int, body: int
 ) -> tuple[list[int], NDArray[np.int64], list[NDArray[np.int64]]]:
-    """Return (ends of records, where their bodies begin, where each byte of their times stands)"""
+    """Return (ends of records, starts of their bodies, positions of each byte of their times)."""
     sizes = np.array([len(head) + body for head in heads])
     ends = np.cumsum(sizes)
     begins = ends - sizes
@@ -190,7 +190,7 @@ def _put_heads(buffer: NDArray[np.uint8], heads: list[bytes], ends: list[int], b
 
 
 def _encode_varint(value: int) -> bytes:
-    """Return one zig-zag varint of a value that is not negative."""
+    """Return the zig-zag varint of a nonnegative value."""
     rest, out = 2 * value, bytearray()
     while rest >= 128:
         out.append(rest & 127 | 128)

@@ -1,4 +1,4 @@
-"""The topology of figure 2.14: that of the P4 tutorial on ECN, with s4 between s1 and s2."""
+"""The topology of figure 2.14, from the P4 tutorial on ECN with s4 between s1 and s2."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import numpy as np
 from flitwatch_domain.fabric import Endpoints, Fabric, FabricKind, LinkClass, Routers, Technology
 from flitwatch_domain.fabric.arrays import both_directions
 
-#: The paper's rates; those of the links to s4 are half of the others.
+#: The paper's rates; the links to s4 have half the rate of the others.
 FULL_BPS, HALF_BPS = 1e6, 512e3
 
 
