@@ -22,7 +22,7 @@ from flitwatch_ingest.sources.ethernet import Reading
 #: A stream counts as silent after this many intervals, but not before this many seconds.
 _SILENT_INTERVALS, _SILENT_S = 3.0, 10.0
 _LEAST_PAUSE_S, _LONGEST_PAUSE_S = 1.0, 30.0
-#: Unreadable messages that are kept until they are counted.
+#: Limit of unreadable messages kept until they are counted.
 _MOST_BROKEN = 100
 
 

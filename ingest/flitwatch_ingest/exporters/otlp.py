@@ -28,7 +28,7 @@ from flitwatch_ingest.exporters.messages import Status
 from flitwatch_ingest.exporters.sample import Sample
 
 PROTOBUF, JSON = "application/x-protobuf", "application/json"
-#: Limit of a JSON request. A two-byte JSON object takes a hundred times as long to parse as a two-byte message.
+#: Limit of objects in a JSON request. A two-byte JSON object takes a hundred times as long to parse as a two-byte message.
 MOST_OBJECTS = 300_000
 _NUMBERS = frozenset({"asInt", "as_int", "asDouble", "as_double", "timeUnixNano", "time_unix_nano", "flags"})
 #: Flag of a data point without a measurement (DataPointFlags).

@@ -18,7 +18,7 @@ Bools = NDArray[np.bool_]
 
 #: Significance level of the controls.
 DOUBT = 0.05
-#: Shifts of presence by weeks; each of the two is tested separately.
+#: Significance level for presence in other weeks; two weeks are tested separately.
 CONTROL = 0.01
 #: An effect of presence in another week below this share of the true effect cannot have caused the finding.
 SIZEABLE = 0.25

@@ -15,7 +15,7 @@ from flitwatch_research.campaign.worlds import World
 from flitwatch_twin import stall
 from flitwatch_twin.applications import Application
 
-#: Log-normal noise of a counter in a step; the same in the packet engine's world; and there, of a counter's scale from run to run.
+#: Log-normal noise of a counter in a step, in the plain and in the packet engine's world; in the latter, noise of a counter's scale from run to run.
 NOISE, NOISE_OF_PACKETS, GAIN_OF_PACKETS = 0.03, 0.12, 0.08
 #: In the packet engine's world: sensitivities to router, processor, global links and I/O that are causes, and sensitivity to those that are not.
 STRONG, FAINT = np.array([4.0, 12.0, 1.6, 0.1]), 0.08

@@ -26,7 +26,7 @@ from flitwatch_routing.optimise import Traffic
 Ints = NDArray[np.int64]
 #: Limit of binaries in one step: with more, HiGHS finds no first routes within minutes.
 MOST_BINARIES = 200_000
-#: Traffic is rounded to this share of the largest, so that few distinct values remain.
+#: Traffic is rounded to multiples of the largest divided by this, so that few distinct values remain.
 _ROUNDED_TO = 5000
 #: The dissertation's seconds, of 720, for each step: core groups, leaves to spines, spines to cores, and down.
 _SHARES = {"groups": 15 / 720, "leaves": 300 / 720, "spines": 300 / 720, "down": 105 / 720}

@@ -17,7 +17,7 @@ from flitwatch_research.namespaces.lab import Lab
 from flitwatch_research.namespaces.observe import Cancelled, Flow, Observation, observe_flows
 from flitwatch_research.namespaces.ring import figure_214
 
-#: Times in the paper, in seconds: the first and the second observed flow, and the background; the end is not stated.
+#: Times in the paper, in seconds: end of the observed flows (not stated there), start of the second flow, and background.
 END_S, GREEN_S, BACKGROUND_S = 200.0, 20.0, (50.0, 175.0)
 #: Packets per second of the observed flows; iperf's default UDP rate (1.05 Mb/s) with default datagrams. The observed packets' size is not stated.
 OBSERVED_PPS, OBSERVED_BYTES = 30.0, 1000

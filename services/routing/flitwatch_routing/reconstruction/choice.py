@@ -20,7 +20,7 @@ from flitwatch_routing.reconstruction.pairs import Pairs
 
 Floats = NDArray[np.float64]
 CANDIDATES = ("od", "s", "scd", "cd")
-#: The dictionary is kept unless another basis has an error on held-out counters that is smaller by this much.
+#: The dictionary is kept unless another basis has an error on held-out counters below this share of the dictionary's.
 CLEARLY = 0.8
 #: Share of (link, VL) whose counters are held out.
 HELD_OUT = 0.1

@@ -47,7 +47,7 @@ STAGES = 3
 IDLE = 1e-4
 #: If counters of service levels differ from their link's by more than this share of the busiest link, they are from another time or incomplete.
 LEVELS_MISS = 0.01
-#: Minimum reduction of the predicted largest load for replacing the loaded routes.
+#: New routes replace the loaded ones only if their predicted largest load is below this share of the present one.
 WORTH = 0.99
 
 

@@ -27,7 +27,7 @@ Ints = NDArray[np.int64]
 #: report(stages done, number of stages, current stage)
 Report = Callable[[int, int, str], None]
 STAGES = 6
-#: New routes count as a loss only if slower by more than this, the variation due to arbitration.
+#: New routes count as a loss only if slower by more than this factor, the variation due to arbitration.
 EVEN = 1.01
 #: An estimated error above this makes the reconstruction the likely cause of a loss.
 UNSURE = 0.1
