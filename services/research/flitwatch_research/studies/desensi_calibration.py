@@ -28,9 +28,9 @@ from flitwatch_research.studies.packet_common import (
 from flitwatch_research.studies.registry import Cancelled, Parameters, Report
 from flitwatch_simulation.workloads.placement import place_ranks
 
-#: Microbenchmarks with fitted pairs; a barrier's messages are too small for reading counters.
 #: Level of a factor's interval.
 LEVEL = 0.95
+#: Microbenchmarks with fitted pairs; a barrier's messages are too small for reading counters.
 FITTED = ("allreduce", "alltoall", "broadcast", "halo3d", "sweep3d")
 
 
