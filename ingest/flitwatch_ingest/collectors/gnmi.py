@@ -262,7 +262,7 @@ class GnmiSwitch(PolledSwitch):
         timeout_s: float | None,
         begun: Callable[[grpc.Call], None] | None = None,
     ) -> Iterator[Iterator[gnmi_pb2.SubscribeResponse]]:
-        """The answers to a subscription; `begun` is passed the call, which another thread may cancel.
+        """Yield the answers to a subscription; `begun` is passed the call, which another thread may cancel.
 
         Raises
         ------

@@ -46,7 +46,7 @@ class ExportedSamples:
 
 
 def form_of(content_type: str) -> str:
-    """`PROTOBUF` or `JSON`.
+    """Return `PROTOBUF` or `JSON` for a Content-Type.
 
     Raises
     ------

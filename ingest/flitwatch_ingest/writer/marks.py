@@ -81,5 +81,5 @@ class Marks(dict[TopicPartition, Mark]):
 
 
 def bucket_time(epoch_s: int) -> datetime | None:
-    """Return a bucket's time in the database's form; None below zero."""
+    """Return a bucket's time in the database's form; None for negative seconds."""
     return datetime.fromtimestamp(epoch_s, UTC) if epoch_s >= 0 else None

@@ -1,4 +1,4 @@
-"""The scorecard by world: figures over seeds with intervals, and a headline that names wins of baselines."""
+"""The scorecard by world: figures over seeds with intervals, and a headline that names worlds in which a baseline is better."""
 
 from __future__ import annotations
 
@@ -159,7 +159,7 @@ def size_names() -> list[str]:
 
 
 def write_headline(card: dict[str, Any]) -> list[str]:
-    """Return one sentence per question, with wins of baselines first. Intervals are 95 %, over seeds."""
+    """Return one sentence per question, which begins with any case in which a baseline is better. Intervals are 95 %, over seeds."""
     lines = []
     if card["blame"]:
         lines.append(_blame_headline(card["blame"]))
