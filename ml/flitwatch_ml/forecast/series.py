@@ -127,9 +127,7 @@ class Standard:
             raise BadInput(f"unknown feature set {sorted(unknown)[0]!r}; there are {', '.join(FEATURE_SETS)}")
         features = series.features(sets)
         there: NDArray[np.bool_] = np.logical_or.reduce(np.isfinite(series.times), axis=0)
-        steps = (
-            int(np.flatnonzero(there)[-1]) + 1 if there.any() else 0
-        )  # the curve ends with the longest training run
+        steps = int(np.flatnonzero(there)[-1]) + 1 if there.any() else 0  # the curve ends with the longest training run
         if not there[:steps].all() or not steps:
             raise NotEnoughData(f"no training run has step {int(np.argmin(there))}")
         features = features[:, :steps]

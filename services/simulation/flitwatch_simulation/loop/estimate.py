@@ -50,9 +50,7 @@ def reconstruct_slots(
         say(f"{within}{phase}: {iterations:,} iterations, residual {residual:.2g}, gap {gap:.2g}")
         return not cancelled()
 
-    m = max(
-        slots, key=lambda one: sum(float(part.sum()) for part in one.counters)
-    )  # a slot may have no traffic
+    m = max(slots, key=lambda one: sum(float(part.sum()) for part in one.counters))  # a slot may have no traffic
     choice = Choice(basis, {})
     if basis == "auto":
         each_s = limit_s * CHOICE_SHARE / 4
