@@ -24,7 +24,7 @@ from flitwatch_ingest.collectors.rounds import MOST_NAMED, ask_again, format_nam
 from flitwatch_ingest.sources.ethernet import Reading, Tally, records_of
 from flitwatch_ingest.sources.rejection import Rejection
 
-#: Limit of counters that get a dead letter of their own.
+#: Limit of counters with a separate dead letter.
 MOST_LETTERS = 1_000
 #: Changes of neighbours come in bursts: the topology is read again after this interval at the earliest.
 _SETTLE_S = 30.0

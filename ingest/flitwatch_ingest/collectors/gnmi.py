@@ -29,7 +29,7 @@ from flitwatch_ingest.sources.ethernet import Reading
 from flitwatch_ingest.sources.openconfig import Path
 
 TIMEOUT_S = 30.0
-#: A switch of 1,024 ports with 20 queues each is some 10 MB.
+#: A switch of 1,024 ports with 20 queues each has about 10 MB.
 MOST_MESSAGE_BYTES = 64 << 20
 MOST_UPDATES = 2_000_000
 _LOCAL = frozenset({"127.0.0.1", "[::1]", "localhost"})

@@ -1,7 +1,7 @@
 """Counters from exporters: samples of Prometheus and OpenTelemetry become records of the log, using a table that a site can extend.
 
-Each sample becomes a record of one counter of one port. If a sender repeats a sample, in any order or batch, the writer therefore recognises the
-record: it drops repeats by port, counter and timestamp.
+Each sample becomes a record of one counter of one port. The writer drops repeats by port, counter and timestamp, so senders can repeat samples in any
+order or batch.
 
 Open
 

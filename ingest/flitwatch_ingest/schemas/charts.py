@@ -49,7 +49,7 @@ def require_columns(core: Any) -> None:
 require_columns(codec)
 
 #: port, array, three router columns, class part, endpoint place, endpoint column, scale, tiles, lane, the lane's array, the port's scale,
-#: nanoseconds of stall a count, bits at which the device's counter stops
+#: nanoseconds of stall per count, width in bits of the device's stopping counter
 Cell = tuple[int, int, int, int, int, int, int, int, int, int, int, int, int, int, int]
 _NO_LANE = (-1, -1)
 

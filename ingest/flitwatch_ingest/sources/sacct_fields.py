@@ -12,7 +12,7 @@ from flitwatch_domain.units import EARLIEST_S, LATEST_S
 
 _NOTHING = frozenset({"", "unknown", "none", "none assigned", "n/a", "(null)", "invalid"})
 _EPOCH = re.compile(r"[0-9]{9,11}(?:\.[0-9]+)?")
-#: Slurm's 32-bit and 64-bit NO_VAL and INFINITE, and 0: values of a time that never came.
+#: Slurm's 32-bit and 64-bit NO_VAL and INFINITE, and 0: values of a time that is not set.
 NO_TIMES = frozenset({0, 0xFFFFFFFE, 0xFFFFFFFF, 2**64 - 2, 2**64 - 1})
 _ELAPSED = re.compile(r"(?:(?:([0-9]{1,6})-)?([0-9]{1,4}):)?([0-9]{1,4}):([0-9]{2})(?:\.[0-9]+)?")
 _STATE = re.compile(r"([A-Z][A-Z_]+)(?: by \S+)?\+?")

@@ -51,7 +51,7 @@ class Rotations(TypedDict):
 
 
 class Power(TypedDict):
-    """How often a user who slows exposed runs by `effect` (a share) is found at false discovery rate `q`, in runs like these."""
+    """Rate at which a user who slows exposed runs by `effect` (a share) is found at false discovery rate `q`, in runs like these."""
 
     effect: float
     draws: int

@@ -13,7 +13,7 @@ Open
   `taffet_stencil` for large and small messages; `taffet_routes` for formulations of routes, and reconstructions by lanes;
 - `desensi`, `desensi_applications`, `desensi_calibration` for De Sensi 2019: allocation, routing modes, application-aware routing, its factors;
 - `wang`, `wang_distributions`, `wang_figures` for Wang 2018: placement against routing, by draws, ranks and channels;
-- `packet_figures` for bars of packet studies; `parameters` for what may be changed.
+- `packet_figures` for bars of packet studies; `parameters` for validating parameters.
 
 `flitwatch_research.study_tasks` runs them as tasks; the papers' tables are in `flitwatch_research.papers_routes`. Every result is marked as
 simulated, and contains its seed.

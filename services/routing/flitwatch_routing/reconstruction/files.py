@@ -22,7 +22,7 @@ from flitwatch_routing.weighting import weighted_bytes
 Floats = NDArray[np.float64]
 #: Limit of one counter, a sum of several 64-bit counters; the squares of larger numbers exceed double precision.
 MOST_BYTES = 1e24
-#: Subnet management has a lane of its own.
+#: Subnet management has a separate lane.
 MANAGEMENT_VL = 15
 _WHOLE = re.compile(r"\s*[+-]?[0-9]{1,15}\s*")
 

@@ -50,7 +50,7 @@ class RandomLanes:
 
 @dataclass(frozen=True)
 class GaloisLanes:
-    """Five lanes such that two paths share lane and link on at most two thirds of their links.
+    """Scheme of five lanes in which two paths share both lane and link on at most two thirds of their links.
 
     A pair's last five lanes between pods are the digits of a_d alpha^s + b_d in GF(5^5), with random a_d and b_d for every destination. Inside a pod, the
     last three are an element of GF(5^3). The first lane inside a pod differs for each destination with the same first three links; every other lane is

@@ -181,7 +181,7 @@ def _check_routing(routing: str, known: Iterable[str], machine: str, also: Itera
 
 
 def _torus_fabric(fabric: Fabric, wire: int, credit_delay_ns: float) -> packet.PacketFabric:
-    """Return a torus whose dimension-order routing corrects the last coordinate first, as in the flow model."""
+    """Return a torus with dimension-order routing that corrects the last coordinate first, as in the flow model."""
     place = np.asarray(fabric.routers.coords, np.int64)[:, ::-1]
     if not place.size or place.min() < 0:
         raise BadRequest(
