@@ -92,7 +92,7 @@ class Intake:
         self._lock = threading.Lock()
         #: Samples by protocol and outcome.
         self.samples: Counter[tuple[str, str]] = Counter()
-        #: Metrics, pages and records rejected since the start, with the first reason of each; limited as dead letters are.
+        #: Metrics, pages and records rejected since the start, with the first reason of each; the limit is that of dead letters.
         self.refused: dict[str, str] = {}
         #: Counters that are in the table but in no catalogue, in order of arrival.
         self.unknown: dict[str, None] = {}

@@ -2,7 +2,7 @@
 
 The forecasters learn from the earlier runs with the production code, and forecast unseen later ones. Then one input of each later run is replaced by
 that of another later run at the same steps. Its values stay plausible, but lose the information about this run. Correlated counters of one meaning
-are replaced together, as each can substitute the others. A forecast that relies on noise gains as much as it loses by this, so an interval over runs
+are replaced together, as each can substitute for the others. A forecast that relies on noise gains as much as it loses by this, so an interval over runs
 that contains zero means "cannot tell".
 """
 

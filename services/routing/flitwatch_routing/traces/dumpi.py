@@ -27,7 +27,7 @@ _RECEIVES = {"MPI_Recv", "MPI_Irecv"}
 _WAITS = {"MPI_Wait", "MPI_Waitall"}
 #: Range of tags per communicator, larger than program tags, so that equal tags in two communicators differ.
 _TAGS = 1 << 32
-#: Point-to-point calls whose single messages are not in the text.
+#: Point-to-point calls for which the text does not contain the individual messages.
 _REFUSED = {
     "MPI_Waitsome",
     "MPI_Testany",
