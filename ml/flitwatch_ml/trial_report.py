@@ -225,7 +225,7 @@ def _compare_waits(wait_s: Float, advised: NDArray[np.bool_], alike: bool) -> Tr
 
 
 def _estimate_savings(run_time: TrialEffect, node_hours: Float, advised: NDArray[np.bool_]) -> TrialGain:
-    """Return the savings, if an advised job would have taken its time / (1 + effect) without advice."""
+    """Return the savings, assuming that an advised job takes its time / (1 + effect) without advice."""
     took = node_hours[np.isfinite(node_hours) & advised]
     effect, interval = run_time["effect"], run_time["interval"]
     if effect is None or interval is None or not len(took):
