@@ -165,6 +165,19 @@ def move_alert(
     )
 
 
+def list_unexplained_alerts(conn: Connection) -> list[tuple[int, str]]:
+    """Return the numbers and job ids of firing alerts about a job whose evidence has no explanation yet."""
+    return conn.execute(
+        "SELECT alert_id, job_id FROM alert, coalesce(labels ->> 'job', evidence ->> 'job') AS job_id"
+        " WHERE phase = 'firing' AND job_id IS NOT NULL AND NOT evidence ? 'explanation' ORDER BY alert_id"
+    ).fetchall()
+
+
+def add_evidence(conn: Connection, number: int, evidence: Mapping[str, Any]) -> None:
+    """Add entries to the evidence of an alert."""
+    conn.execute("UPDATE alert SET evidence = evidence || %s WHERE alert_id = %s", [as_jsonb(evidence), number])
+
+
 def close_alert(conn: Connection, number: int, at_s: float, text: str | None = None) -> bool:
     """End an alert, with what it says in the end; one that never fired leaves nothing. Returns whether it had fired."""
     fired = conn.execute(

@@ -17,15 +17,22 @@ from sklearn.base import clone
 from flitwatch_domain.errors import NotEnoughData
 from flitwatch_ml.folds import distinct_runs, run_folds, too_few
 from flitwatch_ml.forecast.baselines import NAIVE, with_averages
-from flitwatch_ml.forecast.forecasters import AttentionForecaster, LightGBMForecaster, RidgeForecaster
+from flitwatch_ml.forecast.forecasters import (
+    AttentionForecaster,
+    CountersForecaster,
+    LightGBMForecaster,
+    RidgeForecaster,
+)
 from flitwatch_ml.forecast.intervals import MIN_RUNS as LEAST_RUNS_HELD
 from flitwatch_ml.forecast.intervals import half_width, share_covered
 from flitwatch_ml.forecast.series import Standard, StepSeries, Windows
 
 Floats = NDArray[np.float64]
 MIN_RUNS = 20
-#: The paper's forecaster: only attention, from counters and times of m steps to the sum of the next k.
+#: Attention without ridge and boosting, on counters and times of m steps.
 ALONE = "attention alone"
+#: The paper's forecaster: counters of m steps to the sum of the next k.
+COUNTERS = "attention on counters"
 BOOTSTRAPS = 2000
 
 
@@ -39,6 +46,11 @@ def learned_forecasters() -> dict[str, RidgeForecaster | LightGBMForecaster | At
         learned[ALONE] = AttentionForecaster(on_ridge=False, with_boosting=False)
         learned["attention"] = AttentionForecaster()
     return learned
+
+
+def paper_forecasters() -> dict[str, RidgeForecaster | LightGBMForecaster | AttentionForecaster]:
+    """Return the learning forecasters and that of Bhatele 2020 (section IV-C) as unfitted prototypes."""
+    return {**learned_forecasters(), COUNTERS: CountersForecaster(on_ridge=False, with_boosting=False)}
 
 
 def has_pytorch() -> bool:

@@ -5,6 +5,7 @@ All learn from the same windows, including those truncated by the end of a run (
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -172,6 +173,27 @@ class AttentionForecaster(BaseEstimator):
         from flitwatch_ml.forecast.attention import mean_attention
 
         return mean_attention(self.net_, windows.past, self.device_)
+
+
+class CountersForecaster(AttentionForecaster):
+    """Attention over counters and placement, without step times (Bhatele 2020, section IV-C and figure 6)."""
+
+    def fit(self, windows: Windows) -> CountersForecaster:
+        super().fit(_keep_counters(windows))
+        return self
+
+    def log_ratio(self, windows: Windows) -> Floats:
+        return super().log_ratio(_keep_counters(windows))
+
+    def attention(self, windows: Windows) -> Floats:
+        """Weights over the past steps, (windows, m), oldest first; each row sums to one."""
+        return super().attention(_keep_counters(windows))
+
+
+def _keep_counters(windows: Windows) -> Windows:
+    """Return the windows without the time of past steps, which is their first feature, its ratio to the mean curve, and the share of the run."""
+    nothing = np.zeros(len(windows.run))
+    return replace(windows, past=windows.past[:, :, 1:], ratio=nothing, share=nothing)
 
 
 def _linear_inputs(windows: Windows) -> Floats:
