@@ -186,12 +186,12 @@ class CountersForecaster(AttentionForecaster):
         return super().log_ratio(_keep_counters(windows))
 
     def attention(self, windows: Windows) -> Floats:
-        """Weights over the past steps, (windows, m), oldest first; each row sums to one."""
+        """Return weights over the past steps, (windows, m), oldest first; each row sums to one."""
         return super().attention(_keep_counters(windows))
 
 
 def _keep_counters(windows: Windows) -> Windows:
-    """Return the windows without the time of past steps, which is their first feature, its ratio to the mean curve, and the share of the run."""
+    """Return the windows without the times of past steps (the first feature), their ratio to the mean curve, and the share of the run."""
     nothing = np.zeros(len(windows.run))
     return replace(windows, past=windows.past[:, :, 1:], ratio=nothing, share=nothing)
 
