@@ -1,4 +1,4 @@
-"""Windows, forecasters and the backtest on processes planted here."""
+"""Windows, forecasters and the backtest on planted processes."""
 
 from __future__ import annotations
 

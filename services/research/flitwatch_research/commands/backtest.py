@@ -68,7 +68,7 @@ def backtest(
     as_json: bool,
 ) -> None:
     """Backtest every forecaster on held-out runs. A backtest of --scenario learns from earlier runs and is tested on later ones; `mape` is the error
-    of the forecaster that was best before. With folds, `mape` is the error of attention.
+    of the previously best forecaster. With folds, `mape` is the error of attention.
     """
     if (scenario is None) == (steps is None):
         exit_with_error("give --scenario NAME or --steps FILE", code=2)
@@ -81,7 +81,7 @@ def backtest(
     if has_pytorch():
         import torch
 
-        torch.set_num_threads(1)  # so small a net gains nothing from more
+        torch.set_num_threads(1)  # such a small net does not benefit from more
     notes: list[str] = []
     start_s = None
     if scenario is not None:
@@ -136,7 +136,7 @@ def backtest(
 
 
 class _Validation(TypedDict):
-    """Errors in percent on runs that had no part in what forecast them; which forecasters serve, and served in each block of later runs."""
+    """Errors in percent on runs not used for fitting or choosing; the deployed forecasters, now and in each block of later runs."""
 
     validation: str
     mape: float | None
@@ -153,7 +153,7 @@ class _Validation(TypedDict):
 
 
 def _in_order(series: StepSeries, start_s: Any, m: int, k: int, features: tuple[str, ...], paper: bool) -> _Validation:
-    """Learned from earlier runs, tested on later ones: the error of what served then, and of all candidates."""
+    """Learn from earlier runs and test on later ones. Return the errors of the forecasters deployed at that time, and of all candidates."""
     from flitwatch_ml.forecast import backtest_in_order
     from flitwatch_ml.forecast.backtest import COUNTERS, paper_forecasters, relative_gain
 
@@ -178,7 +178,7 @@ def _in_order(series: StepSeries, start_s: Any, m: int, k: int, features: tuple[
 def _in_folds(
     series: StepSeries, m: int, k: int, features: tuple[str, ...], folds: int, seed: int, paper: bool
 ) -> _Validation:
-    """Learned from some runs, tested on others, whichever came first."""
+    """Learn from some runs and test on others, regardless of their order."""
     from flitwatch_ml.forecast import run_backtest
     from flitwatch_ml.forecast.backtest import COUNTERS, paper_forecasters
 
@@ -204,5 +204,5 @@ def _interval(gain: tuple[float, float, float]) -> dict[str, float | None]:
 
 
 def _none_if_nan(value: float) -> float | None:
-    """None where attention is alongside a forecaster without error, so that there is no gain to speak of."""
+    """Return the value, or None if it is NaN: there is no gain over a forecaster without error."""
     return None if math.isnan(value) else value
