@@ -89,8 +89,6 @@ def send_due_notices(conn: Any, config: Config, heartbeat: Heartbeat | None = No
     """Send due notices, one message per receiver and group. Return the number accepted. The connection must be in autocommit mode.
 
     A failed message is retried with the same key and contents, except for notices silenced since. Newer notices go into a message of their own.
-
-    
     """
     receivers_by_name = {receiver.name: receiver for receiver in config.receivers}
     firing, silence_matchers = alerts.list_firing_alerts(conn), load_silences(conn)
