@@ -11,9 +11,9 @@ Modules:
 - `backups` for base backups and point-in-time recovery; `backup_files` for the contents of their folder; `kept_log` for log archiving;
 - `stack` for Kafka and TimescaleDB on this machine (`stack.kafka`, `stack.timescale`, `stack.daemon`);
 - `supervisor` for start order, restarts and the stop; `watched` for the heartbeat that detects hanging processes; `orphans` for processes that a
-killed supervisor left running;
+  killed supervisor left running;
 - `site` for the checks of `flitwatch doctor`; `log_limits` for a log's retention limits; `sizing` for the resources that a site needs, and
-`sizing_page` for docs/sizing.md;
+  `sizing_page` for docs/sizing.md;
 - `first_admin` for the first password.
 
 Their SQL is in `flitwatch_db.core.logins` and `flitwatch_db.core.connection`.
