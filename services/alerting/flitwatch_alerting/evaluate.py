@@ -233,7 +233,7 @@ def replay_rule(rule: Rule, samples: Iterable[Sample], from_s: float, to_s: floa
     count = 0
     for sample in samples:
         count += 1
-        # Series without samples that expired before this sample are resolved at that time.
+        # Resolve series that expired before this sample for lack of samples, at the time of their expiry.
         for labels, state in list(standing.items()):
             if is_absent(rule, state, sample.at_s):
                 standing[labels] = SeriesState()

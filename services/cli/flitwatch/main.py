@@ -148,7 +148,7 @@ class LazyGroup(click.Group):
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(build_name(), prog_name="flitwatch")
 def cli() -> None:
-    """Flitwatch: who slows your jobs on the network, what carries it, and what to do."""
+    """Flitwatch: find which jobs slow yours on the network, over which links, and what to do."""
 
 
 def main(argv: Sequence[str] | None = None) -> None:

@@ -251,7 +251,7 @@ class Embedded:
         )
         with (fresh / "postgresql.conf").open("a") as conf:
             conf.write("\ninclude = 'flitwatch.conf'\n")
-        # The rename is the commit: a start that is killed before it begins again.
+        # The rename is the commit: if a start is killed before it, the next one starts over.
         fresh.rename(self.data)
 
     def _launch_server(self, host: embedded_host.Host) -> None:

@@ -40,7 +40,7 @@ class FabricState:
     ----------
     link_bytes : float64[L]; carried by each link of the fabric, terminals included.
     link_utilisation : float64[L]; offered load over capacity (above 1 if more is offered than fits).
-    link_wait : float64[L]; mean waiting over service time of what the link carried (the stall curve).
+    link_wait : float64[L]; mean waiting over service time of the link's traffic (the stall curve).
     accepted : float64[P]; share of each pattern's offered rate that was carried.
     """
 

@@ -18,7 +18,8 @@ from flitwatch_twin.tree_paths import TreePaths
 class StaticPathModel:
     """Implements `FabricModel` on one fabric.
 
-    A pattern that exceeds its most utilised link is slowed as a whole until it fits, as with back-pressure. Waiting is computed from the offered
+    A pattern that exceeds the capacity of its most utilised link is slowed as a whole until it fits, as with back-pressure. Waiting is computed
+    from the offered
     load. Loads are linear in the rates, so bytes are conserved at every router.
     """
 

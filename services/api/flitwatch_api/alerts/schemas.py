@@ -154,7 +154,7 @@ class NewSilence(BaseModel):
 
 
 class Contact(BaseModel):
-    """A contact point: where alerts are mailed."""
+    """A contact point: mail addresses for alerts."""
 
     name: str
     addresses: list[str] | None = Field(description="Null below scope operate.")

@@ -35,7 +35,7 @@ class Visit:
 
     @property
     def author(self) -> str:
-        """Return the author to record with what the visitor makes."""
+        """Return the author to record for the visitor's tasks and files."""
         return f"{self.from_here}{self.number}"
 
     @property
