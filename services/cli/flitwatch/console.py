@@ -159,8 +159,7 @@ def load_extensions() -> dict[str, tuple[str, str, str]]:
 
 
 class Group(click.Group):
-    """Command group that includes commands of installed packages. Its help shows the whole first sentence of each command, which Click would cut off.
-    """
+    """Command group that includes commands of installed packages. Its help shows the whole first sentence of each command, which Click would cut off."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         prefix = f"{self.name} "

@@ -33,8 +33,7 @@ class TwinStep(TypedDict):
 
 
 class TwinJob(TypedDict):
-    """Record of topic flitwatch.jobs.v1 (docs/contracts/log.md). For a simulated job, every field except the end is known. Times are epoch seconds.
-    """
+    """Record of topic flitwatch.jobs.v1 (docs/contracts/log.md). For a simulated job, every field except the end is known. Times are epoch seconds."""
 
     cluster: str
     job_id: str

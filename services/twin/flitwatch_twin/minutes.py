@@ -38,7 +38,7 @@ class SpanSums:
 
 @dataclass(eq=False)
 class MinuteSums:
-    """Sums in order of time: of every router by minute, and of every network card by hour. The newest hours of cards are also by minute.
+    """Sums in order of time: of every router by minute, and of every network card by hour. The network cards' newest hours are also by minute.
 
     Parameters
     ----------

@@ -111,7 +111,7 @@ def rows_of(width_s: int, length_s: float, routers: int) -> float:
 
 
 def table_width(step_s: int) -> int:
-    """Return the coarsest router row width of which the step is a multiple."""
+    """Return the coarsest router row width that divides the step."""
     return next(width for width in ROUTER_WIDTHS if step_s % width == 0)
 
 

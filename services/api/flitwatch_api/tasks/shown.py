@@ -42,8 +42,7 @@ def is_own(row: Row, request: Request) -> bool:
 
 
 def shown_task(row: Row, request: Request, names: Names) -> schemas.Task:
-    """Return a task. Below scope `names`, only machine tasks and the caller's own tasks include arguments and result, and other authors are hidden.
-    """
+    """Return a task. Below scope `names`, only machine tasks and the caller's own tasks include arguments and result, and other authors are hidden."""
     try:
         return build_model(schemas.Task, _mask_task(row, request, names))
     except (FlitwatchError, ArithmeticError, AttributeError, LookupError, TypeError, ValueError):

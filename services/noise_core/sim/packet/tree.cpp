@@ -141,7 +141,8 @@ void Tree::check_table() const {
       for (std::uint32_t steps = 0;; ++steps) {
         const std::uint8_t port = table_[std::size_t{e} * routers_ + r];
         const std::string where = "endpoint " + std::to_string(e) + " from switch " + std::to_string(leaf);
-        if (port == 255 || port >= network_.degree(r)) throw std::invalid_argument("the routes have no way to " + where);
+        if (port == 255 || port >= network_.degree(r))
+          throw std::invalid_argument("the routes have no way to " + where);
         if (steps > routers_) throw std::invalid_argument("the routes to " + where + " form a loop");
         const std::uint32_t peer = network_.peer(r * network_.stride() + port);
         if (peer == kNil) {
