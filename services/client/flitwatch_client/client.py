@@ -364,8 +364,7 @@ class Client:
         return of_rows(self._iterate_pages(page, most), ALERTS)
 
     def explanation(self, job_id: str, *, cluster: str | None = None, at: Time | None = None) -> Explanation:
-        """Explain whether a job is slow, since when, which jobs may be the cause, and what would help. It is the job page's explanation, now or at
-        the time `at`.
+        """Explain whether a job is slow now or at the time `at`, since when, which jobs may be the cause, and what would help, as on the job's page.
 
         The result is a nested dictionary with keys such as `verdict`, `reasons`, `slowdown`, `links`, `chain` and `remedies`. `candidates()` returns
         its candidates as a table.
