@@ -12,7 +12,7 @@ from flitwatch_db.ingest.reads import Row
 
 
 def dead_letters(request: Request, rows: list[Row]) -> list[schemas.DeadLetter]:
-    """Return refused records as shown to the caller. The audit log records if they contain full reasons."""
+    """Return refused records as shown to the caller. Full reasons are recorded in the audit log."""
     return [build_model(schemas.DeadLetter, row) for row in mask_reasons(request, rows)]
 
 
@@ -27,7 +27,7 @@ def mask_topics(request: Request, rows: list[schemas.Topic]) -> list[schemas.Top
 
 
 def mask_reasons(request: Request, rows: list[Row]) -> list[Row]:
-    """Return rows with `reason`, `where` and possibly `source` as shown to the caller. The audit log records if they contain full reasons."""
+    """Return rows with `reason`, `where` and possibly `source` as shown to the caller. Full reasons are recorded in the audit log."""
     cut = [redact_record(row) for row in rows]
     if hides_jobs_from(request):
         # Reasons quote refused values, and places can be jobs.
