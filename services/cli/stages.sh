@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Runs the stages of a long command one after another, and says which one runs, how long it has taken and how long it will take.
-# Usage: stages.sh NAME [KEY SECONDS TITLE COMMAND ADVICE]...   SECONDS: about how long, before it was ever measured here.
-# On a terminal each stage is one live line, and what its command prints goes to build/stages-NAME.log. Elsewhere all lines are plain.
-# What a command prints on standard output is kept for the end. The first stage that fails ends it, with its status and its advice.
+# Runs the stages of a long command one after another, and shows the current one with its elapsed and expected time.
+# Usage: stages.sh NAME [KEY SECONDS TITLE COMMAND ADVICE]...   SECONDS: estimate, used until a run is measured here.
+# On a terminal, each stage is one live line, and its command's output goes to build/stages-NAME.log. Elsewhere, all lines are plain.
+# Standard output of the commands is printed at the end. The first failed stage ends the run, with its status and its advice.
 set -uo pipefail
 name=$1; shift
 total=$(($# / 5))
@@ -15,7 +15,7 @@ out=$(mktemp); trap 'rm -f "$out"' EXIT
 clock() { printf '%d:%02d' $(($1 / 60)) $(($1 % 60)); }
 say() { printf '%s\n' "$*" >&2; }
 
-# expected KEY DEFAULT: the seconds of the last time, or the stated ones.
+# expected KEY DEFAULT: print the seconds of the last run, or the default.
 expected() {
   local last; last=$(cat "$kept/$1" 2>/dev/null || true)
   case $last in '' | *[!0-9]*) echo "$2" ;; *) echo "$last" ;; esac

@@ -1,6 +1,6 @@
-"""Makes the client's `models.py` and `operations.py` from the API's description: `python services/client/generate.py` (`make client`).
+"""Generate the client's `models.py` and `operations.py` from the API description: `python services/client/generate.py` (`make client`).
 
-The types of answers come from datamodel-code-generator, as typed dictionaries: they need no library where the client runs.
+datamodel-code-generator generates the answer types as typed dictionaries, which need no library at run time.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ TYPES = {"integer": "int", "number": "float", "string": "str", "boolean": "bool"
 
 
 def generate_models(operations: str) -> str:
-    """Generate the text of `models.py`: the types that `operations` and the client name, and those that these refer to."""
+    """Generate the text of `models.py`: the types used by `operations` and the client, and their dependencies."""
     with tempfile.TemporaryDirectory() as folder:
         target = Path(folder) / "models.py"
         command = [
@@ -59,7 +59,7 @@ def generate_models(operations: str) -> str:
         subprocess.run(command, check=True, capture_output=True, text=True)
         tree = ast.parse(target.read_text())
     for node in ast.walk(tree):
-        # The standard library's TypedDict knows no closed ones, and the client is to need no other.
+        # The standard library's TypedDict does not support closed types, and the client should need no other library.
         if isinstance(node, ast.ClassDef | ast.Call):
             node.keywords = [given for given in node.keywords if given.arg != "closed"]
     used = re.findall(r"models\.(\w+)", operations) + re.findall(r"import (.*)", (PACKAGE / "client.py").read_text())
@@ -88,7 +88,7 @@ def _find_reachable(defined: dict[str, ast.stmt], names: set[str]) -> set[str]:
 
 
 def generate_operations(description: dict[str, Any]) -> str:
-    """The module's text."""
+    """Return the module's text."""
     methods = [
         _format_method(operation["operationId"], verb.upper(), path, operation)
         for path, verbs in sorted(description["paths"].items())
@@ -107,7 +107,7 @@ def _format_method(name: str, verb: str, path: str, operation: dict[str, Any]) -
     inside = [p for p in parameters if p["in"] == "path"]
     query = [p for p in parameters if p["in"] == "query"]
     body = "requestBody" in operation
-    # What is no JSON is sent as it is.
+    # Bodies other than JSON are sent unchanged.
     sent = operation.get("requestBody", {}).get("content", {}).get("application/json")
     kind = "bytes" if sent is None else _annotate_body(sent["schema"])
     arguments = [
@@ -146,7 +146,7 @@ def _annotate_body(schema: dict[str, Any]) -> str:
 
 
 def _name_model(reference: str) -> str:
-    """The typed dictionary of a schema; Any if there is none."""
+    """Return the typed dictionary of a schema; Any if there is none."""
     return f"models.{re.sub(r'[^0-9A-Za-z_]', '', reference.rsplit('/', 1)[-1])}" if reference else "Any"
 
 

@@ -1,1 +1,1 @@
-"""Rules, their evaluation and delivery; and the webhook of job ends."""
+"""Alerting: rules, their evaluation, delivery of notifications, and the webhook for ended jobs."""

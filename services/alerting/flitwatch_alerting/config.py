@@ -1,4 +1,4 @@
-"""The file of alerting: rules, receivers, grouping and inhibition."""
+"""Alerting configuration file: rules, receivers, grouping and inhibition."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ Kind = Literal["alertmanager", "webhook", "slack", "apprise", "mail"]
 _URL_KINDS = ("alertmanager", "webhook", "slack", "apprise")
 _SERVER = re.compile(r"(\[[0-9a-fA-F:.]+\]|[^\s:\[\]/@]+)(?::([0-9]{1,5}))?")
 _SMTP = 25
-#: Which of them Apprise knows is found when it sends.
+#: An address scheme that Apprise does not support is detected only when a notification is sent.
 _APPRISE = re.compile(r"[a-z0-9]+://\S+")
 
 
 def _read_server(text: str) -> tuple[str, int]:
-    """Host and port of `host`, `host:port` or `[IPv6]:port`; ValueError otherwise."""
+    """Return host and port from `host`, `host:port` or `[IPv6]:port`. Raise ValueError for other text."""
     match = _SERVER.fullmatch(text)
     port = int(match.group(2) or _SMTP) if match else 0
     if match is None or not 0 < port < 65_536:
@@ -58,12 +58,12 @@ def _check_matchers(matchers: dict[str, str]) -> dict[str, str]:
 
 
 Matchers = Annotated[dict[str, str], AfterValidator(_check_matchers)]
-#: A list of which nothing is written but its name holds nothing.
+#: A list whose key has no value in the file is empty.
 _NONE_IS_EMPTY = BeforeValidator(lambda value: () if value is None else value)
 
 
 class MailServer(BaseModel):
-    """By which server mails leave."""
+    """SMTP server that sends the mails."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -80,11 +80,11 @@ class MailServer(BaseModel):
         return value
 
     def mail_server(self) -> tuple[str, int]:
-        """Host and port."""
+        """Return host and port."""
         return _read_server(self.server)
 
     def check_password(self, where: str) -> None:
-        """BadInput if the environment does not hold the password that the server asks for."""
+        """Raise BadInput if the environment lacks the password that the server requires."""
         if self.username and not os.environ.get(self.password_env):
             raise BadInput(f"{self.password_env or 'password_env'} holds no password", where=where)
 
@@ -99,7 +99,7 @@ class Receiver(MailServer):
     url_file: str = ""
     to: Annotated[tuple[Mailbox, ...], _NONE_IS_EMPTY] = ()
     match: Matchers = Field(default_factory=dict, description="Only alerts with these labels.")
-    #: Alertmanager forgets an alert that is not sent again.
+    #: Alertmanager drops an alert that is not sent repeatedly.
     repeat_s: float | None = Field(default=None, gt=0, alias="repeat")
 
     @field_validator("repeat_s", mode="before")
@@ -122,14 +122,14 @@ class Receiver(MailServer):
         return self
 
     def check(self) -> None:
-        """BadInput if what the environment or a file must hold is not there."""
+        """Raise BadInput if a required environment variable or file is missing."""
         if self.kind in _URL_KINDS:
             self.address()
         else:
             self.check_password(f"receiver {self.name}")
 
     def address(self) -> str:
-        """The URL; BadInput if the environment or the file does not hold it."""
+        """Return the URL. Raise BadInput if the environment variable or the file is missing."""
         if self.url:
             return self.url
         where = f"receiver {self.name}"
@@ -149,7 +149,7 @@ class Receiver(MailServer):
 
 
 class Inhibition(BaseModel):
-    """While an alert that matches `source` fires, those that match `target` and agree in the labels `equal` are not reported."""
+    """Inhibition rule: while an alert matching `source` fires, alerts matching `target` with the same `equal` labels are not reported."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -159,7 +159,7 @@ class Inhibition(BaseModel):
 
 
 class Config(BaseModel):
-    """The whole file."""
+    """Contents of the alerting configuration file."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -188,7 +188,7 @@ class Config(BaseModel):
 
     @model_validator(mode="after")
     def _known_labels(self) -> Config:
-        """Check that all labels exist: an unknown label would match no alert, or every alert."""
+        """Check that all labels exist: an unknown label would match either no alert or every alert."""
         labels = (*OWN, *SERIES_LABELS, *sorted({name for rule in self.rules for name in rule.labels}))
         for place, names in self._named_labels():
             unknown = [name for name in names if name not in labels]
@@ -209,7 +209,7 @@ class Config(BaseModel):
                 yield f"`{field}` of inhibition {number}", names
 
     def check(self) -> None:
-        """Check the settings outside the file; BadInput names every receiver whose address or password is missing."""
+        """Check the settings outside the file. Raise BadInput that names every receiver whose address or password is missing."""
         wrong = []
         for receiver in self.receivers:
             try:
@@ -225,12 +225,12 @@ class Config(BaseModel):
 
 
 def read_config(path: Path | None = None, external_url: str | None = None) -> Config:
-    """The file, or the rules that a site begins with; `external_url` is where the page is reached if the file does not say.
+    """Read the configuration file, or return the default rules without one. `external_url` is the page's address if the file has none.
 
     Raises
     ------
     BadInput
-        The file cannot be read, is no YAML, or holds what is not understood; the message names the place.
+        The file cannot be read, is not YAML, or has invalid contents. The message names the location.
     """
     if path is None:
         where, content = (

@@ -14,7 +14,7 @@ from flitwatch_domain.errors import FlitwatchError
 log = logging.getLogger(__name__)
 
 Row = dict[str, Any]
-#: Alerts of at least that severity.
+#: Matchers for alerts of at least the given severity.
 _MATCH = {"info": {}, "warning": {"severity": "/warning|critical/"}, "critical": {"severity": "critical"}}
 
 
@@ -26,18 +26,18 @@ def _make_receiver(config: Config, row: Row) -> Receiver:
         match=_MATCH[row["least_severity"]],
         **config.mail.model_dump(),
     )
-    # No name of a receiver of the file has a colon: the two never meet.
+    # Receivers in the file cannot have a colon in their name, so the two kinds never collide.
     return receiver.model_copy(update={"name": f"contact:{row['name']}"})
 
 
 def with_contacts(conn: Any, config: Config) -> Config:
-    """The configuration with the contact points of the database among its receivers."""
+    """Return the configuration with the database's contact points added to its receivers."""
     contact_receivers = tuple(_make_receiver(config, row) for row in contacts.load_contact_points(conn))
     return config.model_copy(update={"receivers": (*config.receivers, *contact_receivers)})
 
 
 def send_tests(conn: Any, config: Config) -> int:
-    """Send the test mails that were asked for, each once, and write down how it went; return how many left. The connection commits automatically."""
+    """Send each requested test mail once and record the outcome. Return the number sent. The connection must be in autocommit mode."""
     sent_count = 0
     for row in contacts.load_contact_points(conn):
         if not row["waits"]:

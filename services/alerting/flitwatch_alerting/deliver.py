@@ -1,4 +1,4 @@
-"""Delivery: what is to be sent is a row before it is reported, so that a restart neither loses nor repeats it."""
+"""Delivery of notifications. Each one is stored as a row before it is sent, so a restart neither loses nor repeats it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ log = logging.getLogger(__name__)
 
 RETRY_S = (5.0, 15.0, 60.0, 300.0)
 Row = dict[str, Any]
-#: Told what is left out, and why.
+#: Called with the skipped item and the reason.
 Refused = Callable[[str, str], object]
 
 
@@ -40,12 +40,11 @@ def is_inhibited(config: Config, alert: Row, firing: list[Row]) -> bool:
 
 
 def _ignore_refusal(what: str, why: str) -> None:
-    """Discard what was left out: the caller did not ask for it."""
+    """Ignore a skipped item: the caller did not ask for it."""
 
 
 def load_silences(conn: Any, refused: Refused = _ignore_refusal) -> list[dict[str, str]]:
-    """Matchers of the silences that hold; one that cannot be read, or would hold for everything, silences nothing, and `refused` is notified of
-    it."""
+    """Return the matchers of the active silences. Skip a silence that is invalid or would match every alert, and report it to `refused`."""
     read = []
     for number, matchers in alerts.active_silences(conn):
         try:
@@ -58,13 +57,13 @@ def load_silences(conn: Any, refused: Refused = _ignore_refusal) -> list[dict[st
 
 
 def is_quiet(config: Config, held: list[dict[str, str]], alert: Row, firing: list[Row]) -> bool:
-    """Return whether a silence or another alert suppresses the notification of this alert now."""
+    """Return whether a silence or another alert currently suppresses this alert's notification."""
     labels = labels_of(alert)
     return any(match_labels(matchers, labels) for matchers in held) or is_inhibited(config, alert, firing)
 
 
 def plan_notices(conn: Any, config: Config, refused: Refused = _ignore_refusal) -> None:
-    """Make a notice of everything that is to be sent and is not yet, within the caller's transaction."""
+    """Create a notice for each notification that is due and has none yet, within the caller's transaction."""
     firing, silence_matchers = alerts.list_firing_alerts(conn), load_silences(conn, refused)
     for alert in firing:
         if is_quiet(config, silence_matchers, alert, firing):
@@ -80,16 +79,16 @@ def plan_notices(conn: Any, config: Config, refused: Refused = _ignore_refusal) 
 
 
 def repeat_of(config: Config, receiver: Receiver) -> float:
-    """Seconds after which an alert that still fires is reported again."""
+    """Return the seconds after which a firing alert is reported again."""
     if receiver.repeat_s is not None:
         return receiver.repeat_s
     return ALERTMANAGER_REPEAT_S if receiver.kind == "alertmanager" else config.repeat_s
 
 
 def send_due_notices(conn: Any, config: Config, heartbeat: Heartbeat | None = None) -> int:
-    """Send what is due, one message a receiver and group; return how many were taken. The connection commits automatically.
+    """Send due notices, one message per receiver and group. Return the number accepted. The connection must be in autocommit mode.
 
-    What was sent once stays one message with one key until it is taken, less what has been silenced since; what came later is a message of its own.
+    A failed message is retried with the same key and contents, except for notices silenced since. Newer notices go into a message of their own.
     """
     receivers_by_name = {receiver.name: receiver for receiver in config.receivers}
     firing, silence_matchers = alerts.list_firing_alerts(conn), load_silences(conn)
@@ -105,7 +104,7 @@ def send_due_notices(conn: Any, config: Config, heartbeat: Heartbeat | None = No
     for name, group, tried in alerts.due_batches(conn, config.group_interval_s, quiet):
         if heartbeat is not None:
             heartbeat.beat()
-        # What is new to a group that has just been told waits for the group's interval.
+        # New notices for a recently notified group wait for the group's interval.
         if name not in receivers_by_name or name in away or (tried is None and (name, group) in notified_groups):
             continue
         batch = tried or _make_batch(conn, name, alerts.fresh_notices(conn, name, group, quiet))
@@ -116,7 +115,7 @@ def send_due_notices(conn: Any, config: Config, heartbeat: Heartbeat | None = No
         try:
             send_notices(config, receivers_by_name[name], rows, batch)
         except Exception as problem:
-            # Whatever one receiver's message stumbles over, the others are told.
+            # A failure of one receiver must not keep the others from being notified.
             why = (
                 problem.message if isinstance(problem, FlitwatchError) else f"receiver {name}: {type(problem).__name__}"
             )
@@ -133,10 +132,11 @@ def send_due_notices(conn: Any, config: Config, heartbeat: Heartbeat | None = No
 
 
 def _make_batch(conn: Any, receiver: str, numbers: list[int]) -> str:
-    """Make a message of notices; its key is in the table before it is sent, so that it is the same after a restart. Empty without notices."""
+    """Combine notices into a message and return its key, or an empty string without notices. The key is stored before sending, so a restart reuses
+    it."""
     if not numbers:
         return ""
-    # A receiver that checks it takes a message once, whenever it comes again after a lost answer.
+    # The key lets a receiver recognise a message that is sent again because its response was lost.
     key = hashlib.blake2b(f"{receiver}/{numbers}".encode(), digest_size=16).hexdigest()
     alerts.make_batch(conn, numbers, key)
     return key

@@ -1,4 +1,4 @@
-"""The engine: one of a database leads; rules are evaluated, notices planned and sent, until it is stopped."""
+"""Alerting engine: only one per database is active. It evaluates rules, then plans and sends notices, until it is stopped."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ log = logging.getLogger(__name__)
 TICK_S = 2.0
 RETRY_S = 2.0
 TIDY_EVERY = 1800
-#: Jobs are looked at for incidents at most so often.
+#: Minimum interval between two incident checks.
 INCIDENTS_EVERY_S = 10.0
 
 
 @dataclass
 class Measures:
-    """Counters of the engine's work since it started."""
+    """Counters since the engine started."""
 
     rounds: int = 0
     changed: int = 0
@@ -45,15 +45,15 @@ class Measures:
 
 
 class Engine:
-    """Evaluates and delivers.
+    """Alerting engine: evaluates rules and delivers notifications.
 
     Parameters
     ----------
     url : str             the database
     config : Config
-    stop : Event          set to end after the current round
-    webhook : JobWebhook, optional    where ends of jobs are reported
-    heartbeat : Heartbeat         beats with each rule and message, and while a database or another engine's end is waited for
+    stop : Event          stops the engine after the current round
+    webhook : JobWebhook, optional    receives job ends
+    heartbeat : Heartbeat         beats with each rule and message, and while waiting for the database or for another engine to stop
     """
 
     def __init__(
@@ -73,7 +73,7 @@ class Engine:
         self._looked_s, self._heard = 0.0, 0
 
     def run(self) -> None:
-        """Until stopped; a lost database is waited for."""
+        """Run until stopped. If the database connection is lost, wait for it."""
         while not self.stop.is_set():
             self.heartbeat.beat()
             try:
@@ -82,7 +82,7 @@ class Engine:
                 ) as conn:
                     self._run_as_leader(conn)
             except (psycopg.Error, FlitwatchError) as problem:
-                # A table that is locked away, or being restored, comes back as a database that was lost does.
+                # A table that is locked or being restored is handled like a lost database.
                 self.measures.problems += 1
                 log.warning("the database does not answer (%s); retrying", type(problem).__name__)
                 self.heartbeat.wait(self.stop, RETRY_S)
@@ -99,7 +99,8 @@ class Engine:
 
     @contextlib.contextmanager
     def _isolate_failure(self, conn: psycopg.Connection, what: str) -> Iterator[None]:
-        """Log and skip a failure: one bad rule or receiver does not stop the others. If the database is lost, raise the error again."""
+        """Log and skip a failure, so that one bad rule or receiver does not stop the others. If the database connection is lost, raise the error
+        again."""
         try:
             yield
         except Exception as problem:
@@ -111,13 +112,13 @@ class Engine:
             self._said.pop(what, None)
 
     def _log_once(self, what: str, why: str) -> None:
-        """Log a problem once, not each round."""
+        """Log a problem once, not in each round."""
         if self._said.get(what) != why:
             log.error("%s failed; skipping it: %s", what, why)
         self._said[what] = why
 
     def round(self, conn: psycopg.Connection) -> None:
-        """One pass: every rule, then delivery; `conn` commits automatically."""
+        """Run one round: evaluate every rule, then deliver. `conn` must be in autocommit mode."""
         now_s = clock_s(conn)
         for rule, through_s in alerts.load_rules(conn, lambda name, why: self._log_once(f"rule {name}", why)):
             self.heartbeat.beat()

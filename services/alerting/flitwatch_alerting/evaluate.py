@@ -1,4 +1,4 @@
-"""Evaluation: a rule's samples through the state machine, over now or over history."""
+"""Evaluation of alert rules: a rule's samples pass through the state machine, live or over history."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ from flitwatch_domain.timeline import TimelineRow, list_rows
 
 log = logging.getLogger(__name__)
 
-#: After a longer stop only so much is looked at afterwards.
+#: After a longer interruption, only this much of the past is evaluated.
 CATCH_UP_S = 3600.0
-#: Samples that stand in the evidence of an alert.
+#: Number of samples stored in an alert's evidence.
 MOST_SAMPLES = 60
-#: Signals of counters are known as far as the writer says, others until shortly before now.
+#: Counter signals are complete up to the writer's progress, other signals up to this long ago.
 SECOND_LAG_S = 15.0
 
 Labels = tuple[tuple[str, str], ...]
 
 
 class AlertExplanation(TypedDict):
-    """Part of a job's explanation that is kept with an alert: sentences and numbers without names of people; `as_of` is an ISO time."""
+    """Part of a job's explanation that is stored with an alert: sentences and numbers without user names. `as_of` is an ISO time."""
 
     verdict: Verdict
     title: str
@@ -44,7 +44,7 @@ class AlertExplanation(TypedDict):
 
 
 class AlertEvidence(TypedDict, total=False):
-    """Evidence kept with an alert, in addition to that of its signal's samples; empty if nothing new is kept.
+    """Evidence stored with an alert, in addition to its signal's samples. It is empty if there is nothing to add.
 
     Attributes
     ----------
@@ -67,7 +67,7 @@ class AlertEvidence(TypedDict, total=False):
 
 @dataclass
 class History:
-    """The last samples of each series: what an alert's evidence shows before it fired."""
+    """Recent samples of each series, used as evidence of the time before an alert fires."""
 
     by_labels: dict[Labels, list[Sample]] = field(default_factory=dict)
 
@@ -77,7 +77,7 @@ class History:
         del samples[:-MOST_SAMPLES]
 
     def evidence(self, rule: Rule, sample: Sample) -> AlertEvidence:
-        """Return the evidence to keep with an alert: the rule and the last samples as they are now."""
+        """Return the evidence to store with an alert: the rule and its recent samples at this time."""
         samples = self.by_labels.get(sample.labels, [sample])
         return {
             **(sample.evidence or {}),
@@ -92,11 +92,11 @@ class History:
 
 
 def evaluate_rule(conn: Any, rule: Rule, through_s: float | None, now_s: float) -> list[int]:
-    """Bring one rule up to now within the caller's transaction; return the alerts that began or ceased to fire."""
+    """Evaluate one rule up to now within the caller's transaction. Return the alerts that started or stopped firing."""
     to_s = now_s - SECOND_LAG_S
     if rule.signal in OF_COUNTERS:
         counted = alerts.counted_through_s(conn)
-        # Without a writer there is nothing new; the rule waits, and `counter_silence` tells.
+        # Without a writer there are no new data. The rule waits, and the signal `counter_silence` reports it.
         to_s = min(to_s, counted) if counted is not None else min(to_s, through_s or 0.0)
     to_s = to_s // rule.every_s * rule.every_s
     from_s = max(to_s - CATCH_UP_S, through_s if through_s is not None else to_s - rule.every_s)
@@ -117,7 +117,7 @@ def evaluate_rule(conn: Any, rule: Rule, through_s: float | None, now_s: float) 
 
 
 def _end_others(conn: Any, rule: Rule, held: dict[Labels, tuple[int, SeriesState]], now_s: float) -> list[int]:
-    """End the alerts whose labels are those of the rule before it was changed: they name another series."""
+    """Resolve the alerts whose labels differ from the changed rule's: they belong to another series."""
     ended = []
     for labels, (number, _) in list(held.items()):
         if {name: word for name, word in labels if name not in rule.series_labels} != rule.labels:
@@ -136,7 +136,7 @@ def _advance_series(
         if before.phase == "ok":
             return []
         del held[sample.labels]
-        # Of a signal without words of its own, the value that ended it says nothing of what was.
+        # For a signal without its own wording, the resolving value says nothing about the problem.
         text = rule.described(sample) if sample.words else None
         return [number] if alerts.close_alert(conn, number, sample.at_s, text) else []
     fires = after.phase == "firing" and before.phase != "firing"
@@ -150,9 +150,9 @@ def _advance_series(
 
 
 def explain_fired_alerts(conn: Any) -> None:
-    """Add the explanation of its job to the evidence of each alert that has begun to fire; the connection commits automatically.
+    """Add its job's explanation to the evidence of each newly firing alert. The connection must be in autocommit mode.
 
-    An explanation reads many tables, so each has a transaction of its own, after those of the rules. One that fails is None.
+    An explanation reads many tables, so each has its own transaction, after those of the rules. A failed explanation is None.
     """
     for number, job_id in alerts.list_unexplained_alerts(conn):
         with conn.transaction():
@@ -160,7 +160,7 @@ def explain_fired_alerts(conn: Any) -> None:
 
 
 def explain_alert_job(conn: Any, job_id: str) -> AlertExplanation | None:
-    """Return the present explanation of an alert's job; None if the job is unknown or cannot be explained."""
+    """Return the current explanation of an alert's job; None if the job is unknown or cannot be explained."""
     try:
         with conn.transaction():
             explanation = explain_by_id(conn, job_id)
@@ -183,7 +183,7 @@ def explain_alert_job(conn: Any, job_id: str) -> AlertExplanation | None:
 
 
 def emit_alert_events(conn: Any, numbers: list[int]) -> None:
-    """Emit event `alert` for each alert that began or ceased to fire."""
+    """Emit an `alert` event for each alert that started or stopped firing."""
     for number in dict.fromkeys(numbers):
         row = alerts.load_alert(conn, number)
         emit_event(
@@ -202,12 +202,12 @@ def emit_alert_events(conn: Any, numbers: list[int]) -> None:
 
 
 def dry_run(conn: Any, rule: Rule, from_s: float, to_s: float) -> DryRun:
-    """Run a rule over (from, to] without side effects, as `replay_rule` describes it."""
+    """Evaluate a rule over (from, to] without side effects, as described in `replay_rule`."""
     return replay_rule(rule, signals.collect_samples(conn, rule, from_s, to_s), from_s, to_s)
 
 
 class DryAlert(TypedDict):
-    """An alert that a rule would have had; `resolved_s` is None while it fires."""
+    """Alert that a rule would have raised. `resolved_s` is None while it fires."""
 
     labels: dict[str, str]
     fired_s: float
@@ -219,7 +219,7 @@ class DryAlert(TypedDict):
 
 
 class DryRun(TypedDict):
-    """Result of a rule over (from, to], in epoch seconds: the numbers of samples and series it saw, and its alerts."""
+    """Result of a rule over (from, to], in epoch seconds: its alerts and the numbers of samples and series evaluated."""
 
     rule: str
     from_s: float
@@ -231,14 +231,14 @@ class DryRun(TypedDict):
 
 
 def replay_rule(rule: Rule, samples: Iterable[Sample], from_s: float, to_s: float) -> DryRun:
-    """Run a rule over samples in (from, to], in order of time."""
+    """Evaluate a rule over samples in (from, to], in order of time."""
     standing: dict[Labels, SeriesState] = {}
     fired: list[DryAlert] = []
     firing: dict[Labels, DryAlert] = {}
     count = 0
     for sample in samples:
         count += 1
-        # Series that fell silent before this sample ended then.
+        # Resolve series that expired before this sample for lack of samples, at the time of their expiry.
         for labels, state in list(standing.items()):
             if is_absent(rule, state, sample.at_s):
                 standing[labels] = SeriesState()

@@ -1,6 +1,6 @@
-"""The end of a job, reported to the site's webhook: one signed JSON a job, with what is known of its slowness.
+"""Webhook for ended jobs: one signed JSON message per job, with the verdict on its slowness.
 
-Headers and signature are those of Standard Webhooks 1.0, so that a receiver checks them with a library that it has.
+Headers and signature follow Standard Webhooks 1.0, so receivers can verify them with existing libraries.
 """
 
 from __future__ import annotations
@@ -34,16 +34,15 @@ log = logging.getLogger(__name__)
 
 Row = dict[str, Any]
 WHO = "the webhook of job ends"
-#: A round ends with the message under way after so many seconds: rules and alerts come before.
+#: After this many seconds, a round stops with the current message: rules and alerts have priority.
 ROUND_S, MOST = 5.0, 50
-#: The specification asks for 24 to 64 bytes.
+#: The specification requires 24 to 64 bytes.
 _LEAST_SECRET, _MOST_SECRET = 24, 64
 _PREFIX = "whsec_"
 
 
 class SlowdownVerdict(TypedDict):
-    """Verdict on a job's slowness when it ended, without names of people; `factor` and `lost_s` are None if the job was not slow or that is
-    unknown."""
+    """Verdict on a job's slowness at its end, without user names. `factor` and `lost_s` are None if unknown or if the job was not slow."""
 
     verdict: Verdict
     title: str
@@ -59,7 +58,7 @@ class SlowdownVerdict(TypedDict):
 
 @dataclass(frozen=True)
 class JobWebhook:
-    """Webhook for ends of jobs: its URL, the secret that signs messages, and the public address of the page."""
+    """Webhook for ended jobs: its URL, the signing secret, and the page's public address."""
 
     url: str = field(repr=False)
     secret: bytes = field(repr=False)
@@ -67,7 +66,7 @@ class JobWebhook:
 
 
 def read_webhook(url: str | None, secret_file: Path | None, external_url: str) -> JobWebhook | None:
-    """The webhook of the settings, None without one; BadInput if the address or the secret is missing or no such thing."""
+    """Read the webhook from the settings; None if it has no URL. Raise BadInput if the address or the secret is missing or invalid."""
     if not url and secret_file is None:
         return None
     if not url or not is_web(url):
@@ -100,13 +99,13 @@ def _read_secret(file: Path) -> bytes:
 
 
 def sign_message(secret: bytes, key: str, sent_s: int, body: bytes) -> str:
-    """The signature of one message (Standard Webhooks 1.0): HMAC-SHA256 of key, epoch seconds and body."""
+    """Return a message's signature (Standard Webhooks 1.0): HMAC-SHA256 of key, epoch seconds and body."""
     signed = b".".join([key.encode(), str(sent_s).encode(), body])
     return "v1," + base64.b64encode(hmac.digest(secret, signed, hashlib.sha256)).decode()
 
 
 class JobEnds:
-    """Tells the webhook of jobs that ended.
+    """Reports ended jobs to the webhook.
 
     Parameters
     ----------
@@ -119,8 +118,7 @@ class JobEnds:
         self._away, self._away_until_s = 0, 0.0
 
     def round(self, conn: psycopg.Connection) -> int:
-        """Queue the jobs that ended, send what is due for at most a few seconds, and return how many messages were taken. The connection commits
-        automatically."""
+        """Queue ended jobs and send due messages for at most a few seconds. Return the number accepted. The connection must be in autocommit mode."""
         half_s, ends_s = time.monotonic() + ROUND_S / 2, time.monotonic() + ROUND_S
         for row in job_ends.list_unannounced_jobs(conn, MOST):
             if time.monotonic() > half_s:
@@ -130,7 +128,7 @@ class JobEnds:
                 conn, row["job_pk"], verdict_of(conn, row["job_pk"], row["end_s"] + job_ends.SETTLED_S)
             )
         sent_count = 0
-        # While nobody answers, one message is tried at a time: each may take as long as we wait for an answer.
+        # While the receiver does not answer, try one message at a time: each attempt can take the full timeout.
         for row in job_ends.list_due_notices(conn, MOST) if time.monotonic() >= self._away_until_s else ():
             if time.monotonic() > ends_s:
                 break
@@ -157,20 +155,20 @@ def _wait_s(tries: int) -> float:
 
 
 def forget_old(conn: psycopg.Connection) -> None:
-    """Give up what no one took for a day, and say so."""
+    """Give up messages that were not accepted within a day, and log them."""
     if lost := job_ends.forget_old(conn):
         log.error("%s did not accept the ends of %d jobs within %d hours; giving up", WHO, lost, job_ends.KEPT_HOURS)
 
 
 def verdict_of(conn: psycopg.Connection, job_pk: int, now_s: float) -> SlowdownVerdict:
-    """Return the verdict on a job's slowness at this time (epoch seconds); `cannot tell` if the job cannot be explained."""
+    """Return the verdict on a job's slowness at this time (epoch seconds). It is `cannot tell` if the job cannot be explained."""
     try:
         with conn.transaction():
             explanation = explain_job(conn, at_moment(one_job(conn, job_pk), now_s), now_s, rooted=True)
     except (psycopg.Error, FlitwatchError, ValueError, ArithmeticError) as problem:
         if conn.closed:
             raise
-        # That it ended matters more than its explanation.
+        # Reporting the end matters more than its explanation.
         log.warning("job number %d cannot be explained (%s)", job_pk, type(problem).__name__)
         return {
             "verdict": "cannot tell",

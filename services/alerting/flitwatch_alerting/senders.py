@@ -1,4 +1,4 @@
-"""Delivery to each kind of receiver; every message can be distinguished from its repetition by its key."""
+"""Delivery to each kind of receiver. A key identifies each message, so receivers can detect repeats."""
 
 from __future__ import annotations
 
@@ -21,58 +21,58 @@ from flitwatch_domain.mails import MailPart, compose
 
 Row = dict[str, Any]
 TIMEOUT_S = 10.0
-#: Alertmanager ends an alert that is not sent again: it is told to wait for three rounds.
+#: Alertmanager resolves an alert that is not sent again, so its end time is set three rounds ahead.
 ALERTMANAGER_REPEAT_S, ROUNDS = 60.0, 3
 
 
 class Unreachable(Unavailable):
-    """No one answers there."""
+    """The receiver does not answer."""
 
 
 def labels_of(alert: Row) -> dict[str, str]:
-    """Labels by which alerts are matched and grouped."""
+    """Return the labels used to match and group alerts."""
     signal = (alert["evidence"] or {}).get("signal", "")
     return {**alert["labels"], "rule": alert["rule"], "severity": alert["severity"], "signal": signal}
 
 
 def evidence_address(config: Config, alert: Row) -> str:
-    """Address of the evidence as it was."""
+    """Return the address of the evidence stored with the alert."""
     return f"{config.external_url.rstrip('/')}/api/v1/alerts/{alert['alert_id']}"
 
 
 def page_address(config: Config, alert: Row) -> str | None:
-    """Address of the page about it, at that time."""
+    """Return the address of the page about the alert's subject, at the alert's time."""
     place = (alert["evidence"] or {}).get("page")
     return f"{config.external_url.rstrip('/')}{place}" if place else None
 
 
 def explanation_title(alert: Row) -> str | None:
-    """Return the title of the explanation of the alert's job when the alert began to fire."""
+    """Return the title of the job's explanation from when the alert began to fire."""
     explanation = (alert["evidence"] or {}).get("explanation")
     return explanation["title"] if explanation else None
 
 
 def chain_sentences(alert: Row) -> list[str]:
-    """The causal chain of the alert's job, a sentence each; empty if it was not slow, or the alert is about no job."""
+    """Return the causal chain of the alert's job, one sentence per item. It is empty if the job was not slow or the alert concerns no job."""
     explanation = (alert["evidence"] or {}).get("explanation") or {}
     return [f"{sentence['part']}: {sentence['text']}" for sentence in explanation.get("chain", [])]
 
 
 def send_notices(config: Config, receiver: Receiver, notices: list[Row], key: str) -> None:
-    """Deliver one group's notices; Unavailable if the receiver does not accept them, Unreachable if it does not answer."""
+    """Deliver one group's notices. Raise Unavailable if the receiver refuses them, Unreachable if it does not answer."""
     with translate_errors(f"receiver {receiver.name}"):
         _SENDERS[receiver.kind](config, receiver, notices, key)
 
 
 @contextmanager
 def translate_errors(who: str) -> Iterator[None]:
-    """Convert delivery failures to our own errors, which name the receiver `who`."""
+    """Convert delivery failures to project errors that name the receiver `who`."""
     try:
         yield
     except (smtplib.SMTPResponseException, smtplib.SMTPRecipientsRefused) as problem:
         raise Unavailable(f"{who} refuses ({type(problem).__name__})") from None
     except (httpx.HTTPError, httpx.InvalidURL, OSError, smtplib.SMTPException) as problem:
-        # The address may be a secret, so the error's own text, which may hold it, is not kept.
+        # The address can be secret, and the original error text can contain it, so that text is dropped.
         raise Unreachable(f"{who} cannot be reached ({type(problem).__name__})") from None
 
 
@@ -83,9 +83,9 @@ def _trust_store() -> ssl.SSLContext:
 
 
 def post_json(who: str, url: str, body: bytes, headers: dict[str, str]) -> None:
-    """Send JSON; Unavailable if the answer is no success, as after a redirection, which is not followed."""
+    """Send JSON. Redirects are not followed. Raise Unavailable if the response is not a success."""
     headers = {"Content-Type": "application/json", "User-Agent": "flitwatch-alerting", **headers}
-    # Of the answer only the head is read: a body without an end would fill the memory.
+    # Only the response's head is read: an endless body would exhaust memory.
     exchange = httpx.stream("POST", url, content=body, headers=headers, timeout=TIMEOUT_S, verify=_trust_store())
     with exchange as answer:
         if answer.status_code >= 300:
@@ -97,12 +97,12 @@ def _post_notices(receiver: Receiver, url: str, body: Any, key: str) -> None:
 
 
 def moment_text(time: datetime | None) -> str | None:
-    """A time as messages print it, in UTC; None stays."""
+    """Format a time in UTC for messages; None if there is none."""
     return None if time is None else time.astimezone(UTC).isoformat().replace("+00:00", "Z")
 
 
 def _send_alertmanager(config: Config, receiver: Receiver, notices: list[Row], key: str) -> None:
-    """API v2: POST /api/v2/alerts; labels identify an alert, so that one that appears twice is one."""
+    """API v2: POST /api/v2/alerts; labels identify an alert, so duplicates are merged."""
     body = []
     for alert in notices:
         over = alert["status"] == "resolved"
@@ -117,10 +117,10 @@ def _send_alertmanager(config: Config, receiver: Receiver, notices: list[Row], k
             annotations["explanation"] = explanation_title(alert)
         if alert["probability"] is not None:
             annotations["probability"] = f"{alert['probability']:.3f}"
-        # No label: labels are who an alert is.
+        # Not a label, because labels identify an alert.
         if _is_simulated(alert):
             annotations["simulated"] = "true"
-        # An end in the future would keep it alive; one before the start is refused.
+        # An end in the future would keep the alert active, and Alertmanager refuses an end before the start.
         started = min(alert["fired_at"], ends)
         body.append(
             {
@@ -180,14 +180,14 @@ def _part(config: Config, alert: Row) -> MailPart:
 
 
 def _send_slack(config: Config, receiver: Receiver, notices: list[Row], key: str) -> None:
-    # Names of users and jobs come from outside: Slack's own markup in them stays text.
+    # Names of users and jobs are external input: escape Slack markup in them.
     lines = [f"{part.heading} {part.page}" for part in (_part(config, alert) for alert in notices)]
     escaped = [line.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;") for line in lines]
     _post_notices(receiver, receiver.address(), {"text": "\n".join(escaped), "unfurl_links": False}, key)
 
 
 def _send_apprise(config: Config, receiver: Receiver, notices: list[Row], key: str) -> None:
-    """Each alert by itself, under a title that stays: PagerDuty knows by it which incident is over."""
+    """Send each alert separately under a constant title: PagerDuty uses the title to match a resolved incident."""
     try:
         import apprise
     except ModuleNotFoundError as absent:
@@ -226,7 +226,7 @@ _SENDERS: dict[str, Callable[[Config, Receiver, list[Row], str], None]] = {
 
 
 def send_test(config: Config, receiver: Receiver, key: str) -> None:
-    """A mail that says no more than that mails of alerts arrive there; Unavailable if the server does not accept it."""
+    """Send a test mail. Raise Unavailable if the server refuses it."""
     page = f"{config.external_url.rstrip('/')}/alerts?view=contacts"
     part = MailPart("This is a test. Alerts from Flitwatch will arrive at this address. Nothing is wrong.", [], page)
     with translate_errors(f"receiver {receiver.name}"):

@@ -1,4 +1,4 @@
-"""`alerting.test` {rule, from_s, to_s}: what a rule would have done over history."""
+"""Task `alerting.test` {rule, from_s, to_s}: the alerts that a rule would have raised over history."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def run_dry_run(args: dict[str, Any], context: TaskContext) -> DryRun:
-    """The dry run as a task."""
+    """Run the dry run as a task."""
     from flitwatch_alerting.evaluate import dry_run
 
     arguments = DryRunArguments.of(args)

@@ -1,4 +1,4 @@
-"""Answers: numpy columns to JSON without a Python object per number, and entity tags."""
+"""Responses: JSON from numpy columns without a Python object per number, and entity tags."""
 
 from __future__ import annotations
 
@@ -24,10 +24,11 @@ _OPTIONS = orjson.OPT_SERIALIZE_NUMPY | orjson.OPT_UTC_Z | orjson.OPT_NON_STR_KE
 
 
 def build_model(model: type[Model], row: Mapping[str, Any] | None = None, /, **fields: Any) -> Model:
-    """A model of what our own tables keep, `fields` before those of `row`.
+    """Build a model from stored values. `fields` override those of `row`.
 
-    It is not validated: an integer that was kept stays an integer, numpy columns are not copied, and a row of an older version is still shown. A field that
-    is not given is absent from the answer. This does what `model_construct` does without its look for aliases and defaults, which cost ten times as much.
+    The values are not validated: stored integers stay integers, numpy columns are not copied, and rows of older versions are still shown. Missing
+    fields are absent from the response. Unlike `model_construct`, this does not search for aliases and defaults, which would take ten times as
+    long.
     """
     values = {**row, **fields} if row else fields
     if not values.keys() <= model.model_fields.keys():
@@ -43,7 +44,7 @@ def build_model(model: type[Model], row: Mapping[str, Any] | None = None, /, **f
 
 @cache
 def _field_names(model: type[BaseModel]) -> dict[str, str]:
-    """Fields by their names in JSON and in Python."""
+    """Return the fields' names in JSON and in Python."""
     return {name: name for name in model.model_fields} | {json: name for name, json in _names_in_json(model).items()}
 
 
@@ -58,7 +59,7 @@ def _has_aliases(model: type[BaseModel]) -> bool:
 
 
 def _model_fields(model: BaseModel) -> dict[str, Any]:
-    """One level of a model; orjson comes back for the models in it."""
+    """Return one level of a model. orjson calls this again for nested models."""
     values, given_names = model.__dict__, model.model_fields_set
     if len(values) == len(given_names) and not _has_aliases(type(model)):
         return values
@@ -69,7 +70,7 @@ def _model_fields(model: BaseModel) -> dict[str, Any]:
 def _encode_other(value: Any) -> Any:
     if isinstance(value, BaseModel):
         return _model_fields(value)
-    # orjson takes contiguous arrays of native numbers; text and object arrays and strided views come here.
+    # orjson accepts contiguous arrays of native numbers. Text arrays, object arrays and strided views are converted here.
     if isinstance(value, np.ndarray):
         return value.tolist() if value.dtype.kind in "OU" else np.ascontiguousarray(value)
     if isinstance(value, set | frozenset):
@@ -78,7 +79,7 @@ def _encode_other(value: Any) -> Any:
 
 
 def _fit_large_numbers(value: Any, depth: int = 0) -> Any:
-    # What is deeper orjson refuses too.
+    # orjson refuses deeper values too.
     if depth > MOST_DEEP:
         raise TypeError("nested too deep")
     if isinstance(value, int) and not -(1 << 63) <= value < 1 << 64:
@@ -98,23 +99,24 @@ def _fit_large_numbers(value: Any, depth: int = 0) -> Any:
 
 
 def dump_json(content: Any) -> bytes:
-    """JSON of models, plain values, datetimes (UTC, RFC 3339) and numpy arrays; NaN and infinity become null, integers beyond 64 bits floats (beyond those, null)."""
+    """Encode models, plain values, datetimes (UTC, RFC 3339) and numpy arrays as JSON. NaN and infinity become null. Integers beyond 64 bits become
+    floats, or null beyond their range."""
     try:
         return orjson.dumps(content, default=_encode_other, option=_OPTIONS)
     except TypeError:
-        # One such number in one row, as jsonb keeps 1e308, is no reason to refuse the whole list.
+        # One such number in one row (jsonb can store 1e308) must not fail the whole list.
         return orjson.dumps(_fit_large_numbers(content), default=_encode_other, option=_OPTIONS)
 
 
 def json_response(content: Any, cache_control: str = "no-cache", vary: str | None = None) -> Response:
-    """A JSON answer; `vary` names the request's header that another form of it hangs on."""
+    """Return a JSON response. `vary` names the request header that selects another form of it."""
     headers = {"Cache-Control": cache_control, **({} if vary is None else {"Vary": vary})}
     return Response(dump_json(content), media_type=JSON, headers=headers)
 
 
 @dataclass(frozen=True)
 class CachedAnswer:
-    """An answer that is kept: its bytes, compressed once, and its entity tag."""
+    """Cached response: its bytes, compressed once, and its entity tag."""
 
     body: bytes
     packed: bytes
@@ -124,23 +126,23 @@ class CachedAnswer:
 
     @property
     def bytes(self) -> int:
-        """Memory it takes."""
+        """Return its memory in bytes."""
         return len(self.body) + len(self.packed)
 
 
 def cache_json(content: Any, level: int = 6) -> CachedAnswer:
-    """JSON to be sent many times, compressed at a level of gzip."""
+    """Encode JSON that will be sent many times, with this gzip level."""
     return keep_bytes(dump_json(content), JSON, {}, level)
 
 
 def keep_bytes(body: bytes, media_type: str, headers: Mapping[str, str], level: int) -> CachedAnswer:
-    """Bytes of another kind to be sent many times, with headers of their own."""
+    """Cache bytes of another media type that will be sent many times, with their own headers."""
     tag = f'W/"{hashlib.blake2b(body, digest_size=12).hexdigest()}"'
     return CachedAnswer(body, gzip.compress(body, level, mtime=0), tag, media_type, headers)
 
 
 def tagged_response(request: Request, kept: CachedAnswer, vary: str | None = None) -> Response:
-    """A kept answer with its entity tag; 304 without a body where the caller has it already. `vary`: see `json_response`."""
+    """Return a cached response with its entity tag, or 304 without a body if the caller already has it. `vary`: see `json_response`."""
     headers = {
         **kept.headers,
         "ETag": kept.tag,
@@ -158,12 +160,12 @@ def tagged_response(request: Request, kept: CachedAnswer, vary: str | None = Non
 
 
 def unknown_as_null(values: NDArray[np.integer[Any]]) -> list[int | None]:
-    """Integers with -1 for unknown, as JSON has them."""
+    """Convert integers with -1 for unknown to JSON values with null."""
     return [None if value < 0 else value for value in values.tolist()]
 
 
 def stall_ratio(stall_cycles: Any, flits: Any) -> NDArray[np.float32]:
-    """Stalls over data sent, in times of one count of data, to five digits; NaN if either is unknown or nothing was sent."""
+    """Return stalls divided by data sent, in units of one count of data, to five digits. NaN if either is unknown or no data were sent."""
     flits = np.asarray(flits, dtype=np.float64)
     out = np.full(flits.shape, np.nan)
     np.divide(stall_cycles, flits, out=out, where=flits > 0)
@@ -171,7 +173,7 @@ def stall_ratio(stall_cycles: Any, flits: Any) -> NDArray[np.float32]:
 
 
 def round_significant(values: NDArray[np.float64], digits: int = 5) -> NDArray[np.float32]:
-    """Values to this many digits, as floats that are written with no more: a whole machine's ratios shrink by a third."""
+    """Round values to this many digits, as floats with a short decimal form: a whole machine's ratios shrink by a third."""
     size = np.zeros(values.shape)
     np.log10(np.abs(values), out=size, where=np.abs(values) > 0)
     unit = 10.0 ** (digits - 1 - np.floor(np.nan_to_num(size)))
@@ -179,15 +181,15 @@ def round_significant(values: NDArray[np.float64], digits: int = 5) -> NDArray[n
 
 
 def finite_or_none(value: float) -> float | None:
-    """A float as JSON has it."""
+    """Return the float, or None if it is not finite."""
     return None if not np.isfinite(value) else float(value)
 
 
 def utc_time(epoch_s: float | None) -> datetime | None:
-    """A time from epoch seconds."""
+    """Return a UTC datetime of epoch seconds."""
     return None if epoch_s is None else datetime.fromtimestamp(epoch_s, UTC)
 
 
 def utc_texts(epoch_s: NDArray[np.int64]) -> list[str]:
-    """RFC 3339 times of whole seconds."""
+    """Return RFC 3339 times of whole epoch seconds."""
     return [f"{text}Z" for text in np.datetime_as_string(epoch_s.astype("datetime64[s]")).tolist()]

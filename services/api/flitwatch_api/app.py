@@ -1,4 +1,4 @@
-"""The application: its parts in their order."""
+"""Application: its middleware, routers and handlers in order."""
 
 from __future__ import annotations
 
@@ -48,20 +48,20 @@ from flitwatch_api.settings import Settings
 from flitwatch_api.tasks.http import http as tasks
 
 BASE = "/api/v1"
-#: Columns of numbers shrink to a third at the fastest level; higher ones would cost more time than they save.
+#: Columns of numbers shrink to a third at the fastest level. Higher levels would cost more time than they save.
 GZIP_LEVEL, GZIP_FROM_BYTES = 1, 4096
 
-#: FastAPI keeps the functions of routes for as long as the process runs: one made for an application would keep that.
+#: FastAPI keeps route functions as long as the process runs, so a function per application would keep the application.
 description = APIRouter()
 
 
 def create_app(settings: Settings | None = None) -> FastAPI:
-    """Make the application.
+    """Create the application.
 
     Parameters
     ----------
     settings : Settings, optional
-        Without them, those of the environment.
+        Default: the settings of the environment.
     """
     chosen = settings if settings is not None else Settings()
 

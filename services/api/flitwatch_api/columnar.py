@@ -1,4 +1,4 @@
-"""Answers as Arrow or Parquet, where the caller's `Accept` header asks for them."""
+"""Responses as Arrow or Parquet, if the request's `Accept` header asks for them."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ if TYPE_CHECKING:
 
 ARROW = "application/vnd.apache.arrow.stream"
 PARQUET = "application/vnd.apache.parquet"
-#: What an operation says of these answers in OpenAPI.
+#: OpenAPI description of these responses.
 CONTENT: dict[str, Any] = {kind: {"schema": {"type": "string", "format": "binary"}} for kind in (ARROW, PARQUET)}
 
 
 def choose_format(request: Request) -> str | None:
-    """The columnar format that the caller accepts; None if JSON is meant, or weighs more (`q`, RFC 9110)."""
+    """Return the columnar format that the caller accepts; None if there is none or JSON has a higher weight (`q`, RFC 9110)."""
     weights: dict[str, float] = {}
     for part in request.headers.get("accept", "").split(","):
         kind, *parameters = (word.strip().lower() for word in part.split(";"))
         weights[kind] = next((_parse_weight(word[2:]) for word in parameters if word.startswith("q=")), 1.0)
     json = weights.get("application/json", 0.0)
-    # The first of the heaviest; what weighs as much as JSON was named on purpose.
+    # The first of the highest weight. A format with the same weight as JSON was named on purpose.
     best = max((kind for kind in weights if kind in CONTENT), key=weights.__getitem__, default=None)
     return best if best is not None and weights[best] > 0 and weights[best] >= json else None
 
@@ -47,7 +47,7 @@ async def send_columns(
     values: Mapping[str, NDArray[Any]],
     about: Mapping[str, str],
 ) -> Response:
-    """One row per step and router.
+    """Send one row per step and router.
 
     Parameters
     ----------
@@ -101,6 +101,6 @@ def _build_table(
     if routers is not None:
         columns["router"] = pa.array(np.tile(routers.astype(np.int32), len(ts)))
     for name, figures in values.items():
-        # pyarrow reads NaN as null only where it takes an array as pandas does.
+        # pyarrow converts NaN to null only with pandas semantics.
         columns[name] = pa.array(np.ascontiguousarray(figures).ravel(), from_pandas=True)
     return pa.table(columns)

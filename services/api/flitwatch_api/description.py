@@ -1,4 +1,4 @@
-"""The API's description: what each endpoint asks of its caller, and the answers to those who lack it."""
+"""OpenAPI document with each endpoint's access requirements, and the responses to callers who lack them."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ BASE = "/api/v1"
 
 
 def render_description(app: FastAPI) -> bytes:
-    """The description, stable from run to run."""
+    """Return the OpenAPI document with a stable order."""
     return (json.dumps(app.openapi(), indent=1, ensure_ascii=False) + "\n").encode()
 
 
 def describe_access(app: FastAPI) -> None:
-    """Have the description tell what each endpoint asks of its caller, and the answers to those who lack it."""
+    """Add each endpoint's access requirements to the OpenAPI document, and the responses to callers who lack them."""
     plain = app.openapi
 
     def complete() -> dict[str, Any]:

@@ -1,20 +1,20 @@
-"""HEAD of what can be read with GET: the same answer without its body."""
+"""HEAD requests for GET routes: the same response without a body."""
 
 from __future__ import annotations
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-#: Below the API: a stream has no end to be told of, and a login's way back uses its code up.
+#: Routes without HEAD: a stream has no end, and a login's return address uses up its code.
 GET_ONLY = ("/events", "/session/oidc")
 
 
 class Heads:
-    """Has the API answer HEAD as GET; the server leaves the body out, for it knows the request as it came.
+    """Makes the API answer HEAD like GET. The server omits the body, because it knows the original request.
 
     Parameters
     ----------
     app : ASGIApp
-    base : str     the API's place
+    base : str     base path of the API
     """
 
     def __init__(self, app: ASGIApp, base: str) -> None:

@@ -1,4 +1,4 @@
-"""An id for each request, which the log lines of all that it causes carry, and a line about it."""
+"""Request ids, which are added to all log lines caused by a request, and one log line per request."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _FIT = re.compile(r"[A-Za-z0-9._-]{8,64}")
 
 
 class RequestIdMiddleware:
-    """Gives each request an id, taken from `X-Request-Id` where that is fit, and returns it; writes a line per request if asked to."""
+    """Gives each request an id, taken from a valid `X-Request-Id`, and returns it. Writes a line per request if configured."""
 
     def __init__(self, app: ASGIApp, access_log: bool = False) -> None:
         self.app = app

@@ -1,8 +1,8 @@
-"""Names of people and of what they run, as a caller may see them: real from operator on, pseudonyms below.
+"""Names of people and their applications as shown to a caller: real from operator on, pseudonyms below.
 
-A pseudonym is made of names of rows that the scheduler, a run or an account gave, never of what a caller wrote: anyone who could have a name of their
-choice turned into its pseudonym could do so with a list of all accounts. What a caller wrote below scope `names` may name the caller alone
-(`flitwatch_api.naming`), and is shown to the caller as written.
+Pseudonyms are computed only for names from the scheduler, a run or an account, never for a caller's text. Otherwise a caller could compute the
+pseudonyms of a list of all accounts. Text by a caller below scope `names` may name only the caller (`flitwatch_api.naming`), and is shown to them
+unchanged.
 """
 
 from __future__ import annotations
@@ -27,19 +27,19 @@ from flitwatch_domain.errors import Unavailable
 AnyRow = TypeVar("AnyRow", bound=Mapping[str, Any])
 
 DIGITS = 8
-#: Who makes things and is no account.
+#: Authors that are not accounts.
 NOBODYS = RESERVED | {"the schedule"}
 
 
 @dataclass(frozen=True)
 class Names:
-    """Names as one caller may see them.
+    """Names as shown to one caller.
 
     Attributes
     ----------
-    key : bytes or None     the site's key of pseudonyms; None shows names as they are
-    own : str or None       the caller's own user name, which is shown to them
-    hides_jobs : bool       whether this site shows the caller no job
+    key : bytes or None     the site's key for pseudonyms; None shows real names
+    own : str or None       the caller's own user name, which they always see
+    hides_jobs : bool       whether this site hides all jobs from the caller
     """
 
     key: bytes | None
@@ -47,7 +47,7 @@ class Names:
     hides_jobs: bool = False
 
     def __post_init__(self) -> None:
-        # With an empty key anyone could compute everyone's pseudonym.
+        # With an empty key, anyone could compute all pseudonyms.
         if self.key == b"":
             raise Unavailable(
                 "the site's key for pseudonyms is empty", advice="Restore setting 'pseudonym_key' from a backup."
@@ -59,15 +59,15 @@ class Names:
         return self.key is not None
 
     def user(self, name: str) -> str:
-        """A user's name, or a pseudonym that stays the same on this site."""
+        """Return a user's name, or their constant pseudonym on this site."""
         return name if name == self.own else self._mask_name("user", name)
 
     def application(self, name: str) -> str:
-        """A job's name, or its pseudonym."""
+        """Return a job's name or its pseudonym."""
         return self._mask_name("app", name)
 
     def job(self, row: AnyRow) -> AnyRow:
-        """A row about a job (or its neighbour), with its user, account, name and the names of its steps as the caller may see them."""
+        """Return a row about a job (or its neighbour), with user, account, name and step names as shown to the caller."""
         if self.key is None or (row.get("user") is not None and row["user"] == self.own):
             return row
         shown = dict(row)
@@ -77,17 +77,17 @@ class Names:
         return cast(AnyRow, shown)
 
     def path(self, text: str) -> str:
-        """An executable; without the folders, which often name its owner, for who sees pseudonyms."""
+        """Return an executable. With pseudonyms, its folders are removed, because they often name its owner."""
         return text if self.key is None else text.rsplit("/", 1)[-1]
 
     def author(self, name: str) -> str:
-        """Return the author of something: an account's name as that of a user; an author without an account as they are called."""
+        """Return an author's name: accounts are treated like users, visitors become anonymous, other authors are unchanged."""
         if name.startswith(VISITOR):
             return "anonymous"
         return name if name in NOBODYS else self.user(name)
 
     def for_database(self) -> NameMask | None:
-        """The same for queries that search and sort by names; None if names are shown as they are."""
+        """Return the name mask for queries that search and sort by names; None if names are real."""
         if self.key is None:
             return None
         block = self.key if len(self.key) <= 64 else hashlib.sha256(self.key).digest()
@@ -102,7 +102,7 @@ class Names:
 
 
 def replace_names(held: Any, words: Sequence[tuple[str | None, str]]) -> Any:
-    """Text, or plain data with texts in it, with other text for each of these names where it stands as a word of its own; in the order given."""
+    """Replace each of these names in text, or in texts within plain data, if it is a separate word. Replacements run in the given order."""
     if isinstance(held, dict):
         return {name: replace_names(value, words) for name, value in held.items()}
     if isinstance(held, list):
@@ -117,7 +117,7 @@ def replace_names(held: Any, words: Sequence[tuple[str | None, str]]) -> Any:
 
 
 def sees_names(request: Request) -> bool:
-    """Return whether the caller sees all names; recorded, so that the audit log shows that they did."""
+    """Return whether the caller sees all names. This is recorded for the audit log."""
     caller = getattr(request.state, "caller", None)
     sees = caller is not None and "names" in caller.scopes
     request.state.saw_names = sees
@@ -130,7 +130,7 @@ def hides_jobs_from(request: Request) -> bool:
 
 
 async def names_of(request: Request, conn: Reader) -> Names:
-    """Return how names are shown to the caller: below scope `names` as pseudonyms, unless all that the site knows is simulated."""
+    """Return how names are shown to the caller: below scope `names` as pseudonyms, unless all data of the site are simulated."""
     hidden = hides_jobs_from(request)
     if sees_names(request) or (not hidden and await knows_only_simulated(conn)):
         return Names(None)

@@ -1,4 +1,4 @@
-"""The API's description as text: `python -m flitwatch_api.openapi` prints what is in docs/contracts/openapi.json."""
+"""OpenAPI document as text: `python -m flitwatch_api.openapi` prints docs/contracts/openapi.json."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from flitwatch_api.description import render_description
 
 
 def main() -> None:
-    """Print the description; no database is needed."""
+    """Print the document; no database is needed."""
     from flitwatch_api.app import create_app
     from flitwatch_api.settings import Settings
 

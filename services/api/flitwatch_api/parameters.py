@@ -1,4 +1,4 @@
-"""Parameters that several routes take: times, windows, cursors."""
+"""Parameters shared by several routes: times, windows, cursors."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from pydantic import BeforeValidator, WithJsonSchema
 
 from flitwatch_domain.errors import BadRequest
 
-#: The last moment that a bucket may have (docs/contracts/tables.md).
+#: Latest possible time of a bucket (docs/contracts/tables.md).
 LATEST_S = 1 << 32
 MAX_WINDOW_S = 366 * 86_400
 MAX_ID = 2**63 - 1
@@ -27,12 +27,12 @@ _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
 
 
 def read_time(value: object) -> float:
-    """Epoch seconds of an RFC 3339 time or of epoch seconds; ValueError otherwise."""
+    """Return epoch seconds from an RFC 3339 time or epoch seconds. Raise ValueError for other text."""
     text = str(value).strip()
     if _SECONDS.fullmatch(text):
         seconds = float(text)
     else:
-        # An unescaped "+" of a time zone reaches us as a blank.
+        # An unescaped "+" of a time zone arrives as a blank.
         try:
             time = datetime.fromisoformat(_LOST_PLUS.sub(r"\1+\2", text))
         except ValueError:
@@ -46,7 +46,7 @@ def read_time(value: object) -> float:
 
 
 def read_window(value: object) -> int:
-    """Seconds of `60s`, `5m`, `1h`, `1d` or a number of seconds; ValueError otherwise."""
+    """Return seconds from `60s`, `5m`, `1h`, `1d` or a number of seconds. Raise ValueError for other text."""
     match = _WINDOW.fullmatch(str(value).strip())
     if match is None:
         raise ValueError("write a window as 60s, 5m, 1h or 1d")
@@ -82,17 +82,17 @@ FabricId = Annotated[str, Path(min_length=1, max_length=200, description="Number
 
 
 def make_cursor(*values: Any) -> str:
-    """An opaque cursor of a row's key."""
+    """Return an opaque cursor of a row's key."""
     return base64.urlsafe_b64encode(orjson.dumps(values)).decode().rstrip("=")
 
 
 def read_cursor(text: str, *types: type) -> tuple[Any, ...]:
-    """The key that `make_cursor` was given.
+    """Return the key that was passed to `make_cursor`.
 
     Raises
     ------
     BadRequest
-        It is no cursor of this list.
+        The text is not a cursor of this list.
     """
     try:
         values = orjson.loads(base64.urlsafe_b64decode(text.encode() + b"=" * (-len(text) % 4)))
@@ -112,10 +112,10 @@ def _fits_type(value: Any, kind: type) -> bool:
 
 
 def read_page_cursor(text: str | None) -> int | None:
-    """The number below which a page begins, for lists by falling number."""
+    """Return the number below which a page begins, for lists in descending order."""
     return None if not text else int(read_cursor(text, int)[0])
 
 
 def at_moment(seconds: float) -> datetime:
-    """A datetime for the database."""
+    """Return a datetime for the database."""
     return datetime.fromtimestamp(seconds, UTC)

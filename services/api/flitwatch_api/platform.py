@@ -1,4 +1,4 @@
-"""State of one API process: connections, topologies, closed counters, the event hub."""
+"""State of one API process: connections, topologies, cached counters, the event hub."""
 
 from __future__ import annotations
 
@@ -30,16 +30,16 @@ from flitwatch_domain.errors import Unavailable
 T = TypeVar("T")
 log = logging.getLogger(__name__)
 
-#: Threads, and jobs that wait for one. A check of a password takes 64 MiB and a third of a second of several cores.
+#: Threads and queue lengths. A password check takes 64 MiB and a third of a second on several cores.
 DATABASE_THREADS, PASSWORD_THREADS, KNOWN_PASSWORD_THREADS = (8, 256), (2, 16), (1, 8)
-#: Memory for answers that viewers share.
+#: Memory for responses that viewers share.
 ANSWERS_BYTES = 64 << 20
-#: How long a lost connection about callers is tried again before the next caller begins anew: beyond, the pauses would outlast the outage.
+#: How long to retry a lost caller-lookup connection before the next caller starts a new one. Longer pauses would outlast the outage.
 RECONNECT_S = 2.0
 
 
 class Platform:
-    """The parts that requests share.
+    """Parts that requests share.
 
     Parameters
     ----------
@@ -67,7 +67,7 @@ class Platform:
             application="flitwatch api",
             statement_s=self._statement_s,
         )
-        # One connection asks about all callers; without logins there is none.
+        # One connection looks up all callers; without logins there is none.
         self.gate = async_pool(
             url,
             role="gate",
@@ -79,7 +79,7 @@ class Platform:
         )
         self._threads = WorkerThreads("the database", *DATABASE_THREADS)
         self.passwords = WorkerThreads("a check of passwords", *PASSWORD_THREADS)
-        #: Of browsers and sessions that the account's owner was in before, which a flood of others does not hold up.
+        #: For browsers and sessions that the account's owner used before, so that a flood of others does not delay them.
         self.known_passwords = WorkerThreads("a check of passwords", *KNOWN_PASSWORD_THREADS)
         self.readiness = Readiness(self.reading)
         self.disk = disk_of(url)
@@ -95,7 +95,7 @@ class Platform:
         self.hub.on_event(self.topologies.on_event)
 
     async def start(self) -> None:
-        """Begin to connect; a database that is unavailable now is found when it comes."""
+        """Start connecting. If the database is unavailable, keep trying."""
         await self.pool.open(wait=False)
         await self.gate.open(wait=False)
         self.hub.start()
@@ -112,32 +112,32 @@ class Platform:
 
     @asynccontextmanager
     async def reading(self) -> AsyncIterator[Connection]:
-        """A connection as reader, in a transaction of its own."""
+        """Yield a reader connection in its own transaction."""
         async with self.pool.connection(timeout=self.settings.api_connect_timeout_s) as conn:
             yield conn
 
     @asynccontextmanager
     async def asking(self) -> AsyncIterator[Connection]:
-        """The connection that knows sessions and tokens, in a transaction of its own."""
+        """Yield the connection for sessions and tokens in its own transaction."""
         async with self.gate.connection(timeout=self.settings.api_connect_timeout_s) as conn:
             yield conn
 
     async def in_thread(
         self, role: Any, work: Callable[[psycopg.Connection[Any]], T], threads: WorkerThreads | None = None
     ) -> T:
-        """Run blocking work on a connection of its own, committed at the end.
+        """Run blocking work on its own connection, and commit at the end.
 
         Parameters
         ----------
         threads : WorkerThreads, optional
-            Other ones than those of the database: `passwords`, `known_passwords`.
+            Threads instead of the database's: `passwords`, `known_passwords`.
 
         Raises
         ------
         TooMany
-            As many of these threads' jobs wait as may.
+            The queue of these threads is full.
         Unavailable, psycopg.OperationalError
-            The database does not answer, or no more.
+            The database does not answer, or the connection was lost.
         """
 
         def run() -> T:
@@ -147,12 +147,12 @@ class Platform:
                     role=role,
                     application="flitwatch api",
                     statement_s=self._statement_s,
-                    # A reader holds nothing up while it computes.
+                    # A reader holds no locks while it computes.
                     still_s=None if role == "reader" else STILL_S,
                     connect_s=self.settings.api_connect_timeout_s,
                 )
             except Unavailable as problem:
-                # Where the database is, and what to do about it, is for who runs this.
+                # The database's address and the advice are for operators only.
                 log.warning("%s; %s", problem.message, problem.advice)
                 raise Unavailable("the database does not answer") from None
             with conn:
@@ -162,8 +162,8 @@ class Platform:
 
 
 async def get_platform(request: Request) -> Platform:
-    """The platform of the application that serves a request."""
-    # Asynchronous so that no thread is needed to call it.
+    """Return the platform of the application that serves a request."""
+    # Asynchronous, so that FastAPI needs no thread to call it.
     platform: Platform = request.app.state.platform
     return platform
 

@@ -1,4 +1,4 @@
-"""Errors as problem documents (RFC 9457): the one place that turns an exception into an answer."""
+"""Errors as problem documents (RFC 9457): all exceptions are converted to responses here."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ from flitwatch_domain.task_models.base import words_of
 log = logging.getLogger(__name__)
 
 MEDIA_TYPE = "application/problem+json"
-#: Addresses that browsers are sent to: there a problem is a page.
+#: Addresses that browsers navigate to, where a problem is an HTML page.
 NAVIGATED = "/api/v1/session/oidc"
 
-#: Characters of what a caller wrote that a refusal repeats.
+#: Characters of a caller's text that a refusal repeats.
 MOST_QUOTED = 500
 
 TITLES = {
@@ -50,7 +50,7 @@ TITLES = {
 
 
 class ParameterProblem(BaseModel):
-    """One parameter that is not valid."""
+    """An invalid parameter."""
 
     where: str = Field(description="The parameter, for example query.points.")
     detail: str
@@ -77,7 +77,7 @@ def problem_response(
     errors: list[dict[str, str]] | None = None,
     retry_after_s: int = 5,
 ) -> Response:
-    """A problem document as an answer, or a page for a browser that was sent to the address."""
+    """Return a problem document, or a page for a browser that navigated to the address."""
     body: dict[str, Any] = {
         "type": f"urn:flitwatch:problem:{kind}",
         "title": TITLES.get(kind, kind),
@@ -108,14 +108,14 @@ ADVICE = {
 
 
 async def answer_known_error(request: Request, error: Exception) -> Response:
-    """A member of the error tree."""
+    """Answer an error of the project's error tree."""
     assert isinstance(error, FlitwatchError)
     after_s = getattr(error, "retry_after_s", 5)
     return problem_response(request, error.status, error.kind, error.message, error.advice, retry_after_s=after_s)
 
 
 async def answer_invalid_request(request: Request, error: Exception) -> Response:
-    """Parameters or a body that do not fit their declaration."""
+    """Answer parameters or a body that do not match their declaration."""
     assert isinstance(error, RequestValidationError)
     faults = [
         {
@@ -147,7 +147,7 @@ _BY_STATUS = {
 
 
 async def answer_http_error(request: Request, error: Exception) -> Response:
-    """Answer what the framework itself refuses: unknown paths, methods, malformed bodies."""
+    """Answer errors of the framework: unknown paths, methods, malformed bodies."""
     assert isinstance(error, HTTPException)
     kind = _BY_STATUS.get(error.status_code, "bad-request")
     advice = "/openapi.json lists all addresses." if error.status_code in (404, 405) else ""
@@ -157,7 +157,7 @@ async def answer_http_error(request: Request, error: Exception) -> Response:
 
 
 async def answer_database_error(request: Request, error: Exception) -> Response:
-    """Answer what the database refuses, or that it is unavailable."""
+    """Answer a database error, or its unavailability."""
     if isinstance(error, psycopg.errors.QueryCanceled):
         return problem_response(
             request, 413, "too-costly", "the query took longer than the limit api_statement_timeout_ms", ""
@@ -181,7 +181,7 @@ async def answer_database_error(request: Request, error: Exception) -> Response:
             "a value cannot be represented in the database",
             "Remove NUL characters and keep numbers in range.",
         )
-    # The last of these: a request computed for longer than a transaction may stand still.
+    # The last of these means that a request computed longer than a transaction may be idle.
     if isinstance(
         error, psycopg.OperationalError | PoolTimeout | PoolClosed | psycopg.errors.IdleInTransactionSessionTimeout
     ):
@@ -191,21 +191,21 @@ async def answer_database_error(request: Request, error: Exception) -> Response:
 
 
 async def answer_unicode_error(request: Request, error: Exception) -> Response:
-    """Text that is not text: lone surrogates in JSON."""
+    """Answer invalid text: lone surrogates in JSON."""
     return problem_response(
         request, 400, "bad-request", "the request contains text that is not valid Unicode", "Send valid UTF-8."
     )
 
 
 async def answer_unexpected_error(request: Request, error: Exception) -> Response:
-    """A defect: the log has the story, the caller a reference to it."""
+    """Answer a defect: the log has the details, the caller a reference to it."""
     reference = secrets.token_hex(6)
     log.error("reference %s: %s %s failed", reference, request.method, request.url.path, exc_info=error)
     return problem_response(request, 500, "internal", f"unexpected error, reference {reference}", "")
 
 
 def install_handlers(app: FastAPI) -> None:
-    """Have the application answer every error with a problem document."""
+    """Make the application answer every error with a problem document."""
     app.add_exception_handler(FlitwatchError, answer_known_error)
     app.add_exception_handler(RequestValidationError, answer_invalid_request)
     app.add_exception_handler(HTTPException, answer_http_error)
@@ -232,7 +232,7 @@ RESPONSES: dict[int | str, dict[str, Any]] = {
 UNCHANGED: dict[int | str, dict[str, Any]] = {304: {"description": "The caller's copy (If-None-Match) is current."}}
 
 
-#: Without script, and readable in both themes.
+#: Without scripts, and readable in both themes.
 _PAGE = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>{title} - Flitwatch</title>
 <style>
@@ -247,7 +247,7 @@ small {{ opacity: .75; }}
 
 
 def problem_page(title: str, detail: str, advice: str, request: str) -> str:
-    """The page; what it is given is text, regardless of its form."""
+    """Return the page. All arguments are escaped as text."""
     return _PAGE.format(
         title=escape(title),
         detail=escape(detail[:1].upper() + detail[1:]),

@@ -1,4 +1,4 @@
-"""Reasons and sources of refused records as who may not see names reads them: without the values, which may be names of people."""
+"""Reasons and sources of refused records for callers who may not see names: without the values, which can be names of people."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ CUT = "…"
 
 
 def without_values(text: str) -> str:
-    """A reason with everything from its first to its last quote cut, and without folders.
+    """Return a reason without the text from its first to its last quote, and without folders.
 
-    Values hold quotes themselves and are cut short by who quotes them, so pairs cannot be distinguished: where the last quote may not close what
-    the first opens, all that follows is cut too. Lines after the first (a database's details) go.
+    Values can contain quotes and can be truncated, so quote pairs cannot be matched. If the last quote may not close the first, the rest of the
+    line is removed too. Lines after the first (a database's details) are removed.
     """
     line = (text.splitlines() or [""])[0]
     at = [i for i, c in enumerate(line) if c in _QUOTES]
@@ -22,7 +22,7 @@ def without_values(text: str) -> str:
         closed = len(at) % 2 == 0 and (first == last or first in _OPENED_BY.get(last, "")) and not rest[:1].isalnum()
         line = line[: at[0]] + CUT + (rest if closed else "")
     begin, end = line.find("/"), line.rfind("/")
-    # From the first folder to the last: folders hold blanks.
+    # From the first folder to the last, because folder names can contain blanks.
     return line if begin == end else line[:begin] + line[end + 1 :]
 
 
@@ -35,7 +35,7 @@ def without_folders(source: str) -> str:
 
 
 def redact_record(row: dict[str, Any]) -> dict[str, Any]:
-    """A refused record, or an event about some, as everyone may read it."""
+    """Return a refused record, or an event about some, without its values."""
     shown = {field: without_values(row[field]) for field in ("reason", "where") if isinstance(row.get(field), str)}
     if isinstance(row.get("source"), str):
         shown["source"] = without_folders(row["source"])

@@ -1,4 +1,4 @@
-"""Recorder of an answer's status for middleware."""
+"""Recorder of a response's status for middleware."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from starlette.types import Message, Send
 
 
 class ResponseRecorder:
-    """Passes an answer on, with headers if given, and keeps its status.
+    """Passes a response on, with headers if given, and records its status.
 
     Attributes
     ----------
-    status : int      500 until the answer begins: what fails before is a failure of the service
+    status : int      500 until the response begins, because an earlier failure is the service's
     """
 
     def __init__(self, send: Send, headers: Mapping[str, str] | None = None) -> None:

@@ -1,4 +1,4 @@
-"""Security of requests and answers: headers of every answer, and refusal of foreign hosts, foreign origins and endless bodies."""
+"""Security of requests and responses: headers of every response, and refusal of foreign hosts, foreign origins and endless bodies."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from flitwatch_api.problems import problem_response
 from flitwatch_db.tasks.files import MAX_FILE_BYTES
 
 MAX_BODY_BYTES = 1 << 20
-#: Where whole files are sent, and how long they may be; the route itself ends a body of unknown length there.
+#: Address for whole files, and their maximum size. The route itself enforces it for a body of unknown length.
 FILES_PATH = "/api/v1/tasks/files"
 SMALLER_FILE = "Compress it (gzip, xz, zstd), or leave out parts that you do not need."
-#: After an answer that does not wait for the rest of the body, so much more of it is read and thrown away, for so long.
+#: After a response that does not wait for the rest of the body, up to this much of it is read and discarded, for this long.
 LINGER_BYTES, LINGER_S = 2 * MAX_FILE_BYTES, 20.0
-#: Styles may be inline (the component library places its layers so), scripts never.
+#: Styles may be inline (the component library positions its layers this way), scripts never.
 CONTENT_SECURITY_POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; font-src 'self' data:; "
     "connect-src 'self'; worker-src 'self' blob:; manifest-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors "
@@ -33,20 +33,21 @@ HEADERS = {
     "Cross-Origin-Resource-Policy": "same-origin",
     "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
 }
-#: For names other than this machine's own: browsers heed it over TLS only, and from then on ask this name for nothing without it.
+#: For names other than this machine's. Browsers heed it only over TLS, and then always use TLS for this name.
 STRICT_TRANSPORT = "max-age=31536000"
 LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
-#: A name, an IPv4 address or an IPv6 address in brackets, and a port: no user before an @, which other readers of the header would drop.
+#: A name, an IPv4 address or an IPv6 address in brackets, and a port. No user before an @, which other parsers would drop.
 _AUTHORITY = re.compile(r"(?P<name>[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(?::[0-9]{0,5})?")
 SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
-#: What the port for scrapers and probes answers: figures and health, which name nobody.
+#: Paths on the port for scrapers and probes: metrics and health, which contain no names.
 METRICS_PATHS = frozenset({"/metrics", "/healthz", "/readyz"})
 
 
 def frame_headers(ancestors: Sequence[str]) -> dict[str, str]:
-    """Headers that say whose pages may show ours in a frame: no one's without `ancestors`, else those of these origins (and their own frames).
+    """Return headers that say which pages may show this one in a frame: none without `ancestors`, else those of these origins (and their own frames).
 
-    X-Frame-Options cannot name an origin: it goes where one may, and browsers follow the policy (Content Security Policy Level 2, section 7.7.1).
+    X-Frame-Options cannot name an origin, so it is omitted with `ancestors`, and browsers follow the policy (Content Security Policy Level 2,
+    section 7.7.1).
     """
     if not ancestors:
         return {"Content-Security-Policy": f"{CONTENT_SECURITY_POLICY}'none'", "X-Frame-Options": "DENY"}
@@ -54,24 +55,23 @@ def frame_headers(ancestors: Sequence[str]) -> dict[str, str]:
 
 
 def host_name(authority: str) -> str | None:
-    """The name of a Host header without its port, in small letters; None if it is not a host and a port (RFC 9110, section 7.2)."""
+    """Return the name of a Host header without its port, in lower case; None if it is not a host and a port (RFC 9110, section 7.2)."""
     match = _AUTHORITY.fullmatch(authority)
     return None if match is None else match["name"].strip("[]").lower()
 
 
 class SecurityMiddleware:
-    """Checks requests and completes answers.
+    """Checks requests and completes responses.
 
     Parameters
     ----------
     app : ASGIApp
     hosts : sequence of str
-        Names that the Host header may have; empty: any. A server on this machine only that checks it cannot be reached by a foreign page
-        whose name was pointed here (DNS rebinding).
+        Accepted names in the Host header; empty for any. With this check, a foreign page cannot reach a local server through DNS rebinding.
     metrics_port : int, optional
-        The port for scrapers, which ask by address: any host, METRICS_PATHS only.
+        The port for scrapers, which use the address: any host, METRICS_PATHS only.
     ancestors : sequence of str
-        Origins whose pages may show ours in a frame.
+        Origins whose pages may show this one in a frame.
     """
 
     def __init__(
@@ -109,7 +109,7 @@ class SecurityMiddleware:
             await refusal(scope, wrapped_receive, answered)
             return
         name, most, _ = _body_limit(scope)
-        # Beyond that of a file, so that the route sees that there is more and says so.
+        # Above the file limit, so that the route notices the excess and reports it.
         bounded = _bound_body(wrapped_receive, most if most == MAX_BODY_BYTES else 2 * most, _too_long(name, most))
         await self.app(scope, bounded, answered)
 
@@ -144,7 +144,7 @@ class SecurityMiddleware:
 
 
 def urlsplit_netloc(origin: str) -> str:
-    """Host and port of an Origin header; empty for `null` and for what is none."""
+    """Return host and port of an Origin header; empty for `null` and for invalid text."""
     try:
         return urlsplit(origin).netloc.lower()
     except ValueError:
@@ -152,7 +152,7 @@ def urlsplit_netloc(origin: str) -> str:
 
 
 def _body_limit(scope: Scope) -> tuple[str, int, str]:
-    """Name and bytes of the limit of a request's body, and what to do about one that is longer."""
+    """Return name and size of a request's body limit, and the advice for a longer body."""
     if scope["path"] == FILES_PATH and scope["method"] == "POST":
         return "MAX_FILE_BYTES", MAX_FILE_BYTES, SMALLER_FILE
     return "MAX_BODY_BYTES", MAX_BODY_BYTES, "Send a smaller body."
@@ -163,7 +163,7 @@ def _too_long(name: str, most: int) -> str:
 
 
 def _closes_connection(scope: Scope) -> bool:
-    """Return whether the connection ends with the answer to this request, whose body comes without being asked for."""
+    """Return whether the connection ends with this request's response while the client sends the body without waiting for a 100."""
     headers = Headers(scope=scope)
     last = scope["http_version"] == "1.0" or "close" in headers.get("connection", "").lower()
     body = headers.get("content-length", "0") != "0" or "transfer-encoding" in headers
@@ -171,7 +171,7 @@ def _closes_connection(scope: Scope) -> bool:
 
 
 def _linger_for_body(receive: Receive, send: Send) -> tuple[Receive, Send]:
-    """Keep the connection open until the body has arrived, if the answer comes first: a client that still sends would lose the answer."""
+    """If the response comes first, keep the connection open until the body has arrived: a client that is still sending would lose the response."""
     seen, whole = 0, False
 
     async def counted() -> Message:
@@ -199,7 +199,7 @@ def _linger_for_body(receive: Receive, send: Send) -> tuple[Receive, Send]:
 
 
 def _bound_body(receive: Receive, most: int, why: str) -> Receive:
-    """Ends bodies without a length where the limit is: anyone who reads on is refused with 413."""
+    """Limit bodies without a length: reading beyond the limit raises a 413."""
     seen = 0
 
     async def bounded() -> Message:

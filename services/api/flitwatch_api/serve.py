@@ -1,4 +1,4 @@
-"""The server: one process, uvloop and httptools, and a stop that does not wait for endless streams."""
+"""Server: one process, uvloop and httptools, and a stop that does not wait for endless streams."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from flitwatch_domain.heartbeat import Heartbeat
 from flitwatch_domain.http_protocol import HttpConfig
 
 KEEP_ALIVE_S = 75
-#: What a page holds: a browser keeps up to six connections to a server, one of them the stream of events.
+#: Connections per page: a browser opens up to six to a server, one of them for the event stream.
 PAGE_CONNECTIONS = 6
-#: Connections beside those of pages; who comes above is answered 503 at once.
+#: Other connections. Requests beyond the limit get 503 at once.
 CONNECTIONS = 500
-#: Files that are no connections: the database's, libraries, the page.
+#: Open files other than connections: the database's, libraries, the page.
 OTHER_FILES = 256
 
 
 class Server(uvicorn.Server):
-    """Ends event streams first: the server waits for requests to end, and a stream would not. `heartbeat` beats with its loop."""
+    """Server that ends event streams first at shutdown, because it would wait for them forever. `heartbeat` beats with its loop."""
 
     def __init__(self, config: uvicorn.Config, app: FastAPI, heartbeat: Heartbeat | None = None) -> None:
         super().__init__(config)
@@ -34,7 +34,7 @@ class Server(uvicorn.Server):
         self._heartbeat = heartbeat or Heartbeat()
 
     async def on_tick(self, counter: int) -> bool:
-        """Called ten times a second."""
+        """Beat once per second; called ten times per second."""
         if counter % 10 == 0:
             self._heartbeat.beat()
         return await super().on_tick(counter)
@@ -45,7 +45,7 @@ class Server(uvicorn.Server):
         if platform is not None:
             platform.hub.close_streams()
         await super().shutdown(sockets)
-        # uvicorn raises the signal anew, which ends the process before its database is given back.
+        # uvicorn would raise the signal again, which would end the process before its database is released.
         self._captured_signals.clear()
 
 
@@ -58,7 +58,7 @@ def make_server(
     grace_s: int = 10,
     heartbeat: Heartbeat | None = None,
 ) -> Server:
-    """A server that is ready to run."""
+    """Return a server that is ready to run."""
     app = create_app(settings)
     config = HttpConfig(
         app,
@@ -78,12 +78,12 @@ def make_server(
 
 
 def open_listener(host: str, port: int) -> socket.socket:
-    """A listening socket; port 0 chooses a free one.
+    """Open a listening socket; port 0 chooses a free one.
 
     Raises
     ------
     Unavailable
-        The address cannot be listened on.
+        The address cannot be used.
     """
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
@@ -100,7 +100,7 @@ def _most_connections(settings: Settings) -> int:
 
 
 def _allow_files(number: int) -> None:
-    """Let the process open this many files, if the system does: each connection is one."""
+    """Raise the process's limit of open files, if the system permits: each connection needs one."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     most = number if hard == resource.RLIM_INFINITY else min(number, hard)
     if soft != resource.RLIM_INFINITY and soft < most:
@@ -118,12 +118,12 @@ def serve_api(
     heartbeat: Heartbeat | None = None,
     announce: Callable[[], None] = lambda: None,
 ) -> None:
-    """Serve until a signal comes; `settings.api_metrics_port` is listened on at `metrics_host`; `announce` is called once the ports are open.
+    """Serve until a signal arrives. `settings.api_metrics_port` listens on `metrics_host`. `announce` is called once the ports are open.
 
     Raises
     ------
     Unavailable
-        The address cannot be listened on.
+        The address cannot be used.
     """
     _allow_files(_most_connections(settings) + OTHER_FILES)
     with contextlib.ExitStack() as stack:

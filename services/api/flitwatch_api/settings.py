@@ -15,7 +15,7 @@ from flitwatch_domain.advice.parts import SERVED, Parts
 from flitwatch_domain.errors import BadRequest
 from flitwatch_domain.task_models.base import words_of
 
-#: An origin of a portal: TLS unless on this machine; `*.` stands for all hosts below a name of two parts or more.
+#: Origin of a portal: TLS unless on this machine; `*.` stands for all hosts below a name of two parts or more.
 _ORIGIN = re.compile(
     r"(?:https://(?:\*\.[a-z0-9-]+(?:\.[a-z0-9-]+)+|[a-z0-9-]+(?:\.[a-z0-9-]+)*)|http://(?:localhost|127\.0\.0\.1))(?::[0-9]{1,5})?",
     re.IGNORECASE,
@@ -24,17 +24,17 @@ _HERE, _ABOVE = Path(__file__).parent, Path(__file__).resolve().parents[3]
 
 
 def built_page() -> Path:
-    """The folder of the built page: the wheel's own, or the checkout's."""
+    """Return the folder of the built page: in the wheel or in the checkout."""
     return _HERE / "page" if (_HERE / "page").is_dir() else _ABOVE / "web" / "dist"
 
 
 def built_docs() -> Path:
-    """The folder of the built documentation: the wheel's own, or the checkout's."""
+    """Return the folder of the built documentation: in the wheel or in the checkout."""
     return _HERE / "docs" if (_HERE / "docs").is_dir() else _ABOVE / "build" / "docs"
 
 
 class Settings(BaseSettings):
-    """Settings of one API process; a bound exists so that no request can make the service slow for the others."""
+    """Settings of one API process. Limits prevent one request from slowing the service for others."""
 
     model_config = SettingsConfigDict(env_prefix="FLITWATCH_", extra="ignore")
 
@@ -183,12 +183,12 @@ class Settings(BaseSettings):
 
     @classmethod
     def read(cls, **given: Any) -> Self:
-        """The settings of the environment, and those given.
+        """Return the settings of the environment, overridden by those given.
 
         Raises
         ------
         BadRequest
-            One cannot be used: its variable's name, and why.
+            A setting is invalid; the message has its variable's name and the reason.
         """
         try:
             return cls(**given)
@@ -223,7 +223,7 @@ class Settings(BaseSettings):
     @field_validator("api_frame_ancestors")
     @classmethod
     def _check_origins(cls, value: tuple[str, ...]) -> tuple[str, ...]:
-        # They are written into a header: what is no origin could end the policy, or open it to everyone.
+        # They are written to a header: an invalid origin could end the policy, or open it to everyone.
         for part in value:
             if not _ORIGIN.fullmatch(part):
                 raise ValueError(
@@ -243,7 +243,7 @@ class Settings(BaseSettings):
     @field_validator("api_trusted_proxies")
     @classmethod
     def _check_networks(cls, value: tuple[str, ...]) -> tuple[str, ...]:
-        # The server takes what is no network for a name, and `*` for everyone.
+        # The server would treat an invalid network as a name, and `*` as everyone.
         try:
             return tuple(str(ip_network(part)) for part in value)
         except ValueError as wrong:

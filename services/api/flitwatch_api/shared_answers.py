@@ -1,4 +1,4 @@
-"""Answers that many viewers share: worked once for all who ask meanwhile, and kept until an event says that they changed."""
+"""Responses shared by many viewers: computed once for concurrent requests, and cached until an event changes them."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from dataclasses import dataclass
 from flitwatch_api.answers import CachedAnswer
 from flitwatch_db.core.events import Event
 
-#: How long an answer is kept whatever the events say: a row may be written by somebody who tells nobody.
+#: Longest lifetime of a response, independent of events: some rows are written without an event.
 KEPT_S = 2.0
-#: What sums of counters depend on.
+#: Events that change sums of counters.
 OF_COUNTERS = frozenset({"counters", "fabric"})
-#: What an answer with gaps, jobs and routes beside them depends on.
+#: Events that change a response that also has gaps, jobs and routes.
 OF_EVERYTHING = OF_COUNTERS | {"gap", "job", "routes"}
 
-#: How many events of each kind were seen when the work on an answer began.
+#: Numbers of events of each kind seen before the computation of a response.
 Mark = tuple[int, ...]
 
 
@@ -30,17 +30,16 @@ class _Kept:
 
 
 class SharedAnswers:
-    """Works answers once and keeps them.
+    """Computes responses once and caches them.
 
-    A key must hold all that an answer depends on: the fabric's version, the query, and how names are shown to the caller. Whether the caller may ask at all
-    is decided before.
+    A key must contain everything that determines a response: the fabric's version, the query, and the display of names. Access is checked before.
 
     Parameters
     ----------
     most_bytes : int
-        Memory for answers; those not used for longest go first.
+        Memory for responses; the least recently used are dropped first.
     hears : callable
-        Whether events come from the database. While they do not, nothing is kept.
+        Returns whether events arrive from the database. Otherwise, no response is cached.
     """
 
     def __init__(self, most_bytes: int, hears: Callable[[], bool]) -> None:
@@ -51,7 +50,7 @@ class SharedAnswers:
         self.bytes = 0
 
     def on_event(self, event: Event) -> None:
-        """Notes what changed: answers from before are not given any more, and work from before is not joined."""
+        """Record a change: earlier responses are no longer returned, and running computations are no longer joined."""
         payload = event.payload if isinstance(event.payload, dict) else {}
         fabric_id = payload.get("fabric_id")
         self._seen[event.kind, fabric_id if isinstance(fabric_id, int) else None] += 1
@@ -59,14 +58,14 @@ class SharedAnswers:
     async def get(
         self, key: Hashable, fabric_id: int, kinds: frozenset[str], work: Callable[[], Awaitable[CachedAnswer]]
     ) -> CachedAnswer:
-        """The answer of a key: kept, or that of the work that is under way, or of new work.
+        """Return the response of a key: cached, from a running computation, or newly computed.
 
         Parameters
         ----------
         kinds : frozenset of str
             Events that change the answer: those that name this fabric or none.
         work : callable
-            Makes it. It goes on when the first caller leaves; its error is raised for all who wait for it and is not kept.
+            Computes the response. It continues if the first caller leaves. Its error is raised for all waiting callers and is not cached.
         """
 
         def seen() -> Mark:
@@ -105,5 +104,5 @@ class SharedAnswers:
     def _end_work(self, key: Hashable, task: asyncio.Task[CachedAnswer]) -> None:
         self._working.pop(key, None)
         if not task.cancelled():
-            # Whoever waited for it may have left.
+            # The waiting callers may have left.
             task.exception()

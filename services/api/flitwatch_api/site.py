@@ -1,5 +1,5 @@
-"""The built page and the documentation from memory: what was there when the process began (or the index last changed) is all that can be asked
-for."""
+"""Built page and documentation, served from memory: only files that existed at the process's start (or the last change of the index) can be
+requested."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from flitwatch_api.heads import GET_ONLY
 from flitwatch_domain.errors import NotFound
 
 INDEX = "index.html"
-#: Vite names files below this folder by their content.
+#: Vite names files in this folder by their content.
 HASHED = "assets/"
 FOR_EVER = "public, max-age=31536000, immutable"
 EACH_TIME = "no-cache"
@@ -34,7 +34,7 @@ TYPES = {
 
 @dataclass(frozen=True)
 class File:
-    """A file of the page, compressed once."""
+    """File of the page, compressed once."""
 
     body: bytes
     compressed: bytes | None
@@ -44,12 +44,12 @@ class File:
 
 
 class Site:
-    """The files of a folder by their path.
+    """Files of a folder by path.
 
     Parameters
     ----------
     folder : Path or None
-        Where the build is; None or absent: there is no page.
+        Folder of the build. If it is None or missing, there is no page.
     """
 
     def __init__(self, folder: Path | None) -> None:
@@ -58,7 +58,7 @@ class Site:
         self._stamp: tuple[int, int] | None = None
 
     def get(self, path: str) -> File | None:
-        """The file of a path; of a place of the page the index. Names of machines and jobs may hold dots."""
+        """Return the file of a path, or the index for an address of the page. Names of machines and jobs can contain dots."""
         name = path.lstrip("/")
         file = self.file(name or INDEX)
         is_place = "/" in name and not name.startswith(HASHED)
@@ -67,7 +67,7 @@ class Site:
         return file
 
     def file(self, name: str) -> File | None:
-        """The file of exactly that name."""
+        """Return the file with exactly that name."""
         self._refresh_files()
         return self._files.get(name)
 
@@ -106,13 +106,13 @@ http = APIRouter(include_in_schema=False)
 
 @http.api_route("/docs", methods=["GET", "HEAD"])
 async def documentation_root() -> Response:
-    """The documentation's links are relative to its folder."""
+    """Redirect to the documentation's folder, because its links are relative."""
     return RedirectResponse("/docs/", 308)
 
 
 @http.api_route("/docs/{path:path}", methods=["GET", "HEAD"])
 async def documentation(request: Request, path: str) -> Response:
-    """A file of the documentation."""
+    """Return a file of the documentation."""
     docs: Site = request.app.state.documentation
     file = docs.file(path or INDEX)
     if file is None:
@@ -126,7 +126,7 @@ async def documentation(request: Request, path: str) -> Response:
 
 @http.api_route("/{path:path}", methods=["GET", "HEAD"])
 async def page(request: Request, path: str) -> Response:
-    """A file of the page; any place of the page is its index."""
+    """Return a file of the page, or its index for any address of the page."""
     site: Site = request.app.state.site
     if path.startswith("api/"):
         if request.method == "HEAD" and path.removeprefix("api/v1").startswith(GET_ONLY):

@@ -1,4 +1,4 @@
-"""OpenTelemetry traces of requests and of the queries they make, where the site names a collector (OTEL_EXPORTER_OTLP_ENDPOINT)."""
+"""OpenTelemetry traces of requests and their queries, if the site configures a collector (OTEL_EXPORTER_OTLP_ENDPOINT)."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ ENDPOINTS = ("OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"
 
 
 def install_tracing(app: FastAPI, version: str) -> None:
-    """Trace the application; without an endpoint in the environment nothing is loaded. Sampling and names follow OpenTelemetry's own variables.
+    """Trace the application. Without an endpoint in the environment, no library is loaded. OpenTelemetry's own variables set sampling and names.
 
     Raises
     ------
     MissingDependency
-        An endpoint is named, but the extra `otel` is not installed.
+        An endpoint is configured, but the extra `otel` is not installed.
     """
     if not any(os.environ.get(name) for name in ENDPOINTS) or os.environ.get("OTEL_SDK_DISABLED", "").lower() == "true":
         return
@@ -40,7 +40,7 @@ def install_tracing(app: FastAPI, version: str) -> None:
         )
     )
     provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))
-    # Statements without their parameters: these may hold names of people.
+    # Statements without their parameters, which can contain names of people.
     PsycopgInstrumentor().instrument(tracer_provider=provider, skip_dep_check=True)
     app.add_middleware(OpenTelemetryMiddleware, tracer_provider=provider, exclude_spans=["receive", "send"])
     app.router.on_shutdown.append(provider.shutdown)

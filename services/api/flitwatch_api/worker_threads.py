@@ -1,4 +1,4 @@
-"""Threads for blocking work, this many at once and this many jobs that wait; more are refused at once."""
+"""Threads for blocking work, with limits on running and waiting jobs. Further jobs are refused at once."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ T = TypeVar("T")
 
 
 class WorkerThreads:
-    """A pool of threads with a bounded queue.
+    """Pool of threads with a bounded queue.
 
     Parameters
     ----------
-    name : str        of the threads, and of the work in the refusal
-    threads : int     jobs that run at once
-    waiting : int     jobs that wait for a thread
+    name : str        name of the threads, and of the work in the refusal
+    threads : int     simultaneous jobs
+    waiting : int     waiting jobs
     retry_after_s : int
     """
 
@@ -36,7 +36,7 @@ class WorkerThreads:
         Raises
         ------
         TooMany
-            As many wait as may; nothing was done.
+            The queue is full; the work was not started.
         """
         if not self._places.acquire(blocking=False):
             raise TooMany(
@@ -49,10 +49,10 @@ class WorkerThreads:
         except RuntimeError:
             self._places.release()
             raise
-        # Its place is free when the work ends, which may be after the caller has left.
+        # Its slot is freed when the work ends, which can be after the caller has left.
         running.add_done_callback(lambda _: self._places.release())
         return await asyncio.wrap_future(running)
 
     def stop(self) -> None:
-        """Start no more work, and leave what runs to its end."""
+        """Start no more work, and let running work finish."""
         self._threads.shutdown(wait=False, cancel_futures=True)

@@ -1,17 +1,19 @@
-"""The command line: every capability behind one lazy command.
+"""Command line: every function of Flitwatch as a command that is loaded on demand.
 
-Open
+Modules:
 
-- `main` for the entry: it finds a command's module by name, and turns a known error into one line and a status;
-- `commands/` for the commands themselves;
-- `console` for what every command shares: `--json`, times, output files, progress;
-- `configuration` for the services' settings file, `profiles` for the user's own with the addresses of platforms;
-- `rest` for asking the API: which one, with which token, and what a refusal means; `hottest` and `stored` for what is asked;
-- `program_run/` for `flitwatch run`: a program as it would run without us, and its steps reported alongside it;
+- `main` for the entry point: it finds a command's module by name, and converts a known error to one line and a status;
+- `commands/` for the commands;
+- `console` for the shared parts of commands: `--json`, times, output files, progress;
+- `configuration` for the services' settings file, `profiles` for the user's file with the addresses of platforms;
+- `rest` for API requests: address, token and refusals; `hottest` and `stored` for their data;
+- `program_run/` for `flitwatch run`: runs a program unchanged and reports its steps;
 - `tables` for tables, figures and sparklines;
-- `reference` for docs/commands.md and docs/settings.md, `manuals` for the manual pages, all from the commands themselves; `examples` for both; `client_reference` for docs/client.md;
-- `simulated_past` for the day that the demo begins with;
-- `http_server` for an HTTP server in a thread; `metrics` for the port that Prometheus reads, `own_figures` for what the worker and alerting show there, `metrics_reference` for the page of every metric; `exposure` for blame on measured runs.
+- `reference` for docs/commands.md and docs/settings.md, `manuals` for the manual pages, all generated from the commands; `examples` for both;
+  `client_reference` for docs/client.md;
+- `simulated_past` for the simulated day before the demo starts;
+- `http_server` for an HTTP server in a thread; `metrics` for the Prometheus port, `own_figures` for the metrics of the worker and alerting,
+  `metrics_reference` for the page of every metric; `exposure` for the host names and anonymous role that the API accepts.
 
-Nothing here computes: a command calls one function of another package, imported when it runs.
+Commands do not compute: each calls one function of another package, imported when it runs.
 """

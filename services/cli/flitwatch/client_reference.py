@@ -1,4 +1,4 @@
-"""docs/client.md: every public method of the Python client, from its own signature and docstring."""
+"""Generate docs/client.md: every public method of the Python client, from its signature and docstring."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Generated with `make reference` from the client itself. `pip install flitwatch-c
 
 
 def render_client() -> str:
-    """The text of docs/client.md."""
+    """Return the text of docs/client.md."""
     parts = [_HEAD, _format_callable("connect", flitwatch_client.connect, 2)]
     for kind in (flitwatch_client.Client, flitwatch_client.Table):
         parts.append(f"\n## {kind.__name__}\n\n{_format_text(kind)}")
@@ -49,7 +49,7 @@ def _format_callable(name: str, member: Any, level: int) -> str:
 
 
 def _format_text(documented: Any) -> str:
-    """A docstring in NumPy's form as Markdown: its sections become lists."""
+    """Convert a docstring in NumPy's format to Markdown, with its sections as lists."""
     lines, listed = [], False
     text = (inspect.getdoc(documented) or "").splitlines()
     for number, line in enumerate(text):

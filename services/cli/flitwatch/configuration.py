@@ -1,4 +1,4 @@
-"""The configuration file: settings of every service, as environment variables that the environment itself does not set."""
+"""Configuration file: settings of every service, used as environment variables unless the environment sets them."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ import os
 
 from flitwatch_domain.errors import BadInput
 
-#: Where packages put it; FLITWATCH_CONFIG names another one.
+#: Installation path of packages; FLITWATCH_CONFIG overrides it.
 USUAL = "/etc/flitwatch/flitwatch.toml"
-#: Every setting with its meaning, commented out: what packages install as the file. `make reference` writes it.
+#: Every setting with its meaning, commented out. Packages install it as the configuration file; `make reference` writes it.
 SAMPLE = "flitwatch.toml"
 
 
 def read_sample() -> str:
-    """The file as it is installed."""
+    """Return the file as installed."""
     return _read_text(os.path.join(os.path.dirname(__file__), SAMPLE))
 
 
@@ -23,12 +23,12 @@ def _read_text(file: str) -> str:
 
 
 def load_settings() -> None:
-    """Set FLITWATCH_NAME for each `name` of the file, unless the environment sets it.
+    """Set FLITWATCH_NAME for each `name` in the file, unless the environment sets it.
 
     Raises
     ------
     BadInput
-        The file is no TOML, or has a name that is no setting, or a value that is no text, number, truth value or list of texts.
+        The file is not TOML, names an unknown setting, or has a value that is not a string, number, Boolean or list of strings.
     """
     named = os.environ.get("FLITWATCH_CONFIG")
     place = named or USUAL
@@ -41,15 +41,15 @@ def load_settings() -> None:
     except PermissionError:
         if named:
             raise
-        # The services' own: other users of the machine run commands without it.
+        # Readable only by the services: other users of the machine run commands without it.
         return
     for name, value in parse_values(text, place).items():
         os.environ.setdefault(name, value)
 
 
 def parse_values(text: str, where: str) -> dict[str, str]:
-    """Variables by their names."""
-    # Most starts of the command line read no file.
+    """Return the variables by name."""
+    # Most commands read no configuration file.
     import difflib
     import re
     import tomllib

@@ -1,4 +1,4 @@
-"""Shared parts of every command: one JSON object on standard output, everything for people on standard error."""
+"""Shared parts of all commands: one JSON object on standard output, messages for people on standard error."""
 
 from __future__ import annotations
 
@@ -29,16 +29,16 @@ if TYPE_CHECKING:
 F = TypeVar("F", bound=Callable[..., Any])
 log = logging.getLogger(__name__)
 
-#: Exit statuses of an import or a collector's one look that is done: some records were refused; counters came and no fabric has a place for any of them.
+#: Exit statuses of a finished import or --once collector: some records were refused; counters arrived but no fabric has a device for any of them.
 SOME_REFUSED, NOTHING_PLACED = 3, 4
 
 
 @cache
 def stderr_console() -> Console:
-    """Return the console on standard error, where everything meant for a person goes, so that `--json` output can be piped."""
-    from rich.console import Console  # which a start without it is spared
+    """Return the console on standard error. All messages for people go there, so that `--json` output can be piped."""
+    from rich.console import Console  # not loaded by commands that do not need it
 
-    # Codes such as `:100:` are line numbers, not pictures; a file or a pipe breaks no lines.
+    # Codes such as `:100:` are line numbers, not emoji. Lines in a file or pipe are not wrapped.
     return Console(stderr=True, emoji=False, width=None if sys.stderr.isatty() else 10_000)
 
 
@@ -53,10 +53,10 @@ def exit_with_error(message: str, code: int = 1) -> NoReturn:
 
 
 class FiniteRange(click.FloatRange):
-    """A range of numbers that holds no nan, which compares as neither below nor above its ends."""
+    """Range of numbers that excludes nan, which compares as neither below nor above a bound."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        """The number; a usage error outside the range."""
+        """Return the number. Raise a usage error outside the range."""
         number = float(super().convert(value, param, ctx))
         if not math.isfinite(number):
             self.fail(f"{value} is not in the range {self._describe_range()}.", param, ctx)
@@ -64,7 +64,7 @@ class FiniteRange(click.FloatRange):
 
 
 class Moment(click.ParamType):
-    """RFC 3339, epoch seconds, `now`, or a while ago: `-7d`, `-90m`."""
+    """Time in RFC 3339, epoch seconds, `now`, or relative to now: `-7d`, `-90m`."""
 
     name = "time"
 
@@ -73,7 +73,7 @@ class Moment(click.ParamType):
 
         if isinstance(value, float):
             return value
-        # One whole second for all of a command, so that -31d to now is no longer than 31 days.
+        # All times of a command use the same whole second, so that -31d to now is not longer than 31 days.
         now = float(int(datetime.now(UTC).timestamp()))
         if ctx is not None:
             now = ctx.meta.setdefault(__name__, now)
@@ -94,29 +94,29 @@ class Moment(click.ParamType):
 
 
 class LocalParam(click.ParamType):
-    """A text that may name a file of this machine, because it comes from the command line."""
+    """Text that may name a file of this machine, because it comes from the command line."""
 
     name = "text"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> LocalText:
-        """The same text, marked."""
+        """Return the same text, marked as local."""
         return LocalText(value)
 
 
 LOCAL = LocalParam()
-#: Seconds that a search may take.
+#: Time limit of a search in seconds.
 TIME_LIMIT_S = FiniteRange(0, 86400, min_open=True)
 
 
 class OutPath(click.Path):
-    """Path of a result, a file or (`folder`) a folder; missing folders are created and unwritable paths are rejected before the work begins."""
+    """Path of a result file or (`folder`) folder. Missing folders are created, and unwritable paths are rejected before the work begins."""
 
     def __init__(self, folder: bool = False) -> None:
         super().__init__(file_okay=not folder, dir_okay=folder, writable=True, path_type=Path)
         self._folder = folder
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
-        """The path, with the folders that lead to it; a usage error where it cannot be written."""
+        """Return the path after creating its parent folders. Raise a usage error if it is not writable."""
         path = Path(super().convert(value, param, ctx))  # type: ignore[arg-type]
         folder = path if self._folder else path.parent
         try:
@@ -124,7 +124,7 @@ class OutPath(click.Path):
         except OSError as failure:
             self.fail(f"{folder}: {failure.strerror or failure}", param, ctx)
         if not self._folder and path.exists() and not path.is_file():
-            # The finished file takes the name's place: of a device or a pipe nothing would be left.
+            # The finished file replaces the path, which would destroy a device or a pipe.
             self.fail(f"{path} is not a regular file.", param, ctx)
         if not os.access(folder, os.W_OK):
             self.fail(f"{folder} is not writable.", param, ctx)
@@ -133,7 +133,7 @@ class OutPath(click.Path):
 
 @contextmanager
 def stop_on_interrupt() -> Iterator[Callable[[], bool]]:
-    """Gives a question that is True once Ctrl-C came: for work that ends with the best so far. A second Ctrl-C ends it at once."""
+    """Yield a function that returns True after Ctrl-C, for work that ends with the best result so far. A second Ctrl-C stops at once."""
     stopped = False
 
     def note(number: int, frame: FrameType | None) -> None:
@@ -149,7 +149,7 @@ def stop_on_interrupt() -> Iterator[Callable[[], bool]]:
 
 
 def load_extensions() -> dict[str, tuple[str, str, str]]:
-    """Merge the tables of (module, attribute, short help) by command that entry points `flitwatch.commands` of installed packages name.
+    """Return the commands that entry points `flitwatch.commands` of installed packages add, as (module, attribute, short help) by name.
 
     A name of two words, such as `twin campaign`, adds a command to a group.
     """
@@ -159,7 +159,7 @@ def load_extensions() -> dict[str, tuple[str, str, str]]:
 
 
 class Group(click.Group):
-    """Commands of this group, and those that installed packages add to it; the help lists the whole first sentence of each, which Click cuts off."""
+    """Command group that includes commands of installed packages. Its help shows the whole first sentence of each command, which Click would cut off."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         prefix = f"{self.name} "
@@ -192,7 +192,7 @@ def json_option(function: F) -> F:
 
 
 def json_option_with(text: str) -> Callable[[F], F]:
-    """`--json` of a command that prints its object elsewhere, as its help `text` says."""
+    """Add `--json` of a command that prints its object elsewhere, with the help `text`."""
     return click.option("--json", "as_json", is_flag=True, help=text)
 
 
@@ -221,14 +221,14 @@ def database_options(function: F) -> F:
 
 
 def seed_option(function: F) -> F:
-    """Add `--seed` (parameter `seed`) for what a command draws."""
+    """Add `--seed` (parameter `seed`) of commands that draw random numbers."""
     return click.option("--seed", type=click.IntRange(0, 2**63 - 1), default=1, show_default=True, help="Random seed.")(
         function
     )
 
 
 def lane_options(function: F) -> F:
-    """Add `--sl` and `--vl` (parameters `sls`, `vls`): how many service levels and virtual lanes routes have."""
+    """Add `--sl` and `--vl` (parameters `sls`, `vls`): numbers of service levels and virtual lanes of routes."""
     function = click.option(
         "--vl", "vls", type=click.IntRange(1, 15), default=5, show_default=True, help="Number of virtual lanes."
     )(function)
@@ -238,7 +238,7 @@ def lane_options(function: F) -> F:
 
 
 def print_result(result: Mapping[str, Any], as_json: bool) -> None:
-    """Print a result: one JSON object, or aligned `key: value` lines for a person."""
+    """Print a result: one JSON object, or aligned `key: value` lines for people."""
     if as_json:
         sys.stdout.buffer.write(orjson.dumps(result, option=orjson.OPT_SERIALIZE_NUMPY | orjson.OPT_APPEND_NEWLINE))
         sys.stdout.flush()
@@ -250,7 +250,7 @@ def print_result(result: Mapping[str, Any], as_json: bool) -> None:
 
 
 def make_progress(description: str = "") -> Progress:
-    """Return a progress display on standard error; silent where standard error is not a terminal."""
+    """Return a progress display on standard error. It is silent if standard error is not a terminal."""
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
     return Progress(
@@ -266,17 +266,17 @@ def make_progress(description: str = "") -> Progress:
 
 
 def logs_json() -> bool:
-    """Whether this process logs JSON: it is a service, and no person reads along."""
+    """Return whether this process logs JSON, because it is a service without a reader at a terminal."""
     return any(isinstance(handler.formatter, JsonLines) for handler in logging.getLogger().handlers)
 
 
 def log_to_stderr(level: int = logging.INFO) -> None:
-    """Send log records to standard error, one line each: JSON, or text on a terminal; without the addresses of what is asked or reported."""
+    """Send log records to standard error, one line each: JSON, or text on a terminal. Request addresses are not logged."""
     logging.basicConfig(level=level, stream=sys.stderr, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
     if not sys.stderr.isatty():
         for handler in logging.getLogger().handlers:
             handler.setFormatter(JsonLines())
         sys.excepthook = lambda kind, problem, trace: log.critical("it ended", exc_info=(kind, problem, trace))
-    # They log each request with its URL, and of a receiver of alerts that may be a secret.
+    # These libraries log each request with its URL, which can be an alert receiver's secret.
     for name in ("httpx", "httpx2", "httpcore", "httpcore2"):
         logging.getLogger(name).setLevel(logging.WARNING)

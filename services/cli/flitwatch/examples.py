@@ -1,4 +1,4 @@
-"""An example of each command, for its reference and its manual page; a test reads them with the commands' own parsers."""
+"""Example of each command, for the reference and the manual pages. A test parses them with the commands' own parsers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""To whom a start opens the API: who may ask it by which name, and what they may do without a login."""
+"""Exposure of the API at start: the host names that it accepts, and the rights of callers without a login."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from flitwatch_domain.errors import BadRequest
 
 Role = Literal["none", "viewer", "user", "operator"]
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
-#: What callers who do not log in may be beyond this machine.
+#: Permitted roles of callers without a login from beyond this machine.
 READING = ("none", "viewer")
 HOSTS_VARIABLE, ANONYMOUS_VARIABLE, INSECURE_VARIABLE = (
     "FLITWATCH_API_HOSTS",
@@ -44,12 +44,12 @@ insecure_option = click.option(
 
 @dataclass(frozen=True)
 class Exposure:
-    """Host names and anonymous role with which the API answers.
+    """Host names that the API accepts and role of anonymous callers.
 
     Attributes
     ----------
-    hosts : tuple of str     names that requests may name; empty: any
-    anonymous : str          role of callers who do not log in
+    hosts : tuple of str     accepted host names of requests; empty for any
+    anonymous : str          role of callers without a login
     """
 
     hosts: tuple[str, ...]
@@ -62,13 +62,13 @@ def exposure_of(host: str, allow_hosts: Iterable[str], anonymous: Role | None, i
     Parameters
     ----------
     usual : str
-        Role of callers who do not log in on this machine, where no one chose one.
+        Default role of callers on this machine without a login.
 
     Raises
     ------
     BadRequest
-        It would listen beyond this machine and answer to any host name, as a page whose name was pointed here needs it (DNS rebinding), or let
-        callers without a login do more than read, and no one said that this is meant.
+        The API would listen beyond this machine and accept any host name (which allows DNS rebinding), or let callers without a login do more than
+        read. `insecure` permits both.
     """
     names = tuple(name.strip() for text in allow_hosts for name in text.split(",") if name.strip())
     local = host in LOOPBACK

@@ -1,4 +1,4 @@
-"""The hottest groups, links and jobs of a machine, from the API's figures of one window."""
+"""Hottest groups, links and jobs of a machine, from the API's data of one window."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from flitwatch_domain.errors import NotFound
 if TYPE_CHECKING:
     from flitwatch_client import Client, models
 
-#: What lists are ordered by; the API's names.
+#: Sort keys of the lists, with the API's names.
 SORTS = ("ratio", "stall_cycles", "flits")
-#: Links that are asked for: the hottest by their ratio of stalls, whatever they are ordered by then.
+#: Number of requested links: those with the highest stall ratio, before sorting.
 LINKS = 100
-#: Steps of the sparklines, seconds.
+#: Step of the sparklines, in seconds.
 STEP_S = 60
 
 
 class RouterSums(TypedDict):
-    """Sums over the routers that are counted, how many those are, and how many there are; None is unknown."""
+    """Sums over counted routers, their number, and the number of all routers. None is unknown."""
 
     ratio: float | None
     stall_cycles: float | None
@@ -33,14 +33,14 @@ class RouterSums(TypedDict):
 
 
 class HotGroup(RouterSums):
-    """A group, with its ratio of stalls over the last quarter of an hour."""
+    """Group with its stall ratio over the last quarter of an hour."""
 
     group: int
     past_ratio: list[float | None]
 
 
 class HotJob(RouterSums):
-    """A job; its routers carry others' traffic too. `role` in the present incident: causes it, slowed, or none."""
+    """Job; its routers also carry other jobs' traffic. `role` is its part in the current incident: cause, slowed, or none."""
 
     job_id: str
     role: str | None
@@ -50,7 +50,8 @@ class HotJob(RouterSums):
 
 
 class HotLists(TypedDict):
-    """The window, and the hottest groups, links and jobs in it; `technology` says what `flits` and `stall_cycles` count, `incident` what home says at its end."""
+    """Window with its hottest groups, links and jobs. `technology` defines `flits` and `stall_cycles`; `incident` is the home page's statement at its
+    end."""
 
     fabric: str
     technology: str
@@ -71,20 +72,20 @@ class HotLists(TypedDict):
 
 
 def load_hot_lists(fw: Client, machine: str | None, sort: str, most: int) -> HotLists:
-    """The lists, each with at most `most` rows.
+    """Return the lists, each with at most `most` rows.
 
     Parameters
     ----------
     fw : Client
     machine : str or None
-        A fabric's name or number; None is the first with counters.
+        A fabric's name or number; None for the first with counters.
     sort : {"ratio", "stall_cycles", "flits"}
     most : int
 
     Raises
     ------
     NotFound
-        There is no such machine, or none at all.
+        The machine does not exist, or there are no machines.
     """
     machines = fw.api.fabrics()["items"]
     chosen = _choose_machine(machines, machine)
@@ -120,7 +121,7 @@ def load_hot_lists(fw: Client, machine: str | None, sort: str, most: int) -> Hot
             "user": job["user"],
             "name": job["name"],
             "nodes": job["nodes"],
-            # What its routers counted before it began is not of this job.
+            # Counters from before the job's start do not belong to it.
             **_sum_routers(job["routers"], figures_by_router if _covers_window(job["start"], begin) else {}),
         }
         for job in jobs
@@ -179,7 +180,7 @@ def _sum_routers(routers: Sequence[int], known: dict[int, tuple[float, float]]) 
 
 
 def _load_past_ratios(fw: Client, fabric: int, groups: dict[int, list[int]]) -> dict[int, list[float | None]]:
-    """The ratio of stalls of each group, step by step, where a step without counters is None."""
+    """Return the stall ratio of each group by step; None for a step without counters."""
     table = fw.stalls(fabric, step_s=STEP_S)
     of = {router: group for group, routers in groups.items() for router in routers}
     sums: dict[tuple[Any, int], list[float]] = defaultdict(lambda: [0.0, 0.0])
@@ -199,12 +200,12 @@ def _compute_ratio(held: list[float] | None) -> float | None:
 
 
 def _take_largest(rows: Iterable[Any], sort: str, most: int) -> list[Any]:
-    """The largest first; rows whose figure is not known come last."""
+    """Return the rows in descending order. Rows with an unknown value come last."""
     return sorted(rows, key=lambda row: (row[sort] is None, -(row[sort] or 0.0)))[:most]
 
 
 def format_headline(found: HotLists) -> str:
-    """Machine, window and what a reader must know about both."""
+    """Return the machine, the window and notes on both."""
     when = (
         f"{found['window_s']} s to {found['at']}"
         if found["at"]
@@ -221,7 +222,7 @@ def format_headline(found: HotLists) -> str:
 
 
 def format_lists(found: HotLists, drawn: bool) -> list[tuple[str, list[str], list[list[str]], list[str]]]:
-    """Title, heads, rows and the columns of text of each list; sparklines on a terminal only."""
+    """Return title, column heads, rows and text columns of each list. Sparklines are for terminals only."""
     past, figures = ["last 15 min"] if drawn and found["at"] else [], _figure_names(found)
     groups = [
         [
@@ -293,7 +294,7 @@ def _speed(bits_per_s: float | None) -> str:
 
 
 def _figure_names(found: HotLists) -> list[str]:
-    """The heads of `SORTS`, in the fabric's own words."""
+    """Return the column heads of `SORTS`, in the fabric's own terms."""
     words = words_of(found["technology"])
     return [words.ratio, words.stalls, words.flits]
 

@@ -1,4 +1,4 @@
-"""An HTTP server in a thread of its own, with the limits of every listener."""
+"""HTTP server in a separate thread, with the limits of all listeners."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ GRACE_S = 10
 
 
 def open_listener(host: str, port: int, purpose: str, option: str) -> socket.socket:
-    """A listening socket.
+    """Open a listening socket.
 
     Raises
     ------
     Unavailable
-        The address cannot be used; `purpose` and `option` are for the message.
+        The address cannot be used. The message contains `purpose` and `option`.
     """
     from flitwatch_domain.errors import Unavailable
 
@@ -29,14 +29,14 @@ def open_listener(host: str, port: int, purpose: str, option: str) -> socket.soc
 
 
 class HttpServer:
-    """Serves an application on a listening socket until it is stopped, or the process ends.
+    """Serves an application on a listening socket until it is stopped or the process ends.
 
     Parameters
     ----------
     app : ASGI application
     listening : socket.socket    closed at the end
-    connections : int            open ones beyond it are answered 503
-    ended : function             called from the thread when the server ends, also automatically
+    connections : int            limit of open connections; further ones get 503
+    ended : function             called from the thread whenever the server ends
     """
 
     def __init__(
@@ -66,7 +66,7 @@ class HttpServer:
         self._thread.start()
 
     def stop(self) -> None:
-        """End the requests that are open, and then the server."""
+        """End open requests, then the server."""
         self._server.should_exit = True
         self._thread.join()
         self._listening.close()

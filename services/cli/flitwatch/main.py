@@ -1,4 +1,4 @@
-"""The entry point: a lazy command group, so that `flitwatch --help` never loads torch or the noise core."""
+"""Entry point: a command group with lazy imports, so that `flitwatch --help` never loads torch or the noise core."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ from click.shell_completion import CompletionItem
 
 from flitwatch_domain.build import build_name
 
-#: command name -> (module under flitwatch.commands, attribute, short help). Entry points `flitwatch.commands` of other packages add theirs, with whole names of modules.
+#: command name -> (module under flitwatch.commands, attribute, short help). Entry points `flitwatch.commands` of other packages add theirs, with full
+#: module names.
 COMMANDS: dict[str, tuple[str, str, str]] = {
     "up": ("up", "up", "Start the platform: database, log, writer, worker, API and page."),
     "down": ("down", "down", "Stop the platform that `up` started."),
@@ -59,7 +60,7 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
     "completion": ("completion", "completion", "Print the completion script of a shell."),
 }
 
-#: How `flitwatch --help` lists them.
+#: Groups of commands in `flitwatch --help`.
 GROUPS: dict[str, tuple[str, ...]] = {
     "Watch": ("top", "incidents", "project", "alerts", "status", "open"),
     "Ask": ("job", "blame", "blamed", "drivers", "ranking", "deviation", "forecast", "backtest", "noise", "trial"),
@@ -69,7 +70,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
     "Operate": ("up", "down", "doctor", "db", "writer", "api", "worker", "alerting", "users", "tokens", "completion"),
 }
 
-#: Options that moved, by the command that had them, and the command that has them now. Scripts with the earlier spelling continue to work.
+#: Moved options, by their former command, with their current command. Scripts with the former spelling still work.
 MOVED_OPTIONS: dict[tuple[str, ...], tuple[tuple[str, ...], frozenset[str]]] = {
     ("blame",): (("ranking",), frozenset({"--scenario", "--presence", "--paper", "--method", "--tau", "--rule"})),
     ("forecast",): (("backtest",), frozenset({"--scenario", "--steps", "--paper"})),
@@ -78,7 +79,7 @@ MOVED_OPTIONS: dict[tuple[str, ...], tuple[tuple[str, ...], frozenset[str]]] = {
 
 
 def follow_moved_options(arguments: Sequence[str]) -> list[str]:
-    """Return the arguments with the command that has their options now."""
+    """Return the arguments with the command that now has their options."""
     words = tuple(arguments)
     for command, (now, options) in MOVED_OPTIONS.items():
         rest = words[len(command) :]
@@ -88,7 +89,7 @@ def follow_moved_options(arguments: Sequence[str]) -> list[str]:
 
 
 def list_installed_commands() -> dict[str, tuple[str, str, str]]:
-    """Return module, attribute and short help of each command that is installed here."""
+    """Return module, attribute and short help of each installed command."""
     from flitwatch.console import load_extensions
 
     ours = {name: (f"flitwatch.commands.{module}", place, text) for name, (module, place, text) in COMMANDS.items()}
@@ -98,17 +99,17 @@ def list_installed_commands() -> dict[str, tuple[str, str, str]]:
 
 @contextmanager
 def _reader_may_leave() -> Iterator[None]:
-    """End with 141, as a shell says of a program that SIGPIPE stopped."""
+    """Exit with 141 if the reader closes the pipe, like a program stopped by SIGPIPE."""
     try:
         yield
     except BrokenPipeError:
-        # What is still held for standard output goes nowhere, so that Python does not complain of it at the end.
+        # Discard buffered output, so that Python does not report an error at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(141)
 
 
 class LazyGroup(click.Group):
-    """Imports a command's module only when that command is named."""
+    """Imports a command's module only when the command is named."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(list_installed_commands())
@@ -118,17 +119,17 @@ class LazyGroup(click.Group):
         return getattr(importlib.import_module(module), attribute) if module else None
 
     def make_context(self, *args: Any, **kwargs: Any) -> click.Context:
-        """As Click does it; help and versions are printed here."""
+        """Extend Click's method: print help and versions here."""
         with _reader_may_leave():
             return super().make_context(*args, **kwargs)
 
     def invoke(self, ctx: click.Context) -> Any:
-        """As Click does it, which ends with 1 if the reader of standard output closed the pipe."""
+        """Extend Click's method, which exits with 1 if the reader closed the pipe."""
         with _reader_may_leave():
             return super().invoke(ctx)
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
-        """Names of commands without importing any of them, and the group's own options."""
+        """Return command names without importing the commands, and the group's own options."""
         items = [
             CompletionItem(name, help=text)
             for name, (_, _, text) in list_installed_commands().items()
@@ -147,17 +148,17 @@ class LazyGroup(click.Group):
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(build_name(), prog_name="flitwatch")
 def cli() -> None:
-    """Flitwatch: who slows your jobs on the network, what carries it, and what to do."""
+    """Flitwatch: find which jobs slow yours on the network, over which links, and what to do."""
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    """Run the command line; a known error becomes one clear line and a non-zero exit."""
+    """Run the command line. A known error becomes one clear line and a non-zero exit status."""
     from flitwatch import configuration
     from flitwatch_domain.errors import FlitwatchError, name_extra
 
     try:
         configuration.load_settings()
-        # Outside of its standalone mode Click returns the status that a command left with.
+        # Outside its standalone mode, Click returns the command's exit status.
         arguments = follow_moved_options(sys.argv[1:] if argv is None else argv)
         status = cli.main(args=arguments, prog_name="flitwatch", standalone_mode=False)
         if isinstance(status, int) and status:
@@ -183,7 +184,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     except KeyboardInterrupt:
         _exit("stopped by the user", code=130)
     except Exception as unknown:
-        # Only where a command has loaded the driver can the database have refused something.
+        # Only a command that loaded the driver can have a database error.
         driver = sys.modules.get("psycopg")
         if driver is None or not isinstance(unknown, driver.Error):
             raise
@@ -191,13 +192,13 @@ def main(argv: Sequence[str] | None = None) -> None:
 
 
 def _exit(message: str, code: int = 1) -> NoReturn:
-    from flitwatch.console import exit_with_error  # which `--help` and a completion do without
+    from flitwatch.console import exit_with_error  # not loaded by `--help` or completion
 
     exit_with_error(message, code)
 
 
 def _format_usage_error(bad_use: click.ClickException) -> str:
-    """Format Click's message; for an unknown command or option, add which help lists the known ones."""
+    """Format Click's message. For an unknown command or option, add the help command that lists the known ones."""
     message = bad_use.format_message()
     if isinstance(bad_use, click.UsageError) and bad_use.ctx is not None and message.startswith("No such"):
         return f"{message.rstrip('.')}. See: {bad_use.ctx.command_path} --help"
@@ -205,7 +206,7 @@ def _format_usage_error(bad_use: click.ClickException) -> str:
 
 
 def sampler(argv: Sequence[str] | None = None) -> None:
-    """`flitwatch-sampler ...`: the same as `flitwatch sampler ...`, by the name that a host's service has."""
+    """Run `flitwatch-sampler ...`, the name of the host service for `flitwatch sampler ...`."""
     main(["sampler", *(sys.argv[1:] if argv is None else argv)])
 
 

@@ -1,4 +1,4 @@
-"""Manual pages made from the commands themselves (`make man`): flitwatch(1), and one page for each of its commands."""
+"""Manual pages generated from the commands (`make man`): flitwatch(1), and one page for each command."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ command takes --json: one JSON object on standard output; text for people goes t
 
 
 def render_pages() -> dict[str, str]:
-    """The text (roff, macros `man`) of each page, by its file's name."""
+    """Return the text (roff, macros `man`) of each page, by file name."""
     commands: dict[str, list[tuple[str, click.Command]]] = {}
     for words, command in reference.walk_commands():
         commands.setdefault(words.partition(" ")[0], []).append((words, command))
@@ -115,7 +115,7 @@ def _list_options(command: click.Command, words: str) -> list[tuple[str, str]]:
 
 
 def _format_help(command: click.Command) -> str:
-    """A command's help by paragraphs; those that it lays out itself (`\\b`) keep their lines."""
+    """Return a command's help by paragraphs. Preformatted ones (`\\b`) keep their lines."""
     parts = []
     for paragraph in re.split(r"\n\s*\n", textwrap.dedent((command.help or "").split("\f")[0]).strip()):
         if paragraph.lstrip().startswith("\b"):
@@ -141,14 +141,14 @@ def _format_see_also(pages: str) -> str:
 
 
 def _escape_text(text: str, as_it_is: bool = False) -> str:
-    """Text in which roff finds nothing to do: no escape, no request at the beginning of a line, hyphens that can be copied."""
+    """Escape text for roff: no escapes, no requests at the beginning of a line, hyphens that can be copied."""
     line = text.rstrip() if as_it_is else " ".join(text.split())
     line = line.replace("\\", "\\e").replace("-", "\\-")
     return f"\\&{line}" if line.startswith((".", "'")) else line
 
 
 def main(folder: Path) -> None:
-    """Write every page into `folder`."""
+    """Write all pages to `folder`."""
     folder.mkdir(parents=True, exist_ok=True)
     for name, page in render_pages().items():
         (folder / name).write_text(page)

@@ -1,4 +1,4 @@
-"""`--metrics-port`, `--metrics-host`: figures and liveness of a process that has no HTTP of its own, for Prometheus and probes."""
+"""Options `--metrics-port` and `--metrics-host`: metrics and liveness of processes without their own HTTP, for Prometheus and probes."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ if TYPE_CHECKING:
     from prometheus_client import CollectorRegistry
     from starlette.types import Receive, Scope, Send
 
-#: Of scrapers and probes.
+#: Connection limit for scrapers and probes.
 CONNECTIONS = 64
 
-#: In the context of a command: its figures are served.
+#: Key in a command's context: its metrics are served.
 _SERVES = f"{__name__}.serves"
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 
 def metrics_option(function: F) -> F:
-    """Serve `/metrics`: memory, CPU time, open files and start of the process, and its command and version; and `/livez`."""
+    """Serve `/metrics` (memory, CPU time, open files and start of the process, its command and version) and `/livez`."""
     port = click.option(
         "--metrics-port",
         type=click.IntRange(1, 65535),
@@ -87,7 +87,7 @@ async def _answer_request(scope: Scope, receive: Receive, send: Send) -> None:
 
 
 def process_info(command: str, registry: CollectorRegistry) -> None:
-    """Say in a registry what this process is."""
+    """Add this process's command and version to a registry."""
     from prometheus_client import Info
 
     Info("flitwatch_process", "Command and version of this process.", registry=registry).info(
@@ -96,7 +96,7 @@ def process_info(command: str, registry: CollectorRegistry) -> None:
 
 
 def add_figures(url: str, queues: Sequence[str] | None = None) -> None:
-    """Serve, where the running command serves figures, those of queues and this machine's database; without queues those of alerts' deliveries."""
+    """Add metrics of queues and this machine's database, if the running command serves metrics. Without `queues`, add those of alert deliveries."""
     if click.get_current_context().meta.get(_SERVES):
         from prometheus_client import REGISTRY
 

@@ -1,4 +1,4 @@
-"""docs/metrics.md, made from the registries of the services themselves."""
+"""Generate docs/metrics.md from the registries of the services."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ right to view. If callers without a login may not view, give Prometheus a token 
 
 
 def collect_families() -> dict[str, list[Metric]]:
-    """Every family by the service that shows it."""
+    """Return every metric family by service."""
     from flitwatch.own_figures import delivery_families, place_families, queue_families
     from flitwatch_api.health.metrics import Metrics
     from flitwatch_db.alerts.store import ReceiverFigures
@@ -40,7 +40,7 @@ def collect_families() -> dict[str, list[Metric]]:
     publisher = Publisher(cast(Any, None))
     writer = cast(Any, SimpleNamespace(measures=Measures(), assigned=SimpleNamespace(mine=())))
     api = Metrics()
-    # A family of the client library shows its labels with its first value.
+    # A family of the client library shows its labels only with its first value.
     api.requests.labels("GET", "/", "200")
     api.seconds.labels("GET", "/")
     own = CollectorRegistry()
@@ -60,7 +60,7 @@ def collect_families() -> dict[str, list[Metric]]:
 
 
 def render_metrics() -> str:
-    """The text of docs/metrics.md."""
+    """Return the text of docs/metrics.md."""
     parts = [HEAD]
     for service, service_families in collect_families().items():
         parts.append(f"\n## {service}\n\n| metric | type | labels | meaning |\n|---|---|---|---|\n")

@@ -1,4 +1,4 @@
-"""Figures of the worker and of alerting: queues, deliveries, the database's disk and its backups."""
+"""Metrics of the worker and of alerting: queues, deliveries, the database's disk and its backups."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from flitwatch_db.tasks.table import QueueFigures, queue_figures
 from flitwatch_domain.errors import FlitwatchError
 from flitwatch_ops import backup_files, kept_log
 
-#: How often the database is asked, and how long it has for an answer.
+#: Interval of database queries, and their time limit.
 EVERY_S, STATEMENT_S = 15.0, 5.0
 
 
 class OwnFigures(Collector):
-    """Figures as a thread last read them: a scrape never waits for the database. While it is unavailable there are none.
+    """Metrics from a thread's last read: a scrape never waits for the database. While the database is unavailable, there are none.
 
     Parameters
     ----------
     queues : sequence of str or None
-        Whose tasks are shown, with the database's disk and backups; None: alerts' deliveries are shown.
+        Queues to show, with the database's disk and backups. None shows alert deliveries instead.
     """
 
     def __init__(self, url: str, queues: Sequence[str] | None) -> None:
@@ -37,7 +37,7 @@ class OwnFigures(Collector):
         threading.Thread(target=self._refresh_forever, name="figures", daemon=True).start()
 
     def collect(self) -> Iterable[Metric]:
-        """Give what was read last."""
+        """Return the metrics of the last read."""
         return self._families
 
     def _refresh_forever(self) -> None:
@@ -61,7 +61,7 @@ class OwnFigures(Collector):
 
 
 def queue_families(found: Sequence[QueueFigures]) -> list[Metric]:
-    """Show depth, age and failures by queue."""
+    """Return depth, age and failures by queue."""
     tasks = GaugeMetricFamily("flitwatch_tasks", "Waiting and running tasks.", labels=["queue", "state"])
     waiting = GaugeMetricFamily(
         "flitwatch_task_waiting_seconds", "Waiting time of the oldest waiting task.", labels=["queue"]
@@ -79,7 +79,7 @@ def queue_families(found: Sequence[QueueFigures]) -> list[Metric]:
 
 
 def delivery_families(found: Sequence[ReceiverFigures]) -> list[Metric]:
-    """Show undelivered notices by receiver; a receiver that has got all of its notices is absent."""
+    """Return undelivered notices by receiver. A receiver without any is omitted."""
     families = [
         GaugeMetricFamily(
             "flitwatch_notices_waiting", "Notifications that are not delivered yet.", labels=["receiver"]
@@ -100,7 +100,7 @@ def delivery_families(found: Sequence[ReceiverFigures]) -> list[Metric]:
 
 
 def place_families(url: str | None) -> list[Metric]:
-    """Show disk and backups of the embedded database; of a server elsewhere nothing is known here."""
+    """Return disk and backups of the embedded database; empty for a server elsewhere."""
     free = GaugeMetricFamily("flitwatch_database_disk_free_bytes", "Free space on the disk of the embedded database.")
     age = GaugeMetricFamily("flitwatch_backup_age_seconds", "Age of the newest base backup.")
     disk = None if url is None else disk_of(url)

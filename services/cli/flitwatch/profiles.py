@@ -1,4 +1,4 @@
-"""The user's configuration: addresses of platforms by name, in `config.toml`, each as a table `[profile.NAME]`."""
+"""User configuration: addresses of platforms by name, in `config.toml`, one table `[profile.NAME]` each."""
 
 from __future__ import annotations
 
@@ -10,32 +10,32 @@ from pathlib import Path
 
 from flitwatch_domain.errors import BadInput
 
-#: The profile that is taken if none is named.
+#: Default profile.
 USUAL = "default"
 KEYS = ("url", "token_file")
 
 
 @dataclass(frozen=True)
 class Profile:
-    """Address of a platform and the file with the user's token for it."""
+    """Address of a platform and the file with the user's token."""
 
     url: str
     token_file: Path | None = None
 
 
 def locate_config() -> Path:
-    """The file: config.toml below XDG_CONFIG_HOME."""
+    """Return the path of config.toml below XDG_CONFIG_HOME."""
     folder = os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config"
     return Path(folder, "flitwatch", "config.toml")
 
 
 def read_profile(name: str | None) -> Profile | None:
-    """The profile of that name, or the usual one; None if none was named and there is no usual one.
+    """Return the named profile, or the default one; None if no name was given and there is no default.
 
     Raises
     ------
     BadInput
-        The file is not TOML, names something unknown, or has no profile of that name.
+        The file is not TOML, contains an unknown key, or has no profile of that name.
     """
     file = locate_config()
     try:
@@ -53,7 +53,7 @@ def read_profile(name: str | None) -> Profile | None:
 
 
 def parse_profiles(text: str, file: Path) -> dict[str, Profile]:
-    """Every profile by its name; a token file's path is relative to the folder of `file`."""
+    """Return all profiles by name. A token file's path is relative to the folder of `file`."""
     try:
         content = tomllib.loads(text)
     except tomllib.TOMLDecodeError as problem:

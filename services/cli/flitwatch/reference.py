@@ -1,4 +1,5 @@
-"""References made from the program itself: docs/commands.md, docs/settings.md, docs/metrics.md, docs/client.md and the configuration file (`make reference`)."""
+"""References generated from the program: docs/commands.md, docs/settings.md, docs/metrics.md, docs/client.md and the configuration file (`make
+reference`)."""
 
 from __future__ import annotations
 
@@ -22,7 +23,7 @@ standard error. Only `flitwatch run -- COMMAND`, whose standard output is COMMAN
 | status | meaning |
 |---|---|
 """
-#: What a command may end with; commands name no others.
+#: Exit statuses of commands; they use no others.
 STATUSES = {
     0: "done",
     1: "failed; one line on standard error gives the reason and what to do",
@@ -38,7 +39,7 @@ STATUSES = {
 
 
 def walk_commands() -> Iterator[tuple[str, click.Command]]:
-    """Every command that is not a group, by its words."""
+    """Yield every command that is not a group, with its words."""
     for name in list_installed_commands():
         command = cli.get_command(click.Context(cli), name)
         if command is not None:
@@ -57,7 +58,7 @@ def _walk_below(words: str, command: click.Command) -> Iterator[tuple[str, click
 
 
 def render_reference() -> str:
-    """The text of docs/commands.md."""
+    """Return the text of docs/commands.md."""
     parts = [HEAD + "".join(f"| {status} | {meaning} |\n" for status, meaning in STATUSES.items())]
     group, commands = "", list_installed_commands()
     for words, command in walk_commands():
@@ -81,7 +82,7 @@ the file.
 | variable | read by | meaning |
 |---|---|---|
 """
-#: Variables that no option and no settings model names.
+#: Variables that are neither options nor settings of a model.
 OTHERS = {
     "FLITWATCH_HOME": (
         "`flitwatch up` and its processes",
@@ -124,7 +125,7 @@ OTHERS = {
 }
 
 
-#: Variables of the set-up and the build, and passwords that are asked for: not of the configuration file.
+#: Variables of set-up and build, and prompted passwords: not in the configuration file.
 NOT_IN_FILE = {"FLITWATCH_CONFIG", "FLITWATCH_COMMIT", "FLITWATCH_NO_APT", "FLITWATCH_VIEWER_PASSWORD"}
 FILE_HEAD = """# Settings of Flitwatch's services on this machine. An environment variable overrides a line here,
 # and an option of a command overrides both.
@@ -134,7 +135,7 @@ FILE_HEAD = """# Settings of Flitwatch's services on this machine. An environmen
 
 
 def render_configuration() -> str:
-    """The text of the configuration file as it is installed: every setting, commented out."""
+    """Return the text of the installed configuration file: every setting, commented out."""
     from flitwatch_api.settings import Settings
 
     usual = {
@@ -162,13 +163,13 @@ def _format_toml(default: object) -> str:
 
 
 def _show_default(default: object) -> object:
-    """A default that says something: a path of this machine and a secret do not."""
+    """Return a default worth showing: paths of this machine and secrets are left out."""
     nothing = default in (None, "", ()) or isinstance(default, Path) or hasattr(default, "get_secret_value")
     return "" if nothing else default
 
 
 def _collect_variables() -> dict[str, tuple[list[str], str]]:
-    """Each variable, who reads it and meaning; without those that only the API reads."""
+    """Return each variable with its readers and meaning, without the variables that only the API reads."""
     read: dict[str, tuple[list[str], str]] = {name: ([where], meaning) for name, (where, meaning) in OTHERS.items()}
     for words, command in walk_commands():
         for option in command.params:
@@ -179,7 +180,7 @@ def _collect_variables() -> dict[str, tuple[list[str], str]]:
 
 
 def render_settings() -> str:
-    """The text of docs/settings.md."""
+    """Return the text of docs/settings.md."""
     from flitwatch_api.settings import Settings
 
     rows = [

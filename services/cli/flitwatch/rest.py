@@ -1,4 +1,4 @@
-"""The API as commands ask it: which one, with which token, and what a user does about a refusal."""
+"""API access of commands: address, token, and advice to users about refusals."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 F = TypeVar("F", bound=Callable[..., Any])
 GIVEN = (ParameterSource.COMMANDLINE, ParameterSource.ENVIRONMENT)
-#: What the user of a terminal does; the API's own advice is for browsers too.
+#: Advice for terminal users; the API's own advice also addresses browsers.
 ADVICE = {
     401: "Name a file with an API token: --token-file FILE, or token_file of the profile; `flitwatch tokens create` creates one.",
     403: "Use a token with that scope (--token-file FILE), or ask an admin of this site.",
@@ -30,18 +30,18 @@ ADVICE = {
 
 @dataclass(frozen=True)
 class Place:
-    """An API and the file with the token for it."""
+    """API address and the file with its token."""
 
     url: str
     token_file: Path | None = None
 
     def token(self) -> str:
-        """The token; empty for an anonymous caller.
+        """Return the token; empty for an anonymous caller.
 
         Raises
         ------
         BadInput
-            The file has no token in it, or others may read it.
+            The file contains no token, or other users can read it.
         """
         if self.token_file is None:
             return ""
@@ -75,7 +75,7 @@ def api_options(function: F) -> F:
 
 
 def application_options(required: bool, without_nodes: str = "that of the newest estimate") -> Callable[[F], F]:
-    """Add `--application` and `--nodes`: whose stored estimate is asked for, and what is taken without a number of nodes."""
+    """Add `--application` and `--nodes`, which select the stored estimate. `without_nodes` describes the default number of nodes."""
 
     def added(function: F) -> F:
         function = click.option(
@@ -94,9 +94,9 @@ def application_options(required: bool, without_nodes: str = "that of the newest
 
 
 def choose_place(api_url: str | None, token_file: Path | None, profile: str | None) -> Place | None:
-    """The API that was chosen, or None.
+    """Return the selected API, or None.
 
-    An option of the command wins over the environment, and that over the user's file. A profile's token goes to the profile's own address alone.
+    Options have priority over the environment, and the environment over the user's file. A profile's token is sent only to the profile's own address.
     """
     source = click.get_current_context().get_parameter_source
     by_option = [name for name in ("api_url", "profile") if source(name) == ParameterSource.COMMANDLINE]
@@ -107,7 +107,7 @@ def choose_place(api_url: str | None, token_file: Path | None, profile: str | No
         return None
     if api_url and by_option != ["profile"]:
         return Place(_check_address(api_url), token_file)
-    # A database was named: the usual profile does not come before it.
+    # A database was given, so the default profile does not override it.
     if profile is None and databases & set(GIVEN):
         return None
     chosen = profiles.read_profile(profile)
@@ -115,12 +115,12 @@ def choose_place(api_url: str | None, token_file: Path | None, profile: str | No
 
 
 def require_place(api_url: str | None, token_file: Path | None, profile: str | None) -> Place:
-    """The API that was chosen, else that of the platform which runs here.
+    """Return the selected API, or else that of the platform running here.
 
     Raises
     ------
     BadInput
-        There is neither.
+        There is no such API.
     """
     chosen = choose_place(api_url, token_file, profile)
     if chosen is not None:
@@ -149,7 +149,7 @@ def _check_address(url: str) -> str:
 
 @contextmanager
 def open_client(at: Place) -> Iterator[Client]:
-    """A client of that API; what goes wrong becomes one line that says what to do."""
+    """Yield a client of that API. Errors become one line with advice."""
     from flitwatch_client import ClientError, Refused, connect
 
     try:
@@ -162,7 +162,7 @@ def open_client(at: Place) -> Iterator[Client]:
 
 
 def make_refusal(at: Place, problem: Refused) -> FlitwatchError:
-    """A refusal for the user of a terminal."""
+    """Convert a refusal for terminal users."""
     reason = str(problem.problem.get("detail") or problem.problem.get("title") or "it gave no reason")
     error = FlitwatchError(
         f"{at.url} answers {problem.status}: {reason}", advice=ADVICE.get(problem.status, problem.advice)

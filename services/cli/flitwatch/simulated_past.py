@@ -1,4 +1,4 @@
-"""Past of a simulated machine for its first view: a day of its counters, and a fat tree with a finished loop."""
+"""Simulated past for the demo's first view: a day of a machine's counters, and a fat tree with a finished loop."""
 
 from __future__ import annotations
 
@@ -28,36 +28,36 @@ from flitwatch_twin.spec import LdmsSpec
 
 Float = NDArray[np.float64]
 
-#: Below the machine that runs now: a start does not wait for its past.
+#: Lower priority than the machine that runs now: its start does not wait for its past.
 NICENESS = 10
 MINUTES, HOURS = {"1m": MINUTE_S}, {"1h": HOUR_S}
-#: Minutes of routers in one transaction.
+#: Minutes of router data per transaction.
 AT_ONCE = 30
 
 TREE = "demo-tree"
 DAY_S, PORTS_S, BUCKET_S = 86_400, 600, counters.PORT_BUCKET_S
-#: Bytes a second of the tree's busy node to each of two others, whose ways share a cable under the loaded tables.
+#: Bytes per second from the tree's busy node to each of two others, whose paths share a cable in the loaded tables.
 TREE_RATES = (5.5e9, 4.5e9)
 WORD_BYTES = 4
-#: The simulated loop that the advice begins with: one permutation on a tree of 48 nodes, which its static routes lay over each other.
+#: Simulated loop for the first advice: one permutation on a tree of 48 nodes whose static routes overlap.
 CONGESTED = {"topology": "xgft:2;6,8;1,6", "pattern": "permutation", "megabytes": 2.0, "optimise_s": 5.0}
-#: That finding the tree's traffic and its routes may take, each.
+#: Time limit for the tree's traffic reconstruction, and for its route optimisation.
 LONGEST_S = 30.0
-#: Of a link in 4x EDR; the share of its waiting time at a load of one.
+#: Capacity of a 4x EDR link; share of waiting time at a load of one.
 LINK_BYTES_PER_S, WAITS = 1.25e10, 6.0
 
 
 def be_nice() -> None:
-    """Let everything else on the machine go first."""
+    """Lower this process's priority."""
     os.nice(NICENESS)
 
 
 def store_sums(
     url: str, fabric: str, sums: MinuteSums, ldms: LdmsSpec, cancelled: Callable[[], bool] = lambda: False
 ) -> None:
-    """Add a machine's sums to the tables of minutes and hours, newest first, in the writer's own way.
+    """Add a machine's sums to the minute and hour tables, newest first, using the writer's functions.
 
-    There are no rows of seconds: those of a day would be a gigabyte.
+    There are no one-second rows: a day of them would need a gigabyte.
     """
     sets = 4 if ldms.sets == "quarter" else 1
     with connect(url, role="writer", application="flitwatch past") as conn:
@@ -68,7 +68,7 @@ def store_sums(
                 return
             part = newest[at : at + AT_ONCE]
             rows = _make_rows(fabric_id, part, ROUTER_SUMS, ROUTER_COLUMNS, TILES, sets / ldms.every_s)
-            # The writer adds to the rows of this hour every second: they are not held while minutes are written.
+            # The writer updates the rows of this hour every second, so they are not locked while minutes are written.
             for widths_s in (MINUTES, HOURS):
                 counters.write_batch(conn, counters.Batch(routers=rows), widths_s)
                 conn.commit()
@@ -82,7 +82,7 @@ def store_sums(
                 rows = _make_rows(fabric_id, part, CARD_SUMS, ENDPOINT_COLUMNS, 1, 1 / ldms.nic_every_s)
                 counters.write_batch(conn, counters.Batch(endpoints=rows), MINUTES)
                 conn.commit()
-        # Readers keep what was there before: they are told as the writer tells of late samples.
+        # Readers cache older data, so they are notified as the writer does for late samples.
         begin, end = (datetime.fromtimestamp(at, UTC).isoformat() for at in (sums.since_s, sums.until_s))
         late: CountersEvent = {
             "fabric_id": fabric_id,
@@ -101,7 +101,7 @@ def _make_rows(
     counted: int,
     samples_per_s: float,
 ) -> counters.Rows:
-    """Rows of every device in every span; `counted`: tiles of a router, or 1."""
+    """Return the rows of every device in every span. `counted` is the number of a router's tiles, or 1."""
     devices = len(spans[0].values)
     values = np.full((devices * len(spans), len(columns)), np.nan)
     values[:, [columns.index(name) for name in held]] = np.concatenate([span.values for span in spans])
@@ -117,12 +117,12 @@ def _make_rows(
 
 
 def store_tree(url: str, until_s: int) -> int:
-    """A fat tree with a day of counters until a moment, and the loop that ran on its last ten minutes; returns the recommendation's number.
+    """Store a fat tree with a day of counters up to `until_s`, and the loop on its last ten minutes. Return the recommendation's number.
 
-    One of its nodes sends to two others by the same cable under the loaded tables, so that the loop has something to find.
+    In the loaded tables, one of its nodes sends to two others over the same cable, so that the loop can improve the routes.
     """
     until_s -= until_s % PORTS_S
-    # Nothing counts on it from now on: nobody is to wait for its next sample.
+    # The tree gets no more counters, so no reader should wait for its next sample.
     plain_tree = build_xgft(2, [4, 4], [1, 2])
     fabric = replace(
         plain_tree, name=TREE, counted_at=CountedAt.SENDER, attributes={**plain_tree.attributes, "recorded": True}
@@ -132,24 +132,24 @@ def store_tree(url: str, until_s: int) -> int:
     with connect(url, role="writer", application="flitwatch past") as conn:
         fabric_id = fabrics.save_fabric(conn, fabric, replace=True)
         opened = datetime.fromtimestamp(until_s - DAY_S, UTC)
-        # A writer runs beside this. Both make partitions and emit, and hold the locks of that until they commit: here one lock at a time.
+        # A writer runs at the same time. Both create partitions and emit events, which takes locks until the commit: here one lock at a time.
         counters.write_batch(conn, _make_day(fabric_id, fabric, carried, until_s), MINUTES | HOURS)
         conn.commit()
         counters.write_batch(conn, _last_minutes(fabric_id, fabric, carried, until_s))
         conn.commit()
         route_changes.record_change(conn, fabric_id, opened, ports, note="the subnet manager's first tables")
         conn.commit()
-        # Both take a tenth of a second. The limits are for a machine so busy that this process, which goes last, gets a hundredth of it.
+        # Both take a tenth of a second. The limits are for a machine so busy that this low-priority process gets a hundredth of it.
         stored_run = stored.StoredRun(TREE, until_s - PORTS_S, until_s, optimise_s=LONGEST_S, reconstruct_s=LONGEST_S)
         outcome = stored.run_stored_turn(stored_run, stored.read_window(conn, stored_run))
         number = recommendations.save_recommendation(conn, stored.stored_recommendation(outcome))
-        # A congested tree with sampled packets, before and after new routes: the worker simulates it in some seconds.
+        # A congested tree with sampled packets, before and after new routes. The worker simulates it in some seconds.
         tasks.start_task(conn, "routing.loop", CONGESTED, "the schedule", authorised=True)
         return number
 
 
 def _compute_link_rates(fabric: Fabric, ports: NDArray[np.int64]) -> Float:
-    """Bytes a second of each link, those from nodes to their switches too."""
+    """Return the bytes per second of each link, including links from nodes to their switches."""
     leaf = int(fabric.endpoints.router[1])
     away = np.flatnonzero(fabric.endpoints.router != leaf)
     shared = away[ports[leaf, away] == ports[leaf, away[0]]][: len(TREE_RATES)]
@@ -160,7 +160,7 @@ def _compute_link_rates(fabric: Fabric, ports: NDArray[np.int64]) -> Float:
 
 
 def _last_minutes(fabric_id: int, fabric: Fabric, carried: Float, until_s: int) -> counters.Batch:
-    """Ports and adapters by ten seconds."""
+    """Return ports and adapters in steps of ten seconds."""
     routers, links = len(fabric.routers), fabric.links
     times = np.arange(until_s - PORTS_S, until_s, BUCKET_S)
     flits = np.full((routers, int(links.src_port.max()) + 1), np.nan)
@@ -177,7 +177,8 @@ def _last_minutes(fabric_id: int, fabric: Fabric, carried: Float, until_s: int) 
     into = np.flatnonzero(links.src >= routers)
     card_bytes = np.zeros((len(fabric.endpoints), 1))
     card_bytes[links.src[into] - routers, 0] = carried[into] * BUCKET_S
-    # A row of an adapter has the second of its sample, which is the last of counted events. Else they contradict the ports, and the solver uses all of its time.
+    # An adapter's row has the second of its sample, the last one with counted events. Other times would contradict the ports, and the solver would
+    # use all of its time.
     spans = [SpanSums(int(at) + BUCKET_S, BUCKET_S, card_bytes) for at in times]
     return counters.Batch(
         ports=ports, endpoints=_make_rows(fabric_id, spans, ("tx_bytes",), ENDPOINT_COLUMNS, 1, 1 / BUCKET_S)
@@ -185,7 +186,7 @@ def _last_minutes(fabric_id: int, fabric: Fabric, carried: Float, until_s: int) 
 
 
 def _make_day(fabric_id: int, fabric: Fabric, carried: Float, until_s: int) -> counters.Batch:
-    """Switches by the minute, with the twin's day and a little noise."""
+    """Return switches by minute, with the twin's daily load and a little noise."""
     routers, rng = len(fabric.routers), np.random.default_rng(len(fabric.links))
     out = np.flatnonzero(fabric.links.src < routers)
     words = np.bincount(fabric.links.src[out], carried[out] / WORD_BYTES, routers)

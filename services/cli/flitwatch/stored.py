@@ -1,4 +1,4 @@
-"""Stored estimates of an application, read from the API: blame, forecast and drivers, as answers and as text."""
+"""Stored estimates of an application, read from the API: blame, forecast and drivers, as data and as text."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ if TYPE_CHECKING:
     from flitwatch_client import Client, models
 
     class RunningForecast(models.Forecast):
-        """The API's backtests, with the forecasts of the application's running jobs."""
+        """Backtests from the API, with the forecasts of the application's running jobs."""
 
         running: list[models.Running]
 
 
 Kind = Literal["blame", "deviation", "forecast"]
 CANNOT_TELL = "cannot tell"
-#: Counters that are listed for a person.
+#: Counters listed for people.
 MOST_COUNTERS = 12
 
 
@@ -42,7 +42,7 @@ def _format_nodes(count: int) -> str:
 
 
 class EstimateReasons(TypedDict):
-    """Why there is no estimate of an application."""
+    """Reasons why an application has no estimate."""
 
     application: str
     verdict: str
@@ -69,7 +69,7 @@ def load_forecast(fw: Client, application: str, nodes: int | None) -> RunningFor
 
 
 class JobRunTime(TypedDict):
-    """Total run time of a running job; `run_time` is None for a job that does not run."""
+    """Total run time of a running job. `run_time` is None for a job that is not running."""
 
     job_id: str
     has_steps: bool
@@ -78,7 +78,7 @@ class JobRunTime(TypedDict):
 
 
 def run_time(fw: Client, job: str) -> JobRunTime:
-    """Load the total run time of a job, estimated from similar jobs that took longer than it has lasted."""
+    """Load the estimated total run time of a job. The estimate uses similar jobs that ran longer than the job has so far."""
     outlook = fw.api.outlook(job)
     return {
         "job_id": outlook["job_id"],
@@ -89,7 +89,7 @@ def run_time(fw: Client, job: str) -> JobRunTime:
 
 
 def show_run_time(found: JobRunTime) -> None:
-    """Print when a job ends, or why that cannot be determined."""
+    """Print when a job will end, or why that cannot be determined."""
     estimate, head = found["run_time"], f"job {remove_controls(found['job_id'])}"
     if estimate is None:
         click.echo(f"{head} is not running, so there is nothing to forecast")
@@ -135,12 +135,12 @@ def _matches_application(one: Any, application: str, nodes: int | None) -> bool:
 def _read_or_explain(
     fw: Client, kind: Kind, application: str, nodes: int | None, read: Callable[[], Answer]
 ) -> Answer | EstimateReasons:
-    """Return what `read` gives or, without an estimate, what the API reports as missing.
+    """Return the result of `read` or, without an estimate, the API's reasons.
 
     Raises
     ------
     NotFound
-        The platform knows no such application.
+        The platform does not have this application.
     """
     there = fw.api.estimates()["items"]
     meant = [item for item in there if _matches_application(item, application, nodes)]
@@ -178,7 +178,7 @@ def _format_set(head: Mapping[str, Any]) -> str:
 
 
 def show_blame(found: Mapping[str, Any]) -> None:
-    """Print whose jobs coincide with slow runs."""
+    """Print the users or applications whose jobs coincide with slow runs."""
     if _print_reasons(found):
         return
     rows = [
@@ -205,7 +205,7 @@ def show_blame(found: Mapping[str, Any]) -> None:
 
 
 def show_forecast(found: Mapping[str, Any]) -> None:
-    """Print what comes next for running jobs, and how far that could be trusted so far."""
+    """Print forecasts for running jobs, and the accuracy of earlier ones."""
     if _print_reasons(found):
         return
     serves = found["serves"]
@@ -285,7 +285,7 @@ def _format_outlook(one: Mapping[str, Any]) -> str:
 
 
 def show_drivers(found: Mapping[str, Any]) -> None:
-    """Print which counters carry the deviation, for each size."""
+    """Print the counters that predict slow steps, for each size."""
     if _print_reasons(found):
         return
     for counter_set in found["sets"]:

@@ -1,4 +1,4 @@
-"""Tables, figures and sparklines for people: drawn on a terminal, aligned plain text in a pipe or a file."""
+"""Tables, figures and sparklines for people: drawn on a terminal, aligned plain text in a pipe or file."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ BARS = "▁▂▃▄▅▆▇█"
 
 
 def remove_controls(value: object) -> str:
-    """Text from outside without control characters: a job's name must not steer the reader's terminal."""
+    """Remove control characters from external text: a job's name must not control the reader's terminal."""
     return "".join(char if char.isprintable() else "�" for char in str(value))
 
 
 def text_or_unknown(value: object) -> str:
-    """A text, or the sign of what is not known."""
+    """Return the text, or the sign for unknown values."""
     return UNKNOWN if value is None or value == "" else remove_controls(value)
 
 
 def format_number(value: float | None, digits: int = 3, signed: bool = False) -> str:
-    """A number with this many significant digits, thousands and more by their prefix; what is not known by its sign."""
+    """Format a number with this many significant digits and a prefix for thousands and above. Unknown values have a sign of their own."""
     if value is None:
         return UNKNOWN
     for factor, prefix in ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e4, "k")):
@@ -33,7 +33,7 @@ def format_number(value: float | None, digits: int = 3, signed: bool = False) ->
 
 
 def format_interval(value: float | None, low: float | None, high: float | None, unit: str) -> str:
-    """A value with its interval, as far as they are known."""
+    """Format a value with its interval, as far as known."""
     if value is None:
         return UNKNOWN
     around = (
@@ -45,7 +45,7 @@ def format_interval(value: float | None, low: float | None, high: float | None, 
 
 
 def draw_sparkline(values: Sequence[float | None]) -> str:
-    """A bar for each value between zero and the largest; a dot where the value is not known."""
+    """Draw a bar for each value between zero and the largest, and a dot for an unknown value."""
     numbers = [value for value in values if value is not None]
     top = max(numbers, default=0.0)
     return "".join(
@@ -54,12 +54,12 @@ def draw_sparkline(values: Sequence[float | None]) -> str:
 
 
 def is_on_terminal() -> bool:
-    """Return whether a person reads standard output on a terminal."""
+    """Return whether standard output is a terminal."""
     return sys.stdout.isatty()
 
 
 def build_table(title: str, heads: Sequence[str], rows: Sequence[Sequence[str]], left: Sequence[str] = ()) -> Any:
-    """A table for a terminal (rich); columns named in `left` are text, the others numbers."""
+    """Build a table for a terminal (rich). Columns named in `left` are text, the others numbers."""
     from rich import box
     from rich.table import Table
     from rich.text import Text
@@ -77,7 +77,7 @@ def build_table(title: str, heads: Sequence[str], rows: Sequence[Sequence[str]],
 def format_plain(
     title: str, heads: Sequence[str], rows: Sequence[Sequence[str]], left: Sequence[str] = ()
 ) -> list[str]:
-    """The same as aligned lines; nothing is cut off."""
+    """Return the table as aligned lines without truncation."""
     widths = [max(map(len, column)) for column in zip(heads, *rows, strict=True)]
     aligned = [
         "  ".join(
@@ -90,7 +90,7 @@ def format_plain(
 
 
 def print_table(title: str, heads: Sequence[str], rows: Sequence[Sequence[str]], left: Sequence[str] = ()) -> None:
-    """Print a table as its reader can use it."""
+    """Print a table in the form that suits standard output."""
     if is_on_terminal():
         from rich.console import Console
 

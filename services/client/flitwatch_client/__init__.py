@@ -1,4 +1,4 @@
-"""A client of Flitwatch for scripts and notebooks.
+"""Flitwatch client for scripts and notebooks.
 
 ```
 import flitwatch_client

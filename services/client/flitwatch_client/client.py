@@ -1,4 +1,4 @@
-"""The client: lists and series as tables, everything else by `api`."""
+"""Client: lists and series as tables, all other operations as methods of `api`."""
 
 from __future__ import annotations
 
@@ -22,21 +22,21 @@ from flitwatch_client.operations import Operations
 from flitwatch_client.table import NUMBER, Table, check_installed, of_rows
 
 ARROW = "application/vnd.apache.arrow.stream"
-#: The most that the API gives at once.
+#: Page size limit of the API.
 PAGE = 1000
-#: A datetime, RFC 3339, epoch seconds, `now`, or a while ago: `-7d`, `-90m`.
+#: A datetime, RFC 3339, epoch seconds, `now`, or relative to now: `-7d`, `-90m`.
 Time = datetime | str | float | int
 AGO = re.compile(r"-(\d+(?:\.\d+)?)([smhdw])")
 UNITS_S = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
 Rows = Iterator[Mapping[str, Any]]
-#: Counters of a window that ended so long ago do not change: late ones came within a day. So many answers are kept.
+#: Counters of a window that ended this long ago no longer change: late ones arrive within a day. Up to KEPT such answers are cached.
 SETTLED_S, KEPT = 86_400.0, 64
-#: A list that takes longer says on a terminal how many rows have come.
+#: A list that takes longer shows its progress on a terminal.
 QUIET_S = 1.0
 
 
 class _Http(Operations):
-    """Sends what the generated operations ask for."""
+    """Sends the requests of the generated operations."""
 
     def __init__(self, http: httpx.Client) -> None:
         self._http = http
@@ -52,7 +52,7 @@ class _Http(Operations):
     def send(
         self, method: str, path: str, query: Mapping[str, Any], body: Any = None, accept: str = "*/*"
     ) -> httpx.Response:
-        """An answer that is no refusal."""
+        """Send a request and return the response. Raise Refused if the API refuses it."""
         parameters = {name: value for name, value in query.items() if value is not None}
         try:
             payload: dict[str, Any] = {"content": body} if isinstance(body, bytes) else {"json": body}
@@ -65,7 +65,7 @@ class _Http(Operations):
         if answer.is_error:
             kind = answer.headers.get("content-type", "")
             raise Refused(answer.status_code, answer.json() if "json" in kind else {"detail": answer.text[:300]})
-        # Some other server, or a login page in front: of the API's operations only a job's evidence is a page.
+        # Another server, or a login page in front of the API: the API's only HTML page is a job's evidence.
         if answer.is_redirect or ("text/html" in answer.headers.get("content-type", "") and not path.endswith("/case")):
             raise Unavailable(
                 f"{answer.url} answers with {'another address' if answer.is_redirect else 'a web page'}, not with data",
@@ -75,7 +75,7 @@ class _Http(Operations):
 
 
 class Client:
-    """One Flitwatch platform.
+    """Client of a Flitwatch platform.
 
     Parameters
     ----------
@@ -115,7 +115,7 @@ class Client:
         self._http.close()
 
     def fabrics(self) -> Table:
-        """All machines of the platform."""
+        """Return all machines of the platform."""
         return of_rows(self.api.fabrics()["items"], FABRICS)
 
     def jobs(
@@ -131,14 +131,14 @@ class Client:
         end: Time | None = None,
         most: int | None = None,
     ) -> Table:
-        """All jobs that match, newest first.
+        """Return all jobs that match, newest first.
 
         Parameters
         ----------
         fabric : str or int, optional
             Jobs with nodes on this fabric, by name or number.
         user, state : str, optional
-            One, or several separated by commas.
+            One value, or several separated by commas.
         name : str, optional
             The job's name.
         text : str, optional
@@ -168,7 +168,7 @@ class Client:
         return of_rows(self._iterate_pages(page, most), JOBS)
 
     def runs(self, *, application: str | None = None, job: str | None = None, most: int | None = None) -> Table:
-        """Executions of instrumented applications, newest first."""
+        """Return executions of instrumented applications, newest first."""
         return of_rows(
             self._iterate_pages(
                 lambda limit, cursor: self.api.runs(exe=application, job=job, limit=limit, cursor=cursor), most
@@ -177,7 +177,7 @@ class Client:
         )
 
     def steps(self, run_id: int) -> Table:
-        """Time of every step of a run, the usual time of the same step, and its counters, one column each."""
+        """Return the time of every step of a run, the usual time of the same step, and its counters, one column each."""
         answer = self.api.steps(run_id)
         counters = answer["counters"] or {}
         columns: dict[str, Sequence[Any] | None] = {
@@ -203,7 +203,7 @@ class Client:
         points: int = 300,
         total: bool = False,
     ) -> Table:
-        """Counters of routers over time: columns `ts`, `router` and one for each counter.
+        """Return counters of routers over time, with columns `ts`, `router` and one for each counter.
 
         Parameters
         ----------
@@ -216,7 +216,7 @@ class Client:
         start, end : time, optional
             Default: the last quarter of an hour with complete data.
         points : int
-            At most this many steps; longer steps are sums, and a ratio is that of the sums.
+            At most this many steps. Longer steps contain sums, and ratios are computed from the sums.
         total : bool
             One row per step, with the sum over the routers.
 
@@ -246,9 +246,9 @@ class Client:
         step_s: int = 60,
         link_class: str | None = None,
     ) -> Table:
-        """Flits, stall cycles and stalls per flit of every router, step by step.
+        """Return flits, stall cycles and stalls per flit of every router by step.
 
-        The platform may use a longer step than `step_s`; the answer's metadata (`.arrow.schema.metadata`) contains it.
+        The platform can use a longer step than `step_s`. The metadata (`.arrow.schema.metadata`) contains the actual step.
         """
         query = {"from": _format_time(start), "to": _format_time(end), "step": step_s, "class": link_class}
         return self._request_arrow(f"/api/v1/fabrics/{quote(str(fabric), safe='')}/frames", query)
@@ -256,7 +256,7 @@ class Client:
     def links(
         self, fabric: str | int, *, at: Time | None = None, window_s: int | None = None, link_class: str | None = None
     ) -> Table:
-        """Flits, stall cycles and stalls per flit of every counted link in the window that ends at `at`."""
+        """Return flits, stall cycles and stalls per flit of every counted link in the window that ends at `at`."""
         window = None if window_s is None else f"{window_s}s"
         answer: Mapping[str, Any] = self.api.stalls_of_links(
             str(fabric), at=_format_time(at), class_=link_class, window=window
@@ -286,7 +286,7 @@ class Client:
         )
 
     def drivers(self, application: str | None = None, nodes: int | None = None, *, inputs: str | None = None) -> Table:
-        """The counters that predict slow steps, in order for each application. They rise when steps are slow, which is not proof of cause.
+        """Return the counters that predict slow steps, in order for each application. They rise when steps are slow, which is not proof of cause.
 
         Parameters
         ----------
@@ -322,7 +322,7 @@ class Client:
         candidates: Sequence[Sequence[str]] = (),
         deadline: datetime | None = None,
     ) -> AdviceOutput:
-        """Advise whether a job should start now, wait, or prefer some nodes; unknown is None, with the reason.
+        """Advise whether a job should start now, wait, or prefer some nodes. Unknown values are None, with the reason.
 
         Parameters
         ----------
@@ -342,7 +342,7 @@ class Client:
         return self.api.advice(question)
 
     def forecasts(self) -> Table:
-        """The newest forecast of every running application."""
+        """Return the newest forecast of every running application."""
         return of_rows(({**(row["newest"] or {}), **row} for row in self.api.forecasts(limit=PAGE)["items"]), FORECASTS)
 
     def alerts(
@@ -354,7 +354,7 @@ class Client:
         end: Time | None = None,
         most: int | None = None,
     ) -> Table:
-        """Alerts, newest first."""
+        """Return alerts, newest first."""
 
         def page(limit: int, cursor: str | None) -> Any:
             return self.api.alerts(
@@ -364,19 +364,19 @@ class Client:
         return of_rows(self._iterate_pages(page, most), ALERTS)
 
     def explanation(self, job_id: str, *, cluster: str | None = None, at: Time | None = None) -> Explanation:
-        """Explain whether a job is slow, since when, which jobs may be the cause, and what would help. This is the answer of the job's page, now or at the time `at`.
+        """Explain whether a job is slow now or at the time `at`, since when, which jobs may be the cause, and what would help, as on the job's page.
 
-        A dictionary, because the answer is nested: keys such as `verdict`, `reasons`, `slowdown`, `links`, `chain` and `remedies`. `candidates()` has
+        The result is a nested dictionary with keys such as `verdict`, `reasons`, `slowdown`, `links`, `chain` and `remedies`. `candidates()` returns
         its candidates as a table.
         """
         return cast(Explanation, self.api.explanation(job_id, cluster=cluster, at=_format_time(at)))
 
     def candidates(self, job_id: str, *, cluster: str | None = None) -> Table:
-        """The jobs that an explanation considered, most likely first."""
+        """Return the jobs that an explanation considered, most likely first."""
         return of_rows(self.explanation(job_id, cluster=cluster)["candidates"], CANDIDATES)
 
     def task(self, name: str, arguments: Mapping[str, Any], *, wait_s: float = 600.0) -> Any:
-        """Start a task, wait for it, and return its result; an interrupted wait cancels it.
+        """Start a task, wait for it, and return its result. An interrupted wait cancels the task.
 
         Parameters
         ----------
@@ -385,16 +385,16 @@ class Client:
         arguments : mapping
             The task's arguments.
         wait_s : float
-            How long to wait; the task continues after that.
+            How long to wait. The task continues after that.
 
         Raises
         ------
         Refused
             The arguments are wrong, or larger than the caller's limits allow.
         TaskFailed
-            It failed or was cancelled.
+            The task failed or was cancelled.
         TimeoutError
-            The task has not ended after `wait_s`; the message has its number.
+            The task has not ended after `wait_s`. The message contains its number.
         """
         task = self.api.start(cast(Any, {"name": name, "args": dict(arguments)}))
         number, end = int(task["task_id"]), time.monotonic() + wait_s
@@ -414,7 +414,7 @@ class Client:
         return task["result"]
 
     def _iterate_pages(self, page: Callable[[int, str | None], Any], most: int | None, items: str = "items") -> Rows:
-        """The rows of every page, at most `most`."""
+        """Yield the rows of every page, at most `most`."""
         remaining, cursor, count = most, None, 0
         tell = self._progress or _Progress()
         while remaining is None or remaining > 0:
@@ -447,7 +447,7 @@ class Client:
 
 
 class _Progress:
-    """Says on a terminal how many rows have come, once that takes long."""
+    """Shows the number of received rows on a terminal if a list takes long."""
 
     def __init__(self) -> None:
         self._begun_s, self._told = time.monotonic(), False
@@ -463,7 +463,7 @@ class _Progress:
 
 
 def _is_settled(query: Mapping[str, Any]) -> bool:
-    """Return whether both ends of the window are given, and it ended so long ago that its counters do not change."""
+    """Return whether both ends of the window are given, and it ended so long ago that its counters no longer change."""
     if query["from"] is None or query["to"] is None:
         return False
     try:
@@ -487,7 +487,7 @@ def connect(
     Raises
     ------
     ValueError
-        Neither `url` nor FLITWATCH_URL is given, or it is not an address. Or the token is not valid, or its file cannot be read, or others can read it.
+        The address is missing or invalid, the token is invalid, or its file cannot be read or is readable by other users.
     """
     url = url or os.environ.get("FLITWATCH_URL")
     if not url:
@@ -517,20 +517,20 @@ def _is_address(url: str) -> bool:
 
 
 def _format_time(value: Time | None) -> str | None:
-    """A time as the API reads it; a datetime without a zone is local, as Python means it; `-90m` is so long ago, and `now` is now."""
+    """Format a time for the API. A datetime without a zone is local, as in Python; `-90m` is 90 minutes ago."""
     if isinstance(value, str) and (ago := AGO.fullmatch(value)):
         value = time.time() - float(ago[1]) * UNITS_S[ago[2]]
     elif value == "now":
         value = time.time()
     if value is None or isinstance(value, str):
         return value
-    # Numbers of numpy print their type.
+    # NumPy's numbers print their type.
     return (
         value.astimezone(UTC).isoformat().replace("+00:00", "Z") if isinstance(value, datetime) else repr(float(value))
     )
 
 
 def _pad_values(values: Sequence[Any] | None, rows: int) -> list[Any]:
-    """Values for this many rows; what is missing at the end is null."""
+    """Return the values for this many rows; missing values at the end are None."""
     prefix = list(values or [])[:rows]
     return prefix + [None] * (rows - len(prefix))

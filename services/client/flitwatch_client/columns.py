@@ -1,4 +1,4 @@
-"""The columns of each table."""
+"""Columns of each table."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ RUNS = {
     "time_s": NUMBER,
     "simulated": YES_NO,
 }
-#: `rank_median_s` is the median over the run's own ranks; `usual_s` the mean of other runs, `p10_s` and `p90_s` their percentiles.
+#: `rank_median_s` is the median over the run's own ranks, `usual_s` the mean of other runs, `p10_s` and `p90_s` their percentiles.
 STEPS = {
     "step": INTEGER,
     "time_s": NUMBER,
@@ -62,7 +62,7 @@ FORECASTS = {
     "after_steps": INTEGER, "ahead": INTEGER, "made": TIME, "forecaster": TEXT, "expected_s": NUMBER, "low_s": NUMBER, "high_s": NUMBER,
     "usual_s": NUMBER, "slowdown": NUMBER, "backtest_mape": NUMBER, "lacks": TEXT, "simulated": YES_NO,
 }  # fmt: skip
-#: `relevance` is the share of folds that keep the counter, `rank` the mean rank of its elimination (1: last), `place` its place among all.
+#: `relevance` is the share of folds that keep the counter, `rank` its mean elimination rank (1: last), `place` its position among all.
 DRIVERS = {
     "exe": TEXT, "nodes": INTEGER, "counter": TEXT, "meaning": TEXT, "place": INTEGER, "relevance": NUMBER, "relevance_spread": NUMBER,
     "rank": NUMBER, "rank_spread": NUMBER, "simulated": YES_NO,

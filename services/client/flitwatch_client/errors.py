@@ -6,7 +6,7 @@ from typing import Any
 
 
 class ClientError(Exception):
-    """A call gave no answer; `advice` says what to do, where something can be done."""
+    """A call failed. `advice` recommends an action, if there is one."""
 
     def __init__(self, message: str, advice: str = "") -> None:
         super().__init__(f"{message} ({advice})" if advice else message)
@@ -26,7 +26,7 @@ class Refused(ClientError):
     status : int
         The HTTP status.
     problem : dict
-        The problem document (RFC 9457) as it came.
+        The problem document (RFC 9457), unchanged.
     """
 
     def __init__(self, status: int, problem: dict[str, Any]) -> None:

@@ -1,4 +1,4 @@
-/* Reports the steps of a program under `flitwatch run`; without it, it does nothing. Call it on one rank. POSIX. */
+/* Reports the steps of a program under `flitwatch run`. Without it, calls do nothing. Call it on one rank. POSIX. */
 #ifndef FLITWATCH_STEPS_H
 #define FLITWATCH_STEPS_H
 #include <fcntl.h>
@@ -6,14 +6,14 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* Step number `step`, counted from 0, took `seconds`. Returns 0, or -1 where that could not be written. */
+/* Step number `step`, counted from 0, took `seconds`. Returns 0, or -1 after a write error. */
 static inline int flitwatch_step(long step, double seconds) {
   static int file = -2;
   char line[64];
   if (file == -2) {
     const char* path = getenv("FLITWATCH_STEPS");
     file = path && *path ? open(path, O_WRONLY | O_APPEND) : -1;
-    /* Not O_CLOEXEC: under -std=c99 the system's headers do not show it. */
+    /* Not O_CLOEXEC: with -std=c99, the system's headers do not define it. */
     if (file >= 0) fcntl(file, F_SETFD, FD_CLOEXEC);
   }
   if (file < 0) return 0;

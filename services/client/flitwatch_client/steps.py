@@ -1,4 +1,4 @@
-"""Steps of a program that runs under `flitwatch run`; without it, these functions do nothing. Use them on one rank."""
+"""Steps of a program that runs under `flitwatch run`. Without it, these functions do nothing. Use them on one rank."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 
 def report(step: int, seconds: float) -> None:
-    """Say that step number `step`, counted from 0, took this many seconds; what cannot be written harms no one."""
+    """Report that step number `step`, counted from 0, took this many seconds. Write errors are ignored."""
     path = os.environ.get("FLITWATCH_STEPS")
     if not path:
         return
@@ -27,7 +27,7 @@ def report(step: int, seconds: float) -> None:
 
 @contextmanager
 def timed(step: int) -> Iterator[None]:
-    """Report how long the block takes: `with steps.timed(n): …`; a block that fails is no step."""
+    """Report the duration of the block: `with steps.timed(n): …`. A block that raises is not reported."""
     begun = time.perf_counter()
     yield
     report(step, time.perf_counter() - begun)

@@ -1,4 +1,4 @@
-"""Answers as tables: rows as dictionaries with the standard library alone, Arrow, pandas and Polars where they are installed."""
+"""Results as tables: dictionaries with only the standard library; Arrow, pandas and Polars if installed."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ if TYPE_CHECKING:
     import polars
     import pyarrow as pa
 
-#: Kinds of columns by Arrow's names; a list has its items' kind in angle brackets.
+#: Column kinds with Arrow's names. A list has its items' kind in angle brackets.
 TEXT, YES_NO, INTEGER, NUMBER, TIME = "string", "bool", "int64", "double", "timestamp"
 LIST = "list<{}>"
-#: Rows that a notebook shows, and lines that a plot has at most.
+#: Rows shown in a notebook, and maximum lines of a plot.
 SHOWN, LINES = 10, 20
 
 
 class Table:
-    """A table of an answer.
+    """Table of results.
 
     Any library that reads Arrow's C stream (pandas, Polars, DuckDB) accepts it directly if pyarrow is installed.
 
@@ -33,7 +33,7 @@ class Table:
     values : mapping
         Values of each column, None if there is none; times are datetimes.
     arrow : pyarrow.Table, optional
-        The same data, if the answer was Arrow.
+        The same data, if the API returned Arrow.
     """
 
     def __init__(
@@ -48,7 +48,7 @@ class Table:
 
     @property
     def arrow(self) -> pa.Table:
-        """The table as Arrow.
+        """Return the table as Arrow.
 
         Raises
         ------
@@ -79,7 +79,7 @@ class Table:
         return f"{len(self)} rows\n{shown}" if len(self) else f"no rows\n{', '.join(self.columns)}"
 
     def _repr_html_(self) -> str:
-        """The first rows for a notebook."""
+        """Return the first rows as HTML for a notebook."""
         head = "".join(f"<th>{escape(name)}</th>" for name in self.columns)
         rows = "".join(
             "<tr>" + "".join(f"<td>{_format_cell(value)}</td>" for value in row.values()) + "</tr>"
@@ -96,7 +96,7 @@ class Table:
         by: str | None = None,
         ax: matplotlib.axes.Axes | None = None,
     ) -> matplotlib.axes.Axes:
-        """Draw columns over another one with Matplotlib; unknown values leave gaps.
+        """Draw columns over another one with Matplotlib. Unknown values leave gaps.
 
         Parameters
         ----------
@@ -107,7 +107,7 @@ class Table:
         by : str, optional
             One line for each value of this column, such as `router`.
         ax : matplotlib Axes, optional
-            Where to draw; default: a new figure.
+            Axes to draw on; default: a new figure.
 
         Raises
         ------
@@ -148,18 +148,18 @@ class Table:
 
     @property
     def columns(self) -> list[str]:
-        """The names of the columns."""
+        """Return the names of the columns."""
         return list(self._kinds)
 
     def to_pylist(self) -> list[dict[str, Any]]:
-        """Rows as dictionaries."""
+        """Return the rows as dictionaries."""
         if self._arrow is not None:
             return list(self._arrow.to_pylist())
         columns = [self._values[name] for name in self._kinds]
         return [dict(zip(self._kinds, row, strict=True)) for row in zip(*columns, strict=True)]
 
     def to_pandas(self) -> pandas.DataFrame:
-        """A pandas DataFrame.
+        """Return a pandas DataFrame.
 
         Raises
         ------
@@ -174,7 +174,7 @@ class Table:
         return pandas.DataFrame({name: list(self._values[name]) for name in self._kinds})
 
     def to_polars(self) -> polars.DataFrame:
-        """A Polars DataFrame.
+        """Return a Polars DataFrame.
 
         Raises
         ------
@@ -200,18 +200,18 @@ def _format_cell(value: Any) -> str:
 
 
 def check_installed(library: str, extra: str) -> None:
-    """Raise ImportError with the command that installs a library, where it is absent."""
+    """Raise ImportError with the install command if a library is missing."""
     if find_spec(library) is None:
         raise ImportError(f"{library} is not installed; install it with: pip install flitwatch-client[{extra}]")
 
 
 def of_rows(rows: Iterable[Mapping[str, Any]], columns: Mapping[str, str]) -> Table:
-    """Rows of JSON as a table with these columns, also if there is no row.
+    """Return JSON rows as a table with these columns, even without rows.
 
     Parameters
     ----------
     rows : iterable of mappings
-        A key that is missing is null; keys that `columns` does not name are left out.
+        Missing keys are null; keys that are not in `columns` are left out.
     columns : mapping of names to kinds
     """
     row_list = list(rows)

@@ -1,4 +1,4 @@
-// Numpy arrays in and out of the core.
+// Numpy arrays as input and output of the core.
 #pragma once
 
 #include <nanobind/ndarray.h>
@@ -27,7 +27,7 @@ std::vector<T> copy(const In<T>& array) {
   return {array.data(), array.data() + array.shape(0)};
 }
 
-// Hands a vector's memory to numpy.
+// Passes ownership of a vector's memory to numpy.
 template <class T>
 Out<T> give(std::vector<T> values) {
   auto* owned = new std::vector<T>(std::move(values));

@@ -69,7 +69,7 @@ Chart chart_of(nb::ndarray<const std::int32_t, nb::ndim<2>, nb::c_contig, nb::de
     cell.port = static_cast<std::int16_t>(c[0]);
     cell.array = static_cast<std::int8_t>(c[1]);
     for (std::size_t k = 0; k < 3; ++k) {
-      if (c[2 + k] >= kRouterColumns) throw std::invalid_argument("a cell names a router column that is not there");
+      if (c[2 + k] >= kRouterColumns) throw std::invalid_argument("a cell refers to a nonexistent router column");
       cell.columns[k] = static_cast<std::int8_t>(c[2 + k]);
     }
     if (c[1] >= kPortArrays || c[5] > 1 || c[6] >= kEndpointPlaces || c[7] >= kEndpointColumns ||
@@ -111,7 +111,7 @@ Target target_of(Ledger& ledger, const Chart& chart, std::int32_t fabric, std::i
     for (const Cell& cell : chart.cells)
       if (((cell.array >= 0 || cell.class_part >= 0) && !there(target.port_of(cell))) ||
           (cell.lane >= 0 && !there(target.port)))
-        throw std::invalid_argument("a counter names a port that the fabric has not");
+        throw std::invalid_argument("a counter refers to a port that does not exist on the fabric");
   target.wiring = &wiring;
   target.router = router;
   return target;
@@ -158,9 +158,9 @@ nb::tuple consume(Feed& feed, nb::list records, In<std::int32_t> partitions, In<
   views.reserve(records.size());
   for (nb::handle record : records) views.push_back(view_of(record));
   if (partitions.shape(0) != views.size() || offsets.shape(0) != views.size())
-    throw std::invalid_argument("a partition and an offset a record are needed");
+    throw std::invalid_argument("one partition and one offset per record are required");
   for (std::size_t i = 0; i < chosen.shape(0); ++i)
-    if (chosen.data()[i] >= views.size()) throw std::invalid_argument("a chosen record is not there");
+    if (chosen.data()[i] >= views.size()) throw std::invalid_argument("a chosen record does not exist");
   Consumed out;
   {
     nb::gil_scoped_release release;
@@ -260,7 +260,7 @@ NB_MODULE(_codec, m) {
             std::vector<double> of_ports;
             if (port_rates) {
               if (port_rates->shape(0) != link_class.shape(0) || port_rates->shape(1) != link_class.shape(1))
-                throw std::invalid_argument("one rate a router and port is needed");
+                throw std::invalid_argument("one rate per router and port is required");
               of_ports.assign(port_rates->data(), port_rates->data() + port_rates->size());
             }
             const auto routers = static_cast<std::int32_t>(link_class.shape(0)),

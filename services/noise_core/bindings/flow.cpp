@@ -44,14 +44,14 @@ Perturbation perturbation_of(const std::string& text) {
 Rules rules_of(const std::string& semantics, bool wait_for_own_send) {
   const Rules rules{semantics_of(semantics), wait_for_own_send};
   if (wait_for_own_send && rules.semantics == Semantics::kOrcs)
-    throw std::invalid_argument("orcs semantics never wait for the own send");
+    throw std::invalid_argument("with orcs semantics, ranks do not wait for their own sends");
   return rules;
 }
 
 NamedRoutes algorithmic(const Topology& topology) {
   if (const auto* tree = std::get_if<Xgft>(&topology.shape)) return {"dmodk", XgftRoutes(*tree)};
   if (const auto* torus = std::get_if<Torus>(&topology.shape)) return {"dor", TorusRoutes(*torus)};
-  throw std::invalid_argument("this topology has no computed routes: make a forwarding table");
+  throw std::invalid_argument("this topology has no computed routes: create a forwarding table");
 }
 
 // Valiant's detour avoids the groups of both ends; without groups, their routers.
@@ -66,7 +66,7 @@ NamedRoutes table_routes(const Topology& topology, std::shared_ptr<const RouteTa
 }
 
 std::vector<Pair> pairs_of(In<std::uint32_t> src, In<std::uint32_t> dst) {
-  if (src.shape(0) != dst.shape(0)) throw std::invalid_argument("as many sources as destinations are needed");
+  if (src.shape(0) != dst.shape(0)) throw std::invalid_argument("the numbers of sources and destinations differ");
   std::vector<Pair> pairs(src.shape(0));
   for (std::size_t i = 0; i < pairs.size(); ++i) pairs[i] = {src.data()[i], dst.data()[i]};
   return pairs;
@@ -208,7 +208,7 @@ NB_MODULE(_flow, m) {
       [](const NamedRoutes& r, std::uint32_t ranks, In<std::uint32_t> src, In<std::uint32_t> dst,
          In<std::uint64_t> first, In<std::uint32_t> mapping, In<std::uint32_t> from, In<std::uint32_t> to,
          const std::string& semantics, bool wait_for_own_send) {
-        if (src.shape(0) != dst.shape(0)) throw std::invalid_argument("as many sources as destinations are needed");
+        if (src.shape(0) != dst.shape(0)) throw std::invalid_argument("the numbers of sources and destinations differ");
         std::vector<Message> messages(src.shape(0));
         for (std::size_t i = 0; i < messages.size(); ++i) messages[i] = {src.data()[i], dst.data()[i]};
         const auto pattern = explicit_pattern(ranks, std::move(messages), copy(first));

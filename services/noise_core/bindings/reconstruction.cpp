@@ -26,12 +26,12 @@ std::span<const T> in(const In<T>& array) {
 }
 template <class T>
 std::span<T> out(const InOut<T>& array, std::size_t size) {
-  if (array.shape(0) != size) throw std::invalid_argument("an array has another length");
+  if (array.shape(0) != size) throw std::invalid_argument("an array has the wrong length");
   return {array.data(), size};
 }
 template <class T>
 std::span<const T> same(const In<T>& array, std::size_t size) {
-  if (array.shape(0) != size) throw std::invalid_argument("an array has another length");
+  if (array.shape(0) != size) throw std::invalid_argument("an array has the wrong length");
   return in(array);
 }
 Index index(const Places& places, std::size_t size) { return places ? same(*places, size) : Index{}; }
@@ -42,7 +42,7 @@ void bind(nb::module_& m) {
       "take",
       [](In<T> x, const Places& at, const Places& less, InOut<T> to, unsigned threads) {
         const std::size_t n = to.shape(0);
-        if (!at && x.shape(0) != n) throw std::invalid_argument("an array has another length");
+        if (!at && x.shape(0) != n) throw std::invalid_argument("an array has the wrong length");
         const Index a = index(at, n), b = index(less, n);
         nb::gil_scoped_release released;
         take<T>(in(x), a, b, out(to, n), threads);
@@ -75,7 +75,7 @@ void bind(nb::module_& m) {
          unsigned threads) {
         const std::size_t n = z.shape(0);
         if ((!home1 && v1.shape(0) != n) || (!home2 && v2.shape(0) != n))
-          throw std::invalid_argument("an array has another length");
+          throw std::invalid_argument("an array has the wrong length");
         const Free<T> f{in(z),
                         in(v1),
                         in(v2),
@@ -99,7 +99,7 @@ void bind(nb::module_& m) {
          In<std::int32_t> tail_of, double tau, InOut<T> moved, InOut<T> left, InOut<T> first_sum, InOut<T> tail_sum,
          unsigned threads) {
         const std::size_t n = x.shape(0), places = pull.shape(0);
-        if (!place && places != n) throw std::invalid_argument("an array has another length");
+        if (!place && places != n) throw std::invalid_argument("an array has the wrong length");
         const Pairs<T> p{in(x),
                          same(least, n),
                          in(pull),

@@ -41,7 +41,7 @@ std::shared_ptr<RouteTable> from_ports(const Topology& topology, In<std::uint32_
     for (std::size_t i = 0; i < router.shape(0); ++i) {
       const std::uint32_t r = router.data()[i], e = endpoint.data()[i];
       if (r >= graph.routers() || e >= graph.endpoints())
-        throw std::invalid_argument("entry " + std::to_string(i) + " names no router or endpoint");
+        throw std::invalid_argument("entry " + std::to_string(i) + " does not name an existing router or endpoint");
       const auto at = position.find({r, port.data()[i]});
       if (at == position.end())
         throw std::invalid_argument("router " + std::to_string(r) + " has no link on port " +

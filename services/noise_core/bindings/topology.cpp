@@ -19,7 +19,7 @@ Topology from_arrays(std::uint32_t routers, std::uint32_t endpoints, In<std::uin
                      In<std::uint16_t> src_port, In<std::uint16_t> dst_port, In<std::uint8_t> link_class,
                      In<std::uint16_t> multiplicity, In<double> bandwidth_bps, std::vector<std::string> class_names,
                      std::vector<std::uint32_t> group) {
-  if (!group.empty() && group.size() != routers) throw std::invalid_argument("one group a router is needed");
+  if (!group.empty() && group.size() != routers) throw std::invalid_argument("one group per router is required");
   LinkArrays links{copy(src),        copy(dst),          copy(src_port),     copy(dst_port),
                    copy(link_class), copy(multiplicity), copy(bandwidth_bps)};
   auto graph = std::make_shared<const Graph>(routers, endpoints, std::move(links), std::move(class_names));

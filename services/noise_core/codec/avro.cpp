@@ -241,7 +241,8 @@ class Filler {
 }  // namespace
 
 AvroSchema::AvroSchema(const Plan& plan, std::vector<AvroField> fields) : plan_(plan), fields_(std::move(fields)) {
-  if (fields_.size() != plan.fields().size()) throw std::invalid_argument("as many Avro fields as columns are needed");
+  if (fields_.size() != plan.fields().size())
+    throw std::invalid_argument("the number of Avro fields must equal the number of columns");
   for (std::uint32_t i = 0; i < fields_.size(); ++i) {
     const Field& field = plan.fields()[i];
     const AvroField& wire = fields_[i];

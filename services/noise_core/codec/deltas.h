@@ -6,13 +6,13 @@
 
 namespace flitwatch::codec {
 
-// A modular difference from here on is a counter that went back (a reset), not one that wrapped. Less is exact in a
-// double, which the tables hold.
+// A modular difference of at least this size means that the counter went back (a reset) instead of wrapping. Smaller
+// differences are exact in a double, the type of the tables.
 inline constexpr std::uint64_t kPlausible = std::uint64_t{1} << 53;
-// Counters that all moved by less need no sum: a record has at most 2^14.
+// If all counters moved by less, their sum need not be checked: a record has at most 2^14 counters.
 inline constexpr std::uint64_t kSmall = kPlausible >> 14;
 
-// Writes after - before modulo 2^64; false where a counter, or all together, moved implausibly far.
+// Writes after - before modulo 2^64. Returns false if a counter, or all together, moved implausibly far.
 inline bool take_deltas(std::span<const std::uint64_t> before, std::span<const std::uint64_t> after,
                         std::uint64_t* out) {
   std::uint64_t any = 0;
@@ -25,7 +25,7 @@ inline bool take_deltas(std::span<const std::uint64_t> before, std::span<const s
   if (any < kSmall) [[likely]]
     return true;
   if (any >= kPlausible) return false;
-  std::uint64_t sum = 0;  // the sums of a record must fit as well
+  std::uint64_t sum = 0;  // the sum of a record's deltas must be plausible too
   for (std::size_t i = 0; i < n; ++i) {
     sum += out[i];
     if (sum >= kPlausible) return false;
@@ -33,26 +33,26 @@ inline bool take_deltas(std::span<const std::uint64_t> before, std::span<const s
   return true;
 }
 
-// Sums are taken modulo 2^64, so that what was added can be taken back whatever it was.
+// Sums are modulo 2^64, so any addition can be reverted exactly.
 inline void add_to(std::int64_t& sum, std::int64_t amount) {
   sum = static_cast<std::int64_t>(static_cast<std::uint64_t>(sum) + static_cast<std::uint64_t>(amount));
 }
 
-// Whether a counter is less than before: it wrapped, where the movement is plausible.
+// Returns whether a counter is less than before, which means a wrap if the movement is plausible.
 inline bool wraps(std::span<const std::uint64_t> before, std::span<const std::uint64_t> after) {
   bool any = false;
   for (std::size_t i = 0; i < before.size(); ++i) any |= after[i] < before[i];
   return any;
 }
 
-// Whether every counter of `after` may follow `before`: went on or stood still.
+// Returns whether every counter of `after` is at least that of `before`.
 inline bool follows(std::span<const std::uint64_t> before, std::span<const std::uint64_t> after) {
   std::uint64_t any = 0;
   for (std::size_t i = 0; i < before.size(); ++i) any |= after[i] - before[i];
   return any < kPlausible;
 }
 
-// Sum of all movements, as a size to compare by.
+// Returns the sum of all movements, for comparisons of size.
 inline double moved(std::span<const std::uint64_t> before, std::span<const std::uint64_t> after) {
   double sum = 0;
   for (std::size_t i = 0; i < before.size(); ++i) sum += static_cast<double>(after[i] - before[i]);

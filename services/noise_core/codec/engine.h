@@ -1,4 +1,4 @@
-// From samples to additive sums: docs/contracts/deltas.md, for all instances of one topic.
+// Converts samples to additive sums for all instances of one topic: docs/contracts/deltas.md.
 #pragma once
 
 #include <array>
@@ -17,11 +17,11 @@
 namespace flitwatch::codec {
 
 struct Limits {
-  std::int64_t least_gap_us = 5'000'000;    // no segment shorter than this is silence
+  std::int64_t least_gap_us = 5'000'000;    // no shorter segment counts as silence
   int usual_intervals = 3;                  // nor one shorter than this many usual intervals
-  std::int64_t first_gap_us = 180'000'000;  // while the usual interval is unknown
-  std::int64_t stopped_us = 10'000'000;     // an instance is not called silent before
-  std::int64_t parked_us = 60'000'000;      // silent for this long: only its last sample is kept
+  std::int64_t first_gap_us = 180'000'000;  // limit while the usual interval is unknown
+  std::int64_t stopped_us = 10'000'000;     // an instance is not reported as silent earlier
+  std::int64_t parked_us = 60'000'000;      // after this much silence, only the last sample is kept
 };
 
 enum class Outcome : std::uint8_t { kFirst, kAccepted, kRepeat, kConflict, kHeld, kLate };
@@ -35,31 +35,31 @@ struct Arrival {
   std::string_view record;
 };
 
-// Where an instance's counts go. Device -1: nowhere.
+// Destination of an instance's counts. Device -1: none.
 struct Target {
   Wiring* wiring = nullptr;
   std::int32_t router = -1;
-  std::int32_t port = -1;  // of the router, where the instance counts one port
+  std::int32_t port = -1;  // of the router, if the instance counts one port
   std::array<std::int32_t, kEndpointPlaces> endpoints{-1, -1, -1, -1, -1};
   bool counted() const { return wiring != nullptr && (router >= 0 || endpoints[kOwnEndpoint] >= 0); }
   int port_of(const Cell& cell) const { return cell.port == kOwnPort ? port : cell.port; }
-  // Whose counters they are, where they are counted.
+  // The device of the counters, if they are counted.
   Claims::Device device() const {
     return {wiring->fabric, router < 0, router < 0 ? endpoints[kOwnEndpoint] : router, router < 0 ? -1 : port};
   }
 };
 
-// A gap row to put or to take away; keyed by instance, from and reason.
+// A gap row to add or remove; its key is instance, from and reason.
 struct GapNote {
   std::uint32_t instance;
   GapReason reason;
   bool put;
   std::int64_t from_us, to_us;
-  std::array<std::int64_t, kRouterColumns> counts;  // of the router, or of the endpoint
-  std::uint32_t known;                              // counts that are known, as bits
+  std::array<std::int64_t, kRouterColumns> counts;  // of the router or of the endpoint
+  std::uint32_t known;                              // bits of the known counts
 };
 
-// A record that its instance's history refuses.
+// A record that does not fit its instance's history.
 struct Letter {
   std::int32_t partition;
   std::int64_t offset;
@@ -109,24 +109,24 @@ class Engine {
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;
 
-  // `width`: values a sample, at least 1. Unordered values (a digest of the row) are compared but never subtracted.
+  // `width`: values per sample, at least 1. Unordered values (a digest of the row) are compared but never subtracted.
   std::uint32_t add_instance(std::uint32_t width, bool ordered, const Chart* chart, std::int64_t component,
                              const Target& target);
-  // Gives an instance another target (a fabric was imported): its history stays.
+  // Changes the target of an instance after an import of a fabric. Its history is kept.
   void retarget(std::uint32_t instance, const Target& target);
   Outcome push(std::uint32_t instance, const Arrival& arrival);
 
-  // While replaying, sums and gaps are in the database already; only ports of buckets after `closed_s` are added up.
+  // While replaying, sums and gaps are already in the database; only ports of buckets after `closed_s` are added.
   void replay(bool on, std::int64_t closed_s) { replaying_ = on, replay_closed_s_ = closed_s; }
-  // The time that all but a `fraction` of the instances that are not silent have reached; -1: none.
+  // Returns the time that all but a `fraction` of the instances that are not silent have reached; -1 if there are none.
   std::int64_t clock_us(double fraction) const;
-  // Marks instances without a sample since long before `now_us` and notes their gaps.
+  // Marks instances whose last sample is too long before `now_us`, and records their gaps.
   void check_silence(std::int64_t now_us);
-  // Hands what is held back over to the dead letters.
+  // Passes held records to the dead letters.
   void give_up_held();
-  // The offset from which reading again rebuilds what is in memory, given the next to read.
+  // Returns the offset to replay from to restore the state in memory, given the next offset to read.
   std::int64_t replay_from(std::int32_t partition, std::int64_t position) const;
-  // Forgets which offsets closed port buckets needed.
+  // Drops the offsets that closed port buckets needed.
   void ports_closed(std::int64_t through_s) { open_.erase(open_.begin(), open_.upper_bound(through_s)); }
 
   const Chart& chart_of(std::uint32_t instance) const { return *instances_[instance].chart; }
@@ -136,7 +136,7 @@ class Engine {
 
   std::vector<GapNote> gaps;
   std::vector<Letter> letters;
-  std::vector<std::pair<std::uint32_t, std::string>> revived;  // held records that came in after all, by instance
+  std::vector<std::pair<std::uint32_t, std::string>> revived;  // held records that were accepted later, by instance
 
  private:
   struct Held {
@@ -154,7 +154,7 @@ class Engine {
     bool silent = false, parked = false;
     bool refused = false;  // the last arrival was refused as late
     bool rebuilt =
-        false;  // its samples came by a replay: who read them first may have noted a silence after the newest
+        false;  // samples came from a replay: their first reader may have recorded a silence after the newest
     std::int32_t tally = -1;
     History history;
     std::vector<Held> held;
@@ -194,7 +194,7 @@ class Engine {
   std::vector<std::unique_ptr<Tally>> tallies_;
   std::map<std::pair<const Chart*, std::vector<bool>>, std::int32_t> tally_index_;
   std::map<std::int64_t, std::map<std::int32_t, std::int64_t>>
-      open_;  // port bucket -> partition -> least offset it needs
+      open_;  // port bucket -> partition -> smallest offset that it needs
   std::vector<std::uint64_t> deltas_;
   std::vector<std::int64_t> cell_sums_;
   std::vector<std::uint8_t> stopped_;  // cells whose sum is unknown

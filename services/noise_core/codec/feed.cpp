@@ -37,13 +37,13 @@ std::uint64_t digest(const Row& row) {
 std::uint32_t Feed::add_plan(std::vector<Field> fields, Chart chart, std::int32_t hint, bool json) {
   auto plan = std::make_unique<Plan>(std::move(fields));
   if (chart.cell_of.size() != plan->counters() || chart.claim_of.size() != plan->counters())
-    throw std::invalid_argument("one cell and one claim a counter is needed");
+    throw std::invalid_argument("each counter needs one cell and one claim");
   for (const std::int32_t cell : chart.cell_of)
     if (cell >= static_cast<std::int32_t>(chart.cells.size()))
-      throw std::invalid_argument("a counter names a cell that is not there");
+      throw std::invalid_argument("a counter refers to a nonexistent cell");
   if (hint >= 0 && (hint >= static_cast<std::int32_t>(plan->fields().size()) ||
                     plan->fields()[static_cast<std::size_t>(hint)].kind != Kind::kText))
-    throw std::invalid_argument("the hint field is not a text");
+    throw std::invalid_argument("the hint field is not text");
   const auto index = static_cast<std::uint32_t>(entries_.size());
   entries_.push_back(std::make_unique<Entry>(Entry{std::move(plan), std::move(chart), hint, {}}));
   if (json) json_order_.insert(json_order_.begin(), index);
@@ -68,7 +68,7 @@ std::uint32_t Feed::add_instance(std::uint32_t plan, const Stranger& who, const 
   row.identity = who.identity;
   key_of(plan, row);
   const std::uint32_t counters = entries_.at(plan)->plan->counters();
-  if (by_key_.contains(key_)) throw std::invalid_argument("this instance is known already");
+  if (by_key_.contains(key_)) throw std::invalid_argument("this instance already exists");
   const std::uint32_t index =
       engine_.add_instance(std::max(1u, counters), counters > 0, &entries_[plan]->chart, who.component, target);
   by_key_.emplace(key_, index);

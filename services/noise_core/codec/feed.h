@@ -1,4 +1,4 @@
-// The records of one topic, decoded and booked: the writer's inner loop.
+// Decodes and counts the records of one topic: the writer's inner loop.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@
 
 namespace flitwatch::codec {
 
-// What a record waits for: the caller makes it known and gives the record again.
+// What a record is waiting for. The caller adds it and passes the record again.
 enum class Need : std::uint8_t { kPlan, kAvroSchema, kAvroLists, kInstance };
 
 struct Pending {
@@ -30,7 +30,7 @@ struct Stranger {
   bool has_component;
   std::int64_t component;
   std::string identity;
-  std::string hint;  // the text of the plan's hint field: a router's name
+  std::string hint;  // the text of the plan's hint field, which is a router's name
 };
 
 struct Refused {
@@ -49,7 +49,7 @@ struct Consumed {
   std::vector<Refused> refused;
 };
 
-// Rows kept as they came, for one plan.
+// Rows stored unchanged, for one plan.
 struct Observations {
   std::vector<std::int64_t> component, time_us;
   std::vector<std::uint8_t> has_component;
@@ -63,24 +63,25 @@ struct Batch {
   std::span<const std::string_view> records;
   std::span<const std::int32_t> partitions;
   std::span<const std::int64_t> offsets;
-  std::span<const std::uint32_t> chosen;  // which records, in this order
+  std::span<const std::uint32_t> chosen;  // indices of the records to read, in this order
 };
 
 class Feed {
  public:
   Feed(Ledger& ledger, Limits limits) : engine_(ledger, limits) {}
 
-  // `hint`: index of the field whose text helps to place an instance, or -1. An Avro plan is not tried on JSON records.
+  // `hint`: index of the field whose text helps to locate an instance, or -1. An Avro plan is not tried on JSON
+  // records.
   std::uint32_t add_plan(std::vector<Field> fields, Chart chart, std::int32_t hint, bool json);
   void add_avro(std::uint32_t schema_id, std::uint32_t plan, std::vector<AvroField> fields);
   std::uint32_t add_instance(std::uint32_t plan, const Stranger& who, const Target& target, bool observed);
-  // New target of an instance; `observed`: its rows are kept as they come.
+  // Sets the new target of an instance. `observed`: its rows are stored unchanged.
   void retarget(std::uint32_t instance, const Target& target, bool observed);
   Consumed consume(const Batch& batch, bool replaying);
-  // Why a plan does not fit a record.
+  // Reason why a plan does not fit a record.
   Fault fault_of(std::uint32_t plan, std::string_view record);
 
-  // Records of a later time are refused: a clock that is years ahead must not open partitions there.
+  // Records of a later time are refused: a clock that is years ahead must not create partitions there.
   std::int64_t latest_us = kTimeEndUs;
 
   Engine& engine() { return engine_; }
@@ -102,7 +103,7 @@ class Feed {
     bool observed;
   };
 
-  // The plan whose row is in `row_` now, or -1 with `pending` or `refused` extended.
+  // Returns the plan of the row in `row_`, or -1 after extending `pending` or `refused`.
   std::int32_t decode(std::string_view record, std::uint32_t index, Consumed& out);
   std::int32_t decode_avro(std::string_view record, std::uint32_t index, Consumed& out);
   std::int32_t decode_json(std::string_view record, std::uint32_t index, Consumed& out);
@@ -114,7 +115,7 @@ class Feed {
 
   std::vector<std::unique_ptr<Entry>> entries_;  // outlives the engine, which refers to its charts
   Engine engine_;
-  std::vector<std::uint32_t> json_order_;  // plans to try, the last that fitted first
+  std::vector<std::uint32_t> json_order_;  // plans in the order to try, the last match first
   std::unordered_map<std::uint32_t, std::vector<std::pair<std::uint32_t, AvroSchema>>> avro_;
   std::unordered_map<std::string, std::uint32_t> by_key_;
   std::vector<Place> places_;
@@ -122,7 +123,7 @@ class Feed {
   std::string key_;
 };
 
-// A 64-bit digest of a row's values (not of its time), to tell repeats from conflicts.
+// Returns a 64-bit digest of a row's values (without its time), to distinguish repeats from conflicts.
 std::uint64_t digest(const Row& row);
 
 }  // namespace flitwatch::codec

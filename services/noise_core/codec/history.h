@@ -1,4 +1,4 @@
-// The last samples of one instance, in the order of their times.
+// The last samples of one instance, in order of time.
 #pragma once
 
 #include <array>
@@ -8,21 +8,21 @@
 
 namespace flitwatch::codec {
 
-// What the segment that ends at a sample came to.
+// How the segment that ends at a sample was handled.
 enum class Effect : std::uint8_t { kNone, kCounted, kReset, kSilence };
 
 struct Sample {
   std::int64_t time_us = 0;
   std::int64_t offset = 0;
   std::int32_t partition = 0;
-  std::int32_t tally = -1;  // which tally counted the segment that ends here
+  std::int32_t tally = -1;  // the tally that counted the segment that ends here
   Effect effect = Effect::kNone;
-  bool implausible = false;  // the counters cannot have moved so in that segment, looked at alone
-  std::uint8_t timed = 0;    // NICs whose seconds that segment counted
+  bool implausible = false;  // in that segment alone, the counters moved implausibly
+  std::uint8_t timed = 0;    // NICs whose seconds were counted in that segment
   std::uint8_t slot = 0;
 };
 
-// Keeps the values of the newest kKept samples, and the times of kOlder more: the usual interval is judged by them.
+// Stores the values of the newest kKept samples, and the times of kOlder more, which determine the usual interval.
 class History {
  public:
   static constexpr int kKept = 16, kOlder = 3;
@@ -30,10 +30,10 @@ class History {
   explicit History(std::uint32_t width) : width_(width) {}
 
   int size() const { return size_; }
-  // Whether there were samples before the oldest one whose values are kept: what comes from before it may have been
+  // Returns whether there were samples before the oldest one with values. Records from before it may already be
   // counted.
   bool full() const { return parked_ || size_ - first_ == kKept; }
-  // Index of the oldest sample whose values are kept.
+  // Returns the index of the oldest sample with values.
   int first() const { return first_; }
   Sample& operator[](int i) { return samples_[static_cast<std::size_t>(i)]; }
   const Sample& operator[](int i) const { return samples_[static_cast<std::size_t>(i)]; }
@@ -42,20 +42,20 @@ class History {
     return {values_.get() + width_ * samples_[static_cast<std::size_t>(i)].slot, width_};
   }
   std::uint32_t width() const { return width_; }
-  // The first index with values whose time is not before `time_us`; size() if all are before.
+  // Returns the first index with values and a time of at least `time_us`, or size() if all are earlier.
   int place(std::int64_t time_us) const;
-  // Makes a sample at index `at`, the later ones move up; returns where its values go. One sample more than kKept may
-  // stand until `trim`.
+  // Inserts a sample at index `at`, moves later ones up, and returns the place for its values. One sample more than
+  // kKept can exist until `trim`.
   std::uint64_t* insert(int at, std::int64_t time_us, std::int64_t offset, std::int32_t partition);
-  // Lets go of what is beyond kKept values and kOlder times; indices move down by the number returned.
+  // Drops values beyond kKept and times beyond kOlder. Indices decrease by the returned number.
   int trim();
-  // Forgets all but the newest sample.
+  // Drops all samples except the newest.
   void park();
   void clear() {
     size_ = first_ = 0;
     parked_ = false;
   }
-  // Least of the (up to kOlder) intervals before the segment that ends at `i`; 0: there are none.
+  // Returns the shortest of the (up to kOlder) intervals before the segment that ends at `i`; 0 if there are none.
   std::int64_t usual_interval_us(int i) const;
 
  private:
@@ -65,7 +65,7 @@ class History {
   std::uint8_t size_ = 0, first_ = 0;
   bool parked_ = false;
   std::array<Sample, kMost> samples_;
-  std::unique_ptr<std::uint64_t[]> values_;  // kKept + 1 slots; pages that are never used cost nothing
+  std::unique_ptr<std::uint64_t[]> values_;  // kKept + 1 slots; unused pages take no memory
 };
 
 }  // namespace flitwatch::codec

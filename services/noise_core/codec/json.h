@@ -1,4 +1,4 @@
-// One flat JSON object, as store_avro_kafka writes it, into a row.
+// Decodes one flat JSON object, in the format of store_avro_kafka, into a row.
 #pragma once
 
 #include <string_view>
@@ -8,8 +8,8 @@
 
 namespace flitwatch::codec {
 
-// Decodes strictly by RFC 8259. Keys are expected in the plan's order, which costs a comparison each; another order is
-// looked up. A fault that `is_mismatch` says that another plan may fit. `row` is reset first; its views end with the
+// Decodes strictly by RFC 8259. Keys in the plan's order take one comparison each; other keys are looked up. A fault
+// accepted by `is_mismatch` means that another plan may fit. `row` is reset first. Its views are valid as long as the
 // record.
 Fault decode_json(const Plan& plan, std::string_view record, Row& row);
 

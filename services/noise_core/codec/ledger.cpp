@@ -48,11 +48,11 @@ Wiring& Ledger::wire(std::int32_t fabric, std::int32_t routers_, std::int32_t po
                      std::vector<std::uint8_t> link_class, std::vector<double> port_rates,
                      std::vector<double> endpoint_rates) {
   if (!port_rates.empty() && port_rates.size() != link_class.size())
-    throw std::invalid_argument("one rate a router and port is needed");
+    throw std::invalid_argument("one rate per router and port is required");
   if (!endpoint_rates.empty() && endpoint_rates.size() != static_cast<std::size_t>(endpoints_))
-    throw std::invalid_argument("one rate an endpoint is needed");
+    throw std::invalid_argument("one rate per endpoint is required");
   if (link_class.size() != static_cast<std::size_t>(routers_) * static_cast<std::size_t>(ports))
-    throw std::invalid_argument("one link class a router and port is needed");
+    throw std::invalid_argument("one link class per router and port is required");
   auto& slot = fabrics[fabric];
   if (slot && slot->ports != ports && slot->port_sums.size() + slot->port_lanes.size() != 0)
     throw std::invalid_argument("the fabric's number of ports changed while port sums were open");

@@ -1,4 +1,4 @@
-// What all feeds of a writer share: the sums of its batch, the wiring of its fabrics, and who may count what.
+// State shared by all feeds of a writer: the sums of its batch, the wiring of its fabrics, and the claims on counters.
 #pragma once
 
 #include <compare>
@@ -21,12 +21,12 @@ struct Wiring {
   std::int32_t fabric = 0;
   std::int32_t routers = 0, ports = 0, endpoints = 0;
   std::vector<std::uint8_t> link_class;  // by router and port: 0 none, else 1 + the class
-  // Counts of data that a port sends in a unit of its stalls (a nanosecond, a tick), by router and port, and by
-  // endpoint; NaN: unknown. Empty: of none.
+  // Data counts that a port can send per unit of its stalls (nanosecond or tick), by router and port, and by endpoint.
+  // NaN: unknown. Empty: all unknown.
   std::vector<double> port_rates, endpoint_rates;
-  std::vector<std::int32_t> own_sets;  // by endpoint: live sets that are its own
+  std::vector<std::int32_t> own_sets;  // by endpoint: number of live sets of its own
   RowSums port_sums{0};
-  // By router: arrays of ports and lanes side by side; by endpoint: of its lanes.
+  // By router: arrays of ports and lanes next to each other; by endpoint: of its lanes.
   RowSums port_lanes{0}, endpoint_lanes{kLaneArrays * kLanes};
 
   int class_at(std::int32_t router, int port) const {
@@ -44,9 +44,8 @@ struct Wiring {
   }
 };
 
-// Several instances of one device may hold the same counter (four nodes that all sample their whole router): the live
-// one with the smallest component counts it, so that a device's row is the union of its instances and never a sum over
-// repeats.
+// Several instances of one device can have the same counter (four nodes that all sample their whole router). The live
+// one with the smallest component counts it, so a device's row never adds up repeats.
 class Claims {
  public:
   struct Member {
@@ -54,7 +53,7 @@ class Claims {
     std::uint32_t instance;
     std::int64_t component;
   };
-  // An endpoint, a router, or one port of it (else -1).
+  // An endpoint, a router, or one port of a router (otherwise -1).
   struct Device {
     std::int32_t fabric;
     bool endpoint;
@@ -68,7 +67,7 @@ class Claims {
   void divide(const std::vector<Member>& members);
 
   std::map<Device, std::vector<Member>> members_;
-  std::vector<std::uint64_t> claimed_;  // by counter name: the division that gave it away last
+  std::vector<std::uint64_t> claimed_;  // by counter name: the round that assigned it last
   std::uint64_t division_ = 0;
 };
 
@@ -81,15 +80,15 @@ struct Ledger {
   RowSums endpoints{kEndpointColumns};
   std::map<std::int32_t, std::unique_ptr<Wiring>> fabrics;
   Claims claims;
-  std::int64_t ports_closed_s = -1;  // port buckets up to here are written
+  std::int64_t ports_closed_s = -1;  // port buckets up to this time are written
 
-  // Replaces the fabric's wiring; its sums of ports and lanes stay. Rates may be empty.
+  // Replaces the fabric's wiring and keeps its sums of ports and lanes. Rates can be empty.
   Wiring& wire(std::int32_t fabric, std::int32_t routers, std::int32_t ports, std::int32_t endpoints,
                std::vector<std::uint8_t> link_class, std::vector<double> port_rates = {},
                std::vector<double> endpoint_rates = {});
 };
 
-inline constexpr int kClassColumns = 4;  // first of the router columns by class: flits, stalls of each class
+inline constexpr int kClassColumns = 4;  // first router column by class: flits and stalls of each class
 inline constexpr std::int64_t kPortBucketS = 10;
 
 }  // namespace flitwatch::codec

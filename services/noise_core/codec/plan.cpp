@@ -18,12 +18,12 @@ Plan::Plan(std::vector<Field> fields) : fields_(std::move(fields)) {
       throw std::invalid_argument("counter " + field.name + " is not an integer");
     if (field.role == Role::kComponent && (field.kind != Kind::kUnsigned || field.length != 0))
       throw std::invalid_argument("component " + field.name + " is not an integer");
-    if (field.role == Role::kTime && timed) throw std::invalid_argument("two fields are the time");
+    if (field.role == Role::kTime && timed) throw std::invalid_argument("two fields have the role of time");
     timed |= field.role == Role::kTime;
     has_identity_ |= field.role == Role::kIdentity;
     counters_ += field.counter;
   }
-  if (!timed) throw std::invalid_argument("no field is the time");
+  if (!timed) throw std::invalid_argument("no field has the role of time");
   std::uint32_t counter = 0;
   integers_ = counters_;
   for (Field& field : fields_) {

@@ -1,4 +1,4 @@
-// The layout of one row schema: which metric stands where, and into which column it is decoded.
+// The layout of one row schema: the position of each metric, and its column.
 #pragma once
 
 #include <cstdint>
@@ -16,12 +16,12 @@ struct Field {
   std::string name;
   Kind kind = Kind::kUnsigned;
   Role role = Role::kValue;
-  bool counter = false;      // a cumulative counter: its deltas are taken
+  bool counter = false;      // a cumulative counter, converted to deltas
   std::uint32_t length = 0;  // elements of a list; 0: a scalar
-  std::uint32_t slot = 0;    // first place in the row's array of its kind; set by Plan
+  std::uint32_t slot = 0;    // first index in the row's array of its kind; set by Plan
 };
 
-// Slots: counters come first among the integers, in field order, then the other integers. Time and component have no
+// Slots: counters are the first integers, in field order, followed by the other integers. Time and component have no
 // slot.
 class Plan {
  public:
@@ -33,11 +33,11 @@ class Plan {
   std::uint32_t reals() const { return reals_; }
   std::uint32_t texts() const { return texts_; }
   bool has_identity() const { return has_identity_; }
-  // The bytes `,"name":` of a field as the JSON writer puts them (the first begins with a brace).
+  // The bytes `,"name":` of a field as written by the JSON writer (the first begins with a brace).
   std::string_view literal(std::size_t field) const {
     return {literals_.data() + literal_begin_[field], literal_begin_[field + 1] - literal_begin_[field]};
   }
-  // Index of the field of that name, or -1.
+  // Returns the index of the field of that name, or -1.
   std::int32_t find(std::string_view name) const;
 
  private:
@@ -49,7 +49,7 @@ class Plan {
   std::unordered_map<std::string_view, std::int32_t> by_name_;
 };
 
-// One decoded record. Views point into the record or into `unescaped`.
+// One decoded record. Views refer to the record or to `unescaped`.
 struct Row {
   std::int64_t time_us = 0;
   std::int64_t component = 0;
@@ -61,7 +61,7 @@ struct Row {
   std::string identity;  // the identity fields, joined by a unit separator
   std::string unescaped;
 
-  // Makes room for a plan's row; keeps memory.
+  // Resizes the arrays for a plan's row and reuses memory.
   void reset(const Plan& plan);
 };
 

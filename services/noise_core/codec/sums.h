@@ -1,4 +1,4 @@
-// Additive rows in memory: exact integer sums by (fabric, device, bucket), until a batch takes them.
+// Additive rows in memory: exact integer sums by (fabric, device, bucket), until a batch writes them.
 #pragma once
 
 #include <cstddef>
@@ -24,12 +24,12 @@ struct KeyHash {
   }
 };
 
-// Rows of `columns` integer sums; a column is known once something was added to it, even zero.
+// Rows of `columns` integer sums. A column is known once a value was added to it, even zero.
 class RowSums {
  public:
   explicit RowSums(int columns) : columns_(static_cast<std::size_t>(columns)) {}
 
-  // The row of a key, made if need be; numbers stay valid until `clear`.
+  // Returns the row of a key, creating it if necessary. Numbers stay valid until `clear`.
   std::size_t row(const Key& key);
   std::size_t size() const { return keys_.size(); }
   std::size_t columns() const { return columns_; }
@@ -39,7 +39,7 @@ class RowSums {
   std::int32_t& samples(std::size_t row) { return samples_[row]; }
   std::int64_t& time_us(std::size_t row) { return time_us_[row]; }
   void clear();
-  // Lets go of the rows whose bucket is at most `bucket_s`.
+  // Removes the rows with a bucket of at most `bucket_s`.
   void drop_through(std::int64_t bucket_s);
 
  private:

@@ -1,4 +1,4 @@
-// Which counter adds to which column: compiled once, so that a record's deltas are summed in runs.
+// Mapping from counters to columns, compiled once so that a record's deltas are summed in runs.
 #pragma once
 
 #include <array>
@@ -9,51 +9,51 @@
 namespace flitwatch::codec {
 
 inline constexpr int kRouterColumns = 19, kEndpointColumns = 12, kLinkClasses = 3, kPortArrays = 3, kNics = 4;
-// Lanes of a port, virtual or by class, and what is counted of each: data by service level, stall cycles, packets.
+// Lanes of a port (virtual or by class), and their arrays: data by service level, stall cycles, packets.
 inline constexpr int kLanes = 16, kLaneArrays = 3;
-// A set's own endpoint, beside the NICs of its router.
+// A set's own endpoint, after the NICs of its router.
 inline constexpr int kOwnEndpoint = kNics, kEndpointPlaces = kNics + 1;
 
-// The port of a counter that its instance is about: a set that counts one port of a switch.
+// Port of an instance that counts one port of a switch.
 inline constexpr std::int16_t kOwnPort = -2;
 
-// What a group of counters adds to; -1: nothing.
+// Destinations of a group of counters; -1: none.
 struct Cell {
   std::int16_t port = -1;                          // a tile or port, or kOwnPort
-  std::int8_t array = -1;                          // of the port: 0 flits, 1 stall cycles, 2 packets
-  std::array<std::int8_t, 3> columns{-1, -1, -1};  // of the router
-  std::int8_t class_part = -1;                     // of the port's link class: 0 flits, 1 stall cycles
+  std::int8_t array = -1;                          // array of the port: 0 flits, 1 stall cycles, 2 packets
+  std::array<std::int8_t, 3> columns{-1, -1, -1};  // columns of the router
+  std::int8_t class_part = -1;                     // part of the port's link class: 0 flits, 1 stall cycles
   std::int8_t place = -1;                          // endpoint: a NIC of the router, or kOwnEndpoint
   std::int8_t endpoint_column = -1;
-  std::int32_t scale = 1;       // of the endpoint column
-  std::int32_t port_scale = 1;  // of the router's columns, the port's arrays and the lanes
-  // Of a count that tells how long a port was stalled: nanoseconds, or ticks of its device; 0: it tells no time. It is
-  // booked as the data that the port could have sent meanwhile, which needs the port's rate.
+  std::int32_t scale = 1;       // factor of the endpoint column
+  std::int32_t port_scale = 1;  // factor of the router's columns, the port's arrays and the lanes
+  // For a stall time, its unit in nanoseconds or device ticks; 0 if the count is not a time. It is stored as the data
+  // that the port could have sent in that time, which requires the port's rate.
   std::int32_t stall_ns = 0;
-  // Tiles that a counter without a port stands for; below 0: the time of its port or endpoint is another set's to
-  // count.
+  // Tiles represented by a counter without a port. Below 0: another set counts the time of its port or endpoint.
   std::int16_t tiles = 0;
   std::int8_t lane = -1, lane_array = -1;  // of the instance's own port or endpoint
-  // The value at which the device's counter stops. What was counted between two samples of which one has it is unknown.
+  // Value at which the device's counter saturates. The count between two samples is unknown if one of them has this
+  // value.
   std::uint64_t ceiling = ~std::uint64_t{0};
 };
 
-// A plan's counters by cell, before it is known which of them an instance may count.
+// A plan's counters by cell, before the claims of an instance are known.
 struct Chart {
   std::vector<Cell> cells;
-  std::vector<std::int32_t> cell_of;  // a counter's cell, -1: it feeds no column
+  std::vector<std::int32_t> cell_of;  // a counter's cell; -1: no column
   std::vector<std::uint32_t>
-      claim_of;  // a counter's name as a number: two instances of a device must not count the same
+      claim_of;  // a counter's name as a number: two instances of a device must not count the same counter
 };
 
 class Tally {
  public:
-  // Counts the counters whose `mine` is true (empty: all).
+  // Uses the counters whose `mine` is true (empty: all).
   Tally(const Chart& chart, const std::vector<bool>& mine);
 
   bool empty() const { return runs_.empty(); }
   const std::vector<Cell>& cells() const { return *cells_; }
-  // Cells that get something.
+  // Cells with at least one counter.
   const std::vector<std::uint16_t>& active() const { return active_; }
   int tiles() const { return tiles_; }
   int counted_ports() const { return counted_ports_; }
@@ -62,14 +62,13 @@ class Tally {
   bool adds_to_lanes() const { return !laned_.empty(); }
   // Cells that count a lane.
   const std::vector<std::uint16_t>& laned() const { return laned_; }
-  // Whether the time between two samples is the device's: of sets with one counter each, those of the data sent count
-  // it.
+  // Whether this set counts the device's time. Among sets with one counter each, those of sent data count it.
   bool timed() const { return timed_; }
-  // NICs of the router that this tally adds to, as bits.
+  // NICs of the router to which this tally adds, as bits.
   unsigned nics() const { return nics_; }
-  // Sums deltas by cell; only the active cells of `sums` are written.
+  // Sums deltas by cell. Only the active cells of `sums` are written.
   void sum(std::span<const std::uint64_t> deltas, std::int64_t* sums) const;
-  // Says of every active cell whether one of its counters had stopped at its largest value before or after.
+  // Sets, for every active cell, whether one of its counters was saturated before or after.
   void find_stopped(std::span<const std::uint64_t> before, std::span<const std::uint64_t> after,
                     std::uint8_t* stopped) const;
 

@@ -8,11 +8,11 @@
 
 namespace flitwatch::codec {
 
-// Whether the bytes are UTF-8 that a database takes: no overlong forms, no surrogates, no NUL.
+// Returns whether the bytes are UTF-8 that a database accepts: no overlong forms, no surrogates, no NUL.
 bool is_clean_utf8(std::string_view bytes);
 
-// Reads a JSON string whose opening quote is at `p`; returns where it ends, or nullptr with `fault` set. `text` views
-// the record itself, or `unescaped` where the string holds escapes.
+// Reads a JSON string whose opening quote is at `p`. Returns its end, or nullptr with `fault` set. `text` refers to the
+// record, or to `unescaped` if the string contains escapes.
 const char* read_string(const char* p, const char* begin, const char* end, std::string& unescaped,
                         std::string_view& text, Fault& fault);
 

@@ -1,2 +1,1 @@
-"""The noise core: arrays in, arrays out. Knows no database and no other Flitwatch package; only
-`packet_path` opens sockets."""
+"""The noise core: arrays in, arrays out. It uses no database and no other Flitwatch package. Only `packet_path` opens sockets."""

@@ -1,8 +1,8 @@
-"""LDMS records into columns, and cumulative counters into additive rows (docs/contracts/deltas.md).
+"""LDMS records to columns, and cumulative counters to additive rows (docs/contracts/deltas.md).
 
-A `Feed` takes the records of one topic: it decodes them by the plans it was given (one per row schema), finds their instance, takes the
-deltas of its samples and adds them to the sums of the `Ledger` that all feeds share. What a feed does not know yet (a plan, a schema, an
-instance) it names, and takes the record again once it knows it.
+A `Feed` processes the records of one topic. It decodes them with its plans (one per row schema), finds their instance, computes the deltas of its
+samples and adds them to the sums of the `Ledger` that all feeds share. If a plan, schema or instance is unknown, the feed reports it; pass the
+record again after adding it.
 """
 
 from __future__ import annotations
@@ -106,7 +106,7 @@ class Code(IntEnum):
     FUTURE = 19
 
 
-#: Of table gap, by the number that `Feed.take_gaps` gives.
+#: Values of the column `reason` in table gap, by the number that `Feed.take_gaps` returns.
 GAP_REASONS: tuple[Literal["silence", "reset", "restart", "clock_back"], ...] = (
     "silence",
     "reset",
@@ -138,16 +138,16 @@ _WORDS = {
 
 
 def describe_error(code: int, metric: str | None = None, byte: int = 0) -> str:
-    """Say what is wrong with a record.
+    """Describe the error in a record.
 
     Parameters
     ----------
     code : int
         A `Code`.
     metric : str, optional
-        The metric where it went wrong.
+        The metric with the error.
     byte : int
-        Where in the record, counted from 0.
+        Position in the record, counted from 0.
     """
     words = _WORDS[Code(code)]
     if code in (Code.CONFLICT, Code.LATE, Code.FUTURE, Code.NO_TIME):

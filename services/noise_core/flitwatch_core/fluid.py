@@ -1,4 +1,4 @@
-"""The per-second fluid engine's inner loops: loads of patterns, waiting on links, counters of tiles and NICs."""
+"""Inner loops of the fluid engine: loads of patterns, waiting on links, counters of tiles and NICs."""
 
 from flitwatch_core._fluid import Gather, PatternLoads, TileCounters, link_state
 

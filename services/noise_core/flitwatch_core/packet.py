@@ -1,7 +1,7 @@
-"""The packet engine: virtual cut-through with byte credits per virtual channel, on dragonflies, trees and tori.
+"""Packet engine: virtual cut-through with byte credits per virtual channel, on dragonflies, trees and tori.
 
-The model, its sources and what it leaves out: docs/adr/0035-packet-engine.md. Arrays over links follow the order in which the fabric's links
-were given; links to and from endpoints are among them. Vertices: router r is r, endpoint e is routers + e.
+The model, its sources and its limits are in docs/adr/0035-packet-engine.md. Arrays over links have the order of the given links, including those to
+and from endpoints. Vertices: router r is r, endpoint e is routers + e.
 """
 
 from __future__ import annotations
@@ -60,9 +60,9 @@ __all__ = [
 ]  # fmt: skip
 
 NO_LINK = 2**32 - 1
-#: Limits of one workload, in sum and of one rank: bytes and picoseconds stay within 63 bits.
+#: Limits of one workload, in total and per rank: bytes and picoseconds stay within 63 bits.
 MOST_BYTES, LONGEST_NS = 2**60, 2**50
-#: Of one run, which has at most as many parts.
+#: Limit per run, which has at most as many parts.
 MOST_THREADS = 4
 
 
@@ -81,7 +81,7 @@ class DragonflyMode(IntEnum):
 
 
 class TreeMode(IntEnum):
-    """Routing modes of a packet on a tree: the static table, the least loaded admissible port, a random one."""
+    """Routing modes of a packet on a tree: the static table, the least loaded admissible port, or a random admissible port."""
 
     STATIC = 0
     ADAPTIVE = 1
@@ -89,14 +89,14 @@ class TreeMode(IntEnum):
 
 
 class TorusMode(IntEnum):
-    """Routing modes of a packet on a torus: dimension order, and dimension order by way of a random router (Valiant)."""
+    """Routing modes of a packet on a torus: dimension order, or dimension order through a random router (Valiant)."""
 
     DIMENSION_ORDER = 0
     VALIANT = 1
 
 
 class EngineKind(IntEnum):
-    """EAGER is the fast engine; the others are the conventional-event oracle with its two arbitration policies."""
+    """EAGER is the fast engine. The others are the conventional-event oracle with its two arbitration policies."""
 
     EAGER = 0
     ORACLE_OLDEST_FIRST = 1
@@ -104,7 +104,7 @@ class EngineKind(IntEnum):
 
 
 class OpKind(IntEnum):
-    """Kind of a rank's operation."""
+    """Kind of an operation of a rank."""
 
     SEND = 0
     RECEIVE = 1
@@ -112,22 +112,22 @@ class OpKind(IntEnum):
 
 
 def flits_of(payload_bytes: int) -> int:
-    """Flits of one packet as an Aries NIC cuts it: 64-byte packets of a header flit and up to four 16-byte payload flits."""
+    """Return the flits of one packet of an Aries NIC: 64-byte packets of a header flit and up to four 16-byte payload flits."""
     return -(-payload_bytes // 64) - (-payload_bytes // 16)
 
 
 @dataclass(frozen=True)
 class Links:
-    """Directed links, one per cable and direction, those to and from endpoints included; arrays of length L.
+    """Directed links, one per cable and direction, including those to and from endpoints; arrays of length L.
 
     Attributes
     ----------
     src, dst : vertices
     bandwidth_bps, latency_ns : float
     buffer_bytes : int
-        Of one virtual channel at the receiving end; not used at endpoints, which drain at line rate.
+        Buffer of one virtual channel at the receiving end. Unused at endpoints, which drain at line rate.
     order : int, optional
-        Ports of a router are sorted by it. Parallel cables of a dragonfly must become neighbours.
+        Sort key of a router's ports. Parallel cables of a dragonfly must be adjacent.
     """
 
     src: ArrayLike
@@ -142,8 +142,8 @@ class Links:
 class AdaptiveBias:
     """Cost (waiting time x hops) that UGAL adds to non-minimal candidates, in ns, by mode and by hops taken.
 
-    ADAPTIVE_0 has none, ADAPTIVE_1's grows towards the destination, ADAPTIVE_2's is low and ADAPTIVE_3's is high (De Sensi 2019, section
-    II-B); Cray does not publish the values.
+    ADAPTIVE_0 has no bias. It increases towards the destination in ADAPTIVE_1, is low in ADAPTIVE_2 and high in ADAPTIVE_3 (De Sensi 2019, section
+    II-B). Cray does not publish the values.
     """
 
     adaptive_0_ns: tuple[float, float] = (0.0, 0.0)
@@ -152,20 +152,20 @@ class AdaptiveBias:
     adaptive_3_ns: tuple[float, float] = (8000.0, 8000.0)
 
     def flat(self) -> list[float]:
-        """Eight values, mode by mode."""
+        """Return eight values, mode by mode."""
         return [*self.adaptive_0_ns, *self.adaptive_1_ns, *self.adaptive_2_ns, *self.adaptive_3_ns]
 
 
 @dataclass(frozen=True)
 class PairBackPressure:
-    """Slingshot's congestion control as far as it is public (De Sensi 2020, section II-D): only pairs that feed a congested endpoint are held back.
+    """Slingshot's published congestion control (De Sensi 2020, section II-D): only pairs that send to a congested endpoint are slowed.
 
     Attributes
     ----------
     threshold_bytes : int
-        An endpoint's switch port is congested where more waits for it.
+        An endpoint's switch port is congested if more bytes wait for it.
     window_bytes : int
-        Then the pairs that send to the endpoint share this many bytes under way, a packet each at least.
+        Bytes in flight that the pairs sending to a congested endpoint share, at least one packet each.
     """
 
     threshold_bytes: int = 65536
@@ -181,17 +181,18 @@ class PairBackPressure:
 
 @dataclass(frozen=True)
 class Dcqcn:
-    """DCQCN (Zhu 2015): switches mark by the queue's length (ECN), receivers notify, senders cut and raise the rate of a pair; defaults are the paper's.
+    """DCQCN (Zhu 2015): switches mark packets by queue length (ECN), receivers notify, senders lower and raise the rate of a pair. Defaults are the
+    paper's.
 
-    PFC is the engine's credits: no packet is dropped, and a full buffer stops its sender.
+    Credits of the engine act as PFC: no packet is dropped, and a full buffer stops its sender.
 
     Attributes
     ----------
-    kmin_bytes, kmax_bytes, pmax : from kmin on packets are marked with a probability that grows to pmax at kmax, beyond it all are
+    kmin_bytes, kmax_bytes, pmax : from kmin on, packets are marked with a probability that grows to pmax at kmax; above kmax, all are marked
     g : weight of a notification in alpha
-    additive_bps, hyper_bps : what the target rate grows by, after `fast_steps` of the timer or of the bytes, and of both
+    additive_bps, hyper_bps : increase of the target rate, after `fast_steps` of the timer or of the bytes, and of both
     cnp_us : least time between two notifications of a pair
-    alpha_us, increase_us, increase_bytes : alpha falls, and the rate rises, after so much
+    alpha_us, increase_us, increase_bytes : time or bytes after which alpha falls and the rate rises
     """
 
     kmin_bytes: int = 5_000
@@ -221,16 +222,17 @@ class Dcqcn:
 
 @dataclass(frozen=True)
 class TrafficClass:
-    """A class with buffers of its own on every link and a share of each (docs/adr/0037-packet-engine-models.md).
+    """Traffic class with its own buffers on every link and a share of each link (docs/adr/0037-packet-engine-models.md).
 
     Attributes
     ----------
     minimum : float
-        Guaranteed share of a link. What a class leaves goes to the others in proportion of theirs; with 0 it gets what they leave.
+        Guaranteed share of a link. The unused share of a class is divided among the others in proportion to theirs. A class with 0 gets only unused
+        shares.
     maximum : float
-        Share that it never exceeds by more than a packet, also on an idle link.
+        Share that it never exceeds by more than a packet, even on an idle link.
     priority : int
-        The highest goes first once every class has its minimum.
+        The highest priority is served first, once every class has its minimum.
     """
 
     minimum: float = 0.0
@@ -240,7 +242,7 @@ class TrafficClass:
 
 @dataclass(frozen=True)
 class Ops:
-    """Operations of all ranks of all jobs; arrays of length N, see `flitwatch_simulation.workloads` for makers.
+    """Operations of all ranks of all jobs; arrays of length N. `flitwatch_simulation.workloads` has functions that create them.
 
     Attributes
     ----------
@@ -248,14 +250,14 @@ class Ops:
     rank : int
         Into `endpoint_of_rank`.
     match : int
-        Of a send, the position of its receive; `NO_LINK` (2**32 - 1) otherwise.
+        For a send, the index of its receive; otherwise `NO_LINK` (2**32 - 1).
     amount : int
-        Bytes; of a computation nanoseconds.
+        Bytes, or nanoseconds of a computation.
     requires_begin, required : int[N + 1], int[M]
         CSR: the operations that must be complete before this one starts.
     endpoint_of_rank, job_of_rank : int[R]
     mode : int, optional
-        Routing mode of each send, or CHOOSES; empty: the workload's. `chosen_modes` of the result has those that were chosen.
+        Routing mode of each send, or CHOOSES; empty for the workload's mode. `chosen_modes` of the result has the chosen modes.
     """
 
     kind: NDArray[np.uint8]
@@ -271,9 +273,9 @@ class Ops:
 
 @dataclass(frozen=True)
 class Generator:
-    """Open-loop traffic of one endpoint: messages to a random peer, or to all peers in turn (`burst`), every interval.
+    """Open-loop traffic of one endpoint: messages to a random peer, or to all peers in turn (`burst`), in every interval.
 
-    `total_bytes` 0 means until the jobs end; `interval_ns` 0 as fast as the NIC takes it.
+    A `total_bytes` of 0 means until the jobs end, an `interval_ns` of 0 as fast as the NIC accepts messages.
     """
 
     endpoint: int
@@ -288,13 +290,13 @@ class Generator:
 
 @dataclass(frozen=True)
 class Detours:
-    """Time that the operating system takes from every rank (OS noise): one detour an interval, at a random time in it.
+    """Time that the operating system takes from every rank (OS noise): one detour per interval, at a random time in it.
 
     Attributes
     ----------
     interval_ns : float
     duration_ns : float
-        Mean of an exponential length, at most half an interval.
+        Mean of the exponentially distributed length, which is at most half an interval.
     """
 
     interval_ns: float
@@ -308,11 +310,11 @@ class ChoiceOptions:
     Attributes
     ----------
     latency_factor, stall_factor : float
-        Lambda and sigma: L and s expected with high bias over those seen with adaptive routing.
+        Lambda and sigma: expected L and s with high bias, relative to those observed with adaptive routing.
     oldest : int
-        Observations after which what is known of the other mode is dropped.
+        Number of observations after which data on the other mode are dropped.
     threshold_bytes : int
-        Messages add up to it before counters are read.
+        Bytes that messages must add up to before counters are read.
     """
 
     latency_factor: float = 0.8
@@ -329,17 +331,17 @@ class Workload:
     ----------
     ops : Ops, optional
     flows : (src, dst, bytes) arrays, optional
-        A source sends its flows one after the other.
+        Each source sends its flows one after another.
     flow_job : int
     generators : sequence of Generator
     default_mode : int
         A DragonflyMode, TreeMode or TorusMode.
     eager_bytes : int
-        A send up to this size completes when its last byte has left the NIC, a larger one when it has arrived.
+        A send up to this size completes when its last byte has left the NIC, a larger one when its last byte has arrived.
     detours : Detours, optional
-        Hold up a rank's computations and its sends' beginnings.
+        Delays of a rank's computations and of the starts of its sends.
     choice : ChoiceOptions
-        Of the ranks whose sends have the mode CHOOSES or CHOOSES_ALL_TO_ALL: each looks at its NIC's counters before a message.
+        For ranks whose sends have the mode CHOOSES or CHOOSES_ALL_TO_ALL. Each reads its NIC's counters before a message.
     """
 
     ops: Ops | None = None
@@ -392,7 +394,7 @@ class Workload:
             spec.set_flows(
                 _to_array(src, np.uint32), _to_array(dst, np.uint32), _to_array(size, np.uint64), self.flow_job
             )
-        # Peer lists are shared between the generators that hold the same object.
+        # Generators with the same peer list object share one list.
         lists: dict[int, tuple[int, int]] = {}
         parts: list[NDArray[np.uint32]] = []
         used = 0
@@ -428,14 +430,14 @@ class Result:
     Attributes
     ----------
     time_s : float
-        End of the last operation or flow of the jobs; for generated traffic alone, its last byte.
+        End of the last operation or flow of the jobs; if there is only generated traffic, of its last byte.
     vc_bytes, vc_packets, vc_flits, vc_stall_ps : [links, vcs]
-        With traffic classes column VC x classes + class. Counted at the receiving end; the stall is the sum over packets of the time between arrival and departure, beyond
-        cut-through, in the receiver's buffer.
+        With traffic classes, the column is VC x classes + class. Counted at the receiving end. The stall is the sum over packets of the time in the
+        receiver's buffer from arrival to departure, beyond cut-through.
     link_bytes, link_wait_ps : [links]
-        Bytes sent; time the link stood idle while a packet waited for credit.
+        Bytes sent; time that the link was idle while a packet waited for credit.
     send_ps, send_start_ps : [operations]
-        Of sends: time from the start to the arrival, and the start; 0 elsewhere.
+        For sends, the time from start to arrival, and the start; 0 for other operations.
     """
 
     time_s: float
@@ -454,17 +456,17 @@ class Result:
 
     @property
     def events_per_hop(self) -> float:
-        """Events handled for each router that a packet passed."""
+        """Return the number of events per packet and router passed."""
         return self.events / max(self.packet_hops, 1)
 
     @property
     def hops_per_s(self) -> float:
-        """Packet-router-hops per second of CPU time, of all threads together."""
+        """Return packet-router-hops per second of CPU time, over all threads."""
         return self.packet_hops / max(self.cpu_s, 1e-9)
 
     @property
     def mean_hops(self) -> float:
-        """Routers that a packet with payload passed, on average."""
+        """Return the mean number of routers that packets with payload passed."""
         return sum(job["hops"] for job in self.jobs) / max(self.packets, 1)
 
     def __getattr__(self, name: str) -> Any:
@@ -475,14 +477,15 @@ class Result:
 
 
 class PacketFabric:
-    """A network with its routing policy; made by `build_dragonfly`, `build_tree` or `build_torus`. May run any number of times, also from several threads."""
+    """Network with its routing policy, created by `build_dragonfly`, `build_tree` or `build_torus`. It can run any number of times, even from several
+    threads."""
 
     def __init__(self, core: _packet.Fabric, routers: int, endpoints: int, links: int) -> None:
         self._core = core
         self.routers, self.endpoints, self.links = routers, endpoints, links
 
     def static_table(self) -> NDArray[np.uint32]:
-        """Link that a tree's static routes take: uint32[endpoint, router], 2**32 - 1 if none."""
+        """Return the link that a tree's static routes take: uint32[endpoint, router], 2**32 - 1 if none."""
         return self._core.static_table()
 
     def run(
@@ -507,30 +510,30 @@ class PacketFabric:
         Parameters
         ----------
         packet_bytes : int
-            Payload of a packet, at most 16384 and no more than the fabric was made for.
+            Payload of a packet, at most 16384 and at most the fabric's largest packet.
         nic_protocol : bool
-            Request and response packets with header flits on the wire and at most `outstanding` requests under way (Aries NIC).
+            Request and response packets with header flits on the wire, and at most `outstanding` requests in flight (Aries NIC).
         sampling : bool
-            Sample a link in every packet, from its NIC's link on (Taffet 2021, algorithms 1-3); `sample_links` is the length of a
-            packet's path in links, `congested_packets` counts what samples estimate.
+            Sample a link in every packet, including its NIC's link (Taffet 2021, algorithms 1-3). `sample_links` is the length of a packet's path
+            in links, and `congested_packets` the true count that samples estimate.
         mark_after_ns : float
-            A sampled link counts as congested where the packet waits longer; 0: where its queue exceeds its credits (section 2.3.1).
+            A sampled link counts as congested if the packet waits longer, or for 0 if its queue exceeds its credits (section 2.3.1).
         congestion : PairBackPressure or Dcqcn, optional
-            Congestion control at the NICs, by pair of endpoints; not with the NIC protocol, sampling, generators or the oracle.
+            Congestion control at the NICs, by pair of endpoints. Not with the NIC protocol, sampling, generators or the oracle.
         classes, class_of_job : TrafficClass and int, optional
-            Traffic classes (at most 16), and the position of each job's; not with the NIC protocol, sampling or the oracle. `classes` of the
+            Traffic classes (at most 16), and the index of each job's class. Not with the NIC protocol, sampling or the oracle. `classes` of the
             result has bytes and latency of each.
         threads : int, optional
-            Divide the run over this many threads, by groups of a dragonfly and slabs of other fabrics; its results are the same for any number.
-            They differ a little from those of a run in one piece (None), which learns of credits at once. Not with congestion control, traffic
-            classes, sampling or the oracle.
+            Divide the run over this many threads, by groups of a dragonfly and slabs of other fabrics. The results are the same for any number of
+            threads. They differ slightly from those of an undivided run (None), in which credits are known at once. Not with congestion control,
+            traffic classes, sampling or the oracle.
         control : Control, optional
             Lets another thread follow and cancel the run.
 
         Raises
         ------
         ValueError
-            Where the workload does not fit the fabric.
+            The workload does not fit the fabric.
         CancelledRun, EngineFault
         """
         workload._check()
@@ -601,7 +604,7 @@ def build_dragonfly(
     through_router: bool = False,
     bias: AdaptiveBias = AdaptiveBias(),
 ) -> PacketFabric:
-    """A dragonfly; `group` of each router. Non-minimal paths lead through a random group, or a random router.
+    """Build a dragonfly. `group` is each router's group. Non-minimal paths lead through a random group, or a random router.
 
     Raises ValueError if a router of a group is more than two hops from another or two groups are not joined.
     """
@@ -629,9 +632,9 @@ def build_tree(
     largest_packet_bytes: int = 4096,
     virtual_lanes: int = 1,
 ) -> PacketFabric:
-    """A tree of switches; `level` of each (0: leaf). `table`: link of each (endpoint, router), or empty for d-mod-k.
+    """Build a tree of switches. `level` is each switch's level (0: leaf). `table` is the link of each (endpoint, router), or empty for d-mod-k.
 
-    Raises ValueError if an endpoint is out of reach, or the table's routes do not arrive or can deadlock.
+    Raises ValueError if an endpoint is unreachable, or the table's routes do not arrive or can deadlock.
     """
     core = _packet.tree(
         routers,
@@ -656,12 +659,13 @@ def build_torus(
     router_delay_ns: float = 50.0,
     largest_packet_bytes: int = 2048,
 ) -> PacketFabric:
-    """A torus; `place[router, dimension]` counts from 0. Of a pair's cables its packets keep one.
+    """Build a torus. `place[router, dimension]` counts from 0. The packets of a pair always use the same one of its cables.
 
-    Packets take the shorter way round each ring, the first dimension first, up where both are equally long. Channels 0 and 1 are before and
-    after a ring's seam (Dally and Seitz 1987), 2 and 3 are those of the second leg of Valiant's way.
+    Packets take the shorter way around each ring, first dimension first, and go up if both ways have the same length. Channels 0 and 1 are before
+    and after a ring's dateline (Dally and Seitz 1987), 2 and 3 those of the second half of a Valiant path.
 
-    Raises ValueError if a place is free or held twice, a cable is missing or joins no neighbours, or a way leads through more than 254 routers.
+    Raises ValueError if a place is free or used twice, a cable is missing or does not connect neighbours, or a path leads through more than 254
+    routers.
     """
     core = _packet.torus(
         routers,

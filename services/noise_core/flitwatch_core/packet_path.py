@@ -1,9 +1,9 @@
-"""Reservoir sampling in real packets (Taffet 2021, section 2.6): marks in IPv4 headers, a software switch that writes them,
-and a capture that adds them up on the receiving host.
+"""Reservoir sampling in real packets (Taffet 2021, section 2.6): marks in IPv4 headers, a software switch that writes them, and a capture that sums
+them on the receiving host.
 
-Linux only. `run` of a switch or capture blocks with the interpreter released, the other calls come from other threads. Ports
-may be in network namespaces (paths such as /run/netns/s1); opening them needs CAP_NET_RAW, CAP_NET_ADMIN for TAP devices, CAP_SYS_ADMIN for namespaces.
-The encoding is in docs/adr/0038-packet-sampling.md. What the operating system refuses is a RuntimeError that names the interface.
+Linux only. `run` of a switch or capture blocks and releases the interpreter lock; make other calls from other threads. Ports can be in network
+namespaces (paths such as /run/netns/s1); opening them needs CAP_NET_RAW, CAP_NET_ADMIN for TAP devices, CAP_SYS_ADMIN for namespaces.
+The encoding is in docs/adr/0038-packet-sampling.md. An error of the operating system raises a RuntimeError that names the interface.
 """
 
 from __future__ import annotations

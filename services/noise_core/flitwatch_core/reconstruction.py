@@ -1,4 +1,4 @@
-"""Passes of the reconstruction's iteration over arrays of float32 or float64; results go into arrays that are given."""
+"""Passes of the reconstruction's iteration over arrays of float32 or float64. Results are written into the given arrays."""
 
 from flitwatch_core._reconstruction import apart, ascend, descend_free, descend_pairs, fold, reflect, take
 

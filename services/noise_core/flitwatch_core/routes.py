@@ -1,4 +1,4 @@
-"""Static routes of fat trees against a traffic matrix: arrays in, arrays out."""
+"""Static routes of fat trees for a traffic matrix: arrays in, arrays out."""
 
 from flitwatch_core._routes import bounds, links, optimise, share_cables
 

@@ -1,6 +1,6 @@
 """Reservoir sampling inside packets (Taffet 2021, chapter 2): hash, receivers and experiments.
 
-Links are named by non-zero 32-bit numbers. H_GF is the top bit of id * d * g in GF(2^32) modulo the polynomial of CRC-32; 16-bit
+Links have non-zero 32-bit numbers. H_GF is the top bit of id * d * g in GF(2^32) modulo the polynomial of CRC-32; 16-bit
 packet ids are zero-extended.
 """
 
@@ -36,10 +36,10 @@ __all__ = [
 
 
 def standard_variance(packets: float, path_links: float) -> float:
-    """Variance of the standard variant's count of a link: N (l - 1) (section 2.3.2)."""
+    """Return the variance of the standard variant's count of a link: N (l - 1) (section 2.3.2)."""
     return packets * (path_links - 1)
 
 
 def one_bit_variance(packets: float, tested: float, path_links: float) -> float:
-    """Variance of the one-bit variant's count of a link: Q l^2 - N (section 2.5.1)."""
+    """Return the variance of the one-bit variant's count of a link: Q l^2 - N (section 2.5.1)."""
     return tested * path_links**2 - packets

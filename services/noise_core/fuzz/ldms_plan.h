@@ -1,4 +1,4 @@
-// A row schema with a field of every kind and role, and what must hold of a decoded row.
+// A row schema with a field of every kind and role, and the invariants of a decoded row.
 #pragma once
 
 #include <cstdint>

@@ -27,14 +27,14 @@ Capture::Capture(const CaptureSpec& spec)
   if (spec_.slice_ns < 1) throw std::invalid_argument("a slice of time must be longer than 0");
   for (const Source& source : spec_.sources)
     if (source.set >= spec_.sets.size() || source.bits > 32)
-      throw std::invalid_argument("a source has no set of links, or no network");
+      throw std::invalid_argument("a source has no set of links or no network");
   // The longest network first, so that the first that fits is the one.
   std::stable_sort(spec_.sources.begin(), spec_.sources.end(),
                    [](const Source& a, const Source& b) { return a.bits > b.bits; });
   for (const auto& set : spec_.sets) {
     auto& places = place_.emplace_back();
     for (std::size_t i = 0; i < set.size(); ++i)
-      if (!places.emplace(set[i], i).second) throw std::invalid_argument("a set of links names one twice");
+      if (!places.emplace(set[i], i).second) throw std::invalid_argument("a set of links contains a link twice");
   }
 }
 

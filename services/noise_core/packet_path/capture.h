@@ -1,5 +1,5 @@
-// What a receiving host does (Taffet 2021, algorithm 6, figure 2.13): reads marks off an interface and adds them up by
-// context and slice of time.
+// Capture of a receiving host (Taffet 2021, algorithm 6, figure 2.13): reads marks from an interface and sums them by
+// context and time slice.
 #pragma once
 
 #include <array>
@@ -19,7 +19,7 @@
 
 namespace flitwatch::packet_path {
 
-// What became of a packet.
+// Outcome of a packet.
 enum class Outcome : std::uint8_t {
   kDecoded,
   kUnmarked,
@@ -28,31 +28,31 @@ enum class Outcome : std::uint8_t {
   kTruncated,
   kWrongChecksum,
   kNoHops,         // a mark with a hop count of 0
-  kUnknownSource,  // a mark from an address that the plan lacks
+  kUnknownSource,  // a mark from an address that is not in the plan
   kUnknownLink,    // standard variant: a link that packets of that source cannot have passed
   kNotOurs,        // for another host
-  kNotHeld,        // decoded, but nobody took the sums away for so long that there was no room
+  kNotHeld,        // decoded, but dropped for lack of room because the sums were not taken for too long
   kCount
 };
 
 struct Source {
   std::uint32_t address;  // host order
   std::uint8_t bits;      // of the network
-  std::uint32_t set;      // position in `sets`
+  std::uint32_t set;      // index in `sets`
 };
 
 struct CaptureSpec {
   std::string interface, network_namespace;
   Variant variant = Variant::kOneBit;
   std::uint32_t g = sampling::kDefaultG;
-  std::vector<std::vector<std::uint32_t>> sets;  // numbers of the links that packets of a source might have passed
-  std::vector<Source> sources;                   // the longest network that fits an address says its set
-  std::vector<std::uint32_t> addresses;          // of this host; none: any destination counts
+  std::vector<std::vector<std::uint32_t>> sets;  // numbers of the links on possible paths of packets of a source
+  std::vector<Source> sources;                   // the longest network that contains an address determines its set
+  std::vector<std::uint32_t> addresses;          // of this host; none: accept any destination
   std::int64_t slice_ns = 10'000'000'000;
   std::size_t most_held_links = 4'000'000;  // in sums that were not taken yet: about 100 MB
 };
 
-// Sums of one slice, context and set of links; entry i belongs to the set's link i.
+// Sums of one slice, context and set of links. Entry i belongs to the set's link i.
 struct Taken {
   std::int64_t slice;  // number of the slice since 1970
   std::uint32_t context, set;
@@ -68,12 +68,12 @@ class Capture {
 
   void run();   // until `stop`
   void stop();  // from any thread
-  // Contexts of the packets that come from now on, by destination port of UDP and TCP; `other` for the rest.
+  // Sets the contexts of future packets by destination port of UDP and TCP; `other` is for the rest.
   void set_contexts(std::vector<std::uint32_t> by_port, std::uint32_t other);
   std::vector<Taken> take(std::int64_t before_slice);
   std::array<std::uint64_t, static_cast<std::size_t>(Outcome::kCount)> outcomes();  // since the last call
-  std::uint64_t overruns() { return device_.overruns(); }                           // since the beginning
-  void add(std::span<std::uint8_t> frame, std::int64_t epoch_ns);                   // one frame, as `run` does it
+  std::uint64_t overruns() { return device_.overruns(); }                           // since the start
+  void add(std::span<std::uint8_t> frame, std::int64_t epoch_ns);                   // processes one frame like `run`
 
  private:
   struct Sums {
@@ -94,7 +94,7 @@ class Capture {
 
   CaptureSpec spec_;
   Device device_;
-  std::vector<std::unordered_map<std::uint32_t, std::size_t>> place_;  // of a link's number in each set
+  std::vector<std::unordered_map<std::uint32_t, std::size_t>> place_;  // index of a link's number in each set
   std::map<Key, Sums> sums_;
   std::size_t held_links_ = 0;
   std::vector<std::uint32_t> by_port_;

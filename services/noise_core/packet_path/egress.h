@@ -1,4 +1,4 @@
-// A port's way out: a FIFO that is served at the link's rate. Times are nanoseconds of one monotonic clock.
+// Output of a port: a FIFO served at the link's rate. Times are nanoseconds of one monotonic clock.
 #pragma once
 
 #include <algorithm>
@@ -11,16 +11,16 @@
 namespace flitwatch::packet_path {
 
 struct Limits {
-  double rate_bps = 0;                     // 0: as fast as the interface takes them
-  std::size_t queue_bytes = 256 * 1024;    // what would exceed it is dropped
-  std::size_t congested_bytes = 8 * 1024;  // a packet that finds so much waiting finds the link congested
+  double rate_bps = 0;                     // 0: as fast as the interface accepts frames
+  std::size_t queue_bytes = 256 * 1024;    // frames that would exceed it are dropped
+  std::size_t congested_bytes = 8 * 1024;  // a packet finds the link congested if this much is waiting
 };
 
 class Egress {
  public:
   explicit Egress(const Limits& limits) : limits_(limits) {}
 
-  // Bytes waiting or in service at that moment. Arrivals are told in order; one that is told late counts as of now.
+  // Returns the bytes waiting or in service at that time. Arrivals are reported in order; a late one counts as of now.
   std::size_t waiting(std::int64_t at) {
     while (!in_service_.empty() && in_service_.front().until <= at) {
       waiting_ -= in_service_.front().bytes;
@@ -30,12 +30,12 @@ class Egress {
   }
   bool congested(std::int64_t at) { return limits_.rate_bps > 0 && waiting(at) >= limits_.congested_bytes; }
 
-  // How long the cable, of one rate in both directions, is busy with a frame.
+  // Returns how long the cable, with one rate in both directions, is busy with a frame.
   std::int64_t on_wire_ns(std::size_t bytes) const {
     return limits_.rate_bps > 0 ? static_cast<std::int64_t>(static_cast<double>(bytes) * 8e9 / limits_.rate_bps) : 0;
   }
 
-  // When its last bit leaves; nothing where it does not fit.
+  // Returns the time when its last bit leaves, or nothing if it does not fit.
   std::optional<std::int64_t> admit(std::int64_t at, std::size_t bytes) {
     if (limits_.rate_bps <= 0) return at;
     if (waiting(at) + bytes > limits_.queue_bytes) return std::nullopt;

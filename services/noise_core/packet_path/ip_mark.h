@@ -4,9 +4,9 @@
 //   ECN field  01: the sampled link was not congested, 11: it was
 //   identification  one-bit variant: the packet id, random; standard variant: the number of the sampled link
 //
-// Only atomic datagrams (RFC 6864: DF set, no fragment) are marked, because the identification of others belongs to
-// their reassembly. The ECN field tells marks from foreign code points with bit 7 set (EF, CS4 to CS7), which senders
-// without ECT(1) leave at 00 or 10.
+// Only atomic datagrams (RFC 6864: DF set, not fragmented) are marked, because other datagrams need their
+// identification for reassembly. The ECN field distinguishes marks from foreign code points with bit 7 set (EF, CS4 to
+// CS7), for which senders without ECT(1) use 00 or 10.
 #pragma once
 
 #include <cstddef>
@@ -22,15 +22,15 @@ inline constexpr std::uint8_t kMostHops = 15;  // the field counts from 1 and sa
 enum class Variant : std::uint8_t { kOneBit, kStandard };
 
 enum class Kind : std::uint8_t {
-  kAtomic,        // an IPv4 datagram that may carry a mark
-  kFragment,      // part of one
-  kFragmentable,  // whole, but a router may cut it: its identification is not ours
+  kAtomic,        // an IPv4 datagram that can carry a mark
+  kFragment,      // part of a datagram
+  kFragmentable,  // whole, but a router may fragment it: its identification must not change
   kIpv6,
   kNotIp,
-  kTruncated,  // an IPv4 header that the frame does not hold, or that cannot be
+  kTruncated,  // an IPv4 header that is not completely in the frame, or is invalid
 };
 
-// An Ethernet frame's IPv4 header, behind any VLAN tags.
+// The IPv4 header of an Ethernet frame, after any VLAN tags.
 struct Header {
   Kind kind = Kind::kNotIp;
   std::uint8_t* at = nullptr;  // null unless IPv4
@@ -50,19 +50,19 @@ struct Header {
 
 Header find_header(std::span<std::uint8_t> frame);
 
-// The link a packet is about to take: its number (from 1), and the mask of the hash that a switch computes once a port.
+// The next link of a packet: its number (from 1), and the hash mask that a switch computes once per port.
 struct Hop {
   std::uint16_t link = 0;
   std::uint32_t mask = 0;
   bool congested = false;
 };
 
-// Figure 2.11, the sending NIC; `id` is uniform over 16 bits. The checksum stays right.
+// Figure 2.11, the sending NIC. `id` is uniform over 16 bits. The checksum stays correct.
 void begin(const Header& header, Variant variant, std::uint16_t id, const Hop& hop);
-// Figure 2.12, a switch: `random` is uniform over 32 bits. True where the link was taken into the reservoir. A checksum
-// that was wrong stays wrong.
+// Figure 2.12, a switch. `random` is uniform over 32 bits. Returns true if the link was sampled. An incorrect checksum
+// stays incorrect.
 bool forward(const Header& header, Variant variant, std::uint32_t random, const Hop& hop);
-// A packet that takes no part must not read as one that does.
+// A packet that does not participate must not look like one that does.
 void unmark(const Header& header);
 
 }  // namespace flitwatch::packet_path

@@ -1,4 +1,5 @@
-// A software switch that forwards Ethernet frames, samples links and marks IPv4 headers. A NIC is one with two ports.
+// Software switch that forwards Ethernet frames, samples links and marks IPv4 headers. A NIC is a switch with two
+// ports.
 #pragma once
 
 #include <array>
@@ -22,20 +23,20 @@ using Address = std::array<std::uint8_t, 6>;
 struct PortSpec {
   std::string interface, network_namespace;
   bool tap = false;
-  std::uint16_t link = 0;  // number of the link that leaves here; 0: not a link of the fabric (a host's own programs)
-  bool origin = false;     // packets that come in here begin their way: the sending NIC's work is done
-  std::uint32_t downsampling = 1;  // of an origin: one of so many packets is marked; 0: none
-  bool flood = false;              // frames to everybody, and to addresses that the table lacks, leave here too
+  std::uint16_t link = 0;          // number of the outgoing link; 0: not a link of the fabric (a host's own programs)
+  bool origin = false;             // packets that arrive here start their path: apply the sending NIC's marking
+  std::uint32_t downsampling = 1;  // of an origin: one of this many packets is marked; 0: none
+  bool flood = false;              // broadcast frames, and frames to unknown addresses, also leave here
   Limits limits;
 };
 
 struct PortCounts {
   std::uint64_t received = 0, sent = 0, sent_bytes = 0;
-  std::uint64_t dropped = 0;  // the queue was full, or the interface refused
+  std::uint64_t dropped = 0;  // the queue was full, or the interface refused the frame
   std::uint64_t begun = 0, marked = 0,
-                sampled = 0;    // out: marks begun here, marked packets, of these the ones that took this link
+                sampled = 0;    // out: marks started here, marked packets, and marked packets that sampled this link
   std::uint64_t congested = 0;  // out: marked packets that found the link congested
-  std::uint64_t not_ip = 0, ipv6 = 0, fragments = 0, fragmentable = 0, broken = 0;  // in: passed as they came
+  std::uint64_t not_ip = 0, ipv6 = 0, fragments = 0, fragmentable = 0, broken = 0;  // in: passed unchanged
   std::uint64_t unfinished_checksums = 0, overruns = 0, nowhere = 0;
 };
 
@@ -61,8 +62,8 @@ class Switch {
       std::int64_t at;
       std::vector<std::uint8_t> frame;
     };
-    std::deque<Coming> coming;  // on the cable: read already, not in yet
-    std::int64_t last_in = 0;   // when the newest of them is in
+    std::deque<Coming> coming;  // on the cable: read, but not yet arrived
+    std::int64_t last_in = 0;   // arrival time of the newest of them
     PortCounts counts;
   };
 

@@ -1,9 +1,9 @@
 // One iteration of the reconstruction's first-order solver in a few passes over memory: vectors of ten million values
-// do not fit in any cache.
+// do not fit into any cache.
 //
-// Indices say what the program's operators gather (services/routing, reconstruction/bases.py and sensing.py). An empty
-// index means "the same place", an index of the length of what it points into means "nothing there": zero. Ranges are
-// cut into as many pieces as there are threads.
+// Indices select the elements that the program's operators gather (services/routing, reconstruction/bases.py and
+// sensing.py). An empty index means "the same position". An index equal to the length of the indexed array means "no
+// element", that is zero. Ranges are divided into as many pieces as there are threads.
 #pragma once
 
 #include <cstdint>
@@ -13,16 +13,17 @@ namespace flitwatch::reconstruction {
 
 using Index = std::span<const std::int32_t>;
 
-// out[c] = x[at[c]] - x[less[c]]; without `less` nothing is taken away.
+// out[c] = x[at[c]] - x[less[c]]; without `less`, no value is subtracted.
 template <class T>
 void take(std::span<const T> x, Index at, Index less, std::span<T> out, unsigned threads);
 
-// Sum (below the diagonal) and difference (above) of mirrored places, or its adjoint. mirror[c] < c says that c is
+// Sum (below the diagonal) and difference (above) of mirrored places, or its adjoint. mirror[c] < c means that c is
 // below.
 template <class T>
 void fold(std::span<const T> u, Index mirror, std::span<T> out, bool adjoint, unsigned threads);
 
-// moved = y + sigma (fold(u) + shift), cut to [-1, 1]. Without a mirror nothing is folded; an empty shift is zero.
+// moved = y + sigma (fold(u) + shift), clamped to [-1, 1]. Without a mirror there is no folding; an empty shift is
+// zero.
 template <class T>
 void ascend(std::span<const T> y, std::span<const T> u, Index mirror, std::span<const T> shift, T sigma,
             std::span<T> moved, unsigned threads);

@@ -171,7 +171,7 @@ std::vector<std::int32_t> share_cables(const Entries& entries, std::span<const d
       !std::is_sorted(entries.first.begin(), entries.first.end()))
     throw std::invalid_argument("the entries of the links must follow one another");
   if (std::any_of(entries.cables.begin(), entries.cables.end(), [](std::int32_t cables) { return cables < 1; }))
-    throw std::invalid_argument("a link without a cable takes no entries");
+    throw std::invalid_argument("a link without a cable cannot have entries");
   std::vector<std::int32_t> cable(number, 0);
   for (std::size_t link = 0; link < links; ++link) Link(entries, static_cast<int>(link), cable).share(limit);
   return cable;

@@ -17,7 +17,7 @@ void reject(std::size_t row, const std::string& what) {
 Demand gather(const Tree& tree, std::span<const std::int32_t> src, std::span<const std::int32_t> dst,
               std::span<const double> bytes, std::span<const std::int32_t> slot, int slots) {
   const int endpoints = tree.endpoints();
-  if (slots < 1) throw std::invalid_argument("traffic has at least one time slot");
+  if (slots < 1) throw std::invalid_argument("traffic needs at least one time slot");
   std::vector<double> flow(static_cast<std::size_t>(tree.leaves()) * endpoints * slots, 0);
   for (std::size_t i = 0; i < src.size(); ++i) {
     if (src[i] < 0 || src[i] >= endpoints || dst[i] < 0 || dst[i] >= endpoints)

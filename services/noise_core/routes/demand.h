@@ -1,5 +1,5 @@
-// What is to be routed: bytes from each leaf to each destination endpoint, in each of some time slots that follow one
-// another. A leaf's table has one port a destination, so the sources behind a leaf never part.
+// Traffic to route: bytes from each leaf to each destination endpoint, in each of several successive time slots. A
+// leaf's table has one port per destination, so the sources behind a leaf always share their route.
 #pragma once
 
 #include <cstdint>
@@ -27,18 +27,18 @@ struct Demand {
   const float* bytes(int item) const { return &by_slot[static_cast<std::size_t>(item) * slots]; }
 };
 
-// `slot`: of every row, from 0 to slots - 1; empty: all in one. Throws std::invalid_argument for endpoints or slots out
-// of range or bytes that are negative or not finite.
+// `slot`: of every row, from 0 to slots - 1; empty: all rows in one slot. Throws std::invalid_argument for endpoints or
+// slots out of range, or for bytes that are negative or not finite.
 Demand gather(const Tree& tree, std::span<const std::int32_t> src, std::span<const std::int32_t> dst,
               std::span<const double> bytes, std::span<const std::int32_t> slot = {}, int slots = 1);
 
-// Lower bounds on the largest load of a link between switches, of all slots together; `cables`: how many work of each
-// link, or empty for one each.
+// Lower bounds on the largest load of a link between switches, over all slots together. `cables`: working cables of
+// each link, or empty for one each.
 struct Bounds {
-  double adaptive;  // traffic of a leaf or pod spread evenly over its cables that work: z_AR of an intact tree, at most
+  double adaptive;  // traffic of a leaf or pod spread evenly over its working cables: z_AR of an intact tree, at most
                     // z_AR of a broken one
-  double fixed;  // with one port a destination: pigeonholes of the items of each leaf, on both sides, and of each pair
-                 // of leaves
+  double fixed;  // with one port per destination: pigeonhole bounds for the items of each leaf, in both directions, and
+                 // of each pair of leaves
 };
 Bounds bounds(const Tree& tree, const Demand& demand, std::span<const std::uint8_t> cables);
 

@@ -1,9 +1,9 @@
-// Flows between vertices, each with a port at either end: ports are exchanged until no port of a vertex carries more
+// Flows between vertices, each with a port at either end. Ports are exchanged until no port of a vertex carries more
 // than a limit.
 //
-// Where each port has to take the same few flows, a flow that changes its port alone only moves the overload; flows
-// that change places do not. Moves are therefore exchanges: of two flows at one end, of two parallel flows, and of four
-// flows in a circle, which leave every port its number of flows.
+// If each port must carry the same small number of flows, moving a single flow to another port only moves the overload,
+// but swapping flows does not. Moves are therefore exchanges: of two flows at one end, of two parallel flows, or of
+// four flows in a cycle. They keep the number of flows of every port.
 #pragma once
 
 #include <cstdint>
@@ -15,25 +15,25 @@
 namespace flitwatch::routes {
 
 struct Flow {
-  int from, to;  // vertices; from < 0: a flow whose class is settled, and that looks for a port at its end alone
+  int from, to;  // vertices; from < 0: the class of the flow is fixed, and only its end needs a port
   int dest;
   float bytes;
-  bool rigid;   // the same port at both ends, not only the same class; with from < 0 it stays where it is
+  bool rigid;   // the same port at both ends, not only the same class; with from < 0 it is not moved
   int out, in;  // ports, at `from` and at `to`
 };
 
 struct Ports {
-  int number;     // of each vertex
-  int per_class;  // ports of a class: the port at the end is of the class of the port at the start
-  bool merging;   // flows to one destination may take the same port only if they also go to the same vertex
+  int number;     // per vertex
+  int per_class;  // ports per class: the ports at both ends have the same class
+  bool merging;   // flows to one destination can share a port only if they also go to the same vertex
 };
 
 class Exchange {
  public:
   Exchange(std::vector<Flow>& flows, int starts, int ends, int dests, const Ports& ports, Random& random);
 
-  // Lowers the sum of squares of what is above `limit` until nothing is, nothing was gained for long, or `go_on`, asked
-  // now and then, says no. Leaves the smallest largest load that it met.
+  // Reduces the sum of squared excesses over `limit` until there is none, progress stalls, or `go_on` (called now and
+  // then) returns false. Keeps the state with the smallest largest load.
   void settle(double limit, const std::function<bool()>& go_on);
   double largest() const;
 
@@ -75,8 +75,8 @@ class Exchange {
   std::vector<int> place_out_, place_in_;  // of a flow in its cells
   std::vector<std::vector<int>> between_;  // flows of (from, to)
   std::vector<int> over_, over_place_;
-  std::vector<int> holder_, holders_;   // by port and destination: the `to` of what takes it, and how many
-  std::vector<std::uint32_t> resting_;  // until which move a flow stays
+  std::vector<int> holder_, holders_;   // by port and destination: `to` of the flows there, and their number
+  std::vector<std::uint32_t> resting_;  // a flow is not moved before this move number
   std::uint32_t moves_ = 0;
   std::vector<int> some_out_, some_in_;
   Move best_;

@@ -1,4 +1,4 @@
-// Tables that a fabric has loaded: a search begins with them, and gives back what it need not change.
+// Loaded tables of a fabric: a search starts from them and restores unchanged entries.
 #pragma once
 
 #include <vector>
@@ -7,16 +7,16 @@
 
 namespace flitwatch::routes {
 
-// The spine of every (leaf, destination), the core of every (spine, destination), the spine below every (core,
-// destination); -1 where the entry is absent or leads nowhere.
+// The spine of every (leaf, destination), the core of every (spine, destination), and the spine below every (core,
+// destination); -1 if the entry is missing or leads nowhere.
 struct Loaded {
   std::vector<Port> spine_of, core_of, down_of;
 };
 
-// Tables as they are loaded; entries that are absent stay as the tables hold them.
+// Sets the tables as loaded. Missing entries keep their current value.
 void lay_loaded(Tables& tables, const Loaded& loaded);
 
-// Loaded entries again, one by one, wherever they load no cell above the limit.
+// Restores loaded entries, one by one, unless that loads a cell above the limit.
 void put_back(Tables& tables, const Loaded& loaded, const BySlot& limit);
 
 }  // namespace flitwatch::routes

@@ -1,4 +1,4 @@
-// Moves on tables: one entry and what hangs on it is taken away and laid again by least cost.
+// Moves on tables: one entry and its dependants are removed and placed again at the lowest cost.
 #pragma once
 
 #include <vector>
@@ -12,7 +12,8 @@ class Moves {
  public:
   Moves(Tables& tables, Random& random, double scale);
 
-  // Takes one thing off an overloaded cell, a link in a time slot, and lays it again; `forced`: not on the old port.
+  // Removes one item from an overloaded cell (a link in a time slot) and places it again; `forced`: not on the old
+  // port.
   void relieve(int cell, bool forced);
   void grow(float factor);   // prices of overloaded cells
   void forget(float share);  // prices towards 1
@@ -36,9 +37,9 @@ class Moves {
   Random& random_;
   double per_byte_, per_excess_;
   std::vector<float> price_;
-  std::vector<float> last_;       // by spine of a group: the last link down to the destination at hand
-  std::vector<float> descent_;    // by core: cheapest way down to the destination at hand
-  std::vector<Port> descent_by_;  // and the spine it takes
+  std::vector<float> last_;       // by spine of a group: the last link down to the current destination
+  std::vector<float> descent_;    // by core: cost of the cheapest path down to the current destination
+  std::vector<Port> descent_by_;  // the spine of that path
   std::vector<int> found_;
 };
 

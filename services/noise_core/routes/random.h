@@ -1,4 +1,4 @@
-// A small fast generator (splitmix64): the same moves for the same seed everywhere.
+// A small fast generator (splitmix64): the same seed gives the same moves on every machine.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Colouring the edges of a bipartite multigraph so that every vertex has about the same weight in each colour.
+// Colours the edges of a bipartite multigraph so that every vertex has about the same weight in each colour.
 #pragma once
 
 #include <vector>
@@ -10,12 +10,12 @@ namespace flitwatch::routes {
 struct Edge {
   int left, right;
   float weight;
-  int slot = 0;  // when most of it is sent
+  int slot = 0;  // slot in which most of it is sent
 };
 
-// A colour from 0 to colours - 1 for every edge. Degrees are even to within one edge a halving; weights follow, as
-// neighbours in weight, of one slot, go to different halves. Odd numbers of colours split one off by a matching of
-// every vertex's share of edges.
+// Returns a colour from 0 to colours - 1 for every edge. Degrees are even to within one edge per halving. Weights are
+// even too, because edges of one slot that are adjacent in weight go to different halves. For an odd number of colours,
+// one is split off by a matching of every vertex's share of edges.
 std::vector<int> colour(const std::vector<Edge>& edges, int lefts, int rights, int colours, Random& random);
 
 }  // namespace flitwatch::routes

@@ -1,4 +1,4 @@
-// Tables level by level: ports between leaves and spines at both ends of the way, then cores between the spines.
+// Tables level by level: ports between leaves and spines at both ends of the path, then cores between the spines.
 #pragma once
 
 #include <functional>
@@ -15,12 +15,12 @@ struct LevelCables {
   int core;  // between spines and cores; 0 without cores
 };
 
-// Empty where a link that traffic of the demand could take failed, or has another number of cables than others of its
-// level: the stages know neither.
+// Empty if a link needed by the demand failed, or has a different number of cables than others of its level: the stages
+// support neither.
 std::optional<LevelCables> even_cables(const Tables& tables);
 
-// Lays the tables anew, from what they hold: no link above `limit`, or as little above it as was found while `go_on`,
-// asked now and then, said yes.
+// Rebuilds the tables, starting from the current ones, so that no link is above `limit`, or as little as found while
+// `go_on` (called now and then) returned true.
 void settle_by_stages(Tables& tables, const LevelCables& cables, double limit, Random& random,
                       const std::function<bool()>& go_on);
 

@@ -1,8 +1,8 @@
-// Forwarding tables of a tree under a demand, with the loads they make. One port a destination and switch holds by
-// construction: a table has one entry for each, and entries are counted as long as traffic uses them.
+// Forwarding tables of a tree under a demand, with the resulting loads. Each switch has one port per destination by
+// construction, because a table has one entry for it. Entries are counted while traffic uses them.
 //
-// A link stands for all the cables that join two switches. Its load is what each of its cables carries when they share
-// it evenly; which entry takes which cable is decided afterwards (cables.h), for each link by itself.
+// A link represents all cables that join two switches. Its load is the load per cable if they share the traffic evenly.
+// cables.h later assigns entries to cables, separately for each link.
 #pragma once
 
 #include <cstdint>
@@ -15,13 +15,13 @@ namespace flitwatch::routes {
 
 using Port = std::int16_t;
 
-// A number for each time slot.
+// One number per time slot.
 using BySlot = std::vector<double>;
 double sum_of(const BySlot& each);
 
 class Tables {
  public:
-  // `cables`: of each link, how many work; empty: one each.
+  // `cables`: working cables of each link; empty: one each.
   Tables(const Tree& tree, const Demand& demand, const std::vector<std::uint8_t>& cables);
 
   // The tables: spine (within the pod) of an item; core (within the group) of (ps, dest); spine within the group of (k,
@@ -41,22 +41,22 @@ class Tables {
   std::size_t at_spine(int ps, int dest) const { return static_cast<std::size_t>(ps) * endpoints_ + dest; }
   std::size_t at_core(int k, int dest) const { return static_cast<std::size_t>(k) * endpoints_ + dest; }
 
-  // Bytes, a float each slot: of dest through ps, to another pod; of dest through core k. A load is of a cell: a link
-  // and a slot.
+  // Bytes, one float per slot: of dest through ps, to another pod; of dest through core k. Loads are per cell, which is
+  // a link and a slot.
   const float* spine_bytes(std::size_t q) const { return &spine_bytes_[q * slots_]; }
   const float* core_bytes(std::size_t q) const { return &core_bytes_[q * slots_]; }
   std::size_t cell(int link, int slot) const { return static_cast<std::size_t>(link) * slots_ + slot; }
   double load(std::size_t cell) const { return load_[cell]; }
 
-  void place(int item, int sign);  // +1: add along the tables, -1: take away
+  void place(int item, int sign);  // +1: add along the tables, -1: remove
   void place_spine(int ps, int dest, const float* bytes,
                    int sign);  // a spine's merged flow of a destination, above the spine
   void place_core(int k, int dest, const float* bytes,
                   int sign);  // a core's merged flow, below the core; users unchanged
-  void recompute();           // loads from the tables alone; clears rounding
-  BySlot largest() const;     // largest load of each slot; infinite where a failed link carries bytes
+  void recompute();           // computes loads from the tables, which removes rounding errors
+  BySlot largest() const;     // largest load of each slot; infinite if a failed link carries bytes
 
-  // Cells loaded above their slot's limit (of failed links: above nothing), kept up to date by every change.
+  // Cells loaded above their slot's limit (failed links: above zero), updated with every change.
   void set_limit(const BySlot& limit);
   double limit(int slot) const { return limit_[slot]; }
   const std::vector<int>& overloaded() const { return overloaded_; }

@@ -1,5 +1,5 @@
-// A fat tree of two or three levels as static routes see it: leaves, the spines of each pod, and cores in groups, every
-// spine of a group linked once to each core of the group. Links are numbered densely, level by level.
+// A fat tree of two or three levels for static routes: leaves, the spines of each pod, and cores in groups. Every spine
+// of a group has one link to each core of the group. Links have consecutive numbers, level by level.
 #pragma once
 
 #include <cstdint>
@@ -9,21 +9,21 @@ namespace flitwatch::routes {
 
 struct TreeShape {
   int pods;    // of leaves and spines
-  int leaves;  // a pod
-  int hosts;   // a leaf
-  int spines;  // a pod
-  int groups;  // of cores; 0: two levels, and then one pod
-  int cores;   // a group
+  int leaves;  // per pod
+  int hosts;   // per leaf
+  int spines;  // per pod
+  int groups;  // of cores; 0: two levels, with one pod
+  int cores;   // per group
 };
 
 class Tree {
  public:
-  // Throws std::invalid_argument for a shape that no tree has.
+  // Throws std::invalid_argument for an impossible shape.
   explicit Tree(const TreeShape& shape) : s_(shape) {
     const bool positive = s_.pods > 0 && s_.leaves > 0 && s_.hosts > 0 && s_.spines > 0;
     if (!positive || s_.groups < 0 || s_.cores < 0) throw std::invalid_argument("a tree's sizes must be above zero");
     if (s_.groups == 0 && (s_.pods != 1 || s_.cores != 0))
-      throw std::invalid_argument("several pods need cores to join them");
+      throw std::invalid_argument("several pods need cores to connect them");
     if (s_.groups > 0 && (s_.cores == 0 || s_.spines % s_.groups != 0))
       throw std::invalid_argument("every core group must have cores and the same number of spines of each pod");
     per_group_ = s_.groups ? s_.spines / s_.groups : 0;
@@ -58,7 +58,7 @@ class Tree {
     if (link < down_spine_) return Level::kSpineToCore;
     return link < down_leaf_ ? Level::kCoreToSpine : Level::kSpineToLeaf;
   }
-  // Position of a link within its level, to be taken apart by the level's own factors.
+  // Index of a link within its level, to be divided by the level's own factors.
   int within_level(int link) const {
     switch (level_of(link)) {
       case Level::kLeafToSpine:

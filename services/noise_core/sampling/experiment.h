@@ -1,4 +1,5 @@
-// A sampling experiment over given paths: exact counts beside what both variants estimate. The studies' inner loop.
+// A sampling experiment over given paths: exact counts next to the estimates of both variants. The inner loop of the
+// studies.
 #pragma once
 
 #include <cstdint>
@@ -8,17 +9,17 @@ namespace flitwatch::sampling {
 
 struct Flow {
   std::uint64_t packets;
-  std::uint32_t set;                 // kind of path: position in `sets`
-  std::vector<std::uint32_t> paths;  // positions in `paths`; each packet takes a random one
+  std::uint32_t set;                 // kind of path: index in `sets`
+  std::vector<std::uint32_t> paths;  // indices in `paths`; each packet takes a random one
 };
 
 struct Experiment {
   std::uint32_t links = 0;
   std::vector<std::vector<std::uint32_t>> paths;  // links in the order in which a packet passes them
-  std::vector<std::vector<std::uint32_t>> sets;   // links that a packet of a flow might pass
+  std::vector<std::vector<std::uint32_t>> sets;   // links on the possible paths of a packet of a flow
   std::vector<Flow> flows;
   std::vector<float> congested_share;  // probability that a packet finds the link congested
-  std::uint32_t downsampling = 1;      // one of that many packets carries a mark
+  std::uint32_t downsampling = 1;      // one of this many packets carries a mark
   std::uint32_t g = 0;                 // 0: the default
   std::uint32_t id_bits = 16;
   std::uint64_t seed = 1;

@@ -1,4 +1,4 @@
-// What senders and switches do to a packet (Taffet 2021, algorithms 1, 2, 4 and 5).
+// Marking of a packet by senders and switches (Taffet 2021, algorithms 1, 2, 4 and 5).
 #pragma once
 
 #include <cstdint>
@@ -7,9 +7,9 @@
 
 namespace flitwatch::sampling {
 
-inline constexpr std::uint8_t kMaxHops = 16;  // four bits hold hops - 1; longer paths saturate
+inline constexpr std::uint8_t kMaxHops = 16;  // four bits contain hops - 1; longer paths saturate
 
-// Standard and one-bit variant side by side: a packet carries one of `link` and `bit`.
+// Standard and one-bit variant together: a packet carries either `link` or `bit`.
 struct Mark {
   std::uint32_t link = 0;
   std::uint8_t hops = 0;

@@ -1,4 +1,4 @@
-// What a receiving host adds up (Taffet 2021, algorithms 3 and 6).
+// Sums of a receiving host (Taffet 2021, algorithms 3 and 6).
 #pragma once
 
 #include <cstddef>
@@ -15,8 +15,8 @@ struct Arrival {
   std::uint8_t hops, bit, congested, unused = 0;
 };
 
-// One-bit receiver for packets of one kind of path: all links that such a packet might have passed. A host keeps one
-// for each kind (for example each leaf switch that sends to it) and context.
+// One-bit receiver for packets of one kind of path, with all links on the possible paths of such a packet. A host has
+// one for each kind (for example each leaf switch that sends to it) and context.
 class OneBitReceiver {
  public:
   explicit OneBitReceiver(std::span<const std::uint32_t> links, std::uint32_t g = kDefaultG);
@@ -25,7 +25,7 @@ class OneBitReceiver {
   void add_scalar(std::span<const Arrival> packets);  // the same without SIMD: the oracle
 
   std::size_t links() const { return links_; }
-  std::uint64_t tested() const { return tested_; }  // packets, so tests of each link
+  std::uint64_t tested() const { return tested_; }  // packets, which is also the number of tests of each link
   std::vector<std::int64_t> traffic() const;        // signed estimates, in packets
   std::vector<std::int64_t> congested() const;
 
@@ -44,7 +44,7 @@ class OneBitReceiver {
   std::uint32_t since_flush_ = 0;
 };
 
-// Below this a link's count is reported as 0: longest path * sqrt(tested) * 2.33 (the 99th percentile of a normal
+// A smaller count of a link is reported as 0: longest path * sqrt(tested) * 2.33 (the 99th percentile of a normal
 // distribution).
 double false_positive_threshold(std::uint32_t longest_path, double tested);
 

@@ -1,5 +1,5 @@
-// The part of Cray's uGNI that posting needs (gni_pub.h 6.0, x86-64 layout): declared here because the header is found
-// on Cray systems only.
+// The part of Cray's uGNI that posting needs (gni_pub.h 6.0, x86-64 layout), declared here because the header exists
+// only on Cray systems.
 #pragma once
 
 #include <cstddef>
@@ -22,7 +22,7 @@ struct gni_post_descriptor_t {
   std::uint64_t remote_addr;
   gni_mem_handle_t remote_mem_hndl;
   std::uint64_t length;
-  // What follows is neither read nor written here.
+  // The fields after this are neither read nor written here.
 };
 
 using gni_ep_handle_t = void*;
@@ -39,7 +39,7 @@ static_assert(offsetof(gni_post_descriptor_t, dlvr_mode) == 42 && offsetof(gni_p
 namespace flitwatch::ugni {
 inline constexpr std::uint16_t kAdaptive0 = 0x0000, kAdaptive1 = 0x0020,
                                kAdaptive3 = 0x0080;  // GNI_DLVMODE_ADAPTIVE...
-// Post types whose payload comes back in response packets (gni_post_type_t: GNI_POST_RDMA_GET, GNI_POST_FMA_GET,
+// Post types whose payload returns in response packets (gni_post_type_t: GNI_POST_RDMA_GET, GNI_POST_FMA_GET,
 // GNI_POST_FMA_GET_W_FLAG).
 inline constexpr bool is_get(std::uint32_t type) { return type == 2 || type == 5 || type == 9; }
 inline constexpr gni_return_t kInvalidState = 10;  // GNI_RC_INVALID_STATE

@@ -1,4 +1,4 @@
-"""Ends a throw-away server whose process was killed and could not end it: `python -m flitwatch_ops.abandoned FOLDER`."""
+"""Stop a temporary server whose process was killed before it could do so: `python -m flitwatch_ops.abandoned FOLDER`."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-#: Waits for the end of a pipe that only the watched process holds, in a shell, which takes no memory to speak of.
+#: Wait for the end of a pipe that only the watched process holds open. A shell does this with little memory.
 _WATCH = 'cat > /dev/null; [ ! -d "$1" ] || exec "$2" -m flitwatch_ops.abandoned "$1"'
 
 
 @contextlib.contextmanager
 def guard_server(folder: Path) -> Iterator[None]:
-    """While this lasts, a process of its own sees to it that the throw-away server of `folder` ends with this process, however that ends."""
+    """Within this context, a helper process ensures that the temporary server of `folder` stops when this process ends for any reason."""
     command = ["sh", "-c", _WATCH, "sh", str(folder), sys.executable]
     with subprocess.Popen(
         command,
         stdin=subprocess.PIPE,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
-        # What ends this process may be meant for all of its session.
+        # A signal that ends this process may be sent to its whole session.
         start_new_session=True,
     ):
         yield

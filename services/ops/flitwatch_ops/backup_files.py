@@ -1,4 +1,4 @@
-"""The files of a folder of backups: which there are, what they can bring back, and whether every byte is what was written."""
+"""Files of a backup folder: their list, the restorable period, and the check of every byte."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ OnStep = Callable[[int, int, str], None]
 
 @dataclass(frozen=True)
 class Base:
-    """One base backup.
+    """Base backup.
 
     Attributes
     ----------
     name : str
-    begun_s, finished_s : float   epoch seconds by the server's clock; it can go back to any moment from `finished_s` on
-    first_segment : str           the first segment of the log that it needs
+    begun_s, finished_s : float   epoch seconds of the server's clock; any moment from `finished_s` on can be restored
+    first_segment : str           the first log segment that it needs
     size_bytes : int
     """
 
@@ -42,7 +42,7 @@ class Base:
 
 
 def list_bases(folder: Path) -> list[Base]:
-    """The base backups of a folder, oldest first."""
+    """Return the base backups of a folder, oldest first."""
     base_list = []
     for path in sorted(folder.glob("base/*/backup.json")):
         try:
@@ -52,12 +52,12 @@ def list_bases(folder: Path) -> list[Base]:
     return sorted(base_list, key=lambda base: base.finished_s)
 
 
-#: Moments as ISO times; None if nothing can be restored.
+#: Times in ISO format; None if nothing can be restored.
 Restorable = TypedDict("Restorable", {"from": str | None, "to": str | None})
 
 
 class CheckedBase(TypedDict):
-    """A base backup: when it was finished (ISO time), its size, and what is wrong with it."""
+    """Base backup with the time it was finished (ISO format), its size, and its defects."""
 
     name: str
     finished: str | None
@@ -66,7 +66,7 @@ class CheckedBase(TypedDict):
 
 
 class CheckedBackups(TypedDict):
-    """Result of checking every byte of a folder's backups; `segments` are those of the log, `missing` and `damaged` their names."""
+    """Result of checking every byte of a backup folder. `segments` counts the log's segments; `missing` and `damaged` are segment names."""
 
     folder: str
     bases: list[CheckedBase]
@@ -78,7 +78,7 @@ class CheckedBackups(TypedDict):
 
 
 def find_restorable(folder: Path) -> Restorable:
-    """The moments that the folder can go back to, as far as names and times of its files tell."""
+    """Return the period that the folder can restore, according to the names and times of its files."""
     base_list = list_bases(folder)
     if not base_list:
         return {"from": None, "to": None}
@@ -90,7 +90,7 @@ def find_restorable(folder: Path) -> Restorable:
 
 
 def verify_backups(folder: Path, on_step: OnStep = lambda done, total, what: None) -> CheckedBackups:
-    """Read every byte of a folder's backups and compare it with what was written.
+    """Read every byte of a folder's backups and compare it with the recorded checksums.
 
     Raises
     ------
@@ -138,9 +138,10 @@ def verify_backups(folder: Path, on_step: OnStep = lambda done, total, what: Non
 
 
 def missing_segments(names: Sequence[str], needed_from: Sequence[str]) -> list[str]:
-    """Segments that lack between the first that a base backup needs and the last of its line of history.
+    """Return the log segments missing between the first that a base backup needs and the last of its timeline.
 
-    A segment's name is its timeline, and a number in two parts of eight hexadecimal digits; of the second part only SEGMENTS_A_LOG_ID values occur.
+    A segment's name is its timeline, and a number in two parts of eight hexadecimal digits. The second part has only SEGMENTS_A_LOG_ID different
+    values.
     """
     have: dict[str, set[int]] = {}
     for name in names:
@@ -164,7 +165,7 @@ def drop_older(folder: Path, keep: int) -> list[str]:
     if dropped:
         oldest = base_list[len(dropped)].first_segment
         for path in folder.glob("wal/*.gz"):
-            # Numbers go on over timelines; what tells timelines apart (history files) is small and stays.
+            # Numbers continue across timelines. The small history files that distinguish timelines are kept.
             if _SEGMENT.fullmatch(path.name) and path.name[8:24] < oldest[8:]:
                 path.unlink()
     return [base.name for base in dropped]
@@ -188,6 +189,6 @@ def _number_segment(segment: str) -> int:
 
 
 def format_moment(moment_s: float | None) -> str:
-    """A moment of epoch seconds in ISO 8601."""
+    """Format a time in epoch seconds as ISO 8601."""
     assert moment_s is not None
     return datetime.fromtimestamp(moment_s, UTC).isoformat()

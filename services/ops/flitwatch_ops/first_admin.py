@@ -1,4 +1,4 @@
-"""The first admin: a random password in a file that only this user can read; never a default one."""
+"""First admin account: a random password in a file that only this user can read, never a default password."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ FILE = "admin-secret"
 
 
 def ensure_admin(url: str) -> Path | None:
-    """Make the account `admin` if the database has no account; return the file with its password.
+    """Create the account `admin` if the database has no account. Return the file with its password.
 
-    Where no file can be written (read-only containers) the password is logged once.
+    If no file can be written (read-only containers), the password is logged once.
     """
     from flitwatch_db import connect
     from flitwatch_db.people import accounts as people

@@ -1,4 +1,4 @@
-"""Folders in which the project keeps its data on this machine."""
+"""Folders of Flitwatch's data on this machine."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from pathlib import Path
 from typing import IO
 
 _ABOVE = Path(__file__).resolve().parents[3]
-#: The checkout that this runs from; None of an installed package.
+#: Checkout of the running code; None for an installed package.
 CHECKOUT = _ABOVE if (_ABOVE / "services" / "ops" / "flitwatch_ops").is_dir() else None
-#: A log that has grown beyond makes room for a new one when it is opened.
+#: A larger log is rotated when it is opened.
 LOG_BYTES = 20_000_000
 
 
 def home_folder() -> Path:
-    """The folder of data, logs and process ids: `FLITWATCH_HOME`, or `.flitwatch` in the checkout, or `flitwatch` among the user's state."""
+    """Return the folder of data, logs and process ids: `FLITWATCH_HOME`, `.flitwatch` in the checkout, or `flitwatch` in the user's state folder."""
     return _choose_folder("FLITWATCH_HOME", ".flitwatch", "XDG_STATE_HOME", ".local/state")
 
 
 def cache_folder() -> Path:
-    """The folder of what is fetched or built once: `FLITWATCH_CACHE`, or `.cache` in the checkout, or `flitwatch` in the user's cache."""
+    """Return the cache folder for downloads and builds: `FLITWATCH_CACHE`, `.cache` in the checkout, or `flitwatch` in the user's cache."""
     return _choose_folder("FLITWATCH_CACHE", ".cache", "XDG_CACHE_HOME", ".cache")
 
 
@@ -35,18 +35,18 @@ def _choose_folder(variable: str, in_checkout: str, of_user: str, usual: str) ->
 
 
 def shorten_log(path: Path, log: IO[bytes]) -> None:
-    """Make room in a log that has grown too long while it is appended to; its lines go to `.log.1`, or are lost on a full disk."""
+    """Shorten a log that is too long while another process appends to it. Its lines move to `.log.1`, or are lost if the disk is full."""
     if os.fstat(log.fileno()).st_size <= LOG_BYTES:
         return
     with contextlib.suppress(OSError), open_log(path.with_suffix(".log.1")) as older:
         older.truncate(0)
         shutil.copyfileobj(path.open("rb"), older)
-    # Who appends to it goes on at its new end.
+    # A writer in append mode continues at the new end.
     log.truncate(0)
 
 
 def open_log(path: Path) -> IO[bytes]:
-    """A log to append to, for its owner's eyes alone, as one of an older version becomes too; what was too long stays alongside it as `.log.1`."""
+    """Open a log to append to, readable only by its owner, even if an older version created it. A log that is too long is moved to `.log.1`."""
     if path.exists() and path.stat().st_size > LOG_BYTES:
         path.chmod(0o600)
         path.replace(path.with_suffix(".log.1"))

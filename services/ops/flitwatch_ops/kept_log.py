@@ -1,4 +1,4 @@
-"""Folder in which the embedded database's write-ahead log is kept, and the server settings that keep it."""
+"""Archive folder of the embedded database's write-ahead log, and the server settings for archiving."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from pathlib import Path
 from flitwatch_domain.errors import BadInput
 from flitwatch_ops import embedded_host
 
-#: A segment is closed after so long, so that no more is lost with the disk.
+#: A segment is closed after this time, which limits the loss if the disk fails.
 SEGMENT_TIMEOUT_S = 60
-#: In the embedded database's own folder: where its log goes.
+#: File in the embedded database's folder that contains the archive folder's path.
 _FOLDER_FILE = "backup-folder"
 
 
 def archive_folder(server_folder: Path) -> Path | None:
-    """Return the folder of the server's kept log, or None if the log is not kept."""
+    """Return the folder of the server's archived log, or None if the log is not archived."""
     try:
         text = (server_folder / _FOLDER_FILE).read_text()
     except FileNotFoundError:
@@ -23,7 +23,7 @@ def archive_folder(server_folder: Path) -> Path | None:
 
 
 def log_settings(server_folder: Path) -> dict[str, str]:
-    """Return the settings with which the server keeps its log; empty if the log is not kept."""
+    """Return the server settings for archiving; empty if the log is not archived."""
     folder = archive_folder(server_folder)
     if folder is None:
         return {}
@@ -37,10 +37,10 @@ def log_settings(server_folder: Path) -> dict[str, str]:
 
 
 def archive_command(folder: Path) -> str:
-    """By which the server hands over each segment of its log."""
+    """Return the shell command with which the server archives a segment."""
     wal = quote_path(str(folder / "wal"))
     target, part = f"{wal}/%f.gz", f"{wal}/.%f.part"
-    # A crash may come between the copy and the server's own note of it: then the same segment comes again.
+    # A crash between the copy and the server's own record makes the server archive the same segment again.
     return (
         f"if [ -e {target} ]; then gzip -dc {target} | cmp -s - %p;"
         f" else gzip -1 < %p > {part} && sync {part} && mv {part} {target}; fi"
@@ -48,12 +48,12 @@ def archive_command(folder: Path) -> str:
 
 
 def keep_log(server_folder: Path, folder: Path) -> None:
-    """Let the server's log be kept in `folder` from its next start on; make the folder.
+    """Configure the server to archive its log in `folder` from its next start on. Create the folder.
 
     Raises
     ------
     BadInput
-        The folder is in the database's own, or holds something else.
+        The folder is inside the database's folder or contains other files.
     """
     folder = folder.absolute()
     if folder == server_folder or server_folder in folder.parents:
@@ -75,17 +75,17 @@ def keep_log(server_folder: Path, folder: Path) -> None:
 
 
 def stop_keeping(server_folder: Path) -> Path | None:
-    """Keep the log no longer, from the server's next start on; what was kept stays. Returns its folder."""
+    """Stop archiving from the server's next start on, and keep archived files. Return their folder."""
     folder = archive_folder(server_folder)
     (server_folder / _FOLDER_FILE).unlink(missing_ok=True)
     return folder
 
 
 def quote_path(path: str) -> str:
-    """A path for the shell within one of the server's commands, where % is doubled."""
+    """Quote a path for the shell within a server command, where % is doubled."""
     return "'" + path.replace("'", "'\\''").replace("%", "%%") + "'"
 
 
 def quote_setting(text: str) -> str:
-    """Text as a value of postgresql.conf."""
+    """Quote text as a value of postgresql.conf."""
     return "'" + text.replace("\\", "\\\\").replace("'", "''") + "'"

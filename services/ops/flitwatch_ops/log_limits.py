@@ -1,4 +1,4 @@
-"""Current limits of a log's retention: of the embedded log in the database, of Kafka's on each topic."""
+"""Current retention limits of a log: of the embedded log in the database, or of Kafka's topics."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _CALL_TIMEOUT_S = 10.0
 
 @dataclass(frozen=True)
 class LogLimits:
-    """Records are dropped that are older than `hours`, or that are over `bytes` together (compressed as they are); None: not for that."""
+    """Retention limits: records older than `hours`, or beyond `bytes` in total (compressed), are dropped. None means no limit."""
 
     hours: float | None
     bytes: int | None
@@ -24,7 +24,7 @@ class LogLimits:
 
 
 def log_limits(url: str, topics: Mapping[str, int]) -> LogLimits | None:
-    """Return the limits for `topics` (partitions by name), of Kafka for one replica; None if the log does not report them."""
+    """Return the limits for `topics` (partitions by name), for one replica of Kafka. Return None if the log does not report them."""
     try:
         return _of_kafka(url, topics) if url.startswith("kafka://") else _of_table(url)
     except FlitwatchError:
@@ -65,7 +65,7 @@ def _of_kafka(url: str, topics: Mapping[str, int]) -> LogLimits:
         raise make_unavailable(brokers, problem, admin) from None
     ages = [int(topic_settings["retention.ms"]) for topic_settings in settings.values()]
     sizes = [int(topic_settings["retention.bytes"]) for topic_settings in settings.values()]
-    # A segment goes as a whole, once what is left without it is still over the limit.
+    # Kafka deletes a segment only if the others still reach the limit, so it keeps up to one more segment.
     whole = sum(
         topics[name] * (int(topic_settings["retention.bytes"]) + int(topic_settings["segment.bytes"]))
         for name, topic_settings in settings.items()

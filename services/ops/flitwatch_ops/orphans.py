@@ -1,4 +1,4 @@
-"""Processes that a killed supervisor left running: they go on without being watched or stopped."""
+"""Processes that a killed supervisor left running, without supervision."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from flitwatch_ops.supervisor import STOP_TIMEOUT_S, read_running_state
 
 
 class _Process(TypedDict, total=False):
-    """Fields of a process in the state file."""
+    """Process entry in the state file."""
 
     pid: object
 
 
 class KeptState(TypedDict, total=False):
-    """Fields of the state file; any may be missing or wrong, since another program may have written the file."""
+    """Fields of the state file. Any of them can be missing or invalid, because another program can have written the file."""
 
     stack: str
     twin: str
@@ -31,7 +31,7 @@ class KeptState(TypedDict, total=False):
 
 
 def state_of(home: Path) -> KeptState:
-    """Read what the last supervisor wrote about itself, whether or not it runs; empty if nothing can be read."""
+    """Read the last supervisor's state file, even if the supervisor is not running. Return an empty state if it cannot be read."""
     try:
         state = orjson.loads((home / "run" / "state.json").read_bytes())
     except (OSError, ValueError):
@@ -40,12 +40,12 @@ def state_of(home: Path) -> KeptState:
 
 
 def remove_state(home: Path) -> None:
-    """Remove what it wrote."""
+    """Remove the state file."""
     (home / "run" / "state.json").unlink(missing_ok=True)
 
 
 def list_orphans(home: Path) -> list[int]:
-    """Process ids that the state file names and that still run, while its supervisor does not."""
+    """Return the ids of processes in the state file that still run although their supervisor does not."""
     if read_running_state(home) is not None:
         return []
     named = (process.get("pid") for process in state_of(home).get("processes", ()))
@@ -53,7 +53,7 @@ def list_orphans(home: Path) -> list[int]:
 
 
 def end_orphans(home: Path) -> list[int]:
-    """End them, by force where they do not leave in time; return their process ids once what they held (ports, locks) is free."""
+    """End orphaned processes, with SIGKILL after a timeout. Return their ids once their ports and locks are free."""
     with contextlib.ExitStack() as stack:
         descriptors: dict[int, int] = {}
         for pid in list_orphans(home):
@@ -69,7 +69,7 @@ def end_orphans(home: Path) -> list[int]:
 
 
 def _wait_ended(ends: Iterable[int], timeout_s: float) -> bool:
-    """Wait until processes have ended. One that is ending has no command line any more, and may still hold its ports."""
+    """Wait until processes have ended. A process that is ending has no command line any more, but can still hold its ports."""
     deadline = time.monotonic() + timeout_s
     for end in ends:
         poll = select.poll()
@@ -80,15 +80,15 @@ def _wait_ended(ends: Iterable[int], timeout_s: float) -> bool:
 
 
 def _signal_group(pid: int, number: signal.Signals) -> None:
-    # Each was started in a session of its own.
+    # Each process was started in its own session.
     with contextlib.suppress(ProcessLookupError):
         os.killpg(pid, number)
 
 
 def _is_ours(pid: int) -> bool:
-    """Return whether the process runs and its number was not reused by another program."""
+    """Return whether the process is running and its id was not reused by another program."""
     try:
         command = Path(f"/proc/{pid}/cmdline").read_bytes()
     except OSError:
         return False
-    return b"flitwatch" in command  # empty for one that has ended and is not waited for
+    return b"flitwatch" in command  # empty for an ended process that its parent has not reaped

@@ -1,4 +1,4 @@
-"""Choice of the database and the log that a command uses."""
+"""Choice of a command's database and log."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from flitwatch_domain.errors import Cancelled, Conflict, Unavailable
 from flitwatch_ops.home import home_folder
 
 log = logging.getLogger(__name__)
-#: Seconds between tries to reach a database that does not answer.
+#: Seconds between attempts to reach a database that does not answer.
 TRY_AGAIN_S = 1.0
-#: Seconds that a service waits at its start for a database that does not answer.
+#: Seconds that a starting service waits for a database that does not answer.
 SERVICE_PATIENCE_S = 60.0
-#: Throw-away databases live in memory where the machine has a place for that.
+#: Temporary databases are in memory if the machine supports it.
 EPHEMERAL_PLACES = ("/dev/shm", tempfile.gettempdir())
 EPHEMERAL_PREFIX = "flitwatch-ephemeral-"
 EPHEMERAL_FREE_BYTES = 1 << 30
 
 
 def embedded_folder() -> Path:
-    """The folder of the project's own database."""
+    """Return the folder of the embedded database."""
     return home_folder() / "pg"
 
 
@@ -45,24 +45,24 @@ def open_database(
     Parameters
     ----------
     db_url : str, optional
-        A PostgreSQL URL. Without it the project's embedded database is started if it is not running; it stays up for as long as any process uses it.
+        A PostgreSQL URL. Without it, the embedded database is started if necessary. It runs as long as any process uses it.
     ephemeral : bool
-        A database of its own that is gone afterwards; `db_url` is not used then.
+        Create a temporary database, removed afterwards, and ignore `db_url`.
     patience_s : float
-        Seconds to wait for one that does not answer: it may be coming back from a crash.
+        Seconds to wait for a database that does not answer, for example while it recovers from a crash.
     stop : Event, optional
         Ends the wait.
     adds : bool
-        Whether the caller is going to store much.
+        Whether the caller will store much data.
 
     Raises
     ------
     DiskFull
-        `adds`, and the database's disk has no room.
+        `adds` is set and the database's disk is full.
     Unavailable, Forbidden, Conflict
         The database does not answer, or cannot be migrated; see `flitwatch_db.migrations.migrate`.
     Cancelled
-        Stopped while it waited.
+        Stopped while waiting.
     """
     from flitwatch_db.core.disk import disk_of
     from flitwatch_db.migrations import migrate_database
@@ -100,12 +100,13 @@ def open_database(
 
 
 def wait_until_migrated(url: str) -> None:
-    """Migrate the database as soon as it answers and this version may: for a container that would only be started again. Each reason to wait is logged once.
+    """Migrate the database as soon as it answers and this version is permitted to. For containers, which would only be restarted. Log each reason to
+    wait once.
 
     Raises
     ------
     Forbidden
-        The user may not create schemas or roles.
+        The user lacks the privilege to create schemas or roles.
     """
     from flitwatch_db.migrations import migrate_database
 
@@ -124,14 +125,14 @@ def wait_until_migrated(url: str) -> None:
 
 @contextlib.contextmanager
 def _ended_in_order() -> Iterator[None]:
-    """Let a process that is asked to end stop the database that only it uses: automatically Python would leave it running."""
+    """Let a signalled process stop the database that only it uses. By default, Python would leave the database running."""
 
     def end(number: int, frame: FrameType | None) -> None:
         raise SystemExit(128 + number)
 
     mine = []
     if threading.current_thread() is threading.main_thread():
-        # Services have a handler of their own by now, or set one.
+        # Services have set their own handlers by now, or will set them.
         mine = [number for number in (signal.SIGTERM, signal.SIGHUP) if signal.getsignal(number) is signal.SIG_DFL]
     for number in mine:
         signal.signal(number, end)
@@ -144,7 +145,7 @@ def _ended_in_order() -> Iterator[None]:
 
 
 def log_url(database_url: str) -> str:
-    """The log's URL: `FLITWATCH_LOG`, or the database itself."""
+    """Return the log's URL: `FLITWATCH_LOG`, or the database."""
     return os.environ.get("FLITWATCH_LOG") or database_url
 
 

@@ -1,4 +1,4 @@
-"""Checks of a site: what `flitwatch doctor` asks before the platform is started."""
+"""Site checks that `flitwatch doctor` runs before the platform is started."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ from flitwatch_ops.log_limits import LogLimits
 
 State = Literal["ok", "warning", "failed", "skipped"]
 
-#: Clocks further apart than this put rows into wrong windows.
+#: A larger clock difference puts rows into wrong windows.
 CLOCK_LIMIT_S = 2.0
-#: Of an Aries machine, sampled every second: what a record of its nodes means for the tables.
+#: For an Aries machine sampled every second, used to estimate the table size from a record of its nodes.
 NODES_PER_ROUTER, PORTS_PER_ROUTER = 4, 48
 
 
 @dataclass(frozen=True)
 class Check:
-    """One finding; `advice` says what to do about it."""
+    """Finding of a check; `advice` is the recommended action."""
 
     name: str
     state: State
@@ -40,7 +40,7 @@ class Check:
 
 
 def check_machine(folder: Path) -> Iterator[Check]:
-    """Memory of the checkout's own: the folder, its disk, the programs that optional parts use."""
+    """Check this machine: the data folder, its disk, and the programs that optional parts need."""
     there = next(place for place in (folder, *folder.absolute().parents) if place.exists())
     free = shutil.disk_usage(there).free
     state: State = "ok" if free > 20e9 else "warning"
@@ -55,7 +55,7 @@ def check_machine(folder: Path) -> Iterator[Check]:
 
 
 def check_estimators() -> Check:
-    """Load the libraries that estimators compute with; name those of extras that are absent."""
+    """Load the libraries of the estimators, and name missing extras."""
     try:
         for library in ("scipy.special", "sklearn.linear_model", "lightgbm"):
             importlib.import_module(library)
@@ -76,7 +76,7 @@ def check_estimators() -> Check:
 
 
 def check_database(url: str) -> Iterator[Check]:
-    """Reachability, version and edition, tables, and the clock of the database server."""
+    """Check the database server: reachability, version and edition, tables, and clock."""
     from flitwatch_db import connect, detect_edition, migrations
     from flitwatch_db.core.connection import version_and_clock
 
@@ -97,7 +97,7 @@ def check_database(url: str) -> Iterator[Check]:
 
 
 def _check_tables(waiting: Sequence[str], ending: Sequence[str], newer: Mapping[str, str | None]) -> Check:
-    """Of the migrations to come, those that end the versions in use, and those of a newer version."""
+    """Check the migrations: pending ones, pending ones that end older versions in use, and those of a newer version."""
     from flitwatch_db import migrations
 
     if ended := migrations.list_ending_migrations(newer):
@@ -138,7 +138,7 @@ def _check_clock(name: str, ahead_s: float) -> Check:
 
 @dataclass
 class TopicRate:
-    """Counts of what arrived on one topic while listening."""
+    """Record counts of one topic while listening."""
 
     records: int = 0
     values: int = 0
@@ -148,7 +148,7 @@ class TopicRate:
     newest_s: float = 0.0
 
     def add(self, value: bytes) -> None:
-        """Count one record; Avro is counted by size, as its schema stands elsewhere."""
+        """Count one record. The values of an Avro record are estimated from its size, because its schema is in a registry."""
         self.records += 1
         self.size_bytes += len(value)
         if value[:1] == b"\0":
@@ -165,7 +165,7 @@ class TopicRate:
 
 
 def check_log(url: str, listen_s: float, rates: dict[str, TopicRate], partitions: dict[str, int]) -> Iterator[Check]:
-    """Reachability of the log, its topics, and what arrives while listening; fills `rates`, and `partitions` of the topics for Flitwatch."""
+    """Check the log: reachability, topics, and records that arrive while listening. Fill `rates`, and `partitions` of Flitwatch's topics."""
     from flitwatch_stream.backends import open_log
     from flitwatch_stream.topics import LDMS_PREFIX, writer_pattern
 
@@ -213,14 +213,14 @@ def _check_arrivals(rates: dict[str, TopicRate], listen_s: float) -> Iterator[Ch
 
 
 class LogKeeps(TypedDict):
-    """For how long, and up to which size, a log keeps records; None: not bounded by that."""
+    """Retention of a log by age and size; None means no limit."""
 
     hours: float | None
     bytes: int | None
 
 
 class DiskRate(TypedDict):
-    """Bytes a day that a site writes, by the number of routers that its records name."""
+    """Bytes per day that a site writes, by the number of routers in its records."""
 
     routers_estimated: int
     database_bytes_a_day: int
@@ -229,7 +229,7 @@ class DiskRate(TypedDict):
 
 
 def disk_a_day(rates: dict[str, TopicRate], listen_s: float, limits: LogLimits | None) -> DiskRate:
-    """Bytes a day of the rates seen: what comes to the log, before it is compressed, and the database's rows; and what the log keeps of it."""
+    """Return the bytes per day at the observed rates: in the log before compression, in the database's rows, and kept in the log."""
     components = set().union(*(rate.components for topic, rate in rates.items() if "rtr" in topic)) if rates else set()
     routers = -(-len(components) // NODES_PER_ROUTER)
     tables = sizing.size_tables(sizing.Site(routers, routers * PORTS_PER_ROUTER, 0, 1.0))
@@ -244,7 +244,7 @@ def disk_a_day(rates: dict[str, TopicRate], listen_s: float, limits: LogLimits |
 
 
 def check_slurm() -> Iterator[Check]:
-    """Check that `sacct` answers."""
+    """Check that `sacct` works."""
     if shutil.which("sacct") is None:
         return
     try:

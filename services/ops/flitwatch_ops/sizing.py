@@ -1,7 +1,7 @@
-"""Estimates of a site's disk, cores and memory, from measured bytes per row and microseconds a record.
+"""Estimates of a site's disk, cores and memory, from measured bytes per row and microseconds per record.
 
-Bytes follow from how PostgreSQL lays out a row and a page; tests/db/test_rollups.py compares them with tables that were written. Processor time and
-memory come from the runs of docs/benchmarks/ingest.md.
+Bytes follow from PostgreSQL's row and page layout; tests/db/test_rollups.py compares them with real tables. Processor time and memory are from the
+runs in docs/benchmarks/ingest.md.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from flitwatch_domain.counters import ENDPOINT_COLUMNS, ROUTER_COLUMNS
 from flitwatch_domain.errors import BadInput
 
 DAY_S = 86_400
-#: PostgreSQL's page, what its header leaves, and what a row takes beside its columns: its header and the pointer to it.
+#: PostgreSQL's page size, its space after the header, and the overhead of a row: its header and its pointer.
 PAGE_BYTES, PAGE_ROOM, ROW_HEADER, ROW_POINTER = 8192, 8168, 24, 4
-#: An entry of the key (fabric, time, device) in pages that are filled in the order of time.
+#: Key entry (fabric, time, device) in pages filled in order of time.
 KEY_BYTES = 42
-#: Rows beyond this are compressed or stored out of line, in pieces; what they take at most is computed.
+#: Larger rows are compressed or stored out of line, in pieces; their maximum size is estimated.
 OUT_OF_LINE_BYTES = 2032
-#: A compressed row of TimescaleDB's full edition against one of plain PostgreSQL (router_1s: 51 of 249 bytes).
+#: Size ratio of a compressed row in TimescaleDB's full edition to one of plain PostgreSQL (router_1s: 51 of 249 bytes).
 COMPRESSED = 51 / 249
 
 #: Solved from both Avro runs of 3,264 routers, one with sets of whole routers and one with quarters.
@@ -29,15 +29,15 @@ DATABASE_US_A_ROW, LOG_US_A_VALUE = 100.0, 0.104
 WRITER_BYTES, WRITER_BYTES_A_COUNTER = 130e6, 136
 DATABASE_BYTES, LOG_PROCESS_BYTES = 1.1e9, 0.35e9
 AVRO_BYTES_A_VALUE, JSON_BYTES_A_VALUE = 6.2, 53.0
-#: Counters of a port of an Aries router (492 of 48 tiles) and of an endpoint, where a site does not say.
+#: Default counters per port of an Aries router (492 for 48 tiles) and per endpoint.
 PORT_COUNTERS, NIC_COUNTERS = 492 / 48, float(len(ENDPOINT_COLUMNS))
-#: Rows of devices a second that one writer's connection carried at most: a topic has one writer.
+#: Highest measured device rows per second of one writer connection; a topic has one writer.
 ONE_WRITER_ROWS_S = 30_000
 
 
 @dataclass(frozen=True)
 class Site:
-    """Devices and counters of a site, sampled `hz` times a second."""
+    """Devices and counters of a site, with `hz` samples per second."""
 
     routers: int
     ports: int
@@ -49,7 +49,7 @@ class Site:
 
 @dataclass(frozen=True)
 class _Kept:
-    """A table of times: seconds of a row, days that it is kept (None: indefinitely), and after how many days the full edition compresses it."""
+    """Table by time: seconds per row, retention in days (None if indefinite), and the age in days at which the full edition compresses it."""
 
     seconds: int
     days: float | None
@@ -57,14 +57,14 @@ class _Kept:
     half_full: bool = False
 
 
-#: As the migrations set them up (table `time_table`); `flitwatch db maintain --keep TABLE=DAYS` changes them.
+#: Defaults of the migrations (table `time_table`); `flitwatch db maintain --keep TABLE=DAYS` changes them.
 KEPT = {
     "1s": _Kept(1, 2, 2 / 24),
     "10s": _Kept(10, 7, 0.5),
     "1m": _Kept(60, 400, 2, half_full=True),
     "1h": _Kept(3600, None, 60, half_full=True),
 }
-#: Rows of a whole fabric, which hold an array over its routers in place of each column.
+#: Rows of a whole fabric, with an array over its routers in each column.
 KEPT_OF_FABRIC = {
     "5m": _Kept(300, 400, 2),
     "2h": _Kept(7200, None, 60),
@@ -78,7 +78,7 @@ def site_of(text: str) -> Site:
     Raises
     ------
     BadInput
-        Something else, or a number that cannot be.
+        The text has another format or an impossible number.
     """
     advice = "Write --size routers=2500,ports=160000,nics=44000,hz=1 [,port_counters=20,nic_counters=22]."
     numbers: dict[str, float] = {}
@@ -109,12 +109,12 @@ def site_of(text: str) -> Site:
 
 
 def row_bytes(columns_bytes: int, half_full: bool = False) -> float:
-    """Bytes of a row with its share of page and key.
+    """Return the size of a row in bytes, with its share of page and key.
 
     Parameters
     ----------
     columns_bytes : int
-        Its columns, padded to 8 bytes.
+        Size of its columns, padded to 8 bytes.
     half_full : bool
         Half of each page is left free for updates.
     """
@@ -125,28 +125,28 @@ def row_bytes(columns_bytes: int, half_full: bool = False) -> float:
 
 
 def device_row_bytes(values: int, half_full: bool = False) -> float:
-    """Bytes of a row of `router_*` or `endpoint_*`: fabric, device, time, samples, counted time, values."""
+    """Return the bytes of a row of `router_*` or `endpoint_*`: fabric, device, time, samples, counted time, values."""
     return row_bytes(24 + 8 * (1 + values), half_full)
 
 
 def port_row_bytes(ports: int) -> float:
-    """Bytes of a row of `port_10s`: flits, stalls and packets of each port."""
+    """Return the bytes of a row of `port_10s`: flits, stalls and packets of each port."""
     return row_bytes(24 + 3 * (24 + 8 * ports))
 
 
 def fabric_row_bytes(routers: int) -> float:
-    """Bytes of a row of `fabric_*`: the counted time and each counter of every router."""
+    """Return the bytes of a row of `fabric_*`: the counted time and each counter of every router."""
     return row_bytes(24 + (1 + len(ROUTER_COLUMNS)) * (24 + 8 * routers))
 
 
 def rows_per_s(hz: float, seconds: int) -> float:
-    """Rows of one device in a second; a row of `seconds` is written if anything came in it."""
+    """Return one device's rows per second. A row of `seconds` is written if it contains any sample."""
     return min(hz, 1 / seconds)
 
 
 @dataclass(frozen=True)
 class Table:
-    """Size of one table: bytes a day, and bytes of all that it keeps (a year of what is kept indefinitely)."""
+    """Size of one table: bytes per day, and bytes in total (of one year for indefinite retention)."""
 
     rows_a_day: float
     bytes_a_row: float
@@ -157,7 +157,7 @@ class Table:
 
 
 def size_tables(site: Site) -> dict[str, Table]:
-    """Every table of counters."""
+    """Return the size of every counter table."""
     table_sizes: dict[str, Table] = {}
     for width, retention in KEPT.items():
         if width == "10s":
@@ -184,7 +184,7 @@ def _size_table(rows_a_day: float, size: float, kept: _Kept) -> Table:
 
 
 class TableSize(TypedDict):
-    """A table: its rows and their size, for how many days it is kept (None: not bounded), and terabytes of disk."""
+    """Table with its row count and row size, retention in days (None if indefinite), and disk size in terabytes."""
 
     rows_a_day: int
     bytes_a_row: float
@@ -194,7 +194,7 @@ class TableSize(TypedDict):
 
 
 class DiskSize(TypedDict):
-    """Terabytes of all tables, plain and compressed; of one day, in the tables and in the log."""
+    """Disk size in terabytes: all tables, plain and compressed, and one day in the tables and in the log."""
 
     plain: float
     compressed: float
@@ -204,7 +204,7 @@ class DiskSize(TypedDict):
 
 
 class WriterLimit(TypedDict):
-    """Rows a second that one writer can carry, and whether that suffices."""
+    """Rows per second that one writer can handle, and whether that is enough."""
 
     rows_per_s: int
     fits: bool
@@ -225,7 +225,7 @@ class SiteSize(TypedDict):
 
 
 def size_site(site: Site) -> SiteSize:
-    """Disk in TB, cores and memory in GB that a site takes, and what of it is beyond one writer."""
+    """Estimate a site's disk in TB, cores, and memory in GB, and whether it exceeds one writer."""
     table_sizes = size_tables(site)
     counters = site.ports * site.port_counters + site.nics * site.nic_counters
     values_s = counters * site.hz

@@ -1,4 +1,4 @@
-"""docs/sizing.md, made from the arithmetic: `python -m flitwatch_ops.sizing_page`."""
+"""Generate docs/sizing.md from the estimates: `python -m flitwatch_ops.sizing_page`."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ A topic has one writer, and one connection carried at most about {sizing.ONE_WRI
 
 
 def render_page() -> str:
-    """The whole page."""
+    """Return the whole page."""
     return "\n".join([_HEAD, *_format_summary(), *(line for name in SITES for line in _format_tables(name))]) + "\n"
 
 

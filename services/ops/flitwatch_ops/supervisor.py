@@ -1,8 +1,8 @@
-"""Keeps the platform's servers and processes running: starts in order, restarts what dies, stops in reverse.
+"""Supervisor of the platform's servers and processes: starts them in order, restarts failed ones, stops them in reverse order.
 
-A *server* (database, broker) is a daemon of its own with an idempotent `ensure`; a *process* is a child of the
+A *server* (database, broker) is an independent daemon with an idempotent `ensure`; a *process* is a child of the
 supervisor. The supervisor writes its state to `<home>/run/state.json` before it starts anything, so that other commands can see and stop it.
-While it watches, a full disk or a lack of memory or files delays it: what could not be started or written is tried again.
+A full disk or a lack of memory or file descriptors only delays it: failed starts and writes are retried.
 """
 
 from __future__ import annotations
@@ -28,25 +28,25 @@ from flitwatch_ops.watched import PULSE_FD
 
 log = logging.getLogger(__name__)
 
-#: A child that lived this long starts again at once; one that dies sooner waits, up to the longest pause.
+#: A child that lived this long restarts at once. One that dies earlier is delayed, up to the longest pause.
 STEADY_S = 10.0
 LONGEST_PAUSE_S = 15.0
 STOP_TIMEOUT_S = 15.0
-#: How often it is looked whether a server still runs.
+#: Interval of checks whether a server still runs.
 KEEP_EVERY_S = 1.0
-#: What could not be started for want of disk, memory or files is tried again after so long.
+#: Delay before retrying after a lack of disk space, memory or file descriptors.
 AGAIN_S = 1.0
-#: And whether a child has ended.
+#: Interval of checks whether a child has ended.
 WATCH_EVERY_S = 0.2
-#: The most silence that one look at a child counts.
+#: Longest silence that one check of a child counts.
 MOST_SILENCE_S = 1.0
 
 
 @dataclass(frozen=True)
 class Server:
-    """A daemon that outlives its starter: `ensure` starts it when it is not up and returns its URL; `title` names it to people.
+    """Daemon that outlives its starter. `ensure` starts it if necessary and returns its URL; `title` is its display name.
 
-    `fetch` gets what it needs, which the first time takes minutes, and may be broken off.
+    `fetch` downloads its dependencies. The first time takes minutes and can be interrupted.
     """
 
     name: str
@@ -58,9 +58,9 @@ class Server:
 
 @dataclass(frozen=True)
 class Process:
-    """A child process; `ready` (if any) answers whether it serves; `metrics_port` is where it serves its figures, which it is given.
+    """Child process. `ready`, if given, returns whether it serves requests. `metrics_port` is the port on which it must serve its metrics.
 
-    One whose loop beats (`flitwatch_ops.watched`) and falls silent is killed.
+    A process whose loop reports heartbeats (`flitwatch_ops.watched`) is killed if they stop.
     """
 
     name: str
@@ -72,7 +72,7 @@ class Process:
 
 
 class _StopRequested(BaseException):
-    """The signal to stop, in the middle of something that may be broken off; no handler of failures takes it for one."""
+    """Stop signal during an interruptible section. It is not an Exception, so failure handlers do not catch it."""
 
 
 @dataclass
@@ -84,15 +84,15 @@ class _Child:
     restarts: int = 0
     quick_deaths: int = 0
     start_after: float = 0.0
-    #: When it was last seen to have ended, and the seconds from then until it was started again.
+    #: Time when its end was noticed, and the seconds until its restart.
     ended_at: float | None = None
     down_s: float | None = None
-    #: The end of a pipe into which its loop beats, and how long it has been silent; None before the first beat.
+    #: Read end of its heartbeat pipe, and the seconds since the last beat; None before the first beat.
     heartbeat: int | None = None
     silent_s: float | None = None
 
     def let_go(self) -> None:
-        """Close what was open for a process that has ended, or could not be started."""
+        """Close the resources of a process that has ended or could not be started."""
         output, self.output = self.output, None
         heartbeat, self.heartbeat = self.heartbeat, None
         if output is not None:
@@ -123,19 +123,19 @@ class Supervisor:
         return self.home / "run" / "state.json"
 
     def begin(self, known: Mapping[str, object]) -> None:
-        """Heed signals, and say in the state file that it starts; `known` is added there. To be called before anything is started."""
+        """Handle signals, and write a state file with state `starting` and the fields `known`. Call this before anything is started."""
         self._known.update(known)
         self._heed_signals()
         self._write_state()
 
     @contextlib.contextmanager
     def interruptible(self) -> Iterator[None]:
-        """Let a signal to stop break off what is done inside, where its end may be minutes away: what a server needs is fetched, a migration.
+        """Let a stop signal interrupt a section that can take minutes, such as a download or a migration.
 
         Raises
         ------
         Cancelled
-            Stopped, before or meanwhile.
+            Stopped before or during the section.
         """
         try:
             self._breaks_off = True
@@ -148,17 +148,17 @@ class Supervisor:
             self._breaks_off = False
 
     def add(self, processes: Sequence[Process], known: Mapping[str, object]) -> None:
-        """Take more processes to start; `known` is added to the state file."""
+        """Add processes to start; `known` is added to the state file."""
         self.children += [_Child(process) for process in processes]
         self._known.update(known)
 
     def start(self, report: Callable[[str], None], timeout_s: float = 120.0) -> None:
-        """Start every process in order and wait until each is ready; `report` gets one line per step.
+        """Start every process in order and wait until each is ready. `report` receives one line per step.
 
         Raises
         ------
         Unavailable
-            One is not ready in time.
+            A process is not ready in time.
         Cancelled
             Stopped.
         """
@@ -183,12 +183,12 @@ class Supervisor:
                 time.sleep(0.1)
 
     def run(self, extra: Mapping[str, object]) -> None:
-        """Watch until stopped; `extra` is added to the state file."""
+        """Supervise until stopped; `extra` is added to the state file."""
         self._heed_signals()
         self._known.update(extra)
         self._state = "running"
         self._try_to_write_state()
-        # Each server has its keeper: one that takes long to start must not hold up the others, nor the processes.
+        # Each server has its own keeper thread, so that a slow start does not delay other servers or the processes.
         self._keepers = [
             threading.Thread(target=self._keep_server, args=(server,), daemon=True) for server in self.servers
         ]
@@ -198,7 +198,7 @@ class Supervisor:
         while not (self._stop_requested or self._stopping.wait(WATCH_EVERY_S)):
             at, before = time.monotonic(), at
             for child in self.children:
-                # What this process itself slept through says nothing about the others.
+                # A time during which this process was suspended says nothing about the others.
                 _check_heartbeat(child, min(at - before, MOST_SILENCE_S))
                 if child.output is not None:
                     shorten_log(self._log_of(child), child.output)
@@ -215,18 +215,18 @@ class Supervisor:
             signal.signal(name, self._request_stop)
 
     def _request_stop(self, *_: object) -> None:
-        # A flag, not the event: this runs in the middle of whatever holds the event's lock.
+        # A flag, not the event: a signal handler can interrupt code that holds the event's lock.
         was_requested, self._stop_requested = self._stop_requested, True
         if self._breaks_off and not was_requested:
             raise _StopRequested
 
     def stop(self) -> None:
-        """Stop processes in reverse order, then servers; kill what does not leave in time."""
+        """Stop processes in reverse order, then servers. Kill those that do not stop in time."""
         self._stopping.set()
         for child in reversed(self.children):
             _terminate_child(child)
         for keeper in self._keepers:
-            # One that is just starting its server would start it again after its stop.
+            # A keeper that is starting its server would restart it after its stop.
             keeper.join(STOP_TIMEOUT_S)
         for server in reversed(self.servers):
             with contextlib.suppress(Exception):
@@ -320,7 +320,7 @@ class Supervisor:
 
 
 def _check_heartbeat(child: _Child, passed_s: float) -> None:
-    """Note a child's beats; kill it if its main loop has stalled: it is started again as one that died."""
+    """Record a child's heartbeats. Kill it if its main loop has stalled; it is then restarted like a crashed one."""
     if child.handle is None or child.heartbeat is None:
         return
     with contextlib.suppress(BlockingIOError):
@@ -350,7 +350,7 @@ def _terminate_child(child: _Child) -> None:
 
 
 def read_running_state(home: Path) -> dict | None:
-    """The state of the supervisor that runs or starts for `home` (its `state` says which), or None if there is none."""
+    """Return the state of the supervisor that runs or starts for `home`, or None if there is none. Its field `state` distinguishes the two."""
     path = home / "run" / "state.json"
     try:
         state = orjson.loads(path.read_bytes())
@@ -359,6 +359,6 @@ def read_running_state(home: Path) -> dict | None:
         return None
     command = Path(f"/proc/{state['pid']}/cmdline")
     if command.exists() and b"flitwatch" not in command.read_bytes():
-        return None  # the process id was given to another program since
-    # One that an older version started says nothing of it: it wrote its state once all ran.
+        return None  # the process id was reused by another program
+    # An older version has no field `state`: it wrote the file only after all processes ran.
     return {"state": "running", **state}

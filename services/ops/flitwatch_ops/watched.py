@@ -1,4 +1,4 @@
-"""The heartbeat of this process: what `/livez` and the supervisor use."""
+"""Heartbeat of this process, for `/livez` and the supervisor."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ import os
 from flitwatch_domain.heartbeat import HANGS_AFTER_S, Heartbeat
 
 HANGS_AFTER = "FLITWATCH_HANGS_AFTER"
-#: The supervisor's end of a pipe: a byte for each beat.
+#: Environment variable with the write end of the supervisor's pipe: one byte per beat.
 PULSE_FD = "FLITWATCH_PULSE_FD"
 
 
 @functools.cache
 def own_heartbeat() -> Heartbeat:
-    """The one of this process, reported to its supervisor where it has one."""
+    """Return this process's heartbeat, which is also reported to its supervisor if there is one."""
     number = os.environ.pop(PULSE_FD, "")
     if not number.isdecimal():
         return Heartbeat(HANGS_AFTER_S)
     end = int(number)
 
     def tell() -> None:
-        # A pipe that is full was not emptied, and one without reader has no supervisor: neither is this process' trouble.
+        # A full pipe was not read, and a pipe without a reader has no supervisor. Neither is this process's problem.
         with contextlib.suppress(OSError):
             os.write(end, b".")
 

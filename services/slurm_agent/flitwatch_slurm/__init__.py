@@ -1,1 +1,1 @@
-"""The Slurm agent: a file of advice for job_submit.lua, and delays and preferences of pending jobs."""
+"""Slurm agent: writes the advice file for job_submit.lua, and sets delays and preferences of pending jobs."""

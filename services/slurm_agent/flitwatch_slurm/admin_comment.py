@@ -1,36 +1,36 @@
-"""Our mark within a job's admin comment, alongside what other tools keep there: `[flitwatch delay since=1700000000 why]`."""
+"""Flitwatch's mark in a job's admin comment, next to other tools' text: `[flitwatch delay since=1700000000 why]`."""
 
 from __future__ import annotations
 
 import re
 
-#: What Slurm takes at submission; it refuses a job with a longer one.
+#: Slurm's limit at submission; jobs with longer comments are refused.
 MOST_BYTES = 1024
 _MARK = re.compile(r"\[flitwatch (start|delay|prefer|released) since=([0-9]{1,12})(?![0-9])[^\[\]]*\]")
-#: As older versions wrote it, over the whole comment. It is read, and stays as anyone's text.
+#: Format of older versions, which used the whole comment. It is read but never rewritten.
 _OLD_MARK = re.compile(r"flitwatch (start|delay|prefer|released) since=([0-9]{1,12})(?![0-9])")
 
 
 def read_mark(comment: str) -> tuple[str | None, int]:
-    """Return what was done to the job last and since when in epoch seconds; (None, 0) if nothing was done."""
+    """Return the last action on the job and its start in epoch seconds, or (None, 0) if there was none."""
     match = _find_last_mark(comment) or _OLD_MARK.match(comment)
     return (match.group(1), int(match.group(2))) if match else (None, 0)
 
 
 def merge_mark(comment: str, what: str, since_s: int, why: str) -> str | None:
-    """The comment with our mark in the place of our last one, or at its end; every other character stays.
+    """Return the comment with our mark in place of the previous one, or at the end. All other characters are preserved.
 
     Parameters
     ----------
     comment : str
-        As Slurm has it; bytes that are no UTF-8 as surrogate escapes.
+        As in Slurm, with invalid UTF-8 bytes as surrogate escapes.
     what : str
         delay, prefer or released.
 
     Returns
     -------
     str or None
-        None if it cannot be carried: too long for Slurm even without the reason, or with a character that no argument holds.
+        None if the comment is too long for Slurm even without the reason, or has a character that a command argument cannot contain.
     """
     if "\0" in comment:
         return None

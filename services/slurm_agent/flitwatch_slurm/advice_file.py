@@ -1,4 +1,4 @@
-"""The file of advice that job_submit.lua reads: one line a case, a checksum, replaced whole."""
+"""Advice file for job_submit.lua: one line per case and a checksum, replaced atomically."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from urllib.parse import quote
 
 from flitwatch_domain.errors import Forbidden
 
-#: What the plugin reads at most; cases beyond it are left out, so that it reads the rest.
+#: Read limit of the plugin. Further cases are left out, so that the plugin accepts the file.
 MOST_BYTES = 1 << 20
 ANYBODY = "*"
 _FEATURES, _NODES = re.compile(r"[\w.|-]*", re.ASCII), re.compile(r"[\w.,\[\]-]*", re.ASCII)
@@ -25,10 +25,10 @@ class Case:
 
     Attributes
     ----------
-    user : str           ANYBODY, or whose jobs it is for
+    user : str           the user whose jobs it applies to, or ANYBODY
     action : str         start, delay or prefer
-    features : str       Slurm features of the preferred nodes, with | between them; empty: none
-    avoid : str          host list of the nodes that are worse; empty: none
+    features : str       Slurm features of the preferred nodes, separated by |; empty if none
+    avoid : str          host list of worse nodes; empty if none
     room : dict          usable preferred nodes by partition, ANYBODY for the default one
     """
 
@@ -45,7 +45,7 @@ class Case:
     reason: str
 
     def line(self) -> bytes:
-        """As it is in the file; nothing of it can end the line or its field."""
+        """Return the line of the file. Its values cannot end the line or their field."""
         features = self.features if _FEATURES.fullmatch(self.features) else ""
         avoid = self.avoid if _NODES.fullmatch(self.avoid) else ""
         fields = (
@@ -69,7 +69,7 @@ def _quote_name(name: str) -> str:
 
 
 def format_content(cases: Iterable[Case], now_s: float, limit_s: float) -> bytes:
-    """The file's bytes: `flitwatch-advice 1 WRITTEN LIMIT_S CASES ADLER32`, then the cases."""
+    """Return the file's bytes: `flitwatch-advice 1 WRITTEN LIMIT_S CASES ADLER32`, then the cases."""
     body, count = bytearray(), 0
     for case in cases:
         line = case.line()
@@ -81,7 +81,7 @@ def format_content(cases: Iterable[Case], now_s: float, limit_s: float) -> bytes
 
 
 def write_file(path: Path, data: bytes) -> None:
-    """Replace the file whole: a reader sees the old one or the new one."""
+    """Replace the file atomically: a reader sees either the old or the new file."""
     part = path.with_name(f".{path.name}.{os.getpid()}")
     with open(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600), "wb") as file:
         file.write(data)
@@ -91,12 +91,12 @@ def write_file(path: Path, data: bytes) -> None:
 
 
 def check_folder(folder: Path) -> None:
-    """Check that only the user that runs the agent can write into the folder.
+    """Check that only the agent's own user can write to the folder.
 
     Raises
     ------
     Forbidden
-        Others may write into the folder: what is there could be anyone's advice.
+        Others can write to the folder and so could plant advice.
     """
     folder.mkdir(mode=0o755, parents=True, exist_ok=True)
     status = folder.stat()

@@ -1,4 +1,4 @@
-"""The agent: every interval it asks the API, replaces the file and, where it may, changes pending jobs."""
+"""Slurm agent: at each interval it queries the API, replaces the advice file and, if permitted, changes pending jobs."""
 
 from __future__ import annotations
 
@@ -29,16 +29,16 @@ log = logging.getLogger(__name__)
 
 
 class AgentRound(TypedDict):
-    """Result of one round: what it wrote and did, as `--json` prints it.
+    """Result of one round, as printed with `--json`.
 
     Attributes
     ----------
-    cases : int        cases that the file answers
-    actions : int      cases with another answer than to start
-    groups : int       groups of the fabric that a job could run in
-    pending : int      jobs that wait and that the agent may change
-    delayed, preferred, released : int        jobs that were changed; absent if the agent may change none
-    in_trial, advised : int        jobs of the trial, and those of them that get advice; absent without a trial
+    cases : int        cases in the file
+    actions : int      cases whose answer is not `start`
+    groups : int       fabric groups in which a job could run
+    pending : int      pending jobs that the agent may change
+    delayed, preferred, released : int        changed jobs; absent if the agent may not change jobs
+    in_trial, advised : int        jobs in the trial, and the advised ones among them; absent without a trial
     """
 
     cases: int
@@ -54,16 +54,16 @@ class AgentRound(TypedDict):
 
 @dataclass
 class Agent:
-    """Keeps Slurm's side fresh.
+    """Keeps Slurm's advice file and pending jobs up to date.
 
     Attributes
     ----------
-    path : Path            the file that job_submit.lua reads
-    limit_s : float        how long the plugin may use a file
-    limits : Limits or None       what may be done to pending jobs; None: nothing
-    accept_stale : bool    act also on answers from state that is not renewed
+    path : Path            advice file of job_submit.lua
+    limit_s : float        maximum age of a file that the plugin uses
+    limits : Limits or None       permitted changes to pending jobs; None if there are none
+    accept_stale : bool    also act on answers from outdated state
     patience_s : float     how long the API may be unavailable before delays end
-    trial : Trial or None  gives advice to a part of the jobs only, and none at submission, when a job has no number yet
+    trial : Trial or None  advises only a share of the jobs, and none at submission because a job has no number yet
     """
 
     api: Api
@@ -80,12 +80,12 @@ class Agent:
         self._notes = Notes.beside(self.path)
 
     def cycle(self) -> AgentRound:
-        """One round: what was written and done.
+        """Run one round and return its result.
 
         Raises
         ------
         FlitwatchError
-            Neither the file nor a job was changed; the file grows old and the plugin stops using it.
+            Neither the file nor any job was changed. The plugin stops using the file once it is too old.
         """
         try:
             state = self.api.state()
@@ -138,7 +138,7 @@ class Agent:
             self.release("the agent stops")
 
     def release(self, why: str) -> int:
-        """End every delay that the agent or the plugin began; returns how many."""
+        """End every delay set by the agent or the plugin. Return their number."""
         count = pending_jobs.release_all(self._load_pending(), why, self._notes.marks)
         self._notes.keep()
         return count

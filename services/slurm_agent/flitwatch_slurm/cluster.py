@@ -1,4 +1,4 @@
-"""Slurm as its own commands tell it: nodes with their features, pending jobs, and changes of these jobs."""
+"""Slurm through its commands: nodes with their features, pending jobs, and changes to these jobs."""
 
 from __future__ import annotations
 
@@ -32,17 +32,17 @@ _UNUSABLE = re.compile(r"down|drain|fail|maint|unk|power|future|inval|reboot", r
 
 @dataclass(frozen=True)
 class Pending:
-    """A job that waits.
+    """Pending job.
 
     Attributes
     ----------
-    mark : str or None       what was done to it last: delay, prefer, released; None: nothing
-    since_s : int            when that began, in epoch seconds
-    admin_comment : str      other tools' text and our mark; bytes that are no UTF-8 as surrogate escapes
+    mark : str or None       last action: delay, prefer or released; None if there was none
+    since_s : int            start of that action in epoch seconds
+    admin_comment : str      other tools' text and our mark; invalid UTF-8 bytes as surrogate escapes
     application : str        `flitwatch_app=` of its comment, else its name
-    own_wishes : bool        it names nodes, features, a reservation or sizes, which a preference could contradict
-    eligible_s : float       from when on it may start, in epoch seconds; 0: not said
-    of_several : bool        it stands for the tasks of an array or is a part of a heterogeneous job
+    own_wishes : bool        it requests nodes, features, a reservation or sizes that a preference could contradict
+    eligible_s : float       earliest start in epoch seconds; 0 if unknown
+    of_several : bool        it represents array tasks or is part of a heterogeneous job
     """
 
     job_id: str
@@ -63,25 +63,25 @@ class Pending:
     of_several: bool = False
 
 
-#: The partition of jobs that name none.
+#: Partition of jobs that do not name one.
 DEFAULT = "*"
 
 
 @dataclass(frozen=True)
 class Node:
-    """A node that jobs could run on."""
+    """Node that can run jobs."""
 
     features: frozenset[str]
     partitions: set[str] = field(default_factory=set)
 
 
 def run_text(*argv: str) -> str:
-    """Standard output of a Slurm command as text; see `run_bytes`."""
+    """Return a Slurm command's standard output as text; see `run_bytes`."""
     return run_bytes(*argv).decode(errors="replace")
 
 
 def run_bytes(*argv: str) -> bytes:
-    """Standard output of a Slurm command, times as epoch seconds.
+    """Return a Slurm command's standard output, with times as epoch seconds.
 
     Raises
     ------
@@ -102,14 +102,14 @@ def run_bytes(*argv: str) -> bytes:
 
 
 def list_nodes() -> dict[str, Node]:
-    """Nodes that jobs could run on."""
+    """Return the nodes that can run jobs."""
     node_by_name: dict[str, Node] = {}
     for line in run_text("sinfo", "-h", "-N", "-o", "%N %T %P %f").splitlines():
         name, state, partition, features = (*line.split(None, 3), "", "", "")[:4]
         if not name or _UNUSABLE.search(state):
             continue
         node = node_by_name.setdefault(name, Node(_parse_features(features)))
-        # The default partition has a star behind its name.
+        # Slurm appends a star to the default partition's name.
         node.partitions.update({partition.rstrip("*"), DEFAULT} if partition.endswith("*") else {partition})
     return node_by_name
 
@@ -119,17 +119,17 @@ def _parse_features(text: str) -> frozenset[str]:
 
 
 def list_pending() -> list[Pending]:
-    """Jobs that wait. As JSON: a job's name or comment may hold anything, also what looks like a field of the text forms."""
+    """Return the pending jobs. JSON is used because a job's name or comment can contain the separators of the text formats."""
     return read_pending(run_bytes("squeue", "--json"))
 
 
 def read_pending(told: str | bytes) -> list[Pending]:
-    """The jobs that wait, of the output of `squeue --json`.
+    """Parse pending jobs from the output of `squeue --json`.
 
     Raises
     ------
     Unavailable
-        It is not a list of jobs as Slurm 21.08 and newer write it.
+        The text is not a job list in the format of Slurm 21.08 or newer.
     """
     try:
         return [_make_pending(job) for job in _decode_json(told)["jobs"] if "PENDING" in job["job_state"]]
@@ -143,7 +143,7 @@ def _decode_json(told: str | bytes) -> Any:
     except ValueError:
         if isinstance(told, str):
             raise
-        # Slurm 22.05 writes a comment's bytes as they are, also where they are no UTF-8.
+        # Slurm 22.05 writes a comment's bytes unchanged, even if they are invalid UTF-8.
         return json.loads(told.decode(errors="surrogateescape"), strict=False)
 
 
@@ -185,7 +185,7 @@ def _parse_text(value: Any) -> str:
 
 
 def update_job(job_id: str, **changes: str) -> None:
-    """`scontrol update` of one job."""
+    """Change one job with `scontrol update`."""
     run_text("scontrol", "update", f"JobId={job_id}", *(f"{name}={value}" for name, value in changes.items()))
 
 
@@ -195,5 +195,5 @@ def hold_job(job_id: str) -> None:
 
 
 def release_job(job_id: str) -> None:
-    """Let a held job go."""
+    """Release a held job."""
     run_text("scontrol", "release", job_id)

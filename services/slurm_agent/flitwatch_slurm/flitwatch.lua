@@ -1,15 +1,15 @@
--- Advice for a job that is submitted, from a file that `flitwatch agent slurm` keeps fresh. Runs inside slurmctld, under its locks:
--- it opens one small local file and nothing else, runs nothing that the file says, and lets the job through unchanged whenever anything
--- is amiss: no file, an old, broken, foreign or too long one, an unknown application, an error of its own.
--- Lua 5.1 to 5.4. Use: see job_submit.lua beside this file, and docs/scheduler.md.
+-- Advice for a submitted job, from a file that `flitwatch agent slurm` updates. Runs inside slurmctld, under its locks: it opens only one
+-- small local file and executes nothing in it. After any problem, it lets the job through unchanged: a missing, old, corrupt, foreign or
+-- too long file, an unknown application, or an internal error.
+-- Lua 5.1 to 5.4. Usage: see job_submit.lua next to this file, and docs/scheduler.md.
 
 local M = {
   path = "/var/lib/flitwatch/slurm/advice",
-  most_bytes = 1048576, -- a longer file is not read
-  oldest_s = 300,       -- nor is an older one used, whatever it says of itself
-  most_delay_s = 3600,  -- no job waits longer because of one answer
-  exclude = false,      -- true: where the nodes have no features to prefer, the worse nodes are excluded
-  tell_users = true,    -- say why on the submitter's terminal
+  most_bytes = 1048576, -- longer files are not read
+  oldest_s = 300,       -- older files are not used, whatever limit they contain
+  most_delay_s = 3600,  -- longest delay of a job by one answer
+  exclude = false,      -- true: exclude the worse nodes if the nodes have no features to prefer
+  tell_users = true,    -- print the reason on the submitter's terminal
 }
 
 local HEAD = "^flitwatch%-advice 1 (%d+) (%d+) (%d+) (%d+)\n"
@@ -29,8 +29,8 @@ local function unescape(text)
   return (text:gsub("%%(%x%x)", function(hex) return string.char(tonumber(hex, 16)) end))
 end
 
--- The content of a regular file that is not too long; nil and why not. Opened for update: a pipe or device in its place cannot block
--- slurmctld then, and a file that the Slurm user may not write was not written by its agent.
+-- Return the content of a regular file that is not too long, or nil and the reason. The file is opened for update, so that a pipe or
+-- device in its place cannot block slurmctld. A file that the Slurm user cannot write was not written by its agent.
 local function content()
   local file = io.open(M.path, "r+b")
   if not file then return nil, "cannot be opened for update by this user" end
@@ -82,7 +82,7 @@ end
 
 local held = { head = nil, entries = nil }
 
--- Entries by application; nil and why there are none.
+-- Return the entries by application, or nil and the reason.
 function M.read(now)
   local text, why = content()
   if not text then return nil, why end
@@ -110,14 +110,14 @@ function M.read(now)
   return entries
 end
 
--- What the job runs: `flitwatch_app=NAME` in its comment, else its name; and whether the user wants no advice.
+-- Return the job's application (`flitwatch_app=NAME` in its comment, else its name), and whether the user declines advice.
 local function asked(job)
   local comment = type(job.comment) == "string" and job.comment or ""
   local name = (" " .. comment):match("[%s,;]flitwatch_app=([%w_.+-]+)")
   return name or (type(job.name) == "string" and job.name) or nil, (" " .. comment):match("[%s,;]flitwatch=off") ~= nil
 end
 
--- The entry for a job: of its user before those for all, of the nearest size within a factor of two.
+-- Return the entry for a job: its user's before those for all users, with the nearest size within a factor of two.
 function M.find(entries, application, user, nodes)
   local best, rank
   for _, one in ipairs(entries[application] or {}) do
@@ -138,18 +138,18 @@ local function delay(job, one, now)
   local wait_s = math.floor(math.min(one.retry_s, M.most_delay_s))
   if wait_s < 1 then return nil end
   if known(job.deadline) and now + wait_s + one.usual_s > job.deadline then return nil end
-  -- A later time that the user asked for stays.
+  -- Keep a later time that the user requested.
   if known(job.begin_time) and job.begin_time >= now + wait_s then return nil end
   job.begin_time = now + wait_s
   return string.format("not before %d s from now", wait_s)
 end
 
--- Wishes of the user that a preference could contradict: Slurm 22.05 refuses a job whose preferred nodes cannot serve it, and forgets its
--- constraints where they can.
+-- Return whether the user set constraints that a preference could contradict. Slurm 22.05 refuses a job if its preferred nodes are
+-- unsuitable, and otherwise drops its constraints.
 local OWN = { "features", "prefer", "req_nodes", "exc_nodes", "reservation", "gres", "tres_per_node", "tres_per_socket", "tres_per_task", "tres_per_job" }
 local SIZES = { "pn_min_memory", "min_mem_per_node", "min_mem_per_cpu", "pn_min_tmp_disk", "pn_min_cpus" }
 
--- What is not set is NO_VAL of 16, 32 or 64 bits.
+-- An unset value is NO_VAL with 16, 32 or 64 bits.
 local function has_own_wishes(job)
   for _, name in ipairs(OWN) do
     if type(job[name]) == "string" and job[name] ~= "" then return true end
@@ -161,7 +161,7 @@ local function has_own_wishes(job)
   return false
 end
 
--- Usable preferred nodes in the job's partition; none in several partitions.
+-- Return the number of usable preferred nodes in the job's partition; none if it names several.
 local function room(job, one)
   local wanted = type(job.partition) == "string" and job.partition or "*"
   for name, count in one.room:gmatch("([^,=]+)=(%d+)") do
@@ -182,12 +182,12 @@ local function prefer(job, one)
   end
 end
 
--- A user's text in one line of a log: a line feed in a job's name would begin a line that the user wrote.
+-- Convert a user's text to one log line: a line feed in a job's name would start a forged line.
 local function in_a_line(text)
   return (tostring(text):gsub("%c", "?"):sub(1, 200))
 end
 
--- The admin comment with our mark behind what other plugins wrote there; nil where Slurm would refuse the job for its length.
+-- Return the admin comment with our mark after other plugins' text, or nil if it is too long for Slurm.
 local function with_mark(comment, action, now, why)
   local before = type(comment) == "string" and comment ~= "" and comment .. " " or ""
   local mark = string.format("[flitwatch %s since=%d", action, now)
@@ -207,7 +207,7 @@ local function decide(job, user_name)
   end
   local one = M.find(entries, application, user_name, job.min_nodes)
   if not one then return end
-  -- Without our mark nobody would know later whose the change is.
+  -- Without our mark, the origin of the change would be unknown later.
   if not with_mark(job.admin_comment, one.action, now, "") then
     slurm.log_info("flitwatch: no advice: the admin comment of another tool leaves no place for a mark")
     return
@@ -222,7 +222,7 @@ local function decide(job, user_name)
   if M.tell_users then slurm.log_user("flitwatch: %s (%s)", done, one.reason) end
 end
 
--- Apply advice to a job that is submitted. Never fails: what goes wrong is logged, and the job is let through.
+-- Apply advice to a submitted job. Never fails: errors are logged, and the job is let through.
 function M.submit(job_desc, part_list, submit_uid)
   local fine, problem = pcall(function()
     local user = type(job_desc.user_name) == "string" and job_desc.user_name or nil

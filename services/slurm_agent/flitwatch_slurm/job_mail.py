@@ -1,6 +1,7 @@
 """Slurm's mail at the end of a job, with the cause of a slowdown.
 
-slurmctld calls its MailProg as `PROGRAM -s SUBJECT ADDRESS`. If anything fails here, the site's own mail program is called in the same way: the mail of a job is never lost.
+slurmctld calls its MailProg as `PROGRAM -s SUBJECT ADDRESS`. If anything fails here, the site's own mail program is called in the same way, so no
+mail is lost.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from flitwatch_domain.timeline import list_rows
 log = logging.getLogger(__name__)
 
 Explanation = Mapping[str, Any]
-#: Kinds of mail, by Slurm's words in the subject, after which a job runs no more.
+#: Mail types, as named in Slurm's subject, after which a job no longer runs.
 _ENDS = re.compile(r"\b(Ended|Failed|TimeLimit|Time limit reached|Completed)\b", re.IGNORECASE)
 _JOB_ID = re.compile(r"\bJob_id=(\w+)")
 _POLL_S, _ANSWER_S = 3.0, 10.0
@@ -32,7 +33,7 @@ _POLL_S, _ANSWER_S = 3.0, 10.0
 
 @dataclass(frozen=True)
 class Order:
-    """A mail that Slurm requests."""
+    """Mail requested by Slurm."""
 
     subject: str
     to: str
@@ -42,14 +43,14 @@ class Order:
 
 @dataclass(frozen=True)
 class Mailers:
-    """The site's mail program, called in the way that Slurm calls it, and the program that accepts complete messages."""
+    """The site's mail program, called with Slurm's arguments, and the program that accepts complete messages."""
 
     plain: str = "/usr/bin/mail"
     sendmail: str = "/usr/sbin/sendmail"
 
 
 def read_order(subject: str, to: str, environment: Mapping[str, str]) -> Order | None:
-    """Read Slurm's request; None if it is not about the end of a job."""
+    """Parse Slurm's request. Return None if it is not about the end of a job."""
     job_id = environment.get("SLURM_ARRAY_JOB_ID") if "Array Summary" in subject else environment.get("SLURM_JOB_ID")
     if not job_id and (match := _JOB_ID.search(subject)):
         job_id = match[1]
@@ -59,12 +60,12 @@ def read_order(subject: str, to: str, environment: Mapping[str, str]) -> Order |
 
 
 def fetch_explanation(url: str, token: str, order: Order, wait_s: float) -> Explanation | None:
-    """Return the job's explanation after the platform knows that the job ended; None if that takes too long.
+    """Wait until the platform has the job's end, then return its explanation. Return None on timeout.
 
     Raises
     ------
     httpx.HTTPError
-        The platform does not answer, or refuses.
+        The platform does not answer or refuses the request.
     """
     headers = {"Authorization": f"Bearer {token}"} if token else {}
     path = f"{url.rstrip('/')}/api/v1/jobs/{quote(order.job_id, safe='')}/explanation"
@@ -83,7 +84,7 @@ def fetch_explanation(url: str, token: str, order: Order, wait_s: float) -> Expl
 
 
 def compose_mail(order: Order, explanation: Explanation, page: str, sender: str) -> EmailMessage:
-    """Slurm's subject, then the verdict, the time lost, the chain, the picture and the address of the job's page."""
+    """Return a mail with Slurm's subject, the verdict, the time lost, the causal chain, the picture and the job page's address."""
     slow = explanation["slowdown"]
     sentences = [explanation["detail"]] if explanation["detail"] else []
     if slow is not None:
@@ -101,7 +102,7 @@ def _format_minutes(seconds: float) -> str:
 
 
 def send_mail(order: Order, mailers: Mailers, ask: Callable[[], Explanation | None], page: str, sender: str) -> bool:
-    """Send the mail with the verdict, or Slurm's own mail; return whether it contains the verdict."""
+    """Send the mail with the verdict, or Slurm's own mail if that fails. Return whether the verdict was sent."""
     try:
         explanation = ask()
         if explanation is not None:
@@ -109,7 +110,7 @@ def send_mail(order: Order, mailers: Mailers, ask: Callable[[], Explanation | No
             subprocess.run([mailers.sendmail, "-i", "-t"], input=message.as_bytes(), check=True, timeout=60)
             return True
         log.warning("job %s: the platform does not know yet that it ended", order.job_id)
-    # A mail without the verdict is better than none, whatever happened.
+    # After any failure, a mail without the verdict is better than none.
     except Exception as problem:
         log.warning("job %s: no verdict in its mail (%s: %s)", order.job_id, type(problem).__name__, problem)
     send_plain(order.subject, order.to, mailers)

@@ -1,11 +1,11 @@
--- job_submit.lua beside slurm.conf, with JobSubmitPlugins=lua. A site that has one already takes the block into its own slurm_job_submit.
+-- job_submit.lua next to slurm.conf, with JobSubmitPlugins=lua. If the site already has one, add the block to its slurm_job_submit.
 
 local loaded, flitwatch = pcall(dofile, "/etc/slurm/flitwatch.lua")
 if not loaded then
   slurm.log_info("flitwatch: no advice: %s", tostring(flitwatch))
   flitwatch = nil
 end
--- Settings of flitwatch.lua, where they differ: flitwatch.exclude = true, flitwatch.path = "/run/flitwatch/advice"
+-- To change settings of flitwatch.lua, for example: flitwatch.exclude = true, flitwatch.path = "/run/flitwatch/advice"
 
 function slurm_job_submit(job_desc, part_list, submit_uid)
   if flitwatch then flitwatch.submit(job_desc, part_list, submit_uid) end

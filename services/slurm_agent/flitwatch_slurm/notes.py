@@ -1,4 +1,4 @@
-"""Notes of what was done to pending jobs, kept next to the advice file: another tool may overwrite the mark in a job's admin comment."""
+"""Record of actions on pending jobs, next to the advice file: another tool can overwrite the mark in a job's admin comment."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ log = logging.getLogger(__name__)
 
 @dataclass
 class Notes:
-    """The last mark of each job that waits.
+    """Last mark of each pending job.
 
     Attributes
     ----------
-    path : Path      of their file
-    marks : dict     (delay, prefer or released; since when in epoch seconds) by job
+    path : Path of the notes file
+    marks : dict     (delay, prefer or released; start in epoch seconds) by job
     """
 
     path: Path
@@ -31,7 +31,7 @@ class Notes:
 
     @classmethod
     def beside(cls, advice: Path) -> Notes:
-        """The notes alongside a file of advice; none if there are none that can be read."""
+        """Load the notes next to an advice file. They are empty if the file is missing or unreadable."""
         path = advice.with_name(f"{advice.name}.jobs")
         try:
             content = path.read_bytes()
@@ -44,7 +44,7 @@ class Notes:
         return cls(path, marks, content)
 
     def restored(self, jobs: Sequence[Pending]) -> list[Pending]:
-        """The jobs, with the mark that was noted where their comment has none; jobs that wait no longer are forgotten."""
+        """Return the jobs, with noted marks added to jobs whose comment has none. Notes of jobs that are no longer pending are dropped."""
         marked_jobs = []
         for job in jobs:
             noted = self.marks.get(job.job_id) if job.mark is None else None
@@ -53,7 +53,7 @@ class Notes:
         return marked_jobs
 
     def keep(self) -> None:
-        """Write them to their file. What cannot be written is held in memory alone."""
+        """Write the notes to their file. If that fails, they remain only in memory."""
         data = orjson.dumps(self.marks, option=orjson.OPT_SORT_KEYS)
         if data == self._kept:
             return

@@ -1,4 +1,4 @@
-"""Delays and preferences of jobs that wait: what advice says now, and an end to what it said before."""
+"""Delays and preferences of pending jobs: apply current advice and undo outdated advice."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from flitwatch_slurm.cluster import Pending
 from flitwatch_slurm.questions import PlacedAdvice, Places, host_list, join_features
 
 log = logging.getLogger(__name__)
-#: Jobs that wait for another cause are left alone.
+#: Jobs that are pending for any other reason are not changed.
 ORDINARY = frozenset({"Priority", "Resources", "None", "BeginTime", "JobHeldAdmin", ""})
 
 
@@ -24,11 +24,11 @@ class Limits:
 
     Attributes
     ----------
-    hold : bool             `scontrol hold` instead of a start time that passes automatically when the agent dies
-    lapse_s : float         how long a start time lasts without the agent
-    most_delay_s : float    no job is delayed longer in all
-    most_jobs : int         no more jobs are delayed at once
-    exclude : bool          exclude the worse nodes where groups have no features of their own
+    hold : bool             use `scontrol hold` instead of a start time, which would pass even if the agent dies
+    lapse_s : float         how long a start time lasts without renewal by the agent
+    most_delay_s : float    longest total delay of a job
+    most_jobs : int         most jobs delayed at once
+    exclude : bool          exclude the worse nodes if groups have no distinguishing features
     """
 
     hold: bool = False
@@ -46,14 +46,14 @@ class Changes(TypedDict):
     released: int
 
 
-#: (what was done last, since when in epoch seconds) by job; changes are entered.
+#: (last action, its start in epoch seconds) by job. Changes are recorded here.
 Marks = MutableMapping[str, tuple[str, int]]
 
 
 def apply_advice(
     jobs: Sequence[Pending], advised: Sequence[PlacedAdvice | None], where: Places, limits: Limits, marks: Marks
 ) -> Changes:
-    """Change the jobs as advised; None: there is no advice for it now."""
+    """Change the jobs according to the advice. None means that there is currently no advice for a job."""
     done: Changes = {"delayed": 0, "preferred": 0, "released": 0}
     now = int(time.time())
     for job, advice in zip(jobs, advised, strict=True):
@@ -86,24 +86,24 @@ def apply_advice(
 
 
 def would_act(job: Pending, advice: PlacedAdvice, where: Places, limits: Limits) -> bool:
-    """Return whether `apply_advice` would change a job that it has not changed before, ignoring the limit on jobs delayed at once."""
+    """Return whether `apply_advice` would change a job for the first time, ignoring the limit on simultaneous delays."""
     if _is_left_alone(job):
         return False
     return advice.action == "delay" or any(_choose_preference(job, advice, where, limits))
 
 
 def _is_left_alone(job: Pending) -> bool:
-    # A begin time or a hold that is not ours. Slurm names the reason some seconds after a begin time was set.
+    # A begin time or hold set by others. Slurm updates the reason some seconds after a begin time is set.
     by_others = job.mark != "delay" and (
         job.reason in ("BeginTime", "JobHeldAdmin") or job.eligible_s > time.time() + 1
     )
-    # Who declines while a job of theirs is delayed has it released.
+    # If a user declines advice while their job is delayed, the job is released.
     declined = job.off and job.mark != "delay"
     return declined or by_others or job.reason not in ORDINARY
 
 
 def release_all(jobs: Sequence[Pending], why: str, marks: Marks) -> int:
-    """End every delay that the agent or the plugin began."""
+    """End every delay set by the agent or the plugin."""
     delayed_jobs = [job for job in jobs if job.mark == "delay" and job.reason in ORDINARY]
     for job in delayed_jobs:
         try:
@@ -114,14 +114,14 @@ def release_all(jobs: Sequence[Pending], why: str, marks: Marks) -> int:
 
 
 def _may_wait(job: Pending, now: int, limits: Limits) -> bool:
-    # Once let go, a job is not delayed again.
+    # A released job is not delayed again.
     return job.mark != "released" and (job.mark != "delay" or now - job.since_s < limits.most_delay_s)
 
 
 def _delay_job(job: Pending, advice: PlacedAdvice, now: int, limits: Limits, marks: Marks) -> bool:
     noted = _mark_change(job, "delay", job.since_s if job.mark == "delay" else now, advice.reason, marks)
     if noted is None and job.mark != "delay":
-        # Without our mark nobody would know later that the delay is ours to end.
+        # Without our mark, a later round could not tell that the delay is ours to end.
         return False
     if limits.hold:
         is_held = job.reason == "JobHeldAdmin"
@@ -145,7 +145,7 @@ def _release_job(job: Pending, now: int, why: str, marks: Marks) -> None:
 def _set_preference(
     job: Pending, advice: PlacedAdvice | None, where: Places, now: int, limits: Limits, marks: Marks
 ) -> bool:
-    """Set, change or remove the preference; a user's own stays."""
+    """Set, change or remove the preference. A preference that the user set is kept."""
     own = job.mark == "prefer"
     if ((job.prefer or job.exclude) and not own) or job.own_wishes:
         return False
@@ -166,7 +166,7 @@ def _set_preference(
 
 
 def _choose_preference(job: Pending, advice: PlacedAdvice, where: Places, limits: Limits) -> tuple[str, str]:
-    """Features to prefer, or else nodes to exclude; both empty if nothing is preferred or the user has wishes."""
+    """Return features to prefer, or else nodes to exclude. Both are empty if nothing is preferred or the user has constraints of their own."""
     users_own = job.own_wishes or ((job.prefer or job.exclude) and job.mark != "prefer")
     if advice.action != "prefer" or users_own or where.room(advice.chosen).get(job.partition, 0) < job.nodes:
         return "", ""
@@ -175,8 +175,7 @@ def _choose_preference(job: Pending, advice: PlacedAdvice, where: Places, limits
 
 
 def _mark_change(job: Pending, what: str, since: int, why: str, marks: Marks) -> dict[str, str] | None:
-    """The change of the admin comment that leaves our mark alongside other tools' text: empty if it already exists, None if it has no place
-    there."""
+    """Return the admin comment's change that adds our mark to other tools' text. It is empty if the mark already exists, None if it does not fit."""
     comment = admin_comment.merge_mark(job.admin_comment, what, since, why)
     if comment is not None or job.mark is not None:
         marks[job.job_id] = what, since

@@ -1,4 +1,4 @@
-"""Questions of the agent to the API: batches of jobs with one candidate a group of the fabric."""
+"""The agent's requests to the API: batches of jobs with one candidate placement per fabric group."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ from flitwatch_slurm.cluster import Node
 
 #: Limits of POST /advice/batch and of one question.
 BATCH, MOST_CANDIDATES = 200, 64
-#: The whole of an answer comes within this many seconds and holds no more bytes.
+#: Time limit and size limit of a complete response.
 ANSWER_LIMIT_S, MOST_ANSWER_BYTES = 10.0, 64 << 20
 
 
 @dataclass(frozen=True)
 class Places:
-    """Nodes on which jobs could run.
+    """Nodes that can run jobs.
 
     Attributes
     ----------
-    groups : list of list of str        usable nodes by group of the fabric, the largest group first
+    groups : list of list of str        usable nodes by fabric group, largest group first
     usable : dict                       every usable node
-    features : list of str              of each group the feature that its nodes have and no other group's; empty: none
+    features : list of str              for each group, the feature that only its nodes have; empty if none
     """
 
     groups: list[list[str]]
@@ -38,7 +38,7 @@ class Places:
     usable: dict[str, Node]
 
     def room(self, groups: list[int]) -> dict[str, int]:
-        """Nodes of the groups by partition."""
+        """Return the number of nodes in the groups by partition."""
         return dict(
             Counter(
                 partition for at in groups for node in self.groups[at] for partition in self.usable[node].partitions
@@ -46,13 +46,13 @@ class Places:
         )
 
     def candidates(self, job_nodes: int) -> list[int]:
-        """Groups that hold the job alone."""
+        """Return the groups that are large enough for the whole job."""
         return [at for at, nodes in enumerate(self.groups) if len(nodes) >= job_nodes][:MOST_CANDIDATES]
 
 
 @dataclass(frozen=True)
 class Question:
-    """A job, or a case of jobs, to ask about."""
+    """Job, or class of jobs, to request advice for."""
 
     user: str
     application: str
@@ -62,12 +62,12 @@ class Question:
 
 @dataclass(frozen=True)
 class PlacedAdvice:
-    """The API's answer, in terms of the places.
+    """The API's answer, expressed in group indices of `Places`.
 
     Attributes
     ----------
-    chosen : list of int       groups that are about as good as the best, of those that were asked for
-    worse : list of int        the other groups that were asked for and are known to be worse
+    chosen : list of int       requested groups that are about as good as the best
+    worse : list of int        other requested groups that are known to be worse
     """
 
     action: str
@@ -81,7 +81,7 @@ class PlacedAdvice:
 
 
 class KnownApplication(TypedDict):
-    """An application of a size that the API can advise on, with the users whose answers differ."""
+    """Application and size that the API can advise on, with the users whose answers differ."""
 
     application: str
     nodes: int
@@ -89,7 +89,7 @@ class KnownApplication(TypedDict):
 
 
 class GroupNodes(TypedDict):
-    """The compute nodes of a group, as a host list."""
+    """Compute nodes of a group, as a host list."""
 
     fabric_id: int
     group: int
@@ -105,7 +105,7 @@ class AdviceState(TypedDict):
 
 
 class _Job(TypedDict):
-    """A job in the body of `POST /advice/batch`; `candidates` are lists of nodes, `deadline` an ISO time."""
+    """Job in the body of `POST /advice/batch`. `candidates` are lists of nodes, `deadline` is an ISO time."""
 
     user: str
     application: str
@@ -115,7 +115,7 @@ class _Job(TypedDict):
 
 
 def find_places(state: AdviceState, usable: dict[str, Node]) -> Places:
-    """Groups of the fabric that knows most of Slurm's nodes, with the features that tell them apart."""
+    """Return the groups of the fabric that contains most of Slurm's nodes, with their distinguishing features."""
     fabrics: dict[int, dict[int, list[str]]] = {}
     for group in state["groups"]:
         usable_nodes = [node for node in expand_hosts(group["nodes"]) if node in usable]
@@ -136,7 +136,7 @@ def _choose_feature(group: list[str], usable: dict[str, Node]) -> str:
 
 
 class Api:
-    """The API of a platform.
+    """API of a platform.
 
     Parameters
     ----------
@@ -151,12 +151,12 @@ class Api:
         )
 
     def state(self) -> AdviceState:
-        """Load the state of advice: applications, groups of the fabric, and whether names are pseudonyms.
+        """Fetch the state of advice: applications, groups of the fabric, and whether names are pseudonyms.
 
         Raises
         ------
         Unavailable
-            The API does not answer, refuses, or answers something else.
+            The API does not answer, refuses the request, or returns an invalid response.
         """
         path = "/advice/state"
         answer = self._request_json("GET", path)
@@ -180,12 +180,12 @@ class Api:
             raise _foreign_answer_error(path) from None
 
     def ask(self, where: Places, questions: Sequence[Question]) -> list[PlacedAdvice]:
-        """Answers in the order of the questions.
+        """Return the answers in the order of the questions.
 
         Raises
         ------
         Unavailable
-            The API does not answer, refuses, or answers something else.
+            The API does not answer, refuses the request, or returns an invalid response.
         """
         path = "/advice/batch"
         advice_list: list[PlacedAdvice] = []
@@ -238,7 +238,7 @@ def _foreign_answer_error(path: str) -> Unavailable:
 
 
 def _format_job(question: Question, where: Places, groups: list[int]) -> _Job:
-    # The API sees nodes by their groups, so one node stands for each; a job that no group holds alone spans all of them.
+    # The API reduces nodes to their groups, so one node per group is enough. A job too large for every group spans all of them.
     lists = [[where.groups[at][0]] for at in groups] or [[nodes[0] for nodes in where.groups]]
     job: _Job = {
         "user": question.user[:256],
@@ -253,7 +253,7 @@ def _format_job(question: Question, where: Places, groups: list[int]) -> _Job:
 
 
 def _parse_advice(item: dict[str, Any], groups: list[int]) -> PlacedAdvice:
-    """An answer in terms of the places; LookupError, TypeError, ValueError or AttributeError where it is none."""
+    """Convert an answer to `PlacedAdvice`. Raise LookupError, TypeError, ValueError or AttributeError if it is malformed."""
     if item["action"] not in ("start", "delay", "prefer"):
         raise ValueError(item["action"])
     expected = item["expected_slowdown"]
@@ -262,7 +262,7 @@ def _parse_advice(item: dict[str, Any], groups: list[int]) -> PlacedAdvice:
     chosen, worse = [], []
     if item["action"] == "prefer" and groups:
         preferred = item["candidates"][item["preferred"]]["expected_slowdown"]
-        # A preference without a slowdown is for that one group; of the others nothing is known to be worse.
+        # A preference without a slowdown favours one group; the other groups are not known to be worse.
         best = float("-inf") if preferred is None else preferred["mean"]
         for place, (candidate, group) in enumerate(zip(item["candidates"], groups, strict=True)):
             slowdown = candidate["expected_slowdown"]
@@ -286,11 +286,11 @@ def _parse_advice(item: dict[str, Any], groups: list[int]) -> PlacedAdvice:
 
 
 def join_features(where: Places, groups: list[int]) -> str:
-    """The features of groups as Slurm's `prefer` takes them; empty if one has none of its own."""
+    """Return the groups' features in the syntax of Slurm's `prefer`. It is empty if a group has no distinguishing feature."""
     names = [where.features[at] for at in groups]
     return "|".join(names) if names and all(names) else ""
 
 
 def host_list(where: Places, groups: list[int]) -> str:
-    """The nodes of groups."""
+    """Return the nodes of groups as a host list."""
     return compress_hosts(node for at in groups for node in where.groups[at])

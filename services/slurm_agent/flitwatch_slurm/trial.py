@@ -1,6 +1,6 @@
-"""A trial's record: who was drawn into which half, written before anything is done to the job.
+"""Trial record: the random assignment of each job, written before the job is changed.
 
-A file of JSON lines: the first names the trial, each other one a job. Lines are only ever added.
+A JSON Lines file: the first line describes the trial, each further line a job. The file is append-only.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from flitwatch_slurm.questions import PlacedAdvice
 
 @dataclass(frozen=True)
 class Header:
-    """Parameters of every draw of a trial."""
+    """Parameters of a trial that apply to every assignment."""
 
     salt: str
     share: float
@@ -33,11 +33,11 @@ class Header:
 
 @dataclass
 class Trial:
-    """A trial that goes on.
+    """Trial in progress.
 
     Attributes
     ----------
-    path : Path      of its record
+    path : Path of the record
     header : Header
     drawn : dict     whether each job is advised
     """
@@ -48,12 +48,12 @@ class Trial:
 
     @classmethod
     def open(cls, path: Path, share: float) -> Trial:
-        """Begin a trial, or go on with that of the file.
+        """Start a trial, or continue the one in the file.
 
         Raises
         ------
         BadInput
-            The file is no trial's, or of another share.
+            The file is not a trial record, or has a different share.
         """
         if path.exists() and path.stat().st_size:
             header, participants, _ = read_record(path)
@@ -73,10 +73,10 @@ class Trial:
         advised: Sequence[PlacedAdvice | None],
         would_act: Callable[[Pending, PlacedAdvice], bool],
     ) -> list[PlacedAdvice | None]:
-        """Draw the jobs that something would be done to for the first time; advice only for those that are to have it."""
+        """Assign the jobs that advice would change for the first time. Return advice only for jobs in the advised group."""
         lines, out = [], []
         for job, advice in zip(jobs, advised, strict=True):
-            # The accounting has a job for each task of an array: one draw for all of them would be no draw of theirs.
+            # The accounting has one job per array task: a single draw for the whole array would not randomise its tasks.
             may_take_part = job.mark is None and not job.of_several and job.job_id not in self.drawn
             if may_take_part and advice is not None and would_act(job, advice):
                 participant = Participant(
@@ -93,7 +93,7 @@ class Trial:
                 lines.append(asdict(participant))
             out.append(advice if self.drawn.get(job.job_id, job.mark is not None) else None)
         if lines:
-            # On disk before any job is changed: a draw that is lost could be taken again.
+            # On disk before any job is changed: a lost draw could otherwise be repeated.
             try:
                 _append_lines(self.path, lines, os.O_RDWR)
             except OSError as problem:
@@ -107,14 +107,14 @@ class Trial:
 
 
 def read_record(path: Path) -> tuple[Header, list[Participant], int]:
-    """A trial's record: its header, its participants, and how many lines were torn by a crash.
+    """Read a trial record: its header, its participants, and the number of lines torn by a crash.
 
     Raises
     ------
     BadInput
-        The file is no trial's, or a job is in another half than was drawn.
+        The file is not a trial record, or a job's group differs from its draw.
     NotFound, Unavailable
-        It is not there, or cannot be read.
+        The file is missing or cannot be read.
     """
     try:
         lines = path.read_bytes().split(b"\n")
@@ -152,7 +152,7 @@ def read_record(path: Path) -> tuple[Header, list[Participant], int]:
 
 
 def _parse_participant(said: dict[str, Any]) -> Participant:
-    """A line as a participant; ValueError or TypeError where a value is of another kind than was written."""
+    """Parse a line as a participant. Raise ValueError or TypeError if a value has the wrong type."""
     participant = Participant(**said)
     numbers = (participant.slowdown, participant.at_s, participant.usual_s)
     if not all(isinstance(number, int | float) and math.isfinite(number) for number in numbers):
@@ -168,7 +168,7 @@ def _parse_participant(said: dict[str, Any]) -> Participant:
 
 def _append_lines(path: Path, lines: Sequence[dict[str, Any]], how: int) -> None:
     with open(os.open(path, how | os.O_APPEND | os.O_NOFOLLOW, 0o600), "ab") as file:
-        # A line that a crash tore ends here, so that it spoils no other.
+        # End a line that a crash tore, so that it does not corrupt the next one.
         torn = file.tell() and os.pread(file.fileno(), 1, file.tell() - 1) != b"\n"
         file.write((b"\n" if torn else b"") + b"".join(orjson.dumps(line) + b"\n" for line in lines))
         file.flush()

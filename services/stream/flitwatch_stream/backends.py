@@ -1,4 +1,4 @@
-"""Choice of the backend from a log's URL."""
+"""Choice of the log backend from its URL."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from flitwatch_stream.log import Log
 
 
 def open_log(url: str) -> Log:
-    """Open a log by its URL: `kafka://host:port[,host:port]` or `postgresql://...`; the backend's library is loaded only then."""
+    """Open a log by its URL: `kafka://host:port[,host:port]` or `postgresql://...`. The backend's library is loaded on demand."""
     scheme = url.partition("://")[0]
     if scheme == "kafka":
         from flitwatch_stream.kafka import KafkaLog

@@ -1,4 +1,4 @@
-"""Batch format of the table backend: each record a fixed head, then key, value and headers, record after record; the batch is compressed."""
+"""Batch format of the table backend: each record is a fixed head, then key, value and headers. The batch is compressed."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from flitwatch_stream.topics import DAMAGED
 PLAIN, ZSTD = 0, 1
 #: Counters shrink to a fifth at 500 MB/s; higher levels gain less than they cost.
 _LEVEL = 1
-#: Shorter payloads are not worth the call.
+#: Compressing shorter payloads is not worth the call.
 _LEAST_BYTES = 1024
-#: More than any batch holds: records are limited, and rows of many are far smaller.
+#: More than any batch contains: record size is limited, and rows of many records are far smaller.
 _MOST_BYTES = 2 * MAX_RECORD_BYTES
 
-#: Milliseconds, length of the key (-1: none), length of the value, number of headers.
+#: Milliseconds, key length (-1 without a key), value length, number of headers.
 _HEAD = struct.Struct("<qiiH")
 _HEADER = struct.Struct("<HI")
 
@@ -37,7 +37,7 @@ def encode_record(timestamp_ms: int, key: bytes | None, value: bytes, headers: I
 
 
 def pack_batch(frames: bytes) -> tuple[int, bytes]:
-    """Return the encoding and the payload under which a batch's frames are stored."""
+    """Return the encoding and the payload to store for a batch's frames."""
     if len(frames) < _LEAST_BYTES:
         return PLAIN, frames
     packed = zstandard.ZstdCompressor(level=_LEVEL, write_checksum=True).compress(frames)
@@ -45,7 +45,7 @@ def pack_batch(frames: bytes) -> tuple[int, bytes]:
 
 
 def unpack_batch(encoding: int, payload: bytes) -> bytes:
-    """Return a batch's frames. ValueError if they cannot be had."""
+    """Return a batch's frames. Raise ValueError if the payload is damaged."""
     if encoding != ZSTD:
         return payload
     try:
@@ -62,7 +62,7 @@ def unpack_batch(encoding: int, payload: bytes) -> bytes:
 def read_batch(
     topic: str, partition: int, base_offset: int, records: int, encoding: int, payload: bytes
 ) -> list[Record]:
-    """Return the records of a stored batch in order; where it cannot be read, one in their place that says so (`topics.DAMAGED`)."""
+    """Return the records of a stored batch in order. For a damaged batch, return one record that describes the damage (`topics.DAMAGED`)."""
     try:
         return decode_batch(topic, partition, base_offset, records, unpack_batch(encoding, payload))
     except (ValueError, struct.error) as problem:

@@ -1,4 +1,4 @@
-"""The log in Apache Kafka, by confluent-kafka (librdkafka)."""
+"""Log in Apache Kafka, accessed with confluent-kafka (librdkafka)."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from flitwatch_stream.log import (
 
 
 class KafkaLog(Log):
-    """The log of one Kafka cluster."""
+    """Log in a Kafka cluster."""
 
     def __init__(self, url: str) -> None:
         self.url = url
@@ -75,7 +75,7 @@ class KafkaLog(Log):
         return {name: len(topic.partitions) for name, topic in sorted(by_name.items()) if not name.startswith("__")}
 
     def create_topic(self, name: str, partitions: int | None = None) -> None:
-        # -1: the broker's own replication factor, which a site has set for its number of brokers.
+        # -1 selects the broker's default replication factor, which the site chose for its number of brokers.
         topic = NewTopic(name, num_partitions=partitions or DEFAULT_PARTITIONS, replication_factor=-1)
         request = self._get_admin().create_topics(
             [topic], operation_timeout=CALL_TIMEOUT_S, request_timeout=CALL_TIMEOUT_S
@@ -99,11 +99,12 @@ class KafkaLog(Log):
             reader.close()
 
     def read_append_times(self, places: Mapping[TopicPartition, int]) -> dict[TopicPartition, float]:
-        """When the first record at or behind each offset was appended, in seconds since 1970; a partition whose record does not come in time is left out."""
+        """Return the append time, in epoch seconds, of the first record at or after each offset. Partitions whose record does not arrive in time are
+        left out."""
         times: dict[TopicPartition, float] = {}
         if not places:
             return times
-        # A record of each partition, and as little as the broker gives behind it.
+        # Fetch one record per partition, and as few further records as the broker allows.
         settings = {
             "group.id": "flitwatch-offsets",
             "enable.auto.commit": False,

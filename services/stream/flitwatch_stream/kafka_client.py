@@ -12,7 +12,7 @@ from confluent_kafka.admin import AdminClient
 from flitwatch_domain.errors import BadInput, BadRequest, Unavailable
 from flitwatch_stream import kafka_site
 
-#: How soon a broker that came back is found again; a broker that is away shows as a call's time limit, not as lines of librdkafka's log.
+#: Reconnection intervals. An unavailable broker is reported by a call's timeout, not in librdkafka's log.
 RECONNECT: dict[str, Any] = {
     "log_level": 2,
     "reconnect.backoff.ms": 50,
@@ -22,7 +22,7 @@ RECONNECT: dict[str, Any] = {
 
 
 def brokers_of(url: str) -> str:
-    """The bootstrap servers of a `kafka://` URL."""
+    """Return the bootstrap servers of a `kafka://` URL."""
     brokers = url.removeprefix("kafka://").strip("/")
     if not brokers or "/" in brokers or "@" in brokers:
         raise BadRequest("this is not a Kafka URL", advice="Write kafka://host:9092[,host:9092].")
@@ -30,22 +30,22 @@ def brokers_of(url: str) -> str:
 
 
 Made = TypeVar("Made")
-#: No call on a broker waits longer than this; and after so long a first try, whether it refuses its client is looked at.
+#: Time limit of a broker call, and of the first attempt before checking whether the broker refuses its client.
 CALL_TIMEOUT_S, REFUSED_S = 10.0, 2.0
 
-#: Errors after which no further try helps: the login and the certificate.
+#: Errors that a retry cannot fix: login and certificate.
 _REFUSALS = {
     KafkaError._AUTHENTICATION: "Check the user and the password",
     KafkaError.SASL_AUTHENTICATION_FAILED: "Check the user and the password",
     KafkaError.UNSUPPORTED_SASL_MECHANISM: "Check sasl.mechanism",
     KafkaError._SSL: "Check ssl.ca.location and the certificates",
 }
-#: Why brokers last refused a client, by bootstrap servers: librdkafka tells it in passing, and its calls only end at their time limit.
+#: Reason of the last refusal, by bootstrap servers. librdkafka reports it only to a callback, and its calls end only at their timeout.
 _refused: dict[str, tuple[str, str]] = {}
 
 
 def new_client(make: Callable[[dict[str, Any]], Made], brokers: str, settings: dict[str, Any] | None = None) -> Made:
-    """A client made with `settings`, how clients reconnect, and the site's properties.
+    """Create a client with `settings`, the reconnection settings and the site's properties.
 
     Raises
     ------
@@ -68,7 +68,7 @@ def new_client(make: Callable[[dict[str, Any]], Made], brokers: str, settings: d
             raise
         message = problem.args[0].str()
         for value in filter(None, site.values()):
-            # librdkafka quotes what it refuses; a password may stand on the wrong line.
+            # librdkafka quotes rejected values, and a password can be on the wrong line.
             message = message.replace(f'"{value}"', "(not shown)")
         raise BadInput(
             f"Kafka's client rejects the site's properties: {message}",
@@ -77,8 +77,8 @@ def new_client(make: Callable[[dict[str, Any]], Made], brokers: str, settings: d
 
 
 def make_error_watcher(brokers: str) -> Callable[[KafkaError], None]:
-    """Notes why brokers refuse a client. Of all else librdkafka reconnects automatically; what lasts shows up as a call that runs into its time
-    limit."""
+    """Return a callback that records why brokers refuse a client. librdkafka recovers from other errors, and a lasting one appears as a call's
+    timeout."""
 
     def note(problem: KafkaError) -> None:
         advice = _REFUSALS.get(problem.code())
@@ -89,7 +89,7 @@ def make_error_watcher(brokers: str) -> Callable[[KafkaError], None]:
 
 
 def fetch_metadata(admin: AdminClient, brokers: str) -> Any:
-    """Fetch what brokers report of themselves and their topics; for a client that they refuse, fail after two seconds, not at the time limit."""
+    """Fetch the metadata of brokers and topics. If they refuse the client, fail after two seconds instead of at the timeout."""
     for limit_s in (REFUSED_S, CALL_TIMEOUT_S - REFUSED_S):
         try:
             cluster = admin.list_topics(timeout=limit_s)
@@ -104,12 +104,12 @@ def fetch_metadata(admin: AdminClient, brokers: str) -> Any:
 
 
 def clear_refusal(brokers: str) -> None:
-    """Forget an earlier refusal: the brokers answer."""
+    """Clear a recorded refusal once the brokers answer."""
     _refused.pop(brokers, None)
 
 
 def make_unavailable(brokers: str, problem: object, asked: Any = None) -> Unavailable:
-    """Build the error of a failed call; `asked` is a client that reads nothing and that nothing else polls, whose errors are heard first."""
+    """Build the error of a failed call. Errors of `asked` are polled first; it must be a client that reads nothing and that no other code polls."""
     if asked is not None:
         asked.poll(0)
     if isinstance(problem, KafkaException) and problem.args and isinstance(problem.args[0], KafkaError):
@@ -128,14 +128,14 @@ def make_unavailable(brokers: str, problem: object, asked: Any = None) -> Unavai
 
 
 def fetch_watermarks(consumer: Any, brokers: str, topic: str, partition: int, seen: bool = False) -> tuple[int, int]:
-    """The oldest offset of a partition and the next to be written; `seen`: as the last fetch said, asked for only if there was none."""
+    """Return a partition's oldest offset and the next one to be written. With `seen`, use the last fetch's values if there are any."""
     at = RdTopicPartition(topic, partition)
     try:
         offsets: tuple[int, int] | None = consumer.get_watermark_offsets(at, cached=True) if seen else None
         if offsets is None or offsets[1] < 0:
             offsets = consumer.get_watermark_offsets(at, timeout=CALL_TIMEOUT_S)
     except KafkaException as problem:
-        # The consumer's errors are heard where it is read: to poll it here would take a record from it that nobody gets.
+        # The consumer's errors are reported where it is read: polling here would consume and lose a record.
         raise make_unavailable(brokers, problem) from None
     if offsets is None:
         raise make_unavailable(brokers, "no offsets within the time limit")

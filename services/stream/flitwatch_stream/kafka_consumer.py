@@ -1,4 +1,4 @@
-"""Reading from Kafka: the group divides the partitions, positions are the reader's own."""
+"""Kafka consumer: the group divides the partitions, and the reader stores the positions."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from flitwatch_domain.errors import BadRequest
 from flitwatch_stream.kafka_client import fetch_watermarks, make_error_watcher, make_unavailable, new_client
 from flitwatch_stream.log import MAX_RECORD_BYTES, Consumer, OnAssign, OnRevoke, Record, Start, TopicPartition
 
-#: Silence after "all brokers are down" before a broker is asked whether it is there.
+#: Delay after "all brokers are down" before probing a broker.
 SUSPECT_S = 3.0
 
 
 class KafkaConsumer(Consumer):
-    """See `flitwatch_stream.log.Consumer`."""
+    """Kafka consumer; see `flitwatch_stream.log.Consumer`."""
 
     def __init__(
         self,
@@ -39,7 +39,7 @@ class KafkaConsumer(Consumer):
         self._left_at: dict[TopicPartition, int] = {}
         self._paused: set[TopicPartition] = set()
         self._down_since: float | None = None
-        # What went wrong in a call-back, and the partitions that wait for their beginning because of it.
+        # Error of a callback, and the partitions whose start it delays.
         self._failure: BaseException | None = None
         self._waiting: set[TopicPartition] = set()
         self._note = make_error_watcher(brokers)
@@ -51,14 +51,14 @@ class KafkaConsumer(Consumer):
                 "client.id": f"flitwatch-{group}",
                 "enable.auto.commit": False,
                 "auto.offset.reset": "earliest",
-                # A member that comes or a topic that appears leaves the other partitions where they are.
+                # When a member joins or a topic appears, other partitions keep their owners.
                 "partition.assignment.strategy": "cooperative-sticky",
                 "session.timeout.ms": 10_000,
                 "heartbeat.interval.ms": 1_000,
                 "topic.metadata.refresh.interval.ms": 2_000,
                 "topic.metadata.refresh.fast.interval.ms": 250,
                 "allow.auto.create.topics": False,
-                # Large fetches that wait a little: a few wake-ups a second carry 13,000 records.
+                # Large, slightly delayed fetches: a few wake-ups per second carry 13,000 records.
                 "fetch.min.bytes": 64 << 10,
                 "fetch.wait.max.ms": 100,
                 "max.partition.fetch.bytes": 4 << 20,
@@ -67,7 +67,7 @@ class KafkaConsumer(Consumer):
                 "message.max.bytes": MAX_RECORD_BYTES + (64 << 10),
                 "queued.min.messages": 20_000,
                 "queued.max.messages.kbytes": 32 << 10,
-                # A full queue is looked at again soon: a second, as it comes, is longer than emptying it takes.
+                # Check a full queue again soon: the default of one second is longer than emptying it takes.
                 "fetch.queue.backoff.ms": 20,
                 "error_cb": self._on_error,
             },
@@ -95,13 +95,13 @@ class KafkaConsumer(Consumer):
             self._begin(sorted(self._waiting))
         messages: list[Any] = []
         try:
-            # The first call waits for one record, the second takes what else is there: a single call would wait for all of them.
+            # The first call waits for one record, the second takes the queued ones: a single call would wait until all have arrived.
             messages += self._consumer.consume(1, timeout_s)
             if messages and max_records > 1:
                 messages += self._consumer.consume(max_records - 1, 0.005)
         except KafkaException as problem:
             self._failure = make_unavailable(self._brokers, problem)
-        # librdkafka will not hand these messages out again: what went wrong beside them is raised by the next poll.
+        # librdkafka will not return these messages again, so the next poll raises the error.
         if not messages:
             self._raise_failure()
         records = self._to_records(messages)
@@ -128,13 +128,13 @@ class KafkaConsumer(Consumer):
             topic, partition, offset = message.topic(), message.partition(), message.offset()
             at = TopicPartition(topic, partition)
             if at not in positions:
-                # Taken away while it lay in the queue: it is the next owner's.
+                # Revoked while queued: the partition's next owner reads it.
                 continue
             if offset < positions[at]:
                 # Fetched again after a pause.
                 continue
             positions[at] = offset + 1
-            # confluent-kafka hands an empty value over as None if the record was a tombstone.
+            # confluent-kafka returns None as the value of a tombstone.
             records.append(
                 Record(
                     topic,
@@ -157,23 +157,23 @@ class KafkaConsumer(Consumer):
 
     def _handle_assigned(self, consumer: Any, partitions: list[RdTopicPartition]) -> None:
         places = sorted(TopicPartition(p.topic, p.partition) for p in partitions)
-        # Tells librdkafka that the call-back has decided; without it, it would begin everywhere by itself.
+        # Tells librdkafka that the callback has assigned partitions; otherwise it would start all of them itself.
         consumer.incremental_assign([])
         self._waiting.update(places)
         try:
             self._begin(places)
         except BaseException as problem:
-            # Nothing is read from a partition whose beginning is not known. A poll raises the problem, the one after it tries again.
+            # A partition with an unknown start is not read. One poll raises the error, and the next one retries.
             self._failure = problem
 
     def _begin(self, places: list[TopicPartition]) -> None:
-        """Ask where to begin and begin there."""
+        """Ask for start offsets and begin there."""
         begins = dict((self._on_assign(places) if self._on_assign and places else None) or {})
         default = OFFSET_BEGINNING if self._start == "earliest" else OFFSET_END
         starts = {at: begins.get(at, self._left_at.pop(at, default)) for at in places}
         assigned = [RdTopicPartition(*at, offset) for at, offset in starts.items()]
         self._consumer.incremental_assign(assigned)
-        # A partition that was paused when it was taken away comes back paused.
+        # A partition that was paused when revoked is still paused when reassigned.
         self._consumer.resume(assigned)
         self._positions |= starts
         self._waiting.difference_update(places)
@@ -208,7 +208,7 @@ class KafkaConsumer(Consumer):
 
     def seek(self, topic: str, partition: int, offset: int) -> None:
         at = self._check_assigned(topic, partition)
-        # Assigned anew rather than sought: librdkafka refuses to seek until the first fetch has begun.
+        # Reassign instead of seeking: librdkafka refuses to seek until the first fetch has begun.
         self._consumer.incremental_unassign([RdTopicPartition(topic, partition)])
         self._consumer.incremental_assign([RdTopicPartition(topic, partition, offset)])
         self._positions[at] = offset

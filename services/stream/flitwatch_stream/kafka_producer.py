@@ -1,4 +1,4 @@
-"""Appending to Kafka: idempotent, acknowledged by all in-sync replicas, compressed by lz4."""
+"""Kafka producer: idempotent, acknowledged by all in-sync replicas, lz4-compressed."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from flitwatch_domain.errors import BadInput, BadRequest, Unavailable
 from flitwatch_stream.kafka_client import make_unavailable, new_client
 from flitwatch_stream.log import APPEND_TIMEOUT_S, MAX_RECORD_BYTES, Log, Producer
 
-#: What a record may carry beside its value: key, headers, the batch's own head.
+#: Maximum size of a record apart from its value: key, headers and batch header.
 OVERHEAD_BYTES = 64 << 10
 
 
 class KafkaProducer(Producer):
-    """See `flitwatch_stream.log.Producer`."""
+    """Kafka producer; see `flitwatch_stream.log.Producer`."""
 
     def __init__(self, log: Log, brokers: str, client: str) -> None:
         self._log = log
@@ -31,12 +31,11 @@ class KafkaProducer(Producer):
                 "client.id": client,
                 "acks": "all",
                 "enable.idempotence": True,
-                # A broker that has just started, or just made the topic, may refuse a producer's first batch and take its second, because it
-                # knows no sequence of this producer yet (KAFKA-15591). Sent again, the first comes after the second, and the records of a
-                # collector count as repeated where they are not in order.
+                # Right after a broker start or topic creation, a broker can refuse a producer's first batch and accept its second, because it has no
+                # sequence of this producer yet (KAFKA-15591). The retried first batch would then follow the second, and a collector's records that
+                # are out of order count as duplicates.
                 "max.in.flight.requests.per.connection": 1,
-                # A record stays in the queue until the broker has it: the caller's time limit is that of flush, and nothing is given up
-                # behind its back.
+                # A record stays in the queue until the broker has it. Only the timeout of `flush` applies, and no record is dropped silently.
                 "message.timeout.ms": 0,
                 "compression.type": "lz4",
                 "linger.ms": 20,
@@ -44,7 +43,7 @@ class KafkaProducer(Producer):
                 "message.max.bytes": MAX_RECORD_BYTES + OVERHEAD_BYTES,
                 "queue.buffering.max.messages": 500_000,
                 "queue.buffering.max.kbytes": 256 << 10,
-                # CRC-32 of the key, as the table backend does; without a key a partition is kept for one batch.
+                # CRC-32 of the key, as in the table backend. Without a key, each batch goes to one partition.
                 "partitioner": "consistent_random",
                 "sticky.partitioning.linger.ms": 100,
             },
@@ -98,7 +97,7 @@ class KafkaProducer(Producer):
             except Unavailable:
                 if time.monotonic() > deadline:
                     raise
-            # The broker answers before its metadata has the new topic.
+            # The broker confirms the topic before its metadata lists it.
             if time.monotonic() > deadline:
                 raise make_unavailable(self._brokers, f"topic {topic} did not appear")
             time.sleep(0.05)

@@ -1,4 +1,4 @@
-"""Client properties that a site's brokers require: librdkafka's settings for TLS, SASL and the network, from the site's own file."""
+"""Client properties required by a site's brokers: librdkafka settings for TLS, SASL and the network, from the site's own file."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from pathlib import Path
 
 from flitwatch_domain.errors import BadInput
 
-#: Names the file, a line `property=value` each.
+#: Path of the file, one `property=value` per line.
 VARIABLE = "FLITWATCH_KAFKA_PROPERTIES"
-#: What a site may set. All else decides whether a record is lost or repeated, and Flitwatch sets it.
+#: Properties that a site may set. Flitwatch sets all others, because they affect loss and duplication of records.
 ALLOWED = (
     "security.protocol",
     "sasl.",
@@ -32,13 +32,13 @@ SECRET = ("password", "secret", "sasl.oauthbearer.config", ".pem", ".passphrase"
 
 
 def load_properties() -> dict[str, str]:
-    """The site's properties; none if no file is named.
+    """Return the site's properties; empty if no file is configured.
 
     Raises
     ------
     BadInput
-        The file cannot be read, others may read the secrets in it, a line is not a property, or a property is not the site's to set. No message holds
-        a value.
+        The file cannot be read, other users can read the secrets in it, a line is not a property, or the site may not set a property. Messages never
+        contain values.
     """
     named = os.environ.get(VARIABLE)
     if not named:

@@ -1,7 +1,7 @@
-"""The one log interface: append, offsets, consumer groups; Kafka and a PostgreSQL table are behind it.
+"""Log interface for append, offsets and consumer groups. Its backends are Kafka and a PostgreSQL table.
 
-Delivery to a reader is at least once and in order within a partition. Positions are the reader's: it stores them with what it made of
-the records, and says in `on_assign` where to begin. Producers and consumers belong to one thread each.
+Delivery to a reader is at least once and in order within a partition. Readers own their positions: a reader stores them with its results and returns
+the start offsets from `on_assign`. Each producer and consumer must be used by one thread only.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from typing import Literal, NamedTuple, Self
 
 from flitwatch_domain.errors import BadRequest
 
-#: A record's value may be this long; more is refused by `append`. Both backends are set up for it.
+#: Maximum length of a record's value; `append` refuses longer ones. Both backends are configured for it.
 MAX_RECORD_BYTES = 16 << 20
-#: Partitions of a topic that nobody sized: enough for as many writers, few enough that batches stay large.
+#: Default number of partitions of a topic: enough for as many writers, few enough for large batches.
 DEFAULT_PARTITIONS = 4
 APPEND_TIMEOUT_S = 30.0
 
@@ -23,14 +23,14 @@ Headers = Sequence[tuple[str, bytes]]
 
 
 class TopicPartition(NamedTuple):
-    """One partition of a topic."""
+    """Partition of a topic."""
 
     topic: str
     partition: int
 
 
 class Record(NamedTuple):
-    """One record as it is in the log; `timestamp_ms` is milliseconds since 1970, -1 unknown."""
+    """Record of the log. `timestamp_ms` is milliseconds since 1970, or -1 if unknown."""
 
     topic: str
     partition: int
@@ -49,7 +49,7 @@ Start = Literal["earliest", "latest"]
 class _Closing(ABC):
     @abstractmethod
     def close(self) -> None:
-        """Let go of connections; may be called twice."""
+        """Close connections. Can be called more than once."""
 
     def __enter__(self) -> Self:
         return self
@@ -61,7 +61,7 @@ class _Closing(ABC):
 
 
 class Producer(_Closing):
-    """Appends records; each is in the log once after `flush`, also across a lost connection."""
+    """Appends records. After `flush`, each is in the log exactly once, even if the connection was lost."""
 
     @abstractmethod
     def append(
@@ -73,7 +73,7 @@ class Producer(_Closing):
         partition: int | None = None,
         timestamp_ms: int | None = None,
     ) -> None:
-        """Take a record over; it is durable after the next `flush` returns.
+        """Accept a record. It is durable after the next `flush` returns.
 
         Records of one key go to one partition (CRC-32 of the key, as librdkafka does); without a key the producer chooses.
         A topic that does not exist is created.
@@ -81,75 +81,75 @@ class Producer(_Closing):
         Raises
         ------
         BadInput
-            The value is longer than `MAX_RECORD_BYTES`; nothing was taken over.
-        Unavailable
-            The buffer stayed full for `APPEND_TIMEOUT_S`; nothing was taken over.
+            The value is longer than `MAX_RECORD_BYTES`; the record was not accepted. Unavailable
+            The buffer stayed full for `APPEND_TIMEOUT_S`; the record was not accepted.
         """
 
     @abstractmethod
     def flush(self, timeout_s: float = 30.0) -> None:
-        """Return when everything that was appended is durable.
+        """Wait until all appended records are durable.
 
         Raises
         ------
         Unavailable
-            It is not yet after `timeout_s`. What is missing is still held and in order: flush again.
+            Some records are not durable after `timeout_s`. They are still buffered in order: flush again.
         """
 
 
 class Consumer(_Closing):
-    """A member of a consumer group; the group's members share the partitions."""
+    """Member of a consumer group. The members share the partitions."""
 
     @abstractmethod
     def poll(self, max_records: int = 10_000, timeout_s: float = 1.0) -> list[Record]:
-        """Return what has come, at most `max_records`; wait up to `timeout_s` for the first.
+        """Return available records, at most `max_records`. Wait up to `timeout_s` for the first.
 
         Raises
         ------
         Unavailable
-            The log does not answer. Poll again later: reading goes on where it stopped.
+            The log does not answer. Poll again later: reading continues where it stopped.
         """
 
     @abstractmethod
     def assignment(self) -> list[TopicPartition]:
-        """The partitions that are this member's now, sorted."""
+        """Return the partitions currently assigned to this member, sorted."""
 
     @abstractmethod
     def seek(self, topic: str, partition: int, offset: int) -> None:
-        """Go on reading an assigned partition at `offset`."""
+        """Continue reading an assigned partition at `offset`."""
 
     @abstractmethod
     def pause(self, places: Collection[TopicPartition]) -> None:
-        """Read none of these partitions until the next call says otherwise, and all others; what was fetched of them may still come.
+        """Pause exactly these partitions until the next call, and read all others. Records fetched before can still be returned.
 
-        A partition that is taken away is no longer paused when it comes back.
+        A partition that is revoked and assigned again is no longer paused.
         """
 
     @abstractmethod
     def position(self, topic: str, partition: int) -> int:
-        """The offset after the last record that `poll` returned of an assigned partition (before any: where it begins)."""
+        """Return the offset after the last record that `poll` returned from an assigned partition, or its start offset."""
 
     @abstractmethod
     def begin_offsets(self) -> dict[TopicPartition, int]:
-        """The oldest offset still in the log, for each assigned partition."""
+        """Return the oldest offset still in the log, for each assigned partition."""
 
     @abstractmethod
     def end_offsets(self) -> dict[TopicPartition, int]:
-        """The next offset to be written, for each assigned partition."""
+        """Return the next offset to be written, for each assigned partition."""
 
     def seen_end_offsets(self) -> dict[TopicPartition, int]:
-        """The same as it was said with the last records that came; a backend that cannot know it so asks."""
+        """Return the end offsets reported with the last fetched records. A backend that does not report them queries the log."""
         return self.end_offsets()
 
 
 class Log(_Closing):
-    """A log to append to and read from."""
+    """Log to append to and read from."""
 
     url: str
 
     @abstractmethod
     def identity(self) -> str:
-        """Return what distinguishes this log from any other: offsets mean nothing in another log. Unavailable if it does not answer."""
+        """Return an identifier that distinguishes this log from any other: offsets are valid only within one log. Raise Unavailable if it does not
+        answer."""
 
     @abstractmethod
     def producer(self, client: str = "flitwatch") -> Producer:
@@ -171,21 +171,21 @@ class Log(_Closing):
         ----------
         group : str
         topics : sequence of str
-            Topics by name; they need not exist yet.
+            Topic names; the topics need not exist yet.
         pattern : str, optional
             A regular expression that begins with `^`; topics that appear later are found within seconds.
         start : {"earliest", "latest"}
-            Where partitions begin that `on_assign` does not name.
+            Start of partitions that `on_assign` does not name.
         on_assign : callable, optional
-            Called within `poll` with partitions that became this member's; returns where to begin. An offset that is trimmed already
-            means the oldest that is there. What it raises, `poll` raises, and the next `poll` calls it again.
+            Called within `poll` with newly assigned partitions; returns their start offsets. A trimmed offset means the oldest available one. `poll`
+            raises its exceptions, and the next `poll` calls it again.
         on_revoke : callable, optional
-            Called within `poll` or `close` before partitions go to another member, and after they were lost with a connection.
+            Called within `poll` or `close` before partitions move to another member, and after a lost connection.
         """
 
     @abstractmethod
     def topics(self) -> dict[str, int]:
-        """Topics and their numbers of partitions."""
+        """Return the topics and their numbers of partitions."""
 
     @abstractmethod
     def create_topic(self, name: str, partitions: int | None = None) -> None:
@@ -193,17 +193,17 @@ class Log(_Closing):
 
     @abstractmethod
     def end_offsets(self, topic: str) -> list[int]:
-        """The next offset to be written, by partition.
+        """Return the next offset to be written, by partition.
 
         Raises
         ------
         NotFound
-            There is no such topic.
+            The topic does not exist.
         """
 
 
 def check_subscription(topics: Sequence[str], pattern: str | None) -> None:
-    """Refuse a subscription to nothing, or a pattern that is not anchored."""
+    """Raise BadInput for a subscription without topics or a pattern that is not anchored."""
     if not topics and pattern is None:
         raise BadRequest("a consumer needs topics or a pattern")
     if pattern is not None and not pattern.startswith("^"):

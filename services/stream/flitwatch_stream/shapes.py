@@ -1,4 +1,4 @@
-"""The JSON values of docs/contracts/log.md as pydantic models: one place that says what a collector may publish."""
+"""JSON values of docs/contracts/log.md as pydantic models: the formats that collectors may publish."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ T = TypeVar("T")
 
 #: Seconds since 1970 UTC, at most in the year 2106.
 EpochSeconds = Annotated[float, Field(ge=0, lt=1 << 32, allow_inf_nan=False)]
-#: Two of them fit into a row of a B-tree.
+#: Two values of this length fit into one row of a B-tree index.
 INDEXED_BYTES = 1200
 
 
@@ -25,15 +25,15 @@ def _check_indexable(text: str) -> str:
 
 Indexed = Annotated[str, AfterValidator(_check_indexable)]
 Name = Annotated[Indexed, Field(min_length=1)]
-#: As the database's int4 and int8 hold them.
+#: Ranges of PostgreSQL's int4 and int8.
 Small = Annotated[int, Field(ge=0, lt=1 << 31)]
 Nanoseconds = Annotated[int, Field(ge=0, lt=1 << 63)]
-#: A name by which rows are found again, or that events tell: PostgreSQL has no NUL.
+#: A name used as a database key or in events: PostgreSQL does not allow NUL.
 Key = Annotated[Name, Field(pattern=r"^[^\x00]*$")]
 
 
 class _Shape(BaseModel):
-    """Unknown fields are ignored: a newer collector may say more."""
+    """Base of all values. Unknown fields are ignored, so a newer collector can send more."""
 
     model_config = ConfigDict(frozen=True, extra="ignore")
 
@@ -51,7 +51,7 @@ class JobStepValue(_Shape):
 
 
 class JobValue(_Shape):
-    """One job, or one requeue of a job (topic flitwatch.jobs.v1)."""
+    """Job, or one requeue of a job (topic flitwatch.jobs.v1)."""
 
     cluster: Key
     job_id: Key
@@ -80,7 +80,7 @@ class RankPlace(_Shape):
 
 
 class RunValue(_Shape):
-    """The header of a run (topic flitwatch.runs.v1)."""
+    """Header of a run (topic flitwatch.runs.v1)."""
 
     type: Literal["run"]
     run_key: Key
@@ -93,7 +93,7 @@ class RunValue(_Shape):
 
 
 class StepValue(_Shape):
-    """One step of a run: its time by rank and, where counted, its counters as [rank][counter]."""
+    """Step of a run: its time by rank and, if measured, its counters as [rank][counter]."""
 
     type: Literal["step"]
     run_key: Key
@@ -113,13 +113,13 @@ class StepValue(_Shape):
 
 _Sum = Annotated[float, Field(ge=-(2.0**53), le=2.0**53, allow_inf_nan=False)]
 _Spread = Annotated[float, Field(ge=0, le=1e30, allow_inf_nan=False)]
-#: Whole numbers that float8 holds exactly.
+#: Integers that float8 represents exactly.
 _Count = Annotated[int, Field(ge=0, lt=1 << 53)]
 _Word = Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[^\x00]*$")]
 
 
 class SampleValue(_Shape):
-    """Summary by one host of the packets it sampled of one context in one slice of time (topic flitwatch.samples.v1)."""
+    """One host's summary of the packets that it sampled in one context and time slice (topic flitwatch.samples.v1)."""
 
     fabric: _Word
     host: _Word
@@ -160,17 +160,17 @@ _RUNS: TypeAdapter[RunValue | StepValue] = TypeAdapter(RunRecord)
 
 
 def parse_job(value: bytes, where: str = "") -> JobValue:
-    """Read a record of flitwatch.jobs.v1; raise `BadInput` that names the field."""
+    """Parse a record of flitwatch.jobs.v1. Raise `BadInput` that names the invalid field."""
     return _parse_value(JobValue.model_validate_json, value, where)
 
 
 def parse_run(value: bytes, where: str = "") -> RunValue | StepValue:
-    """Read a record of flitwatch.runs.v1; raise `BadInput` that names the field."""
+    """Parse a record of flitwatch.runs.v1. Raise `BadInput` that names the invalid field."""
     return _parse_value(_RUNS.validate_json, value, where)
 
 
 def parse_sample(value: bytes, where: str = "") -> SampleValue:
-    """Read a record of flitwatch.samples.v1; raise `BadInput` that names the field."""
+    """Parse a record of flitwatch.samples.v1. Raise `BadInput` that names the invalid field."""
     return _parse_value(SampleValue.model_validate_json, value, where)
 
 

@@ -1,7 +1,7 @@
-"""The log as a table of PostgreSQL (schema `log`): for the embedded stack, with nothing to install.
+"""Log as a PostgreSQL table (schema `log`), for the embedded stack: it needs no other software.
 
-Appenders take their partitions' row locks until the commit, so offsets have no gaps and become visible in order. A NOTIFY wakes
-readers. See the migration `log` of flitwatch_db for the tables.
+Appenders lock their partitions' rows until the commit, so offsets have no gaps and become visible in order. A NOTIFY wakes readers. The migration
+`log` of flitwatch_db defines the tables.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from flitwatch_stream.table_connection import make_unavailable, open_connection
 
 
 class TableLog(Log):
-    """The log of one database."""
+    """Log in one database."""
 
     def __init__(self, url: str) -> None:
         self.url = url
@@ -78,7 +78,7 @@ class TableLog(Log):
         return [row[0] for row in rows]
 
     def trim(self, max_age_s: float, max_bytes: int) -> int:
-        """Drop the oldest segments over the age or the size; return how many."""
+        """Drop the oldest segments that exceed the age or size limit. Return their number."""
         return int(self._run_query("SELECT trim(make_interval(secs => %s), %s)", max_age_s, max_bytes)[0][0])
 
     def close(self) -> None:

@@ -1,4 +1,4 @@
-"""Connections to the log's tables, and what a failed call means."""
+"""Connections to the log's tables, and the errors of failed calls."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ CONNECT_TIMEOUT_S = 5
 
 
 def open_connection(url: str, application: str) -> psycopg.Connection[Any]:
-    """Open an autocommit connection that sees schema `log`; raise `Unavailable` if the server does not answer."""
+    """Open an autocommit connection with schema `log` in its search path. Raise `Unavailable` if the server does not answer."""
     parameters, become = logins.log_in(_parse_url(url), "writer")
     role = {} if become is None else {"role": become}
     settings = {"search_path": "log,public", **role, "timezone": "UTC", **liveness.SERVER}
@@ -39,7 +39,7 @@ def open_connection(url: str, application: str) -> psycopg.Connection[Any]:
 
 
 def disk_of(url: str) -> DataDisk:
-    """The disk of the log's database."""
+    """Return the disk of the log's database."""
     return DataDisk.of(_parse_url(url))
 
 

@@ -1,7 +1,7 @@
-"""Reading from the table: a consumer group's members share the partitions by advisory locks.
+"""Table consumer: a consumer group's members share the partitions through advisory locks.
 
-A lock lives as long as its connection, so a member that is killed frees its partitions at once, without a lease's clock. Every member
-computes the same division from the sorted list of members and takes or lets go of its part; no one negotiates.
+A lock ends with its connection, so a killed member frees its partitions at once, without a lease timeout. Each member computes the same division from
+the sorted member list, then locks or releases its part without negotiation.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ from flitwatch_stream import frames
 from flitwatch_stream.log import Consumer, OnAssign, OnRevoke, Record, Start, TopicPartition
 from flitwatch_stream.table_connection import CHANNEL, make_unavailable, open_connection
 
-#: How often a member looks for new topics and for members that came or went.
+#: Interval at which a member checks for new topics and changed membership.
 REBALANCE_S = 1.0
 RETRY_S = 0.2
-#: Rows (of about half a megabyte) held per reader; shared among its partitions.
+#: Rows (of about half a megabyte) buffered per reader; shared among its partitions.
 PREFETCH_ROWS = 16
 
 
 @dataclass
 class _Place:
-    """Reading one partition: `position` is the next record to hand out, `fetch_from` the next to fetch."""
+    """Read position in a partition: `position` is the next record to return, `fetch_from` the next one to fetch."""
 
     topic_id: int
     position: int
@@ -39,7 +39,7 @@ class _Place:
 
 
 class TableConsumer(Consumer):
-    """See `flitwatch_stream.log.Consumer`."""
+    """Table consumer; see `flitwatch_stream.log.Consumer`."""
 
     def __init__(
         self,
@@ -58,7 +58,7 @@ class TableConsumer(Consumer):
         self._start = start
         self._on_assign = on_assign
         self._on_revoke = on_revoke
-        # Advisory locks have two numbers: the first names the group and the purpose, the second a member or a partition.
+        # Advisory locks have two numbers: the first identifies the group and the purpose, the second a member or a partition.
         self._member_class = _lock_class(f"member {group}")
         self._partition_class = _lock_class(f"partition {group}")
         self._conn: psycopg.Connection[Any] | None = None
@@ -187,12 +187,12 @@ class TableConsumer(Consumer):
                 default = self._left_at.pop(at, row[0] if self._start == "earliest" else row[1])
                 self._seek_partition(conn, at, topic_id, max(begins.get(at, default), row[0]))
         except BaseException:
-            # A partition whose beginning is not known must not be read: give all back and let the next poll try again.
+            # A partition with an unknown start must not be read: release all of them and let the next poll retry.
             self._drop_assignments()
             raise
 
     def _seek_partition(self, conn: psycopg.Connection[Any], at: TopicPartition, topic_id: int, offset: int) -> None:
-        """Begin at `offset`: find the row that holds it."""
+        """Begin at `offset`: find the row that contains it."""
         row = conn.execute(
             "SELECT base_offset, segment FROM batch WHERE topic_id = %s AND partition = %s AND base_offset <= %s"
             " ORDER BY base_offset DESC LIMIT 1",
@@ -215,7 +215,7 @@ class TableConsumer(Consumer):
             )
 
     def _drop_assignments(self) -> None:
-        """The connection is gone, and the locks with it: another member may read these partitions already."""
+        """Drop all assignments: the connection and its locks are lost, so another member may already read these partitions."""
         self._close_connection()
         lost, self._places = self._places, {}
         self._paused = frozenset()
@@ -282,5 +282,5 @@ class TableConsumer(Consumer):
 
 
 def _lock_class(text: str) -> int:
-    """A signed 32-bit number for a text."""
+    """Return a signed 32-bit number derived from the text."""
     return zlib.crc32(text.encode()) - (1 << 31)

@@ -1,4 +1,4 @@
-"""Appending to the table: batches of records by binary COPY, one transaction a flush, repeated safely after a lost connection."""
+"""Table producer: batches of records by binary COPY, one transaction per flush, retried safely after a lost connection."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from flitwatch_stream import frames
 from flitwatch_stream.log import APPEND_TIMEOUT_S, DEFAULT_PARTITIONS, MAX_RECORD_BYTES, Producer, TopicPartition
 from flitwatch_stream.table_connection import CHANNEL, disk_of, make_unavailable, open_connection
 
-#: A row holds about this many bytes: large enough to share its costs, small enough to read a few at a time.
+#: Approximate row size: large enough to spread the cost per row, small enough to read a few at a time.
 BATCH_BYTES = 512 << 10
-#: What is held before `append` writes by itself.
+#: Buffered bytes at which `append` writes without a flush.
 BUFFER_BYTES = 8 << 20
 RETRY_S = 0.2
 
@@ -27,7 +27,7 @@ _ROW = struct.Struct(">hiiiiiiiqiiihi")
 
 
 class TableProducer(Producer):
-    """See `flitwatch_stream.log.Producer`."""
+    """Table producer; see `flitwatch_stream.log.Producer`."""
 
     def __init__(self, url: str, client: str) -> None:
         self._url = url
@@ -38,7 +38,7 @@ class TableProducer(Producer):
         self._sticky: dict[str, tuple[int, int]] = {}
         self._open: dict[TopicPartition, list[bytes]] = {}
         self._held_bytes = 0
-        # The batch that is being written; kept apart so that a retry writes the same records under the same number.
+        # Batch being written, kept separate so that a retry writes the same records under the same number.
         self._writing: dict[TopicPartition, list[bytes]] = {}
         self._id = uuid.uuid4()
         self._sequence = 0
@@ -71,7 +71,7 @@ class TableProducer(Producer):
         self._held_bytes += len(frame)
 
     def _pick_partition(self, topic: str, partitions: int, size: int) -> int:
-        """Without a key: fill one partition's row, then go on to the next."""
+        """Choose a partition for a record without a key: fill one partition's row, then use the next."""
         partition, filled = self._sticky.get(topic, (0, 0))
         if filled + size > BATCH_BYTES:
             partition, filled = (partition + 1) % partitions, 0
@@ -136,7 +136,7 @@ class TableProducer(Producer):
             )
             places = cursor.fetchall()
             if not places:
-                # The connection was lost after this batch was committed and before we were told.
+                # The connection was lost after the commit of this batch, before its confirmation.
                 return
             with cursor.copy(
                 "COPY batch (segment, topic_id, partition, base_offset, records, encoding, payload) FROM STDIN (FORMAT binary)"

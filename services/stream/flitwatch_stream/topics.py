@@ -1,4 +1,4 @@
-"""The topics of docs/contracts/log.md."""
+"""Topics of docs/contracts/log.md."""
 
 from __future__ import annotations
 
@@ -8,29 +8,29 @@ REJECTED = "flitwatch.rejected.v1"
 SAMPLES = "flitwatch.samples.v1"
 EVENTS = "flitwatch.events.v1"
 
-#: LDMS row schemas: one topic each, as `store_avro_kafka` names them with `topic = ldms.%S`.
+#: LDMS row schemas have one topic each, with the names of `store_avro_kafka` for `topic = ldms.%S`.
 LDMS_PREFIX = "ldms."
 LDMS_PATTERN = r"^ldms\..*"
 
-#: Headers that collectors set.
+#: Headers set by collectors.
 SOURCE = "source"
 SEQUENCE = "sequence"
 SIMULATED = "simulated"
 WHERE = "where"
 REASON = "reason"
-#: Header of a record that the embedded log hands out in place of a batch that it cannot read: why. Its value is what is stored.
+#: Header of a record that the embedded log returns in place of an unreadable batch: the reason. The record's value is the stored payload.
 DAMAGED = "damaged"
 
 
 def ldms_topic(schema: str) -> str:
-    """The topic of an LDMS row schema."""
+    """Return the topic of an LDMS row schema."""
     return LDMS_PREFIX + schema
 
 
 def writer_pattern(ldms_pattern: str = LDMS_PATTERN) -> str:
-    """One anchored pattern for all that the writer reads: the LDMS topics and ours, without the events it writes itself.
+    """Return one anchored pattern for the writer's input: the LDMS topics and Flitwatch's, except the events that it writes itself.
 
-    POSIX extended syntax, which PostgreSQL and librdkafka both understand: plain groups only.
+    The syntax is POSIX extended, which PostgreSQL and librdkafka both support: plain groups only.
     """
     ours = "|".join(topic.replace(".", r"\.") for topic in (JOBS, RUNS, REJECTED, SAMPLES))
     return f"^({ldms_pattern.removeprefix('^')}|({ours})$)"

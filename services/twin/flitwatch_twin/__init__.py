@@ -1,19 +1,20 @@
-"""The cluster twin: a simulated machine, a dragonfly or a fat tree, whose users, jobs and interference are known.
+"""Cluster twin: a simulated machine (dragonfly or fat tree) with known users, jobs and interference.
 
-It simulates a whole machine second by second on its links and speaks the producers' wire formats.
+It simulates every link of a machine second by second and emits the producers' wire formats.
 
-Between flows and counters or step times nothing knows who owns a flow; what was planted, and what each user did to each
-run by counterfactual, is in a truth that only research reads.
+No code between flows and counters or step times knows the owner of a flow. The planted interference and each user's counterfactual effect on each run
+are in a truth file that only research reads.
 
-What happens in a second: `workload` submits jobs of `users`, `scheduler` places them, `traffic` and `flows` say who sends, `paths` (`tree_paths` on a tree) and `static_model` load
-the links, `stall` turns load into waiting, `counters` count, `applications` and `progress` advance, `samplers` and `ldms_sets` encode, `sinks` write.
+In each second, `workload` submits jobs of `users` and `scheduler` places them. `traffic` and `flows` determine the senders, `paths` (`tree_paths` on
+a tree) and `static_model` load the links, and `stall` converts load to waiting. Then `counters` count, `applications` and `progress` advance,
+`samplers` and `ldms_sets` encode, `sinks` write.
 
-Open
+Modules:
 
 - `spec` for scenarios (services/twin/README.md), `run` for speed and time, `cluster` for the order of a second;
-- `machine` for nodes and routers; `calendar` for weeks; `planted` for interference on purpose;
-- `minutes` for the counters of a past that is written at once;
-- `feel` for what a run feels; `pattern_table` for sums of patterns;
+- `machine` for nodes and routers; `calendar` for weeks; `planted` for planted interference;
+- `minutes` for the counters of a simulated past;
+- `feel` for the waiting that slows a run; `pattern_table` for sums of patterns;
 - `accounting`, `ldms_sets`, `ncl_files`, `runs`, `avro`, `registry` for the formats of real producers;
 - `truth` for counterfactuals.
 """

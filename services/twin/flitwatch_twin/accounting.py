@@ -16,12 +16,12 @@ COLUMNS = (
     "JobID|JobIDRaw|JobName|User|UID|Account|Partition|QOS|Cluster|State|ExitCode|DerivedExitCode|Submit|Eligible|Start|End|Elapsed|"
     "ElapsedRaw|Timelimit|NNodes|NCPUS|NTasks|NodeList|AllocTRES|ReqTRES|Reason|Comment"
 )
-#: Names that jobs of ordinary users carry; an instrumented run's is its application's.
+#: Names of ordinary users' jobs. An instrumented run has its application's name.
 JOB_NAMES = ("vasp", "lammps", "cp2k", "wrf", "namd", "gtc", "chroma", "nyx", "qe", "hacc")
 
 
 class TwinStep(TypedDict):
-    """The step of a simulated job, in epoch seconds; `end` is None while it runs."""
+    """Step of a simulated job, in epoch seconds. `end` is None while it runs."""
 
     step: str
     name: str
@@ -33,7 +33,7 @@ class TwinStep(TypedDict):
 
 
 class TwinJob(TypedDict):
-    """A record of topic flitwatch.jobs.v1 (docs/contracts/log.md): of a simulated job everything is known but its end, in epoch seconds."""
+    """Record of topic flitwatch.jobs.v1 (docs/contracts/log.md). For a simulated job, every field except the end is known. Times are epoch seconds."""
 
     cluster: str
     job_id: str
@@ -54,14 +54,14 @@ class TwinJob(TypedDict):
 
 
 class Accounting:
-    """Turns running and ended jobs into records; times are epoch seconds, `epoch_s` is second 0 of the twin."""
+    """Converts running and ended jobs to records. Times are epoch seconds; `epoch_s` is second 0 of the twin."""
 
     def __init__(self, cluster: Cluster, epoch_s: int) -> None:
         self._cluster = cluster
         self._epoch_s = epoch_s
 
     def record(self, job: RunningJob, ended_s: float | None) -> TwinJob:
-        """The value of a record on `flitwatch.jobs.v1` (docs/contracts/log.md); `ended_s` None while the job runs."""
+        """Return the value of a `flitwatch.jobs.v1` record (docs/contracts/log.md). `ended_s` is None while the job runs."""
         allocation = job.allocation
         start = self._epoch_s + int(allocation.start_s)
         end = None if ended_s is None else max(start, self._epoch_s + int(ended_s))
@@ -104,7 +104,7 @@ class Accounting:
 
 
 def switched_off(record: TwinJob, now_s: int) -> TwinJob:
-    """The record of a job that still ran when the twin stopped."""
+    """Return the record of a job that was still running when the twin stopped."""
     state, end = "NODE_FAIL", max(now_s, record["start"])
     return {
         **record,
@@ -125,7 +125,7 @@ def _format_elapsed(seconds: int) -> str:
 
 
 def to_parsable2(record: TwinJob, now_s: int) -> str:
-    """The job's line and its step's, as `sacct --parsable2` prints them with `TZ=UTC`."""
+    """Return the lines of the job and its step as printed by `sacct --parsable2` with `TZ=UTC`."""
     start, end = record["start"], record["end"]
     seconds = (end if end is not None else now_s) - start
     nodes, cpus = record["nodes"], record["nodes"] * CPUS_PER_NODE
@@ -222,7 +222,7 @@ def _list_tres(nodes: int) -> list[_Tres]:
 
 
 def slurm_json(record: TwinJob, now_s: int, expand: Callable[[str], list[str]]) -> dict[str, Any]:
-    """One entry of `jobs` in `sacct --json`; the keys of Slurm 24.11 that carry accounting."""
+    """Return one entry of `jobs` in `sacct --json`, with the accounting keys of Slurm 24.11."""
     start, end, nodes = record["start"], record["end"], record["nodes"]
     elapsed = (end if end is not None else now_s) - start
     zero = {"seconds": 0, "microseconds": 0}

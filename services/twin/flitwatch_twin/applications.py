@@ -1,6 +1,6 @@
-"""Instrumented applications: what a time step costs alone, and how congestion stretches it.
+"""Instrumented applications: the cost of a time step without interference, and its stretch by congestion.
 
-Shapes of the step curves and shares of communication follow Bhatele 2020 (figures 3 to 5); absolute seconds are of their order.
+Shapes of the step curves and shares of communication follow Bhatele 2020 (figures 3 to 5); absolute seconds have the same order of magnitude.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from flitwatch_domain.errors import BadRequest
 from flitwatch_twin.users import Exchange
 
-#: Weight of the slowest tenth of the routers against the mean: one late rank holds up the others.
+#: Weight of the slowest tenth of the routers relative to the mean: one late rank delays the others.
 TAIL_WEIGHT = 0.4
 
 
@@ -27,16 +27,16 @@ class Sensitivity:
     io: float
 
     def vector(self) -> NDArray[np.float64]:
-        """The four coefficients in the order router, processor, global, I/O."""
+        """Return the four coefficients in the order router, processor, global, I/O."""
         return np.array([self.router, self.processor, self.global_, self.io])
 
 
 @dataclass(frozen=True)
 class Application:
-    """One executable at one size; step arrays have length S and unit s, alone on the machine.
+    """Executable at one size. Step arrays have length S and unit s, without interference.
 
-    `demand` is what its nodes send while they communicate, as a share of injection bandwidth; the slowdown of communication saturates
-    at `most_slowdown`, past which the application waits for itself.
+    `demand` is its nodes' traffic during communication, as a share of injection bandwidth. The slowdown of communication saturates at
+    `most_slowdown`, beyond which the application waits for itself.
     """
 
     name: str
@@ -51,12 +51,12 @@ class Application:
 
     @property
     def steps(self) -> int:
-        """Number of time steps."""
+        """Return the number of time steps."""
         return len(self.compute_s)
 
     @property
     def alone_s(self) -> float:
-        """Run time without any congestion or noise."""
+        """Return the run time without congestion or noise."""
         return float(self.compute_s.sum() + self.communicate_s.sum())
 
 
@@ -130,14 +130,14 @@ APPLICATIONS = _make_catalogue()
 
 
 def find_application(name: str) -> Application:
-    """An application by name; BadRequest lists the names there are."""
+    """Return an application by name. Raise BadRequest that lists the valid names."""
     if name not in APPLICATIONS:
         raise BadRequest(f"there is no application {name!r}", advice=f"Choose one of {', '.join(APPLICATIONS)}.")
     return APPLICATIONS[name]
 
 
 def combine_stalls(stalls: NDArray[np.floating], weight: NDArray[np.floating]) -> NDArray[np.floating]:
-    """Combine the stalls on an application's routers into what it feels: 0.6 of the node-weighted mean and 0.4 of the worst tenth.
+    """Combine the stalls on an application's routers: 0.6 of the node-weighted mean and 0.4 of the worst tenth.
 
     `stalls` has shape [..., routers], `weight` [routers] sums to 1; the result has shape [...].
     """
@@ -152,10 +152,10 @@ def saturate_slowdown(raw: NDArray[np.floating] | float, most: float) -> NDArray
 
 
 def noisy_steps(rng: np.random.Generator, app: Application) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """One run's compute and communication needs per step, with operating-system noise that is not network noise.
+    """Return one run's compute and communication needs per step, with operating-system noise that is not network noise.
 
-    Compute takes (1 + |N(0, 0.01)|) and in 2 % of the steps a spike of 8 % on average; a whole run is up to about 1 % slower on slow
-    nodes; communication volume varies by 0.6 %.
+    Compute is multiplied by (1 + |N(0, 0.01)|), and 2 % of the steps have a spike of 8 % on average. A whole run is up to about 1 % slower on slow
+    nodes. Communication volume varies by 0.6 %.
     """
     spikes = np.where(rng.random(app.steps) < 0.02, rng.exponential(0.08, app.steps), 0.0)
     whole_run = 1 + abs(rng.normal(0, 0.004))

@@ -1,4 +1,4 @@
-"""Avro's binary encoding for many records of one all-integer schema at once."""
+"""Avro's binary encoding of many records of one all-integer schema at once."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from numpy.typing import NDArray
 
 
 def encode_varints(values: NDArray[np.int64]) -> tuple[bytes, NDArray[np.int64]]:
-    """Zig-zag variable-length encoding of a matrix of longs.
+    """Encode a matrix of longs as zig-zag varints.
 
     Parameters
     ----------
-    values : int64[rows, columns]; unsigned values above 2^63 are given as their two's complement, as LDMS sends them.
+    values : int64[rows, columns]; unsigned values above 2^63 are their two's complement, as in LDMS.
 
     Returns
     -------
-    encoded, ends : the bytes of all rows in order, and int64[rows], where each row ends in them.
+    encoded, ends : the bytes of all rows in order, and the end of each row in them (int64[rows]).
     """
     rows, columns = values.shape
     flat = values.ravel()
@@ -42,11 +42,11 @@ def encode_varints(values: NDArray[np.int64]) -> tuple[bytes, NDArray[np.int64]]
 
 
 def long_bytes(value: int) -> bytes:
-    """One zig-zag varint."""
+    """Return one zig-zag varint."""
     return encode_varints(np.array([[value]], np.int64))[0]
 
 
 def string_bytes(text: str) -> bytes:
-    """An Avro string: its length in bytes, then UTF-8."""
+    """Return an Avro string: its length in bytes, then UTF-8."""
     raw = text.encode()
     return long_bytes(len(raw)) + raw

@@ -1,4 +1,4 @@
-"""The simulated machine second by second: submissions, allocations, flows, fabric, counters, instrumented runs."""
+"""Simulated machine, second by second: submissions, allocations, flows, fabric, counters, instrumented runs."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ from flitwatch_twin.traffic import Behaviour, job_behaviour
 from flitwatch_twin.users import Population, draw_users
 from flitwatch_twin.workload import CROWD, OfferedLoad, draw_submissions
 
-#: Submissions are drawn this far ahead, so that memory does not grow with the length of a run.
+#: Submissions are drawn only this far ahead, so that memory does not grow with the length of a run.
 HORIZON_S = 6 * 3600.0
-#: Seconds for which a job's rates are looked up at once.
+#: Seconds of a job's rates that are computed at once.
 RATES_AHEAD_S = 64
 #: Users behind the many small jobs.
 CROWD_USERS = 120
@@ -44,7 +44,7 @@ CROWD_USERS = 120
 
 @dataclass(eq=False)
 class RunningJob:
-    """A job on its nodes, and what it sends."""
+    """Job on its nodes, with its traffic."""
 
     allocation: Allocation
     user: str
@@ -56,9 +56,10 @@ class RunningJob:
     _ahead: list[tuple[Pattern, list[float], bool]] = field(default_factory=list, repr=False)
 
     def ahead(self, now_s: float) -> tuple[int, list[tuple[Pattern, list[float], bool]]]:
-        """Of a job that behaves: the place of this second in the lists, and each pattern with its rates and whether the calendar scales them.
+        """For a job with a `behaviour`, return the index of this second in the lists, and each pattern with its rates and whether the calendar scales
+        them.
 
-        Drawn up for a minute at a time, which costs little more than a second.
+        The lists cover a minute, which costs little more than one second.
         """
         place = now_s - self._since_s
         if not 0 <= place < RATES_AHEAD_S:
@@ -84,21 +85,21 @@ class Tick:
     state: FabricState
 
 
-#: What stays from day to day.
+#: Random streams that are the same every day.
 _OF_THE_SITE = ("users", "planted")
 
 
 class Cluster:
-    """A machine with users.
+    """Simulated machine with users.
 
     Parameters
     ----------
-    spec : what to simulate.
+    spec : the scenario.
     seed : the same seed gives the same machine, jobs, counters and step times, regardless of the wall clock.
     muted : users whose jobs keep their nodes but send nothing: the counterfactual.
-    first_job : number of the first job, so that a later twin of the same name does not repeat the job numbers of an earlier one.
-    day : another number gives the same machine and users other jobs, counters and step times.
-    tree : a fat tree in the place of the spec's dragonfly.
+    first_job : number of the first job, so that twins of the same name do not share job numbers.
+    day : a different number gives other jobs, counters and step times on the same machine with the same users.
+    tree : a fat tree instead of the spec's dragonfly.
     """
 
     def __init__(
@@ -130,7 +131,7 @@ class Cluster:
         self.warm = self._warm_start()
 
     def job_id(self, allocation: Allocation) -> str:
-        """The job's number in accounting."""
+        """Return the job's number in accounting."""
         return str(self._first_job + allocation.job)
 
     def _run_key(self, allocation: Allocation) -> str:
@@ -138,11 +139,11 @@ class Cluster:
 
     @property
     def owner(self) -> str:
-        """The user who submits the instrumented runs."""
+        """Return the user who submits the instrumented runs."""
         return "bench"
 
     def advance(self, step_s: int = 1) -> Tick:
-        """Simulate one second, or `step_s` of them at once: with the flows of the first, and jobs that begin and end between steps."""
+        """Simulate one second, or `step_s` seconds at once. Flows are those of the first second, and jobs begin and end between steps."""
         now = float(self.time_s)
         ended = self._end(now)
         started = self._start_jobs(now)
@@ -163,7 +164,7 @@ class Cluster:
         return Tick(self.time_s, started, ended, steps, finished, flows, owners, state)
 
     def _timetable_nodes(self) -> int:
-        """Nodes of everything that the spec starts by a timetable, so that it starts in time."""
+        """Return the number of nodes of all scheduled submissions, so that they start in time."""
         entries = [entry.nodes or find_application(entry.application).nodes for entry in self.spec.instrumented]
         entries += [entry.nodes for entry in self.spec.interference]
         return int(min(sum(entries), 0.6 * self.machine.nodes))
@@ -190,7 +191,7 @@ class Cluster:
         )
 
     def _generate_submissions(self) -> Iterator[Request]:
-        """Every request, indefinitely, in order of time; times count from the start of emission."""
+        """Yield all requests, without end, in order of time. Times count from the start of emission."""
         spec = self.spec.users
         offer = OfferedLoad(spec.load, spec.large, float(np.log2(spec.small_nodes)), spec.median_duration_s * 0.8)
         begin, part = -self.spec.warm_start_s, 0
@@ -215,7 +216,7 @@ class Cluster:
             begin, part = begin + HORIZON_S, part + 1
 
     def _list_scheduled(self, begin_s: float, end_s: float) -> Iterator[Request]:
-        """Instrumented runs and planted jobs whose time is in [begin_s, end_s)."""
+        """Return instrumented runs and planted jobs with a time in [begin_s, end_s)."""
         for entry in self.spec.instrumented:
             app = find_application(entry.application)
             nodes = min(entry.nodes or app.nodes, self.machine.nodes // 2)
@@ -236,7 +237,7 @@ class Cluster:
                 yield Request(user, nodes, planted.lasts_s, at, "", placement=Placement.SCATTERED, urgent=True)
 
     def _warm_start(self) -> list[RunningJob]:
-        """Run the scheduler up to second 0, so that the machine is busy when it is first looked at."""
+        """Run the scheduler up to second 0, so that the machine starts busy."""
         while self._next.submit_s < 0:
             now = self._next.submit_s
             while self._ends and self._ends[0][0] <= now:
@@ -304,7 +305,7 @@ class Cluster:
         ]
 
     def _collect_flows(self, now_s: float) -> tuple[Flows, list[str]]:
-        """All patterns and rates of this second, and alongside them, for the truth alone, whose they are."""
+        """Return all patterns and rates of this second. Their owners are returned separately, only for the truth."""
         patterns: list[Pattern] = []
         amounts: list[float] = []
         owners: list[str] = []
@@ -338,6 +339,6 @@ def _shift_request(request: Request, by_s: float) -> Request:
 
 
 def _list_times_s(first_s: float, every_s: float, begin_s: float, end_s: float) -> NDArray[np.float64]:
-    """Times first, first + every, ... that are in [begin, end)."""
+    """Return the times first, first + every, ... in [begin, end)."""
     skip = max(0, int(np.ceil((begin_s - first_s) / every_s)))
     return np.arange(first_s + skip * every_s, end_s, every_s)

@@ -1,6 +1,6 @@
-"""Cumulative hardware counters of every tile and NIC, fed by what links carried.
+"""Cumulative hardware counters of every tile and NIC, computed from the traffic of the links.
 
-Counter names are the vendor's (Aries); a link counts at its receiver's input queue. Nothing here knows whose traffic it was.
+Counter names are the vendor's (Aries); a link counts at its receiver's input queue. This module does not know the traffic's owners.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ PROCESSOR_TILES = 8
 #: Traffic bytes = flits x 20 / 3 on Aries.
 FLITS_PER_BYTE = 3 / 20
 ROUTER_CLOCK_HZ = 800e6
-#: Stall cycles of one flit per unit of the stall curve: a wait of one service time is one packet of four flits.
+#: Stall cycles of one flit per unit of the stall curve: waiting for one service time means one packet of four flits.
 CYCLES_PER_WAIT = 4.0
-#: A PUT of 64 bytes: one header flit and up to four of payload (De Sensi 2019, section II).
+#: A PUT of 64 bytes has one header flit and up to four payload flits (De Sensi 2019, section II).
 FLITS_PER_PACKET = 4.0
 #: Request to response on an idle network.
 ALONE_LATENCY_US = 1.4
-#: How flits divide over the eight virtual channels: requests 0-3 and responses 4-7 by hop; the shares of Edison's counters.
+#: Division of flits over the eight virtual channels, requests 0-3 and responses 4-7 by hop; from Edison's counters.
 VC_SHARES = np.array([0.13, 0.16, 0.11, 0.01, 0.18, 0.22, 0.17, 0.02])
 #: Measurement noise of stall counters (log-normal sigma).
 STALL_NOISE = 0.03
@@ -64,7 +64,7 @@ NIC_METRICS = (
 
 
 class Counters:
-    """Counters of a whole fabric, cumulative from a random past.
+    """Counters of a whole fabric, cumulative since a random past.
 
     Attributes
     ----------
@@ -89,7 +89,7 @@ class Counters:
         np.floor(self.processor, out=self.processor)
 
     def update(self, state: FabricState) -> None:
-        """Add what one step carried, and how long it waited."""
+        """Add the traffic and the waiting of one step."""
         noise = self._rng.lognormal(0, STALL_NOISE, self._routers)
         self._tiles.update(
             state.link_bytes,
@@ -103,17 +103,17 @@ class Counters:
         )
 
     def router_values(self) -> NDArray[np.int64]:
-        """Every tile's counters as the samplers read them: int64[R, 400 + 56], tiles in order, metrics of a tile together."""
+        """Return every tile's counters as read by the samplers: int64[R, 400 + 56], tiles in order, metrics of a tile together."""
         per_tile, of_network = len(NETWORK_METRICS), NETWORK_TILES * len(NETWORK_METRICS)
         values = np.empty((self._routers, of_network + PROCESSOR_TILES * len(PROCESSOR_METRICS)), np.int64)
         network = values[:, :of_network].reshape(self._routers, NETWORK_TILES, per_tile)
-        network[:, :, :8] = self.network[0][:, :, None] * VC_SHARES  # whole flits: the fraction is cut off
+        network[:, :, :8] = self.network[0][:, :, None] * VC_SHARES  # truncate to whole flits
         network[:, :, 8], network[:, :, 9] = self.network[1], self.network[2]
         values[:, of_network:] = np.moveaxis(self.processor, 0, 2).reshape(self._routers, -1)
         return values
 
     def nic_values(self) -> NDArray[np.int64]:
-        """`NIC_METRICS` of every endpoint: int64[E, 22]."""
+        """Return `NIC_METRICS` of every endpoint: int64[E, 22]."""
         packets, flits, stalled, sent_bytes, received, latency_us = self.nic
         columns = [packets, flits, stalled]
         for part, _ in _RESPONSE_PATHS.values():
@@ -122,7 +122,7 @@ class Counters:
         return np.stack(columns, axis=1).astype(np.int64)
 
     def table_two(self, routers: NDArray[np.int32]) -> NDArray[np.float64]:
-        """The 13 counters of the domain's `TABLE_II`, summed over each router's tiles: float64[len(routers), 13]."""
+        """Return the domain's 13 `TABLE_II` counters, summed over each router's tiles: float64[len(routers), 13]."""
         network = self.network[:, routers].sum(axis=2)
         p = self.processor[:, routers].sum(axis=2)
         flits = p[0] + p[1]
@@ -178,7 +178,7 @@ def _tile_counters(fabric: Fabric) -> TileCounters:
 
 
 def _assign_nics(fabric: Fabric) -> NDArray[np.int64]:
-    """Return which of a router's pairs of processor tiles counts each endpoint: its NIC's on Cray XC; elsewhere endpoints alternate."""
+    """Return the index of the processor tile pair that counts each endpoint: its NIC's on Cray XC; elsewhere endpoints alternate."""
     ends, pairs = fabric.endpoints, PROCESSOR_TILES // 2
     if fabric.technology is Technology.CRAY_XC:
         return np.asarray((ends.port - NETWORK_TILES) // 2, np.int64)
@@ -186,7 +186,7 @@ def _assign_nics(fabric: Fabric) -> NDArray[np.int64]:
 
 
 def router_metric_names() -> list[str]:
-    """Names of the columns of `Counters.router_values`."""
+    """Return the names of the columns of `Counters.router_values`."""
     network = [f"AR_RTR_{tile // 8}_{tile % 8}_{metric}" for tile in range(NETWORK_TILES) for metric in NETWORK_METRICS]
     return network + [f"AR_RTR_PT_5_{tile}_{metric}" for tile in range(PROCESSOR_TILES) for metric in PROCESSOR_METRICS]
 

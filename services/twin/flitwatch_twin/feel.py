@@ -1,4 +1,4 @@
-"""Waiting that a run feels in the fabric: on the links that its own traffic takes, and at the file system."""
+"""Waiting that slows a run: on the links that its own traffic takes, and at the file system."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from flitwatch_twin.machine import Nodes
 
 
 class Places:
-    """Links in each of the four places where waiting is felt: router, processor, global, I/O (bool[L] each).
+    """Links in each of the four places where waiting slows a run: router, processor, global, I/O (bool[L] each).
 
-    Global are links between a dragonfly's groups, and a tree's above its second level.
+    Global links connect a dragonfly's groups, or are above a tree's second level.
     """
 
     def __init__(self, fabric: Fabric, machine: Nodes) -> None:
@@ -28,8 +28,8 @@ class Places:
 class RunView:
     """One run's view of the fabric.
 
-    Its own traffic is routed once on the empty fabric; what it takes of each link weighs the waiting there. More load anywhere can only
-    raise what is felt.
+    Its own traffic is routed once on the empty fabric. Its share of each link weights the waiting there. Additional load can only increase the
+    slowdown.
     """
 
     def __init__(self, application: Application, places: Places, model: FabricModel, pattern: Pattern | None) -> None:
@@ -42,7 +42,7 @@ class RunView:
         self._weights = [own[links] / max(own[links].sum(), 1e-300) for links in self._links]
 
     def slowdown(self, state: FabricState) -> float:
-        """F: communication advances at 1 / (1 + F)."""
+        """Return F: communication advances at 1 / (1 + F)."""
         s = self._sensitivity.vector()
         raw = s[3] * float(state.link_wait[self._io].mean()) if len(self._io) else 0.0
         for factor, links, weight in zip(s, self._links, self._weights, strict=False):

@@ -1,4 +1,4 @@
-"""Flows: who sends to whom. A flow has ends and a rate; it has no owner."""
+"""Flows between endpoints. A flow has ends and a rate but no owner."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from numpy.typing import NDArray
 from flitwatch_twin.machine import IntArray
 from flitwatch_twin.users import Exchange
 
-#: Peers drawn for a node of an all-to-all exchange: enough that the load of a router is even, few enough to route quickly.
+#: Peers per node in an all-to-all exchange: enough for an even load on a router, few enough for fast routing.
 ALL_TO_ALL_PEERS = 12
 
 
 @dataclass(frozen=True, eq=False)
 class Pattern:
-    """Flows that rise and fall together: int32[F] endpoints and each flow's share of one node's unit rate."""
+    """Flows that change together: int32[F] endpoints and each flow's share of one node's unit rate."""
 
     src: IntArray
     dst: IntArray
@@ -40,7 +40,7 @@ class FabricState:
     ----------
     link_bytes : float64[L]; carried by each link of the fabric, terminals included.
     link_utilisation : float64[L]; offered load over capacity (above 1 if more is offered than fits).
-    link_wait : float64[L]; mean waiting over service time of what the link carried (the stall curve).
+    link_wait : float64[L]; mean waiting over service time of the link's traffic (the stall curve).
     accepted : float64[P]; share of each pattern's offered rate that was carried.
     """
 
@@ -52,22 +52,22 @@ class FabricState:
 
 
 class FabricModel(Protocol):
-    """Turns flows into loads and waiting; the twin does not care how."""
+    """Converts flows to loads and waiting. The twin is independent of the implementation."""
 
     def step(self, flows: Flows, dt_s: float) -> FabricState:
         """Carry `flows` for `dt_s` seconds."""
         ...
 
     def release(self, pattern: Pattern) -> None:
-        """Forget what was kept for a pattern that will not come again."""
+        """Drop the stored data of a pattern that is no longer used."""
         ...
 
 
 def exchange_pattern(endpoints: IntArray, exchange: int, rng: np.random.Generator) -> Pattern | None:
-    """Flows among a job's endpoints (rank order); None for a job of one node.
+    """Return the flows among a job's endpoints (rank order); None for a job of one node.
 
     Neighbour exchange is a three-dimensional halo over the ranks, reduction a recursive doubling, all-to-all a random regular
-    graph of `ALL_TO_ALL_PEERS` peers. Every node sends one unit in sum.
+    graph of `ALL_TO_ALL_PEERS` peers. Every node sends one unit in total.
     """
     count = len(endpoints)
     if count < 2:
@@ -92,7 +92,7 @@ def exchange_pattern(endpoints: IntArray, exchange: int, rng: np.random.Generato
 
 
 def io_pattern(endpoints: IntArray, io_endpoints: IntArray, rng: np.random.Generator) -> Pattern | None:
-    """Every node writes to four of half of the machine's I/O endpoints; None if the machine has none."""
+    """Return flows from every node to four of half of the machine's I/O endpoints; None if the machine has none."""
     if not len(io_endpoints):
         return None
     used = rng.choice(io_endpoints, max(1, len(io_endpoints) // 2), replace=False)
@@ -102,7 +102,7 @@ def io_pattern(endpoints: IntArray, io_endpoints: IntArray, rng: np.random.Gener
 
 
 def incast_pattern(endpoints: IntArray, rng: np.random.Generator) -> Pattern | None:
-    """Every node sends to one of a few hot nodes (one in 24)."""
+    """Return flows from every node to one of a few hot nodes (one in 24)."""
     if len(endpoints) < 3:
         return None
     hot = rng.choice(endpoints, max(2, len(endpoints) // 24), replace=False)

@@ -1,7 +1,7 @@
-"""LDMS metric sets of the simulated machine, encoded as `store_avro_kafka` and `store_csv` write them.
+"""LDMS metric sets of the simulated machine, in the encodings of `store_avro_kafka` and `store_csv`.
 
-Names, order, types and quirks follow captures of ldmsd 4.5.1: JSON has the time to the microsecond, Avro truncates it to
-milliseconds; u64 travel as signed longs; the row schema is `<schema>_<first 7 hex digits of the set's digest>`.
+Names, order, types and quirks follow captures of ldmsd 4.5.1: JSON has microsecond times, Avro truncates them to milliseconds; u64 values are sent as
+signed longs; the row schema is `<schema>_<first 7 hex digits of the set's digest>`.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ COMMON = ("component_id", "job_id", "app_id", "aries_rtr_id")
 
 @dataclass(frozen=True, eq=False)
 class SetLayout:
-    """One metric list and the devices that send it.
+    """Metric list and the devices that send it.
 
     Attributes
     ----------
@@ -74,20 +74,20 @@ class SetLayout:
 
     @property
     def row_schema(self) -> str:
-        """The name of the stored row's schema: what the topic ends in."""
+        """Return the name of the stored row's schema, which the topic ends in."""
         return f"{self.schema}_{self.digest[:7]}"
 
     @property
     def topic(self) -> str:
-        """The topic `store_avro_kafka` publishes to with `topic=ldms.%S`."""
+        """Return the topic to which `store_avro_kafka` publishes with `topic=ldms.%S`."""
         return ldms_topic(self.row_schema)
 
     def take(self, values: NDArray[np.int64]) -> NDArray[np.int64]:
-        """This layout's part of a counter matrix: int64[D, M]."""
+        """Return this layout's part of a counter matrix: int64[D, M]."""
         return values[self.rows[:, None], self.columns]
 
     def json_records(self, taken: NDArray[np.int64], second: int, micros: NDArray[np.int64]) -> Iterator[bytes]:
-        """One JSON object per device; `micros` (int64[D]) is when each was sampled after the epoch second."""
+        """Yield one JSON object per device. `micros` (int64[D]) is each device's sampling time after the epoch second."""
         tail = self._json_tail
         for head, row, late in zip(self._json_heads, taken.tolist(), micros.tolist(), strict=True):
             yield b'{"timestamp":%d.%06d' % (second, late) + head + tail % tuple(row)
@@ -95,7 +95,7 @@ class SetLayout:
     def avro_records(
         self, taken: NDArray[np.int64], second: int, micros: NDArray[np.int64], schema_id: int
     ) -> Iterator[bytes]:
-        """One Avro message a device: magic 0, the 4-byte schema id, the record."""
+        """Yield one Avro message per device: magic 0, the 4-byte schema id, the record."""
         magic = b"\0" + schema_id.to_bytes(4, "big")
         stamps, stamp_ends = encode_varints((second * 1000 + micros // 1000)[:, None])
         encoded, ends = encode_varints(taken)
@@ -105,11 +105,11 @@ class SetLayout:
             begin, stamp_begin = end, stamp_end
 
     def csv_header(self) -> bytes:
-        """The header of an `as_is` CSV file."""
+        """Return the header of an `as_is` CSV file."""
         return ",".join(["#Time", "Time_usec", *COMMON, *self.metrics]).encode() + b"\n"
 
     def csv_rows(self, taken: NDArray[np.int64], second: int, micros: NDArray[np.int64]) -> bytes:
-        """One line per device."""
+        """Return one CSV line per device."""
         tail = self._csv_tail
         return b"".join(
             b"%d.%06d,%d" % (second, late, late) + head + tail % tuple(row)
@@ -117,12 +117,12 @@ class SetLayout:
         )
 
     def avro_schema(self) -> str:
-        """The schema as `store_avro_kafka` registers it under the subject `row_schema`."""
+        """Return the schema that `store_avro_kafka` registers under the subject `row_schema`."""
         return avro_schema(self.row_schema, self.metrics)
 
 
 def avro_schema(name: str, metrics: Sequence[str]) -> str:
-    """The schema of the row schema `name`, as `store_avro_kafka` registers it."""
+    """Return the schema that `store_avro_kafka` registers for the row schema `name`."""
     unsigned = {"type": "long", "logicalType": "unsigned-long"}
     fields: list[dict[str, object]] = [
         {"name": "timestamp", "type": {"type": "long", "logicalType": "timestamp-millis"}}

@@ -1,4 +1,4 @@
-"""The machine as a workload sees it: nodes in allocation order, their routers, and the routers' places."""
+"""Machine as seen by a workload: nodes in allocation order, their routers, and the routers' positions."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ IntArray = NDArray[np.int32]
 
 @dataclass(frozen=True)
 class Nodes:
-    """The nodes of a machine.
+    """Nodes of a machine.
 
     Attributes
     ----------
-    node_router : int32[N]; router of each compute node, in the order in which the scheduler looks for nodes (by nid).
+    node_router : int32[N]; router of each compute node, in the scheduler's search order (by nid).
     node_endpoint : int32[N]; its endpoint in the fabric.
     io_router : int32[I]; routers whose nodes serve the file system and run no jobs.
     io_endpoint : int32[J]; their endpoints.
@@ -32,12 +32,12 @@ class Nodes:
 
     @property
     def nodes(self) -> int:
-        """Number of compute nodes."""
+        """Return the number of compute nodes."""
         return len(self.node_router)
 
     @classmethod
     def of(cls, fabric: Fabric) -> Nodes:
-        """The nodes of a fabric; BadRequest where no compute node is among them."""
+        """Return the nodes of a fabric. Raise BadRequest if it has no compute nodes."""
         endpoints = fabric.endpoints
         order = np.argsort(endpoints.nid, kind="stable")
         compute = order[endpoints.role[order] == ROLES.index(NodeRole.COMPUTE)]
@@ -54,11 +54,11 @@ class Nodes:
 
 @dataclass(frozen=True)
 class Machine(Nodes):
-    """A dragonfly of `groups` x `rows` x `cols` routers, numbered in that order.
+    """Dragonfly of `groups` x `rows` x `cols` routers, numbered in that order.
 
     Attributes
     ----------
-    group_of, row_of, col_of : int32[R]; place of each router, groups counted from 0 without gaps.
+    group_of, row_of, col_of : int32[R]; position of each router, with consecutive group numbers from 0.
     """
 
     groups: int
@@ -70,17 +70,17 @@ class Machine(Nodes):
 
     @property
     def routers(self) -> int:
-        """Number of routers."""
+        """Return the number of routers."""
         return self.groups * self.rows * self.cols
 
     @property
     def group_size(self) -> int:
-        """Routers in a group."""
+        """Return the number of routers in a group."""
         return self.rows * self.cols
 
     @classmethod
     def of(cls, fabric: Fabric) -> Machine:
-        """The machine of a dragonfly fabric; BadRequest where groups are not full grids or no compute node is left."""
+        """Return the machine of a dragonfly fabric. Raise BadRequest if groups are not full grids or there are no compute nodes."""
         place = fabric.routers
         if (
             fabric.kind is not FabricKind.DRAGONFLY

@@ -1,4 +1,4 @@
-"""Counts of a machine by the minute: the sums that samplers, log and writer would have left in the tables, without their records."""
+"""Counter sums by minute: the rows that samplers, log and writer would have produced, without individual records."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from flitwatch_domain.fabric import Fabric
 from flitwatch_twin.counters import NETWORK_TILES, PROCESSOR_TILES, Counters
 
 MINUTE_S, HOUR_S = 60, 3600
-#: Minutes of network cards that are kept: those in which runs are recorded. Of a whole day they would take a quarter of a gigabyte.
+#: Minutes of network cards to keep: those in which runs are recorded. A whole day would take a quarter of a gigabyte.
 CARD_MINUTES = 250
 TILES = NETWORK_TILES + PROCESSOR_TILES
-#: Columns of the tables of routers that the samplers' metrics fill: packets are in none of them.
+#: Columns of the router tables that the samplers' metrics fill; there are no packet columns.
 ROUTER_SUMS = (
     *(counter.column for counter in TABLE_II if not counter.column.endswith("_packets")),
     *(column for pair in LINK_CLASS_COLUMNS.values() for column in pair),
 )
-#: And those of the tables of endpoints, in the order of `Counters.nic`.
+#: The same for the endpoint tables, in the order of `Counters.nic`.
 CARD_SUMS = ("rq_packets", "rq_flits", "rq_stall_cycles", "tx_bytes", "rx_bytes", "latency_us_sum")
 
 Float = NDArray[np.float64]
@@ -29,7 +29,7 @@ Float = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class SpanSums:
-    """A span that begins at `from_s` (epoch seconds) and lasts `seconds`: float64[devices, columns]."""
+    """Sums of a span that begins at `from_s` (epoch seconds) and lasts `seconds`: float64[devices, columns]."""
 
     from_s: int
     seconds: int
@@ -38,12 +38,12 @@ class SpanSums:
 
 @dataclass(eq=False)
 class MinuteSums:
-    """Sums of every router by the minute, and of every network card by the hour, of the newest hours by the minute too; in order of time.
+    """Sums in order of time: of every router by minute, and of every network card by hour. The network cards' newest hours are also by minute.
 
     Parameters
     ----------
-    fabric : the machine's.
-    counters : as they are at `since_s` (epoch seconds).
+    fabric : of the machine.
+    counters : at `since_s` (epoch seconds).
     """
 
     fabric: Fabric
@@ -63,7 +63,7 @@ class MinuteSums:
         self._cards_minute = self._cards_were
 
     def take(self, counters: Counters, now_s: int, last: bool = False) -> None:
-        """Close the minute and the hour that end at `now_s`; with `last`, what has begun of them."""
+        """Close the minute and the hour that end at `now_s`. With `last`, also close incomplete ones."""
         if (last or now_s % MINUTE_S == 0) and now_s > self._minute_s:
             sums = self._read_counters(counters)
             self.routers.append(SpanSums(self._minute_s, now_s - self._minute_s, np.maximum(sums - self._was, 0.0)))
@@ -77,7 +77,7 @@ class MinuteSums:
 
     @property
     def until_s(self) -> int:
-        """Up to when minutes are closed."""
+        """Return the end of the last closed minute."""
         return self._minute_s
 
     def _read_counters(self, counters: Counters) -> Float:

@@ -1,4 +1,4 @@
-"""Files that AriesNCL leaves behind for one run, and the `run.json` that joins it to its job."""
+"""Output files of AriesNCL for one run, and the `run.json` that links it to its job."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from flitwatch_twin.runs import InstrumentedRun
 
 
 def run_header(run: InstrumentedRun, job_id: str, start_s: int) -> RunRecord:
-    """The value of a `run` record on `flitwatch.runs.v1` (docs/contracts/log.md)."""
+    """Return the value of a `run` record on `flitwatch.runs.v1` (docs/contracts/log.md)."""
     ranks: list[RankRecord] = [{"rank": rank, "node": node} for rank, node in zip(run.ranks, run.nodes, strict=True)]
     return {
         "type": "run",
@@ -45,7 +45,7 @@ def write_run(folder: Path, run: InstrumentedRun, header: dict[str, Any]) -> Non
 
 
 def _format_timings(run: InstrumentedRun, counters: list[str]) -> str:
-    """The library's own layout, comma and blank for comma and blank."""
+    """Return the timings in the library's exact layout."""
     names = ",\n".join(f'        "{name}"' for name in counters)
     ranks = ", ".join(str(rank) for rank in run.ranks)
     steps = ",\n".join(

@@ -1,4 +1,4 @@
-"""Static paths over a dragonfly's cables, as sparse loads on links."""
+"""Static paths over a dragonfly's links, as sparse link loads."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from flitwatch_twin.machine import Machine
 Int = NDArray[np.int64]
 Loads = tuple[NDArray[np.int32], NDArray[np.float64]]
 
-#: Share of the bytes between two groups that takes a way through a third one, as adaptive routing does under load.
+#: Share of the bytes between two groups that is routed through a third group, as adaptive routing does under load.
 NON_MINIMAL = 0.25
 
 
 class DragonflyPaths:
-    """Routes flows the same way every time: spread over cables, corners and gateways by a hash of their ends.
+    """Routes flows deterministically: a hash of their ends spreads them over cables, corners and gateways.
 
-    Inside a group a path takes at most a row and a column link (either first); between groups it goes to a gateway, over a blue
-    cable and on; `NON_MINIMAL` of it through a third group. What enters a router leaves it: bytes are conserved by construction.
+    Inside a group a path takes at most a row and a column link (either first); between groups it goes through a gateway and a blue cable. A share
+    `NON_MINIMAL` goes through a third group. Bytes are conserved at every router by construction.
     """
 
     def __init__(self, fabric: Fabric, machine: Machine) -> None:
@@ -46,7 +46,7 @@ class DragonflyPaths:
 
     @staticmethod
     def _index_links(key: Int, link: Int, size: int) -> tuple[Int, Int, Int]:
-        """Links of each key, as first position and count in one sorted list."""
+        """Index links by key: return the first position and the count of each key in one sorted list."""
         order = np.argsort(key, kind="stable")
         count = np.bincount(key, minlength=size)
         return np.concatenate([[0], np.cumsum(count)[:-1]]), count, link[order]
@@ -82,7 +82,7 @@ class DragonflyPaths:
     def loads(
         self, src: NDArray[np.int32], dst: NDArray[np.int32], share: NDArray[np.float64], routers: NDArray[np.int32]
     ) -> Loads:
-        """Bytes on links per unit rate.
+        """Return the bytes on links per unit rate.
 
         Parameters
         ----------
@@ -112,7 +112,7 @@ class DragonflyPaths:
         return table[first[key] + salt % count[key]]
 
     def _add_hop(self, begin: Int, end: Int, share: NDArray[np.float64], salt: Int, found: list) -> None:
-        """One local link where the ends differ."""
+        """Add one local link if the ends differ."""
         moves = begin != end
         key = begin[moves] * self._machine.group_size + end[moves] % self._machine.group_size
         found.append(
@@ -137,7 +137,7 @@ class DragonflyPaths:
         self._route_within(self._dst[blue], end, share, salt >> 2, found)
 
     def _route_around(self, begin: Int, end: Int, share: NDArray[np.float64], salt: Int, found: list) -> None:
-        """Through a third group: to whichever router the first blue cable reaches, and on from there."""
+        """Add a route through a third group: to the router that the first blue cable reaches, then to the target."""
         machine = self._machine
         groups = machine.groups
         first, last = machine.group_of[begin].astype(np.int64), machine.group_of[end].astype(np.int64)
@@ -152,7 +152,7 @@ class DragonflyPaths:
 
 
 def _mix_bits(value: Int) -> Int:
-    """A hash of 64-bit integers to 62 bits (splitmix64's finaliser), so that choices do not follow node numbers."""
+    """Hash 64-bit integers to 62 bits (splitmix64's finaliser), so that choices do not follow node numbers."""
     x = value.astype(np.uint64)
     x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)

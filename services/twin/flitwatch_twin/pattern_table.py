@@ -1,4 +1,4 @@
-"""The loads of all live patterns, and their sum at the rates of the moment."""
+"""Loads of all live patterns, and their sum at the current rates."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from flitwatch_twin.paths import Loads
 
 
 class PatternTable:
-    """Columns of a sparse matrix links x patterns, in the core.
+    """Sparse matrix of links x patterns, stored in the core.
 
-    Sums run over columns in the order in which patterns were first seen, so they do not depend on what was released meanwhile.
+    Columns are summed in the order in which patterns were first added, so releases of other patterns do not change a sum.
     """
 
     def __init__(self, links: int) -> None:
@@ -27,29 +27,29 @@ class PatternTable:
         return len(self._column)
 
     def add(self, pattern: Pattern, loads: Loads) -> None:
-        """Keep a pattern's links and bytes per unit rate."""
+        """Add a pattern's links and bytes per unit rate."""
         self.release(pattern)
         self._column[pattern] = self._loads.add(*loads)
 
     def release(self, pattern: Pattern) -> None:
-        """Forget a pattern; one that is not kept is no error."""
+        """Drop a pattern; do nothing if it is unknown."""
         column = self._column.pop(pattern, None)
         if column is not None:
             self._loads.release(column)
 
     def keep_only(self, patterns: tuple[Pattern, ...]) -> None:
-        """Forget all other patterns."""
+        """Drop all other patterns."""
         for gone in self._column.keys() - set(patterns):
             self.release(gone)
 
     def columns(self, patterns: tuple[Pattern, ...]) -> NDArray[np.int64]:
-        """Return the column of each pattern: int64[P], valid until its release. KeyError for one that is not kept."""
+        """Return the column of each pattern: int64[P], valid until its release. Raise KeyError for an unknown pattern."""
         return np.array([self._column[pattern] for pattern in patterns], np.int64)
 
     def sum(self, columns: NDArray[np.int64], rate: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Load of every link: float64[L], where the pattern of columns[k] runs at rate[k]."""
+        """Return the load of every link (float64[L]) with the pattern of columns[k] at rate[k]."""
         return self._loads.sum(columns, rate)
 
     def highest_utilisation(self, columns: NDArray[np.int64], utilisation: NDArray[np.float64]) -> NDArray[np.float64]:
-        """The highest utilisation among the links of each pattern: float64[P], 0 for a pattern without links."""
+        """Return the highest utilisation among the links of each pattern: float64[P], 0 for a pattern without links."""
         return self._loads.fullest(columns, utilisation)

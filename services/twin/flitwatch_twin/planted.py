@@ -13,9 +13,9 @@ from flitwatch_twin.users import Exchange, Role, Schedule, Users
 def plant_users(
     users: Users, roles: tuple[Role, ...], spec: TwinSpec, rng: np.random.Generator
 ) -> tuple[Users, tuple[Role, ...], dict[int, InterferenceSpec]]:
-    """Add one user for each planted interference; returns users, roles, and the timetable by user index.
+    """Add one user for each planted interference. Return users, roles, and the timetable by user index.
 
-    Names continue the ordinary ones in a shuffled order, so that a name tells nothing.
+    Names continue the ordinary ones in shuffled order, so a name reveals nothing.
     """
     extra = spec.interference
     if not extra:

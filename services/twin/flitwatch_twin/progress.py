@@ -1,4 +1,4 @@
-"""An application that runs: compute, then communicate, step by step, in continuous time."""
+"""Running application: alternates compute and communication step by step, in continuous time."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from flitwatch_twin.applications import Application, noisy_steps
 
 @dataclass(frozen=True)
 class StepDone:
-    """A finished time step: its number, how long it took, and when it ended within the advanced interval."""
+    """Finished time step: its number, its duration, and its end within the advanced interval."""
 
     step: int
     time_s: float
@@ -19,7 +19,7 @@ class StepDone:
 
 
 class Progress:
-    """Advances through the steps of one run; the same generator state gives the same needs."""
+    """Advances through the steps of one run. The same generator state gives the same needs."""
 
     def __init__(self, application: Application, rng: np.random.Generator) -> None:
         self._compute_s, self._communicate_s = noisy_steps(rng, application)
@@ -31,13 +31,13 @@ class Progress:
 
     @property
     def finished(self) -> bool:
-        """Whether every step is done."""
+        """Return whether every step is finished."""
         return self._step >= len(self._compute_s)
 
     def advance(self, dt_s: float, slowdown: float) -> tuple[list[StepDone], float]:
-        """Run for `dt_s` while communication takes (1 + slowdown) times as long as alone.
+        """Run for `dt_s` while communication takes (1 + slowdown) times as long as without interference.
 
-        Returns the steps that finished and the share of `dt_s` worth of communication that was done, in [0, 1].
+        Return the finished steps and the completed communication as a share of `dt_s`, in [0, 1].
         """
         left, moved = dt_s, 0.0
         done: list[StepDone] = []

@@ -1,4 +1,4 @@
-"""Registration of Avro schemas: a schema registry over HTTP, or a file with the registry's subjects and schemas."""
+"""Registration of Avro schemas: in a schema registry over HTTP, or in a file with the registry's subjects and schemas."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from flitwatch_twin.ldms_sets import SetLayout
 
 
 class FileRegistry:
-    """A JSON file {"subjects": {subject: [id]}, "schemas": {id: schema text}}; ids are kept, new ones added."""
+    """JSON file {"subjects": {subject: [id]}, "schemas": {id: schema text}}. Existing ids are kept, new ones added."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
 
     def __call__(self, layout: SetLayout) -> int:
-        """The id of the layout's schema."""
+        """Return the id of the layout's schema."""
         contents = self._read_file()
         subject, text = layout.row_schema, layout.avro_schema()
         for number in contents["subjects"].get(subject, []):
@@ -42,13 +42,13 @@ class FileRegistry:
 
 
 class HttpRegistry:
-    """A Confluent-compatible schema registry."""
+    """Confluent-compatible schema registry."""
 
     def __init__(self, url: str) -> None:
         self._url = url.rstrip("/")
 
     def __call__(self, layout: SetLayout) -> int:
-        """The id of the layout's schema, registered where it is new."""
+        """Return the id of the layout's schema, registering a new one."""
         import httpx
 
         try:

@@ -1,4 +1,4 @@
-"""Run a cluster at a chosen speed and hand every second to the sinks."""
+"""Run a cluster at a chosen speed and pass every second to the sinks."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from flitwatch_twin.truth import Truth
 
 
 class TwinCounts(TypedDict):
-    """Counts of what a run of the twin has simulated and sent so far."""
+    """Counts of simulated and sent items so far."""
 
     seconds: int
     records: int
@@ -39,7 +39,7 @@ class TwinCounts(TypedDict):
 
 
 class TwinTotals(TwinCounts):
-    """The same at its end, with what it took; `speed` is simulated seconds a second of the clock."""
+    """Final counts and the elapsed time. `speed` is simulated seconds per wall-clock second."""
 
     wall_s: float
     cpu_s: float
@@ -48,15 +48,15 @@ class TwinTotals(TwinCounts):
     topics: list[str]
 
 
-#: Seconds of a past that pass at once: where runs are told, and where they are not. A minute is so many of either.
+#: Step lengths of a simulated past in seconds, with and without recorded runs. Each divides a minute.
 FINE_STEP_S, COARSE_STEP_S = 5, 60
 
 
 @dataclass(frozen=True)
 class Past:
-    """Options of a past: jobs that have ended, runs with their steps (`coarse`: without), and `sums`, which takes the counts.
+    """Options of a simulated past: ended jobs, runs with their steps (without, if `coarse`), and `sums`, which receives the counters.
 
-    Jobs that end after `jobs_until_s` (seconds of the machine) are left out if another past goes on: its machine has jobs on the same nodes.
+    If another past follows, jobs that end after `jobs_until_s` (machine seconds) are left out, because that machine has jobs on the same nodes.
     """
 
     coarse: bool = False
@@ -70,10 +70,10 @@ class TwinRun:
     Parameters
     ----------
     cluster : the machine.
-    sinks : where records go.
-    epoch_s : the wall-clock second that second 0 is given.
-    truth_file : where the truth is written, rewritten whenever an instrumented run ends; None keeps it to the summary.
-    past : what is past is reported: runs, and jobs that have ended, without samples, and seconds pass a good deal faster. None: the machine runs, and is sampled.
+    sinks : destinations of records.
+    epoch_s : the epoch second of second 0.
+    truth_file : path of the truth, rewritten whenever an instrumented run ends; None reports it only in the summary.
+    past : report only runs and ended jobs, without samples, and simulate faster. None samples a running machine.
     """
 
     def __init__(
@@ -112,7 +112,7 @@ class TwinRun:
         stop: threading.Event | None = None,
         tick: Callable[[int], None] | None = None,
     ) -> TwinTotals:
-        """Simulate `seconds` (0: until `stop` is set) at `speed` times real time (0: as fast as possible); returns the totals."""
+        """Simulate `seconds` (0: until `stop` is set) at `speed` times real time (0: as fast as possible). Return the totals."""
         stop = stop or threading.Event()
         began, began_cpu = time.monotonic(), time.process_time()
         self._announce_jobs(self.cluster.warm)
@@ -147,7 +147,7 @@ class TwinRun:
             self.totals["jobs_ended"] += 1
             self._send_sinks("job", self._accounting.record(job, second.time_s - 1), now)
         self._announce_jobs(second.started)
-        # Of runs in a coarse past nothing is told.
+        # A coarse past does not record runs.
         for run, step in second.steps:
             if run in self._headers:
                 self.totals["steps"] += 1

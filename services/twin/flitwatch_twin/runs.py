@@ -1,4 +1,4 @@
-"""Instrumented runs: step times and counters as AriesNCL records them, one reporting rank a router."""
+"""Instrumented runs: step times and counters as recorded by AriesNCL, with one reporting rank per router."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ RANKS_PER_NODE = 64
 
 @dataclass(frozen=True)
 class RecordedStep:
-    """One time step: int64[ranks] nanoseconds and int64[ranks, 13] counter increments."""
+    """Time step: int64[ranks] nanoseconds and int64[ranks, 13] counter increments."""
 
     step: int
     time_ns: NDArray[np.int64]
@@ -30,7 +30,7 @@ class RecordedStep:
 
 
 class InstrumentedRun:
-    """One execution. `ranks` are the reporting ranks, `nodes` the names of their nodes."""
+    """Execution of an application. `ranks` are the reporting ranks, `nodes` their nodes' names."""
 
     def __init__(
         self,
@@ -57,13 +57,13 @@ class InstrumentedRun:
         self._step_began: NDArray[np.float64] | None = None
 
     def counters(self, counters: Counters) -> NDArray[np.float64]:
-        """The run's routers' Table II counters now: float64[ranks, 13]."""
+        """Return the current Table II counters of the run's routers: float64[ranks, 13]."""
         return counters.table_two(self.routers)
 
     def advance(
         self, state: FabricState, before: NDArray[np.float64], after: NDArray[np.float64]
     ) -> tuple[list[RecordedStep], float]:
-        """Run through a step of the machine; counters between its ends are taken as linear. Returns finished steps and communication done."""
+        """Advance through a machine step, with counters interpolated linearly. Return the finished steps and the completed communication."""
         if self._step_began is None:
             self._step_began = before
         done, moved = self.progress.advance(state.dt_s, self.run_view.slowdown(state))
@@ -77,7 +77,7 @@ class InstrumentedRun:
         return recorded, moved
 
     def _rank_times(self, time_s: float) -> NDArray[np.int64]:
-        """The slowest rank took the whole step; the others a few tenths of a per cent less."""
+        """Return the time of each rank: the full step for the slowest one, a few tenths of a per cent less for the others."""
         early = np.abs(self._rng.normal(0, 0.002, len(self.ranks)))
         early[int(self._rng.integers(len(early)))] = 0.0
         return np.round(time_s * (1 - np.minimum(early, 0.02)) * 1e9).astype(np.int64)

@@ -1,4 +1,4 @@
-"""Samplers of a fabric: four nodes share an Aries router and divide its tile columns; each reads its part at its own time."""
+"""Samplers of a fabric. Four nodes share an Aries router and divide its tile columns; each samples at its own time."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Samplers:
     Parameters
     ----------
     sets : "quarter": node N of a router sends tile columns 2N and 2N + 1; "full": its first node sends every tile.
-    nic_every_s : 0 leaves NIC sets out.
+    nic_every_s : 0 omits NIC sets.
     """
 
     def __init__(self, fabric: Fabric, sets: str, every_s: int, nic_every_s: int, rng: np.random.Generator) -> None:
@@ -47,12 +47,12 @@ class Samplers:
 
     @property
     def layouts(self) -> list[SetLayout]:
-        """Every layout that will be sent."""
+        """Return every layout to be sent."""
         nic = [self.nic_layout[0]] if self._nic_every_s else []
         return [layout for layout, _ in self.router_layouts] + nic
 
     def sample(self, counters: Counters, second: int) -> Iterator[Sample]:
-        """(layout, int64[D, M] values, int64[D] microseconds after the second) of every set due at this second."""
+        """Yield (layout, int64[D, M] values, int64[D] microseconds after the second) for every set due at this second."""
         late = self._late + self._rng.integers(0, 180, len(self._late))
         if second % self._every_s == 0:
             values = counters.router_values()

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 
 class Placement(Enum):
-    """Free nodes that a job gets: the lowest, a run from a random one on, any, or those that the scheduler prefers."""
+    """Placement of a job: lowest free nodes, a run from a random node on, any free nodes, or preferred nodes."""
 
     LOWEST = "lowest"
     OFFSET = "offset"
@@ -21,7 +21,8 @@ class Placement(Enum):
 
 @dataclass(frozen=True)
 class Request:
-    """A job that waits. `user` indexes users; without `placement` a coin decides; `urgent` goes to the queue's head; `demand` multiplies what it sends."""
+    """Pending job. `user` indexes users. Without `placement`, it is chosen at random. `urgent` puts it first in the queue. `demand` multiplies its
+    traffic."""
 
     user: int
     nodes: int
@@ -35,7 +36,7 @@ class Request:
 
 @dataclass(frozen=True)
 class Allocation:
-    """A job that has nodes. `nodes` are sorted positions in the machine's node list."""
+    """Job with nodes. `nodes` are sorted positions in the machine's node list."""
 
     job: int
     request: Request
@@ -44,20 +45,20 @@ class Allocation:
 
     @property
     def end_s(self) -> float:
-        """Time when the job is due to end."""
+        """Return the job's scheduled end."""
         return self.start_s + self.request.duration_s
 
 
 class Scheduler:
-    """First fit, half of the jobs from the lowest free node and half from a random one, with bounded backfill.
+    """First fit with bounded backfill; half of the jobs start at the lowest free node and half at a random one.
 
     Parameters
     ----------
-    free : bool[nodes]; which positions of the node list may be given to jobs.
-    rng : decides where a job's nodes are looked for.
-    depth : how many jobs that do not fit are passed over before the rest of the queue waits.
-    headroom : nodes that only urgent jobs may take, as an advance reservation keeps them.
-    preference : gives the place of each node, the lowest taken first (int16[nodes]); for jobs to be placed by preference.
+    free : bool[nodes]; positions of the node list that jobs can use.
+    rng : chooses where the search for a job's nodes begins.
+    depth : number of jobs that do not fit and are skipped before the rest of the queue waits.
+    headroom : nodes reserved for urgent jobs, as in an advance reservation.
+    preference : returns each node's rank, lowest first (int16[nodes]), for jobs placed by preference.
     """
 
     def __init__(
@@ -81,16 +82,16 @@ class Scheduler:
 
     @property
     def waiting(self) -> int:
-        """Number of queued jobs."""
+        """Return the number of queued jobs."""
         return len(self._queue)
 
     @property
     def free_nodes(self) -> int:
-        """Number of idle nodes."""
+        """Return the number of idle nodes."""
         return self._free_count
 
     def submit(self, request: Request) -> None:
-        """Queue a job; `start_ready` gives it nodes."""
+        """Queue a job; `start_ready` allocates its nodes."""
         if request.urgent:
             self._queue.insert(0, request)
         else:
@@ -98,7 +99,7 @@ class Scheduler:
         self._least_waiting = min(self._least_waiting, request.nodes)
 
     def release(self, allocation: Allocation) -> None:
-        """Take a job's nodes back."""
+        """Free a job's nodes."""
         self._free[allocation.nodes] = True
         self._free_count += len(allocation.nodes)
         self._urgent_nodes -= len(allocation.nodes) if allocation.request.urgent else 0

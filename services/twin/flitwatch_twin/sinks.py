@@ -1,4 +1,4 @@
-"""Destinations of the twin's records: the log, under the topics the producers use, or files in the producers' layout."""
+"""Destinations of the twin's records: the log, under the producers' topics, or files in the producers' layout."""
 
 from __future__ import annotations
 
@@ -23,39 +23,39 @@ HEADERS = ((SIMULATED, b"1"),)
 
 
 class Sink(Protocol):
-    """Takes what a second brought."""
+    """Receives the records of each second."""
 
     def sets(self, layout: SetLayout, taken: NDArray[np.int64], second: int, micros: NDArray[np.int64]) -> int:
-        """Take one layout's values (int64[D, M]) sampled after an epoch second; returns bytes written."""
+        """Accept one layout's values (int64[D, M]) sampled after an epoch second. Return the bytes written."""
         ...
 
     def job(self, record: TwinJob, now_s: int) -> None:
-        """Take a job that started or ended."""
+        """Accept a job that started or ended."""
         ...
 
     def run(self, run: InstrumentedRun, header: dict[str, Any]) -> None:
-        """Take the beginning of an instrumented run."""
+        """Accept the start of an instrumented run."""
         ...
 
     def step(self, run: InstrumentedRun, step: RecordedStep) -> None:
-        """Take a finished time step."""
+        """Accept a finished time step."""
         ...
 
     def run_end(self, run: InstrumentedRun, header: dict[str, Any]) -> None:
-        """Take the end of an instrumented run."""
+        """Accept the end of an instrumented run."""
         ...
 
     def second_end(self) -> None:
-        """Everything of this second was given."""
+        """Mark the end of a second: all its records have been passed."""
         ...
 
     def close(self, still_running: list[TwinJob], now_s: int) -> None:
-        """Nothing more will come; `still_running` are the records of jobs that have not ended."""
+        """Close the sink. `still_running` are the records of jobs that have not ended."""
         ...
 
 
 class LogSink:
-    """Publishes to a log; `schema_id` gives the registry's number of an Avro schema, None means JSON."""
+    """Publishes to a log. `schema_id` returns the registry's id of an Avro schema; None selects JSON."""
 
     def __init__(self, producer: Producer, schema_id: Callable[[SetLayout], int] | None = None) -> None:
         self._producer = producer
@@ -96,14 +96,14 @@ class LogSink:
         self._producer.append(RUNS, orjson.dumps(value), key=run.key.encode(), headers=HEADERS)
 
     def run_end(self, run: InstrumentedRun, header: dict[str, Any]) -> None:
-        """Nothing: every step is published already."""
+        """Do nothing: every step is already published."""
 
     def second_end(self) -> None:
         """Make the second durable."""
         self._producer.flush()
 
     def close(self, still_running: list[TwinJob], now_s: int) -> None:
-        """The machine is switched off: what still ran ends with it. Flush and close the producer."""
+        """End the running jobs, because the machine is switched off. Flush and close the producer."""
         for record in still_running:
             self.job(switched_off(record, now_s), now_s)
         self._producer.flush()
@@ -111,7 +111,7 @@ class LogSink:
 
 
 class FileSink:
-    """Writes under one folder: `ldms/<row schema>` (store_csv, as_is), `sacct.txt`, `sacct.json`, `ncl/<run>/`."""
+    """Writes files to one folder: `ldms/<row schema>` (store_csv, as_is), `sacct.txt`, `sacct.json`, `ncl/<run>/`."""
 
     def __init__(self, folder: Path, cluster: str) -> None:
         self._folder = folder
@@ -126,7 +126,7 @@ class FileSink:
         self._jobs = 0
 
     def sets(self, layout: SetLayout, taken: NDArray[np.int64], second: int, micros: NDArray[np.int64]) -> int:
-        """Append one line a device to the layout's file."""
+        """Append one line per device to the layout's file."""
         if layout.row_schema not in self._csv:
             handle = (self._folder / "ldms" / layout.row_schema).open("wb")
             handle.write(layout.csv_header())
@@ -136,25 +136,25 @@ class FileSink:
         return len(rows)
 
     def job(self, record: TwinJob, now_s: int) -> None:
-        """Keep a job that ended; one that runs is written at the end, as `sacct` shows each job once."""
+        """Store an ended job. A running one is written at the end, because `sacct` shows each job once."""
         if record["end"] is not None:
             self._write_accounting(record, now_s)
 
     def run(self, run: InstrumentedRun, header: dict[str, Any]) -> None:
-        """Nothing: AriesNCL writes when the application ends."""
+        """Do nothing: AriesNCL writes when the application ends."""
 
     def step(self, run: InstrumentedRun, step: RecordedStep) -> None:
-        """Nothing: AriesNCL writes when the application ends."""
+        """Do nothing: AriesNCL writes when the application ends."""
 
     def run_end(self, run: InstrumentedRun, header: dict[str, Any]) -> None:
         """Write the run's AriesNCL files."""
         write_run(self._folder / "ncl" / run.key, run, header)
 
     def second_end(self) -> None:
-        """Nothing: files are flushed by the system."""
+        """Do nothing: the operating system flushes files."""
 
     def close(self, still_running: list[TwinJob], now_s: int) -> None:
-        """Write what still runs, and end every file."""
+        """Write the running jobs and close every file."""
         for record in still_running:
             self._write_accounting(record, now_s)
         meta = {

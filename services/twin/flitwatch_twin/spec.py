@@ -1,4 +1,4 @@
-"""Simulation spec: a named scenario or a YAML file, checked before anything runs. The keys are described in services/twin/README.md."""
+"""Simulation spec: a named scenario or a YAML file, validated before the simulation starts. services/twin/README.md describes the keys."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class _Strict(BaseModel):
 
 
 class FabricSpec(_Strict):
-    """The machine: a generated dragonfly by size, or one of the known machines."""
+    """Machine: a generated dragonfly of a given size, or a predefined machine."""
 
     kind: Literal["dragonfly", "theta", "edison", "cori"] = "dragonfly"
     groups: int = Field(4, ge=1, le=60)
@@ -30,7 +30,7 @@ class FabricSpec(_Strict):
     io_routers_per_group: int = Field(4, ge=0, le=48)
 
     def build(self, name: str) -> Fabric:
-        """The fabric under its own name; simulated."""
+        """Return the fabric under the given name, marked as simulated."""
         from dataclasses import replace
 
         io = self.io_routers_per_group
@@ -41,7 +41,7 @@ class FabricSpec(_Strict):
 
 
 class UsersSpec(_Strict):
-    """Ordinary users and the work they offer; sizes in nodes, times in seconds."""
+    """Ordinary users and their offered load. Sizes are in nodes, times in seconds."""
 
     count: int = Field(40, ge=1, le=5000)
     typical_nodes: int = Field(64, ge=1)
@@ -54,9 +54,9 @@ class UsersSpec(_Strict):
 
 
 class InstrumentedSpec(_Strict):
-    """An application that measures its own steps: submitted at `first_s` and every `every_s` after, on the lowest free nodes or on any.
+    """Application that measures its own steps: submitted at `first_s` and every `every_s` after, on the lowest free nodes or on any.
 
-    `demand` multiplies what it sends: beyond what the network takes, it slows itself.
+    `demand` multiplies its traffic. Beyond the network's capacity, the application slows itself.
     """
 
     application: str
@@ -74,9 +74,9 @@ class InstrumentedSpec(_Strict):
 
 
 class InterferenceSpec(_Strict):
-    """A planted user: jobs of `nodes` nodes at `first_s`, each `lasts_s` long, again every `every_s`; `rate` 1 is a node's full rate.
+    """Planted user: jobs of `nodes` nodes, each `lasts_s` long, at `first_s` and every `every_s` after. A `rate` of 1 is a node's full rate.
 
-    It sends in bursts of `burst_s` on average, for the part `duty` of its time.
+    It sends in bursts of `burst_s` on average, during the share `duty` of its time.
     """
 
     mechanism: Literal["bandwidth", "io", "incast"]
@@ -98,7 +98,7 @@ class LdmsSpec(_Strict):
 
 
 class TwinSpec(_Strict):
-    """A whole scenario."""
+    """Whole scenario."""
 
     name: str = Field("twin", pattern=r"^[a-z0-9][a-z0-9-]{0,40}$")
     fabric: FabricSpec = Field(default_factory=lambda: FabricSpec.model_validate({}))
@@ -161,7 +161,7 @@ SCENARIOS: dict[str, dict[str, Any]] = {
 
 
 def load_spec(text: str) -> TwinSpec:
-    """A spec by scenario name or from a YAML file; BadInput names the file and the key."""
+    """Load a spec by scenario name or from a YAML file. Raise BadInput that names the file and the key."""
     if text in SCENARIOS:
         return _check_spec(SCENARIOS[text], f"scenario {text}")
     path = Path(text)

@@ -1,4 +1,4 @@
-"""The per-second fluid engine: static paths, summed loads, a stall curve fitted to the packet engine."""
+"""Fluid engine with one-second steps: static paths, summed loads, and a stall curve fitted to the packet engine."""
 
 from __future__ import annotations
 
@@ -18,8 +18,9 @@ from flitwatch_twin.tree_paths import TreePaths
 class StaticPathModel:
     """Implements `FabricModel` on one fabric.
 
-    A pattern that offers more than its fullest link can take is slowed as a whole until it fits, as back-pressure does; the
-    waiting is that of the offered load. Loads are linear in the rates, so bytes are conserved at every router.
+    A pattern that exceeds the capacity of its most utilised link is slowed as a whole until it fits, as with back-pressure. Waiting is computed
+    from the offered
+    load. Loads are linear in the rates, so bytes are conserved at every router.
     """
 
     def __init__(self, fabric: Fabric, machine: Nodes) -> None:
@@ -46,7 +47,7 @@ class StaticPathModel:
         return FabricState(dt_s, carried * dt_s, utilisation, wait, accepted)
 
     def release(self, pattern: Pattern) -> None:
-        """Forget a pattern's paths."""
+        """Drop a pattern's paths."""
         self._kept.release(pattern)
 
     def _find_columns(self, patterns: tuple[Pattern, ...]) -> NDArray[np.int64]:

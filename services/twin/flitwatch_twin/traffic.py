@@ -1,4 +1,4 @@
-"""Traffic of a job over time: bursts and checkpoints over its life, drawn once from the job's own seed."""
+"""Traffic of a job over time: bursts and checkpoints, drawn once from the job's own seed."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from numpy.typing import ArrayLike, NDArray
 
 from flitwatch_twin.users import Users
 
-#: What is left of a job's rate between its bursts.
+#: Fraction of a job's rate that remains between its bursts.
 QUIET = 0.15
 
 
 @dataclass(frozen=True)
 class Bursts:
-    """A stationary on/off process: the times at which it switches, from the job's start, and its first state."""
+    """Stationary on/off process: its first state and its switching times from the job's start."""
 
     edges_s: NDArray[np.float64]
     begins_on: bool
 
     @classmethod
     def draw(cls, rng: np.random.Generator, duty: float, on_s: float, life_s: float) -> Bursts:
-        """Exponential on times of mean `on_s` and off times that make the on share `duty`, over `life_s` seconds."""
+        """Draw exponential on times of mean `on_s`, and off times that give the on share `duty`, over `life_s` seconds."""
         begins_on = bool(rng.random() < duty)
         off_s = on_s * (1 - duty) / duty
         pairs = int(1.5 * life_s / (on_s + off_s)) + 16
@@ -33,7 +33,7 @@ class Bursts:
         return cls(edges[: int(np.searchsorted(edges, life_s)) + 1], begins_on)
 
     def at(self, since_start_s: ArrayLike) -> NDArray[np.float64]:
-        """1 while on, `QUIET` while off; same shape as the input."""
+        """Return 1 while on, `QUIET` while off, in the input's shape."""
         odd = np.searchsorted(self.edges_s, np.asarray(since_start_s), side="right") % 2
         return np.where((odd == 0) == self.begins_on, 1.0, QUIET)
 
@@ -47,14 +47,14 @@ class Checkpoints:
     phase: float
 
     def at(self, since_start_s: ArrayLike) -> NDArray[np.float64]:
-        """1 while writing, else 0; same shape as the input."""
+        """Return 1 while writing, else 0, in the input's shape."""
         position = (np.asarray(since_start_s, np.float64) / self.every_s + self.phase) % 1.0
         return (position < self.length_s / self.every_s).astype(np.float64)
 
 
 @dataclass(frozen=True)
 class Behaviour:
-    """Traffic that one job sends per node, as shares of injection bandwidth: exchange, I/O and incast over time."""
+    """Traffic of one job per node, as shares of injection bandwidth: exchange, I/O and incast over time."""
 
     exchange: int
     rate: float
@@ -67,7 +67,7 @@ class Behaviour:
     def rates_at(
         self, since_start_s: ArrayLike
     ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-        """(exchange, I/O, incast) rates at the given seconds since the job's start."""
+        """Return the (exchange, I/O, incast) rates at the given seconds since the job's start."""
         incast = (
             self.incast_rate * self.incast_bursts.at(since_start_s)
             if self.incast_rate
@@ -77,7 +77,7 @@ class Behaviour:
 
 
 def job_behaviour(users: Users, user: int, seed: tuple[int, ...], life_s: float) -> Behaviour:
-    """Draw how one job of a user behaves; the same seed gives the same job, regardless of what else is simulated."""
+    """Draw the behaviour of a user's job. The same seed gives the same job, independent of the rest of the simulation."""
     rng = np.random.default_rng(seed)
     vigour = float(rng.lognormal(0.0, 0.25))
     duty, burst_s = float(users.duty[user]), float(users.burst_s[user])

@@ -1,7 +1,7 @@
-"""Static paths over a fat tree's cables by d-mod-k, as sparse loads on links.
+"""Static paths over a fat tree's links by d-mod-k, as sparse link loads.
 
-D-mod-k (Zahavi 2012): at level l a switch sends up over the cable floor(d / (w_1 .. w_l)) mod w_(l+1) for target d, so that every target has one
-way from each switch. OpenSM's ftree gives such tables.
+D-mod-k (Zahavi 2012): at level l, a switch sends traffic for target d up over the cable floor(d / (w_1 .. w_l)) mod w_(l+1). Each switch thus has one
+path to every target. OpenSM's ftree computes such tables.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ Int = NDArray[np.int64]
 
 
 class TreePaths:
-    """Routes every flow to a target over the same cables: up by the target's number, down over the first cable that leads there."""
+    """Routes all flows to a target over the same cables: up by the target's number, down over the first cable that leads there."""
 
     def __init__(self, fabric: Fabric) -> None:
         if fabric.kind is not FabricKind.FAT_TREE:
@@ -35,7 +35,7 @@ class TreePaths:
     def loads(
         self, src: NDArray[np.int32], dst: NDArray[np.int32], share: NDArray[np.float64], routers: NDArray[np.int32]
     ) -> Loads:
-        """Bytes on links per unit rate: as `DragonflyPaths.loads`."""
+        """Return the bytes on links per unit rate; see `DragonflyPaths.loads`."""
         hops = self.hops(src, dst, routers)
         loads: Loads = self._gather(
             np.concatenate([link for _, link in hops]), np.concatenate([share[flow] for flow, _ in hops])
@@ -43,7 +43,7 @@ class TreePaths:
         return loads
 
     def hops(self, src: NDArray[np.int32], dst: NDArray[np.int32], routers: NDArray[np.int32]) -> list[tuple[Int, Int]]:
-        """The flows that are still on their way after this many hops, in order, and the link that each takes then."""
+        """Return, for each number of hops, the flows that are still travelling and the link that each takes next."""
         flow = np.arange(len(src))
         hops = [(flow, self._up[src])]
         at = routers[src].astype(np.int64)
@@ -56,7 +56,7 @@ class TreePaths:
 
 
 def build_tables(fabric: Fabric) -> Int:
-    """The link that each switch sends on to each endpoint, (switches, endpoints); -1 if none leads there."""
+    """Return the link from each switch towards each endpoint, (switches, endpoints); -1 if there is none."""
     links, routers, ends = fabric.links, len(fabric.routers), len(fabric.endpoints)
     level = np.append(fabric.routers.level, np.full(ends, -1)).astype(np.int64)
     end = np.arange(ends)

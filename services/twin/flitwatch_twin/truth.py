@@ -1,8 +1,8 @@
-"""The truth of a second-by-second scenario, by counterfactual: what each run would have taken without each user.
+"""Counterfactual truth of a second-by-second scenario: each run's time without each user.
 
-Alongside every run stand shadows of it, one for each user with flows. A shadow advances through the same steps while that user's
-flows are left out of the fabric, everything else equal; when the run ends, the difference of the two times is the user's effect.
-Only this module and `cluster` know whose a flow is, and what is written here is read by scoring alone.
+Every run has shadows, one for each user with flows. A shadow advances through the same steps while that user's flows are left out of the fabric. When
+the run ends, the difference of the two times is the user's effect. Only this module and `cluster` know the owner of a flow, and only scoring reads
+this module's output.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from flitwatch_twin.flows import Flows
 from flitwatch_twin.progress import Progress
 from flitwatch_twin.runs import InstrumentedRun
 
-#: Runs kept in the file, so that a twin that runs for weeks does not grow; sums over all runs are kept for each user.
+#: Number of runs kept in the file, so that it stays small in long simulations. Per-user sums cover all runs.
 KEPT_RUNS = 2000
 HOW = (
     "effect_s = time of the run - time of the same run while the user's flows are left out (same seed, placement and noise); "
@@ -31,14 +31,14 @@ HOW = (
 
 
 class UserEffect(TypedDict):
-    """Additional time that a run took alongside a user: seconds, and the log of the ratio."""
+    """Additional time of a run because of a user: seconds, and the log of the ratio."""
 
     effect_s: float
     effect_log: float
 
 
 class TruthRun(TypedDict):
-    """A run that ended, in seconds of the twin, with the effect of each user."""
+    """Ended run, in seconds of the twin, with the effect of each user."""
 
     run_key: str
     application: str
@@ -48,7 +48,7 @@ class TruthRun(TypedDict):
 
 
 class UserTruth(TypedDict):
-    """A user's mean effect on the runs alongside them."""
+    """A user's mean effect on runs that overlapped with their jobs."""
 
     runs: int
     mean_effect_s: float
@@ -56,7 +56,7 @@ class UserTruth(TypedDict):
 
 
 class TruthSummary(TypedDict):
-    """Contents of `truth.json`; `planted` are the roles of users that were planted."""
+    """Contents of `truth.json`; `planted` contains the roles of planted users."""
 
     simulated: bool
     scenario: str
@@ -83,7 +83,7 @@ class _Sum:
 
 @dataclass
 class Truth:
-    """Follows a cluster; `every_s` is how often effects on the fabric are evaluated again (0: never)."""
+    """Observes a cluster. `every_s` is the interval between evaluations of the effects on the fabric (0: never)."""
 
     cluster: Cluster
     every_s: int
@@ -92,7 +92,7 @@ class Truth:
     _shadows: dict[InstrumentedRun, dict[str, _Shadow]] = field(default_factory=dict)
 
     def observe(self, second: Tick) -> None:
-        """Take in one second, after the cluster has advanced by it."""
+        """Process one second, after the cluster has advanced by it."""
         if not self.every_s:
             return
         for run, shadows in self._shadows.items():
@@ -108,7 +108,7 @@ class Truth:
             self._observe_effects(second, live)
 
     def _observe_effects(self, second: Tick, runs: list[InstrumentedRun]) -> None:
-        """Compute what every user's flows add to every run's slowdown now."""
+        """Compute the current contribution of every user's flows to every run's slowdown."""
         owners = np.array(second.owners)
         actual = {run: run.run_view.slowdown(second.state) for run in runs}
         for user in np.unique(owners[(owners != "") & (owners != self.cluster.owner)]):
@@ -174,7 +174,7 @@ class Truth:
         }
 
     def write(self, path: Path) -> None:
-        """Write the file whole or not at all."""
+        """Write the file atomically."""
         part = path.with_suffix(".part")
         part.write_text(json.dumps(self.summary(), indent=1) + "\n", encoding="utf-8")
         os.replace(part, path)

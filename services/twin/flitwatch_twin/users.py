@@ -1,4 +1,4 @@
-"""Users of the machine, and how their jobs behave on the network."""
+"""Users of the machine, and their jobs' behaviour on the network."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 
 class Schedule(IntEnum):
-    """Times when a user submits."""
+    """Schedule of a user's submissions."""
 
     ANY = 0
     WORKING_HOURS = 1
@@ -27,7 +27,7 @@ class Exchange(IntEnum):
 
 
 class Role(StrEnum):
-    """Role that a user was planted with. Only truth and scoring may read it."""
+    """Role of a planted user. Only truth and scoring may read it."""
 
     ORDINARY = "ordinary"
     BANDWIDTH = "bandwidth"
@@ -41,10 +41,10 @@ MECHANISMS = (Role.BANDWIDTH, Role.IO, Role.INCAST)
 
 @dataclass(frozen=True)
 class Users:
-    """Arrays over users; rates are shares of a node's injection bandwidth.
+    """Arrays over users. Rates are shares of a node's injection bandwidth.
 
-    `nodes` and `duration_s` are a user's typical job; `duty` and `burst_s` the on share and mean on time of its traffic;
-    checkpoints of `checkpoint_s` seconds repeat every `checkpoint_every_s`.
+    `nodes` and `duration_s` describe a user's typical job; `duty` and `burst_s` are the on share and mean on time of its traffic. Checkpoints of
+    `checkpoint_s` seconds repeat every `checkpoint_every_s`.
     """
 
     names: tuple[str, ...]
@@ -83,15 +83,15 @@ class Population:
 
 
 def draw_users(rng: np.random.Generator, population: Population) -> tuple[Users, tuple[Role, ...]]:
-    """Draw users and what they were planted as.
+    """Draw users and their roles.
 
-    Aggressors take turns among three mechanisms: bandwidth (all-to-all near the injection limit), I/O (heavy checkpoints) and
-    incast (many nodes to few). Their sizes are spread evenly in the logarithm, within each mechanism, so that there are strong and
-    weak ones of each. Innocents keep working hours, when load is high anyway, and send next to nothing.
+    Aggressors alternate between three mechanisms: bandwidth (all-to-all near the injection limit), I/O (heavy checkpoints) and
+    incast (many nodes to few). Within each mechanism, the logarithms of their sizes are evenly spread, so that each has strong and weak ones.
+    Innocents work during the day, when load is high anyway, and send almost no traffic.
 
     Returns
     -------
-    users, roles : Users and one Role per user; the roles are for truth only.
+    users, roles : Users and one Role per user; only the truth may use the roles.
     """
     n = population.count
     activity = rng.lognormal(0.0, 1.0, n)

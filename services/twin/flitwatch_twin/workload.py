@@ -11,15 +11,15 @@ from flitwatch_twin.calendar import WEEK_S, hour_of_day, is_weekday
 from flitwatch_twin.scheduler import Request
 from flitwatch_twin.users import Schedule, Users
 
-#: Width over which a schedule's intensity is taken as constant.
+#: Time step in which a schedule's intensity is treated as constant.
 BIN_S = 900.0
-#: Owner of the small jobs: nobody in particular.
+#: Placeholder owner of the small jobs.
 CROWD = -1
 
 
 @dataclass(frozen=True)
 class OfferedLoad:
-    """Amount of offered work: `load` is the share of all nodes, `large` the part of it that users' jobs carry.
+    """Offered load: `load` is the share of all nodes, `large` the part of it from users' jobs.
 
     Small jobs have 2^N(`small_log2_nodes`, 1.2) nodes.
     """
@@ -31,7 +31,7 @@ class OfferedLoad:
 
 
 def schedule_weight(schedule: int, time_s: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Relative submission rate of a user who keeps a schedule, at simulated seconds."""
+    """Return the relative submission rate of a schedule at simulated seconds."""
     hour, weekday = hour_of_day(time_s), is_weekday(time_s)
     day = np.where(weekday & (hour > 8) & (hour < 19), 1.0, 0.7)
     if schedule == Schedule.WORKING_HOURS:
@@ -55,9 +55,8 @@ def draw_submissions(
 ) -> list[Request]:
     """Draw every submission in [begin_s, end_s), sorted by time.
 
-    `nodes` is the number of nodes that may run jobs. `presence` (float64[users]) is the share of the time for which a user is to have
-    at least one job running, however many users there are; their jobs come first out of the large share. The others, where it
-    is NaN, divide the rest by activity. Users outside `active` (all by default) submit nothing.
+    `nodes` is the number of nodes that can run jobs. `presence` (float64[users]) is the required share of time in which a user has a running job.
+    These jobs use up the large share first. Users with NaN divide the rest by activity. Users outside `active` (all by default) submit nothing.
     """
     active = np.ones(len(users), bool) if active is None else active
     span = end_s - begin_s
@@ -87,7 +86,7 @@ def draw_submissions(
 def _draw_times_s(
     rng: np.random.Generator, schedule: int, begin_s: float, span: float, mean: float
 ) -> NDArray[np.float64]:
-    """A Poisson process over the window whose intensity follows the schedule; `mean` is the count a whole week's average gives."""
+    """Draw a Poisson process over the window with the schedule's intensity. `mean` is the expected count for the weekly average intensity."""
     week = schedule_weight(schedule, np.arange(0, WEEK_S, BIN_S) + BIN_S / 2).mean()
     bins = np.arange(0, span, BIN_S)
     width = np.minimum(BIN_S, span - bins)

@@ -1,4 +1,4 @@
-"""Routes of advice; answered from memory."""
+"""Routes of advice, answered from memory."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ def _make_names(request: Request, basis: Basis) -> Names:
     return Names(None if sees_names(request) else basis.pseudonym_key.encode(), getattr(request.state, "user", None))
 
 
-#: Stands for whoever the caller may not ask about: no run and no estimate has it as its user.
+#: Stands for any user that the caller may not ask about: no run and no estimate has this user.
 NOBODY = ""
 
 
 def _map_shown_names(basis: Basis, names: Names) -> tuple[dict[str, str], dict[str, str]]:
-    """Users by pseudonym and applications by the name that is shown, as far as advice knows them."""
+    """Return users by pseudonym and applications by displayed name, as far as the advice data contain them."""
     shown_names: tuple[dict[str, str], dict[str, str]] | None = basis.memo.get("meant")
     if shown_names is None:
         rows = [row for part in (basis.runs, basis.blamed) for rows in part.values() for row in rows]
         everyone = Names(names.key)
         users = {everyone.user(user): user for user in {row["user"] for row in rows} if user}
         applications = sorted(basis.runs.keys() | basis.blamed.keys() | basis.routing_modes.keys())
-        # Of executables of one name the one with most runs.
+        # If several executables have one name, the one with most runs is used.
         applications.sort(key=lambda application: len(basis.runs.get(application, ())))
         shown_names = basis.memo["meant"] = (
             users,
@@ -47,12 +47,12 @@ def _map_shown_names(basis: Basis, names: Names) -> tuple[dict[str, str], dict[s
 
 
 def _resolve_names(basis: Basis, names: Names, user: str, application: str) -> tuple[str, str]:
-    """User and application as advice knows them; below scope `names` other people's real names are no one's, known or not."""
+    """Return user and application as named in the advice data. Below scope `names`, other people's real names match no one."""
     if not names.pseudonyms:
         return user, application
     users, applications = _map_shown_names(basis, names)
     own = user if user == names.own else users.get(user, NOBODY)
-    # An unknown name stays one, also where it is that of an executable with its folders.
+    # An unknown name stays unknown, even if it is an executable with its path.
     return own, applications.get(application, f"\0{application}")
 
 
@@ -82,7 +82,7 @@ async def _advise_jobs(
     jobs: list[schemas.AdviceRequest],
     parts: Parts = SERVED,
 ) -> list[schemas.Advice]:
-    """Answers in the order of the questions; other requests have their turn after each of them."""
+    """Return the answers in the order of the questions, yielding to other requests after each."""
     answers = []
     for job in jobs:
         answers.append(_advise_job(request, basis, age_s, away, job, parts))
@@ -91,14 +91,14 @@ async def _advise_jobs(
 
 
 async def _load_state(request: Request, platform: Platform) -> tuple[Basis, float, bool]:
-    """The state; the database is unavailable, too, where it could not be asked who the caller is."""
+    """Load the state. The database also counts as unavailable if the caller could not be looked up."""
     basis, age_s, away = await platform.advice.get()
     return basis, age_s, away or getattr(request.state, "from_memory", False)
 
 
 @http.post("/advice", response_model=schemas.Advice, openapi_extra=require_access("user", "advice", changes=False))
 async def advice(request: Request, platform: ThePlatform, job: schemas.AdviceRequest) -> Response:
-    """Advise whether a job should start, wait, or prefer some nodes; unknown is null, with the reason."""
+    """Advise whether a job should start, wait, or prefer some nodes. Unknown values are null, with the reason."""
     basis, age_s, away = await _load_state(request, platform)
     return json_response(_advise_job(request, basis, age_s, away, job, platform.advice_parts), "no-store")
 
@@ -117,7 +117,7 @@ async def advice_batch(request: Request, platform: ThePlatform, batch: schemas.A
 
 @http.get("/advice/state", response_model=schemas.AdviceState)
 async def advice_state(request: Request, platform: ThePlatform) -> Response:
-    """The applications, sizes and groups of nodes that have advice, so that callers ask only about these."""
+    """Return the applications, sizes and node groups that have advice, so that callers request only these."""
     basis, age_s, away = await platform.advice.get()
     names = _make_names(request, basis)
     placements = list_known_placements(basis)

@@ -1,7 +1,8 @@
-"""Reads the basis of advice in a process of its own: a big site's reading would stop the event loop for its time.
+"""Reads the data for advice in a separate process: on a large site, reading would block the event loop.
 
-`python -m flitwatch_api.advice.reader`: the first line of standard input is the database's URL; each further line asks for one reading, answered
-by frames of 4 bytes of length and a pickle of that length, ended by an empty one. It ends with its standard input.
+Protocol of `python -m flitwatch_api.advice.reader`: the first line of standard input is the database URL. Each further line requests one reading.
+The answer is a series of frames, each with a 4-byte length and a pickle of that length, ended by an empty frame. The process ends at the end of its
+input.
 """
 
 from __future__ import annotations
@@ -20,9 +21,9 @@ from flitwatch_db.estimates.advice import load_basis
 from flitwatch_domain.advice.basis import Basis
 from flitwatch_domain.errors import FlitwatchError, Unavailable
 
-#: Entries of one frame: unpickling it holds the interpreter for less than a millisecond or two.
+#: Entries per frame. Unpickling a frame blocks the interpreter for at most one or two milliseconds.
 PART = 500
-#: Below the API: with one core for both, answers go first.
+#: Lower priority than the API, so that responses go first on a shared core.
 NICENESS = 15
 STATEMENT_S = 60.0
 
@@ -49,14 +50,14 @@ def _send_frame(frame: bytes) -> None:
 def _read_basis(url: str) -> Basis:
     from flitwatch_db import connect
 
-    # Only the writer may look at the queue's workers; nothing is written.
+    # The worker table of the queue needs the writer role; nothing is written.
     with connect(url, role="writer", application="flitwatch advice", statement_s=STATEMENT_S) as conn:
         conn.read_only = True
         return load_basis(conn)
 
 
 def _split_basis(basis: Basis) -> Iterator[tuple[str, Any]]:
-    """The basis without its big tables, then pieces of these."""
+    """Yield the basis without its large tables, then parts of these tables."""
     yield (
         "basis",
         Basis(
@@ -83,7 +84,7 @@ def _split_basis(basis: Basis) -> Iterator[tuple[str, Any]]:
 
 
 class Reader:
-    """The process, started when it is first asked and again after it died."""
+    """Reader process, started on first use and restarted after it dies."""
 
     def __init__(self, url: str) -> None:
         self._url = url
@@ -91,12 +92,12 @@ class Reader:
         self._one = threading.Lock()
 
     def read(self) -> Basis:
-        """A reading; blocks.
+        """Return a new reading. This blocks.
 
         Raises
         ------
         Unavailable
-            The database does not answer, or the process died.
+            The database does not answer, or the reader process died.
         """
         with self._one:
             try:
@@ -110,7 +111,7 @@ class Reader:
             argv = [sys.executable, "-m", "flitwatch_api.advice.reader"]
             self._process = subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
             assert self._process.stdin is not None
-            # Not as an argument: the URL may hold a password.
+            # Not as an argument: the URL can contain a password.
             self._process.stdin.write(self._url.encode() + b"\n")
         assert self._process.stdin is not None and self._process.stdout is not None
         self._process.stdin.write(b"\n")
@@ -147,7 +148,7 @@ def _read_frames(stream: IO[bytes]) -> Iterator[Any]:
 
 
 def _join_parts(parts: Iterator[Any]) -> Basis:
-    # The answer is read to its end in any case, so that the next one begins where it should.
+    # Always read the answer to its end, so that the next one starts at its beginning.
     basis: Basis | None = None
     failed = ""
     for part in parts:

@@ -1,4 +1,4 @@
-"""The state that advice is given from: read in the background, kept when the database or a worker is unavailable."""
+"""State for advice: read in the background, kept while the database or a worker is unavailable."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from flitwatch_domain.errors import FlitwatchError, Unavailable
 log = logging.getLogger(__name__)
 
 REFRESH_S = 15.0
-#: Without questions nothing is read; the first one after that waits so long for a new state.
+#: Reading pauses without questions. The first question after a pause waits up to RENEWED_IN_S for new state.
 IDLE_S, RENEWED_IN_S = 300.0, 3.0
 
 
 class AdviceState:
-    """Holds the newest basis, which is replaced whole.
+    """Holds the newest basis, which is replaced as a whole.
 
     Parameters
     ----------
@@ -36,7 +36,7 @@ class AdviceState:
         self._tried = asyncio.Event()
 
     async def get(self) -> tuple[Basis, float, bool]:
-        """The basis, its age in seconds, and whether the database was unavailable when it was last asked; Unavailable if there never was one."""
+        """Return the basis, its age in seconds, and whether the last read failed. Raise Unavailable if none was ever read."""
         self._asked_at = time.monotonic()
         if self._basis is None:
             async with self._first:
@@ -52,7 +52,7 @@ class AdviceState:
         return self._basis, time.monotonic() - self._read_at, self._away
 
     async def stop(self) -> None:
-        """End the reading."""
+        """Stop reading."""
         if self._task is not None:
             self._task.cancel()
             with contextlib.suppress(asyncio.CancelledError):
@@ -76,7 +76,7 @@ class AdviceState:
                 except FlitwatchError as problem:
                     log.warning("advice keeps its old state: %s", problem.message)
             self._tried.set()
-            # A big site's reading takes its time: it never takes more than a tenth of the database's.
+            # Reading a large site takes long, but uses at most a tenth of the database's time.
             await asyncio.sleep(max(REFRESH_S, 10 * (time.monotonic() - spent)))
         self._tried.set()
         await asyncio.to_thread(self._reader.stop)

@@ -1,1 +1,1 @@
-"""Alerts: what fires, rules, silences."""
+"""Alerts, rules and silences."""

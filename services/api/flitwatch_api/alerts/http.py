@@ -53,11 +53,11 @@ async def alerts(
     limit: Limit = 100,
     cursor: CursorText = None,
 ) -> Response:
-    """Alerts, newest first."""
+    """List alerts, newest first."""
     span = [None if edge is None else at_moment(edge) for edge in (from_, to)]
     rows = await reads.list_alerts(conn, limit + 1, read_page_cursor(cursor), phase, rule or None, *span)
     items = [shown.mask_alert(row, names) for row in rows[:limit]]
-    # A rule whose name is not shown is not found by it either, nor how many alerts it has: that would tell whom it is about.
+    # A hidden rule name cannot be searched for, and its number of alerts is hidden: both would reveal the user.
     shown_alerts = [item for item in items if not rule or item["rule"] == rule]
     next_cursor = make_cursor(items[-1]["alert_id"]) if shown_alerts and len(rows) > limit else None
     return json_response({"items": shown_alerts, "next_cursor": next_cursor})
@@ -65,7 +65,7 @@ async def alerts(
 
 @http.get("/rules", response_model=schemas.RuleList, name="alert_rules")
 async def rules(conn: Reader, names: TheNames) -> Response:
-    """Every rule."""
+    """List all rules."""
     return json_response(
         {"items": [{**row, "rule": shown.mask_rule(row["rule"], names)} for row in await reads.list_alert_rules(conn)]}
     )
@@ -77,7 +77,7 @@ def _build_rule(name: str, new: schemas.NewRule) -> Rule:
 
 @http.put("/rules/{name}", response_model=schemas.StoredRule, name="put_alert_rule")
 async def put_rule(request: Request, platform: ThePlatform, name: RuleName, new: schemas.NewRule) -> Response:
-    """Create or change a rule; it then overrides the file's rule of that name."""
+    """Create or change a rule. It then overrides the file's rule of that name."""
     new_rule = _build_rule(name, new)
     async with platform.reading() as conn:
         old_row, names = await reads.find_alert_rule(conn, name), await names_of(request, conn)
@@ -91,7 +91,7 @@ async def put_rule(request: Request, platform: ThePlatform, name: RuleName, new:
 
 @http.delete("/rules/{name}", status_code=204, name="delete_alert_rule")
 async def delete_rule(request: Request, platform: ThePlatform, name: RuleName) -> Response:
-    """Remove a rule; a rule from the file returns when the engine starts again."""
+    """Remove a rule. A rule from the file returns when the engine starts again."""
     async with platform.reading() as conn:
         row, names = await reads.find_alert_rule(conn, name), await names_of(request, conn)
     hidden = row is not None and shown.mask_rule(row["rule"], names)["name"] != name
@@ -108,7 +108,7 @@ async def delete_rule(request: Request, platform: ThePlatform, name: RuleName) -
     openapi_extra=require_access("user", "tasks"),
 )
 async def test_rule(request: Request, platform: ThePlatform, asked: schemas.DryRun) -> Response:
-    """Test a rule over a past period as a task; its result has {fired, alerts[], samples, series}. It sends no notification."""
+    """Test a rule over a past period as a task. Its result has {fired, alerts[], samples, series}. It sends no notification."""
     if (asked.name is None) == (asked.rule is None):
         raise BadRequest("give either `name` or `rule`")
     async with platform.reading() as conn:
@@ -117,7 +117,7 @@ async def test_rule(request: Request, platform: ThePlatform, asked: schemas.DryR
     if asked.name is not None and (stored is None or shown.mask_rule(stored["rule"], names)["name"] != asked.name):
         raise NotFound(f"there is no rule {asked.name[:80]!r}", advice="/api/v1/alerts/rules lists them.")
     if stored:
-        # Its labels are an operator's words: the caller may read them as in the list of rules.
+        # Its labels are an operator's text, which the caller can also read in the list of rules.
         rule = shown.mask_rule(stored["rule"], names)
     else:
         rule = _build_rule("tried", asked.rule).model_dump(mode="json")  # type: ignore[arg-type]
@@ -144,7 +144,7 @@ def _epoch_seconds(time: datetime) -> float:
 
 @http.get("/silences", response_model=schemas.SilenceList, name="alert_silences")
 async def silences(conn: Reader, names: TheNames, limit: Limit = 100) -> Response:
-    """Silences, the last to end first."""
+    """List silences, the last to end first."""
     rules = {row["rule"]["name"]: row["rule"] for row in await reads.list_alert_rules(conn)}
     return json_response(
         {"items": [shown.mask_silence(row, names, rules) for row in await reads.list_silences(conn, limit)]}
@@ -198,7 +198,7 @@ async def _list_contacts(request: Request, conn: Connection, name: str | None = 
 
 @http.get("/contacts", response_model=schemas.ContactList, name="alert_contacts")
 async def contacts(request: Request, conn: Reader) -> Response:
-    """Contact points, by name; receivers in the engine's file are not included."""
+    """List contact points by name. Receivers in the engine's file are not included."""
     return json_response({"items": await _list_contacts(request, conn)})
 
 
@@ -214,7 +214,7 @@ async def put_contact(request: Request, platform: ThePlatform, name: ContactName
 
 @http.delete("/contacts/{name}", status_code=204, name="delete_alert_contact")
 async def delete_contact(platform: ThePlatform, name: ContactName) -> Response:
-    """Remove a contact point: it receives no more mail."""
+    """Remove a contact point. It receives no more mail."""
     if not await platform.in_thread("writer", lambda conn: contact_rows.delete_contact_point(conn, name)):
         raise _no_contact(name)
     return Response(status_code=204)
@@ -237,7 +237,7 @@ def _no_contact(name: str) -> NotFound:
 
 @http.get("/{alert_id}", response_model=schemas.AlertDetail)
 async def alert(request: Request, conn: Reader, names: TheNames, alert_id: Id) -> Response:
-    """One alert, its evidence at the time when it began to fire, and its notifications."""
+    """Return an alert, its evidence at the time when it began to fire, and its notifications."""
     row = await reads.find_alert(conn, alert_id)
     if row is None:
         raise NotFound(f"there is no alert {alert_id}", advice="/api/v1/alerts lists them.")

@@ -1,4 +1,4 @@
-"""Shapes of answers about alerts."""
+"""Response models for alerts."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Duration = float | Annotated[str, StringConstraints(max_length=20)]
 
 
 class Alert(BaseModel):
-    """One alert: a series of a rule's signal that was beyond its threshold."""
+    """An alert: a series of a rule's signal beyond its threshold."""
 
     alert_id: int
     rule: str
@@ -45,7 +45,7 @@ class AlertList(BaseModel):
 
 
 class Notice(BaseModel):
-    """One notification to one receiver."""
+    """A notification to a receiver."""
 
     receiver: str
     status: Literal["firing", "resolved"]
@@ -74,13 +74,13 @@ class StoredRule(BaseModel):
 
 
 class RuleList(BaseModel):
-    """Every rule, by name."""
+    """All rules, by name."""
 
     items: list[StoredRule]
 
 
 class NewRule(BaseModel):
-    """A rule without its name; durations are seconds or text such as `5m`."""
+    """A rule without its name. Durations are seconds or text such as `5m`."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -154,7 +154,7 @@ class NewSilence(BaseModel):
 
 
 class Contact(BaseModel):
-    """A contact point: where alerts are mailed."""
+    """A contact point: mail addresses for alerts."""
 
     name: str
     addresses: list[str] | None = Field(description="Null below scope operate.")

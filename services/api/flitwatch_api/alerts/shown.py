@@ -1,4 +1,4 @@
-"""Alerts, rules, silences and dry runs as a caller may see them: below scope `names` no one else is named in them."""
+"""Alerts, rules, silences and dry runs as shown to a caller: below scope `names`, they name no other person."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from flitwatch_domain.alerts import Rule, read_rule
 from flitwatch_domain.errors import BadInput, Forbidden
 
 Row = dict[str, Any]
-#: Labels whose values are of machines; those of others may hold names.
+#: Labels with machine values; other labels can contain names.
 OF_MACHINES = frozenset({"fabric", "group", "class", "job", "run", "nodes", "severity", "signal"})
 HIDDEN = "..."
 FAILED = "the receiver did not accept it"
@@ -41,7 +41,7 @@ def _fill_template(template: str, labels: dict[str, str], value: float) -> str:
 
 
 def mask_rule(held: Row, names: Names) -> Row:
-    """A rule's fields."""
+    """Return a rule as shown to the caller."""
     if not names.pseudonyms:
         return held
     about = held.get("where") or {}
@@ -51,11 +51,11 @@ def mask_rule(held: Row, names: Names) -> Row:
 
 
 def mask_alert(row: Row, names: Names) -> Row:
-    """An alert; its text is made again from the labels that are shown."""
+    """Return an alert as shown to the caller. Its text is generated again from the visible labels."""
     template, about = row.pop("template"), row.pop("about") or {}
     if not names.pseudonyms:
         return row
-    # A rule's further labels are words of whoever wrote it, and its name stands in one.
+    # A rule's other labels are its author's text, and one of them contains the rule's name.
     labels = {
         name: word if name in ("user", "exe") else _mask_text(word, about, names)
         for name, word in row["labels"].items()
@@ -71,17 +71,17 @@ def mask_alert(row: Row, names: Names) -> Row:
 
 
 def mask_notices(rows: list[Row], operates: bool) -> list[Row]:
-    """Return the notices of an alert; what a receiver said is hidden unless the caller `operates` the site."""
+    """Return an alert's notices. Receivers' responses are hidden unless the caller `operates` the site."""
     return rows if operates else [{**row, "error": row["error"] and FAILED} for row in rows]
 
 
 def mask_contact(row: Row, operates: bool) -> Row:
-    """A contact point; its addresses, and what its mail server said, are for who `operates` the site."""
+    """Return a contact point. Its addresses and its mail server's response are hidden unless the caller `operates` the site."""
     return row if operates else {**row, "addresses": None, "test_error": row["test_error"] and FAILED}
 
 
 def mask_silence(row: Row, names: Names, rules: dict[str, Row]) -> Row:
-    """A silence without its comment, which is free text; of matchers what names no user. `rules`: all rules by name."""
+    """Return a silence with masked matchers and without its comment, which is free text. `rules` contains all rules by name."""
     if not names.pseudonyms:
         return row
     by, shown_matchers = row["created_by"], mask_matchers(row["matchers"], names, rules)
@@ -91,7 +91,7 @@ def mask_silence(row: Row, names: Names, rules: dict[str, Row]) -> Row:
 def mask_matchers(
     held: Mapping[str, str], names: Names, rules: dict[str, Row], *, hidden: bool = True
 ) -> dict[str, str]:
-    """Matchers of a silence as who sees pseudonyms reads them; those that may or may not name a user only with `hidden` false."""
+    """Return a silence's matchers as shown with pseudonyms. Values that may name a user are shown only if `hidden` is false."""
     shown_matchers = {}
     for name, word in held.items():
         if name in OF_MACHINES:
@@ -106,7 +106,7 @@ def mask_matchers(
 
 
 def check_written(new: Row, as_shown: Row, names: Names) -> None:
-    """Refuse what a caller below scope `names` would be shown otherwise than they wrote it: shown so, it would tell whose pseudonym is whose.
+    """Refuse text that a caller below scope `names` would see altered: the alteration would reveal whom a pseudonym stands for.
 
     Raises
     ------
@@ -120,12 +120,12 @@ def check_written(new: Row, as_shown: Row, names: Names) -> None:
 
 
 def check_tried(tried: Any, names: Names) -> None:
-    """Refuse to try a rule about one person to a caller who sees pseudonyms: its result would tell whose pseudonym is whose.
+    """Refuse to test a rule about one person for a caller who sees pseudonyms: the result would reveal whom a pseudonym stands for.
 
     Raises
     ------
     BadInput
-        It is no rule.
+        The input is not a rule.
     Forbidden
     """
     if names.pseudonyms and _about_others(read_rule(tried), names):
@@ -141,7 +141,7 @@ def _about_others(tried: Rule, names: Names) -> bool:
 
 
 def dry_run(row: Row, names: Names) -> Row:
-    """A caller's own task `alerting.test`: what they wrote as they wrote it, and names that the rule found as they may see them."""
+    """Return a caller's own task `alerting.test`: their own text unchanged, and names in the result as shown to them."""
     if not names.pseudonyms:
         return row
     try:
@@ -164,7 +164,7 @@ def _mask_dry_alert(one: Row, tried: Rule, names: Names) -> Row:
     labels = {**one["labels"], **_mask_labels(series_labels, names)}
     if labels == one["labels"]:
         return one
-    # A result of an older version lacks the value, so its text cannot be made anew.
+    # A result of an older version lacks the value, so its text cannot be generated again.
     value = one.get("value")
     text = "" if value is None else _fill_template(template or "{user}: {value}", labels, value)
     return {**one, "labels": labels, "summary": text}

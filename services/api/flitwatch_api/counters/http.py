@@ -1,4 +1,4 @@
-"""Routes of counters and stalls. `/congestion` is the name that `/stalls` had before 1.0."""
+"""Routes of counters and stalls. `/congestion` is the name of `/stalls` before 1.0."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ Class = Annotated[str | None, Query(alias="class", max_length=40, description="O
 From = Annotated[Time | None, Query(alias="from")]
 To = Annotated[Time | None, Query(description="Default: the time up to which data are complete.")]
 Points = Annotated[int, Query(ge=1, le=MAX_POINTS, description="Largest number of steps in the answer.")]
-#: Ports have numbers of one byte.
+#: Port numbers are one byte.
 MOST_PORT = 255
 OCTETS = "application/octet-stream"
 
@@ -51,7 +51,7 @@ async def stalls(
     window: Length = service.DEFAULT_WINDOW_S,
     link_class: Class = None,
 ) -> Response:
-    """Stalled time divided by sending time in a window, by router, link class and pair of groups."""
+    """Return stalled time divided by sending time in a window, by router, link class and pair of groups."""
     topology = await topology_of(platform, fabric)
 
     async def work(conn: Connection) -> schemas.StallFigures:
@@ -81,7 +81,7 @@ async def stalls_of_links(
     group: Annotated[int | None, Query(ge=0, le=2**31 - 1, description="Links with this group at either end.")] = None,
     link_class: Class = None,
 ) -> Response:
-    """Stalled time divided by sending time in a window, by counted link; a link that is absent has no counter."""
+    """Return stalled time divided by sending time in a window, by counted link. Links without a counter are absent."""
     topology = await topology_of(platform, fabric)
 
     async def work(conn: Connection) -> schemas.LinkFigures:
@@ -104,7 +104,8 @@ async def lanes(
     port: Annotated[int | None, Query(ge=0, le=MOST_PORT)] = None,
     endpoint: Annotated[int | None, Query(ge=0, le=2**31 - 1, description="Endpoint whose adapter to read.")] = None,
 ) -> Response:
-    """Counters of a window by virtual lane, service level or traffic class, of a router's port or of an endpoint; null if there is no count."""
+    """Return counters of a window by virtual lane, service level or traffic class, for a router's port or an endpoint. Null means that there is no
+    count."""
     topology = await platform.topologies.get(conn, fabric)
     window_query = await service.resolve_window(platform, conn, topology, at, window, of_ports=True)
     return json_response(await lane_figures(conn, window_query, router, port, endpoint))
@@ -136,7 +137,7 @@ async def timeseries(
     points: Points = 300,
     total: Annotated[bool, Query(alias="sum", description="Return the sum over the routers as one row.")] = False,
 ) -> Response:
-    """Counters of routers over time, summed to at most `points` steps; a ratio is the step's summed stalls divided by its summed flits."""
+    """Return counters of routers over time, summed to at most `points` steps. A ratio is the step's summed stalls divided by its summed flits."""
     topology = await topology_of(platform, fabric)
     names = series.read_counters(counters)
     chosen = series.read_routers(topology, routers)
@@ -168,7 +169,7 @@ async def timeseries(
 async def matrix(
     platform: ThePlatform, request: Request, fabric: FabricId, from_: From = None, to: To = None
 ) -> Response:
-    """Traffic between groups over a period: the column sends, the row receives."""
+    """Return traffic between groups over a period: the column sends, the row receives."""
     topology = await topology_of(platform, fabric)
 
     async def work(conn: Connection) -> schemas.Matrix:
@@ -219,7 +220,7 @@ async def overview(
     to: To = None,
     points: Points = 300,
 ) -> Response:
-    """The whole machine over time, with gaps and marks, for a time brush."""
+    """Return the whole machine over time, with gaps and marks, for a time brush."""
     async with platform.reading() as conn:
         topology = await platform.topologies.get(conn, fabric)
         names = await names_of(request, conn)
@@ -255,7 +256,7 @@ async def frames(
     ] = 10,
     link_class: Class = None,
 ) -> Response:
-    """Flits and stalls of every router step by step; the page sums windows of them while the reader drags."""
+    """Return flits and stalls of every router by step. The page sums windows of them while the reader drags."""
     topology = await topology_of(platform, fabric)
     octets = OCTETS in request.headers.get("accept", "")
 
@@ -289,7 +290,7 @@ async def frames(
 def _encode_frames(
     topology: Topology, start_s: int, step_s: int, flits: NDArray[np.float64], stalls: NDArray[np.float64]
 ) -> CachedAnswer:
-    """Frames as float32, with headers that say what they are."""
+    """Encode frames as float32, with headers that describe them."""
     headers = {
         "X-Frames": str(len(flits)),
         "X-Routers": str(topology.size),

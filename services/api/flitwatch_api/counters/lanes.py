@@ -17,7 +17,7 @@ from flitwatch_domain.errors import BadRequest
 async def lane_figures(
     conn: Connection, asked: WindowQuery, router: int | None, port: int | None, endpoint: int | None
 ) -> schemas.LaneFigures:
-    """The answer of `/lanes`; BadRequest unless one port or one endpoint of the fabric is named."""
+    """Return the response of `/lanes`. Raise BadRequest unless the query names one port or one endpoint of the fabric."""
     head, fabric, window = asked.topology.head, asked.topology.fabric, asked.window
     if (router is None) != (port is None) or (router is None) == (endpoint is None):
         raise BadRequest("lanes belong to a port or an endpoint", advice="Name router and port, or endpoint.")

@@ -1,4 +1,4 @@
-"""Shapes of answers about counters. Columns of one object have one length; null is unknown, never zero."""
+"""Response models for counters. The columns of one object have the same length; null is unknown, never zero."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class PairFigures(BaseModel):
 
 
 class StallFigures(BaseModel):
-    """A window of time [at - window_s, at)."""
+    """Stalls in the window [at - window_s, at)."""
 
     at: datetime | None = Field(description="End of the window; null without data or times.")
     window_s: int | None

@@ -27,7 +27,7 @@ from flitwatch_domain.counters import ROUTER_COLUMNS
 from flitwatch_domain.errors import BadRequest
 
 DEFAULT_SPAN_S = 900
-#: Routers that are read one by one rather than with the whole machine.
+#: Up to this many routers are read individually instead of with the whole machine.
 FEW_ROUTERS = 64
 FEW_ROUTERS_ROWS = MAX_ROWS // 4
 MOST_GAPS, MOST_MARKS = 200, 100
@@ -39,12 +39,12 @@ COUNTERS = (*ROUTER_COLUMNS, "tile_seconds", *RATIOS, "coverage")
 
 
 def read_counters(text: str) -> list[str]:
-    """Names of counters, comma-separated.
+    """Parse comma-separated counter names.
 
     Raises
     ------
     BadRequest
-        A name that is none; the advice lists them.
+        A name is unknown. The advice lists the valid ones.
     """
     names = list(dict.fromkeys(part.strip() for part in text.split(",") if part.strip()))
     unknown = next((name for name in names if name not in COUNTERS), None)
@@ -58,14 +58,14 @@ def read_counters(text: str) -> list[str]:
 
 
 def read_routers(topology: Topology, text: str) -> NDArray[np.int64]:
-    """Routers named as `1,2`, `all` or `group:3`.
+    """Parse routers given as `1,2`, `all` or `group:3`.
 
     Raises
     ------
     BadRequest
-        It is none of these.
+        The text has another format.
     NotFound
-        There is no such router or group.
+        The router or group does not exist.
     """
     text = text.strip()
     if text == "all":
@@ -91,12 +91,12 @@ def read_routers(topology: Topology, text: str) -> NDArray[np.int64]:
 async def span_of(
     platform: Platform, conn: Connection, topology: Topology, from_s: float | None, to_s: float | None
 ) -> tuple[float, float] | None:
-    """The span that a request means; without an end it ends where the data are complete; None if there are no data.
+    """Return the requested span. By default it ends at the end of complete data. Return None if there are no data.
 
     Raises
     ------
     BadRequest
-        It ends before it begins.
+        The span ends before it begins.
     """
     if to_s is None:
         end = await platform.topologies.complete_s(conn, topology.head)
@@ -112,17 +112,17 @@ async def span_of(
 
 @dataclass(frozen=True)
 class SeriesQuery:
-    """A series that a request means.
+    """Requested series.
 
     Attributes
     ----------
     routers : int64[n]
     names : list of str
-        Of COUNTERS.
+        Names from COUNTERS.
     span : (from, to) in epoch seconds, or None if there are no data
     points : int
     total : bool
-        One row, the sum over the routers.
+        Return one row, the sum over the routers.
     """
 
     routers: NDArray[np.int64]
@@ -142,8 +142,8 @@ class Series:
         Start of each step, epoch seconds.
     step_s : int
     routers : int64[R]
-        Whose figures, or whose sum.
-    values : dict of names to arrays [T][R], or [T][1] where the routers are summed
+        Routers of the values or of the sum.
+    values : dict of names to arrays [T][R], or [T][1] if the routers are summed
         NaN is unknown.
     """
 
@@ -153,7 +153,7 @@ class Series:
     values: dict[str, NDArray[Any]]
 
     def content(self) -> schemas.Timeseries:
-        """The JSON of `/timeseries`: a row for each router."""
+        """Return the JSON of `/timeseries`: one row per router."""
         rows = {name: np.ascontiguousarray(figures.T) for name, figures in self.values.items()}
         return build_model(
             schemas.Timeseries, ts=utc_texts(self.ts), step_s=self.step_s, routers=self.routers, values=rows
@@ -161,7 +161,7 @@ class Series:
 
 
 async def load_series(platform: Platform, conn: Connection, topology: Topology, asked: SeriesQuery) -> Series:
-    """Load the series that a request asks for."""
+    """Load the requested series."""
     routers, names = asked.routers, asked.names
     rows = 1 if asked.total else len(routers)
     if asked.span is None or topology.head.snapshot:
@@ -193,7 +193,7 @@ async def load_series(platform: Platform, conn: Connection, topology: Topology, 
 
 
 def _sum_routers(sums: Sums) -> Sums:
-    """Sums over the routers; a router that lacks flits or stalls of a class counts in neither."""
+    """Sum over the routers. A router that lacks flits or stalls of a class is left out of both sums."""
     totals = {}
     partner = {a: b for pair in RATIOS.values() for a, b in (pair, pair[::-1])}
     for name, values in sums.items():
@@ -203,7 +203,7 @@ def _sum_routers(sums: Sums) -> Sums:
 
 
 def _counter_values(name: str, sums: Sums, expected: NDArray[np.float64]) -> NDArray[Any]:
-    """A counter from its columns: [step][router]."""
+    """Return a counter computed from its columns: [step][router]."""
     if name in RATIOS:
         flits, stalls = RATIOS[name]
         return stall_ratio(sums[stalls], sums[flits])
@@ -253,7 +253,7 @@ async def load_frames(
     least_step_s: int,
     link_class: str | None,
 ) -> tuple[NDArray[np.int64], int, NDArray[np.float64], NDArray[np.float64]]:
-    """Steps, their length, flits and stall cycles float64[T, R]; the step grows where a finer one would cost too much."""
+    """Return steps, their length, and flits and stall cycles float64[T, R]. The step is longer if a finer one would cost too much."""
     topology.check_class(link_class)
     if link_class is not None and link_class not in COLUMN_CLASSES:
         raise BadRequest(
@@ -279,7 +279,7 @@ async def load_frames(
 async def load_overview(
     platform: Platform, conn: Connection, seen: Names, topology: Topology, span: tuple[float, float] | None, points: int
 ) -> schemas.Overview:
-    """The answer of `/overview`."""
+    """Return the response of `/overview`."""
     if span is None or topology.head.snapshot:
         empty: list[Any] = []
         columns = ("flits", "stall_cycles", "ratio", "p50", "p95", "coverage", "gaps", "marks")
@@ -320,24 +320,24 @@ async def load_overview(
 
 
 def _overview_rows(topology: Topology, span: tuple[float, float]) -> int:
-    # The first picture waits for this: by the minute where ten-second steps would read every second of a large machine.
+    # The first view waits for this: use one-minute rows if ten-second steps would read every second of a large machine.
     return MAX_ROWS // 2 if rows_of(60, span[1] - span[0], topology.size) <= MAX_ROWS // 2 else MAX_ROWS
 
 
 def _sum_across(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Sums over routers by step; NaN if nothing is known."""
+    """Return the sum over routers by step; NaN if all are unknown."""
     known_mask = ~np.isnan(values)
     return np.where(known_mask.any(axis=1), np.where(known_mask, values, 0.0).sum(axis=1), np.nan)
 
 
 def _router_percentiles(values: NDArray[np.float32]) -> NDArray[np.float32]:
-    """The 50th and 95th percentile over routers by step: float32[2, T]."""
+    """Return the 50th and 95th percentile over routers by step: float32[2, T]."""
     out = np.full((2, len(values)), np.nan, dtype=np.float32)
     some = ~np.isnan(values).all(axis=1)
     if some.any():
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", RuntimeWarning)
-            # NaN sorts last, so the percentiles of a row are places among its known values.
+            # NaN sorts last, so a row's percentiles are positions among its known values.
             ordered = np.sort(values[some], axis=1)
         count = (~np.isnan(ordered)).sum(axis=1)
         for kind, share in enumerate((0.5, 0.95)):
@@ -352,7 +352,7 @@ def _router_percentiles(values: NDArray[np.float32]) -> NDArray[np.float32]:
 async def _list_marks(
     conn: Connection, topology: Topology, names: Names, from_: datetime, to: datetime
 ) -> list[schemas.Mark]:
-    """Starts of the largest jobs and changes of routes, in the order of time."""
+    """Return the starts of the largest jobs and the changes of routes, in order of time."""
     marks: list[schemas.Mark] = []
     begun = (
         [] if names.hides_jobs else await jobs.list_started_jobs(conn, topology.head.fabric_id, from_, to, MOST_MARKS)
@@ -369,7 +369,7 @@ async def _list_marks(
 
 
 def _routes_text(ts: datetime, note: str | None, entries: int | None, changed: int | None) -> str:
-    """One line of what became of the routes at `ts`."""
+    """Describe a change of routes at `ts` in one line."""
     if entries is None:
         return f"Routes: {note}"
     text = (

@@ -1,4 +1,4 @@
-"""Answers of counter routes that all viewers share."""
+"""Responses of counter routes that all viewers share."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from flitwatch_api.platform import Platform
 from flitwatch_api.shared_answers import OF_COUNTERS
 from flitwatch_db.core.columns import Connection
 
-#: The work of an answer: its content, or the answer as it is to be sent.
+#: Computes a response: its content, or the finished response.
 Work = Callable[[Connection], Awaitable[Any]]
-#: An answer that is soon out of date is not worth more time.
+#: A response that is soon outdated is not worth a higher level.
 LEVEL = 1
 
 
 async def topology_of(platform: Platform, fabric: str) -> Topology:
-    """The topology of a fabric as it is now, by a connection that is given back; NotFound.
+    """Return a fabric's current topology, using a connection that is released afterwards. Raise NotFound.
 
-    Anyone who waits for shared work must hold no connection: the work needs one.
+    A caller that waits for shared work must not hold a connection, because the work needs one.
     """
     async with platform.reading() as conn:
         return await platform.topologies.get(conn, fabric)
@@ -39,17 +39,17 @@ async def serve_shared(
     kinds: frozenset[str] = OF_COUNTERS,
     vary: str | None = None,
 ) -> Response:
-    """The answer of a query about a fabric, with its entity tag.
+    """Return the response to a query about a fabric, with its entity tag.
 
     Parameters
     ----------
     query : tuple
-        All that the answer depends on alongside the topology, what the caller may see included.
+        Everything that determines the response apart from the topology, including the caller's permissions.
     work : callable
     kinds : frozenset of str
-        Events that change it.
+        Events that change the response.
     vary : str, optional
-        The request's header that another form of it hangs on.
+        The request header that selects another form of the response.
     """
 
     async def make() -> CachedAnswer:

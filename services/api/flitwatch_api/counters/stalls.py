@@ -22,7 +22,7 @@ from flitwatch_db.counters import reads
 from flitwatch_db.fabrics.reads import Reach
 
 DEFAULT_WINDOW_S = 60
-#: Counters of ports are written by so much later than those of routers.
+#: Port counters are written this much later than router counters.
 PORTS_BEGIN_S = 60
 NO_REACH = Reach(None, None, {})
 _CLASS_COLUMNS = [column for name in COLUMN_CLASSES for column in (f"{name}_flits", f"{name}_stall_cycles")]
@@ -34,13 +34,13 @@ Classes = dict[str, schemas.ClassFigures]
 
 
 class AnsweredWindow(TypedDict):
-    """The window that was used, as every answer about one says it; None if there is no time."""
+    """Window that was used, as included in every response about a window. None if there is no time."""
 
     at: datetime | None
     window_s: int | None
 
 
-#: What names a link between routers, a column each. `class` is a keyword, so it is not written as a class.
+#: Columns that identify a link between routers. `class` is a keyword, so this is not a class definition.
 LinkColumns = TypedDict(
     "LinkColumns",
     {
@@ -56,7 +56,7 @@ LinkColumns = TypedDict(
 
 @dataclass(frozen=True)
 class WindowQuery:
-    """A window of one fabric, with how far its data reach.
+    """Window of one fabric, with the extent of its data.
 
     Attributes
     ----------
@@ -64,9 +64,9 @@ class WindowQuery:
     window : Window or None
         None if there is no time.
     complete_s, ports_s : int or None
-        Until when rows of routers and of ports are complete.
+        End of complete rows of routers and of ports.
     reach : Reach
-        From when they are kept.
+        Start of the stored rows.
     """
 
     topology: Topology
@@ -77,16 +77,16 @@ class WindowQuery:
 
     @property
     def closed_s(self) -> int:
-        """Until when buckets of routers do not change any more."""
+        """Return the time up to which router buckets no longer change."""
         return self.complete_s or 0
 
     def head(self) -> AnsweredWindow:
-        """`at` and `window_s` of the answer."""
+        """Return `at` and `window_s` of the response."""
         window = self.window
         return {"at": utc_time(window.to_s) if window else None, "window_s": window.length_s if window else None}
 
     def ports_window(self) -> tuple[int, int]:
-        """The part of the window that port counters are kept for, on their grid: what is not written yet, or gone, need not be looked for."""
+        """Return the part of the window with stored port counters, on their grid: rows that are not written yet or already deleted are excluded."""
         assert self.window is not None
         width = reads.PORT_BUCKET_S
         first = max(self.window.from_s // width * width, self.reach.oldest_of_ports_s or 0)
@@ -96,7 +96,7 @@ class WindowQuery:
         return first, max(first, last)
 
     def note(self, one_in: int) -> str | None:
-        """Return a note if sums over ports are estimates or lack data that are no longer kept."""
+        """Return a note if sums over ports are estimates or lack expired data."""
         notes = [] if one_in == 1 else [f"Estimated from one in {one_in} ten-second samples of this window."]
         first, oldest_s = self.reach.first_s, self.reach.oldest_of_ports_s
         begun = None if self.window is None or first is None else max(self.window.from_s, first)
@@ -119,7 +119,7 @@ async def resolve_window(
     length_s: int,
     of_ports: bool = False,
 ) -> WindowQuery:
-    """The window that a request means: it ends at `at_s`, or where the data (those of ports) are complete."""
+    """Return the requested window. It ends at `at_s`, or by default at the end of complete data (of ports if `of_ports`)."""
     if topology.head.snapshot:
         return WindowQuery(topology, None)
     reach = await platform.topologies.reach(conn, topology.head)
@@ -138,7 +138,7 @@ async def resolve_window(
 async def load_stalls(
     platform: Platform, conn: Connection, asked: WindowQuery, link_class: str | None
 ) -> schemas.StallFigures:
-    """The answer of `/stalls`."""
+    """Return the response of `/stalls`."""
     topology = asked.topology
     topology.check_class(link_class)
     note: str | None = None
@@ -208,7 +208,7 @@ def _router_figures(
 
 
 def class_figures(flits: NDArray[np.float64], stalls: NDArray[np.float64], per: str) -> schemas.ClassFigures:
-    """Figures of one class over its links or routers."""
+    """Return the figures of one class over its links or routers."""
     both = ~np.isnan(flits) & ~np.isnan(stalls) & (flits > 0)
     ratios = stalls[both] / flits[both]
     p50, p95, most = np.percentile(ratios, (50, 95, 100)) if len(ratios) else (math.nan,) * 3
@@ -227,7 +227,7 @@ def class_figures(flits: NDArray[np.float64], stalls: NDArray[np.float64], per: 
 
 
 def _from_ports(topology: Topology, ports: Ports, link_class: str | None) -> tuple[Routers, Classes]:
-    """Routers (over the class asked for) and classes, from sums by port."""
+    """Return routers (over the requested class) and classes, computed from sums by port."""
     classes = {}
     for name in topology.classes:
         here = topology.ports_of(name)
@@ -243,7 +243,7 @@ def _row_sums(values: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 async def total_ports(conn: Connection, topology: Topology) -> Ports:
-    """Flits and stall cycles by port of a snapshot: float64[R, P] each."""
+    """Return flits and stall cycles by port of a snapshot: float64[R, P] each."""
     rows = await reads.port_totals(conn, topology.head.fabric_id)
     return _by_port(topology, rows["router"], rows["port"], rows["flits"], rows["stall_cycles"])
 
@@ -263,14 +263,14 @@ def _by_port(
     return out
 
 
-#: Successive fractions of it spread evenly however many are taken, and follow no period of an application (golden ratio).
+#: Successive multiples of it are spread evenly for any number of them, and do not coincide with an application's period (golden ratio).
 _SPREAD = (math.sqrt(5) - 1) / 2
 
 
 def sampled_buckets(window: Window, routers: int) -> tuple[NDArray[np.int64] | None, int]:
-    """Choose the buckets of ports that represent a window: starts int64[n] with one in how many that is, or (None, 1) for all of them.
+    """Choose the port buckets that represent a window: starts int64[n] and the sampling interval, or (None, 1) for all buckets.
 
-    One bucket is taken from each stretch of the window, at another place in each, so that neither the ends nor a period are preferred.
+    One bucket is taken from each section of the window, at a different position in each, so that neither the ends nor a period are preferred.
     """
     width = reads.PORT_BUCKET_S
     buckets = max(1, window.length_s // width)
@@ -285,9 +285,9 @@ def sampled_buckets(window: Window, routers: int) -> tuple[NDArray[np.int64] | N
 async def window_ports(
     conn: Connection, topology: Topology, asked: WindowQuery, routers: list[int] | None = None
 ) -> tuple[Ports, int]:
-    """Sums of a window by port: float64[R, P] each, NaN if not counted; of some routers only, if named.
+    """Return the sums of a window by port: float64[R, P] each, NaN if not counted. With `routers`, return only theirs.
 
-    A window of more than MAX_WHOLE_PORT_ROWS rows is estimated from one in this many of its buckets, which is the second value (1: all).
+    A window of more than MAX_WHOLE_PORT_ROWS rows is estimated from every n-th bucket, where n is the second value (1: all).
     """
     window = asked.window
     assert window is not None
@@ -316,13 +316,13 @@ async def window_ports(
 
 
 async def window_pairs(platform: Platform, conn: Connection, asked: WindowQuery) -> schemas.PairFigures:
-    """Pairs of groups in a window; a note where they are estimates."""
+    """Return the pairs of groups in a window, with a note if they are estimates."""
     sums, one_in = await pair_sums(platform, conn, asked)
     return _pair_figures(asked.topology, sums, asked.note(one_in), asked.ports_s)
 
 
 async def pair_sums(platform: Platform, conn: Connection, asked: WindowQuery) -> tuple[NDArray[np.float64], int]:
-    """Flits and stall cycles between groups: float64[2, G, G], [sender][receiver], and from one in how many buckets they are estimated."""
+    """Return flits and stall cycles between groups, float64[2, G, G], [sender][receiver], and the sampling interval of their buckets."""
     topology = asked.topology
     from_s, to_s = asked.ports_window()
     rows = topology.size * platform.store.missing(topology, (PAIRS,), from_s, to_s, reads.PORT_BUCKET_S)
@@ -341,7 +341,7 @@ def _pairs_from_ports(topology: Topology, ports: Ports) -> schemas.PairFigures:
 
 
 def pair_totals(topology: Topology, ports: Ports) -> NDArray[np.float64]:
-    """Flits and stall cycles between groups from sums by port: float64[2, G, G]."""
+    """Return flits and stall cycles between groups from sums by port: float64[2, G, G]."""
     router, port, pair = topology.pair_places
     groups = len(topology.fabric.groups)
     out = np.full((2, groups * groups), np.nan)
@@ -383,7 +383,7 @@ async def link_figures(
     group: int | None,
     link_class: str | None,
 ) -> schemas.LinkFigures:
-    """The answer of `/stalls/links`: counted links between routers."""
+    """Return the response of `/stalls/links`: counted links between routers."""
     topology = asked.topology
     topology.check_class(link_class)
     links = topology.fabric.links

@@ -1,7 +1,7 @@
-"""Counters in memory: buckets that do not change any more, as one array of all routers a column.
+"""Counters in memory: closed buckets, with one array of all routers per column.
 
-A bucket is kept once its end is before what the writer has declared complete. A late sample may still change it: the writer then says
-so (`late_from` of event `counters`), and in any case a bucket is read again after a while.
+A bucket is cached once the writer has declared the time up to its end complete. A late sample can still change it. The writer then reports this
+(`late_from` of event `counters`), and every bucket is read again after a while.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from flitwatch_db.core.columns import Connection
 from flitwatch_db.core.events import Event
 from flitwatch_db.counters import reads
 
-#: How long a closed bucket is believed, whatever the writer says.
+#: Lifetime of a closed bucket, independent of the writer's reports.
 BELIEVED_S = 900.0
-#: Missing buckets are read in so many runs at most, then as one.
+#: Missing buckets are read in at most this many ranges, otherwise in one.
 MOST_RUNS = 4
-#: Buckets of a fabric are read ahead for so long after somebody asked for one.
+#: Buckets of a fabric are prefetched for this long after a request for one.
 WATCHED_S = 60.0
 PAIRS = "pairs"
 
@@ -39,7 +39,7 @@ Read = Callable[[int, int], Awaitable[dict[str, Values]]]
 
 @dataclass
 class Block:
-    """One bucket: float64[R] a column (float64[2, G x G] of PAIRS), None if there is no row."""
+    """Bucket: float64[R] per column (float64[2, G x G] of PAIRS), None if there is no row."""
 
     expires: float
     columns: dict[str, Values | None] = field(default_factory=dict)
@@ -62,14 +62,14 @@ class RecentUse:
 
 
 class CounterStore:
-    """Reads and keeps buckets.
+    """Reads and caches buckets.
 
     Parameters
     ----------
     reading : callable
-        Gives a connection in a context, for what is read ahead.
+        Returns a context manager with a connection, for prefetching.
     most_bytes : int
-        Memory for buckets; those not used for longest go first.
+        Memory for buckets; the least recently used are dropped first.
     """
 
     def __init__(self, reading: Reading, most_bytes: int) -> None:
@@ -82,7 +82,7 @@ class CounterStore:
         self.bytes = 0
 
     def on_event(self, event: Event) -> None:
-        """Drops what a late sample changed, and reads a bucket that closed where a user watches."""
+        """Drop buckets changed by a late sample, and read a newly closed bucket of a watched fabric."""
         payload = event.payload
         if event.kind != "counters" or not isinstance(payload, dict):
             return
@@ -100,13 +100,13 @@ class CounterStore:
             task.add_done_callback(self._warming.discard)
 
     async def _warm_fabric(self, fabric_id: object, closed_s: int, ports_s: int) -> None:
-        """Reads the newest closed buckets of each width that was asked for in the last minute, before a user waits for them."""
+        """Read the newest closed buckets of each width requested in the last minute, before a user waits for them."""
         recent = time.monotonic() - WATCHED_S
         for (asked_id, width_s), recent_use in list(self._asked.items()):
             if recent_use.at < recent:
                 del self._asked[asked_id, width_s]
             elif asked_id == fabric_id:
-                # What the database refuses now the next request will be told.
+                # The next request reports a current error of the database.
                 with contextlib.suppress(psycopg.Error):
                     await self._warm_width(
                         recent_use, width_s, closed_s // width_s * width_s, ports_s // width_s * width_s
@@ -138,7 +138,7 @@ class CounterStore:
         width_s: int,
         closed_s: int,
     ) -> dict[int, dict[str, Values | None]]:
-        """Columns of all routers by bucket start, for buckets of `width_s` in [from, to).
+        """Return the columns of all routers by bucket start, for buckets of `width_s` in [from, to).
 
         Parameters
         ----------
@@ -147,7 +147,7 @@ class CounterStore:
         from_s, to_s : int
             Multiples of `width_s`.
         closed_s : int
-            Buckets that end after this are read each time.
+            Buckets that end after this are never cached.
         """
         if width_s != 1:
             self._note_use(topology, width_s).names |= set(names)
@@ -191,7 +191,7 @@ class CounterStore:
     async def pairs(
         self, conn: Connection, topology: Topology, from_s: int, to_s: int, closed_s: int
     ) -> dict[int, dict[str, Values | None]]:
-        """Under PAIRS, flits and stall cycles between groups, float64[2, G x G], by start of each ten seconds in [from, to)."""
+        """Return flits and stall cycles between groups under PAIRS, float64[2, G x G], by start of each ten seconds in [from, to)."""
         self._note_use(topology, reads.PORT_BUCKET_S).pairs = True
         return await self._read_pairs(conn, topology, from_s, to_s, closed_s)
 
@@ -226,7 +226,7 @@ class CounterStore:
         return await self._get_buckets(conn, topology, (PAIRS,), from_s, to_s, width, closed_s, read)
 
     def missing(self, topology: Topology, names: Sequence[str], from_s: int, to_s: int, width_s: int) -> int:
-        """Return how many buckets in [from, to) would have to be read."""
+        """Return the number of buckets in [from, to) that are not cached."""
         return len(self._missing_starts(topology, names, from_s, to_s, width_s, time.monotonic()))
 
     def _missing_starts(
@@ -251,7 +251,8 @@ class CounterStore:
         read: Read,
     ) -> dict[int, dict[str, Values | None]]:
         buckets: dict[int, dict[str, Values | None]] = {}
-        # One reader a fabric: whoever waits finds what the other read. A caller brings its connection, so that none waits for a second one.
+        # One reader per fabric: a waiting caller finds the buckets that the other one read. Each caller brings its connection, so none waits for a
+        # second one.
         async with self._locks[topology.head.fabric_id]:
             now = time.monotonic()
             absent = self._missing_starts(topology, names, from_s, to_s, width_s, now)
@@ -297,18 +298,18 @@ def _epoch_seconds(text: object) -> float | None:
 
 
 def _copy_known(row: Values) -> Values | None:
-    """A copy, so that dropping one bucket frees its memory; None if nothing is known."""
+    """Return a copy, so that dropping one bucket frees its memory; None if all values are unknown."""
     return None if bool(np.isnan(row).all()) else row.copy()
 
 
 def _merge_runs(starts: list[int], width_s: int) -> list[tuple[int, int]]:
-    """Neighbouring buckets as [from, to), as one where there are many."""
+    """Return adjacent buckets as [from, to) ranges, or as one range if there are too many."""
     runs = _join_neighbours(starts, width_s)
     return runs if len(runs) <= MOST_RUNS else [(runs[0][0], runs[-1][1])]
 
 
 def _join_neighbours(starts: list[int], width_s: int) -> list[tuple[int, int]]:
-    """Neighbouring buckets as [from, to)."""
+    """Return adjacent buckets as [from, to) ranges."""
     runs: list[tuple[int, int]] = []
     for ts in starts:
         if runs and runs[-1][1] == ts:

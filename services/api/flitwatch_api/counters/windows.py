@@ -1,4 +1,4 @@
-"""Windows and steps: from which tables a span is put together, and its sums."""
+"""Windows and steps: the tables that a span is read from, and its sums."""
 
 from __future__ import annotations
 
@@ -41,18 +41,18 @@ STEPS = (
     172_800,
     604_800,
 )
-#: Widths of rows of routers, coarsest first; ten seconds are summed from the seconds.
+#: Row widths of routers, coarsest first; ten seconds are summed from one-second rows.
 ROUTER_WIDTHS = (3600, 60, 10, 1)
-#: Widths of rows of a whole fabric, coarsest first.
+#: Row widths of a whole fabric, coarsest first.
 FABRIC_WIDTHS = tuple(sorted(reads.FABRIC_WIDTHS, reverse=True))
-#: A short window of a small machine is taken by the second: so many rows at most.
+#: Most one-second rows for a short window of a small machine.
 FINE_ROWS = 20_000
-#: So many rows of routers are as quick to read as rows of the fabric.
+#: Reading this many router rows is as fast as reading fabric rows.
 FEW_ROWS = 200_000
 NOT_YET = (
     "Some hours are not summed by day yet. Run `flitwatch db maintain`, try again later, or request a shorter period."
 )
-#: A window longer than this begins and ends on the hour, and is put together from pairs of hours and days.
+#: A longer window begins and ends at full hours, and is read from pairs of hours and days.
 LONG_S = 7 * 86_400
 
 Sums = dict[str, NDArray[np.float64]]
@@ -60,7 +60,7 @@ Sums = dict[str, NDArray[np.float64]]
 
 @dataclass(frozen=True)
 class Window:
-    """[from, to) in epoch seconds, both multiples of `grid_s`."""
+    """Window [from, to) in epoch seconds, both multiples of `grid_s`."""
 
     from_s: int
     to_s: int
@@ -72,7 +72,7 @@ class Window:
 
 
 def grid_at(reach: Reach, routers: int, from_s: float, length_s: float) -> int:
-    """The finest bucket that a window can begin and end on: what is still kept, and what is cheap enough."""
+    """Return the finest bucket width for a window's ends that is still stored and cheap enough."""
     width = next((width for width in (1, 60) if reach.kept(width, from_s)), 3600) if length_s <= LONG_S else 3600
     if width > 1:
         return width
@@ -81,14 +81,15 @@ def grid_at(reach: Reach, routers: int, from_s: float, length_s: float) -> int:
 
 
 def window_ending(at_s: float, length_s: float, grid_s: int) -> Window:
-    """The window of about that length that ends at or before a moment, on the grid."""
+    """Return the window of about that length on the grid that ends at or before a time."""
     to_s = math.floor(at_s / grid_s) * grid_s
     from_s = min(round((to_s - length_s) / grid_s) * grid_s, to_s - grid_s)
     return Window(max(0, from_s), max(grid_s, to_s), grid_s)
 
 
 def split_window(window: Window, of_fabric: Sequence[int] = ()) -> list[tuple[int, int, int]]:
-    """A window as (width, from, to), the coarsest tables inside, finer ones at its edges; `of_fabric` are widths above an hour, coarsest first."""
+    """Split a window into (width, from, to), with the coarsest tables inside and finer ones at its edges. `of_fabric` contains widths above an hour,
+    coarsest first."""
     return _split_span(window.from_s, window.to_s, [*of_fabric, *(w for w in ROUTER_WIDTHS if w >= window.grid_s)])
 
 
@@ -105,18 +106,18 @@ def _split_span(from_s: int, to_s: int, widths: Sequence[int]) -> list[tuple[int
 
 
 def rows_of(width_s: int, length_s: float, routers: int) -> float:
-    """Rows of routers that are read for a span in buckets of that width."""
+    """Return the number of router rows to read for a span in buckets of that width."""
     return routers * length_s / (1 if width_s == 10 else width_s)
 
 
 def table_width(step_s: int) -> int:
-    """The coarsest width of rows of routers that a step is made of."""
+    """Return the coarsest router row width that divides the step."""
     return next(width for width in ROUTER_WIDTHS if step_s % width == 0)
 
 
 @dataclass(frozen=True)
 class Cost:
-    """Cost of reading a span: rows of routers, and buckets of the fabric times its routers."""
+    """Cost of reading a span: router rows, and fabric buckets times routers."""
 
     rows: float = 0.0
     cells: float = 0.0
@@ -125,15 +126,15 @@ class Cost:
         return Cost(self.rows + more.rows, self.cells + more.cells)
 
     def bytes(self, columns: int) -> float:
-        """Return the bytes to read with this many counters of each row and bucket."""
+        """Return the bytes to read with this many counters per row and bucket."""
         return self.rows * (KEY_BYTES + VALUE_BYTES * columns) + self.cells * VALUE_BYTES * columns
 
     def within(self, most_rows: int = MAX_ROWS) -> bool:
-        """Return whether one request may cost this much."""
+        """Return whether the cost is within the limits of one request."""
         return self.rows <= most_rows and self.cells <= MAX_CELLS
 
     def check(self, most_rows: int = MAX_ROWS, advice: str = "") -> None:
-        """Refuse what one request may not cost; `advice` is about rows.
+        """Refuse a cost over the limits of one request. `advice` concerns rows.
 
         Raises
         ------
@@ -144,7 +145,7 @@ class Cost:
 
 
 def cost_of(reach: Reach, routers: int, width_s: int, from_s: float, to_s: float) -> Cost:
-    """Return the cost of a span in buckets of that width; a bucket of the fabric that is not rolled up yet is read from its routers."""
+    """Return the cost of a span in buckets of that width. Fabric buckets that are not rolled up yet are read from router rows."""
     if width_s not in FABRIC_WIDTHS:
         return Cost(rows=rows_of(width_s, to_s - from_s, routers))
     first, last = (bisect_left(reach.due_s, edge) for edge in (from_s // width_s * width_s - 3599, to_s))
@@ -174,17 +175,17 @@ def step_for(
     most_rows: int = MAX_ROWS,
     whole: bool = True,
 ) -> Steps:
-    """The smallest steps that fill the span with at most `points`, of tables that are still kept and cheap enough.
+    """Return the smallest steps that give at most `points` for the span, from tables that are still stored and cheap enough.
 
     Parameters
     ----------
     whole : bool
-        The routers are the whole fabric, so that its own rows serve, too.
+        The routers are the whole fabric, so fabric rows can be used too.
 
     Raises
     ------
     TooCostly
-        Even the coarsest table has too much.
+        Even the coarsest table has too many rows.
     """
     span_s = to_s - from_s
     longest = max(STEPS[-1], math.ceil(max(span_s / points, least_s) / 86_400) * 86_400)
@@ -208,7 +209,7 @@ def step_for(
 
 
 def steps_of(from_s: float, to_s: float, step_s: int) -> NDArray[np.int64]:
-    """Starts of the steps that touch [from, to)."""
+    """Return the starts of the steps that overlap [from, to)."""
     first = math.floor(from_s / step_s) * step_s
     return np.arange(first, max(math.ceil(to_s / step_s) * step_s, first + step_s), step_s, dtype=np.int64)
 
@@ -222,7 +223,7 @@ async def window_sums(
     reach: Reach,
     closed_s: int,
 ) -> Sums:
-    """Sums of a window by router: float64[R] a name, NaN if unknown."""
+    """Return the sums of a window by router: float64[R] per name, NaN if unknown."""
     long = window.grid_s >= 3600
     chunks = split_window(window, [w for w in FABRIC_WIDTHS if long and w > 3600 and reach.kept(w, window.from_s)])
     cost = sum((cost_of(reach, topology.size, *chunk) for chunk in chunks), Cost())
@@ -245,7 +246,7 @@ async def step_sums(
     steps: Steps,
     closed_s: int,
 ) -> Sums:
-    """Sums of steps by router: float64[T, R] a name, NaN if unknown."""
+    """Return the sums of steps by router: float64[T, R] per name, NaN if unknown."""
     start, end = int(ts[0]), int(ts[-1]) + steps.step_s
     blocks = await store.routers(conn, topology, names, start, end, steps.width_s, closed_s)
     sums = {name: np.full((len(ts), topology.size), np.nan) for name in names}
@@ -257,7 +258,7 @@ async def step_sums(
 
 
 def add_known(total: NDArray[np.float64], more: NDArray[np.float64] | None) -> None:
-    """Add in place: unknown plus known is known."""
+    """Add in place. Unknown plus known is known."""
     if more is None:
         return
     known_mask = ~np.isnan(more)
@@ -267,6 +268,6 @@ def add_known(total: NDArray[np.float64], more: NDArray[np.float64] | None) -> N
 
 
 def sum_known(values: Iterable[float] | NDArray[np.float64]) -> float:
-    """The sum of what is known; NaN if nothing is."""
+    """Return the sum of the known values; NaN if there are none."""
     array = np.asarray(values, dtype=np.float64)
     return float(np.nansum(array)) if not np.all(np.isnan(array)) else math.nan

@@ -22,7 +22,7 @@ from flitwatch_domain.errors import BadRequest
 
 http = APIRouter(responses=RESPONSES)
 
-#: Longer windows hide which links were full.
+#: Longer windows hide temporarily full links.
 LONGEST_S = 3600
 At = Annotated[Time | None, Query(description="End of the window (default: the newest complete window).")]
 Length = Annotated[Window, Query(description="Length of the window that ends at `at`, at most an hour.")]
@@ -74,7 +74,7 @@ async def job_diagnosis(
 
 
 def mask_diagnosis(made: Mapping[str, Any], names: Names) -> schemas.RootsOfCongestion:
-    """A diagnosis as the caller may see it."""
+    """Return a diagnosis as shown to the caller."""
     rest = {key: value for key, value in made.items() if key not in ("from_s", "to_s")}
     shown_roots = [{**root, "jobs": [names.job(job) for job in root["jobs"]]} for root in made["roots"]]
     derived = {"worst_path": find_worst_path(made["roots"]), "rulings": rule_causes({**made})}

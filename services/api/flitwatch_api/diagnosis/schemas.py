@@ -1,4 +1,4 @@
-"""Answers about the roots of congestion."""
+"""Response models for the roots of congestion."""
 
 from __future__ import annotations
 

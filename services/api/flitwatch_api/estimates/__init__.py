@@ -1,1 +1,1 @@
-"""Estimates: who, what and what next."""
+"""Estimates: blame, drivers and forecasts."""

@@ -34,7 +34,7 @@ Kind = Annotated[Literal["blame", "deviation", "forecast"] | None, Query()]
 
 @http.get("/estimates", response_model=schemas.Applications)
 async def estimates(conn: Reader, names: TheNames) -> Response:
-    """Instrumented applications, with the state of their estimates."""
+    """List instrumented applications, with the state of their estimates."""
     return json_response(await service.list_applications(conn, names))
 
 
@@ -48,7 +48,7 @@ async def versions(
     limit: Limit = 100,
     cursor: CursorText = None,
 ) -> Response:
-    """All stored estimates, newest first: data, parameters, code version, score."""
+    """List all stored estimates, newest first: data, parameters, code version, score."""
     return json_response(await service.list_versions(conn, names, limit, cursor, kind, exe or None, nodes))
 
 
@@ -97,7 +97,7 @@ async def blame_detail(
     by: schemas.By,
     place: Annotated[int, Path(ge=1, le=2**31 - 1)],
 ) -> Response:
-    """The runs behind one name: its exposure in each, and the time of each."""
+    """Return the runs behind one name: the exposure to it and the time of each run."""
     return json_response(await service.blame_detail(conn, names, estimate_id, by, place, made_by(request)))
 
 
@@ -127,7 +127,7 @@ async def forecast(
 
 @http.get("/forecasts", response_model=schemas.RunningList)
 async def forecasts(conn: Reader, names: TheNames, fabric: Text = None, limit: Limit = 100) -> Response:
-    """Running instrumented jobs and their forecasts, the slowest first."""
+    """List running instrumented jobs and their forecasts, the slowest first."""
     fabric_id = None if not fabric else (await fabrics.find_fabric_head(conn, fabric)).fabric_id
     return json_response(await live.list_running_runs(conn, names, limit, fabric_id))
 
@@ -139,7 +139,7 @@ async def slowest_runs(
     fabric: Text = None,
     limit: Annotated[int, Query(ge=1, le=50, description="Largest number of jobs to return.")] = 8,
 ) -> Response:
-    """Running instrumented jobs by how slow their newest steps are against earlier runs, and when each ends."""
+    """List running instrumented jobs by the slowdown of their newest steps against earlier runs, with the expected end of each."""
     fabric_id = None if not fabric else (await fabrics.find_fabric_head(conn, fabric)).fabric_id
     return json_response(await live.list_slowest_runs(conn, names, limit, fabric_id))
 
@@ -150,13 +150,13 @@ async def forecasts_of_jobs(
     names: TheNames,
     limit: Annotated[int, Query(ge=1, le=200, description="Largest number of jobs to return.")] = 50,
 ) -> Response:
-    """Running jobs without recorded steps: the expected total time of each, from similar jobs that lasted as long."""
+    """List running jobs without recorded steps: the expected total time of each, from similar jobs that ran as long."""
     return json_response(await live.running_jobs(conn, names, limit))
 
 
 @http.get("/runs/{run_id}/forecast", response_model=schemas.RunForecast)
 async def run_forecast(conn: Reader, names: TheNames, run_id: Id) -> Response:
-    """Steps of a run, the forecast band of the next ones, and earlier forecasts with the actual times."""
+    """Return the steps of a run, the forecast band of the next ones, and earlier forecasts with the actual times."""
     return json_response(await live.run_forecast(conn, names, run_id))
 
 
@@ -167,5 +167,5 @@ async def outlook(
     job_id: JobId,
     cluster: Annotated[str | None, Query(max_length=200)] = None,
 ) -> Response:
-    """A job without recorded steps: its time compared with earlier similar jobs, stalls on its routers, and neighbours."""
+    """Describe a job without recorded steps: its time compared with earlier similar jobs, stalls on its routers, and neighbours."""
     return json_response(await live.load_outlook(conn, names, job_id, cluster or None))

@@ -1,4 +1,4 @@
-"""Answers about runs and jobs that run now: forecasts, and what can be said without recorded steps."""
+"""Responses about running jobs and runs: forecasts, and comparisons for jobs without recorded steps."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from flitwatch_db.runs import reads as runs
 from flitwatch_domain.errors import NotFound
 from flitwatch_domain.run_time import run_time
 
-#: Stalls are taken over the job's last minutes: long enough for a steady ratio, short enough to be about now.
+#: Stalls are taken over the job's last minutes: long enough for a steady ratio, short enough to be current.
 STALLS_MINUTES = 15
 MOST_NEIGHBOURS = 20
-#: How far back steps count as of now, and how many running jobs are compared at most: each costs a query.
+#: Maximum age of recent steps, and most running jobs compared: each costs a query.
 RECENT_S, MOST_COMPARED = 1800, 100
 NO_MODEL = "no forecaster is trained on this application yet"
 
@@ -33,7 +33,7 @@ def _next_steps(row: reads.Row) -> schemas.NextSteps:
 
 
 async def list_running_runs(conn: Connection, names: Names, limit: int, fabric_id: int | None) -> schemas.RunningList:
-    """Running instrumented jobs, those with the slowest forecast first."""
+    """List running instrumented jobs, those with the slowest forecast first."""
     rows = await reads.list_running_runs(conn, limit, fabric_id)
     forecasts_by_run = await reads.newest_forecasts(conn, [row["run_id"] for row in rows])
     models: dict[tuple[str, int], reads.Row | None] = {}
@@ -71,7 +71,7 @@ async def _load_serving(conn: Connection, newest: reads.Row | None) -> schemas.S
 
 
 def _find_backtest(result: Mapping[str, Any], after_steps: int) -> schemas.Serving:
-    """The backtest of the forecaster that serves after this many steps: early on it is one that takes less of the past."""
+    """Return the backtest of the forecaster in use after this many steps. Early forecasters use fewer past steps."""
     serves: dict[str, Any] = result["serves"]
     fitting = [
         row
@@ -99,7 +99,7 @@ def _missing_reason(state: reads.Row | None, steps: int) -> str:
 
 
 async def run_forecast(conn: Connection, names: Names, run_id: int) -> schemas.RunForecast:
-    """A run with its steps, its newest forecast as a band, and every forecast made of it."""
+    """Return a run with its steps, its newest forecast as a band, and all earlier forecasts."""
     row = await runs.find_run(conn, run_id)
     if row is None:
         raise NotFound(f"there is no run {run_id}", advice="/api/v1/runs lists them.")
@@ -128,7 +128,7 @@ async def run_forecast(conn: Connection, names: Names, run_id: int) -> schemas.R
 
 
 def _forecast_band(row: reads.Row) -> schemas.Band:
-    """The mean curve of the next steps, scaled so that its sum is the forecast, and the ends of its interval."""
+    """Return the mean curve of the next steps, scaled so that its sum is the forecast, and the ends of its interval."""
     scaled = {
         name: [value * row[name] / row["usual_s"] for value in row["curve_s"]]
         for name in ("expected_s", "low_s", "high_s")
@@ -137,7 +137,7 @@ def _forecast_band(row: reads.Row) -> schemas.Band:
 
 
 async def list_slowest_runs(conn: Connection, names: Names, limit: int, fabric_id: int | None) -> schemas.SlowestRuns:
-    """Running instrumented jobs by how slow their newest steps are."""
+    """List running instrumented jobs by the slowdown of their newest steps."""
     rows = await reads.list_running_runs(conn, MOST_COMPARED, fabric_id)
     recent = await runs.load_recent_steps(conn, [row["run_id"] for row in rows], RECENT_S)
     comparisons = [(row, *await _compare_steps(conn, row, recent[row["run_id"]])) for row in rows]
@@ -162,7 +162,7 @@ async def list_slowest_runs(conn: Connection, names: Names, limit: int, fabric_i
 async def _compare_steps(
     conn: Connection, row: reads.Row, recent: list[tuple[int, float]]
 ) -> tuple[schemas.Observed, float | None, int]:
-    """The newest steps beside the same ones of other runs, how much slower they are together, and how many runs those are."""
+    """Return the newest steps next to the same steps of other runs, their total slowdown, and the number of these runs."""
     step = np.array([number for number, _ in recent], np.int32)
     time_s = np.array([seconds for _, seconds in recent])
     usual = await runs.load_usual_steps(conn, row["run_id"], row["exe"], row["nodes"], row["ranks"], step)
@@ -174,7 +174,7 @@ async def _compare_steps(
 
 
 async def running_jobs(conn: Connection, names: Names, limit: int) -> schemas.RunningJobList:
-    """Running jobs without recorded steps, and how long each will take."""
+    """List running jobs without recorded steps, and the expected duration of each."""
     items = [
         build_model(
             schemas.RunningJob,
@@ -200,7 +200,7 @@ async def _run_time(conn: Connection, job_pk: int, start: datetime, elapsed_s: f
 
 
 async def load_outlook(conn: Connection, names: Names, job_id: str, cluster: str | None) -> schemas.Outlook:
-    """Return what is known of a job without recorded steps."""
+    """Return the available data on a job without recorded steps."""
     now = datetime.now(UTC)
     row = await jobs.find_job(conn, job_id, cluster, now)
     if row is None:

@@ -1,4 +1,4 @@
-"""Shapes of answers about estimates. `simulated` is true where any run behind an estimate is."""
+"""Response models for estimates. `simulated` is true if any run behind an estimate is simulated."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ class Application(BaseModel):
 
 
 class Applications(BaseModel):
-    """Most runs first."""
+    """Instrumented applications, most runs first."""
 
     items: list[Application]
 
@@ -483,7 +483,7 @@ class Running(BaseModel):
 
 
 class RunningList(BaseModel):
-    """Slowest forecast first."""
+    """Running instrumented jobs, slowest forecast first."""
 
     items: list[Running]
 
@@ -534,7 +534,7 @@ class SlowRun(BaseModel):
 
 
 class SlowestRuns(BaseModel):
-    """Running instrumented jobs, those with the largest slowdown first; those that cannot be compared come last."""
+    """Running instrumented jobs, largest slowdown first. Jobs that cannot be compared come last."""
 
     recent_s: int
     running: int = Field(description="Number of running instrumented jobs. The answer lists the first `limit` of them.")
@@ -554,7 +554,7 @@ class RunningJob(BaseModel):
 
 
 class RunningJobList(BaseModel):
-    """Largest first."""
+    """Running jobs without recorded steps, largest first."""
 
     items: list[RunningJob]
 

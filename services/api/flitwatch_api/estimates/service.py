@@ -1,4 +1,4 @@
-"""Answers about estimates of applications: blame, deviation, forecast."""
+"""Responses about estimates of applications: blame, deviation, forecast."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from flitwatch_domain.errors import NotFound
 from flitwatch_domain.fabric import Technology
 from flitwatch_domain.several_sets import SeveralSets, several_sets
 
-#: Entries of estimates that were made before there were verdicts name nobody.
+#: Entries of old estimates without verdicts name no one.
 _FIGURES = (
     "effect_s",
     "effect_low_s",
@@ -37,9 +37,9 @@ _UNJUDGED = {
     "reasons": ["made with an older version, which gave no verdicts; run the estimate again"],
     **dict.fromkeys(_FIGURES),
 }
-#: What a set of runs from files lacks for drivers and forecasts.
+#: Missing input for drivers and forecasts in a set of runs from files.
 NO_STEPS = "files contain the time of a run, not of its steps"
-#: What an estimate lacks that an older version made.
+#: Missing input of an estimate from an older version.
 _OLDER = "made with an older version; run the estimate again"
 KINDS = ("blame", "deviation", "forecast")
 _EMPTY = {"estimate_id": None, "created": None, "checked": None, "lacks": None, "score": None}
@@ -54,7 +54,7 @@ def _utc_time(seconds: float) -> datetime:
 
 
 def build_head(row: reads.Row, names: Names) -> schemas.Head:
-    """An estimate as answers show it."""
+    """Return the head of an estimate as shown in responses."""
     data = row["data"]
     return build_model(
         schemas.Head,
@@ -73,8 +73,8 @@ def build_head(row: reads.Row, names: Names) -> schemas.Head:
 def names_in(row: reads.Row, names: Names, author: str) -> Names:
     """Return the names of an estimate as a caller sees them.
 
-    Names from files are what a user wrote, perhaps a list of all real names: who wrote them sees them so, others below scope `names` see
-    pseudonyms of this estimate alone, which can be joined with none of this site's.
+    Names from files are a user's text, perhaps a list of all real names. Their author sees them unchanged. Others below scope `names` see
+    pseudonyms for this estimate only, which cannot be matched with the site's pseudonyms.
     """
     if row["source"] == "runs" or names.key is None:
         return names
@@ -84,7 +84,7 @@ def names_in(row: reads.Row, names: Names, author: str) -> Names:
 
 
 async def list_applications(conn: Connection, names: Names) -> schemas.Applications:
-    """Every instrumented application and how its estimates stand."""
+    """List all instrumented applications, with the state of their estimates."""
     rows = await reads.list_application_estimates(conn)
     for row in rows:
         empty = _EMPTY if row["source"] == "runs" else {**_EMPTY, "lacks": NO_STEPS}
@@ -96,7 +96,7 @@ async def list_applications(conn: Connection, names: Names) -> schemas.Applicati
 async def list_versions(
     conn: Connection, names: Names, limit: int, cursor: str | None, kind: str | None, exe: str | None, nodes: int | None
 ) -> schemas.HeadList:
-    """A page of estimates."""
+    """Return a page of estimates."""
     rows = await reads.list_estimates(conn, limit + 1, read_page_cursor(cursor), kind, exe, nodes, names.pseudonyms)
     items = [build_head(row, names) for row in rows[:limit]]
     next_cursor = make_cursor(items[-1].estimate_id) if len(rows) > limit else None
@@ -132,7 +132,7 @@ async def load_blame(
     cursor: str | None,
     author: str,
 ) -> schemas.Blame:
-    """One estimate of blame with a page of its entries; `author`: who asks, as what they make is marked."""
+    """Return one blame estimate with a page of its entries. `author` is the caller as recorded for their tasks."""
     row = await _find_estimate(conn, names, "blame", exe, nodes, estimate_id)
     names = names_in(row, names, author)
     number, result = row["estimate_id"], row["result"]
@@ -158,7 +158,7 @@ async def load_blame(
 async def blame_detail(
     conn: Connection, names: Names, estimate_id: int, by: str, place: int, author: str
 ) -> schemas.BlameDetail:
-    """The runs behind one name; `author`: who asks, as what they make is marked."""
+    """Return the runs behind one name. `author` is the caller as recorded for their tasks."""
     row = await _find_estimate(conn, names, "blame", None, None, estimate_id)
     names = names_in(row, names, author)
     entry = await reads.find_entry(conn, estimate_id, by, place)
@@ -181,8 +181,8 @@ async def blame_detail(
 async def blame_several(
     conn: Connection, names: Names, by: str, definition: Literal["ours", "paper"], least_sets: int, limit: int
 ) -> schemas.SeveralSets:
-    """Names found in several sets of runs, with the evidence of each set."""
-    # What somebody wrote in a file tells nothing about the person behind a pseudonym.
+    """Return names found in several sets of runs, with the evidence of each set."""
+    # A user's text in a file says nothing about the person behind a pseudonym.
     entries = await several.list_evidence(conn, by, files=not names.pseudonyms)
     rows = several_sets(entries, definition, least_sets)
     return build_model(
@@ -232,7 +232,7 @@ async def _blame_runs(conn: Connection, runs: Mapping[str, Any], names: Names) -
 
 
 async def load_deviation(conn: Connection, names: Names, inputs: str) -> schemas.Deviation:
-    """The heat map: the newest estimate of each application."""
+    """Return the heat map: the newest estimate of each application."""
     newest = await reads.newest_of_each(conn, "deviation")
     features: dict[str, Technology | None] = {c.abbreviation: None for c in TABLE_II}
     for row in newest:
@@ -277,7 +277,7 @@ def _row_relevance(row: reads.Row, inputs: str, features: list[str], names: Name
 
     arrays = {name: ordered(input_result[name]) for name in ("relevance", "relevance_spread", "rank", "rank_spread")}
     figures = {name: input_result[name] for name in ("mape", "mape_spread", "baseline_mape", "row_split_mape", "folds")}
-    # Older versions kept neither places nor groups.
+    # Older versions stored neither places nor groups.
     arrays["place"] = ordered(input_result["place"]) if "place" in input_result else [None] * len(features)
     groups = input_result.get("groups")
     return build_model(
@@ -292,7 +292,7 @@ def _row_relevance(row: reads.Row, inputs: str, features: list[str], names: Name
 async def load_forecast(
     conn: Connection, names: Names, exe: str | None, nodes: int | None, estimate_id: int | None
 ) -> schemas.Forecast:
-    """The backtests of an application and the forecaster that serves."""
+    """Return the backtests of an application and the deployed forecaster."""
     row = await _find_estimate(conn, names, "forecast", exe, nodes, estimate_id)
     result = row["result"]
     state = await reads.find_estimate_state(conn, "forecast", row["exe"], row["nodes"])

@@ -1,4 +1,4 @@
-"""The event stream."""
+"""Event stream."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ from flitwatch_domain.errors import BadRequest
 
 http = APIRouter(tags=["events"], responses=RESPONSES)
 
-#: Events that are replayed to a client that comes back; beyond, it is told to ask for everything anew.
+#: Most events replayed to a reconnecting client. With more missed events, it is told to reload everything.
 MAX_REPLAY = 5_000
 PAGE = 500
 RECONNECT_MS = 2_000
 MEDIA_TYPE = "text/event-stream"
-#: Whether a stream tells events of a kind.
+#: Returns whether a stream sends events of a kind.
 Wants = Callable[[str], bool]
 
 
@@ -68,7 +68,7 @@ async def events(
     ] = None,
     kinds: Annotated[str | None, Query(max_length=400, description="Only these kinds, separated by commas.")] = None,
 ) -> StreamingResponse:
-    """Stream events as server-sent events; a comment keeps the connection alive."""
+    """Stream events as server-sent events. A comment keeps the connection alive."""
     wanted_kinds = frozenset(part.strip() for part in (kinds or "").split(",") if part.strip()) or None
     after = _parse_event_id(last_event_id, last)
     stack = ExitStack()
@@ -90,7 +90,7 @@ async def _stream_events(
         yield b"retry: %d\n: connected\n\n" % RECONNECT_MS
         last_sent = 0
         if after is not None:
-            # The stream is subscribed already: what comes meanwhile waits in its queue and is told apart by its number.
+            # The stream is already subscribed: new events wait in its queue and are distinguished by their numbers.
             async for number, text in _replay_events(platform, after, wants):
                 if not await held.may_continue(tells=True):
                     return
@@ -111,7 +111,7 @@ async def _stream_events(
             if item is None:
                 return
             number, kind, text = item
-            # A reset goes back: numbers above it are told again, of other events.
+            # A reset goes back: higher numbers are sent again, for other events.
             tells = kind == RESET or (number > last_sent and wants(kind))
             if not await held.may_continue(tells):
                 return

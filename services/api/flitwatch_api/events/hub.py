@@ -1,4 +1,4 @@
-"""Events from the database to every open stream: one LISTEN connection, one bounded queue a stream."""
+"""Events from the database to every open stream: one LISTEN connection, one bounded queue per stream."""
 
 from __future__ import annotations
 
@@ -24,10 +24,11 @@ from flitwatch_domain.errors import TooMany, Unavailable
 
 log = logging.getLogger(__name__)
 
-#: Events that a stream may lag behind; a slower one is closed, and its client comes back with Last-Event-ID.
+#: Most events that a stream can lag behind. A slower stream is closed, and its client reconnects with Last-Event-ID.
 QUEUE = 256
 BATCH = 500
-#: What streams may tell, by kind: numbers, times, states, and names of machines. Of an executable (`exe`) they tell the last part.
+#: Payload fields that streams send, by kind: numbers, times, states, and names of machines. Of an executable (`exe`), the last path component is
+#: sent.
 PUBLIC: dict[str, frozenset[str]] = {
     "counters": frozenset({"fabric_id", "through", "ports_through", "routers", "late_from"}),
     "job": frozenset({"job_pk", "job_id", "state"}),
@@ -46,24 +47,24 @@ PUBLIC: dict[str, frozenset[str]] = {
     }),
     "estimate": frozenset({"kind", "exe", "nodes", "estimate_id"}),
 }  # fmt: skip
-#: The kind by which a client is told to ask for everything anew.
+#: Event kind that tells a client to reload everything.
 RESET = "reset"
 RETRY_S = (0.5, 1.0, 2.0, 5.0)
-#: A notification that gets lost (a failover, a pooler that swallows it) delays events by this at most.
+#: Longest delay of events if a notification is lost (failover, or a pooler that drops it).
 POLL_S = 10.0
-#: A statement of the listener that takes longer is ended, and it connects anew.
+#: The listener cancels a longer statement and reconnects.
 STATEMENT_S = 30.0
 
 
 class Stream:
-    """One client's queue. `events` ends with None when the stream is to be closed."""
+    """Queue of one client. `events` ends with None when the stream must close."""
 
     def __init__(self) -> None:
         self.events: asyncio.Queue[tuple[int, str, bytes] | None] = asyncio.Queue(QUEUE)
         self.closed = False
 
     def put(self, item: tuple[int, str, bytes]) -> None:
-        """Hand an event over, or close a stream that is too slow."""
+        """Queue an event, or close a stream that is too slow."""
         if self.closed:
             return
         try:
@@ -72,22 +73,22 @@ class Stream:
             self.close()
 
     def close(self) -> None:
-        """End the stream after what it holds; the oldest makes room for the end."""
+        """End the stream after its queued events. If the queue is full, the oldest event is dropped."""
         if self.closed:
             return
         self.closed = True
         if self.events.full():
-            # What is lost here the client asks for again: it has not seen its number.
+            # The client requests dropped events again: it has not seen their numbers.
             while not self.events.empty():
                 self.events.get_nowait()
         self.events.put_nowait(None)
 
 
 def encode_event(event: Event) -> bytes:
-    """An event as text/event-stream has it: JSON holds no line break, and none of those that only some clients know.
+    """Encode an event as text/event-stream. Its JSON contains no line breaks, not even those that only some clients recognise.
 
-    A stream's text is the same for all callers, so of a payload only what `PUBLIC` lists goes into it: names of people, of their rules and folders
-    stay out also where a new kind or field brings them.
+    All callers receive the same text, so only payload fields listed in `PUBLIC` are included. Names of people, rules and folders are thus left out,
+    even in new kinds and fields.
     """
     kind = "".join(c for c in event.kind if c.isalnum() or c in "_-.") or "message"
     return b"id: %d\nevent: %s\ndata: %s\n\n" % (
@@ -113,16 +114,16 @@ def _one_line(text: bytes) -> bytes:
 
 
 class Hub:
-    """Listens to the database and hands events on.
+    """Listens to the database and passes events on.
 
     Attributes
     ----------
     through : dict
-        Per fabric: until when the writer says that rows are complete, epoch seconds.
+        Per fabric: the end of complete rows according to the writer, in epoch seconds.
     ports_through : dict
-        The same of port counters, which are written when their ten seconds are over.
+        The same for port counters, which are written after their ten seconds.
     last : int
-        The newest event's number.
+        Number of the newest event.
     """
 
     def __init__(self, url: str, most_streams: int, most_each: int) -> None:
@@ -146,11 +147,11 @@ class Hub:
         return len(self._streams)
 
     def on_event(self, watcher: Callable[[Event], None]) -> None:
-        """Have a function called with every event, before the streams get it."""
+        """Call a function with every event, before the streams receive it."""
         self._watchers.append(watcher)
 
     def start(self) -> None:
-        """Begin to listen."""
+        """Start listening."""
         self._task = asyncio.create_task(self._run_listener())
 
     async def stop(self) -> None:
@@ -162,25 +163,25 @@ class Hub:
                 await self._task
 
     def close_streams(self) -> None:
-        """End all streams, so that a server that waits for them can leave."""
+        """End all streams, so that a server that waits for them can stop."""
         for stream in list(self._streams):
             stream.close()
 
     @contextlib.contextmanager
     def subscribe(self, of: str) -> Iterator[Stream]:
-        """A stream while the context lasts.
+        """Yield a stream for the duration of the context.
 
         Parameters
         ----------
         of : str
-            Stands for the caller.
+            Key of the caller.
 
         Raises
         ------
         TooMany
-            The caller has as many streams as one may, so that others get theirs.
+            The caller has the maximum number of streams per caller.
         Unavailable
-            As many streams are open as may be.
+            The maximum number of open streams is reached.
         """
         if self._each[of] >= self._most_each:
             raise TooMany(
@@ -225,7 +226,7 @@ class Hub:
             failures += 1
 
     async def learn(self, conn: Connection) -> None:
-        """Read how far rows are complete, unless that is known: right after a start, questions come before the listener has begun."""
+        """Read the end of complete rows, unless known: right after a start, requests arrive before the listener has started."""
         if not self._learnt:
             await self._read_completeness(conn)
 
@@ -248,9 +249,9 @@ class Hub:
             self._take_back(self.last)
 
     def _take_back(self, newest: int) -> None:
-        """Events that were passed on are not in the database: it crashed, or a standby took over, before their commits were safe.
+        """Handle events that were sent but are missing in the database: it crashed, or a standby took over, before their commits were durable.
 
-        Their numbers come again for others, and rows that they called complete are written again.
+        Other events reuse their numbers, and rows that they declared complete are written again.
         """
         log.warning("the database has lost its newest events; viewers ask again")
         for fabric_id, through_s in self.through.items():
@@ -291,7 +292,7 @@ class Hub:
                 self._streams.discard(stream)
 
     def _note_through(self, into: dict[int, float], fabric_id: int, through: object) -> None:
-        # Never back: counters of the past that are written late end before what is known already.
+        # Never move back: late counters of the past end before the known time.
         try:
             into[fabric_id] = max(datetime.fromisoformat(str(through)).timestamp(), into.get(fabric_id, -math.inf))
         except (ValueError, OverflowError):
@@ -299,5 +300,5 @@ class Hub:
 
 
 def reset_event(number: int, reason: str) -> bytes:
-    """Tells a client that events between are not reported: it should ask for everything again."""
+    """Return an event that tells a client that events are missing and that it should reload everything."""
     return b"id: %d\nevent: %s\ndata: %s\n\n" % (number, RESET.encode(), orjson.dumps({"reason": reason}))

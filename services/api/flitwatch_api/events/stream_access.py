@@ -1,4 +1,4 @@
-"""The right to a stream, which is asked for again while the stream lasts."""
+"""Access check of a stream, repeated while the stream is open."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from fastapi import Request
 from flitwatch_api.people.callers import BELIEVED_S, Callers
 from flitwatch_domain.errors import FlitwatchError
 
-#: How often a stream asks whether its caller is still who they were.
+#: Interval of a stream's checks of its caller.
 CHECK_S = BELIEVED_S
 SLOTS = 20
 
 
 class StreamAccess:
-    """The right to a stream, which ends with the token, session or account that it was opened by, or when what they may do changes."""
+    """Access to a stream. It ends with the token, session or account that opened the stream, or when their rights change."""
 
     def __init__(self, request: Request) -> None:
         self._request, self._caller = request, request.state.caller
@@ -25,7 +25,7 @@ class StreamAccess:
         self._due_s = _next_check_s()
 
     async def may_continue(self, tells: bool) -> bool:
-        """Return whether the stream may go on; while the database is unavailable, only as long as it `tells` nothing."""
+        """Return whether the stream may continue. While the database is unavailable, it may continue only without sending events (`tells`)."""
         if time.monotonic() < self._due_s:
             return True
         try:
@@ -37,12 +37,12 @@ class StreamAccess:
 
     @property
     def due_in_s(self) -> float:
-        """Seconds until the next check; where the last one could not be made, as long as between two."""
+        """Return the seconds until the next check, or the check interval if the last check failed."""
         left_s = self._due_s - time.monotonic()
         return left_s if left_s > 0 else CHECK_S
 
 
 def _next_check_s() -> float:
-    """Return the time of a stream's next check, by the monotonic clock: at one of SLOTS moments of each CHECK_S, so that many streams ask together."""
+    """Return the monotonic time of a stream's next check: one of SLOTS times in each CHECK_S, so that many streams are checked together."""
     slot_s = CHECK_S / SLOTS
     return math.floor((time.monotonic() + CHECK_S) / slot_s) * slot_s

@@ -1,1 +1,1 @@
-"""Why a job is slow: one answer."""
+"""Explanation of a slow job."""

@@ -1,4 +1,4 @@
-"""Routes of explanations: of a job, and of what happens on a machine."""
+"""Routes of explanations: of a job, and of the incident on a machine."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ async def tasks_of_job(
     cluster: Cluster = None,
     at: Annotated[Time | None, Query(description="Time of the answer (default: now).")] = None,
 ) -> Response:
-    """Tasks of an array (530 of 530_1), or components of a heterogeneous job (10 of 10+0), with their verdicts summed up."""
+    """List the tasks of an array (530 of 530_1), or the components of a heterogeneous job (10 of 10+0), with a summary of their verdicts."""
 
     made = await platform.in_thread("reader", lambda conn: explain_whole(conn, job_id, cluster or None, at))
     return json_response(names.job(made))
@@ -67,8 +67,8 @@ async def incident(
     fabric: Annotated[str, Query(min_length=1, max_length=200, description="Number or name of the machine's fabric.")],
     at: Annotated[Time | None, Query(description="Time of the answer (default: now).")] = None,
 ) -> Response:
-    """The present incident of a machine: which job slows which others, over which links, since when, and what would help."""
-    # The explanations take long, and need a connection of their own.
+    """Return a machine's current incident: which job slows which others, over which links, since when, and what would help."""
+    # Explanations take long, and need their own connection.
     async with platform.reading() as conn:
         fabric_id = (await fabrics.find_fabric_head(conn, fabric)).fabric_id
 
@@ -80,7 +80,7 @@ async def incident(
 
 
 def _mask_summary(made: IncidentSummary, names: Names) -> IncidentSummary:
-    """An incident as the caller may see it."""
+    """Return an incident as shown to the caller."""
     return {
         **made,
         "aggressor": None if made["aggressor"] is None else names.job(made["aggressor"]),
@@ -102,7 +102,7 @@ async def case(
     cluster: Cluster = None,
     at: Annotated[Time | None, Query(description="Time of the evidence (default: now).")] = None,
 ) -> Response:
-    """The evidence of a job as one self-contained HTML page: chain, pictures, figures, method, and what it does not prove."""
+    """Return the evidence of a job as one self-contained HTML page: chain, pictures, figures, method, and limits of the evidence."""
 
     evidence = await platform.in_thread("reader", lambda conn: read_case(conn, job_id, cluster or None, at))
     page = render_page(
@@ -144,7 +144,7 @@ async def counters(
 
 
 def _mask_explanation(made: Explanation, names: Names) -> Explanation:
-    """An explanation as the caller may see it; its sentences name jobs by number and no user by name."""
+    """Return an explanation as shown to the caller. Its sentences name jobs by number and no users."""
     root = made["root"]
     fed: CongestionRoot | None = None if root is None else {**root, "jobs": [names.job(job) for job in root["jobs"]]}
     return {**names.job(made), "root": fed, "candidates": [names.job(job) for job in made["candidates"]]}

@@ -1,4 +1,4 @@
-"""The shape of a job's own counters; those of an explanation and an incident are `flitwatch_domain.explanation.result`."""
+"""Response model for a job's own counters; `flitwatch_domain.explanation.result` has those of explanations and incidents."""
 
 from __future__ import annotations
 

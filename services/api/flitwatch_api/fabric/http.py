@@ -21,14 +21,14 @@ http = APIRouter(prefix="/fabrics", tags=["fabrics"], responses=RESPONSES)
 
 @http.get("", response_model=schemas.FabricList)
 async def fabrics(platform: ThePlatform, conn: Reader) -> Response:
-    """All fabrics."""
+    """List all fabrics."""
     items = [await service.describe_fabric(platform, conn, head) for head in await reads.list_heads(conn)]
     return json_response({"items": items, "next_cursor": None})
 
 
 @http.get("/{fabric}", response_model=schemas.FabricDetail)
 async def fabric_detail(platform: ThePlatform, conn: Reader, fabric: FabricId) -> Response:
-    """One fabric."""
+    """Return one fabric."""
     return json_response(
         await service.describe_fabric(platform, conn, await reads.find_fabric_head(conn, fabric), detail=True)
     )
@@ -36,7 +36,7 @@ async def fabric_detail(platform: ThePlatform, conn: Reader, fabric: FabricId) -
 
 @http.get("/{fabric}/routers", response_model=schemas.Routers, responses=UNCHANGED)
 async def routers(platform: ThePlatform, conn: Reader, request: Request, fabric: FabricId) -> Response:
-    """Routers and their places."""
+    """Return the routers and their positions."""
     topology = await platform.topologies.get(conn, fabric)
     sampled = await platform.topologies.sampled(conn, topology)
     what = ("routers", sampled.tobytes())
@@ -55,7 +55,7 @@ async def links(
     group: Annotated[int | None, Query(ge=0, le=2**31 - 1, description="Links with this group at either end.")] = None,
     terminals: Annotated[bool, Query(description="Include the links between routers and nodes.")] = False,
 ) -> Response:
-    """Links between routers."""
+    """Return the links between routers."""
     topology = await platform.topologies.get(conn, fabric)
     if not terminals:
         topology.check_class(link_class)
@@ -72,7 +72,7 @@ async def links(
 
 @http.get("/{fabric}/endpoints", response_model=schemas.Endpoints, responses=UNCHANGED)
 async def endpoints(platform: ThePlatform, conn: Reader, request: Request, fabric: FabricId) -> Response:
-    """List the endpoints and where they attach."""
+    """List the endpoints and their routers."""
     topology = await platform.topologies.get(conn, fabric)
     return tagged_response(
         request, await platform.topologies.kept(topology, ("endpoints",), lambda: service.list_endpoints(topology))
@@ -89,7 +89,7 @@ async def router_detail(
     at: Annotated[Time | None, Query(description="End of the window (default: the newest complete window).")] = None,
     window: Annotated[Window, Query(description="Length of the window.")] = DEFAULT_WINDOW_S,
 ) -> Response:
-    """One router: its ports in a window and the jobs on it."""
+    """Return one router: its ports in a window and the jobs on it."""
     topology = await platform.topologies.get(conn, fabric)
     window_query = await resolve_window(platform, conn, topology, at, window, of_ports=True)
     return json_response(await service.router_detail(platform, conn, names, window_query, router))

@@ -1,4 +1,4 @@
-"""Shapes of answers about fabrics."""
+"""Response models for fabrics."""
 
 from __future__ import annotations
 

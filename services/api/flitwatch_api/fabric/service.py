@@ -1,4 +1,4 @@
-"""Answers about fabrics from a topology."""
+"""Responses about fabrics, from their topologies."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from flitwatch_db.fabrics import reads
 async def describe_fabric(
     platform: Platform, conn: Connection, head: reads.FabricHead, detail: bool = False
 ) -> schemas.Fabric:
-    """A fabric as lists name it, or with what its importer noted."""
+    """Return a fabric as shown in lists, or with its importer's notes."""
     reach = await platform.topologies.reach(conn, head)
     routers, endpoints, links, groups = await platform.topologies.sizes(conn, head)
     item = build_model(
@@ -54,7 +54,7 @@ async def describe_fabric(
 
 
 def list_routers(topology: Topology, sampled: np.ndarray) -> schemas.Routers:
-    """The answer of `/routers`."""
+    """Return the response of `/routers`."""
     fabric_routers = topology.fabric.routers
     return build_model(
         schemas.Routers,
@@ -71,7 +71,7 @@ def list_routers(topology: Topology, sampled: np.ndarray) -> schemas.Routers:
 
 
 def list_links(topology: Topology, link_class: str | None, group: int | None, terminals: bool) -> schemas.Links:
-    """The answer of `/links`."""
+    """Return the response of `/links`."""
     fabric_links = topology.fabric.links
     mask = np.ones(len(fabric_links), dtype=bool) if terminals else topology.network.copy()
     if link_class is not None:
@@ -103,7 +103,7 @@ def list_links(topology: Topology, link_class: str | None, group: int | None, te
 
 
 def list_endpoints(topology: Topology) -> schemas.Endpoints:
-    """The answer of `/endpoints`."""
+    """Return the response of `/endpoints`."""
     fabric_endpoints = topology.fabric.endpoints
     return build_model(
         schemas.Endpoints,
@@ -119,7 +119,7 @@ def list_endpoints(topology: Topology) -> schemas.Endpoints:
 async def router_detail(
     platform: Platform, conn: Connection, names: Names, asked: WindowQuery, router: int
 ) -> schemas.RouterDetail:
-    """The answer of `/routers/{router}`."""
+    """Return the response of `/routers/{router}`."""
     topology = asked.topology
     topology.check_router(router)
     if topology.head.snapshot:
@@ -148,7 +148,7 @@ async def router_detail(
         ],
         tiles=[_make_tile(topology, router, port, ports) for port in _existing_ports(topology, router)],
         jobs=[
-            # `routers` of a holder is no field of these.
+            # `routers` of a job is not a field of this model.
             build_model(schemas.JobOnRouter, vars(job))
             for job in await list_holders(conn, names, topology, asked.window.to_s if asked.window else None, router)
         ],
@@ -156,7 +156,7 @@ async def router_detail(
 
 
 def _existing_ports(topology: Topology, router: int) -> list[int]:
-    """Ports that exist: all tiles of an Aries, the cabled ports of a switch."""
+    """Return the existing ports: all tiles of an Aries router, the cabled ports of a switch."""
     if topology.head.technology == "cray_xc":
         return list(range(topology.counted.shape[1]))
     return np.flatnonzero(topology.counted[router] >= 0).tolist()

@@ -1,4 +1,4 @@
-"""Topologies by version: loaded once, dropped when the fabric is written again."""
+"""Topologies by version: loaded once, dropped when the fabric changes."""
 
 from __future__ import annotations
 
@@ -21,26 +21,26 @@ from flitwatch_db.fabrics import store as fabrics
 
 T = TypeVar("T")
 
-#: Topologies held at once; the largest (3,264 routers, 150,960 links) takes some 10 MB.
+#: Most topologies in memory; the largest (3,264 routers, 150,960 links) takes some 10 MB.
 MOST = 16
 REACH_S = 2.0
 PORTS_LATE_S = 30
 SIZES_S = 600.0
-#: Memory for answers about topologies.
+#: Memory for cached responses about topologies.
 MOST_KEPT_BYTES = 64 << 20
 COUNTED_S = 60.0
-#: Counted routers and usual tile counts come from this much of the newest data.
+#: Span of newest data from which counted routers and usual tile counts are determined.
 RECENT_S = 86_400
 USUAL_S = 900
 
 
 class Topologies:
-    """Loads topologies and remembers how far their data reach.
+    """Loads topologies and tracks the extent of their data.
 
     Parameters
     ----------
     hub : Hub
-        Knows how far each fabric's rows are complete.
+        Provides the end of each fabric's complete rows.
     in_thread : callable
         `in_thread(role, work)` runs blocking work on a connection of that role.
     """
@@ -55,22 +55,22 @@ class Topologies:
         self._made: dict[tuple[int, str], tuple[str, Any]] = {}
 
     def on_event(self, event: Event) -> None:
-        """A fabric that was written again is asked for afresh."""
+        """Drop the topology of a changed fabric."""
         if event.kind == "fabric":
             self._facts.clear()
 
     async def get(self, conn: Connection, name_or_id: str) -> Topology:
-        """The topology of a fabric as it is now; NotFound."""
+        """Return the current topology of a fabric. Raise NotFound."""
         return await self.of(await reads.find_fabric_head(conn, name_or_id))
 
     async def of(self, head: reads.FabricHead) -> Topology:
-        """The topology of a fabric's row."""
+        """Return the topology of a fabric's row."""
         key = (head.fabric_id, head.version)
         topology = self._held.get(key)
         if topology is not None:
             self._held.move_to_end(key)
             return topology
-        # Whoever asks meanwhile waits for the same load, which goes on when the first caller leaves.
+        # Concurrent callers wait for the same load, which continues if the first caller leaves.
         task = self._loading.get(key)
         if task is None:
             task = asyncio.create_task(self._load_topology(head))
@@ -89,7 +89,7 @@ class Topologies:
         return topology
 
     async def kept(self, topology: Topology, what: tuple[Any, ...], make: Callable[[], Any]) -> CachedAnswer:
-        """An answer about a topology, made once in a thread: links of a large machine take a tenth of a second."""
+        """Return a cached response about a topology, computed once in a thread: links of a large machine take a tenth of a second."""
         key = (*topology.key, *what)
         cached_answer = self._kept.get(key)
         if cached_answer is None:
@@ -102,7 +102,7 @@ class Topologies:
         return cached_answer
 
     async def made(self, topology: Topology, what: str, make: Callable[[], T]) -> T:
-        """Return a value derived from a topology, computed once in a thread for the newest of each kind on each fabric."""
+        """Return a value derived from a topology, computed once in a thread. Only the newest value of each kind and fabric is kept."""
         key = (topology.head.fabric_id, what)
         entry = self._made.get(key)
         if entry is None or entry[0] != topology.head.version:
@@ -112,7 +112,7 @@ class Topologies:
         return value
 
     async def reach(self, conn: Connection, head: reads.FabricHead) -> reads.Reach:
-        """Return how far the counters reach, at most two seconds old."""
+        """Return the extent of the counters, at most two seconds old."""
         if head.snapshot:
             return reads.Reach(None, None, {})
         return await self._cached_fact(
@@ -120,12 +120,12 @@ class Topologies:
         )
 
     async def sizes(self, conn: Connection, head: reads.FabricHead) -> tuple[int, int, int, list[int]]:
-        """Numbers of routers, endpoints and links, and the groups."""
+        """Return the numbers of routers, endpoints and links, and the groups."""
         key = ("sizes", head.fabric_id, head.version)
         return await self._cached_fact(key, SIZES_S, lambda: reads.count_devices(conn, head.fabric_id))
 
     async def complete_s(self, conn: Connection, head: reads.FabricHead) -> int | None:
-        """Until when rows are complete: what the writer said last, or the end of the newest row."""
+        """Return the end of complete rows: the writer's last report, or the end of the newest row."""
         await self._hub.learn(conn)
         through_s = self._hub.through.get(head.fabric_id)
         reach = await self.reach(conn, head)
@@ -134,7 +134,7 @@ class Topologies:
         return int(through_s)
 
     async def ports_complete_s(self, conn: Connection, head: reads.FabricHead) -> int | None:
-        """The same of port counters; a writer that does not say is taken to write them within half a minute."""
+        """Return the same for port counters. Without a writer's report, they are assumed to be written within half a minute."""
         complete = await self.complete_s(conn, head)
         ports_through_s = self._hub.ports_through.get(head.fabric_id)
         if ports_through_s is not None and complete is not None:
@@ -143,7 +143,7 @@ class Topologies:
         return complete - PORTS_LATE_S if heard and complete is not None else complete
 
     async def sampled(self, conn: Connection, topology: Topology) -> NDArray[np.bool_]:
-        """bool[R]: routers that have counters (of the newest day of data)."""
+        """Return bool[R]: routers with counters in the newest day of data."""
         head = topology.head
 
         async def read() -> NDArray[np.bool_]:
@@ -160,7 +160,7 @@ class Topologies:
         return await self._cached_fact(("sampled", *topology.key), COUNTED_S, read)
 
     async def usual_tiles(self, conn: Connection, topology: Topology) -> NDArray[np.float64]:
-        """float64[R]: tile-seconds a second of a router that is counted in full, from the newest data; NaN if it never was."""
+        """Return float64[R]: tile-seconds per second of a fully counted router, from the newest data; NaN if never counted."""
         head = topology.head
 
         async def read() -> NDArray[np.float64]:
@@ -170,7 +170,7 @@ class Topologies:
             rates = await reads.usual_tile_seconds(
                 conn, head.fabric_id, reach.last_s - USUAL_S, reach.last_s, topology.size
             )
-            # Aries routers and Slingshot switches of a machine are alike, so one that lacks tiles shows against the others.
+            # A machine's Aries routers or Slingshot switches are alike, so a comparison reveals missing tiles.
             alike = head.technology in ("cray_xc", "slingshot") and not np.all(np.isnan(rates))
             return np.full(topology.size, np.nanmax(rates)) if alike else rates
 

@@ -1,4 +1,4 @@
-"""A fabric as requests need it: places of counters, classes and groups as arrays."""
+"""Fabric with derived arrays for requests: positions of counters, classes and groups."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from flitwatch_domain.errors import BadRequest, NotFound
 from flitwatch_domain.fabric import Fabric, Technology
 from flitwatch_domain.importers.slingshot import MOST_PORT, jack_name
 
-#: Classes whose sums stand in columns of the router tables.
+#: Classes with sums in columns of the router tables.
 COLUMN_CLASSES = ("green", "black", "blue")
 
 
 @dataclass(frozen=True, eq=False)
 class Topology:
-    """A fabric of one version, with what follows from it.
+    """One version of a fabric, with derived data.
 
     Attributes
     ----------
@@ -32,52 +32,52 @@ class Topology:
 
     @property
     def size(self) -> int:
-        """Number of routers, R."""
+        """Return the number of routers, R."""
         return len(self.fabric.routers)
 
     @property
     def key(self) -> tuple[int, str]:
-        """Changes when the fabric is written again."""
+        """Return a key that changes with the fabric."""
         return self.head.fabric_id, self.head.version
 
     @cached_property
     def group(self) -> NDArray[np.int32]:
-        """Group of each router; -1 unknown."""
+        """Return the group of each router; -1 if unknown."""
         return np.asarray(self.fabric.routers.group, dtype=np.int32)
 
     @cached_property
     def network(self) -> NDArray[np.bool_]:
-        """bool[L]: links between routers."""
+        """Return bool[L]: links between routers."""
         return self.fabric.router_links()
 
     @cached_property
     def counted(self) -> NDArray[np.int32]:
-        """int32[R, P]: the link whose counters are at a port, -1 if none."""
+        """Return int32[R, P]: the link counted at each port, -1 if none."""
         return self.fabric.counted_links()
 
     @cached_property
     def network_port(self) -> NDArray[np.bool_]:
-        """bool[R, P]: ports that count a link between routers."""
+        """Return bool[R, P]: ports that count a link between routers."""
         return (self.counted >= 0) & self.network[self.counted]
 
     @cached_property
     def classes(self) -> list[str]:
-        """Classes of links between routers that occur, in the order of their codes."""
+        """Return the classes of existing links between routers, in the order of their codes."""
         used = np.unique(self.fabric.links.link_class[self.network])
         return [str(self.fabric.links.classes[code]) for code in used]
 
     def ports_of(self, link_class: str) -> NDArray[np.bool_]:
-        """bool[R, P]: ports that count a link of that class."""
+        """Return bool[R, P]: ports that count a link of that class."""
         return self.network_port & self.fabric.of_class(link_class)[self.counted]
 
     @cached_property
     def by_columns(self) -> bool:
-        """Return whether the router tables hold the sums of every class."""
+        """Return whether the router tables contain the sums of every class."""
         return all(name in COLUMN_CLASSES for name in self.classes)
 
     @cached_property
     def pair_places(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-        """Ports that count links between two groups: router[n], port[n], pair[n] = index of the sender x groups + that of the receiver."""
+        """Return the ports that count links between two groups: router[n], port[n], pair[n] = sender index x groups + receiver index."""
         links = self.fabric.links
         groups = np.asarray(self.fabric.groups)
         router, port = np.nonzero(self.network_port)
@@ -88,7 +88,7 @@ class Topology:
         return router[apart], port[apart], pair
 
     def check_class(self, link_class: str | None) -> None:
-        """BadRequest if no link between routers has that class."""
+        """Raise BadRequest if no link between routers has that class."""
         if link_class is not None and link_class not in self.classes:
             raise BadRequest(
                 f"links of {self.head.name} have no class {link_class[:40]!r}",
@@ -96,12 +96,12 @@ class Topology:
             )
 
     def check_router(self, router: int) -> None:
-        """NotFound if there is no such router."""
+        """Raise NotFound if the router does not exist."""
         if not 0 <= router < self.size:
             raise NotFound(f"{self.head.name} has no router {router}", advice=f"Routers are 0 to {self.size - 1}.")
 
     def in_group(self, group: int) -> NDArray[np.int64]:
-        """Routers of a group; NotFound if it has none."""
+        """Return the routers of a group. Raise NotFound if it has none."""
         routers = np.flatnonzero(self.group == group)
         if group < 0 or not len(routers):
             raise NotFound(
@@ -111,7 +111,7 @@ class Topology:
         return routers
 
     def port_name(self, router: int, port: int) -> str:
-        """A port as its vendor names it: an Aries tile by row and column, a Slingshot port by its jack, an Ethernet switch's by its own name."""
+        """Return the vendor's port name: an Aries tile by row and column, a Slingshot port by its jack, an Ethernet port by its own name."""
         names = self.fabric.attributes.get("port_names")
         if isinstance(names, list) and router < len(names) and 0 <= port < len(names[router]):
             return str(names[router][port])
@@ -122,11 +122,11 @@ class Topology:
         return str(port)
 
     def link_class(self, link: int) -> str:
-        """The class of a link."""
+        """Return the class of a link."""
         return str(self.fabric.links.classes[self.fabric.links.link_class[link]])
 
     def vertex_ends(self, mask: NDArray[np.bool_]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Routers at the two ends of links: of a terminal link, its router at both."""
+        """Return the routers at the two ends of links; for a terminal link, its router at both ends."""
         links = self.fabric.links
         router_of = np.concatenate((np.arange(self.size), np.asarray(self.fabric.endpoints.router, dtype=np.int64)))
         return router_of[links.src[mask]], router_of[links.dst[mask]]

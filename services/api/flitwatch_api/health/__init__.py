@@ -1,1 +1,1 @@
-"""Is the process up, is it ready, and its own figures."""
+"""Liveness, readiness and metrics of the process."""

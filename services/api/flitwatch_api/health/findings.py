@@ -1,4 +1,4 @@
-"""Findings of the platform for Prometheus: stalls, gaps, predicted slowdowns and firing alerts, read from the database every few seconds at most."""
+"""Findings of the platform for Prometheus: stalls, gaps, predicted slowdowns and firing alerts, read from the database at most every few seconds."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from flitwatch_db.counters import findings
 from flitwatch_db.fabrics.slow_cables import list_slow_cables
 from flitwatch_domain.alerts import Rule
 
-#: A scrape within this time is answered from memory.
+#: Scrapes within this time are answered from memory.
 FRESH_S = 15.0
-#: Rows of stalls, and of jobs, in a scrape.
+#: Most rows of stalls and of jobs in a scrape.
 MOST_ROWS, MOST_JOBS = 5_000, 20
 CONGESTED_AT: float = Rule.model_fields["congested_at"].default
 
@@ -35,7 +35,7 @@ def _ratio_gauge(name: str, text: str, labels: Sequence[str]) -> GaugeMetricFami
 
 
 class Findings(Collector):
-    """The findings that were read last; those of jobs apart, because not everyone may see them."""
+    """Findings of the last read. Those about jobs are separate, because some callers may not see them."""
 
     def __init__(self) -> None:
         self._held: list[Metric] = []
@@ -45,15 +45,15 @@ class Findings(Collector):
         self._fill_metrics([], [], [], [], [])
 
     def collect(self) -> Iterable[Metric]:
-        """All of them."""
+        """Return all findings."""
         return [*self._held, *self._of_jobs]
 
     def shown(self, jobs: bool) -> list[Metric]:
-        """Those that a user may see."""
+        """Return the findings that a caller may see."""
         return [*self._held, *self._of_jobs] if jobs else self._held
 
     async def refresh(self, platform: Platform) -> None:
-        """Read them again if they are older than `FRESH_S`; concurrent scrapes wait for one reading."""
+        """Read the findings again if they are older than `FRESH_S`. Concurrent scrapes share one read."""
         async with self._one:
             if time.monotonic() - self._read_at < FRESH_S:
                 return
@@ -69,7 +69,7 @@ class Findings(Collector):
             self._read_at = time.monotonic()
 
     def forget(self) -> None:
-        """The database is unavailable: what was found a while ago is not shown as if it were found now."""
+        """Drop the findings, because the database is unavailable: old findings must not look current."""
         self._fill_metrics([], [], [], [], [])
         self._read_at = float("-inf")
 

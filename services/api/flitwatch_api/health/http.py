@@ -1,4 +1,4 @@
-"""Health of the process, and its figures."""
+"""Health and metrics of the process."""
 
 from __future__ import annotations
 
@@ -44,19 +44,19 @@ class Ready(Health):
 
 @http.get("/healthz", response_model=Health)
 async def healthz() -> Response:
-    """The process is up."""
+    """Report that the process is running."""
     return json_response({"status": "up"}, "no-store")
 
 
 async def _count_request(request: Request) -> None:
-    """Anyone who asks for what costs a query takes from the bucket of their address, as everywhere."""
+    """Count a request that costs a query against its address's rate limit."""
     request.app.state.callers.count(None, network_of(request))
 
 
 @http.get("/readyz", response_model=Ready, responses=_UNREADY, dependencies=[Depends(_count_request)])
 async def readyz(platform: ThePlatform) -> Response:
-    """The database answers, and this version can use its schema. `read_only` shows that the disk is nearly full; stored data can still be
-    read."""
+    """Report that the database answers and that this version can use its schema. `read_only` shows that the disk is nearly full; stored data can
+    still be read."""
     await platform.readiness.check()
     return json_response({"status": "ready", "read_only": platform.disk.lack()}, "no-store")
 
@@ -76,8 +76,8 @@ async def readyz(platform: ThePlatform) -> Response:
     },
 )
 async def metrics(request: Request, platform: ThePlatform) -> Response:
-    """Figures of this process and of ingest, for Prometheus; for callers who may view, also the newest findings: stalls, gaps, predicted slowdowns,
-    firing alerts."""
+    """Return metrics of this process and of ingest for Prometheus. Callers who may view also get the newest findings: stalls, gaps, predicted
+    slowdowns, firing alerts."""
     api_metrics: Metrics = request.app.state.metrics
     caller = await _find_viewer(request)
     jobs = caller is not None and not hides_jobs(platform.settings, caller)
@@ -86,7 +86,7 @@ async def metrics(request: Request, platform: ThePlatform) -> Response:
 
 
 async def _find_viewer(request: Request) -> Caller | None:
-    """Return the caller if they may view; None if they may not or that is unknown now."""
+    """Return the caller if they may view, or None if they may not or the check is currently impossible."""
     try:
         caller: Caller | None = await request.app.state.callers.of(request)
         check_access(caller, requirement_of({"GET"}, None))

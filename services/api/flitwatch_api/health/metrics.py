@@ -1,4 +1,4 @@
-"""Figures of the API process in OpenMetrics."""
+"""Metrics of the API process in OpenMetrics format."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"}
 
 
 class Metrics:
-    """The registry of one application."""
+    """Registry of one application."""
 
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
@@ -55,18 +55,18 @@ class Metrics:
         self.findings = Findings()
 
     def everything(self) -> list[Metric]:
-        """Every family, with or without values."""
+        """Return every metric family, with or without values."""
         return [*self.registry.collect(), *self.ingest.collect(), *self.findings.collect()]
 
     async def render(self, platform: Platform, accept: str, findings: bool, jobs: bool) -> tuple[bytes, str]:
-        """The exposition and its media type; the database's part is left out while it is unavailable.
+        """Return the exposition and its media type. The database's part is left out while it is unavailable.
 
         Parameters
         ----------
         accept : str
-            The request's header: OpenMetrics unless it asks for Prometheus' text format alone.
+            The request's Accept header. The format is OpenMetrics unless only Prometheus' text format is accepted.
         findings, jobs : bool
-            Whether the caller may see what was found, and what of it is about jobs.
+            Whether the caller may see findings, and findings about jobs.
         """
         self.streams.set(platform.hub.streams)
         self.listening.set(platform.hub.listening)
@@ -89,7 +89,7 @@ class Metrics:
 
 
 class MetricReading(Collector):
-    """Families that were read, as the client library writes them out."""
+    """Stored metric families for output by the client library."""
 
     def __init__(self, families: list[Metric]) -> None:
         self._families = families
@@ -99,17 +99,17 @@ class MetricReading(Collector):
 
 
 class Ingest(Collector):
-    """Ingest figures, read from the database at each scrape."""
+    """Ingest metrics, read from the database at each scrape."""
 
     def __init__(self) -> None:
-        #: Event streams that this process closed.
+        #: Event streams closed by this process.
         self.dropped = 0
         self._rows: list[dict[str, Any]] = []
         self._dead: int | None = None
         self._age_s: float | None = None
 
     async def refresh(self, platform: Platform) -> None:
-        """Ask the database."""
+        """Read the metrics from the database."""
         now = datetime.now(UTC)
         async with platform.reading() as conn:
             self._rows = [
@@ -120,7 +120,7 @@ class Ingest(Collector):
             self._age_s = await ingest.position_age_s(conn, now)
 
     def forget(self) -> None:
-        """The database is unavailable."""
+        """Drop the metrics, because the database is unavailable."""
         self._rows, self._dead, self._age_s = [], None, None
 
     def collect(self) -> Iterable[Metric]:
@@ -151,7 +151,7 @@ class Ingest(Collector):
         if self._dead is not None:
             dead.add_metric([], self._dead)
         yield dead
-        # Absent until there was one: a writer that never wrote is not one that wrote just now.
+        # Absent before the first write: a writer that never wrote differs from one that just wrote.
         age = GaugeMetricFamily("flitwatch_ingest_position_age_seconds", "Time since the writer last advanced.")
         if self._age_s is not None:
             age.add_metric([], self._age_s)
@@ -159,7 +159,7 @@ class Ingest(Collector):
 
 
 class Measured:
-    """Counts and times answers by route (below `base` for those of the API), never by what a caller wrote."""
+    """Counts and times responses by route (without `base` for API routes), never by caller input."""
 
     def __init__(self, app: ASGIApp, metrics: Metrics, base: str) -> None:
         self.app = app
@@ -176,7 +176,7 @@ class Measured:
             await self.app(scope, receive, noted)
         finally:
             route = getattr(scope.get("route"), "path", "other")
-            # A route of an included part does not know its prefix.
+            # A route of an included router does not know its prefix.
             if scope["path"].startswith(self.base) and not route.startswith((self.base, "/{")):
                 route = self.base + route
             method = scope["method"] if scope["method"] in METHODS else "other"

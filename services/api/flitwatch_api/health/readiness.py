@@ -1,4 +1,4 @@
-"""Readiness: whether the database answers, and whether this version can use it."""
+"""Readiness: whether the database answers, and whether this version supports its schema."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from flitwatch_db.core.columns import Connection
 from flitwatch_db.migrations.runner import list_misfit_migrations
 from flitwatch_domain.errors import Unavailable
 
-#: How long a probe waits for the database.
+#: Time that a probe waits for the database.
 ANSWERS_S = 2.0
 
 
 class Readiness:
-    """Asks the database once for all probes that wait.
+    """Sends one database query for all concurrent probes.
 
     Parameters
     ----------
     reading : callable
-        Gives a connection of role `reader` in a context.
+        Returns a context manager with a connection of role `reader`.
     """
 
     def __init__(self, reading: Callable[[], AbstractAsyncContextManager[Connection]]) -> None:
@@ -33,13 +33,13 @@ class Readiness:
         Raises
         ------
         Unavailable
-            The database does not answer within ANSWERS_S, or its tables are not those of this version.
+            The database does not answer within ANSWERS_S, or this version does not support its tables.
         psycopg.OperationalError
             The database is unavailable.
         """
         if self._asking is None or self._asking.done():
             self._asking = asyncio.create_task(self._ask_database())
-        # Not cancelled with the probe: a cancelled statement would wait for the server, too. It ends by the connection's own deadline.
+        # Not cancelled with the probe: a cancelled statement would also wait for the server. The connection's own deadline ends it.
         done, _ = await asyncio.wait({self._asking}, timeout=ANSWERS_S)
         if not done:
             raise Unavailable(
@@ -59,7 +59,7 @@ class Readiness:
             )
 
     async def stop(self) -> None:
-        """Wait for the last question."""
+        """Wait for the last query."""
         if self._asking is not None:
             await asyncio.wait({self._asking})
 

@@ -1,1 +1,1 @@
-"""Incidents: what slowed jobs, for as long as it lasted."""
+"""Incidents: causes of slow jobs, for as long as they lasted."""

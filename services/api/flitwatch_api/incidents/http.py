@@ -21,7 +21,7 @@ from flitwatch_domain.incidents import IncidentDetail, IncidentHead, IncidentNot
 from flitwatch_domain.table_file import render_table
 
 http = APIRouter(prefix="/incidents", tags=["incidents"], responses=RESPONSES)
-#: Rows of one table file.
+#: Row limit of one CSV file.
 MOST_ROWS = 10_000
 COLUMNS = ("incident_id", "fabric", "state", "began", "ended", "title", "causes", "slowed", "lost_s", "node_hours", "node_hours_low", "node_hours_high", "simulated")  # fmt: skip
 
@@ -42,7 +42,7 @@ async def asked_incidents(
     ] = None,
     to: Annotated[Time | None, Query(description="Only incidents that began before this time.")] = None,
 ) -> shown.IncidentFilter:
-    """Read which incidents a request asks for."""
+    """Parse the request's incident filter."""
     fabric_id = None if not fabric else (await fabrics.find_fabric_head(conn, fabric)).fabric_id
     return shown.IncidentFilter(fabric_id, None, job or None, user or None, state, from_, to, names.for_database())
 
@@ -58,7 +58,7 @@ async def incidents(
     limit: Limit = 100,
     cursor: CursorText = None,
 ) -> Response:
-    """Incidents, newest first."""
+    """List incidents, newest first."""
     before = read_page_cursor(cursor)
     rows, unexamined = await platform.in_thread(
         "reader",
@@ -80,7 +80,7 @@ async def export(
     names: TheNames,
     asked: TheIncidents,
 ) -> Response:
-    """Incidents as a table (CSV), newest first: at most 10,000."""
+    """Return incidents as a table (CSV), newest first: at most 10,000."""
     rows = await platform.in_thread("reader", lambda conn: shown.list_heads(conn, asked, MOST_ROWS))
     table = ({**row, "causes": " ".join(cause["job_id"] for cause in row["causes"])} for row in rows)
     headers = {"Content-Disposition": 'attachment; filename="incidents.csv"', "Cache-Control": "no-cache"}
@@ -89,7 +89,8 @@ async def export(
 
 @http.get("/{incident_id}", response_model=IncidentDetail, name="incident_detail")
 async def detail(platform: ThePlatform, names: TheNames, incident_id: Id) -> Response:
-    """One incident: causes, links, slowed jobs, minutes, alerts, and what was done. An incident that was merged into another one redirects there (308)."""
+    """Return one incident: causes, links, slowed jobs, minutes, alerts, and notes on actions taken. An incident that was merged into another one
+    redirects there (308)."""
     incident = await platform.in_thread("reader", lambda conn: shown.load_detail(conn, incident_id))
     if incident is None:
         raise NotFound(f"there is no incident {incident_id}", advice="/api/v1/incidents lists them.")
@@ -102,7 +103,7 @@ async def detail(platform: ThePlatform, names: TheNames, incident_id: Id) -> Res
 
 @http.post("/{incident_id}/notes", response_model=IncidentNote, status_code=201, name="add_incident_note", openapi_extra=require_access("user", "tasks"))  # fmt: skip
 async def add_note(request: Request, platform: ThePlatform, incident_id: Id, new: schemas.NewIncidentNote) -> Response:
-    """Add a note on what was done about an incident."""
+    """Add a note on the actions taken in an incident."""
     note = await platform.in_thread(
         "writer", lambda conn: store.add_note(conn, incident_id, made_by(request), new.text)
     )
@@ -114,5 +115,5 @@ async def add_note(request: Request, platform: ThePlatform, incident_id: Id, new
 
 
 def mask_head(row: IncidentHead, names: Names) -> IncidentHead:
-    """An incident as the caller may see it."""
+    """Return an incident as shown to the caller."""
     return {**row, "causes": [names.job(cause) for cause in row["causes"]]}

@@ -1,4 +1,4 @@
-"""Shapes of answers about incidents."""
+"""Response models for incidents."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pydantic import BaseModel, Field, StringConstraints
 
 from flitwatch_domain.incidents import IncidentHead
 
-#: What steers a terminal, letters of no width, and marks that turn the direction of text are refused.
+#: Terminal control characters, zero-width characters and bidirectional marks are refused.
 NoteText = Annotated[
     str,
     StringConstraints(

@@ -1,4 +1,4 @@
-"""Arrivals by source: the list of sources, the writer's counts and the refused records as one answer."""
+"""Arrivals by source: the list of sources, the writer's counts and the refused records in one response."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from flitwatch_db.ingest import arrivals as stored
 from flitwatch_db.ingest.arrivals import Arrival, MachineReport, SourceRefusal
 from flitwatch_domain.data_sources import DATA_SOURCES, TWIN, DataSource, data_source_of, kind_of
 
-#: Topologies are read from files into the database, past the log.
+#: Topologies are imported from files into the database, without the log.
 _FILES = "files"
 
 
 async def arrivals_of(request: Request, conn: Connection, now: datetime) -> schemas.Arrivals:
-    """Sources with what came through each, and machines with what reports.
+    """Return the sources with their arrivals, and the machines with their reporting devices.
 
     Parameters
     ----------
-    request : Request    whose caller reads reasons cut of their values unless they may see names
-    now : datetime       the end of "the last minutes"
+    request : Request    of the caller, who sees reasons without values unless they may see names
+    now : datetime       end of "the last minutes"
     """
     came = await stored.list_arrivals(conn, now)
     refused = await stored.list_refusals(conn, now)

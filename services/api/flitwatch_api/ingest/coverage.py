@@ -1,4 +1,4 @@
-"""Records by kind of data and step, from those by topic."""
+"""Record counts by kind of data and step, computed from those by topic."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ _COUNTERS = {"router": "Router counters", "endpoint": "Network card counters"}
 
 
 def name_source(topic: str, kind: str | None) -> str:
-    """The kind of data of a topic; `kind`: of the devices that its schema counts, if it has one."""
+    """Return a topic's kind of data. `kind` is that of the devices in its schema, if it has one."""
     if topic.startswith(LDMS_PREFIX):
         return _COUNTERS.get(kind or "", "Other counters")
     return _SOURCES.get(topic, topic)
 
 
 def build_coverage(rows: Iterable[Row], from_s: float, step_s: int, steps: int) -> schemas.IngestCoverage:
-    """Sum rows of `count_by_step` by kind of data; kinds in the order of their names."""
+    """Sum the rows of `count_by_step` by kind of data, in alphabetical order."""
     sources: dict[str, schemas.SourceCoverage] = {}
     for row in rows:
         name = name_source(row["topic"], row["kind"])

@@ -1,4 +1,4 @@
-"""Routes of ingest health."""
+"""Routes of ingest status."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from flitwatch_domain.errors import BadRequest, NotFound
 
 http = APIRouter(prefix="/ingest", tags=["ingest"], responses=RESPONSES)
 
-#: Gaps and dead letters in the status.
+#: Gaps and dead letters listed in the status.
 LISTED = 50
 LONGEST_COVERAGE_S = 31 * 86_400
 OCTETS = "application/octet-stream"
@@ -32,7 +32,7 @@ OCTETS = "application/octet-stream"
 
 @http.get("/status", response_model=schemas.Status)
 async def status(request: Request, platform: ThePlatform, conn: Reader) -> Response:
-    """Report what arrives, how far the writer lags behind, and what was refused."""
+    """Report arrivals, the writer's lag, and refused records."""
     now = datetime.now(UTC)
     return json_response(
         {
@@ -71,13 +71,13 @@ async def coverage(
 
 @http.get("/arrivals", response_model=schemas.Arrivals)
 async def arrivals(request: Request, conn: Reader) -> Response:
-    """All sources, with what has arrived from each and what was refused; a null `last_at` means that nothing has arrived yet."""
+    """List all sources with their arrivals and refused records. A null `last_at` means that no data have arrived yet."""
     return json_response(await arrivals_of(request, conn, datetime.now(UTC)))
 
 
 @http.get("/dead-letters", response_model=schemas.DeadLetterList)
 async def dead_letters(request: Request, conn: Reader, limit: Limit = 100, cursor: CursorText = None) -> Response:
-    """Records that could not be used, newest first."""
+    """List records that could not be used, newest first."""
     rows = await reads.dead_letters(conn, limit + 1, read_page_cursor(cursor))
     items = shown.dead_letters(request, rows[:limit])
     following = make_cursor(items[-1].id) if len(rows) > limit else None
@@ -86,7 +86,7 @@ async def dead_letters(request: Request, conn: Reader, limit: Limit = 100, curso
 
 @http.get(
     "/dead-letters/{number}/raw",
-    # A refused line of accounting names people.
+    # Refused accounting lines contain names of people.
     openapi_extra=require_access("operator", "names"),
     response_class=Response,
     responses={
@@ -97,7 +97,7 @@ async def dead_letters(request: Request, conn: Reader, limit: Limit = 100, curso
     },
 )
 async def dead_letter_raw(request: Request, conn: Reader, number: Id) -> Response:
-    """The raw bytes of a record, as a download."""
+    """Return the raw bytes of a record as a download."""
     request.state.saw_names = True
     raw = await reads.dead_letter_raw(conn, number)
     if raw is None:

@@ -1,4 +1,4 @@
-"""Lag of the writer behind the log: the log's ends are in the database, or requested from Kafka every few seconds."""
+"""Lag of the writer behind the log. The log's ends are in the database, or queried from Kafka every few seconds."""
 
 from __future__ import annotations
 
@@ -19,26 +19,26 @@ from flitwatch_stream.log import TopicPartition
 log = logging.getLogger(__name__)
 
 FRESH_S = 5.0
-#: A request waits so long for the broker; what it said then is shown to the next.
+#: Time that a request waits for the broker. A later answer is used for the next request.
 WAIT_S = 1.0
-#: Ends that are older than this are not shown.
+#: Older ends are not shown.
 STALE_S = 60.0
 
 
 class LogEnd(NamedTuple):
-    """The next offset of a topic, and when the oldest record was appended that is not written; None: there is none, or the broker does not say."""
+    """Next offset of a topic, and append time of its oldest unwritten record; None if there is none or the broker does not report it."""
 
     offset: int
     oldest_at: datetime | None
 
 
 class LogEnds:
-    """The end of each topic of a Kafka log.
+    """End of each topic of a Kafka log.
 
     Parameters
     ----------
     url : str
-        The log's URL; anything but `kafka://...` is left to the database.
+        The log's URL. For other URLs than `kafka://...`, the database provides the ends.
     """
 
     def __init__(self, url: str) -> None:
@@ -48,7 +48,7 @@ class LogEnds:
         self._asking: asyncio.Task[None] | None = None
 
     async def get(self, places: Mapping[str, Mapping[str, int]]) -> dict[str, LogEnd]:
-        """Ends by topic; a topic whose end is not known is left out. `places` are the writer's offsets by topic and partition."""
+        """Return the ends by topic, without topics whose end is unknown. `places` are the writer's offsets by topic and partition."""
         if not self._url or not places:
             return {}
         if time.monotonic() - self._at > FRESH_S and self._asking is None:
@@ -89,7 +89,7 @@ class LogEnds:
 
 
 async def list_topics(conn: Connection, ends: LogEnds, now: datetime) -> list[schemas.Topic]:
-    """Topics with their lag; null if the log's end is not known."""
+    """Return the topics with their lag; null if the log's end is unknown."""
     rows = await ingest.list_topics(conn, now)
     end_by_topic = await ends.get({row["topic"]: row["places"] or {} for row in rows if row["end"] is None})
     return [

@@ -1,4 +1,4 @@
-"""Shapes of answers about ingest."""
+"""Response models for ingest."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Topic(BaseModel):
 
 
 class LdmsSchema(BaseModel):
-    """A metric set that was seen."""
+    """A metric set that was received."""
 
     schema_id: int
     name: str
@@ -47,7 +47,7 @@ class LdmsSchema(BaseModel):
 
 
 class Gap(BaseModel):
-    """Time of a device without samples."""
+    """A period of a device without samples."""
 
     id: int
     fabric_id: int | None
@@ -60,7 +60,7 @@ class Gap(BaseModel):
 
 
 class Silence(BaseModel):
-    """Devices that are silent now, by schema and the minute when they became silent."""
+    """Devices that are currently silent, by schema and the minute when they became silent."""
 
     schema_: str = Field(alias="schema")
     from_: datetime = Field(alias="from")
@@ -116,7 +116,7 @@ class SourceCoverage(BaseModel):
 
 
 class IngestCoverage(BaseModel):
-    """What was written over time, by kind of data."""
+    """Written records over time, by kind of data."""
 
     ts: list[datetime] = Field(description="Start of each step; the newest step may not be complete.")
     step_s: int
@@ -140,7 +140,7 @@ class SourceRefusal(BaseModel):
 
 
 class SourceArrivals(BaseModel):
-    """A source, and what has arrived from it."""
+    """A source and its arrivals."""
 
     key: str
     title: str
@@ -155,7 +155,7 @@ class SourceArrivals(BaseModel):
 
 
 class MachineReport(BaseModel):
-    """A machine, and how many of its switches have counters now."""
+    """A machine, and the number of its switches that currently have counters."""
 
     fabric: str
     simulated: bool

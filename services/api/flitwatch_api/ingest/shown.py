@@ -1,4 +1,4 @@
-"""Refused records as a caller may see them."""
+"""Refused records as shown to a caller."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from flitwatch_db.ingest.reads import Row
 
 
 def dead_letters(request: Request, rows: list[Row]) -> list[schemas.DeadLetter]:
-    """Refused records as the caller may read them; noted where a whole reason tells more than the cut one."""
+    """Return refused records as shown to the caller. Full reasons are recorded in the audit log."""
     return [build_model(schemas.DeadLetter, row) for row in mask_reasons(request, rows)]
 
 
 def mask_topics(request: Request, rows: list[schemas.Topic]) -> list[schemas.Topic]:
-    """Topics, with the reason why counters have no place as the caller may read it: it names hosts, which may be a job's."""
+    """Return topics as shown to the caller. The reason why counters have no fabric names hosts, which can belong to a job."""
     reason_rows = [{"reason": topic.unplaced_because, "where": ""} for topic in rows]
     texts = [row["reason"] for row in mask_reasons(request, [row for row in reason_rows if row["reason"] is not None])]
     return [
@@ -27,10 +27,10 @@ def mask_topics(request: Request, rows: list[schemas.Topic]) -> list[schemas.Top
 
 
 def mask_reasons(request: Request, rows: list[Row]) -> list[Row]:
-    """Rows with `reason`, `where` and maybe `source` as the caller may read them; noted in the same way."""
+    """Return rows with `reason`, `where` and possibly `source` as shown to the caller. Full reasons are recorded in the audit log."""
     cut = [redact_record(row) for row in rows]
     if hides_jobs_from(request):
-        # Reasons quote what was refused, and places may be jobs.
+        # Reasons quote refused values, and places can be jobs.
         return [{**row, "reason": CUT, "where": ""} for row in cut]
     if not sees_names(request):
         return cut

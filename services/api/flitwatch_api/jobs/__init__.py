@@ -1,1 +1,1 @@
-"""Jobs, where they run and who runs alongside them."""
+"""Jobs, their nodes and their neighbours."""

@@ -42,7 +42,7 @@ async def jobs(
     limit: Limit = 100,
     cursor: CursorText = None,
 ) -> Response:
-    """Jobs, newest first unless sorted otherwise."""
+    """List jobs, newest first unless sorted otherwise."""
     if at is not None and (from_ is not None or to is not None):
         raise BadRequest("`at` cannot be combined with a period", advice="Give at, or from and to.")
     fabric_id = (await fabrics.find_fabric_head(conn, fabric)).fabric_id if fabric else None
@@ -73,7 +73,7 @@ async def job(
     job_id: JobId,
     cluster: Cluster = None,
 ) -> Response:
-    """One job, its nodes on the fabric and its neighbours."""
+    """Return one job, its nodes on the fabric and its neighbours."""
     return json_response(await service.load_job_detail(conn, names, platform.job_links, job_id, cluster or None))
 
 
@@ -85,7 +85,7 @@ async def occupancy(
     fabric: FabricId,
     at: Annotated[Time | None, Query(description="Default: the time up to which data are complete.")] = None,
 ) -> Response:
-    """Jobs that occupy routers of a fabric at a given time."""
+    """Return the jobs that occupy routers of a fabric at a given time."""
     topology = await platform.topologies.get(conn, fabric)
     if at is None and not topology.head.snapshot:
         complete = await platform.topologies.complete_s(conn, topology.head)

@@ -1,4 +1,4 @@
-"""Links from a job to its page in a site's other monitors, by templates of the settings."""
+"""Links from a job to its page in a site's other monitors, from templates in the settings."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from string import Formatter
 from urllib.parse import quote, urlsplit
 
-#: What a template may name, and the cluster that stands for each.
+#: Fields of a template, and the cluster that stands for all clusters.
 FIELDS, EACH = frozenset({"job_id", "cluster"}), "*"
 MOST, LONGEST_NAME = 20, 40
 _URL = re.compile(r"[\x21\x23-\x3b\x3d\x3f-\x5b\x5d\x5f\x61-\x7e]+")
@@ -15,7 +15,7 @@ _URL = re.compile(r"[\x21\x23-\x3b\x3d\x3f-\x5b\x5d\x5f\x61-\x7e]+")
 
 @dataclass(frozen=True)
 class JobLink:
-    """A link's template: to be shown as `name` on the jobs of `cluster`, EACH for all."""
+    """Template of a link, shown as `name` on the jobs of `cluster`, or of all clusters for EACH."""
 
     cluster: str
     name: str
@@ -23,12 +23,12 @@ class JobLink:
 
     @classmethod
     def read(cls, text: str) -> JobLink:
-        """One of `CLUSTER|NAME|URL`.
+        """Parse one `CLUSTER|NAME|URL`.
 
         Raises
         ------
         ValueError
-            What is wrong with it.
+            The text is invalid; the message explains why.
         """
         parts = [part.strip() for part in text.split("|")]
         shown = repr(text[:120])
@@ -55,12 +55,12 @@ class JobLink:
         return cls(cluster, name, template)
 
     def of(self, job_id: str, cluster: str) -> str | None:
-        """The address for a job; None if the link is of another cluster. Every character of an id stays one part of the address."""
+        """Return the address for a job, or None if the link is for another cluster. Every id stays a single path component."""
         if self.cluster not in (EACH, cluster):
             return None
         return self.template.format(job_id=_quote_part(job_id), cluster=_quote_part(cluster))
 
 
 def _quote_part(text: str) -> str:
-    # A part of dots alone would lead to the folder above.
+    # A component of only dots would refer to the parent folder.
     return quote(text, safe="") if text.strip(".") else text.replace(".", "%2E")

@@ -1,4 +1,4 @@
-"""Shapes of answers about jobs."""
+"""Response models for jobs."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from flitwatch_api.runs.schemas import Run
 
 
 class JobHead(BaseModel):
-    """Fields common to every answer about a job."""
+    """Fields common to all responses about a job."""
 
     job_pk: int
     cluster: str
@@ -70,7 +70,7 @@ class JobStep(BaseModel):
 
 
 class Plane(BaseModel):
-    """A job's place on one of the fabrics that its nodes have endpoints on."""
+    """A job's part on one of the fabrics that its nodes have endpoints on."""
 
     fabric_id: int
     fabric: str
@@ -88,7 +88,7 @@ class Link(BaseModel):
 
 
 class JobDetail(JobHead):
-    """A job, its nodes on the fabric, and the jobs alongside it."""
+    """A job, its nodes on the fabric, and its neighbours."""
 
     restart: int
     exit_code: str | None
@@ -115,7 +115,7 @@ class JobOnFabric(BaseModel):
 
 
 class Occupancy(BaseModel):
-    """Jobs that occupy routers at a given time; for a snapshot, the jobs that it names."""
+    """Jobs that occupy routers at a given time; for a snapshot, its own jobs."""
 
     at: datetime | None
     nodes_held: int = Field(

@@ -1,4 +1,4 @@
-"""Answers about jobs."""
+"""Responses about jobs."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ MOST_HOLDERS = 5_000
 
 
 def read_sort(text: str) -> tuple[str, bool]:
-    """Column and whether it falls, of `nodes` or `-start`; BadRequest for what cannot be sorted by."""
+    """Return the column and whether the order is descending, from text such as `nodes` or `-start`. Raise BadRequest for other columns."""
     name = text.removeprefix("-")
     if name not in reads.SORTS:
         raise BadRequest(
@@ -36,11 +36,11 @@ def read_sort(text: str) -> tuple[str, bool]:
 async def list_jobs(
     conn: Connection, names: Names, sort: str, limit: int, cursor: str | None, **filters: Any
 ) -> schemas.JobList:
-    """A page of jobs and the cursor of the next."""
+    """Return a page of jobs and the cursor of the next page."""
     name, descending = read_sort(sort)
     now, after = datetime.now(UTC), None
     if cursor:
-        # "Until now" of a running job is that of the first page, so that the order stays.
+        # The time "now" for running jobs is that of the first page, so that the order is stable.
         cursor_sort, key, number, asked_at = read_cursor(cursor, str, str, int, float)
         if cursor_sort != sort or not 0 <= asked_at < 1 << 32:
             raise BadRequest("the cursor belongs to another sort order", advice="Start again without a cursor.")
@@ -73,7 +73,7 @@ def _list_item(row: reads.Row, place: reads.Row) -> schemas.Job:
 async def load_job_detail(
     conn: Connection, names: Names, links: Sequence[JobLink], job_id: str, cluster: str | None
 ) -> schemas.JobDetail:
-    """One job with its place, neighbours, steps and runs; NotFound."""
+    """Return one job with its position, neighbours, steps and runs. Raise NotFound."""
     now = datetime.now(UTC)
     row = await reads.find_job(conn, job_id, cluster, now)
     if row is None:
@@ -109,7 +109,7 @@ async def load_job_detail(
 
 
 def run_item(row: runs.Row, names: Names) -> Run:
-    """A run as answers show it."""
+    """Return a run as shown in responses."""
     shown = {key: value for key, value in row.items() if key != "counter_names"}
     return build_model(Run, shown, exe=names.path(shown["exe"]))
 
@@ -117,7 +117,7 @@ def run_item(row: runs.Row, names: Names) -> Run:
 async def list_holders(
     conn: Connection, names: Names, topology: Topology, at_s: float | None, router: int | None = None
 ) -> list[schemas.JobOnFabric]:
-    """Jobs on a fabric at a moment; of a snapshot those of its snapshot; none if no moment is known."""
+    """Return the jobs on a fabric at a time; for a snapshot, its own jobs; none if the time is unknown."""
     if topology.head.snapshot:
         rows = await reads.list_holding_jobs(conn, topology.head.fabric_id, None, MOST_HOLDERS, router)
     elif at_s is None:

@@ -41,7 +41,7 @@ async def hot_links(
     src_group: Annotated[int | None, Query(ge=0, le=2**31 - 1, description="Links from this group.")] = None,
     dst_group: Annotated[int | None, Query(ge=0, le=2**31 - 1, description="Links to this group.")] = None,
 ) -> Response:
-    """Links with the most stalls for the data that they send, and the jobs that use them, with estimated shares."""
+    """List the links with the most stalls for the data that they send, and the jobs that use them, with estimated shares."""
     topology = await platform.topologies.get(conn, fabric)
     window_query = await resolve_window(platform, conn, topology, at, window, of_ports=True)
     link_filter = service.LinkFilter(link_class, link, router, src_group, dst_group)
@@ -50,7 +50,7 @@ async def hot_links(
 
 @http.get("/slow", response_model=schemas.SlowCables)
 async def slow_cables(platform: ThePlatform, conn: Reader, fabric: FabricId) -> Response:
-    """Cables that run at half the speed of most others of their kind or less, slowest first, and those whose link flaps."""
+    """List cables that run at half the speed of most others of their kind or less, slowest first, and cables whose link flaps."""
     topology = await platform.topologies.get(conn, fabric)
     return json_response(build_model(schemas.SlowCables, items=await list_slow_cables(conn, topology.head.fabric_id)))
 
@@ -64,7 +64,7 @@ async def job_paths(
     at: At = None,
     window: Length = DEFAULT_WINDOW_S,
 ) -> Response:
-    """Links that a job's traffic is expected to use, with the expected amount."""
+    """List the links that a job's traffic is expected to use, with the expected amount."""
     topology = await platform.topologies.get(conn, fabric)
     window_query = await resolve_window(platform, conn, topology, at, window, of_ports=True)
     return json_response(await service.job_paths(platform, conn, window_query, job))

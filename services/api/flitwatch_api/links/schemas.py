@@ -1,4 +1,4 @@
-"""Shapes of answers about links and whose traffic they carry."""
+"""Response models for links and the jobs whose traffic they carry."""
 
 from __future__ import annotations
 

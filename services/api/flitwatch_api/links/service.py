@@ -1,4 +1,4 @@
-"""Traffic of links by job: figures of links joined with jobs' estimated shares."""
+"""Traffic of links by job: link counters joined with jobs' estimated shares."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from flitwatch_domain.counters.units import COUNT_BYTES
 from flitwatch_domain.errors import BadRequest, NotFound
 from flitwatch_domain.link_shares import LEAST_SHARE, JobTraffic, Routes, Shares, compute_shares
 
-#: Jobs whose shares are looked for, the largest first.
+#: Most jobs whose shares are estimated, the largest first.
 MOST_JOBS = 500
-#: Jobs that are listed at a link.
+#: Most jobs listed per link.
 MOST_USERS = 8
-#: Links that are listed of a job.
+#: Most links listed per job.
 MOST_PATHS = 2_000
-#: A link that carried less than this part of the mean of those counted is nobody's bottleneck, whatever its stalls per flit.
+#: A link with less than this fraction of the mean traffic is not a bottleneck, whatever its stalls per flit.
 LEAST_TRAFFIC = 0.01
 NO_TIME = "The sample has no time, so the jobs that ran are unknown."
 NO_JOBS = "No known jobs in this window."
@@ -38,7 +38,7 @@ TOO_LITTLE = "The traffic of the jobs' nodes does not match the traffic of this 
 
 @dataclass(frozen=True)
 class LinkFilter:
-    """Filter for links: those of a class, one link, those of a router, or those from a group to a group."""
+    """Filter for links: those of a class, one link, those of a router, or those from one group to another."""
 
     link_class: str | None = None
     link: int | None = None
@@ -47,14 +47,14 @@ class LinkFilter:
     dst_group: int | None = None
 
     def mask(self, topology: Topology, link: NDArray[Any]) -> NDArray[np.bool_]:
-        """bool, by link: whether it is meant.
+        """Return bool by link: whether the filter matches.
 
         Raises
         ------
         BadRequest
             No link has that class.
         NotFound
-            There is no such link, router or group.
+            The link, router or group does not exist.
         """
         topology.check_class(self.link_class)
         links = topology.fabric.links
@@ -77,7 +77,7 @@ class LinkFilter:
 
 @dataclass(frozen=True)
 class _Counted:
-    """Counted links between routers in a window: link int64 (n,), flits and stall cycles float64 (n,), and from one in how many samples."""
+    """Counted links between routers in a window: link int64 (n,), flits and stall cycles float64 (n,), and the sampling interval."""
 
     link: NDArray[np.int64]
     flits: NDArray[np.float64]
@@ -103,20 +103,20 @@ async def _count_links(conn: Connection, asked: WindowQuery) -> _Counted:
 async def hot_links(
     platform: Platform, conn: Connection, names: Names, asked: WindowQuery, wanted: LinkFilter, limit: int
 ) -> schemas.HotLinks:
-    """The answer of `/links/hot`."""
+    """Return the response of `/links/hot`."""
     topology = asked.topology
     counted = await _count_links(conn, asked)
     keep = wanted.mask(topology, counted.link) & np.isfinite(counted.flits) & np.isfinite(counted.stalls)
     rate = np.divide(counted.stalls, counted.flits, out=np.full(len(counted.link), np.nan), where=counted.flits > 0)
     mean = float(np.nanmean(counted.flits)) if np.isfinite(counted.flits).any() else 0.0
     heard = keep & np.isfinite(rate) & (counted.flits >= LEAST_TRAFFIC * mean)
-    # One link that was asked for by its number is shown however little it carried.
+    # A link requested by number is shown even if it carried little traffic.
     listed = np.flatnonzero(keep if wanted.link is not None else heard)
     chosen = listed[np.lexsort((counted.link[listed], -np.nan_to_num(rate[listed], nan=-1.0)))][:limit]
     links = counted.link[chosen]
     jobs, job_shares, reason = await _estimate_shares(platform, conn, asked, links, counted)
     rows = link_columns(topology, links)
-    # A stall counts in times of one count of data.
+    # Stalls are measured in units of one count of data.
     bits_per_s = 8 * COUNT_BYTES.get(topology.fabric.technology, np.nan) / (asked.head()["window_s"] or np.nan)
     items = []
     for at, link in enumerate(links.tolist()):
@@ -158,7 +158,7 @@ async def hot_links(
 
 @dataclass(frozen=True)
 class _Users:
-    """The jobs that use a link, those beyond the list, what they explain of its traffic; or why the cause cannot be determined."""
+    """Jobs that use a link, the number of further ones, and the share of its traffic that they explain; or the reason why that is unknown."""
 
     listed: list[schemas.LinkUser]
     more: int
@@ -167,7 +167,7 @@ class _Users:
 
 
 def _link_users(names: Names, jobs: list[traffic.Row], found: Shares | None, at: int, reason: str | None) -> _Users:
-    """Return the jobs that use the link at a position of the answer."""
+    """Return the jobs that use the link at an index of the response."""
     if found is None:
         return _Users([], 0, None, reason)
     share, explained = found.share[at], finite_or_none(found.explained[at])
@@ -188,7 +188,7 @@ def _link_users(names: Names, jobs: list[traffic.Row], found: Shares | None, at:
 async def _load_present_jobs(
     platform: Platform, conn: Connection, asked: WindowQuery
 ) -> tuple[list[traffic.Row], list[JobTraffic], Routes | None, str | None]:
-    """Jobs of the window with their traffic and the routes of the machine; or the reason why shares cannot be determined."""
+    """Return the window's jobs with their traffic and the machine's routes, or the reason why shares cannot be determined."""
     topology, window = asked.topology, asked.window
     if window is None:
         return [], [], None, NO_TIME
@@ -219,7 +219,7 @@ async def _estimate_shares(
 
 
 def _carried_bytes(topology: Topology, counted: _Counted) -> NDArray[np.float64] | None:
-    """Bytes by link, NaN if not counted; None if what a count is worth is not known."""
+    """Return the bytes by link, NaN if not counted; None if the size of a count is unknown."""
     count_bytes = COUNT_BYTES.get(topology.fabric.technology)
     if count_bytes is None:
         return None
@@ -229,7 +229,7 @@ def _carried_bytes(topology: Topology, counted: _Counted) -> NDArray[np.float64]
 
 
 async def job_paths(platform: Platform, conn: Connection, asked: WindowQuery, job_id: str) -> schemas.JobPaths:
-    """The answer of `/links/paths`."""
+    """Return the response of `/links/paths`."""
     topology = asked.topology
     rows, jobs, routes, reason = await _load_present_jobs(platform, conn, asked)
     at = next((n for n, row in enumerate(rows) if row["job_id"] == job_id), None)

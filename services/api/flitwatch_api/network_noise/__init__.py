@@ -1,1 +1,1 @@
-"""The network noise of jobs, and of two sets of runs."""
+"""Network noise of jobs and of two sets of runs."""

@@ -37,7 +37,7 @@ async def network_noise(
     openapi_extra=require_access("viewer", "read", changes=False),
 )
 async def compare_network_noise(platform: ThePlatform, names: TheNames, asked: NoiseQuestion) -> Response:
-    """Compare whether messages took longer in one set of runs than in another, as far as published guidelines allow the comparison."""
+    """Compare whether messages took longer in one set of runs than in another, within the limits of published guidelines."""
 
     def work(conn: psycopg.Connection[Any]) -> NoiseComparison:
         return service.of_sets(conn, asked, names.pseudonyms)

@@ -1,4 +1,4 @@
-"""Shapes of answers about the network noise of jobs."""
+"""Response models for the network noise of jobs."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class NoiseFigure(BaseModel):
 
 
 class Share(BaseModel):
-    """Network noise over a time; null: cannot tell, and why."""
+    """Network noise over a period; null means "cannot tell", with the reason."""
 
     share: float | None = Field(ge=0, le=1)
     of_s: float | None = Field(description="Time to which the share refers.")
@@ -58,7 +58,7 @@ class JobNetworkNoise(BaseModel):
 
 
 class NoiseSet(BaseModel):
-    """One of two sets: runs or jobs by their numbers, or the newest runs of an application in a period."""
+    """One of two sets: runs or jobs by number, or the newest runs of an application in a period."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -83,7 +83,7 @@ class NoiseSet(BaseModel):
 
 
 class NoiseQuestion(BaseModel):
-    """Two sets to compare, and the message whose modelled time is compared."""
+    """Two sets to compare, and the message size for the modelled time."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -101,7 +101,7 @@ class ComparedGuideline(BaseModel):
 
 
 class ComparedFigure(BaseModel):
-    """A figure of both sets within their common allocations; null: cannot tell."""
+    """A figure of both sets within their common allocations; null means "cannot tell"."""
 
     key: Literal["latency_cycles", "stalls_per_flit", "flits_per_s", "message_s"]
     unit: str
@@ -122,7 +122,7 @@ class NoiseDispersion(BaseModel):
 
 
 class LeftOut(BaseModel):
-    """A member of a set without an observation, and why."""
+    """A member of a set without an observation, with the reason."""
 
     number: str
     why: str

@@ -1,4 +1,4 @@
-"""A job's stored network noise alongside its run time and its slowdown."""
+"""A job's stored network noise with its run time and its slowdown."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ from flitwatch_domain.errors import NotFound
 from flitwatch_domain.explanation.slowdown import LEAST_SLOWDOWN
 from flitwatch_domain.network_noise.two_sets import compare_sets
 
-#: Finished jobs of one kind that say what is usual.
+#: Least number of finished similar jobs for a usual run time.
 LEAST_JOBS = 3
-#: Members of a set that are looked at.
+#: Most members of a set that are evaluated.
 MOST_MEMBERS = 100
 METHOD = (
     "De Sensi 2019, equation 2, applied to windows of the counters of the job's own network cards; each NIC is compared with its own quietest quarter of windows."
@@ -42,7 +42,7 @@ _LABELS = {"latency_us": "Latency of a request", "waits": "Waits before sending"
 
 
 async def of_job(conn: Connection, job_id: str, cluster: str | None, now: datetime) -> JobNetworkNoise:
-    """The network noise of a job; NotFound."""
+    """Return the network noise of a job. Raise NotFound."""
     job = await reads.find_job(conn, job_id, cluster, now)
     if job is None:
         raise NotFound(
@@ -103,7 +103,7 @@ def _noise_share(row: dict[str, Any], of_s: float | None, why: str | None) -> Sh
 
 
 async def _job_slowdown(conn: Connection, job_pk: int, elapsed_s: float) -> tuple[float | None, str | None]:
-    """Seconds beyond the median of the closest kind with enough finished jobs; or why there are none."""
+    """Return the seconds beyond the median of the most similar jobs, or the reason why there are too few finished ones."""
     kin = next((kind for kind in await past_jobs(conn, job_pk, elapsed_s) if kind["jobs"] >= LEAST_JOBS), None)
     if kin is None:
         return None, f"Fewer than {LEAST_JOBS} finished jobs are similar to it, so the usual time is unknown."
@@ -113,7 +113,7 @@ async def _job_slowdown(conn: Connection, job_pk: int, elapsed_s: float) -> tupl
 
 
 def of_sets(conn: psycopg.Connection[Any], asked: NoiseQuestion, bare: bool) -> NoiseComparison:
-    """Two sets compared; `bare`: applications are named without their folders."""
+    """Compare two sets. With `bare`, applications are named without their folders."""
     sides = [gather_set(conn, _make_question(item, bare), MOST_MEMBERS) for item in (asked.first, asked.second)]
     comparison = compare_sets(sides[0].observed, sides[1].observed, asked.message_bytes)
     first, second = (

@@ -1,1 +1,1 @@
-"""Cost of network noise to collectives: measured and simulated."""
+"""Slowdown of collectives by network noise: measured and simulated."""

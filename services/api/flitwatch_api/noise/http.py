@@ -23,7 +23,7 @@ http = APIRouter(prefix="/noise", tags=["noise"], responses=RESPONSES)
 
 @http.get("/measured", response_model=schemas.MeasuredList)
 async def measured_noise(conn: Reader, network: Text = None, collective: Text = None, limit: Limit = 1000) -> Response:
-    """List what `flitwatch import noise` stored, by ratio, and a line fitted over the ratios of each series."""
+    """List the measurements of `flitwatch import noise` by ratio, with a line fitted to each series."""
     rows = await reads.list_measured(conn, limit, network or None, collective or None)
     series = await reads.over_ratios(conn, limit, network or None, collective or None)
     items = [
@@ -68,7 +68,7 @@ async def simulated_noise(
     conn: Reader,
     tasks: Annotated[int, Query(ge=1, le=50, description="Number of newest tasks with simulated collectives.")] = 10,
 ) -> Response:
-    """Slowdowns that tasks simulated, for comparison with the measured ones."""
+    """List simulated slowdowns of tasks, for comparison with the measured ones."""
     task_rows = await reads.list_simulated(conn, tasks, sees_tasks_as(request))
     return json_response(
         build_model(schemas.SimulatedList, items=[point for task in task_rows for point in _simulated_points(task)])

@@ -1,4 +1,4 @@
-"""Shapes of answers about network noise."""
+"""Response models for network noise."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Fit(BaseModel):
 
 
 class Measured(BaseModel):
-    """A collective alongside perturbation, measured by the MPI microbenchmark over random splits of its world."""
+    """A collective under perturbation, measured by the MPI microbenchmark over random splits of its world."""
 
     network: str
     collective: str
@@ -75,7 +75,7 @@ class MeasuredList(BaseModel):
 
 
 class SimulatedPoint(BaseModel):
-    """A simulated collective alongside perturbation: the mean over random mappings."""
+    """A simulated collective under perturbation: the mean over random mappings."""
 
     task_id: int
     study: str | None = Field(description="null: a single collective.")
@@ -93,6 +93,6 @@ class SimulatedPoint(BaseModel):
 
 
 class SimulatedList(BaseModel):
-    """The newest tasks first, each one's points in their order."""
+    """Simulated points, newest tasks first, in each task's own order."""
 
     items: list[SimulatedPoint]

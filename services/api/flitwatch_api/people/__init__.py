@@ -1,17 +1,17 @@
-"""Callers: who they are, what they may do, and what they did.
+"""Callers: identity, rights, and audit.
 
-What happens, in order: `browsers` reads cookies and address, `callers` makes a caller of a session, a token or no one, `buckets` limits how much it
-may ask, `access` compares it with what the route needs, and `trail` writes what it changed or whose names it saw.
+`browsers` reads cookies and address. `callers` identifies a caller from a session or token, or as anonymous. `buckets` limits their requests, and
+`access` checks the route's requirements. `trail` records changes and visible names.
 
-Open
+Modules:
 
-- `access` to declare what a route needs; `callers` for sessions, tokens and limits; `caller_lookup` for asking the database about many at once;
+- `access` to declare a route's requirements; `callers` for sessions, tokens and limits; `caller_lookup` for batched database lookups;
 - `http` and `schemas` for the routes of accounts, tokens and the audit log;
-- `login_limiter` for guessed passwords; `buckets` for rates;
-- `oidc` for the site's OpenID Connect provider, `sign_on` for the routes that a browser follows there, `roles` for roles by claim and group;
-- `directory` for the site's LDAP directory, which checks passwords that no local account has;
+- `login_limiter` against password guessing; `buckets` for rate limits;
+- `oidc` for the site's OpenID Connect provider, `sign_on` for its browser routes, `roles` for roles by claim and group;
+- `directory` for the site's LDAP directory, which checks passwords of users without a local one;
 - `cookie_signer` for signed cookies; `visits` for callers without a login;
 - `job_privacy` for sites that hide other people's jobs; `trail` for the audit log, `anonymous_trail` for counted events only.
 
-Roles, scopes and the password policy are `flitwatch_domain.access`; the tables are `flitwatch_db.people`.
+Roles, scopes and the password policy are in `flitwatch_domain.access`; the tables are in `flitwatch_db.people`.
 """

@@ -1,4 +1,4 @@
-"""Requirements of an endpoint on its caller: declared in the route, enforced by one dependency, documented in OpenAPI."""
+"""Access requirements of endpoints: declared in the route, enforced by one dependency, documented in OpenAPI."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ class Requirement:
     Attributes
     ----------
     role : str
-        The least role of a person; `anyone`: no login.
+        Lowest role of a person; `anyone` needs no login.
     scope : str
-        What a token, and a service by its token, must be allowed.
+        Scope that a token, including a service's token, must have.
     changes : bool
-        Whether it changes something, and so is in the audit log.
+        Whether the route changes data and is thus recorded in the audit log.
     """
 
     role: Role
@@ -42,12 +42,12 @@ class Requirement:
 
 
 def require_access(role: Role, scope: Scope, *, changes: bool | None = None) -> dict[str, Any]:
-    """A route's declaration, to be given as `openapi_extra`; unless it says otherwise, it changes something if its method may."""
+    """Return a route's declaration for `openapi_extra`. By default, its method determines whether it changes data."""
     return {ROLE: role, SCOPE: scope, CHANGES: changes}
 
 
 def requirement_of(methods: set[str], declared: Mapping[str, Any] | None) -> Requirement:
-    """Return what a route requires: as declared; else reading for callers who may view, and changing for operators."""
+    """Return a route's declared requirement. By default, reading requires the viewer role and changing requires the operator role."""
     declaration, safe = declared or {}, methods <= SAFE
     if ROLE in declaration:
         changes = declaration.get(CHANGES)
@@ -56,7 +56,7 @@ def requirement_of(methods: set[str], declared: Mapping[str, Any] | None) -> Req
 
 
 def made_by(request: Request) -> str:
-    """Return the author to record with what the caller makes; for callers without a login their visit, once they have one."""
+    """Return the author to record for the caller's tasks and files. For callers without a login, it is their visit, if they have one."""
     caller: Caller | None = getattr(request.state, "caller", None)
     if caller is None:
         return "nobody"
@@ -65,7 +65,7 @@ def made_by(request: Request) -> str:
 
 
 def check_access(caller: Caller | None, need: Requirement) -> None:
-    """Check that a caller may do this: people by role, tokens by scope and by the role of their account.
+    """Check that a caller has access: people by role, tokens by scope and by the role of their account.
 
     Raises
     ------
@@ -94,7 +94,7 @@ async def _allow_caller(request: Request) -> Caller | None:
     callers: Callers = request.app.state.callers
     route: APIRoute = request.scope["route"]
     need = requirement_of(route.methods or set(), route.openapi_extra)
-    # Advice is given from memory, and so to whom was known a while ago; it changes nothing.
+    # Advice is served from memory and changes no data, so a recently known caller is enough.
     caller = await callers.of(request, from_memory=need.scope == "advice" and not need.changes)
     callers.count(caller, network_of(request))
     if caller is not None and caller.via == "anonymous":

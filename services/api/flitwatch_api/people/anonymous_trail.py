@@ -1,4 +1,4 @@
-"""Audit entries of callers without a login: a few entries of each source a minute, and the number of further ones."""
+"""Audit entries of callers without a login: a few entries per source and minute, and the number of further ones."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from datetime import UTC, datetime
 from flitwatch_db.people.audit import Entry
 from flitwatch_domain.addresses import to_network
 
-#: Entries of one source that are written singly in a minute; the rest are counted, and so is all of further sources.
+#: Entries per source and minute that are written individually, and most sources. Others are only counted.
 SINGLY, SOURCES = 10, 100
 MINUTE_S = 60.0
-#: Of what is counted, so many kinds and names are told.
+#: Most kinds and names listed in a summary.
 MOST_TOLD = 20
-#: Stands for all sources beyond SOURCES.
+#: Represents all sources beyond SOURCES.
 OTHERS = "other sources"
 
 
 @dataclass
 class _Minute:
-    """Actions of a source since its minute began."""
+    """Actions of a source since the start of its minute."""
 
     last: Entry
     since: datetime
@@ -32,7 +32,7 @@ class _Minute:
     names: dict[str, None] = field(default_factory=dict)
 
     def count(self, entry: Entry) -> None:
-        """One more that is not written singly."""
+        """Count an entry that is not written individually."""
         self.last, self.until = entry, datetime.now(UTC)
         kind = f"{entry.action} {entry.status}"
         self.kinds[kind if kind in self.kinds or len(self.kinds) < MOST_TOLD else "others"] += 1
@@ -40,7 +40,7 @@ class _Minute:
             self.names[entry.actor] = None
 
     def summed(self, source: str) -> Entry:
-        """An entry for all that was counted."""
+        """Return a summary entry for all counted actions."""
         assert self.until is not None
         span = {"since": self.since.isoformat(), "until": self.until.isoformat()}
         details = {"times": self.kinds.total(), "actions": dict(self.kinds), "names": list(self.names), **span}
@@ -57,13 +57,13 @@ class _Minute:
 
 
 class AnonymousTrail:
-    """Decides which entries are written, so that no one fills the log without a login."""
+    """Decides which entries are written, so that callers without a login cannot fill the log."""
 
     def __init__(self) -> None:
         self._minutes: dict[str, _Minute] = {}
 
     def is_single(self, entry: Entry) -> bool:
-        """Return whether an entry is to be written; else it is counted."""
+        """Return whether to write an entry. Otherwise, count it."""
         source = to_network(entry.address or "")
         if source not in self._minutes and len(self._minutes) >= SOURCES:
             source = OTHERS
@@ -75,7 +75,7 @@ class AnonymousTrail:
         return False
 
     def sums(self, everything: bool = False) -> list[Entry]:
-        """Entries for what was counted in minutes that are over."""
+        """Return summary entries for the counts of past minutes."""
         now_s = time.monotonic()
         over = [
             source

@@ -11,16 +11,16 @@ LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
 
 
 def address_of(request: Request) -> str:
-    """The address a request came from.
+    """Return the address that a request came from.
 
-    That of the connection. From a trusted proxy (`api_trusted_proxies`) it is the right-most of X-Forwarded-For that is no trusted proxy's, and the
-    first where all are; it need not be an address where the proxy does not write one.
+    By default, this is the connection's address. From a trusted proxy (`api_trusted_proxies`), it is the right-most entry of X-Forwarded-For that
+    is not a trusted proxy, or the first if all are. It is not an address if the proxy writes other text.
     """
     return request.client.host if request.client else "local"
 
 
 def network_of(request: Request) -> str:
-    """Return the key of a request's address in counts of requests: the /64 of an IPv6 address, which belongs to one host as a whole."""
+    """Return the key for request counts by address: an IPv6 address is reduced to its /64, which belongs to one host."""
     return to_network(address_of(request))
 
 
@@ -29,17 +29,17 @@ def _is_local(request: Request) -> bool:
 
 
 def cookie_of(request: Request, kind: str = "session") -> str:
-    """The cookie's name: `__Host-` binds it to this host and to TLS; on loopback there is none of either."""
+    """Return the cookie's name. `__Host-` binds it to this host and to TLS; loopback has neither."""
     return f"flitwatch-{kind}" if _is_local(request) else f"__Host-flitwatch-{kind}"
 
 
 def base_of(request: Request, configured: str) -> str:
-    """Return the public address of the page: as the site sets it, else as this request named it, with TLS unless on loopback."""
+    """Return the page's public address: the configured one, or that of this request, with TLS except on loopback."""
     return configured.rstrip("/") or f"{'http' if _is_local(request) else 'https'}://{request.url.netloc}"
 
 
 def set_cookie(request: Request, answer: Response, secret: str, max_age_s: int, kind: str = "session") -> None:
-    """Hand a secret to a browser; an empty one takes it back."""
+    """Set a browser's cookie to a secret; an empty secret deletes it."""
     answer.set_cookie(
         cookie_of(request, kind),
         secret,

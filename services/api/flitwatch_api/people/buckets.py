@@ -1,4 +1,4 @@
-"""Token buckets: this many at once, then this many a second."""
+"""Token buckets with a burst size and a refill rate per second."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ import secrets
 from array import array
 from hashlib import blake2b
 
-#: Every key has one bucket in each row, which it shares with others: a key is limited only where all of its buckets are empty.
+#: Each key has one shared bucket per row. It is limited only if all of its buckets are empty.
 ROWS, BUCKETS = 4, 8192
 
 
 class Buckets:
-    """Token buckets by key, in a memory of a fixed size that nothing is ever removed from.
+    """Token buckets by key, in memory of a fixed size.
 
-    A table of keys would have to forget one to take in another, so a flood of new keys would free the limited ones. Here keys share buckets as in a
-    count-min sketch (Cormode and Muthukrishnan 2005): a limited key stays limited. Another key is limited with it only where it shares all of its
-    buckets with limited ones. Which keys share is drawn again in each process.
+    A table of keys would have to evict keys, so a flood of new keys would free the limited ones. Here keys share buckets as in a count-min sketch
+    (Cormode and Muthukrishnan 2005): a limited key stays limited. Another key is limited too only if it shares all of its buckets with limited
+    keys. Each process draws the sharing at random.
 
     Parameters
     ----------
@@ -30,7 +30,7 @@ class Buckets:
         self._then = array("d", [0.0]) * (ROWS * BUCKETS)
 
     def take(self, key: str, now: float, count: int = 1) -> float:
-        """Take one (with `count` 0 only look whether there is one, with -1 give one back); 0, or the seconds until there is one again."""
+        """Take one token. Return 0, or the seconds until one is available. A `count` of 0 only checks, -1 puts a token back."""
         places = self._bucket_places(key)
         tokens = [min(self.burst, self._left[at] + (now - self._then[at]) * self.per_s) for at in places]
         most = max(tokens)

@@ -1,4 +1,4 @@
-"""Sessions and tokens asked of the database together: anyone who asks while a statement runs shares the next one."""
+"""Batched database lookups of sessions and tokens: lookups during a statement share the next one."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ Asking = Callable[[], AbstractAsyncContextManager[Connection]]
 
 
 class CallerLookup:
-    """Asks whom secrets stand for, on one connection at a time.
+    """Looks up the callers of secrets, on one connection at a time.
 
     Parameters
     ----------
     asking : callable
-        Gives a connection with role `gate` in a context.
+        Returns a context manager with a connection of role `gate`.
     """
 
     def __init__(self, asking: Asking) -> None:
@@ -29,14 +29,14 @@ class CallerLookup:
         self._task: asyncio.Task[None] | None = None
 
     async def of(self, secret: Secret) -> Caller | None:
-        """Return the caller that a secret identifies now; None: no caller.
+        """Return the current caller of a secret; None if there is none.
 
         Raises
         ------
         psycopg.Error, FlitwatchError
             The database does not answer.
         """
-        # What a running statement asks is not joined: it may have been read before a change that the caller knows of.
+        # Do not join a running statement: it can have read the database before a change that the caller knows of.
         answer = self._waiting.get(secret)
         if answer is None:
             answer = self._waiting[secret] = asyncio.get_running_loop().create_future()
@@ -56,7 +56,7 @@ class CallerLookup:
                     batch, self._waiting = self._waiting, {}
                 for answer in batch.values():
                     answer.set_exception(problem)
-                    # Whoever asked may have left.
+                    # The waiting caller may have left.
                     answer.exception()
                 continue
             for secret, answer in batch.items():

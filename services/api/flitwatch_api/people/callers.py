@@ -1,4 +1,4 @@
-"""From a request to its caller: session cookie, bearer token, or none; and how much each may ask."""
+"""Callers of requests (session cookie, bearer token, or none) and their rate limits."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ from flitwatch_db.people.checks import Secret
 from flitwatch_domain.access import NEVER_ANONYMOUS, SCOPES_OF, Caller
 from flitwatch_domain.errors import Forbidden, TooMany, Unauthenticated, Unavailable
 
-#: How long a checked secret is believed: a revoked token works so much longer at most.
+#: How long a checked secret stays valid in memory, which is the longest delay of a token's revocation.
 BELIEVED_S = 5.0
-#: How long advice, which needs no database, believes it while the database does not answer; and how long that is waited for.
+#: How long advice, which needs no database, accepts a remembered caller while the database is unavailable, and how long it waits for the database.
 REMEMBERED_S, ASKED_S = 600.0, 1.0
-#: Secrets of one address that nobody has: so many at once, then one a second; more are refused, and each then counts as a request.
+#: Unknown secrets from one address: burst, then rate per second. More are refused, and each then counts as a request.
 UNKNOWN_BURST, UNKNOWN_PER_S = 100, 1.0
-#: Reports of runs of one account: so many at once, then so many a second; each may hold thousands of rows.
+#: Run reports of one account: burst, then rate per second. Each report can contain thousands of rows.
 REPORTS_BURST, REPORTS_PER_S = 1000, 10.0
-#: Secrets whose callers are remembered.
+#: Most secrets whose callers are remembered.
 MOST_KEPT = 10_000
 CSRF_HEADER = "x-csrf-token"
 
@@ -46,25 +46,25 @@ def counted_as(caller: Caller | None, address: str) -> str:
 
 
 def csrf_of(secret: str) -> str:
-    """Return the token that pages of this site must send with the cookie: only they can read it."""
+    """Return the token that this site's pages must send with the cookie: other pages cannot read it."""
     return hashlib.sha256(b"csrf:" + secret.encode()).hexdigest()
 
 
 @dataclass(frozen=True)
 class _Known:
-    """Caller that a secret identified when the database was asked, by the monotonic clock in seconds; None: no caller."""
+    """Caller of a secret at its last lookup (monotonic seconds); None if there was none."""
 
     caller: Caller | None
     asked_s: float
 
     def is_cached(self, now_s: float) -> bool:
-        """Return whether the caller was valid recently and has not ended since."""
+        """Return whether the caller was valid recently and has not expired since."""
         ends = None if self.caller is None else self.caller.ends
         return ends is not None and ends > datetime.now(UTC) and now_s - self.asked_s < REMEMBERED_S
 
 
 class Callers:
-    """Knows callers, and counts what they ask.
+    """Identifies callers and counts their requests.
 
     Parameters
     ----------
@@ -89,19 +89,19 @@ class Callers:
         self.visits = Visits(self.cookies)
 
     async def of(self, request: Request, *, from_memory: bool = False) -> Caller | None:
-        """The caller; None if no one is known and anonymous callers are not let in.
+        """Return the caller; None if they are unknown and anonymous callers are not allowed.
 
         Parameters
         ----------
         from_memory : bool
-            Whether a caller of a while ago is believed while the database does not answer; `request.state.from_memory` then says so.
+            Whether to accept a remembered caller while the database does not answer. `request.state.from_memory` then is True.
 
         Raises
         ------
         Unauthenticated
-            A token was sent that is not valid (a session that ended only makes the caller anonymous).
+            The token is invalid. An expired session only makes the caller anonymous.
         TooMany
-            More of these came from this address than may.
+            This address sent too many invalid tokens.
         Unavailable
             The database does not answer.
         """
@@ -135,7 +135,7 @@ class Callers:
         entry = self._known.get(key)
         if entry is not None and now - entry.asked_s < BELIEVED_S:
             return entry.caller
-        # Beyond its unknown ones an address is still asked about, as often as it may ask at all: the next may be somebody's.
+        # Beyond the limit of unknown secrets, an address can still use its request limit: the next secret may be valid.
         if (entry is None or entry.caller is None) and self._unknown.take(address, now, 0):
             self.count(None, address)
         lookup_key: Secret = via, people.hash_secret(secret)
@@ -164,14 +164,14 @@ class Callers:
             self._known.popitem(last=False)
 
     async def _ask_soon(self, key: bytes, asked: Secret) -> Caller | None:
-        """Return what the database says within ASKED_S; Unavailable also if it failed to answer just before."""
+        """Return the database's answer if it arrives within ASKED_S. Raise Unavailable otherwise, or if the database just failed to answer."""
         now = time.monotonic()
         if now < self._away_until:
             raise Unavailable("the database does not answer")
         asking = asyncio.ensure_future(self._lookup.of(asked))
 
         def keep(done: asyncio.Future[Caller | None]) -> None:
-            # Also a late answer counts, for the next request.
+            # A late answer is used for the next request.
             if not done.cancelled() and done.exception() is None:
                 self._remember_caller(key, done.result(), now)
 
@@ -183,11 +183,11 @@ class Callers:
         return asking.result()
 
     def forget(self) -> None:
-        """Look everyone up again: a user's rights have changed."""
+        """Drop remembered callers, because a user's rights have changed."""
         self._known.clear()
 
     def count(self, caller: Caller | None, address: str) -> None:
-        """Count a request against its account or token, or its address; TooMany."""
+        """Count a request of its account, token or address. Raise TooMany over the limit."""
         wait = self._asked.take(counted_as(caller, address), time.monotonic())
         if wait:
             limit = f"{self._asked.per_s:g} requests per second"
@@ -198,7 +198,7 @@ class Callers:
             )
 
     def count_report(self, caller: Caller) -> None:
-        """Count a report of a run against its account; TooMany."""
+        """Count a run report of its account. Raise TooMany over the limit."""
         wait = self._reports.take(caller.name, time.monotonic())
         if wait:
             raise TooMany(
@@ -208,7 +208,7 @@ class Callers:
             )
 
     def check_csrf(self, request: Request) -> None:
-        """Check that a change with a cookie comes from this site's own page; Forbidden."""
+        """Check that a change with a cookie comes from this site's own page. Raise Forbidden otherwise."""
         secret = request.cookies.get(cookie_of(request), "")
         if not hmac.compare_digest(csrf_of(secret).encode(), request.headers.get(CSRF_HEADER, "").encode()):
             raise Forbidden(

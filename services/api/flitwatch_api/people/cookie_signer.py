@@ -1,4 +1,4 @@
-"""Cookies that this site signed: anyone who brings one back got it from here, and it is still what it was."""
+"""Cookies signed by this site: a valid one was issued here and is unchanged."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ class SignedClaims:
 
     Attributes
     ----------
-    about : str      whom or what it is about
-    number : str     random: tells one cookie from another
+    about : str      subject of the cookie
+    number : str     random; distinguishes cookies
     """
 
     about: str
@@ -34,7 +34,7 @@ class SignedClaims:
 
 
 class CookieSigner:
-    """Signs and reads cookies with the site's key.
+    """Signs and verifies cookies with the site's key.
 
     Parameters
     ----------
@@ -46,7 +46,7 @@ class CookieSigner:
         self._key: OctKey | None = None
 
     async def sign(self, kind: str, about: str, lasts_s: float) -> str:
-        """A signed text of this kind, which is good for so long.
+        """Return a signed text of this kind, valid for `lasts_s`.
 
         Raises
         ------
@@ -57,7 +57,7 @@ class CookieSigner:
         return jwt.encode({"alg": ALGORITHM}, claims, await self._signing_key(), algorithms=[ALGORITHM])
 
     async def read(self, kind: str, text: str) -> SignedClaims | None:
-        """Return the claims of a signed text of this kind; None if this site did not sign it so, or it has expired.
+        """Return the claims of a signed text of this kind; None if the signature is invalid or expired.
 
         Raises
         ------
@@ -80,7 +80,7 @@ class CookieSigner:
         return SignedClaims(str(claims["sub"]), str(claims["jti"]))
 
     async def mark(self, kind: str, text: str) -> str:
-        """Stands for a text without telling it: the same for the same text of this kind, on this site alone."""
+        """Return a fixed token for a text that does not reveal it. It is specific to this site and kind."""
         key = (await self._signing_key()).get_op_key("sign")
         return hmac.new(key, f"{kind}:{text}".encode(), hashlib.sha256).hexdigest()[:16]
 

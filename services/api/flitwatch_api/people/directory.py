@@ -1,7 +1,7 @@
-"""The centre's LDAP directory, which checks passwords of people who have none here (RFC 4511, 4513, 4515).
+"""The site's LDAP directory, which checks passwords of people without a local one (RFC 4511, 4513, 4515).
 
-A person is looked up as `ldap_bind_dn`; then their own name and password are tried on a connection of their own. ldap3 is blocking, so it runs in
-threads that are this module's alone: a directory that hangs holds up no one else.
+A person is looked up as `ldap_bind_dn`. Then their own name and password are tried on a separate connection. ldap3 blocks, so it runs in threads of
+its own: a hanging directory does not delay other requests.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from flitwatch_api.settings import Settings
 from flitwatch_domain.errors import Forbidden, Unavailable
 
 with warnings.catch_warnings():
-    # The library uses old names of pyasn1's and ssl's.
+    # The library uses deprecated names of pyasn1 and ssl.
     warnings.simplefilter("ignore", DeprecationWarning)
     import ldap3
     from ldap3.core import exceptions, results
@@ -38,15 +38,15 @@ with warnings.catch_warnings():
 
 log = logging.getLogger(__name__)
 
-#: What the issuer of a directory's accounts begins with; a provider's is an https address.
+#: Prefix of the issuer of directory accounts; a provider's issuer is an https address.
 DIRECTORY = "ldap:"
-#: How long a server may take to be reached and for each answer, and how long a login may take altogether.
+#: Time limits for connecting to a server, for each answer, and for a whole login.
 CONNECT_S, ANSWER_S, LOGIN_S = 3, 5, 20.0
-#: Logins at the directory at once; the others wait, for no longer than a login may take.
+#: Simultaneous logins at the directory. Others wait, at most for a login's time limit.
 AT_ONCE = 8
-#: Groups of one person that are read.
+#: Most groups of a person that are read.
 MOST_GROUPS = 5000
-#: What a server says of a password that it does not accept: wrong, locked, over, of nobody, or of an entry that cannot log in.
+#: Result codes for a refused password: wrong, locked, expired, unknown person, or an entry that cannot log in.
 _REFUSED = frozenset(
     {
         results.RESULT_INVALID_CREDENTIALS,
@@ -58,11 +58,11 @@ _REFUSED = frozenset(
         results.RESULT_INVALID_DN_SYNTAX,
     }
 )
-#: Asks for what a password policy says of a bind (draft-behera-ldap-password-policy-10): a password that must be changed first binds all the same.
+#: Requests a bind's password policy result (draft-behera-ldap-password-policy-10): a bind succeeds even if the password must be changed first.
 _POLICY = "1.3.6.1.4.1.42.2.27.8.5.1"
-#: The error in its answer has context tag 1. Of them: the password is over, the account locked, the password must be changed first.
+#: The error has context tag 1 in the answer. These errors mean: password expired, account locked, password must be changed first.
 _POLICY_ERROR, _POLICY_ERRORS = 0x81, frozenset({0, 1, 2})
-#: A server that does not answer, or not in LDAP.
+#: Errors of a server that does not answer, or not in LDAP.
 _BROKEN = (exceptions.LDAPExceptionError, OSError, PyAsn1Error, ValueError, LookupError, TypeError)
 
 
@@ -79,13 +79,13 @@ class _Entry:
     attributes: dict[str, list[bytes]]
 
     def one(self, name: str) -> bytes | None:
-        """An attribute's value; None if there is none, or several."""
+        """Return an attribute's value; None if there is none, or several."""
         values = self.attributes.get(name.lower(), [])
         return values[0] if len(values) == 1 else None
 
 
 class Directory:
-    """An LDAP directory.
+    """LDAP directory.
 
     Parameters
     ----------
@@ -94,7 +94,7 @@ class Directory:
     Raises
     ------
     Unavailable
-        The settings conflict; the message says which.
+        The settings conflict; the message names them.
     """
 
     def __init__(self, settings: Settings) -> None:
@@ -112,20 +112,20 @@ class Directory:
         self._roles = _read_roles(settings)
         self._password = _bind_password(settings)
         self._tls = self._tls_settings()
-        # By what people are looked up, not by the servers' addresses: those change.
+        # The base for lookups, not the servers' addresses, because these change.
         self.issuer = DIRECTORY + self._base.lower()
         self._threads = ThreadPoolExecutor(AT_ONCE, thread_name_prefix="directory")
         self._turns = asyncio.Semaphore(AT_ONCE)
 
     async def check(self, name: str, password: str) -> ProviderIdentity | None:
-        """Authenticate a user with the directory; None if the name or password is wrong or unknown, or the person is locked.
+        """Authenticate a user with the directory. Return None if the name or password is wrong or unknown, or the person is locked.
 
         Raises
         ------
         Forbidden
-            Right, but what the directory says of the person does not do.
+            The password is correct, but the directory's entry lacks the user's name or id.
         Unavailable
-            The directory does not answer, or refuses this site.
+            The directory does not answer or refuses this site.
         """
         try:
             async with asyncio.timeout(LOGIN_S):
@@ -133,7 +133,7 @@ class Directory:
         except TimeoutError:
             raise self._unavailable_error("it has the maximum number of simultaneous logins") from None
         work = asyncio.get_running_loop().run_in_executor(self._threads, self._check, name, password)
-        # A turn is over when its thread is, not when its caller has lost patience.
+        # The slot is released at the end of the thread, not at the caller's timeout.
         work.add_done_callback(self._end_turn)
         try:
             return await asyncio.wait_for(asyncio.shield(work), LOGIN_S)
@@ -141,17 +141,17 @@ class Directory:
             raise self._unavailable_error("no answer in time") from None
 
     async def check_nobody(self) -> None:
-        """Take as long as `check` of a wrong password; no name and no password that a user typed is sent. Unavailable."""
+        """Take as long as `check` does for a wrong password. No name or password of a user is sent. Raise Unavailable."""
         await self.check(secrets.token_urlsafe(16), secrets.token_urlsafe(16))
 
     def _end_turn(self, work: asyncio.Future[ProviderIdentity | None]) -> None:
         self._turns.release()
         if not work.cancelled():
-            # Whoever still waits has it raised, too; without a look here asyncio would write it to the log.
+            # A waiting caller also receives the exception. Without retrieving it here, asyncio would log it.
             work.exception()
 
     def close(self) -> None:
-        """End the threads, without waiting for a directory that hangs."""
+        """Stop the threads without waiting for a hanging directory."""
         self._threads.shutdown(wait=False, cancel_futures=True)
 
     def _check(self, name: str, password: str) -> ProviderIdentity | None:
@@ -161,7 +161,7 @@ class Directory:
                 if not reader.bind(read_server_info=False):
                     raise self._unavailable_error(f"it refuses FLITWATCH_LDAP_BIND_DN: {reader.result['description']}")
                 person = self._find_person(reader, name)
-                # Of nobody a bind is tried, too, so that the answer comes after as many messages.
+                # Try a bind for unknown people too, so that the number of messages, and thus the time, is the same.
                 nobody = f"cn={secrets.token_hex(8)},{self._base}"
                 is_accepted = self._accepts_password(
                     person.dn if person else nobody, prepared or secrets.token_hex(16).encode()
@@ -182,7 +182,7 @@ class Directory:
         return entries[0] if len(entries) == 1 else None
 
     def _accepts_password(self, dn: str, password: bytes) -> bool:
-        """Return whether the directory accepts a password; a policy's "must be changed first" is a refusal."""
+        """Return whether the directory accepts a password. The policy result "must be changed first" is a refusal."""
         with self._open_connection(dn, password) as own:
             if own.bind(read_server_info=False, controls=[(_POLICY, False, None)]):
                 policy_value = (own.result.get("controls") or {}).get(_POLICY, {}).get("value")
@@ -220,7 +220,7 @@ class Directory:
     def _search_entries(self, reader: Any, base: str, wanted: str, attributes: list[str], most: int) -> list[_Entry]:
         reader.search(base, wanted, attributes=attributes, size_limit=most, time_limit=ANSWER_S)
         result_code = reader.result["result"]
-        # Two are enough to know that there are several.
+        # Two are enough to detect duplicates.
         if result_code != results.RESULT_SUCCESS and not (
             result_code == results.RESULT_SIZE_LIMIT_EXCEEDED and most == 2
         ):
@@ -233,7 +233,7 @@ class Directory:
 
     @contextmanager
     def _open_connection(self, dn: str, password: bytes | None) -> Iterator[Any]:
-        """An open connection, not yet bound, to the first server that answers; one of `_BROKEN`."""
+        """Yield an open, unbound connection to the first server that answers. Raise one of `_BROKEN`."""
         for number, server in enumerate(self._servers):
             conn = ldap3.Connection(
                 ldap3.Server(
@@ -290,7 +290,7 @@ class Directory:
 
 
 def directory_of(settings: Settings) -> Directory | None:
-    """The directory that the settings name, if any; Unavailable if they conflict."""
+    """Return the configured directory, if any. Raise Unavailable if the settings conflict."""
     return Directory(settings) if settings.ldap_url else None
 
 
@@ -300,23 +300,23 @@ def _close_connection(conn: Any) -> None:
 
 
 def _prepare_password(password: str) -> bytes | None:
-    """A password as it is sent (RFC 4513, 5.1.3); None if it cannot be one.
+    """Return a password in the form to send (RFC 4513, 5.1.3); None if it is invalid.
 
-    An empty one would log in as no one, which servers may answer with success (RFC 4513, 5.1.2). What ends at a NUL for a server in C is refused,
-    too.
+    An empty password would be an unauthenticated bind, to which servers may return success (RFC 4513, 5.1.2). Passwords with a NUL are refused too,
+    because a server in C would truncate them.
     """
     if not password or "\0" in password:
         return None
     try:
         text = sasl_prep(password)
     except (exceptions.LDAPExceptionError, ValueError):
-        # What SASLprep forbids, or of what it leaves nothing, is sent as it was typed.
+        # If SASLprep forbids the text or removes all of it, send it unchanged.
         text = password
     return text.encode() or None
 
 
 def _policy_error(value: bytes) -> int | None:
-    """The error of a PasswordPolicyResponseValue in BER, if it has one."""
+    """Return the error in a BER-encoded PasswordPolicyResponseValue, if there is one."""
     position = 2
     while position + 2 < len(value):
         if value[position] == _POLICY_ERROR:
@@ -326,7 +326,7 @@ def _policy_error(value: bytes) -> int | None:
 
 
 def _format_id(value: bytes) -> str:
-    """A value of an id as text: in hexadecimal where it is none (objectGUID)."""
+    """Return an id value as text, in hexadecimal if it is not text (objectGUID)."""
     return value.decode() if value.isascii() and value.decode().isprintable() else value.hex()
 
 

@@ -21,7 +21,7 @@ from flitwatch_db.people import audit as trail
 from flitwatch_domain.access import Caller
 from flitwatch_domain.errors import Forbidden, TooMany, Unauthenticated
 
-#: The signed cookie by which a browser is known that an account logged in with; it lets nobody in, only try.
+#: Signed cookie that identifies a browser that an account logged in with. It does not log in, it only raises the limit of attempts.
 KNOWN, KNOWN_S = "known", 180 * 86_400
 
 http = APIRouter(tags=["people"], responses=RESPONSES)
@@ -60,7 +60,7 @@ async def session(request: Request) -> Response:
 
 @http.post("/session", response_model=schemas.Session, name="log_in", openapi_extra=require_access("anyone", "read"))
 async def log_in(request: Request, platform: ThePlatform, login: schemas.Login) -> Response:
-    """Log in with the name and password of a local account or of the site's directory; the session is a cookie."""
+    """Log in with the name and password of a local account or of the site's directory. The session is a cookie."""
     callers = _callers_of(request)
     request.state.named = login.name
     address, known_browser = network_of(request), await _find_known_browser(request, login.name)
@@ -71,7 +71,7 @@ async def log_in(request: Request, platform: ThePlatform, login: schemas.Login) 
             "gate", lambda conn: people.log_in(conn, login.name, login.password.get_secret_value()), threads
         )
     except TooMany:
-        # Nothing was tried.
+        # No login was attempted.
         callers.login_limiter.give_back(login.name, address, known_browser)
         raise
     except Unauthenticated as wrong:
@@ -85,12 +85,12 @@ async def log_in(request: Request, platform: ThePlatform, login: schemas.Login) 
 
 
 async def _directory_session(request: Request, platform: Platform, login: schemas.Login, wrong: Unauthenticated) -> str:
-    """A session of a user whose password the site's directory takes; else `wrong`, as of the local account."""
+    """Return a session of a user whose password the site's directory accepts. Otherwise raise `wrong`, as for a local account."""
     directory: Directory | None = request.app.state.directory
     if directory is None:
         raise wrong
     if await platform.in_thread("gate", lambda conn: people.has_password(conn, login.name)):
-        # A local account's password never leaves this site; that there is one, the time must not say.
+        # A local account's password never leaves this site, and the response time must not reveal that the account exists.
         await directory.check_nobody()
         raise wrong
     person = await directory.check(login.name, login.password.get_secret_value())
@@ -109,7 +109,7 @@ async def _directory_session(request: Request, platform: Platform, login: schema
 
 
 async def _find_known_browser(request: Request, name: str) -> str | None:
-    """Stands for the browser if a user logged in with it by this name before; None if no one did."""
+    """Return a key for the browser if a user logged in with it under this name before, otherwise None."""
     sealed = await _callers_of(request).cookies.read(KNOWN, request.cookies.get(cookie_of(request, KNOWN), ""))
     return f"browser {sealed.number}" if sealed is not None and sealed.about == name else None
 
@@ -128,11 +128,11 @@ async def log_out(request: Request, platform: ThePlatform) -> Response:
 
 @http.put("/session/password", status_code=204, name="own_password", openapi_extra=require_access("viewer", "read"))
 async def own_password(request: Request, platform: ThePlatform, asked: schemas.NewPassword) -> Response:
-    """A new password for the caller's own account; all its sessions end."""
+    """Set a new password for the caller's own account. All its sessions end."""
     caller = request.state.caller
     if caller.via != "session":
         raise Unauthenticated("a password can only be changed in a session", advice="Log in at /login.")
-    # Whoever has the session guesses the password no faster than at the log-in, and nobody else's guesses hold its owner up.
+    # A holder of the session cannot guess the password faster than at the login, and other people's guesses do not delay the account's owner.
     _callers_of(request).login_limiter.take(caller.name, network_of(request), f"session {caller.number}")
 
     def change(conn: Any) -> None:
@@ -146,7 +146,7 @@ async def own_password(request: Request, platform: ThePlatform, asked: schemas.N
 
 @http.get("/users", response_model=schemas.AccountList, name="users", openapi_extra=require_access("admin", "admin"))
 async def users(platform: ThePlatform) -> Response:
-    """All accounts."""
+    """List all accounts."""
     return json_response({"items": await platform.in_thread("gate", people.list_accounts)}, "no-store")
 
 
@@ -180,7 +180,7 @@ async def add_user(request: Request, platform: ThePlatform, new: schemas.NewAcco
     openapi_extra=require_access("admin", "admin"),
 )
 async def change_user(request: Request, platform: ThePlatform, name: AccountName, change: schemas.Change) -> Response:
-    """Change an account's role or password, or disable or enable it; its sessions end."""
+    """Change an account's role or password, or disable or enable it. Its sessions end."""
     request.state.audit = {
         "role": change.role,
         "disabled": change.disabled,
@@ -199,13 +199,13 @@ async def change_user(request: Request, platform: ThePlatform, name: AccountName
 
 
 def _load_account(conn: people.Conn, name: str) -> schemas.AccountList:
-    """One account, as the list of accounts shows it."""
+    """Return one account in the format of the list of accounts."""
     items = [build_model(schemas.Account, row) for row in people.list_accounts(conn) if row["name"] == name]
     return build_model(schemas.AccountList, items=items)
 
 
 def _may_make(request: Request) -> None:
-    """A token makes and revokes no others, or a stolen one could live indefinitely; an admin's may."""
+    """Refuse tokens other than an admin's: a stolen token could otherwise create new ones indefinitely."""
     caller: Caller = request.state.caller
     if caller.via == "token" and "admin" not in caller.scopes:
         raise Forbidden(
@@ -215,7 +215,7 @@ def _may_make(request: Request) -> None:
 
 
 def _token_owner(request: Request) -> str | None:
-    """Return the account whose tokens a caller may handle; None: all accounts, for admins."""
+    """Return the account whose tokens a caller may manage; None for admins, who manage all accounts."""
     caller: Caller = request.state.caller
     if caller.via == "anonymous":
         raise Unauthenticated("tokens belong to accounts", advice="Log in at /login.")
@@ -224,7 +224,7 @@ def _token_owner(request: Request) -> str | None:
 
 @http.get("/tokens", response_model=schemas.TokenList, name="tokens", openapi_extra=require_access("viewer", "read"))
 async def tokens(request: Request, platform: ThePlatform) -> Response:
-    """The caller's tokens. Admins get the tokens of all accounts."""
+    """List the caller's tokens. Admins get the tokens of all accounts."""
     whose = _token_owner(request)
     return json_response(
         {"items": await platform.in_thread("gate", lambda conn: people.list_tokens(conn, whose))}, "no-store"
@@ -239,7 +239,7 @@ async def tokens(request: Request, platform: ThePlatform) -> Response:
     openapi_extra=require_access("viewer", "read"),
 )
 async def add_token(request: Request, platform: ThePlatform, new: schemas.NewToken) -> Response:
-    """Create a token, in a session or as an admin; its secret is shown only once."""
+    """Create a token, in a session or as an admin. Its secret is shown only once."""
     caller, whose = request.state.caller, _token_owner(request)
     name = new.account or caller.name
     if name != caller.name and whose is not None:
@@ -258,7 +258,7 @@ async def add_token(request: Request, platform: ThePlatform, new: schemas.NewTok
 
 @http.delete("/tokens/{token_id}", status_code=204, name="revoke_token", openapi_extra=require_access("viewer", "read"))
 async def revoke_token(request: Request, platform: ThePlatform, token_id: Id) -> Response:
-    """Revoke a token, in a session or as an admin; a token may revoke itself."""
+    """Revoke a token, in a session or as an admin. A token may revoke itself."""
     whose = _token_owner(request)
     if request.state.caller.number != f"token {token_id}":
         _may_make(request)
@@ -271,7 +271,7 @@ async def revoke_token(request: Request, platform: ThePlatform, token_id: Id) ->
 async def audit(
     request: Request, platform: ThePlatform, actor: Text = None, limit: Limit = 100, cursor: CursorText = None
 ) -> Response:
-    """List changes, and answers that showed names of people, newest first."""
+    """List changes, and responses that showed names of people, newest first."""
     before = read_page_cursor(cursor)
     request.state.saw_names = True
     rows = await platform.in_thread("gate", lambda conn: trail.list_entries(conn, limit + 1, before, actor or None))

@@ -1,7 +1,7 @@
-"""Answers below scope `names` on a site that hides jobs there (`FLITWATCH_API_JOBS_BELOW_NAMES=hidden`).
+"""Responses below scope `names` on a site that hides jobs (`FLITWATCH_API_JOBS_BELOW_NAMES=hidden`).
 
-Ids, times and nodes of jobs can be joined with a scheduler's public listings, which names anyone who a pseudonym stands for. Hiding them in some answers would leave
-the rest to be joined, so operations are refused unless they are listed here: a new one is hidden until a user has looked at it.
+Ids, times and nodes of jobs can be matched with a scheduler's public listings, which reveals the people behind pseudonyms. Hiding them only in some
+responses is not enough, so all operations are refused except those listed here. A new operation is thus hidden until it is reviewed.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from flitwatch_api.settings import Settings
 from flitwatch_domain.access import Caller
 from flitwatch_domain.errors import Forbidden
 
-#: Operations whose answers hold nothing of jobs, or leave it out for whoever may not see it.
+#: Operations whose responses contain no job data, or omit it for callers who may not see it.
 WITHOUT_JOBS = frozenset({
     "fabrics", "fabric_detail", "routers", "links", "endpoints", "congestion", "congestion_links", "timeseries", "matrix", "overview", "frames",
     "estimates", "versions", "deviation", "forecast", "measured_noise", "simulated_noise",
@@ -18,7 +18,7 @@ WITHOUT_JOBS = frozenset({
     "session", "log_in", "log_out", "own_password", "users", "add_user", "change_user", "tokens", "add_token", "revoke_token", "audit",
     "oidc_leave", "oidc_back", "oidc_log_out",
 })  # fmt: skip
-#: Tasks that make their machine and read no stored job.
+#: Tasks that generate their machine and read no stored job.
 TASKS_WITHOUT_JOBS = frozenset(
     {
         "demo.count",
@@ -30,9 +30,9 @@ TASKS_WITHOUT_JOBS = frozenset(
         "routing.reconstruct",
     }
 )
-#: Events that tell of a job, or of the task that is about it.
+#: Events about a job, or about the task that concerns it.
 EVENTS_OF_JOBS = frozenset({"job", "run", "alert", "forecast", "dead_letter", "unplaced", "incident"})
-#: What the search finds and is no machine's part.
+#: Search hits that are not parts of a machine.
 HITS_OF_PEOPLE = frozenset({"job", "user", "incident"})
 
 
@@ -42,7 +42,7 @@ def hides_jobs(settings: Settings, caller: Caller | None) -> bool:
 
 
 def hidden_jobs_error(what: str) -> Forbidden:
-    """The refusal of what would show jobs."""
+    """Return the error that refuses a response with job data."""
     return Forbidden(
         f"this site shows jobs only with scope names, and {what}", advice="Log in as an operator, or ask one."
     )

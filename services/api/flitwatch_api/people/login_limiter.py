@@ -1,4 +1,4 @@
-"""Limits on attempts to log in: a guesser must wait, and another person's guesses lock no one out."""
+"""Limits on login attempts: a guesser must wait, but cannot lock out other people."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ import unicodedata
 from flitwatch_api.people.buckets import Buckets
 from flitwatch_domain.errors import TooMany
 
-#: Attempts for one name from one address: so many at once, then one every so many seconds.
+#: Attempts for one name from one address: burst, then seconds per attempt.
 PAIR_BURST, PAIR_EVERY_S = 10, 60.0
-#: Attempts for one name from everywhere: more, and sooner again, so that one address alone never uses them up.
+#: Attempts for one name from all addresses: a higher limit, so that a single address never uses it up.
 NAME_BURST, NAME_EVERY_S = 100, 6.0
 #: Attempts of one address for all names.
 ADDRESS_BURST, ADDRESS_EVERY_S = 30, 6.0
-#: Attempts of a browser that the account logged in from before, which the others do not hold up.
+#: Attempts of a browser that the account logged in from before. Other attempts do not delay them.
 KNOWN_BURST, KNOWN_EVERY_S = 10, 6.0
 
 
 class LoginLimiter:
-    """Counts attempts to log in. Those that succeed are given back."""
+    """Counts login attempts. Successful ones are given back."""
 
     def __init__(self) -> None:
         self._pairs = Buckets(1 / PAIR_EVERY_S, PAIR_BURST)
@@ -31,7 +31,7 @@ class LoginLimiter:
     def _select_buckets(self, name: str, address: str, known: str | None) -> list[tuple[Buckets, str]]:
         if known is not None:
             return [(self._known, known)]
-        # A directory takes Ann, ANN and ann for one person: they have one limit. Names hold no line break.
+        # A directory treats Ann, ANN and ann as one person, so they share a limit. Names contain no line breaks.
         folded_name = " ".join(unicodedata.normalize("NFKC", name).casefold().split())
         return [(self._pairs, f"{folded_name}\n{address}"), (self._names, folded_name), (self._addresses, address)]
 
@@ -41,12 +41,12 @@ class LoginLimiter:
         Parameters
         ----------
         known : str or None
-            Stands for the browser or session where the account's owner was there before; then it alone is counted.
+            Key of a browser or session that the account's owner used before. If given, only this key is counted.
 
         Raises
         ------
         TooMany
-            It is not made, and uses up nothing: a refused attempt must not keep others out.
+            The attempt is refused and not counted: refused attempts must not lock others out.
         """
         now, counted = time.monotonic(), self._select_buckets(name, address, known)
         wait = max(buckets.take(key, now, 0) for buckets, key in counted)
@@ -58,7 +58,7 @@ class LoginLimiter:
             buckets.take(key, now)
 
     def give_back(self, name: str, address: str, known: str | None = None) -> None:
-        """The attempt was right."""
+        """Give back a successful attempt."""
         now = time.monotonic()
         for buckets, key in self._select_buckets(name, address, known):
             buckets.take(key, now, -1)

@@ -1,6 +1,6 @@
-"""The site's own login: people whom an OpenID Connect provider vouches for (authorization code with PKCE).
+"""The site's own login: people authenticated by an OpenID Connect provider (authorization code with PKCE).
 
-OpenID Connect Core 1.0, section 3.1; RFC 7636 (PKCE), RFC 9207 (issuer in the answer), RP-Initiated Logout 1.0.
+OpenID Connect Core 1.0, section 3.1; RFC 7636 (PKCE), RFC 9207 (issuer in the response), RP-Initiated Logout 1.0.
 """
 
 from __future__ import annotations
@@ -27,23 +27,23 @@ from flitwatch_api.settings import Settings
 from flitwatch_domain.errors import FlitwatchError, Forbidden, Unauthenticated, Unavailable
 
 with warnings.catch_warnings():
-    # The library would rather have httpx's successor.
+    # The library deprecates httpx in favour of its successor.
     warnings.simplefilter("ignore", AuthlibDeprecationWarning)
     from authlib.integrations.base_client.errors import OAuthError
     from authlib.integrations.starlette_client import StarletteOAuth2App
 
 log = logging.getLogger(__name__)
 
-#: What is raised where the provider does not answer: of httpx, or of its successor, which the library takes where it is installed.
+#: Errors of an unreachable provider: of httpx, or of its successor, which the library uses if it is installed.
 UNREACHABLE = tuple(import_module(name).HTTPError for name in ("httpx", "httpx2") if find_spec(name) is not None)
 
-#: How long somebody may take at the provider.
+#: Time limit of a login at the provider.
 ATTEMPT_S = 600
-#: How long what the provider says of itself is believed; a key that is not known yet is asked for at once.
+#: Lifetime of the provider's metadata. An unknown key is fetched at once.
 DISCOVERED_S = 3600.0
 TIMEOUT_S = 10.0
 LEEWAY_S = 60
-#: Signatures that only the provider can make: never `none`, and no HMAC with a secret that we hold too.
+#: Signatures that only the provider can make: never `none`, and no HMAC with a shared secret.
 ALGORITHMS = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA", "Ed25519")
 _CODE = re.compile(r"[a-z_]{1,60}")
 _AWAY = frozenset({"server_error", "temporarily_unavailable"})
@@ -54,7 +54,7 @@ _OURS = frozenset(
 
 @dataclass(frozen=True)
 class SignOnAttempt:
-    """A login on its way: all of it follows from a secret that one browser holds in a cookie, so any process can end what another began.
+    """Login in progress. It is derived from a secret in one browser's cookie, so any process can complete it.
 
     Attributes
     ----------
@@ -65,7 +65,7 @@ class SignOnAttempt:
 
     @classmethod
     def new(cls) -> SignOnAttempt:
-        """An attempt that no one can guess."""
+        """Return a new attempt that cannot be guessed."""
         return cls(secrets.token_urlsafe(32))
 
     def _derive_part(self, kind: str) -> str:
@@ -73,21 +73,21 @@ class SignOnAttempt:
 
     @property
     def state(self) -> str:
-        """Binds the way back to the browser that left."""
+        """Return the value that binds the response to the browser that left."""
         return self._derive_part("state")
 
     @property
     def nonce(self) -> str:
-        """Binds the proof to this attempt."""
+        """Return the value that binds the ID token to this attempt."""
         return self._derive_part("nonce")
 
     @property
     def verifier(self) -> str:
-        """PKCE's code verifier (RFC 7636): makes the code useless to anyone who else sees it."""
+        """Return PKCE's code verifier (RFC 7636), which makes the code useless to others."""
         return self._derive_part("verifier")
 
     def check(self, state: str) -> None:
-        """Check that an answer belongs to this attempt; Unauthenticated."""
+        """Check that a response belongs to this attempt. Raise Unauthenticated otherwise."""
         if not self.secret or not hmac.compare_digest(self.state.encode(), state.encode()):
             raise Unauthenticated(
                 f"this login was not started in this browser, or took longer than {ATTEMPT_S // 60} minutes",
@@ -97,7 +97,7 @@ class SignOnAttempt:
 
 @dataclass(frozen=True)
 class ProviderIdentity:
-    """A user whom the provider vouches for; `role` is None if roles are given here."""
+    """User authenticated by the provider. `role` is None if roles are assigned here."""
 
     issuer: str
     subject: str
@@ -106,7 +106,7 @@ class ProviderIdentity:
 
 
 class Provider:
-    """An OpenID Connect provider.
+    """OpenID Connect provider.
 
     Parameters
     ----------
@@ -115,7 +115,7 @@ class Provider:
     Raises
     ------
     Unavailable
-        The settings conflict; the message says which.
+        The settings conflict; the message names them.
     """
 
     def __init__(self, settings: Settings) -> None:
@@ -134,7 +134,7 @@ class Provider:
         self._secret = _read_secret(settings)
 
     async def authorization_url(self, attempt: SignOnAttempt, back: str) -> str:
-        """The address at the provider that a browser goes to; it comes back to `back`. Unavailable."""
+        """Return the provider's address for the browser, which then returns to `back`. Raise Unavailable."""
         app = await self._discover_app()
         authorization = await app.create_authorization_url(
             back, state=attempt.state, nonce=attempt.nonce, code_verifier=attempt.verifier
@@ -142,7 +142,7 @@ class Provider:
         return str(authorization["url"])
 
     async def log_out(self, back: str) -> str | None:
-        """The address at the provider that ends the session there and leads to `back`; None if there is none. Unavailable."""
+        """Return the provider's logout address, which redirects to `back`; None if there is none. Raise Unavailable."""
         app = await self._discover_app()
         if not app.server_metadata.get("end_session_endpoint"):
             return None
@@ -150,7 +150,7 @@ class Provider:
         return str(logout["url"])
 
     def check_answer(self, error: str | None, issuer: str | None) -> None:
-        """Check that the provider let the user in.
+        """Check that the provider accepted the login.
 
         Raises
         ------
@@ -166,12 +166,12 @@ class Provider:
             raise Forbidden("the answer is from another provider", advice="Start again from the login page.")
 
     async def exchange_code(self, code: str, attempt: SignOnAttempt, back: str) -> ProviderIdentity:
-        """Exchange a code for who a user is.
+        """Exchange a code for the user's identity.
 
         Raises
         ------
         Forbidden
-            The code is used or over, or what came for it is not valid or lacks a claim.
+            The code was used or has expired, or the provider's answer is invalid or lacks a claim.
         Unavailable
         """
         app = await self._discover_app()
@@ -234,7 +234,7 @@ class Provider:
         try:
             metadata = await app.load_server_metadata()
             addresses = [metadata[name] for name in ("authorization_endpoint", "token_endpoint", "jwks_uri")]
-            # Also those that it need not have: a token goes to one, a browser to the other.
+            # Including optional ones: a token is sent to one, a browser to the other.
             addresses += [
                 address for name, address in metadata.items() if name.endswith("_endpoint") and address is not None
             ]
@@ -275,7 +275,7 @@ class Provider:
 
 
 def provider_of(settings: Settings) -> Provider | None:
-    """The provider that the settings name, if any; Unavailable if they conflict."""
+    """Return the configured provider, if any. Raise Unavailable if the settings conflict."""
     return Provider(settings) if settings.oidc_issuer else None
 
 

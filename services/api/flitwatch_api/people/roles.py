@@ -1,4 +1,4 @@
-"""Roles that a provider's claims and a directory's groups give."""
+"""Roles from a provider's claims and a directory's groups."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from typing import Any
 from flitwatch_api.people.access import RANK
 from flitwatch_domain.errors import Forbidden, Unavailable
 
-#: Of somebody whom the provider knows and whose claims give no more.
+#: Role of a person whom the provider authenticates and whose claims give no higher role.
 DEFAULT = "user"
 GIVEN = ("viewer", "user", "operator", "admin")
 
 
 def find_claim(claims: Mapping[str, Any], name: str) -> Any:
-    """A claim by its name, or inward along the dots of it (`realm_access.roles`); None if there is none."""
+    """Return a claim by name, or a nested one along the dots in the name (`realm_access.roles`); None if it is missing."""
     if name in claims:
         return claims[name]
     value: Any = claims
@@ -24,16 +24,16 @@ def find_claim(claims: Mapping[str, Any], name: str) -> Any:
 
 
 class RoleMap:
-    """Roles by values: of a claim, or names of groups.
+    """Mapping from values to roles; the values are a claim's, or names of groups.
 
     Parameters
     ----------
-    mapping : str    VALUE=ROLE,...; the value is all up to the last `=`
+    mapping : str    VALUE=ROLE,...; the value extends to the last `=`
 
     Raises
     ------
     ValueError
-        No pair, or a role that cannot be given.
+        An item is not a pair, or its role cannot be assigned.
     """
 
     def __init__(self, mapping: str) -> None:
@@ -46,23 +46,23 @@ class RoleMap:
         return bool(self._by_value)
 
     def of(self, values: Iterable[object]) -> str:
-        """The highest role that the values give, else `user`."""
+        """Return the highest role that the values give, else `user`."""
         roles = [self._by_value[value] for value in values if isinstance(value, str) and value in self._by_value]
         return max(roles, key=RANK.__getitem__, default=DEFAULT)
 
 
 class Roles:
-    """Roles by the values of a claim.
+    """Mapping from a claim's values to roles.
 
     Parameters
     ----------
-    claim : str      empty: the provider gives no roles
+    claim : str      name of the claim; empty if the provider gives no roles
     mapping : str    see `RoleMap`
 
     Raises
     ------
     Unavailable
-        A mapping without claim, or to no role.
+        There is a mapping without a claim, or to an invalid role.
     """
 
     def __init__(self, claim: str, mapping: str) -> None:
@@ -79,12 +79,12 @@ class Roles:
             )
 
     def of(self, claims: Mapping[str, Any]) -> str | None:
-        """The highest role that a user's claims give, else `user`; None if the provider gives none.
+        """Return the highest role that a user's claims give, else `user`; None if the provider gives no roles.
 
         Raises
         ------
         Forbidden
-            The claim is absent: who lost all groups and whose groups are not reported must not be taken for one another.
+            The claim is missing: a user without groups must be distinguished from one whose groups are not reported.
         """
         if not self.claim:
             return None

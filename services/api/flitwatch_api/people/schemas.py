@@ -1,4 +1,4 @@
-"""Shapes of what is said about people."""
+"""Request and response models for people."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from pydantic import BaseModel, ConfigDict, Field, SecretStr
 from flitwatch_domain.access import PASSWORD_MAX, SCOPES, TOKEN_DAYS, TOKEN_DAYS_MAX, Scope
 
 Role = Literal["viewer", "user", "operator", "admin", "service"]
-#: PostgreSQL keeps no NUL.
+#: PostgreSQL does not allow NUL.
 Name = Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[^\x00]+$")]
 Password = Annotated[SecretStr, Field(max_length=PASSWORD_MAX)]
 
 
 class RequestModel(BaseModel):
-    """A body; what it does not know is refused."""
+    """Request body; unknown fields are refused."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -127,7 +127,7 @@ class CreatedToken(BaseModel):
 
 
 class AuditEntry(BaseModel):
-    """An action of a caller, or an answer that a caller saw."""
+    """An action of a caller, or a response that a caller saw."""
 
     audit_id: int
     at: datetime

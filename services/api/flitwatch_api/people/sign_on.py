@@ -1,4 +1,4 @@
-"""Routes that a browser follows to the site's own login and back."""
+"""Browser routes to the site's own login and back."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ http = APIRouter(prefix="/session/oidc", tags=["people"], responses=RESPONSES)
 
 BACK = "/api/v1/session/oidc/back"
 LONGEST_PLACE = 1500
-#: A place of the page: one slash, then neither another host nor what browsers take for one.
+#: Path on this site: one slash, then neither another host nor text that browsers treat as one.
 _PLACE = re.compile(r"/(?!/|api/)[\x21-\x5b\x5d-\x7e]*")
 _REDIRECT: dict[str, Any] = {"status_code": 303, "response_class": RedirectResponse}
 
@@ -61,7 +61,7 @@ async def leave(
 async def back(
     request: Request, platform: ThePlatform, code: Word = None, state: Word = None, error: Word = None, iss: Word = None
 ) -> Response:
-    """Return from the site's own login with a code, which becomes a session."""
+    """Return from the site's own login with a code, which is exchanged for a session."""
     provider = _require_provider(request)
     secret, _, place = request.cookies.get(cookie_of(request, "login"), "").partition("~")
     attempt = SignOnAttempt(secret)
@@ -88,6 +88,6 @@ async def back(
 
 @http.get("/logout", **_REDIRECT, name="oidc_log_out", openapi_extra=require_access("anyone", "read"))
 async def log_out(request: Request, platform: ThePlatform) -> Response:
-    """Redirect to the provider's logout, which also ends the provider's session; DELETE /session ends this site's."""
+    """Redirect to the provider's logout, which also ends the provider's session. DELETE /session ends this site's."""
     login = base_of(request, platform.settings.api_url) + "/login"
     return _redirect_to(await _require_provider(request).log_out(login) or login)

@@ -1,4 +1,4 @@
-"""The trail that requests leave in the audit log: every change, and every answer with other people's names."""
+"""Audit trail of requests: every change, and every response with other people's names."""
 
 from __future__ import annotations
 
@@ -27,21 +27,22 @@ from flitwatch_domain.json_logs import request_id
 
 log = logging.getLogger(__name__)
 
-#: What was seen is written in batches so often; a change is written before its request is over.
+#: Interval of writing batches of viewed data. A change is written before its request ends.
 EVERY_S = 1.0
 MOST_WAITING = 50_000
-#: A token that sees the same again, as a scheduler's agent does every few seconds, has an entry at once and then one so often, with how many times.
+#: If a token repeatedly sees the same data, as a scheduler's agent does, the first view is written at once. Then a summary with their number is
+#: written at this interval.
 SUM_EVERY_S = 3600.0
 MOST_SUMMED = 10_000
-#: Parameters that move on by themselves where the same is asked again and again; what differs in others is another look.
+#: Parameters that change when the same request is repeated. A difference in other parameters makes another view.
 MOVING = frozenset({"at", "from", "to", "cursor"})
-#: Of one parameter's value so much is kept; those that name people are shorter.
+#: Most characters stored of a parameter's value. Values that name people are shorter.
 MOST_LETTERS = 1000
 
 
 @dataclass
 class _RepeatedView:
-    """Repeated views of a token since its last entry; `until`: the time of the last one."""
+    """Repeated views of a token since its last entry. `until` is the time of the last one."""
 
     entry: Entry
     since: datetime
@@ -55,7 +56,7 @@ class _RepeatedView:
 
 
 class AuditTrail:
-    """Writes entries.
+    """Writes audit entries.
 
     Parameters
     ----------
@@ -72,11 +73,11 @@ class AuditTrail:
         self._writing = asyncio.Lock()
 
     def start(self) -> None:
-        """Begin to write what was seen."""
+        """Start writing viewed data."""
         self._task = asyncio.create_task(self._run_writer())
 
     async def stop(self) -> None:
-        """Write the rest."""
+        """Write the remaining entries."""
         self._ended.set()
         if self._task is not None:
             await asyncio.wait([self._task])
@@ -84,7 +85,7 @@ class AuditTrail:
         await self._flush_entries()
 
     def record_view(self, entry: Entry, token: str | None = None, asked: str = "") -> None:
-        """Note what a user saw; of what the same `token` saw in the same place before, where it `asked` for the same, only how many times."""
+        """Record a view. If the same `token` repeats the same request (`asked`) from the same address, only count it."""
         now = datetime.now(UTC)
         if token is not None:
             key = (token, entry.action, entry.target, entry.address, asked)
@@ -107,17 +108,17 @@ class AuditTrail:
             del self._again[key]
             if view.times:
                 self._waiting.append(view.summed())
-                # It goes on: what comes next is part of the next sum.
+                # The repetition continues: further views are part of the next summary.
                 if not everything:
                     self._again[key] = _RepeatedView(view.entry, now, now, now_s)
 
     async def changed(self, entry: Entry) -> None:
-        """Write what a user changed, now; if the database is unavailable, later."""
+        """Write a user's change now, or later if the database is unavailable."""
         self._waiting.append(entry)
         await self._flush_entries()
 
     async def tried(self, entry: Entry) -> None:
-        """Write or count what a user without a login changed, or wanted to."""
+        """Write or count a change by a user without a login, including a refused one."""
         if self._anonymous.is_single(entry):
             await self.changed(entry)
 
@@ -129,11 +130,11 @@ class AuditTrail:
             await self._flush_entries()
 
     async def _flush_entries(self) -> None:
-        # A caller that is cancelled does not cancel the write: its entries would be lost.
+        # If the caller is cancelled, the write continues: its entries would be lost.
         await asyncio.shield(asyncio.create_task(self._write_in_order()))
 
     async def _write_in_order(self) -> None:
-        # One batch at a time: entries are stored in their order.
+        # One batch at a time, so that entries are stored in order.
         async with self._writing:
             await self._write_waiting()
 
@@ -152,7 +153,7 @@ class AuditTrail:
 
 
 class AuditMiddleware:
-    """Leaves the trail of each request."""
+    """Records the audit trail of each request."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
@@ -180,7 +181,7 @@ async def _record_request(request: Request, status: int) -> None:
     trail: AuditTrail = request.app.state.trail
     route = getattr(request.scope.get("route"), "name", "")
     details = dict(getattr(request.state, "audit", {}))
-    # A change is told by its path; parameters of a login are secrets.
+    # A change is identified by its path; parameters of a login are secrets.
     query = {} if need.changes else _route_parameters(request)
     if query:
         details["query"] = {name: value[:MOST_LETTERS] for name, value in query.items()}
@@ -207,7 +208,8 @@ async def _record_request(request: Request, status: int) -> None:
 
 
 def _route_parameters(request: Request) -> dict[str, str]:
-    """The parameters that a route knows, as it reads them: of several of one name the last. Others change nothing of the answer, and would only crowd these out."""
+    """Return the route's parameters as it reads them: of duplicates, the last one. Other parameters do not affect the response and would crowd these
+    out."""
     route = request.scope.get("route")
     if not isinstance(route, APIRoute) or not request.query_params:
         return {}
@@ -220,6 +222,6 @@ def _parameter_aliases(of: Dependant) -> set[str]:
 
 
 def _digest_query(asked: dict[str, str]) -> str:
-    # Sums are kept in memory by it, and a value may have thousands of letters.
+    # Summaries are kept in memory by this key, and a value can have thousands of characters.
     lasting = sorted((name, value) for name, value in asked.items() if name not in MOVING)
     return hashlib.blake2b(repr(lasting).encode("utf-8", "replace"), digest_size=16).hexdigest() if lasting else ""

@@ -22,11 +22,11 @@ class Visit:
     Attributes
     ----------
     address : str
-        Stands for the address that it began from; the address itself is not kept.
+        Key derived from the visit's first address. The address itself is not stored.
     number : str
-        Random: tells one visit from another.
+        Random; distinguishes visits.
     cookie : str
-        Of one that begins with this request: what the browser is to bring back.
+        Cookie to set if the visit begins with this request, otherwise empty.
     """
 
     address: str
@@ -35,7 +35,7 @@ class Visit:
 
     @property
     def author(self) -> str:
-        """Return the author to record with what the visitor makes."""
+        """Return the author to record for the visitor's tasks and files."""
         return f"{self.from_here}{self.number}"
 
     @property
@@ -45,7 +45,7 @@ class Visit:
 
 
 class Visits:
-    """Begins visits and knows them again; nothing of them is stored but what they make.
+    """Starts and recognises visits. A visit itself is never stored, only the rows it creates.
 
     Parameters
     ----------
@@ -56,17 +56,17 @@ class Visits:
         self._cookies = cookies
 
     async def of(self, request: Request) -> Visit | None:
-        """The visit that a request belongs to; None if it brings no cookie that this site signed and that still holds."""
+        """Return the visit of a request; None without a valid cookie signed by this site."""
         cookie = request.cookies.get(cookie_of(request, KIND), "")
         try:
             sealed = await self._cookies.read(KIND, cookie)
         except Unavailable:
-            # Without the database there is nothing of a visit to see.
+            # Without the database, no data of a visit can be shown.
             return None
         return None if sealed is None else Visit(sealed.about, sealed.number)
 
     async def begin(self, request: Request) -> Visit:
-        """A new visit from this address; `hand_over` gives it to the browser.
+        """Start a visit from this address. `hand_over` sends its cookie to the browser.
 
         Raises
         ------
@@ -80,7 +80,7 @@ class Visits:
 
 
 def hand_over(request: Request, answer: Response) -> Response:
-    """The answer, with the cookie of a visit that began with this request."""
+    """Return the response, with the cookie of a visit that began with this request."""
     visit: Visit | None = getattr(request.state, "visit", None)
     if visit is not None and visit.cookie:
         set_cookie(request, answer, visit.cookie, LASTS_S, KIND)

@@ -1,1 +1,1 @@
-"""Reports of projects: what their jobs lost."""
+"""Reports of projects: losses of their jobs."""

@@ -19,7 +19,7 @@ from flitwatch_domain.incidents import IncidentHead, SlowedJob
 from flitwatch_domain.project_report import build_report, find_month, render_csv, render_document, render_page
 
 http = APIRouter(prefix="/projects", tags=["incidents"], responses=RESPONSES)
-#: Incidents of one month that are read.
+#: Most incidents of one month that are read.
 MOST_INCIDENTS = 10_000
 
 

@@ -1,4 +1,4 @@
-"""Shapes of answers about projects."""
+"""Response models for projects."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Routes of stored advice: forwarding tables, routing modes and placements. Their old name, recommendations, is deprecated."""
+"""Routes of stored advice: forwarding tables, routing modes and placements. The former name, recommendations, is deprecated."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ from flitwatch_domain.errors import NotFound
 
 http = APIRouter(tags=["recommendations"], responses=RESPONSES)
 
-#: What is written in words, or holds some; the rest are figures and words of ours.
+#: Fields with free text; the others are figures and fixed words.
 _TEXTS = frozenset({"title", "reason", "gain", "why", "before", "after", "alternatives", "parameters"})
-#: The answer of forwarding tables in the description.
+#: OpenAPI description of the forwarding tables' response.
 _TABLES: dict[int | str, dict[str, Any]] = {200: {"content": {"text/plain": {"schema": {"type": "string"}}}}}
 _MATRICES = ("true", "reconstructed", "difference")
 
 
-#: Stands in texts for names that only an author wrote.
+#: Replacements in texts for names that only an author wrote.
 _A_USER, _AN_APPLICATION = "a user", "an application"
 
 
 def _mask_row(row: reads.Row, names: Names, request: Request) -> reads.Row:
-    """With the names that the caller may see, also in its texts: titles name the application, with its folders.
+    """Return a row with names as shown to the caller, also in its texts: titles contain the application with its path.
 
-    A name that no job and no run has is its author's text: it is shown to the author as written, and to others not at all; no pseudonym is made of it.
+    A name that no job or run has is its author's text. It is shown unchanged to the author, and hidden from others; it gets no pseudonym.
     """
     user, application, by = row["user"], row["application"], row["created_by"]
     known_user, known_application = row.pop("user_known"), row.pop("application_known")
@@ -88,7 +88,7 @@ async def recommendations(
 @http.get("/advice/{recommendation_id}", response_model=schemas.RecommendationDetail, name="one_advice")
 @http.get("/recommendations/{recommendation_id}", response_model=schemas.RecommendationDetail, deprecated=True)
 async def recommendation(request: Request, conn: Reader, names: TheNames, recommendation_id: Id) -> Response:
-    """One recommendation with its evidence."""
+    """Return one recommendation with its evidence."""
     row = await reads.find_recommendation(conn, recommendation_id, _visible_author(request))
     if row is None:
         raise _missing_error(recommendation_id)
@@ -111,7 +111,7 @@ async def recommendation(request: Request, conn: Reader, names: TheNames, recomm
     deprecated=True,
 )
 async def lfts(request: Request, conn: Reader, recommendation_id: Id) -> Response:
-    """The forwarding tables as OpenSM's file engine reads them."""
+    """Return the forwarding tables in the format of OpenSM's file engine."""
     content = await reads.read_part(conn, recommendation_id, "lfts", _visible_author(request))
     if content is None:
         raise _missing_error(recommendation_id, "forwarding tables")
@@ -136,7 +136,7 @@ async def matrix(
     by: Literal["router", "group"] = "router",
     of: Annotated[Literal["true", "reconstructed", "difference"] | None, Query()] = None,
 ) -> Response:
-    """The communication matrix by router or group: true (only for simulated traffic), reconstructed, and their difference."""
+    """Return the communication matrix by router or group: true (only for simulated traffic), reconstructed, or their difference."""
     part: Literal["matrix_router", "matrix_group"] = "matrix_router" if by == "router" else "matrix_group"
     content = await reads.read_part(conn, recommendation_id, part, _visible_author(request))
     if content is None:
@@ -154,7 +154,7 @@ async def matrix(
     deprecated=True,
 )
 async def links(request: Request, conn: Reader, recommendation_id: Id) -> Response:
-    """Links between switches before and after, for the plots."""
+    """Return the links between switches before and after, for the plots."""
     content = await reads.read_part(conn, recommendation_id, "links", _visible_author(request))
     if content is None:
         raise _missing_error(recommendation_id, "links")

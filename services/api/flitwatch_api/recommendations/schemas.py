@@ -1,4 +1,4 @@
-"""Shapes of answers about recommendations."""
+"""Response models for recommendations."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class Finding(BaseModel):
 
 
 class RouteOutcome(BaseModel):
-    """Before or after."""
+    """Outcome before or after the change."""
 
     time_s: float | None
     max_load_bytes: float | None

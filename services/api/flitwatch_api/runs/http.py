@@ -32,7 +32,7 @@ async def runs(
     limit: Limit = 100,
     cursor: CursorText = None,
 ) -> Response:
-    """Runs of instrumented applications, newest first."""
+    """List runs of instrumented applications, newest first."""
     rows = await reads.list_runs(conn, limit + 1, read_page_cursor(cursor), job or None, exe or None, names.pseudonyms)
     items = [run_item(row, names) for row in rows[:limit]]
     next_cursor = make_cursor(items[-1].run_id) if len(rows) > limit else None
@@ -41,7 +41,7 @@ async def runs(
 
 @http.get("/{run_id}/steps", response_model=schemas.RunSteps)
 async def steps(conn: Reader, seen: TheNames, run_id: Id) -> Response:
-    """The steps of a run alongside what other runs of the same application take."""
+    """Return the steps of a run, with the usual times of other runs of the same application."""
     row = await reads.find_run(conn, run_id)
     if row is None:
         raise NotFound(f"there is no run {run_id}", advice="/api/v1/runs lists them.")
@@ -80,7 +80,7 @@ def _stored_response(made: reported.StoredRun) -> Response:
     openapi_extra=require_access("user", "runs"),
 )
 async def report_run(request: Request, platform: ThePlatform, new: schemas.ReportedRun) -> Response:
-    """Report a run of any program, with the steps that it has made so far; a repeated key means the same run."""
+    """Report a run of any program, with its steps so far. A repeated key identifies the same run."""
     caller = request.state.caller
     request.app.state.callers.count_report(caller)
     run, run_steps = head_of(caller, new), steps_of(new.steps)

@@ -1,4 +1,4 @@
-"""Reports of runs as the database takes them: whose they are, and under which key."""
+"""Reports of runs in the database's terms: owner and key."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from flitwatch_domain.runs import Run, RunStep
 
 
 def key_of(caller: Caller, key: str) -> str:
-    """The stored key: no one can reach an imported run, or another account's, by guessing its key."""
+    """Return the stored key. It is specific to the caller, so guessing a key gives no access to imported runs or another account's runs."""
     digest = hashlib.sha256("\0".join((caller.name, key)).encode()).hexdigest()
     return f"reported-{digest[:32]}"
 
 
 def owner_of(caller: Caller) -> str | None:
-    """Return the account whose jobs a caller may report: a person their own, a service all (None)."""
+    """Return the account whose jobs a caller may report: people only their own, a service all (None)."""
     return None if caller.role == "service" else caller.name
 
 
 def head_of(caller: Caller, new: schemas.ReportedRun) -> Run:
-    """The head of a run: a rank a node, or one where the nodes are not known."""
+    """Return the head of a run: one rank per node, or one rank if the nodes are unknown."""
     nodes = tuple(new.nodes) or (None,)
     return Run(
         key_of(caller, new.key),
@@ -40,7 +40,7 @@ def head_of(caller: Caller, new: schemas.ReportedRun) -> Run:
 
 
 def steps_of(steps: Sequence[schemas.ReportedStep]) -> list[RunStep]:
-    """Steps with the one time that was measured."""
+    """Return steps with the one measured time."""
     return [RunStep(step.step, np.array([round(step.time_s * 1e9)], np.int64)) for step in steps]
 
 

@@ -1,4 +1,4 @@
-"""Shapes of answers about runs."""
+"""Response models for runs."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class RunSteps(BaseModel):
     )
 
 
-#: Limits of one report. More steps come in further requests.
+#: Limits of one report. Further steps need further requests.
 MAX_NODES, MAX_STEPS, MAX_STEP_NUMBER = 20_000, 10_000, 1_000_000
 MAX_STEP_S = 366 * 86_400.0
 

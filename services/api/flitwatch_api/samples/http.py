@@ -46,7 +46,7 @@ async def samples(
     from_: From = None,
     to: To = None,
 ) -> Response:
-    """Traffic and congested packets by link, as sampled by the packets themselves, of all contexts that match."""
+    """Return traffic and congested packets by link, from packet samples of all matching contexts."""
     head = await fabrics.find_fabric_head(conn, fabric)
     contexts = await reads.list_contexts(conn, head.fabric_id, job, tag, phase, MOST_CONTEXTS + 1)
     check_limit(len(contexts), MOST_CONTEXTS, "MOST_CONTEXTS", "contexts", "Name a job, a tag or a phase.")
@@ -57,7 +57,7 @@ async def samples(
         last_s = max(row["last_ts"] for row in contexts).timestamp()
         if from_ is not None and to is not None and from_ >= to:
             raise BadRequest("`from` is not before `to`")
-        # Outside the slices there is nothing to read, however long the span.
+        # There are no data outside the slices, however long the span.
         from_s, to_s = max(from_ or 0, first_s), min(LATEST_S if to is None else to, last_s + 1)
         if from_s < to_s:
             grid_s = await reads.find_bucket_s(conn, ids, from_s)
@@ -92,7 +92,7 @@ async def sample_contexts(
     limit: Limit = 100,
     cursor: CursorText = None,
 ) -> Response:
-    """Contexts that have samples, newest first."""
+    """List contexts that have samples, newest first."""
     head = await fabrics.find_fabric_head(conn, fabric)
     below = read_page_cursor(cursor)
     rows = await reads.list_contexts(
@@ -116,7 +116,7 @@ async def sample_contexts(
 
 @http.get("/hosts", response_model=schemas.SampleHosts)
 async def sample_hosts(conn: Reader, fabric: FabricId, from_: From = None, to: To = None) -> Response:
-    """Show what happened to the packets that arrived at each sampling host; by default, those of the last day."""
+    """Report the outcomes of packets that arrived at each sampling host, by default over the last day."""
     head = await fabrics.find_fabric_head(conn, fabric)
     to_s = time.time() if to is None else to
     from_s = to_s - _LAST_DAY_S if from_ is None else from_

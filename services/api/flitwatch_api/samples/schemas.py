@@ -1,4 +1,4 @@
-"""Answers about packet samples."""
+"""Response models for packet samples."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class SampleContext(BaseModel):
 
 
 class SampleContextList(BaseModel):
-    """The newest contexts first."""
+    """Contexts with samples, newest first."""
 
     items: list[SampleContext]
     next_cursor: str | None
@@ -44,7 +44,7 @@ class SampleLinks(BaseModel):
 
 
 class SampleMap(BaseModel):
-    """Figures from sampled packets for the links that they might have passed; links that are absent are unknown."""
+    """Figures from sampled packets for the links on their possible paths. Absent links are unknown."""
 
     fabric_id: int
     from_: datetime | None = Field(alias="from")
@@ -57,7 +57,7 @@ class SampleMap(BaseModel):
 
 
 class SampleHosts(BaseModel):
-    """Columns: outcomes of the packets that arrived at sampling hosts."""
+    """Outcomes of the packets that arrived at sampling hosts, by column."""
 
     from_: datetime | None = Field(alias="from")
     to: datetime | None

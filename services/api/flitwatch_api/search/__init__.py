@@ -1,1 +1,1 @@
-"""One box for everything."""
+"""Search over all kinds of data."""

@@ -1,4 +1,4 @@
-"""The search box."""
+"""Route of the search."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ async def search(
     names: TheNames,
     q: Annotated[str, Query(min_length=1, max_length=200, description="Part of a name or id.")],
 ) -> Response:
-    """Jobs, incidents, users, fabrics, routers and nodes by part of their name."""
+    """Search jobs, incidents, users, fabrics, routers and nodes by part of their name."""
     hits = await find(conn, q.strip(), EACH, names.for_database()) if q.strip() else []
     if names.hides_jobs:
         hits = [hit for hit in hits if hit["kind"] not in HITS_OF_PEOPLE]

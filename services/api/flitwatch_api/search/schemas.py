@@ -1,4 +1,4 @@
-"""Shapes of answers of the search."""
+"""Response models of the search."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pydantic import BaseModel, Field
 
 
 class Hit(BaseModel):
-    """Something that was found."""
+    """A search hit."""
 
     kind: str = Field(description="job, incident, router, node, user or fabric")
     id: str

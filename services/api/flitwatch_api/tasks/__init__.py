@@ -1,1 +1,1 @@
-"""Work in the queue."""
+"""Tasks in the queue."""

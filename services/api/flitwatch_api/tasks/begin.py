@@ -1,4 +1,4 @@
-"""Tasks put into the queue for a caller, up to a limit."""
+"""Adding tasks to the queue for a caller, up to a limit."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ _LATER_S = 60
 async def begin_task(
     request: Request, platform: Platform, name: str, args: dict[str, Any], reads: Sequence[int] = ()
 ) -> int:
-    """Put work into the queue; its number. The answer to a caller without a login needs `visits.hand_over`.
+    """Add a task to the queue and return its number. The response to a caller without a login needs `visits.hand_over`.
 
     Parameters
     ----------
     reads : sequence of int
-        Uploaded files that the task takes with it; callers who may `operate` may name those of others.
+        Uploaded files that the task uses; callers with scope `operate` can use other callers' files.
 
     Raises
     ------
     TooMany
-        Too many of the caller's wait or run already; nothing limits callers who may `operate`.
+        The caller has too many waiting and running tasks. Callers with scope `operate` have no limit.
     NotFound
-        A file is not there, or is another caller's.
+        A file is missing or belongs to another caller.
     """
     caller: Caller = request.state.caller
     visit = await _visit_of(request)
@@ -58,7 +58,7 @@ async def begin_task(
 
 
 async def begin_file(request: Request, platform: Platform) -> int:
-    """A new file of the caller's, without content; its number. The answer to a caller without a login needs `visits.hand_over`.
+    """Create an empty file of the caller and return its number. The response to a caller without a login needs `visits.hand_over`.
 
     Raises
     ------
@@ -74,7 +74,7 @@ async def begin_file(request: Request, platform: Platform) -> int:
 
 
 async def _visit_of(request: Request) -> Visit | None:
-    """The visit of a caller without a login, begun now if need be; None for everyone else."""
+    """Return the visit of a caller without a login, starting one if necessary; None for other callers."""
     caller: Caller = request.state.caller
     callers: Callers = request.app.state.callers
     visit: Visit | None = getattr(request.state, "visit", None)
@@ -84,18 +84,18 @@ async def _visit_of(request: Request) -> Visit | None:
 
 
 def is_authorised(caller: Caller) -> bool:
-    """Return whether the recommendations of a caller's tasks are for the site: with scope `operate`, or by a service's token; else they are the
-    caller's what- ifs."""
+    """Return whether a caller's recommendations are for the site (scope `operate`, or a service's token) or only the caller's what-ifs."""
     return "operate" in caller.scopes or (caller.role == "service" and caller.via == "token")
 
 
 def sees_tasks_as(request: Request) -> str | None:
-    """As whom the caller sees visitors' tasks: their own alone; None: everyone's, with scope `operate` or `names`."""
+    """Return the author whose tasks the caller may see among visitors' tasks; None for all, with scope `operate` or `names`."""
     return None if {"operate", "names"} & request.state.caller.scopes else made_by(request)
 
 
 def _make_limit_check(caller: Caller, visit: Visit | None, settings: Settings) -> Callable[[Any], None]:
-    """Refuses a caller with as many open tasks as one may have; who brings no cookie may have as many as who brings one."""
+    """Return a check that refuses a caller with the maximum number of open tasks. For visits, it also limits visits per address and all visitors'
+    tasks."""
 
     def of_account(conn: Any) -> None:
         most = settings.api_tasks_each

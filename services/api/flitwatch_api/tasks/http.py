@@ -35,7 +35,7 @@ from flitwatch_domain.task_models.measured import Application
 http = APIRouter(prefix="/tasks", tags=["tasks"], responses=RESPONSES)
 
 MAX_ARGS_BYTES = 65_536
-#: OpenAPI cannot see what a route reads from the stream.
+#: OpenAPI cannot see a body that a route reads from the stream.
 FILE_BODY = {
     "required": True,
     "content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}},
@@ -44,7 +44,7 @@ State = Literal["queued", "running", "succeeded", "failed", "cancelled"]
 
 
 async def _find_task(conn: Connection, task_id: int, request: Request) -> reads.Row:
-    """A task: the caller's own or an account's, and another visit's if its result's address is shared."""
+    """Return a task: the caller's own or an account's, or another visit's if the address of its result can be shared."""
     row = await reads.find_task(conn, task_id, sees_tasks_as(request))
     if row is None:
         row = await reads.find_task(conn, task_id)
@@ -55,7 +55,7 @@ async def _find_task(conn: Connection, task_id: int, request: Request) -> reads.
 
 
 async def _resolve_arguments(conn: Any, names: Names, given: Arguments) -> dict[str, Any]:
-    """The arguments as a worker takes them: below scope `names` an application is named without its folders."""
+    """Return the arguments for a worker. Below scope `names`, an application is named without its folders."""
     args = given.given()
     if not names.pseudonyms or not isinstance(given, Application):
         return args
@@ -69,7 +69,8 @@ async def _resolve_arguments(conn: Any, names: Names, given: Arguments) -> dict[
 
 
 def _check_named(request: Request, names: Names, name: str, args: dict[str, Any]) -> None:
-    """Refuse arguments that name another user to who sees pseudonyms, and those that change what everyone sees to who does not operate the site.
+    """Refuse arguments that name another user, for callers who see pseudonyms, and arguments that affect all users, for callers who do not operate
+    the site.
 
     Raises
     ------
@@ -104,7 +105,7 @@ async def tasks(
     limit: Limit = 100,
     cursor: CursorText = None,
 ) -> Response:
-    """Tasks, newest first; of the tasks started without a login, only those of the caller's own visit."""
+    """List tasks, newest first. Among tasks started without a login, only those of the caller's own visit are listed."""
     rows = await reads.list_tasks(
         conn, limit + 1, read_page_cursor(cursor), name or None, state, sees_tasks_as(request)
     )
@@ -115,13 +116,13 @@ async def tasks(
 
 @http.get("/{task_id}", response_model=schemas.Task)
 async def task(request: Request, conn: Reader, names: TheNames, task_id: Id) -> Response:
-    """One task with its progress and result."""
+    """Return one task with its progress and result."""
     return json_response(shown_task(await _find_task(conn, task_id, request), request, names))
 
 
 @http.post("", response_model=schemas.Task, status_code=202, openapi_extra=require_access("user", "tasks"))
 async def start(request: Request, platform: ThePlatform, new: NewTask) -> Response:
-    """Add a task to the queue; a worker runs it."""
+    """Add a task to the queue. A worker runs it."""
     async with platform.reading() as conn:
         names = await names_of(request, conn)
         args = await _resolve_arguments(conn, names, new.args)
@@ -158,7 +159,7 @@ async def add_file(request: Request, platform: ThePlatform) -> Response:
     try:
         size = await receive_file(request, platform, number)
     except BaseException:
-        # Cut off or too long: what came of it is of no use.
+        # Truncated or too long: the stored part is useless.
         await asyncio.shield(_drop_file(platform, number))
         raise
     response = json_response(build_model(schemas.TaskFile, file=number, bytes=size))

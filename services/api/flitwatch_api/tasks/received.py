@@ -1,4 +1,4 @@
-"""Uploaded files on their way from a request into the database, a piece at a time."""
+"""Uploaded files, stored from a request to the database piece by piece."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from flitwatch_domain.errors import TooCostly
 
 
 async def receive_file(request: Request, platform: Platform, number: int) -> int:
-    """Store a request's body as the content of a file; its bytes.
+    """Store a request's body as the content of a file, and return its number of bytes.
 
     Raises
     ------
     TooCostly
-        It is longer than a file may be.
+        The body exceeds the file limit.
     NotFound
         The file was deleted meanwhile.
     """

@@ -1,4 +1,4 @@
-"""Shapes of answers about tasks."""
+"""Response models for tasks."""
 
 from __future__ import annotations
 

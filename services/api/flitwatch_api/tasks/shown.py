@@ -1,4 +1,4 @@
-"""Tasks as a caller may see them."""
+"""Tasks as shown to a caller."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from flitwatch_domain.errors import FlitwatchError
 
 log = logging.getLogger(__name__)
 
-#: The lab's simulations: arguments and results name nobody, and a visitor can share the address of a result.
+#: The lab's simulations: arguments and results contain no names, and a visitor can share the address of a result.
 SHARED = frozenset(
     {
         "sim.study",
@@ -42,11 +42,11 @@ def is_own(row: Row, request: Request) -> bool:
 
 
 def shown_task(row: Row, request: Request, names: Names) -> schemas.Task:
-    """A task; below scope `names` only machines' and one's own with arguments and result, and no one else's name."""
+    """Return a task. Below scope `names`, only machine tasks and the caller's own tasks include arguments and result, and other authors are hidden."""
     try:
         return build_model(schemas.Task, _mask_task(row, request, names))
     except (FlitwatchError, ArithmeticError, AttributeError, LookupError, TypeError, ValueError):
-        # A row of another version, say: it must not take the whole list with it, and shows nothing that might name somebody.
+        # A row of another version, for example. It must not fail the whole list, and shows nothing that may contain a name.
         log.exception("task %s cannot be shown", row["task_id"])
         blank = {**row, "args": None, "result": None, "message": "", "created_by": None, "error": UNREADABLE}
         return build_model(schemas.Task, blank)
@@ -54,7 +54,7 @@ def shown_task(row: Row, request: Request, names: Names) -> schemas.Task:
 
 def _mask_task(row: Row, request: Request, names: Names) -> Row:
     if not names.pseudonyms:
-        # On a simulated machine everyone sees names; a visit's own mark stays the site's.
+        # On a simulated machine everyone sees names, but a visit's identifier stays hidden.
         visit = not request.state.saw_names and (row["created_by"] or "").startswith(VISITOR)
         return {**row, "created_by": names.author(row["created_by"])} if visit else row
     own = is_own(row, request)
@@ -70,7 +70,7 @@ def _mask_task(row: Row, request: Request, names: Names) -> Row:
 
 
 def _without_folders(row: Row, names: Names) -> Row:
-    """One's own task with its application as the caller named it."""
+    """Return one of the caller's own tasks, with its application as they named it."""
     exe = row["args"].get("exe") if row["args"] else None
     if not isinstance(exe, str) or names.path(exe) == exe:
         return row

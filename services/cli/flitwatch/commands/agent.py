@@ -1,4 +1,4 @@
-"""`flitwatch agent slurm`: advice in front of a scheduler."""
+"""`flitwatch agent slurm`: advice for a scheduler's jobs."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from flitwatch_ops.watched import own_heartbeat
 
 @click.group(cls=Group)
 def agent() -> None:
-    """Keep a scheduler's side fresh with advice."""
+    """Supply a scheduler with current advice."""
 
 
 @agent.command()
@@ -160,7 +160,7 @@ def unit(as_json: bool) -> None:
     """Print the agent's systemd unit for this installation. Save it as /etc/systemd/system/flitwatch-slurm.service on slurmctld's host."""
     import flitwatch_slurm
 
-    # Beside the interpreter that runs this: a unit's search path knows no virtual environment.
+    # The program next to the current interpreter: a unit's search path does not include virtual environments.
     program = Path(sys.executable).with_name("flitwatch")
     text = (
         Path(flitwatch_slurm.__path__[0], "flitwatch-slurm.service")

@@ -1,4 +1,4 @@
-"""`flitwatch alerting`: rules to alerts to receivers, until it is stopped."""
+"""`flitwatch alerting`: evaluate rules and notify receivers until stopped."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`flitwatch alerts`: what fires, and what a rule would have done."""
+"""`flitwatch alerts`: firing alerts, and the alerts that a rule would have raised."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MOST_LISTED = 1000
 
 @click.group(cls=Group)
 def alerts() -> None:
-    """Ask about alerts and try rules."""
+    """List alerts and test rules."""
 
 
 @alerts.command("list")
@@ -31,7 +31,7 @@ def list_(
     ephemeral: bool,
     as_json: bool,
 ) -> None:
-    """Alerts that fire now.
+    """List the alerts that are firing.
 
     With --url or a profile, the command asks the API. Otherwise it reads the database.
     """

@@ -10,7 +10,7 @@ import click
 from flitwatch.console import database_options, log_to_stderr, print_result
 from flitwatch.exposure import Role, allow_host_option, anonymous_option, exposure_of, insecure_option
 
-#: How long open requests may go on after the signal to stop.
+#: How long open requests can continue after the stop signal.
 GRACE_S = 10
 
 
@@ -84,10 +84,10 @@ def api(
 
     if metrics_port == port:
         raise click.UsageError("--metrics-port and --port must differ")
-    # Whose data it will be nobody knows here, so without a login they may be read and no more.
+    # The data's owner is unknown here, so callers without a login can only read.
     reached = exposure_of(host, allow_hosts, anonymous, insecure_network, usual="viewer")
     chosen: dict[str, Any] = {} if web is None else {"web": web}
-    # Before a database is waited for or made: what cannot be used is said at once.
+    # Before waiting for a database or creating one: report invalid settings at once.
     settings = Settings.read(
         api_hosts=reached.hosts,
         api_anonymous=reached.anonymous,
@@ -96,7 +96,7 @@ def api(
         **chosen,
     )
     log_to_stderr()
-    # Until the server itself heeds signals: a throw-away database is not left behind.
+    # Until the server handles signals itself: do not leave a temporary database behind.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     with open_database(db_url, ephemeral, SERVICE_PATIENCE_S) as url:
         ensure_admin(url)

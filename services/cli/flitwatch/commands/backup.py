@@ -1,4 +1,4 @@
-"""`flitwatch db backup`, `restore` and `verify`: the embedded database at any second of the past."""
+"""`flitwatch db backup`, `restore` and `verify`: backups of the embedded database and point-in-time recovery."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`flitwatch blame`: who interferes, by the platform's stored estimate or from measured runs."""
+"""`flitwatch blame`: interfering users, from the platform's stored estimate or from measured runs."""
 
 from __future__ import annotations
 

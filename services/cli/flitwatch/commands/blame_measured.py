@@ -1,4 +1,4 @@
-"""`flitwatch blame --runs --exposure`: verdicts on measured runs, and how often shuffled ones would give a name."""
+"""`flitwatch blame --runs --exposure`: verdicts on measured runs, and how often shuffled run times would name a user."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from flitwatch.console import make_progress
 from flitwatch_domain.blame import FOUND_Q
 
 CAVEAT = "Dependence between presence and slow runs; not proof of cause."
-#: Users planted of each effect; each takes as long as a shuffle.
+#: Planted users per effect size; each takes as long as a shuffle.
 PLANTED = 25
 
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class MeasuredVerdict(TypedDict):
-    """Verdict of measured runs on a user, with reasons, statistics, and the effect in an exposed run with its interval; None is unknown."""
+    """Verdict on a user from measured runs, with reasons, statistics, and the effect in an exposed run with its interval. None is unknown."""
 
     user: str
     verdict: str
@@ -34,7 +34,8 @@ class MeasuredVerdict(TypedDict):
 
 
 class MeasuredBlame(TypedDict):
-    """Verdicts with how often the method names no user's fault and finds planted ones, what else run times vary with, and changes of regime (epoch seconds)."""
+    """Verdicts on measured runs, with the method's false-positive and detection rates, other influences on run times, and regime changes (epoch
+    seconds)."""
 
     users: list[MeasuredVerdict]
     calibration: Calibration
@@ -51,7 +52,7 @@ class MeasuredBlame(TypedDict):
 
 
 def judge_measured(runs: Path, exposure: Path, shuffles: int, seed: int) -> MeasuredBlame:
-    """Return the verdicts that `flitwatch blame --runs --exposure` prints."""
+    """Return the verdicts for `flitwatch blame --runs --exposure`."""
     from flitwatch_ml.blame.calibration import power, rotate
     from flitwatch_ml.measured import read_measured
     from flitwatch_ml.work.measured import judge_runs
@@ -104,7 +105,7 @@ def _by_strength(user: MeasuredVerdict) -> tuple[bool, bool, float]:
 
 
 def show_measured(result: MeasuredBlame) -> None:
-    """The same for people: who is named, then the strongest of the rest."""
+    """Print the result for people: named users, then the strongest of the rest."""
     from rich.console import Console
     from rich.table import Table
 

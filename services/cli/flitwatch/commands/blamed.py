@@ -1,4 +1,4 @@
-"""`flitwatch blamed`: who is found in several sets of runs, by the estimates that stand now."""
+"""`flitwatch blamed`: users or jobs found in several sets of runs, according to the current estimates."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def blamed(
 
 
 class SetNames(TypedDict):
-    """Names by the sets that find them, each with its evidence."""
+    """Names with the sets that find them, and the evidence of each set."""
 
     by: str
     definition: str
@@ -109,7 +109,7 @@ def _load_sets(
 
 
 def format_names(found: SetNames | models.SeveralSets) -> list[str]:
-    """The list for a person."""
+    """Format the list for people."""
     texts = [f"found in at least {found['least_sets']} of {found['sets']} sets: {found['total']}"]
     for row in found["items"]:
         q = "–" if row["q"] is None else f"{row['q']:.2g}"

@@ -1,4 +1,4 @@
-"""`flitwatch collect`: follow a producer and publish what it writes to the log."""
+"""`flitwatch collect`: follow a source and publish its data to the log."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ from flitwatch.console import FiniteRange, Group
 
 @click.group(cls=Group)
 def collect() -> None:
-    """Follow a producer and publish what it writes to the log, until stopped.
+    """Follow a source and publish its data to the log, until stopped.
 
-    A collector may be killed at any moment: it goes on at its checkpoint, and nothing is counted twice or lost.
+    You can stop a collector at any time: it continues at its checkpoint, and no data are lost or counted twice.
     """
 
 
@@ -100,7 +100,7 @@ def sacct(
     since_s: float,
     common: CollectorOptions,
 ) -> None:
-    """Poll this machine's sacct and publish the jobs that changed."""
+    """Poll this machine's sacct and publish changed jobs."""
     from flitwatch_ingest.collectors.sacct import SacctCollector
 
     with open_session("sacct", command, common.log_url, common.db_url, common.state) as (publisher, checkpoint, stop):

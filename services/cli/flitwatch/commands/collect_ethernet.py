@@ -1,4 +1,4 @@
-"""`flitwatch collect sonic` and `flitwatch collect gnmi`: topology and counters of Ethernet switches, asked one by one."""
+"""`flitwatch collect sonic` and `flitwatch collect gnmi`: topology and counters, read from each Ethernet switch."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ if TYPE_CHECKING:
     from flitwatch_domain.fabric import Fabric
     from flitwatch_ingest.collectors.ethernet import Source
 
-#: Seconds between looks where nobody says.
+#: Default polling interval in seconds.
 _INTERVAL_S = 10.0
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 
 def _add_switch_options(function: F) -> F:
-    """Options of both."""
+    """Add the options of both commands."""
     for option in (
         fabric_option("ethernet"),
         cluster_option,

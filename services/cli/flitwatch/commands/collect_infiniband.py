@@ -1,4 +1,4 @@
-"""`flitwatch collect infiniband`: a subnet's topology and counters, from one host."""
+"""`flitwatch collect infiniband`: a subnet's topology and counters, read from one host."""
 
 from __future__ import annotations
 

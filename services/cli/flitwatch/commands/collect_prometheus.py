@@ -139,7 +139,7 @@ def _parse_address(listen: str) -> tuple[str, int]:
 
 @contextmanager
 def _serve_door(door: Door, host: str, port: int, stop: threading.Event) -> Iterator[None]:
-    """Serve in a thread of its own; a server that ends automatically stops the collector."""
+    """Serve in a separate thread. If the server ends on its own, the collector stops."""
     server = HttpServer(door.app, open_listener(host, port, "counters", "--listen"), CONNECTIONS, stop.set)
     try:
         yield

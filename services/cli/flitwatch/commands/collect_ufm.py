@@ -1,4 +1,4 @@
-"""`flitwatch collect ufm`: a subnet's topology by UFM's REST interface, its counters by UFM telemetry."""
+"""`flitwatch collect ufm`: a subnet's topology from UFM's REST interface, its counters from UFM telemetry."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def ufm(
         failing = ""
 
         def discover() -> Fabric | None:
-            """The topology, stored; None, with a word, where UFM does not say one."""
+            """Store the topology and return it. Print a message and return None if UFM does not provide one."""
             nonlocal failing
             assert server is not None
             try:

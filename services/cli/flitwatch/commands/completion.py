@@ -1,4 +1,4 @@
-"""`flitwatch completion`: the script with which a shell completes commands, options and values."""
+"""`flitwatch completion`: script for a shell's completion of commands, options and values."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ def completion(shell: str, as_json: bool) -> None:
 
 
 def source(shell: str) -> str:
-    """The script of `bash`, `zsh` or `fish`."""
+    """Return the script for `bash`, `zsh` or `fish`."""
     from flitwatch.main import cli
 
     kind = get_completion_class(shell)
     assert kind is not None
-    # Its own `source` starts bash to look at its version; packages are made where there may be none.
+    # Click's `source` starts bash to check its version, but bash can be missing where packages are built.
     completer = kind(cli, {}, PROGRAM, VARIABLE)
     return str(completer.source_template % completer.source_vars())

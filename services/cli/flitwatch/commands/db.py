@@ -30,12 +30,12 @@ if TYPE_CHECKING:
     from rich.progress import Progress
 
 _FOLDER = click.Path(file_okay=False, path_type=Path)
-#: A petabyte: no disk of a database is larger.
+#: One petabyte: larger than any database disk.
 _MOST_GB = 1e6
 
 
 def _check_gigabytes(context: click.Context, option: click.Parameter, value: float | None) -> float | None:
-    # Not a range of click's: that takes what is not a number for one within. Less than a byte would keep nothing.
+    # Click's own range would accept nan. Less than one byte would keep no data.
     if value is not None and not 1e-9 <= value <= _MOST_GB:
         raise click.BadParameter(f"{value:g} is not a size from a byte to {_MOST_GB:,.0f} GB")
     return value
@@ -264,7 +264,7 @@ def erase(
 
     with open_database(db_url, ephemeral) as url, connect(url, role="owner", autocommit=True) as conn:
         folders = _archives_of(load_policy(conn), archives)
-        # Whatever an archive refuses is said before the first row goes.
+        # Report an archive's refusal before the first row is deleted.
         archive_rows = {str(folder): forget_user(folder, user, dry_run=True) for folder in folders}
         with conn.transaction():
             row_counts = run(conn, user, dry_run=not yes)
@@ -273,7 +273,7 @@ def erase(
             if yes and account and has_account:
                 people.remove_account(conn, user)
             if yes:
-                # Without the name: the audit log is kept for good.
+                # Without the user's name: the audit log is permanent.
                 audit.by_command(
                     conn,
                     "db erase",
@@ -319,7 +319,7 @@ def remove_fabric(name: str, yes: bool, db_url: str | None, ephemeral: bool, as_
         fabric = store.get_fabric_row(conn, name).name
         contents = removal.count_stored(conn, fabric)
         if yes:
-            # Before it begins: a removal that is interrupted has removed something too.
+            # Before the start: an interrupted removal has also removed data.
             audit.by_command(conn, "db remove-fabric", fabric, rows=contents.rows, jobs=contents.jobs)
             with make_progress() as bar:
                 contents = removal.remove_fabric(conn, fabric, _show_steps(bar, "removing"))
@@ -331,7 +331,7 @@ def remove_fabric(name: str, yes: bool, db_url: str | None, ephemeral: bool, as_
 
 
 def _archives_of(by_itself: Any, named: tuple[Path, ...]) -> list[Path]:
-    """Archives to erase from: those named, and the one that is written automatically where it is on this machine."""
+    """Return the archives to erase from: the named ones, and the automatic one if it is on this machine."""
     folders = [folder.absolute() for folder in named]
     if by_itself is not None and Path(by_itself.folder).exists():
         folders.append(Path(by_itself.folder).absolute())
@@ -462,7 +462,7 @@ def archive_policy(
 
 
 def _record_audit(url: str, action: str, target: str, **details: Any) -> None:
-    """Write to the audit log, before it is done, what takes names out of the database or brings them back."""
+    """Record, before it happens, an action that removes names from the database or restores them."""
     from flitwatch_db import connect
     from flitwatch_db.people import audit
 

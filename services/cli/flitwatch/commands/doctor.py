@@ -1,4 +1,4 @@
-"""`flitwatch doctor`: is this site ready?"""
+"""`flitwatch doctor`: check whether this site is ready."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`flitwatch down`: stop what `up` started."""
+"""`flitwatch down`: stop the platform that `up` started."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def down(as_json: bool) -> None:
 
 
 def _say_what_goes_on(stack: str) -> None:
-    """Name the processes for which the database runs on."""
+    """Name the processes that keep the database running."""
     server = Embedded(home_folder() / ("pg" if stack == "embedded" else "timescale"))
     if server.pid() is not None and (users := server.users()):
         stderr_console().print(
@@ -54,13 +54,13 @@ def _describe_process(pid: int) -> str:
         return str(pid)
     names = [Path(word).name for word in words]
     begin = next((at for at, name in enumerate(names) if name in ("flitwatch", "flitwatch.main")), None)
-    # No more than the command's name: arguments may hold passwords.
+    # Show only the command's name: arguments can contain passwords.
     shown = names[:1] if begin is None else [word for word in names[begin : begin + 3] if not word.startswith("-")]
     return f"{pid} ({' '.join(shown)})"
 
 
 def _end_what_is_left(as_json: bool) -> None:
-    """End the processes and servers that a killed supervisor left running."""
+    """End processes and servers that a killed supervisor left running."""
     from flitwatch.commands.up import list_servers
 
     process_ids = end_orphans(home_folder())
@@ -71,7 +71,7 @@ def _end_what_is_left(as_json: bool) -> None:
     state = state_of(home_folder())
     stack = state["stack"]
     for server in reversed(list_servers(stack, state.get("twin", "none"))):
-        # Whoever stops a server must hold it.
+        # Only a user of the server can stop it.
         server.ensure()
         server.stop()
     remove_state(home_folder())

@@ -1,4 +1,4 @@
-"""`flitwatch drivers`: the counters that carry an application's deviation, from the stored estimate."""
+"""`flitwatch drivers`: counters that predict an application's slow steps, from the stored estimate."""
 
 from __future__ import annotations
 

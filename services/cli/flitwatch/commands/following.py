@@ -1,4 +1,4 @@
-"""Shared parts of the collectors' commands: options, a publisher with a checkpoint, and the final report."""
+"""Shared parts of the collector commands: options, a publisher with a checkpoint, and the final report."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-#: Refused metrics in a report, and those of them that a person is told.
+#: Refused metrics listed in a report, and number of them printed for people.
 _MOST_LISTED, _MOST_TOLD = 1000, 8
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -44,7 +44,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 @dataclass(frozen=True)
 class CollectorOptions:
-    """Options of every collector's command; see `add_collector_options` and `add_checkpoint_options`."""
+    """Options of all collector commands; see `add_collector_options` and `add_checkpoint_options`."""
 
     log_url: str | None
     db_url: str | None
@@ -55,13 +55,13 @@ class CollectorOptions:
 
 
 def add_checkpoint_options(function: F) -> F:
-    """Options of a collector that goes on at a checkpoint (parameter `common`)."""
+    """Add the options of a collector that resumes at a checkpoint (parameter `common`)."""
     state = click.option("--state", type=click.Path(path_type=Path), help="File that stores the collector's position.")
     return state(add_collector_options(function))
 
 
 def add_collector_options(function: F) -> F:
-    """Options of every collector (parameter `common`)."""
+    """Add the options of all collectors (parameter `common`)."""
 
     @functools.wraps(function)
     def command(**options: Any) -> Any:
@@ -84,7 +84,7 @@ def add_collector_options(function: F) -> F:
 
 
 def log_options(function: F) -> F:
-    """`--log` and `--db` (parameters `log_url`, `db_url`) of what publishes; see `open_session`."""
+    """Add `--log` and `--db` (parameters `log_url`, `db_url`) of commands that publish; see `open_session`."""
     function = click.option(
         "--db",
         "db_url",
@@ -97,21 +97,21 @@ def log_options(function: F) -> F:
 
 
 def fabric_option(default: str) -> Callable[[F], F]:
-    """`--fabric` (parameter `name`) of a collector that reads the topology."""
+    """Add `--fabric` (parameter `name`) of a collector that reads the topology."""
     return click.option(
         "--fabric", "name", default=default, show_default=True, help="Name of the fabric in the database."
     )
 
 
 def cluster_option(function: F) -> F:
-    """`--cluster` (parameter `cluster`) of a collector that reads the topology; see `keep_topology`."""
+    """Add `--cluster` (parameter `cluster`) of a collector that reads the topology; see `keep_topology`."""
     return click.option(
         "--cluster", help="The scheduler's cluster that the fabric connects, as in `flitwatch import fabric --cluster`."
     )(function)
 
 
 def discovery_option(function: F) -> F:
-    """`--discover-every` (parameter `discovery_s`)."""
+    """Add `--discover-every` (parameter `discovery_s`)."""
     return click.option(
         "--discover-every",
         "discovery_s",
@@ -123,7 +123,7 @@ def discovery_option(function: F) -> F:
 
 
 def ca_file_option(function: F) -> F:
-    """`--ca-file` (parameter `ca_file`)."""
+    """Add `--ca-file` (parameter `ca_file`)."""
     return click.option(
         "--ca-file",
         type=click.Path(path_type=Path, exists=True, dir_okay=False),
@@ -135,7 +135,7 @@ def ca_file_option(function: F) -> F:
 def open_session(
     kind: str, about: str, log_url: str | None, db_url: str | None, state: Path | None, patience_s: float | None = None
 ) -> Iterator[tuple[Publisher, Checkpoint, threading.Event]]:
-    """A publisher that waits so long for the log, a checkpoint, and an event that a signal to stop sets."""
+    """Yield a publisher that waits up to `patience_s` for the log, a checkpoint, and an event that a stop signal sets."""
     from flitwatch_ingest.collectors import Checkpoint, Publisher
     from flitwatch_ingest.collectors.metrics import PublisherCollector
     from flitwatch_ops import platform
@@ -161,7 +161,7 @@ def open_session(
 def topology_session(
     kind: str, about: str, common: CollectorOptions, patience_s: float | None = None
 ) -> Iterator[tuple[Publisher, Checkpoint, threading.Event, str | None]]:
-    """A session of a collector that reads the topology too, and the database that keeps it: None with --log alone."""
+    """Open a session of a collector that also reads the topology. The last item is the database that stores it, or None if only --log is given."""
     with ExitStack() as stack:
         database, log_url = None, common.log_url
         if common.db_url or not log_url:  # the agent's package has no database
@@ -176,7 +176,7 @@ def topology_session(
 
 @contextmanager
 def expose_metrics(collector: Collector) -> Iterator[None]:
-    """Figures of this process at `--metrics-port`, meanwhile."""
+    """Serve this process's metrics at `--metrics-port` within the context."""
     from prometheus_client import REGISTRY
 
     REGISTRY.register(collector)
@@ -188,7 +188,7 @@ def expose_metrics(collector: Collector) -> Iterator[None]:
 
 @contextmanager
 def needs_extra(extra: str) -> Iterator[None]:
-    """Says how to install what an import does not find.
+    """Convert a failed import to an error that explains how to install the extra.
 
     Raises
     ------
@@ -205,7 +205,7 @@ def needs_extra(extra: str) -> Iterator[None]:
 
 
 def keep_topology(fabric: Fabric, cluster: str | None, database: str | None) -> None:
-    """Store a collector's topology in the place of another of its name; without a database, nothing."""
+    """Store a collector's topology, replacing one of the same name. Do nothing without a database."""
     import dataclasses
 
     if database is None:
@@ -227,7 +227,7 @@ def keep_topology(fabric: Fabric, cluster: str | None, database: str | None) -> 
 
 
 def print_message(text: str) -> None:
-    """Tell a person on standard error, or the log of a collector that goes on."""
+    """Print a message on standard error, or log it for a long-running collector."""
     if logs_json():
         log.info("%s", text)
     else:
@@ -235,14 +235,14 @@ def print_message(text: str) -> None:
 
 
 class RefusedMetric(TypedDict):
-    """A metric, a page of metrics or a record that was not taken, and why."""
+    """Refused metric, page of metrics or record, with the reason."""
 
     what: str
     reason: str
 
 
 class RefusedMetrics(TypedDict):
-    """The first of what was not taken, and of the counters that are kept as they came because no catalogue has them; and how many in all."""
+    """First refused items, first unknown counters (stored unchanged), and their total numbers."""
 
     refused: list[RefusedMetric]
     refused_total: int
@@ -251,7 +251,7 @@ class RefusedMetrics(TypedDict):
 
 
 def refused_of(intake: Intake) -> RefusedMetrics:
-    """The report's keys about what was not taken, and what no catalogue has; a person receives the first."""
+    """Return the report's fields on refused items and unknown counters, and print the first of them."""
     names: dict[str, list[str]] = {}
     for what, reason in intake.refused.items():
         names.setdefault(reason, []).append(what)
@@ -271,7 +271,7 @@ def refused_of(intake: Intake) -> RefusedMetrics:
 
 
 def say_unknown(intake: Intake, told: int) -> int:
-    """Name the counters after the first `told` that no catalogue has; return how many there are."""
+    """Print the unknown counters after the first `told`. Return their total number."""
     names = list(intake.unknown)
     if len(names) > told:
         print_message(
@@ -281,17 +281,17 @@ def say_unknown(intake: Intake, told: int) -> int:
 
 
 def _join_names(names: list[str]) -> str:
-    """The first names, and how many more there are."""
+    """Return the first names and the number of the others."""
     more = f" and {len(names) - _MOST_TOLD} more" if len(names) > _MOST_TOLD else ""
     return f"{', '.join(names[:_MOST_TOLD])}{more}"
 
 
 def exit_collector(refused: int, common: CollectorOptions) -> None:
-    """End a collector: one look ends as an import does, with `SOME_REFUSED` where something was refused."""
+    """Exit. With --once, use the status `SOME_REFUSED` if items were refused, as imports do."""
     if common.once and refused:
         sys.exit(SOME_REFUSED)
 
 
 def report_published(publisher: Publisher, as_json: bool) -> None:
-    """Report what this run of the collector published."""
+    """Report the items that this run of the collector published."""
     print_result({"published": publisher.published, "rejected": publisher.rejected}, as_json)

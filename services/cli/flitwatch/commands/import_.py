@@ -20,7 +20,7 @@ from flitwatch.console import Group
 def import_() -> None:
     """Import fabrics, counters, accounting and runs from files.
 
-    What producers stream (accounting, ncl, ldms-csv) is appended to the log of the database and written from there, through the same path as live data.
+    Data of streaming sources (accounting, ncl, ldms-csv) use the same ingest path as live data: the database's log, then the writer.
     """
 
 

@@ -1,4 +1,4 @@
-"""`flitwatch incidents`: what slowed jobs, in the same words as the page."""
+"""`flitwatch incidents`: causes of slow jobs, in the same words as the page."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ def _load_incident(db_url: str | None, ephemeral: bool, incident_id: int) -> Inc
 
 
 def format_head(head: Head) -> str:
-    """An incident as a line."""
+    """Format an incident as one line."""
     simulated = " (simulated)" if head["simulated"] else ""
     began = head["began"] if isinstance(head["began"], datetime) else datetime.fromisoformat(head["began"])
     day = began.astimezone(UTC).date()
@@ -125,7 +125,7 @@ def format_head(head: Head) -> str:
 
 
 def detail_lines(one: Detail) -> list[str]:
-    """An incident for a person."""
+    """Format an incident for people."""
     from flitwatch_domain.explanation.words import format_slower
 
     texts = [format_head(one), one["detail"]]

@@ -1,4 +1,4 @@
-"""`flitwatch job`: why a job is slow, in the same words as the page."""
+"""`flitwatch job`: causes of a slow job, in the same words as the page."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ def _render_evidence(db_url: str | None, ephemeral: bool, job_id: str, cluster: 
 
 
 def _write_evidence(page: str, out: Path) -> None:
-    # It may hold real names: nobody else on this machine reads it.
+    # The file can contain real names, so only its owner can read it.
     with os.fdopen(
         os.open(out, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8", newline=""
     ) as file:
@@ -126,9 +126,9 @@ def _write_evidence(page: str, out: Path) -> None:
 
 
 def format_explanation(made: Explanation | models.Explanation) -> list[str]:
-    """An explanation for a person."""
+    """Format an explanation for people."""
     simulated = " (simulated)" if made["simulated"] else ""
-    # What it cost others comes before whether it is slow itself.
+    # The job's cost to others comes before its own slowdown.
     cost = [f"{item['part']}: {item['text']}" for item in made["chain"] if item["part"] == "slowed"]
     texts = [*cost, f"job {made['job_id']}{simulated}: {made['title']}", made["detail"]]
     texts += [f"{item['part']}: {item['text']}" for item in made["chain"] if item["part"] != "slowed"]
@@ -140,7 +140,7 @@ def format_explanation(made: Explanation | models.Explanation) -> list[str]:
 
 
 def list_tasks(whole: WholeJob | models.WholeJob) -> list[str]:
-    """List the tasks of an array, or the components of a heterogeneous job, for a person."""
+    """Format the tasks of an array, or the components of a heterogeneous job, for people."""
     parts = "components" if whole["kind"] == "heterogeneous" else "tasks"
     simulated = " (simulated)" if whole["simulated"] else ""
     states = ", ".join(f"{count} {state.lower()}" for state, count in whole["states"].items())

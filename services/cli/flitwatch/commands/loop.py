@@ -1,4 +1,4 @@
-"""`flitwatch loop`: from counters to routes and round again."""
+"""`flitwatch loop`: the closed loop from counters to routes."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from flitwatch.console import (
     stderr_console,
 )
 
-#: Options of the one loop that say nothing to the other.
+#: Options of the simulated loop, which the measured loop does not use.
 _SIMULATED = ("topology", "epochs", "megabytes", "iterations", "slots", "mtu")
 _MEASURED = ("window", "to_s", "lmc", "splits", "groups", "db_url", "ephemeral")
 
@@ -212,7 +212,7 @@ def run(
 
 
 def _reject_other_options(context: click.Context, others: tuple[str, ...], with_: str) -> None:
-    """A usage error for an option of the other loop."""
+    """Raise a usage error for an option of the other loop."""
     for parameter in context.command.params:
         if parameter.name in others and _is_given(context, str(parameter.name)):
             raise click.UsageError(f"{parameter.opts[0]} cannot be combined with {with_}.")

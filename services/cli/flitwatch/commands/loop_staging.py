@@ -1,5 +1,5 @@
-"""`flitwatch loop apply`, `loop verify` and `loop rollback`: a recommendation into OpenSM's folder, held against what was loaded, and out of it
-again."""
+"""`flitwatch loop apply`, `loop verify` and `loop rollback`: stage a recommendation in OpenSM's folder, compare it with the loaded tables, and undo
+it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from flitwatch_routing.lft import Dump
     from flitwatch_routing.staging import Change, OpensmFolder
 
-#: OpenSM without QoS writes no SL-to-VL tables, not even the ones that a switch begins with.
+#: Without QoS, OpenSM writes no SL-to-VL tables, not even a switch's defaults.
 _LANES_STAY = " Paths are on level 0 and lane 0 again. OpenSM leaves the SL-to-VL tables of the other levels as they are until a switch restarts."
 _NEXT = "Restart OpenSM with `opensm -F {}`; nothing is loaded before that."
 
@@ -93,13 +93,13 @@ def apply(
         if not yes:
             _confirm_staging(report)
         _record_audit(url, "loop apply", number, folder=str(opensm.path), sha256=hashlib.sha256(tables).hexdigest())
-        # Noted first: what a crash leaves, `rollback` takes back.
+        # Recorded first, so that `rollback` can undo the remains of a crash.
         recommendations.note_staged(conn, number, str(opensm.path))
         conn.commit()
         try:
             opensm.apply(number, change)
         except FlitwatchError:
-            # Where another command staged it meanwhile it stays noted, so that `rollback` takes it back.
+            # If another command staged it meanwhile, the record stays, so that `rollback` can undo it.
             if not opensm.staged(number):
                 recommendations.note_rolled_back(conn, number)
                 conn.commit()
@@ -203,7 +203,7 @@ def verify(number: int, db_url: str | None, ephemeral: bool, as_json: bool) -> N
 
 
 def _other_lanes(fabric: Fabric, opensm: OpensmFolder, asked: StagedRoutes) -> int:
-    """Links of which no lanes were loaded, or other ones than were staged."""
+    """Return the number of links without loaded lanes, or with lanes other than the staged ones."""
     import numpy as np
 
     from flitwatch_domain.importers.text import read_utf8
@@ -235,7 +235,7 @@ def _build_change(fabric: Fabric, tables: bytes, asked: StagedRoutes) -> Change:
 
 
 def _require_tables(number: int, asked: StagedRoutes) -> bytes:
-    """The tables, if this is a recommendation that may be staged at all."""
+    """Return the tables of a recommendation that can be staged."""
     from flitwatch_domain.errors import Conflict
 
     why, advice = "", "`flitwatch loop run --fabric` creates one."
@@ -245,7 +245,7 @@ def _require_tables(number: int, asked: StagedRoutes) -> bytes:
         why = "is only a what-if by its author"
     elif asked.state != "recommended":
         why = f"was refused. {asked.reason.rstrip('.')}"
-        # Without tables to judge there may be some in other counters; tables that were judged are no better a second time.
+        # If there are no tables, other counters may produce some. A second attempt does not improve rejected tables.
         advice = (
             f"Correct the cause, or choose another window with more informative traffic: `flitwatch loop run --fabric {asked.fabric} --window ...`."
             if asked.reason.startswith("Cannot tell")
@@ -265,7 +265,7 @@ def _require_tables(number: int, asked: StagedRoutes) -> bytes:
 
 
 def _read_loaded_tables(fabric: Fabric, opensm: OpensmFolder, asked: StagedRoutes) -> Dump:
-    """The tables that OpenSM loaded; Conflict if the recommendation was made from others."""
+    """Return the tables that OpenSM loaded. Raise Conflict if the recommendation is based on other tables."""
     from flitwatch_domain.errors import Conflict
     from flitwatch_routing import lft
 
@@ -279,7 +279,7 @@ def _read_loaded_tables(fabric: Fabric, opensm: OpensmFolder, asked: StagedRoute
 
 
 def _check_tables(fabric: Fabric, tables: bytes, lmc: int) -> Dump:
-    """The new tables; Conflict if they would not carry all traffic of the fabric as it is now."""
+    """Return the new tables. Raise Conflict if they would not carry all traffic of the current fabric."""
     from flitwatch_domain.errors import Conflict
     from flitwatch_routing import lft
     from flitwatch_routing.deadlock import find_dependencies
@@ -300,7 +300,7 @@ def _check_tables(fabric: Fabric, tables: bytes, lmc: int) -> Dump:
 
 
 def _confirm_staging(said: dict[str, Any]) -> None:
-    """Let a person at a terminal approve; refuse if there is none."""
+    """Ask a person at a terminal for approval. Refuse without a terminal."""
     if not sys.stdin.isatty():
         raise click.UsageError("This change is not approved: give --yes, or --dry-run to see what would change.")
     for name in (
@@ -318,7 +318,7 @@ def _confirm_staging(said: dict[str, Any]) -> None:
 
 
 def _record_audit(url: str, action: str, number: int, **details: Any) -> None:
-    """An entry of its own, kept also where what follows fails."""
+    """Write an audit entry in a separate transaction, so that it is kept even if the action fails."""
     from flitwatch_db import connect
     from flitwatch_db.people import audit
 

@@ -1,4 +1,4 @@
-"""`flitwatch mail`: Slurm's mail at the end of a job, with what slowed it."""
+"""`flitwatch mail`: Slurm's mail at the end of a job, with the cause of a slowdown."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`flitwatch noise`: the network noise of two sets of runs, as far as they may be compared."""
+"""`flitwatch noise`: compare the network noise of two sets of runs, within the limits of published guidelines."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ SETS = "runs=1,2,3 or jobs=41,42 or application=NAME[,since=TIME][,until=TIME]"
 
 
 class RunSet(click.ParamType):
-    """Runs or jobs by their numbers, or an application's newest runs."""
+    """Set of runs or jobs by number, or an application's newest runs."""
 
     name = "set"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> dict[str, Any]:
-        """The set as the API takes it."""
+        """Return the set in the API's format."""
         kind, equals, rest = str(value).partition("=")
         parts = [part.strip() for part in rest.split(",") if part.strip()]
         if not equals or not parts:
@@ -80,7 +80,7 @@ def noise(
 
 
 def format_comparison(found: models.NoiseComparison) -> list[str]:
-    """A comparison for a person."""
+    """Format a comparison for people."""
     texts = [f"{found['verdict']}{' (simulated)' if found['simulated'] else ''}: {found['why']}"]
     for item in found["figures"]:
         if item["ratio"] is not None:

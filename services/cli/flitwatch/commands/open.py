@@ -1,4 +1,4 @@
-"""`flitwatch open`: the page of a job."""
+"""`flitwatch open`: address of a job's page."""
 
 from __future__ import annotations
 

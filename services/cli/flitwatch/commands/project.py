@@ -1,4 +1,4 @@
-"""`flitwatch project`: what a project lost to network congestion in a month."""
+"""`flitwatch project`: a project's losses to network congestion in a month."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def project(
 ) -> None:  # fmt: skip
     """Report what the jobs of project ACCOUNT lost to incidents in a month, and which users caused it.
 
-    Without --url and a profile, it asks the platform on this machine. It shows users under the names that the token may see.
+    Without --url or a profile, the command asks the platform on this machine. Users appear under the names that the token permits.
     """
     from flitwatch_domain.project_report import describe_report
 

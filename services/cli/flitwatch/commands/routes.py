@@ -1,4 +1,4 @@
-"""`flitwatch routes`: static routes of fat trees, optimised, checked and exchanged with a subnet manager."""
+"""`flitwatch routes`: static routes of fat trees: optimise, check, and exchange with a subnet manager."""
 
 from __future__ import annotations
 
@@ -179,7 +179,7 @@ def optimise(
 
 
 def _explain_result(found: Routes, loaded: bool, within: float, limit_s: float) -> str:
-    """Explain what the figures alone do not show."""
+    """Return explanations that the figures do not show."""
     if found.z and not found.moves and not found.proven and found.wall_s >= limit_s:
         return "computing the bounds took all the time, so nothing was searched: raise the time limit"
     if not found.z:

@@ -21,17 +21,17 @@ from flitwatch.program_run.step_lines import PatternSteps, StepFile
 from flitwatch.rest import Place, require_place
 from flitwatch_domain.errors import FlitwatchError
 
-#: What the API takes of a run.
+#: The API's limits for a run.
 MOST_NODES, LONGEST_NAME, LONGEST_JOB = 20_000, 400, 60
 
 
 class Pattern(click.ParamType):
-    """A regular expression, compiled by RE2: no line takes longer than its length."""
+    """Regular expression compiled by RE2, whose time is linear in the line's length."""
 
     name = "regex"
 
     def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """The pattern; a usage error where it is none."""
+        """Return the pattern. Raise a usage error if it is invalid."""
         import re2
 
         quiet = re2.Options()
@@ -58,7 +58,7 @@ class Pattern(click.ParamType):
     help="Send reports that could not be sent earlier, and run nothing. A token given here is used only for its own platform.",
 )
 @click.option("--header", is_flag=True, help="Print the path of the C header that reports steps, and run nothing.")
-# A token file that is missing on this node stops no program, so it is looked for later than in other commands.
+# A missing token file must not stop the program, so it is read later than in other commands.
 @click.option("--url", "api_url", envvar="FLITWATCH_URL", help="Address of the API to use.")
 @click.option(
     "--token-file",
@@ -140,7 +140,7 @@ def _run_reported(
     as_json: bool,
 ) -> NoReturn:
     if shutil.which(command[0]) is None:
-        program.exec_program(command)  # says so, and ends as a shell would: there is no run to report
+        program.exec_program(command)  # prints a message and exits as a shell would: there is no run to report
     ours = theirs = None
     try:
         place = require_place(api_url, token_file, profile)

@@ -20,7 +20,7 @@ DEFAULT_CONTROL = Path("/run/flitwatch/sampler.sock")
 
 @click.group(cls=Group)
 def sampler() -> None:
-    """Decode marked packets on a receiving host and publish what they tell of the links."""
+    """Decode marked packets on a receiving host and publish their link samples."""
 
 
 @sampler.command()
@@ -94,7 +94,7 @@ def run(
 )
 @json_option
 def context(job: str, phase: str | None, ports: tuple[str, ...], end: bool, control: Path, as_json: bool) -> None:
-    """Tell this host's sampler which JOB runs. Call this from the scheduler's prolog and epilog, or from the application between its phases."""
+    """Tell this host's sampler which JOB is running. Call this from the scheduler's prolog and epilog, or from the application between its phases."""
     message: dict[str, object] = {"job": job}
     if phase is not None:
         message["phase"] = phase
@@ -174,7 +174,7 @@ def plan(
 
 
 class _PortRange(TypedDict):
-    """Ports of a job's flows, and the tag that its packets carry."""
+    """Ports of a job's flows, and the tag of its packets."""
 
     first: int
     last: int

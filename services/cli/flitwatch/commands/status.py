@@ -1,4 +1,4 @@
-"""`flitwatch status`: what runs on this machine for this checkout."""
+"""`flitwatch status`: processes of this checkout on this machine."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ def status(as_json: bool) -> None:
             )
         return
     shown = {key: state[key] for key in ("state", "url", "stack", "pid", "twin", "processes")}
-    # While its server starts, a database has no URL yet.
+    # While its server is starting, a database has no URL yet.
     database = {"database": without_password(state["database"])} if "database" in state else {}
     print_result({"running": True, "home": str(home_folder()), **database, **shown}, as_json)
 
 
 def without_password(url: str) -> str:
-    """A database's URL as `pg_dump` and `psql` take it, without the password in front of the host or among the parameters."""
+    """Return a database URL for `pg_dump` and `psql`, without the password in the user part or the parameters."""
     parts = urlsplit(url)
     user, at, place = parts.netloc.rpartition("@")
     query = "&".join(

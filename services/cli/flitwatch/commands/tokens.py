@@ -1,4 +1,4 @@
-"""`flitwatch tokens`: expiring, scoped API tokens."""
+"""`flitwatch tokens`: API tokens with scopes and an expiry time."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @click.group(cls=Group)
 def tokens() -> None:
-    """Make, list and revoke API tokens; requests carry them as `Authorization: Bearer fwt_...`."""
+    """Create, list and revoke API tokens. Requests send them as `Authorization: Bearer fwt_...`."""
 
 
 @tokens.command()

@@ -1,4 +1,4 @@
-"""`flitwatch top`: the hottest groups, links and jobs of a machine, live."""
+"""`flitwatch top`: live view of a machine's hottest groups, links and jobs."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from flitwatch.rest import Place, api_options, open_client, require_place
 from flitwatch.tables import build_table, format_plain, is_on_terminal, remove_controls
 from flitwatch_domain.errors import FlitwatchError
 
-#: How often keys are looked for, seconds.
+#: Interval of checks for pressed keys, in seconds.
 KEYS_S = 0.2
 HELP = "q quit   s order   m next machine   r read again"
 
@@ -90,14 +90,14 @@ def _render_page(found: HotLists, state: str) -> Any:
 
 
 class _Reader:
-    """Reads the lists in a thread of its own, so that keys answer at once.
+    """Reads the lists in a separate thread, so that keys respond at once.
 
     Attributes
     ----------
     found : dict
-        The newest lists that were read.
+        Newest lists.
     problem : str
-        Why the last read failed; empty if it did not.
+        Error of the last read; empty if it succeeded.
     """
 
     def __init__(self, at: Place, found: HotLists, most: int, every_s: float) -> None:
@@ -118,11 +118,11 @@ class _Reader:
             except FlitwatchError as problem:
                 self.problem = str(problem)
             except Exception as unknown:
-                # The thread goes on, and the reader sees that what is shown is old.
+                # The thread continues, and the display shows that its data are old.
                 self.problem = f"{type(unknown).__name__}: {unknown}"
 
     def key(self, key: str) -> None:
-        """Do what a key asks for."""
+        """Handle a key."""
         if key == "s":
             self._sort = SORTS[(SORTS.index(self._sort) + 1) % len(SORTS)]
         elif key == "m":
@@ -133,7 +133,7 @@ class _Reader:
             self._asked.set()
 
     def state(self) -> str:
-        """The keys, or why what is shown is old."""
+        """Return the key help, or the reason why the displayed data are old."""
         return f"NOT CURRENT: {remove_controls(self.problem)}" if self.problem else HELP
 
 
@@ -156,7 +156,7 @@ def _show_live(reader: _Reader) -> None:
 
 @contextmanager
 def _single_keys() -> Iterator[Callable[[], str]]:
-    """Gives a question for the keys that were pressed, which waits a moment; the terminal gives them without Enter."""
+    """Yield a function that waits a moment and returns the next pressed key. The terminal passes keys without Enter."""
     import termios
     import tty
 

@@ -1,4 +1,4 @@
-"""`flitwatch topology`: what a fabric looks like."""
+"""`flitwatch topology`: description of a fabric."""
 
 from __future__ import annotations
 

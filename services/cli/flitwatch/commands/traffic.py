@@ -29,7 +29,7 @@ _FILE = click.Path(dir_okay=False, path_type=Path)
 
 
 def _network_options(function: F) -> F:
-    """`--topology` and `--lfts` (parameters `topology`, `lfts`); see `_load_network`."""
+    """Add `--topology` and `--lfts` (parameters `topology`, `lfts`); see `_load_network`."""
     function = click.option("--lfts", type=_FILE, help="Loaded forwarding tables (default: those of ftree).")(function)
     return click.option("--topology", type=LOCAL, required=True, help="quartz1 | xgft:h;m;w | file:PATH")(function)
 
@@ -140,7 +140,7 @@ def counters(
         packets = None if measured.packets is None else measured.packets[epoch - 1]
         suffix = "" if epoch == 1 else f"-{epoch}"
         files.write_counters(out / f"counters{suffix}.csv", fabric, counted, packets)
-        assert isinstance(lane, Lanes)  # those of the study's own scheme, by service level
+        assert isinstance(lane, Lanes)  # Lanes of the study's own scheme, by service level.
         files.write_lanes(out / f"sl2vl{suffix}.csv", fabric, lane)
     files.write_pairs(out / "pair_sl.csv", measured.pairs)
     print_result(

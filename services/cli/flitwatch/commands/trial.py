@@ -1,4 +1,4 @@
-"""`flitwatch trial`: what a randomised trial of advice shows."""
+"""`flitwatch trial`: result of a randomised trial of advice."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @click.group(cls=Group)
 def trial() -> None:
-    """Say what a randomised trial of advice shows."""
+    """Evaluate a randomised trial of advice."""
 
 
 @trial.command()

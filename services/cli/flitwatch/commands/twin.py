@@ -1,4 +1,4 @@
-"""`flitwatch twin`: a simulated machine that speaks the producers' formats."""
+"""`flitwatch twin`: a simulated machine that emits the producers' formats."""
 
 from __future__ import annotations
 
@@ -18,9 +18,10 @@ from flitwatch_domain.errors import BadRequest
 from flitwatch_domain.units import EARLIEST_S, LATEST_S
 from flitwatch_ops.watched import own_heartbeat
 
-#: Seconds of a history with runs: of the demo machine about 34 of AMG and 20 of MILC.
+#: Seconds of a history with runs: about 34 runs of AMG and 20 of MILC on the demo machine.
 FINE_S = 14_400
-#: Blame counts runs of one day beside the same users once: so many days before the history have runs too, each for 40 minutes, at another hour each day.
+#: Blame counts runs of one day with the same exposed users once. So this many earlier days also have runs, for 40 minutes at a different hour each
+#: day.
 EARLIER_DAYS, SESSION_S, HOURS_APART, DAY_S = 60, 2400, 7, 86_400
 
 
@@ -193,7 +194,7 @@ def history_(
     from flitwatch_twin.spec import load_spec
 
     until_s, loaded = _parse_epoch(until), load_spec(spec)
-    # The newest part first, because its runs say what is usual now; steps of both end with minutes.
+    # The newest part first, because its runs determine usual times; steps of both parts end at full minutes.
     fine_s = (until_s - min(fine, seconds)) // MINUTE_S * MINUTE_S
     stop = _stop_on_signal()
     totals, sums = _simulate_past(loaded, seed, fine_s, until_s, False, log_url, db_url, stop)
@@ -223,12 +224,12 @@ def history_(
 def _simulate_past(
     spec: Any, seed: int, from_s: int, until_s: int, coarse: bool, log_url: str, db_url: str | None, stop: threading.Event
 ) -> tuple[Any, Any]:  # fmt: skip
-    """Live through a past: what was published, and what was counted by the minute (None without a database)."""
+    """Simulate a past. Return the published counts, and the sums by minute (None without a database)."""
     from flitwatch_twin.cluster import Cluster
     from flitwatch_twin.minutes import MinuteSums
     from flitwatch_twin.run import Past, TwinRun
 
-    # Any day but that of the machine itself; the hour is the one that leads up to it.
+    # Not the running machine's day number, so that the past has other jobs.
     cluster = Cluster(spec, seed, first_job=_first_job(from_s), day=1 + from_s // 60)
     sums = MinuteSums(cluster.fabric, cluster.counters, from_s) if db_url else None
     past = Past(coarse, sums, until_s - from_s - spec.warm_start_s) if coarse else Past(sums=sums)
@@ -281,7 +282,7 @@ def _parse_epoch(start: str) -> int:
 
 
 def _first_job(epoch_s: int) -> int:
-    """Job numbers grow with the time of second 0, slower than the largest that Slurm gives (2^26) and faster than jobs come."""
+    """Return the first job number. It grows with the time of second 0: slower than Slurm's limit (2^26) and faster than jobs arrive."""
     return max(epoch_s - 1_600_000_000, 0) // 4
 
 
@@ -295,7 +296,7 @@ def _has_runs(db_url: str, cluster: str) -> bool:
 
 @contextlib.contextmanager
 def _run_alongside(argv: list[str], settings: dict[str, str]) -> Iterator[None]:
-    """Run a twin command in a process of its own, which ends with this one. URLs may hold passwords, so they go into its environment."""
+    """Run a twin command in a child process that ends with this one. URLs can contain passwords, so they are passed in its environment."""
     import os
     import subprocess
     import sys
@@ -313,7 +314,7 @@ def _run_alongside(argv: list[str], settings: dict[str, str]) -> Iterator[None]:
 
 
 def _register_fabric(fabric: Any, db_url: str) -> int:
-    """Register the fabric; a measured one of the same name is never touched."""
+    """Register the fabric; a measured fabric of the same name is never changed."""
     import flitwatch_db
     from flitwatch_db.fabrics import store as fabrics
     from flitwatch_domain.errors import Conflict
@@ -352,7 +353,7 @@ def _log_sink(log_url: str, schema_id: Any, stack: contextlib.ExitStack) -> Any:
 
 
 def _stop_on_signal() -> threading.Event:
-    """The first SIGINT or SIGTERM ends the run in good order."""
+    """Return an event that the first SIGINT or SIGTERM sets, to end the run cleanly."""
     stop = threading.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: stop.set())

@@ -1,4 +1,4 @@
-"""`flitwatch up`: the whole platform on this machine, in the background unless asked otherwise."""
+"""`flitwatch up`: the whole platform on this machine, by default in the background."""
 
 from __future__ import annotations
 
@@ -29,15 +29,15 @@ from flitwatch_ops.supervisor import Process, Server, Supervisor, read_running_s
 log = logging.getLogger(__name__)
 
 READY_TIMEOUT_S = 180.0
-#: Of the demo machine before its first start: a day.
+#: Simulated history of the demo machine before its first start: one day.
 HISTORY_S = 86_400
-#: What the embedded database keeps of the demo machine, unless somebody set it: what is simulated can be simulated again. All of it takes at most 2 GB.
+#: Default retention of the demo machine's data in the embedded database: simulated data can be simulated again. In total at most 2 GB.
 DEMO_LOG_BYTES, DEMO_TABLES_BYTES, DEMO_JOBS_DAYS = 192 << 20, 850_000_000, 1
-#: By the end of a table's name: the hours that it is kept, and those of a chunk.
+#: Retention and chunk size in hours, by the suffix of a table's name.
 DEMO_HOURS = {"_1s": (1.5, 1), "_10s": (1.5, 1), "_1m": (26, 1), "_1h": (7 * 24, 24)}
-#: The embedded server's memory and write-ahead log for the demo machine: a laptop has other things to do.
+#: Memory and write-ahead log of the embedded server for the demo machine: a laptop also does other work.
 DEMO_SERVER = {"shared_buffers": "128MB", "max_wal_size": "192MB"}
-#: The processes that serve figures, in the order of their ports.
+#: Processes with metrics, in the order of their ports.
 METRICS = ("writer", "worker", "estimates", "alerting", "api", "twin")
 LAST_PORT = 65535
 
@@ -120,7 +120,7 @@ def up(
         )
         return
     _check_twin(twin)
-    # The twin's people are simulated, and its what-ifs are what a first start is there to show. Other sources bring real people.
+    # The twin's users are simulated, and a first start should demonstrate its what-ifs. Other sources have real users.
     reached = exposure_of(host, allow_hosts, anonymous, insecure_network, usual="viewer" if twin == "none" else "user")
     orphan_ids = end_orphans(home_folder())
     if orphan_ids:
@@ -149,7 +149,7 @@ def up(
 
 
 def _select_given(options: dict[str, str | int | None]) -> dict[str, str | int | None]:
-    """Those of the options that a user gave: a default asks for nothing."""
+    """Return the options that the user gave, without defaults."""
     source = click.get_current_context().get_parameter_source
     return {name: value for name, value in options.items() if source(name) is not ParameterSource.DEFAULT}
 
@@ -159,7 +159,7 @@ def _say_url(url: str) -> None:
 
 
 def _check_twin(twin: str) -> None:
-    """A spec that cannot be read is refused before anything starts: its process would be restarted indefinitely."""
+    """Reject an invalid spec before anything starts: its process would be restarted indefinitely."""
     if twin != "none":
         from flitwatch_twin.spec import load_spec
 
@@ -178,7 +178,7 @@ def _need_free(host: str, port: int, choose: str) -> None:
 
 
 def _check_metrics(metrics: tuple[str, int] | None, api_port: int) -> None:
-    """Refuse at once ports that a process would die of."""
+    """Reject unusable ports at once, before a process fails because of them."""
     if metrics is None:
         return
     host, first = metrics
@@ -194,7 +194,7 @@ def _check_metrics(metrics: tuple[str, int] | None, api_port: int) -> None:
 def _start_detached(
     stack: str, host: str, port: int, twin: str, metrics: tuple[str, int] | None, reached: Exposure
 ) -> str:
-    """Run the supervisor in the background; pass its progress on until it serves; return the URL."""
+    """Run the supervisor in the background and print its progress until it serves requests. Return the URL."""
     folder = home_folder() / "log"
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / "supervisor.log"
@@ -223,7 +223,7 @@ def _start_detached(
 
 
 def _pass_on(path: Path, offset: int) -> int:
-    """Say what the supervisor has logged since, line by line; return how far."""
+    """Print the supervisor's new log lines from `offset` on. Return the new offset."""
     with open(path, "rb") as file:
         file.seek(offset)
         text = file.read()
@@ -232,7 +232,7 @@ def _pass_on(path: Path, offset: int) -> int:
         try:
             entry = orjson.loads(line)
             at = datetime.fromisoformat(entry["at"]).astimezone()
-            # A person reads the stages and what went wrong, not each migration.
+            # Show people the stages and errors, not each migration.
             if entry["logger"] == __name__ or entry["level"] != "info":
                 print(f"{at:%H:%M:%S} {entry['message']}", file=sys.stderr, flush=True)
         except (ValueError, LookupError, TypeError):
@@ -241,7 +241,7 @@ def _pass_on(path: Path, offset: int) -> int:
 
 
 def _format_exposure(reached: Exposure) -> list[str]:
-    """Arguments of a process for what was checked already."""
+    """Return a process's arguments for the exposure that was checked already."""
     hosts = reached.hosts or ("*",)
     named = [word for name in hosts for word in ("--allow-host", name)]
     return [*named, "--anonymous", reached.anonymous, "--insecure-network"]
@@ -257,7 +257,7 @@ def serve_platform(
     reached: Exposure,
     report: Callable[[str], None],
 ) -> None:
-    """Start servers, the database's first and the log's last, then processes, and watch them until stopped."""
+    """Start servers, the database first and the log last, then processes, and supervise them until stopped."""
     from flitwatch_db import migrations
 
     url = _format_url(host, port)
@@ -271,9 +271,9 @@ def serve_platform(
             stage(f"starting {server.title}")
             with supervisor.interruptible():
                 server.fetch()
-            # Not to be broken off: a server of which half was started is nobody's to stop.
+            # Not interruptible: no other code could stop a half-started server.
             urls.append(server.ensure())
-        # The last of them is the log: of the embedded stack the database is both.
+        # The last server is the log. In the embedded stack, the database is also the log.
         database_url, log_url = urls[0], urls[-1]
         stage("bringing the database's tables up to date")
         with supervisor.interruptible():
@@ -295,7 +295,7 @@ def serve_platform(
 
 
 def _keep_little(database_url: str) -> None:
-    """Have the embedded database keep less than a site's would, if no one has set what its log keeps."""
+    """Reduce the embedded database's retention below a site's, unless the log's retention was already set."""
     from flitwatch_db import connect
     from flitwatch_db.core import log_keep, maintenance
 
@@ -304,7 +304,7 @@ def _keep_little(database_url: str) -> None:
             return
         log_keep.set_kept(conn, size_bytes=DEMO_LOG_BYTES)
         maintenance.set_tables_kept(conn, DEMO_TABLES_BYTES)
-        # The earlier days, whose runs Blame needs, are made once and stay.
+        # Earlier days, whose runs blame needs, are simulated once and kept.
         maintenance.set_jobs_kept(conn, DEMO_JOBS_DAYS, since_s=time.time() - HISTORY_S)
         for table in maintenance.table_names(conn):
             for suffix, (keep_hours, chunk_hours) in DEMO_HOURS.items():
@@ -314,7 +314,7 @@ def _keep_little(database_url: str) -> None:
 
 
 def _make_stage_report(total: int, report: Callable[[str], None]) -> Callable[[str], None]:
-    """A report of stages: each line says which one of `total` begins, and the seconds since the first."""
+    """Return a report function for stages: each line shows the stage's number of `total` and the seconds since the first."""
     began, number = time.monotonic(), 0
 
     def stage(what: str) -> None:
@@ -326,7 +326,7 @@ def _make_stage_report(total: int, report: Callable[[str], None]) -> Callable[[s
 
 
 def list_servers(stack: str, twin: str) -> list[Server]:
-    """The database's server first, the log's last."""
+    """Return the servers, the database first and the log last."""
     from flitwatch_ops.embedded import Embedded
 
     if stack == "full":
@@ -349,7 +349,7 @@ def list_servers(stack: str, twin: str) -> list[Server]:
 
 
 def _with_metrics(processes: list[Process], metrics: tuple[str, int] | None) -> list[Process]:
-    """The processes, each given a port of its own to serve its figures at: one that all inherited only the first of them would get."""
+    """Return the processes, each with its own metrics port: a shared port would work only for the first process."""
     if metrics is None:
         return processes
     host, first = metrics
@@ -386,7 +386,7 @@ def _list_processes(
     this = [sys.executable, "-m", "flitwatch.main"]
     processes = [
         Process("writer", [*this, "writer", "--json"], environment_of("writer")),
-        # Estimates take minutes of a core: simulation tasks and running jobs' forecasts do not wait for them.
+        # Estimates take minutes of a core, so simulation tasks and running jobs' forecasts do not wait for them.
         Process("worker", [*this, "worker", *_list_queues()], environment_of("worker")),
         Process("estimates", ["nice", "-n", "10", *this, "worker", "--queue", "ml"], environment_of("worker")),
         Process(
@@ -412,7 +412,7 @@ def _list_processes(
             "--out",
             os.fspath(home_folder() / "twin"),
         ]
-        # The first time, so that pages are full and estimates have runs to learn from: the last day of the same users, simulated too.
+        # On the first start, simulate the last day of the same users too, so that pages have data and estimates have runs.
         argv += ["--history", str(HISTORY_S), "--day", str(int(time.time()) // 60), "--json"]
         environment = environment_of("twin")
         processes.append(Process("twin", [*argv, "--log", environment["FLITWATCH_LOG"]], environment))
@@ -420,7 +420,7 @@ def _list_processes(
 
 
 def _list_queues() -> list[str]:
-    """Every queue but that of estimates."""
+    """Return all queues except that of estimates."""
     from flitwatch.commands.worker import load_handlers
 
     return [
@@ -443,7 +443,7 @@ def _build_external_url(host: str, port: int) -> dict[str, str]:
 
 
 def _is_ready(host: str, port: int, hosts: Sequence[str]) -> bool:
-    # Of a name that is answered, or what listens well would pass for dead.
+    # With a Host name that the API accepts; otherwise a healthy server would count as dead.
     named = {"Host": hosts[0]} if hosts else {}
     try:
         with urllib.request.urlopen(

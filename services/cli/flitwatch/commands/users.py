@@ -19,7 +19,7 @@ ROLES = ("viewer", "user", "operator", "admin", "service")
 
 @contextmanager
 def open_accounts(db_url: str | None, ephemeral: bool) -> Iterator[Any]:
-    """A connection that may handle accounts; committed at the end."""
+    """Yield a connection with access to accounts, and commit at the end."""
     from flitwatch_db import connect
     from flitwatch_ops.platform import open_database
 
@@ -28,7 +28,7 @@ def open_accounts(db_url: str | None, ephemeral: bool) -> Iterator[Any]:
 
 
 def read_password(name: str) -> str:
-    """A password, asked for twice on a terminal, else the first line of standard input; never an argument, which others could see."""
+    """Read a password: twice at a terminal, else from the first line of standard input. It is never an argument, which other users could see."""
     if sys.stdin.isatty():
         return str(click.prompt(f"Password of {name}", hide_input=True, confirmation_prompt=True, err=True))
     return sys.stdin.readline().rstrip("\n")
@@ -36,7 +36,7 @@ def read_password(name: str) -> str:
 
 @click.group(cls=Group)
 def users() -> None:
-    """Make, list and change accounts; passwords are asked for, or read from standard input."""
+    """Create, list and change accounts. Passwords are prompted for, or read from standard input."""
 
 
 @users.command()
@@ -48,9 +48,9 @@ def users() -> None:
 def add(
     name: str, role: str, as_json: bool, api_url: str | None, token_file: Path | None, profile: str | None, db_url: str | None, ephemeral: bool,
 ) -> None:  # fmt: skip
-    """Create an account; a service gets no password, only tokens.
+    """Create an account. A service account gets no password, only tokens.
 
-    With --url or a profile it asks the API, with the rights of the token there; otherwise it changes the database.
+    With --url or a profile, the command uses the API with the rights of your token. Otherwise it changes the database.
     """
     if (at_api := choose_place(api_url, token_file, profile)) is not None:
         secret = None if role == "service" else read_password(name)
@@ -77,7 +77,7 @@ def list_(
 ) -> None:  # fmt: skip
     """List accounts.
 
-    With --url or a profile it asks the API, with the rights of the token there; otherwise it reads the database.
+    With --url or a profile, the command uses the API with the rights of your token. Otherwise it reads the database.
     """
     rows: Sequence[Mapping[str, Any]]
     if (at_api := choose_place(api_url, token_file, profile)) is not None:
@@ -107,9 +107,9 @@ def list_(
 def disable(
     name: str, enable: bool, as_json: bool, api_url: str | None, token_file: Path | None, profile: str | None, db_url: str | None, ephemeral: bool,
 ) -> None:  # fmt: skip
-    """Disable an account; its sessions end, and its tokens are refused.
+    """Disable an account. Its sessions end, and its tokens are refused.
 
-    With --url or a profile it asks the API, with the rights of the token there; otherwise it changes the database.
+    With --url or a profile, the command uses the API with the rights of your token. Otherwise it changes the database.
     """
     if (at_api := choose_place(api_url, token_file, profile)) is not None:
         with open_client(at_api) as fw:
@@ -134,9 +134,9 @@ def disable(
 def role(
     name: str, role: str, as_json: bool, api_url: str | None, token_file: Path | None, profile: str | None, db_url: str | None, ephemeral: bool,
 ) -> None:  # fmt: skip
-    """Change an account's role; its sessions end.
+    """Change an account's role. Its sessions end.
 
-    With --url or a profile it asks the API, with the rights of the token there; otherwise it changes the database.
+    With --url or a profile, the command uses the API with the rights of your token. Otherwise it changes the database.
     """
     if (at_api := choose_place(api_url, token_file, profile)) is not None:
         with open_client(at_api) as fw:
@@ -160,9 +160,9 @@ def role(
 def passwd(
     name: str, as_json: bool, api_url: str | None, token_file: Path | None, profile: str | None, db_url: str | None, ephemeral: bool,
 ) -> None:  # fmt: skip
-    """Change an account's password; its sessions end.
+    """Change an account's password. Its sessions end.
 
-    With --url or a profile it asks the API, with the rights of the token there; otherwise it changes the database.
+    With --url or a profile, the command uses the API with the rights of your token. Otherwise it changes the database.
     """
     if (at_api := choose_place(api_url, token_file, profile)) is not None:
         with open_client(at_api) as fw:

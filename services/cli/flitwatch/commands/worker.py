@@ -1,4 +1,4 @@
-"""`flitwatch worker`: take tasks from the queue."""
+"""`flitwatch worker`: run tasks from the queue."""
 
 from __future__ import annotations
 
@@ -23,7 +23,8 @@ from flitwatch_ops.watched import own_heartbeat
 
 log = logging.getLogger(__name__)
 
-#: Modules with a table HANDLERS of task name -> handler; their engines are imported when a task runs. Entry points `flitwatch.tasks` of other packages add theirs.
+#: Modules with a table HANDLERS of task name -> handler. Their engines are imported when a task runs. Entry points `flitwatch.tasks` of other
+#: packages add theirs.
 HANDLER_MODULES = (
     "flitwatch_db.tasks",
     "flitwatch_simulation.tasks",
@@ -33,7 +34,7 @@ HANDLER_MODULES = (
 
 
 def load_handlers(table: str = "HANDLERS") -> dict:
-    """All handlers (or PERIODIC, SERVICES) of the packages that are installed here."""
+    """Return all handlers (or PERIODIC, SERVICES) of the installed packages."""
     table_entries: dict = {}
     for name in _list_installed_modules():
         table_entries |= getattr(importlib.import_module(name), table, {})
@@ -46,7 +47,7 @@ def _list_installed_modules() -> list[str]:
 
 
 def map_task_modules() -> dict[str, str]:
-    """By task, the module whose table HANDLERS has it."""
+    """Return the module whose table HANDLERS contains a task, by task."""
     return {task: name for name in _list_installed_modules() for task in importlib.import_module(name).HANDLERS}
 
 
@@ -121,7 +122,7 @@ def worker(
     from flitwatch_db.tasks import Limits, Worker
     from flitwatch_db.tasks.executors import is_local
 
-    is_local(executor)  # refuses what is no executor before a task needs it
+    is_local(executor)  # rejects an invalid executor before a task needs it
     module_by_task = map_task_modules()
     if queues:
         chosen = {name: home for name, home in module_by_task.items() if name.partition(".")[0] in queues}

@@ -1,4 +1,4 @@
-"""`flitwatch writer`: from the log into the database, until it is stopped."""
+"""`flitwatch writer`: write records from the log to the database until stopped."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The process alongside the program: it gathers steps and sends them, and ends when the program has."""
+"""Process next to the program: it collects and sends steps, and ends after the program."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from typing import Any
 from flitwatch.program_run.reports import Report
 from flitwatch.program_run.step_lines import PatternSteps, StepFile
 
-#: Seconds between two looks, between two reports, and for the last one, for which whoever reads the program's errors may wait.
+#: Seconds between two checks, between two reports, and for the last report, for which a reader of the program's errors may wait.
 LOOK_S, SEND_S, LAST_S = 1.0, 5.0, 5.0
-#: The time before each piece of output, and how many pieces are read before the other sources are looked at.
+#: Time stamp before each piece of output, and number of pieces read before other sources are checked.
 PIECE, AT_ONCE = struct.Struct("=d"), 200
 _IGNORED = (
     signal.SIGINT,
@@ -32,9 +32,10 @@ _IGNORED = (
 
 
 def start_monitor(work: Callable[[int], None], keep: tuple[int, ...] = ()) -> None:
-    """Run `work` in a process that is not a child of this one, with a descriptor that becomes readable when this process ends.
+    """Run `work` in a process that is not a child of this one. Its argument is a descriptor that becomes readable when this process ends.
 
-    A program that takes our place must not find a child that it never started. Only standard error and the descriptors of `keep` stay open there.
+    The program that replaces this process must not have a child that it never started. In the new process, only standard error and the descriptors in
+    `keep` stay open.
     """
     sys.stdout.flush()
     sys.stderr.flush()
@@ -77,7 +78,7 @@ def watch_program(
     pieces: socket.socket | None,
     as_json: bool = False,
 ) -> None:
-    """Gather and send until the program has ended, then once more; `as_json` adds what became of the run as the last line."""
+    """Collect and send steps until the program has ended, then once more. With `as_json`, print the outcome as the last line."""
     stopped: list[Any] = []
     signal.signal(signal.SIGTERM, lambda *_: stopped.append(True))
     poll = select.poll()
@@ -113,7 +114,7 @@ def watch_program(
 
 
 def _read_pieces(pieces: socket.socket, pattern: PatternSteps, report: Report) -> bool:
-    """Steps of some of the output that waits; False: there will be no more."""
+    """Add the steps of some of the waiting output. Return False at its end."""
     for _ in range(AT_ONCE):
         try:
             piece = pieces.recv(1 << 20, socket.MSG_DONTWAIT)
@@ -138,7 +139,7 @@ def _send_report(report: Report, said: bool) -> bool:
 
 
 def _print_outcome(report: Report, steps: StepFile, pattern: PatternSteps | None, said: bool) -> None:
-    """Print what a user should know once the program has ended."""
+    """Print a message on the outcome after the program's end."""
     if steps.refused:
         print(f"flitwatch: {steps.refused} lines of FLITWATCH_STEPS are not steps", file=sys.stderr)
     if pattern is not None and pattern.unknown:

@@ -1,4 +1,4 @@
-"""The program itself: in the place of this process, or as a child whose output is copied."""
+"""Start of the program: it replaces this process, or is a child whose output is copied."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from typing import NoReturn
 
 from flitwatch.program_run.monitor import PIECE
 
-#: Signals that somebody may send to us and means for the program.
+#: Signals sent to this process that are meant for the program.
 _FORWARDED = (
     signal.SIGTERM,
     signal.SIGINT,
@@ -29,14 +29,14 @@ _FORWARDED = (
     signal.SIGALRM,
     signal.SIGXCPU,
 )
-#: A piece of output that is copied at once.
+#: Bytes of output copied at once.
 AT_ONCE = 1 << 16
 
 
 def exec_program(command: Sequence[str]) -> NoReturn:
-    """Run the program in the place of this process: terminal, signals and status are its own."""
+    """Replace this process with the program, which then owns the terminal, signals and status."""
     for number in (signal.SIGPIPE, signal.SIGXFSZ):
-        signal.signal(number, signal.SIG_DFL)  # Python ignores them, and what is ignored stays so
+        signal.signal(number, signal.SIG_DFL)  # Python ignores them, and ignored signals stay ignored after exec
     sys.stdout.flush()
     sys.stderr.flush()
     try:
@@ -47,12 +47,12 @@ def exec_program(command: Sequence[str]) -> NoReturn:
 
 
 def run_copying(command: Sequence[str], pieces: socket.socket) -> NoReturn:
-    """Run the program as a child, copy its standard output byte by byte, and end as it ended.
+    """Run the program as a child, copy its standard output byte by byte, and exit with its status.
 
     Parameters
     ----------
     pieces : socket.socket
-        Takes each piece with its time by the monotonic clock. What it cannot take at once is left out: output never waits for it.
+        Receives each piece with its monotonic time. Pieces that it cannot accept at once are dropped, so output never waits for it.
     """
     ours, theirs = _open_channel()
     signal_mask = signal.pthread_sigmask(signal.SIG_BLOCK, _FORWARDED)
@@ -73,7 +73,7 @@ def run_copying(command: Sequence[str], pieces: socket.socket) -> NoReturn:
 
 
 def _open_channel() -> tuple[int, int]:
-    """Open the channel: the end that we read and the end that the program writes, a terminal if our standard output is one."""
+    """Open the channel. Return the end that we read and the end that the program writes, a terminal if our standard output is one."""
     if not os.isatty(1):
         return os.pipe()
     ours, theirs = os.openpty()
@@ -98,7 +98,7 @@ def _copy_output(ours: int, pieces: socket.socket) -> None:
             remainder = memoryview(piece)
             while remainder:
                 remainder = remainder[os.write(1, remainder) :]
-        except OSError:  # nobody reads any more: the program finds that out at its next output, as it would without us
+        except OSError:  # the reader is gone: the program notices at its next output, as it would without us
             break
         with contextlib.suppress(OSError):
             pieces.send(PIECE.pack(at_s) + piece)
@@ -106,7 +106,7 @@ def _copy_output(ours: int, pieces: socket.socket) -> None:
 
 
 def _forward_signals(child: int) -> None:
-    """Pass on what a process sends to us; what the terminal sends reaches the program automatically."""
+    """Forward signals sent by processes. Signals from the terminal reach the program directly."""
     while True:
         signal_info = signal.sigwaitinfo(_FORWARDED)
         if signal_info.si_code <= 0 and signal_info.si_pid != child:
@@ -117,7 +117,7 @@ def _forward_signals(child: int) -> None:
 
 
 def _end_as(status: int) -> NoReturn:
-    """End with the program's status, or by the signal that ended it."""
+    """Exit with the program's status, or with the signal that ended it."""
     if status < 0:
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # the program's own core file is enough
         if -status not in (signal.SIGKILL, signal.SIGSTOP):

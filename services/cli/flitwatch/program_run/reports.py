@@ -1,4 +1,4 @@
-"""A run's report to the API, and what could not be sent, in files of the user."""
+"""Report of a run to the API. Unsent parts are stored in the user's files."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from flitwatch.rest import Place, make_refusal
 if TYPE_CHECKING:
     from flitwatch_client import Client, models
 
-#: Steps in one request; the API takes no more.
+#: Steps per request; the API's limit.
 MOST_STEPS = 10_000
-#: What the API never takes, however often it is sent.
+#: Permanent refusals: the API will not accept the request later.
 NEVER = frozenset({400, 413, 422})
 
 
 @dataclass(frozen=True)
 class Head:
-    """Description of a run when it begins, in the API's words."""
+    """Description of a run at its start, in the API's terms."""
 
     key: str
     application: str
@@ -34,7 +34,7 @@ class Head:
 
 
 def of_job(environment: Mapping[str, str]) -> tuple[str | None, list[str]]:
-    """The job that this process belongs to, by the id under which jobs are kept, and its nodes if they are known."""
+    """Return this process's job, with the id under which jobs are stored, and its nodes if known."""
     from flitwatch_domain.errors import BadInput
     from flitwatch_domain.hostlist import expand_hosts
     from flitwatch_domain.jobs import kept_job_id
@@ -59,10 +59,10 @@ class ReportOutcome(TypedDict):
 
     Attributes
     ----------
-    run_id : int or None     None if the API did not take the run
-    steps : int              that were read
-    problem : str or None    why not all of it is sent
-    kept : str or None       the file that holds what is not sent
+    run_id : int or None     None if the API did not accept the run
+    steps : int              number of steps read
+    problem : str or None    reason why parts were not sent
+    kept : str or None       file with the unsent parts
     """
 
     application: str
@@ -74,21 +74,21 @@ class ReportOutcome(TypedDict):
 
 
 class Report:
-    """One run on its way to the API.
+    """Run that is being sent to the API.
 
     Parameters
     ----------
     head : Head
     place : Place
     file : Path
-        Where it is kept while a part of it is not sent.
+        File that stores the run while a part of it is unsent.
 
     Attributes
     ----------
     problem : str or None
-        Why the last report failed.
+        Reason for the last failure.
     refused : bool
-        The API never takes it.
+        Whether the API permanently refuses it.
     """
 
     def __init__(self, head: Head, place: Place, file: Path) -> None:
@@ -100,7 +100,7 @@ class Report:
         self.refused = False
 
     def add(self, steps: Iterable[Step]) -> None:
-        """Take steps; one that comes again replaces itself."""
+        """Add steps. A repeated step replaces the earlier one."""
         for step in steps:
             self._unsent[step.number] = step.seconds
             self._numbers.add(step.number)
@@ -122,7 +122,7 @@ class Report:
         }
 
     def send(self, timeout_s: float) -> bool:
-        """Send what is there; False: not all of it, `problem` says why, and the file keeps it."""
+        """Send the unsent parts. Return False if some remain; `problem` then has the reason, and the file stores them."""
         from flitwatch_client import ClientError, Refused, connect
         from flitwatch_domain.errors import FlitwatchError
 
@@ -134,7 +134,7 @@ class Report:
         except (ClientError, FlitwatchError, OSError) as problem:
             failure = make_refusal(self._place, problem) if isinstance(problem, Refused) else problem
             self.problem = " ".join(str(failure).split()).removesuffix(".")
-            # What is wrong with the token's file is no answer of the API, though its error has a status too.
+            # An error of the token's file has a status too, but it is not the API's answer.
             self.refused = isinstance(problem, Refused) and problem.status in NEVER
             self.keep()
             return False
@@ -154,7 +154,7 @@ class Report:
                     del self._unsent[number]
 
     def keep(self) -> None:
-        """Write what is not sent into the file, for its owner alone."""
+        """Write the unsent parts to the file, readable only by its owner."""
         token = self._place.token_file
         content = {
             "url": self._place.url,
@@ -173,14 +173,14 @@ class Report:
 
 
 def list_kept(folder: Path) -> list[Path]:
-    """Files of runs that were not sent, oldest first."""
+    """Return the files of unsent runs, oldest first."""
     return sorted(folder.glob("*.json"), key=lambda file: file.stat().st_mtime)
 
 
 def send_kept(file: Path, place: Place | None = None) -> str | None:
-    """Send a kept run; None, or why it stays. A run that the API never takes is set aside as `.refused`.
+    """Send a stored run. Return None, or the reason why it stays. A permanently refused run is renamed to `.refused`.
 
-    The token of `place` is used for runs that were kept for its address; the others take the one that they were begun with.
+    The token of `place` is used for runs stored for its address; other runs use their original token.
     """
     try:
         record: dict[str, Any] = json.loads(file.read_text())

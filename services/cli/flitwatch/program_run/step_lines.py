@@ -1,4 +1,4 @@
-"""Steps from lines: those that a program writes into the file FLITWATCH_STEPS, and those that it prints."""
+"""Steps parsed from lines: those that a program writes to the file FLITWATCH_STEPS, and those that it prints."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ from typing import Any
 
 from flitwatch_domain import numerals
 
-#: What the API takes.
+#: Limits of the API.
 MOST_STEP, MOST_SECONDS = 999_999, 366 * 86_400.0
-#: A longer line is not looked at, and at most so much of the file is read at once.
+#: Longer lines are skipped. At most AT_ONCE bytes of the file are read at once.
 LONGEST_LINE, AT_ONCE = 4096, 1 << 20
 
 
 @dataclass(frozen=True)
 class Step:
-    """One time step of a program."""
+    """Time step of a program."""
 
     number: int
     seconds: float
 
 
 def step_of(number: str, seconds: str) -> Step | None:
-    """None if it is no step that the API takes."""
+    """Return the step, or None if the API would not accept it."""
     whole, took = numerals.parse_whole(number.strip()), numerals.parse_real(seconds.strip())
     if whole is None or took is None:
         return None
@@ -35,7 +35,7 @@ def step_of(number: str, seconds: str) -> Step | None:
 
 
 class _Lines:
-    """Whole lines from pieces of bytes; what is longer than LONGEST_LINE is left out up to its end."""
+    """Joins pieces of bytes to whole lines. Lines longer than LONGEST_LINE are dropped."""
 
     def __init__(self) -> None:
         self._open, self._too_long = b"", False
@@ -50,12 +50,12 @@ class _Lines:
 
 
 class StepFile:
-    """Follows a file to which steps are appended, each a line `STEP SECONDS`.
+    """Follows a file with appended steps, one line `STEP SECONDS` each.
 
     Attributes
     ----------
     refused : int
-        Lines that are no steps.
+        Number of lines that are not steps.
     """
 
     def __init__(self, path: str) -> None:
@@ -63,7 +63,7 @@ class StepFile:
         self.refused = 0
 
     def read(self) -> list[Step]:
-        """Steps that were written since the last call; none where the file is gone."""
+        """Return the steps written since the last call; none if the file is gone."""
         steps: list[Step] = []
         try:
             with open(self._path, "rb") as file:
@@ -87,10 +87,11 @@ class StepFile:
 
 
 class PatternSteps:
-    """Steps from lines that match a pattern: each ends a step, which began at the match before it.
+    """Steps from lines that match a pattern: each match ends a step that began at the previous match.
 
-    The group `step` is the step's number (without it steps are counted from 0), the group `time` its seconds. Without `time` it is the time between two
-    matches. A program that buffers its output prints several at once: how long those took is not known, and they are counted, not guessed.
+    The group `step` is the step's number (without it, steps are counted from 0), the group `time` its seconds. Without `time`, a step's duration is
+    the time between two matches. If a program buffers its output, it prints several lines at once. Their durations are unknown, so they are only
+    counted.
 
     Parameters
     ----------
@@ -99,9 +100,9 @@ class PatternSteps:
     Attributes
     ----------
     unknown : int
-        Steps whose time could not be determined.
+        Number of steps whose time could not be determined.
     matched : int
-        Lines that match.
+        Number of matching lines.
     """
 
     def __init__(self, pattern: Any) -> None:
@@ -110,7 +111,7 @@ class PatternSteps:
         self.unknown = self.matched = 0
 
     def of(self, at_s: float, piece: bytes) -> list[Step]:
-        """Steps of a piece of output that was printed at that time, by the monotonic clock in seconds."""
+        """Return the steps of a piece of output that was printed at that monotonic time in seconds."""
         matches = [
             match for line in self._lines.of(piece) if (match := self._pattern.search(line.decode("utf-8", "replace")))
         ]

@@ -143,7 +143,7 @@ Annotated annotate_collective(const Routes& routes, const Pattern& pattern, std:
                               std::span<const Pair> perturbation, Rules rules) {
   const auto endpoints = endpoints_of(routes);
   const auto outside = [endpoints](std::uint32_t e) { return e >= endpoints; };
-  if (mapping.size() != pattern.ranks()) throw std::invalid_argument("the mapping needs one endpoint a rank");
+  if (mapping.size() != pattern.ranks()) throw std::invalid_argument("the mapping needs one endpoint per rank");
   if (std::ranges::any_of(mapping, outside))
     throw std::invalid_argument("the mapping names an endpoint that does not exist");
   for (const Pair& pair : perturbation)

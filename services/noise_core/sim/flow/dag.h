@@ -1,4 +1,4 @@
-// What a collective costs once each of its messages has a weight: two semantics.
+// Cost of a collective from the weights of its messages, with two semantics.
 #pragma once
 
 #include <algorithm>
@@ -12,18 +12,19 @@
 namespace flitwatch::sim {
 
 enum class Semantics {
-  // A message starts when its sender has received what earlier rounds send it (Hoefler 2009, section 3, figure 10).
+  // A message starts when its sender has received the messages of earlier rounds (Hoefler 2009, section 3, figure 10).
   kLongestPath,
-  // As the simulator behind the published curves chains messages: a rank's first message of a round continues the
-  // first message that reached it in the round just before; every other message starts at 0. Never the larger one.
+  // The chaining of messages in the simulator behind the published curves. A rank's first message of a round continues
+  // the first message that reached it in the previous round. Every other message starts at 0. The result is never the
+  // larger one.
   kOrcs,
 };
 
-// Finish times of the quiet and of the perturbed collective, kept for one replica and reused for the next.
+// Finish times of the quiet and of the perturbed collective, reused for each replica.
 class Dag {
  public:
   void start(std::uint32_t ranks, Semantics semantics, bool wait_for_own_send);
-  // Takes the messages of the next round with their weights.
+  // Adds the messages of the next round with their weights.
   void round(std::span<const Message> messages, std::span<const Peak> weights);
   Peak cost() const { return cost_; }
 
@@ -37,7 +38,7 @@ class Dag {
   bool wait_for_own_send_ = false;
   std::uint32_t round_ = 0;
   std::vector<Peak> ready_, sent_, finish_;
-  std::vector<std::uint32_t> reached_in_, sent_in_;  // orcs: the last round in which a rank was reached, or sent
+  std::vector<std::uint32_t> reached_in_, sent_in_;  // orcs: the last round in which a rank received, or sent
   Peak cost_;
 };
 

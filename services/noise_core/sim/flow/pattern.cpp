@@ -160,7 +160,8 @@ std::unique_ptr<Pattern> transpose(std::uint32_t n, std::uint32_t) {
 }
 
 std::unique_ptr<Pattern> bit_reversal(std::uint32_t n, std::uint32_t) {
-  if (!std::has_single_bit(n)) throw std::invalid_argument("bit-reversal needs a power of two of ranks");
+  if (!std::has_single_bit(n))
+    throw std::invalid_argument("bit-reversal needs a number of ranks that is a power of two");
   return one_round(n, [n](std::uint32_t r) {
     std::uint32_t reversed = 0;
     for (std::uint32_t bit = 1; bit < n; bit *= 2, r /= 2) reversed = 2 * reversed + r % 2;

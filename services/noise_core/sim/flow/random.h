@@ -1,4 +1,4 @@
-// Random numbers that a seed reproduces on every machine: one independent stream a replica.
+// Random numbers that a seed reproduces on every machine, with one independent stream per replica.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@
 
 namespace flitwatch::sim {
 
-// The finaliser of SplitMix64 (Steele et al. 2014): a bijection that spreads neighbouring inputs.
+// The finaliser of SplitMix64 (Steele et al. 2014): a bijection that separates similar inputs.
 inline std::uint64_t mix64(std::uint64_t x) {
   x += 0x9e3779b97f4a7c15ull;
   x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ull;
@@ -69,8 +69,8 @@ class Random {
   std::uint64_t state_[4];
 };
 
-// A uniformly random order (Fisher and Yates, Durstenfeld's form). Three steps share one draw, without bias, as long
-// as the product of their bounds is far below 2^64 (Brackett-Rozinsky and Lemire 2024).
+// Shuffles uniformly (Fisher and Yates, Durstenfeld's form). Three steps share one draw, without bias as long as the
+// product of their bounds is far below 2^64 (Brackett-Rozinsky and Lemire 2024).
 inline void shuffle(std::span<std::uint32_t> items, Random& random) {
   auto i = static_cast<std::uint32_t>(items.size());
   for (; i > 65536; --i) std::swap(items[i - 1], items[random.below(i)]);

@@ -1,4 +1,4 @@
-// One replica of a collective: the counting kernel with the memory that it keeps between replicas.
+// One replica of a collective: the counting kernel with memory that replicas reuse.
 #pragma once
 
 #include <atomic>
@@ -16,9 +16,9 @@ class Replica {
  public:
   explicit Replica(const Route& route) : route_(route), cells_(route.cells() + kOverrun) {}
 
-  // Counts the perturbation once, then round by round adds the application's messages, reads their weights and takes
-  // them away again. `costs` receives one cost a rule; `weights`, where given, every message's. A true `cancelled` ends
-  // it between two rounds, for an all-to-all of a large machine takes minutes.
+  // Counts the perturbation once. Then, for each round, adds the application's messages, reads their weights and
+  // removes them again. `costs` receives one cost per rule, and `weights`, if given, every message's weight. If
+  // `cancelled` becomes true, it stops between two rounds, because an all-to-all of a large machine takes minutes.
   void run(const Pattern& pattern, std::span<const std::uint32_t> mapping, std::span<const Pair> perturbation,
            std::span<const Rules> rules, std::uint64_t salt, std::span<Peak> costs,
            std::vector<Peak>* weights = nullptr, const std::atomic<bool>* cancelled = nullptr) {

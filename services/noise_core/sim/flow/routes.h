@@ -1,4 +1,4 @@
-// Routes as the counting kernel wants them: each gives the cells (links) that a message occupies.
+// Routes for the counting kernel: each gives the cells (links) that a message occupies.
 #pragma once
 
 #include <algorithm>
@@ -13,8 +13,8 @@
 
 namespace flitwatch::sim {
 
-// A run of cells on a ring of `size` cells, from `begin` on, perhaps around its end. Routes whose cells do not run
-// together give a LinkId a step instead.
+// Consecutive cells on a ring of `size` cells, starting at `begin`, possibly around its end. Routes without consecutive
+// cells give one LinkId per step instead.
 struct RingRun {
   LinkId ring;
   std::uint32_t begin, length, size;
@@ -24,13 +24,13 @@ struct Pair {
   std::uint32_t src, dst;  // endpoints
 };
 
-// Destination mod k: the digits of the destination choose the upward ports, so that the destinations of a leaf
-// part at every level and the way down belongs to the destination alone.
+// Destination mod k: the digits of the destination choose the upward ports. The destinations of a leaf thus separate at
+// every level, and each path down belongs to one destination.
 class XgftRoutes {
  public:
   using Step = LinkId;
   static constexpr bool kBulk = true;
-  // Throws std::invalid_argument unless every pair of switches has equally many cables (otherwise use a table).
+  // Throws std::invalid_argument unless every pair of switches has the same number of cables (otherwise use a table).
   explicit XgftRoutes(const Xgft& tree);
 
   std::uint32_t endpoints() const { return static_cast<std::uint32_t>(endpoints_); }
@@ -50,15 +50,15 @@ class XgftRoutes {
     return out;
   }
 
-  // Adds `one` to every cell on the way of every pair; returns the links crossed.
+  // Adds `one` to every cell on the path of every pair. Returns the number of links crossed.
   template <class Cell>
   std::uint64_t count(std::span<const Pair> pairs, Cell* cells, Cell one) const;
 
  private:
   struct Place {
-    LinkId first_up;     // of the level's subtree that holds the endpoint: tells subtrees apart
+    LinkId first_up;     // of the level's subtree that contains the endpoint; identifies the subtree
     std::uint32_t port;  // copy * up_ports + port: the cable to the endpoint, within its subtree's block
-    LinkId down;         // the link by which every message to the endpoint enters that subtree
+    LinkId down;         // the link through which every message to the endpoint enters that subtree
   };
   std::uint32_t height_, endpoints_, cells_;
   std::vector<Place> places_;  // endpoint-major, levels 1..h-1
@@ -82,7 +82,7 @@ std::uint64_t XgftRoutes::count(std::span<const Pair> pairs, Cell* cells, Cell o
   return crossed;
 }
 
-// Dimension order, the shorter way round each ring; half-way round an even ring goes up.
+// Dimension order, the shorter way around each ring; half-way around an even ring goes up.
 class TorusRoutes {
  public:
   using Step = RingRun;
@@ -100,17 +100,18 @@ class TorusRoutes {
     return out;
   }
 
-  // Adds `one` to every cell on the way of every pair, by differences along the rings; returns the links crossed.
+  // Adds `one` to every cell on the path of every pair, using differences along the rings. Returns the number of links
+  // crossed.
   template <class Cell>
   std::uint64_t count(std::span<const Pair> pairs, Cell* cells, Cell one) const;
 
  private:
-  // Calls `run` once a dimension, also for a length of 0: branches would be mispredicted half of the time.
+  // Calls `run` once per dimension, even for a length of 0: branches would be mispredicted half of the time.
   template <class Run>
   void along_rings(std::uint32_t src, std::uint32_t dst, Run run) const {
     const Place* a = &places_[std::size_t{src} * dimensions_];
     const Place* b = &places_[std::size_t{dst} * dimensions_];
-    std::uint32_t low = 0;  // dimensions below d have the destination's coordinates already
+    std::uint32_t low = 0;  // dimensions below d already have the destination's coordinates
     for (std::uint32_t d = 0; d < dimensions_; ++d) {
       const std::uint32_t x = a[d].coordinate, y = b[d].coordinate, k = torus_.dims()[d];
       const std::uint32_t up = y >= x ? y - x : y + k - x;
@@ -122,20 +123,20 @@ class TorusRoutes {
 
   struct Place {
     std::uint32_t coordinate;
-    std::uint32_t high;  // what the coordinates above d add to the first link of the ring
+    std::uint32_t high;  // offset of the ring's first link from the coordinates above d
   };
   Torus torus_;
   std::uint32_t dimensions_;
   std::vector<Place> places_;  // router-major
 };
 
-// Forwarding tables, and Valiant's scheme over them: by way of a random intermediate router.
+// Forwarding tables, and Valiant's scheme over them: through a random intermediate router.
 class TableRoutes {
  public:
   using Step = LinkId;
   static constexpr bool kBulk = false;
-  // Throws std::invalid_argument where some endpoint cannot reach another. `valiant_groups`, one group a router, makes
-  // every message between routers go by way of a router outside the groups of both (of any router, where none is).
+  // Throws std::invalid_argument if some endpoint cannot reach another. With `valiant_groups`, one group per router,
+  // every message between routers goes through a router outside the groups of both (or any router if there is none).
   explicit TableRoutes(std::shared_ptr<const RouteTable> table, std::vector<std::uint32_t> valiant_groups = {});
 
   std::uint32_t endpoints() const { return table_->graph().endpoints(); }

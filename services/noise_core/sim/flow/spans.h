@@ -1,6 +1,6 @@
-// Adding to, and taking the maximum over, a run of counters. A cell holds two counters side by side: the low half
-// counts the application's messages, the high half those of the application and of the perturbation, so that one
-// pass serves the quiet and the perturbed network.
+// Addition to, and maximum over, consecutive counters. A cell has two counters: the low half counts the application's
+// messages, the high half those of the application and of the perturbation. One pass thus handles the quiet and the
+// perturbed network.
 #pragma once
 
 #include <algorithm>
@@ -24,7 +24,7 @@ struct Peak {
   std::uint32_t quiet = 0, perturbed = 0;
 };
 
-// The high lane decides the order of whole cells; the low lane is compared by itself.
+// The high lane determines the order of whole cells; the low lane is compared separately.
 template <class Cell>
 class PeakOver {
  public:
@@ -40,9 +40,9 @@ class PeakOver {
   Cell high_ = 0, low_ = 0;
 };
 
-// Rings are handled whole, one vector register of cells at a time: choosing the cells of a run by comparison costs
-// less than branching on where it begins and ends. Reads, and writes of what was there, reach up to kOverrun cells past
-// the last ring.
+// Rings are processed as a whole, one vector register of cells at a time: selecting the cells of a run by comparison is
+// cheaper than branching on its ends. Reads, and writes of unchanged values, extend up to kOverrun cells past the last
+// ring.
 #if defined(__AVX512BW__)
 inline constexpr std::uint32_t kVectorBytes = 64;
 #else

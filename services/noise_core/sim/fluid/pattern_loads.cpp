@@ -10,7 +10,7 @@ std::pair<std::vector<std::int32_t>, std::vector<double>> Gather::operator()(std
   if (link.size() != share.size()) throw std::invalid_argument("links and shares differ in length");
   for (const std::int64_t l : link)
     if (l < 0 || static_cast<std::size_t>(l) >= sum_.size())
-      throw std::invalid_argument("a link lies outside the fabric");
+      throw std::invalid_argument("a link is outside the fabric");
   touched_.clear();
   for (std::size_t i = 0; i < link.size(); ++i) {
     const auto l = static_cast<std::size_t>(link[i]);
@@ -38,14 +38,14 @@ std::pair<std::vector<std::int32_t>, std::vector<double>> Gather::operator()(std
 std::int64_t PatternLoads::add(std::span<const std::int32_t> link, std::span<const double> share) {
   if (link.size() != share.size()) throw std::invalid_argument("links and shares differ in length");
   for (const std::int32_t l : link)
-    if (l < 0 || static_cast<std::size_t>(l) >= links_) throw std::invalid_argument("a link lies outside the fabric");
+    if (l < 0 || static_cast<std::size_t>(l) >= links_) throw std::invalid_argument("a link is outside the fabric");
   columns_.emplace(next_, Column{{link.begin(), link.end()}, {share.begin(), share.end()}});
   return next_++;
 }
 
 const PatternLoads::Column& PatternLoads::at(std::int64_t column) const {
   const auto found = columns_.find(column);
-  if (found == columns_.end()) throw std::invalid_argument("a column is not kept");
+  if (found == columns_.end()) throw std::invalid_argument("a column is unknown");
   return found->second;
 }
 
@@ -71,7 +71,7 @@ std::vector<double> PatternLoads::sum(std::span<const std::int64_t> column, std:
 }
 
 std::vector<double> PatternLoads::fullest(std::span<const std::int64_t> column, std::span<const double> value) const {
-  if (value.size() != links_) throw std::invalid_argument("the values are not one a link");
+  if (value.size() != links_) throw std::invalid_argument("one value per link is required");
   std::vector<double> most(column.size());
   for (std::size_t k = 0; k < column.size(); ++k) {
     double m = 0;

@@ -1,4 +1,4 @@
-// What each pattern of flows puts on the links per unit rate, and the sum over patterns at their rates of the moment.
+// Loads of each pattern of flows on the links per unit rate, and the sum over patterns at their current rates.
 #pragma once
 
 #include <cstdint>
@@ -9,8 +9,8 @@
 
 namespace flitwatch::fluid {
 
-// Adds up shares link by link: each link once, in ascending order, links whose sum is 0 left out. The scratch memory is
-// kept between calls.
+// Adds up shares link by link: each link once, in ascending order, without links whose sum is 0. The scratch memory is
+// reused.
 class Gather {
  public:
   explicit Gather(std::size_t links) : sum_(links), met_(links) {}
@@ -23,9 +23,8 @@ class Gather {
   std::vector<std::int32_t> touched_;
 };
 
-// Columns of a sparse matrix links x patterns. A column is named by a number that is never used again; sums run over
-// columns in the order of their numbers, so they depend neither on what was released meanwhile nor on the order in
-// which columns are asked for.
+// Columns of a sparse matrix links x patterns. Column numbers are never reused. Sums run over columns in the order of
+// their numbers, so they depend neither on released columns nor on the order of the arguments.
 class PatternLoads {
  public:
   explicit PatternLoads(std::size_t links) : links_(links) {}
@@ -35,9 +34,9 @@ class PatternLoads {
   // Throws std::invalid_argument for a link outside [0, links) and for arrays of different length.
   std::int64_t add(std::span<const std::int32_t> link, std::span<const double> share);
   void release(std::int64_t column) { columns_.erase(column); }
-  // Load of every link, where column[k] runs at rate[k]; std::invalid_argument for a column that is not kept.
+  // Returns the load of every link with column[k] at rate[k]. Throws std::invalid_argument for an unknown column.
   std::vector<double> sum(std::span<const std::int64_t> column, std::span<const double> rate) const;
-  // The highest value among the links of each column; 0 for a column without links.
+  // Returns the highest value among the links of each column; 0 for a column without links.
   std::vector<double> fullest(std::span<const std::int64_t> column, std::span<const double> value) const;
 
  private:

@@ -39,7 +39,7 @@ TileCounters::TileCounters(std::size_t links, std::size_t routers, std::size_t n
               map_.out_first.front() == 0 && map_.out_first.back() == static_cast<std::int64_t>(map_.out.size()),
           "out_first does not divide the leaving links among the routers");
   for (const auto* link : {&map_.wire, &map_.out, &map_.inject, &map_.eject})
-    require_below(*link, links, "a link lies outside the fabric");
+    require_below(*link, links, "a link is outside the fabric");
   require_below(map_.tile, network_tiles_, "a network tile lies outside the fabric");
   require_below(map_.home, routers, "a router lies outside the fabric");
   for (const std::int64_t s : map_.slot)

@@ -1,5 +1,5 @@
-// Algorithm 1 of De Sensi 2019 at every rank while a run goes on: before a message its NIC's counters say how the last
-// one went.
+// Algorithm 1 of De Sensi 2019 at every rank during a run: before a message, its NIC's counters describe the previous
+// one.
 #pragma once
 
 #include <vector>
@@ -10,7 +10,7 @@
 
 namespace flitwatch::sim::packet {
 
-// Modes of a send that leave the choice to its rank; within an all-to-all, adaptive is increasingly minimal.
+// Modes of a send whose rank chooses the mode; within an all-to-all, adaptive is increasingly minimal.
 inline constexpr std::uint8_t kChooses = 254, kChoosesAllToAll = 255;
 
 inline DragonflyMode mode_of(RoutingChoice::Mode mode) {
@@ -42,7 +42,7 @@ class Choosers {
   static void observe(Rank& r, const NicCounters& now) {
     const auto responses = static_cast<double>(now.responses - r.last.responses),
                flits = static_cast<double>(now.request_flits - r.last.request_flits);
-    if (responses <= 0 || flits <= 0) return;  // nothing has come back yet
+    if (responses <= 0 || flits <= 0) return;  // no response has arrived yet
     r.choice.observe(static_cast<double>(now.latency_ps - r.last.latency_ps) * kCyclesPerPs / responses,
                      static_cast<double>(now.stalled_ps - r.last.stalled_ps) * kCyclesPerPs / flits);
     r.last = now;

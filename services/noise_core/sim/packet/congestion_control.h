@@ -1,5 +1,5 @@
-// Congestion control at the NICs, by pair of endpoints: what a pair may send, and when. Feedback is a record with the
-// time at which the sender knows it, folded in when the NIC looks, so there are no events for it but wake-ups.
+// Congestion control at the NICs, by pair of endpoints: how much a pair may send, and when. Feedback is a record with
+// the time when the sender receives it. It is applied when the NIC checks, so only wake-ups need events.
 #pragma once
 
 #include <algorithm>
@@ -17,7 +17,7 @@ enum class ControlKind : std::uint8_t { kNone, kPairs, kDcqcn };
 struct ControlOptions {
   ControlKind kind = ControlKind::kNone;
   // kPairs: the switch of an endpoint whose port has a longer queue divides `window_bytes` among the pairs that send
-  // there (De Sensi 2020, section II-D, says what Slingshot does; its parameters are not published).
+  // there. De Sensi 2020, section II-D, describes Slingshot's behaviour; its parameters are not published.
   std::uint32_t threshold_bytes = 65536, window_bytes = 65536;
   // kDcqcn: Zhu 2015, figures 5 to 7 and section 4; names as there.
   std::uint32_t kmin_bytes = 5'000, kmax_bytes = 200'000;
@@ -27,7 +27,7 @@ struct ControlOptions {
   std::uint32_t fast_steps = 5;
 };
 
-// The reaction point of DCQCN for one pair. Rates are bits a second. Before the first notification it sends at line
+// The reaction point of DCQCN for one pair. Rates are bits per second. Before the first notification, it sends at line
 // rate and no timer runs.
 class DcqcnRate {
  public:
@@ -44,7 +44,7 @@ class DcqcnRate {
     timer_steps_ = byte_steps_ = 0;
     counted_ = 0;
   }
-  // Timers that run out by `until`.
+  // Processes timers that expire by `until`.
   void advance(Time until) {
     while (cut_ && std::min(alpha_at_, increase_at_) <= until) {
       if (alpha_at_ <= increase_at_) {
@@ -77,7 +77,7 @@ class DcqcnRate {
       target_ += options_->additive_bps;
     target_ = std::min(target_, line_);
     rate_ = (target_ + rate_) / 2;
-    // Half of the rest for ever would keep timers running without effect.
+    // Endless halving of the difference would keep timers running without effect.
     if (target_ == line_ && line_ - rate_ < line_ * 1e-6) {
       rate_ = line_;
       cut_ = false;
@@ -100,8 +100,8 @@ class CongestionControl {
 
   const ControlOptions& options() const { return options_; }
 
-  // When the pair may send its next packet: `now` or earlier means now; kNever: once feedback comes, which wakes the
-  // NIC.
+  // Returns when the pair may send its next packet: `now` or earlier means now; kNever means after feedback, which
+  // wakes the NIC.
   Time ready(std::uint32_t src, std::uint32_t dst, std::uint32_t bytes, Time now, double line_bps) {
     Pair& pair = at(src, dst, line_bps);
     learn(pair, now);
@@ -120,15 +120,15 @@ class CongestionControl {
     pair.held += bytes;
     pair.in_flight += bytes;
   }
-  // A packet reaches its endpoint at `when`; `marked`: a queue that it met was too long. Returns when its sender knows,
-  // kNever if it is told nothing.
+  // A packet reaches its endpoint at `when`; `marked`: a queue on its path was too long. Returns when its sender
+  // receives the feedback, or kNever if there is none.
   Time arrived(std::uint32_t src, std::uint32_t dst, std::uint32_t bytes, bool marked, Time when, Time back) {
     Pair& pair = pairs_.find(key(src, dst))->second;
     if (options_.kind == ControlKind::kDcqcn) {
       if (!marked || (pair.last_notice != kNever && when < pair.last_notice + options_.cnp_interval_ps)) return kNever;
       pair.last_notice = when;
       insert(pair, {when + back, 0, 0});
-      return kNever;  // the pace does not wait for it
+      return kNever;  // the pace does not depend on it
     }
     const std::uint32_t sharing = std::max(senders_[dst], 1u);
     pair.held -= bytes;
@@ -136,7 +136,7 @@ class CongestionControl {
     insert(pair, {when + back, bytes, marked ? options_.window_bytes / sharing : kNil});
     return when + back;
   }
-  // Whether a packet that finds so much before it is marked; `unit`: a random number in [0, 1).
+  // Returns whether a packet with that many bytes queued before it is marked; `unit`: a random number in [0, 1).
   bool marks(double queue_bytes, bool ejects, double unit) const {
     if (options_.kind == ControlKind::kPairs) return ejects && queue_bytes > options_.threshold_bytes;
     if (queue_bytes <= options_.kmin_bytes) return false;
@@ -153,7 +153,7 @@ class CongestionControl {
     explicit Pair(const DcqcnRate& fresh) : rate(fresh) {}
     DcqcnRate rate;
     Time next = 0, last_notice = kNever;
-    std::uint64_t in_flight = 0, held = 0;  // as the sender knows; as the fabric holds
+    std::uint64_t in_flight = 0, held = 0;  // as known to the sender; actual bytes in the fabric
     std::uint64_t window = kNil;
     std::deque<Feedback> feedback;  // ascending
   };
@@ -183,7 +183,7 @@ class CongestionControl {
 
   ControlOptions options_;
   std::unordered_map<std::uint64_t, Pair> pairs_;
-  std::vector<std::uint32_t> senders_;  // pairs with bytes under way to each endpoint
+  std::vector<std::uint32_t> senders_;  // pairs with bytes in flight to each endpoint
 };
 
 }  // namespace flitwatch::sim::packet

@@ -1,5 +1,5 @@
-// Byte credits of virtual channels, folded in lazily: a credit on its way back is a record with the time at which it
-// will be known, not an event.
+// Byte credits of virtual channels with lazy updates: a returning credit is a record with the time when it becomes
+// known, not an event.
 #pragma once
 
 #include <unordered_map>
@@ -9,15 +9,15 @@
 
 namespace flitwatch::sim::packet {
 
-// One (port, VC) as its sender sees it, with the queue of packets that wait for it and what it counted. The memory that
-// a hop touches decides the speed of the engine, so with three records in place a channel is one cache line.
+// One (port, VC) at its sender, with the queue of packets that wait for it and its counters. The memory used per hop
+// determines the engine's speed, so with three records in place a channel is one cache line.
 template <std::uint32_t InPlace>
 struct alignas(64) Channel {
   static constexpr std::uint32_t kInPlace = InPlace;
   std::int32_t credit;           // bytes known to be free at the receiver
   std::uint32_t head, tail;      // waiting packets
-  std::uint32_t spill;           // list of the records that did not fit, later than those in place; or kNil
-  std::uint16_t records, wakes;  // credit records in place; wake events under way
+  std::uint32_t spill;           // list of further, later records; or kNil
+  std::uint16_t records, wakes;  // credit records in place; pending wake events
   NarrowCounters in;             // counted at the receiving end
   std::uint32_t unused;
   std::uint64_t record[InPlace];  // (time << 16 | bytes), ascending
@@ -42,9 +42,9 @@ class CreditStore {
   }
 
   // Reserves `size` bytes for a packet that starts at `start`, given that the link is free at `base` <= start. Returns
-  // whether that is possible; otherwise `wake` is the time at which enough credit will be known, or 0 where no known
-  // record suffices. An idle gap is never reserved for a known future credit: an earlier one may become known
-  // meanwhile. Where no one reads the balance (`known`), credits are folded in only when they are needed.
+  // whether that is possible. Otherwise, `wake` is the time when enough credit will be known, or 0 if no known record
+  // suffices. An idle gap is never reserved for a known future credit, because an earlier one can become known
+  // meanwhile. If no code reads the balance (`known`), credits are added only when needed.
   template <bool kBalanceIsRead>
   bool take(Channel& c, std::int32_t size, Time base, Time start, Time& wake) {
     if (kBalanceIsRead || c.credit < size) fold(c, base);
@@ -71,7 +71,7 @@ class CreditStore {
     c.record[i] = r;
   }
 
-  // Asks for the list of a channel that has one, and soon after (kSoon) for the end of it, where a record will go.
+  // Prefetches the list of a channel that has one, and soon after (kSoon) the end of it, where a record will be added.
   template <bool kSoon>
   void prefetch(const Channel& c) const {
     if (__builtin_expect(c.spill == kNil, 1)) return;
@@ -79,7 +79,7 @@ class CreditStore {
     fetch(kSoon ? static_cast<const void*>(s.records.data() + s.records.size()) : &s);
   }
 
-  // Bytes known to be free at `now`, without changing anything.
+  // Returns the bytes known to be free at `now`, without any change.
   std::int32_t known(const Channel& c, Time now) const {
     std::int32_t bytes = c.credit;
     for (std::uint32_t k = 0; k < c.records; ++k) {
@@ -93,7 +93,7 @@ class CreditStore {
     }
     return bytes;
   }
-  // All bytes, known or on their way.
+  // Returns all bytes, known or returning.
   std::int64_t total(const Channel& c) const { return known(c, kNever); }
 
  private:
@@ -102,8 +102,8 @@ class CreditStore {
     std::size_t begin = 0;
   };
 
-  // Take what is known off the records in place and say how many those were. Three are compared without a branch: how
-  // many credits came back since the last packet cannot be foreseen.
+  // Remove the known records in place and return their number. Three are compared without a branch, because the number
+  // of credits returned since the last packet is unpredictable.
   static std::uint32_t fold_three(Channel& c, Time until) {
     const std::uint64_t one = c.record[0], two = c.record[1], three = c.record[2];
     const std::uint32_t n = c.records, known_one = (n > 0) & (time_of(one) <= until),
@@ -135,7 +135,7 @@ class CreditStore {
     return kNever;
   }
 
-  // Credits come back nearly in order, so the place of a record is found from the end.
+  // Credits return almost in order, so the position of a record is searched from the end.
   void spill(Channel& c, std::uint64_t r) {
     if (r < c.record[Channel::kInPlace - 1]) {
       std::swap(r, c.record[Channel::kInPlace - 1]);
@@ -151,7 +151,7 @@ class CreditStore {
       free_.pop_back();
     }
     Spilled& s = spilled_[c.spill];
-    if (s.begin >= 32 && 2 * s.begin >= s.records.size()) {  // what was used up goes when it is the greater part
+    if (s.begin >= 32 && 2 * s.begin >= s.records.size()) {  // remove used records once they are the greater part
       s.records.erase(s.records.begin(), s.records.begin() + static_cast<std::ptrdiff_t>(s.begin));
       s.begin = 0;
     }

@@ -1,4 +1,4 @@
-// Detours: what the operating system takes from a rank now and then (OS noise).
+// Detours: time that the operating system takes from a rank (OS noise).
 #pragma once
 
 #include <algorithm>
@@ -10,17 +10,17 @@
 namespace flitwatch::sim::packet {
 
 struct DetourSpec {
-  double interval_ns = 0;  // one detour of a rank begins in each; 0: none
+  double interval_ns = 0;  // one detour of a rank begins in each interval; 0: none
   double duration_ns = 0;  // mean of the exponential length
 };
 
 // One detour begins at a random time of every interval and lasts an exponential time, at most half an interval. Each is
-// a function of seed, rank and interval, so that any order of questions gets the same answers.
+// a function of seed, rank and interval, so the order of queries does not matter.
 class Detours {
  public:
   static constexpr double kShortestNs = 100, kLongestNs = 1e12;
 
-  // Throws std::invalid_argument where detours would take half of a rank's time or more, or are out of range.
+  // Throws std::invalid_argument if detours would take half of a rank's time or more, or are out of range.
   Detours(DetourSpec spec, std::uint64_t seed) : interval_(0), duration_ps_(spec.duration_ns * 1000), seed_(seed) {
     if (!(spec.interval_ns > 0)) return;
     if (!(spec.interval_ns >= kShortestNs && spec.interval_ns <= kLongestNs) || !(spec.duration_ns >= 0) ||
@@ -29,8 +29,8 @@ class Detours {
     interval_ = static_cast<Time>(spec.interval_ns * 1000);
   }
 
-  // When `work` is done that a rank begins at `from`: detours that it meets hold it up. With no work, when it can
-  // begin.
+  // Returns the end of `work` that a rank starts at `from`, including delays by detours. With no work, returns the time
+  // when it can start.
   Time done(std::uint32_t rank, Time from, Time work) const {
     if (!interval_) return from + work;
     Time now = from, left = work;

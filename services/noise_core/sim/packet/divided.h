@@ -1,10 +1,11 @@
-// One run divided over threads: a part of the fabric is an engine of its own, and all parts go from window to window
-// together. A window is as long as the least time that a packet takes from one part to another, so what a part receives
+// One run divided over threads. Each part of the fabric has its own engine, and all parts advance together from window
+// to window. A window is as long as the least time that a packet takes from one part to another, so packets received
 // within it cannot matter before its end (conservative windows; Chandy and Misra 1979, Nicol 1993).
 //
-// What differs from a run in one piece: a credit from another part is known with the next window and not when its
-// packet is committed, so a queue that waits for it may commit later; a sender of a message beyond the eager limit
-// learns of its arrival with the next window at the earliest; and each part draws its own random numbers.
+// There are three differences from an undivided run. A credit from another part becomes known at the next window
+// instead of when its packet is committed, so a queue that waits for it can commit later. A sender of a message beyond
+// the eager limit is notified of its arrival at the next window at the earliest. Each part draws its own random
+// numbers.
 #pragma once
 
 #include <time.h>
@@ -32,8 +33,8 @@ inline void relax() {
 #endif
 }
 
-// All threads wait for one another; the last to come does what one has to do alone. They spin, because a window takes
-// microseconds; where a thread lacks its core, the others let it have theirs.
+// Barrier of all threads. The last one to arrive does the work of a single thread. Threads spin, because a window takes
+// microseconds, but yield their core if another thread lacks one.
 class Border {
  public:
   explicit Border(unsigned threads) : threads_(threads) {}
@@ -103,7 +104,7 @@ class DividedEngine {
           work(thread);
           cpu_s_.fetch_add(cpu_s(), std::memory_order_relaxed);
         });
-    } catch (const std::system_error&) {  // the system gives no more
+    } catch (const std::system_error&) {  // the system provides no more
       threads_ = static_cast<unsigned>(others.size()) + 1;
     }
     border.emplace(threads_);
@@ -114,7 +115,7 @@ class DividedEngine {
     return sum();
   }
 
-  // Results, as the engine in one piece has them.
+  // Results in the format of an undivided engine.
   ChannelCounters counters(PortId port, std::uint32_t vc) const { return part_of(port).counters(port, vc); }
   void forget_counters(std::uint32_t vc) { parts_[0]->forget_counters(vc); }
   const ChannelCounters& ejected(std::uint32_t endpoint, std::uint32_t k) const {
@@ -137,7 +138,7 @@ class DividedEngine {
     return static_cast<double>(used.tv_sec) + 1e-9 * static_cast<double>(used.tv_nsec);
   }
 
-  // A thread takes its own parts first, then what others have not begun.
+  // A thread processes its own parts first, then parts that no other thread has started.
   void work_window(unsigned thread) {
     const std::uint32_t first = thread * division_.parts / threads_;
     for (std::uint32_t k = 0; k < division_.parts; ++k) {
@@ -152,7 +153,7 @@ class DividedEngine {
     }
   }
 
-  // While all threads wait: the next window, or the end.
+  // Run while all threads wait: chooses the next window, or the end.
   void plan(RunControl& control) {
     std::uint64_t delivered = 0;
     std::uint32_t live = 0;
@@ -194,7 +195,7 @@ class DividedEngine {
   }
 
   struct alignas(64) Taken {
-    std::atomic<std::uint32_t> window{0};  // the next one that nobody has begun
+    std::atomic<std::uint32_t> window{0};  // the next window that no thread has started
     std::exception_ptr fault;
   };
 

@@ -1,7 +1,7 @@
-// One run in parts: which routers belong together, and what crosses between them.
+// One run in parts: the assignment of routers to parts, and the data exchanged between parts.
 //
-// The parts of a fabric do not depend on how many threads share them, so neither do the results: what crosses goes by
-// mailbox and is taken in at the border of a window, in the order of the parts and of its sending.
+// The parts of a fabric do not depend on the number of threads, so neither do the results. Data between parts use
+// mailboxes, which are read at the end of a window, in the order of the parts and of sending.
 #pragma once
 
 #include <vector>
@@ -12,24 +12,24 @@
 namespace flitwatch::sim::packet {
 
 struct Division {
-  static constexpr std::uint32_t kMostParts = 4;       // more make the windows of each too short to fetch memory ahead
-  static constexpr std::uint32_t kPackets = 1u << 22;  // that one part makes, at most, before it gets some back
+  static constexpr std::uint32_t kMostParts = 4;       // more parts would make windows too short for prefetching
+  static constexpr std::uint32_t kPackets = 1u << 22;  // most packets that one part creates before it gets some back
 
   std::uint32_t parts = 1;
   std::vector<std::uint8_t> of_router, of_endpoint;
-  // Time of a window: a packet that leaves for another part within it arrives there after its end.
+  // Length of a window: a packet that leaves for another part within it arrives there after its end.
   Time window_ps = 0;
 };
 
-// `group` of each router, small numbers without gaps: groups stay whole, neighbours by number share a part where there
-// are too many. Throws std::invalid_argument where a packet would come to another part without delay.
+// `group` of each router, small consecutive numbers. Groups stay whole; if there are too many, groups with adjacent
+// numbers share a part. Throws std::invalid_argument if a packet could reach another part without delay.
 Division divide_by_groups(const Network& network, const std::vector<std::uint16_t>& group);
 
-// Switches with endpoints in slabs by number; the others go where most of their cables go, or where there are
-// fewest. Throws as above.
+// Assigns switches with endpoints in slabs by number, and the others to the part with most of their cables or the
+// smallest part. Throws as above.
 Division divide_by_cables(const Network& network);
 
-// What one part sends another within a window.
+// Data that one part sends to another within a window.
 struct alignas(64) Mailbox {
   struct Arrival {
     Time when;
@@ -47,7 +47,8 @@ struct alignas(64) Mailbox {
   std::vector<Arrival> arrivals;
   std::vector<Credit> credits;
   std::vector<Sent> sent;
-  std::uint32_t first_free = kNil, last_free = kNil;  // packets that the receiver made and gets back, a list by `next`
+  std::uint32_t first_free = kNil,
+                last_free = kNil;  // packets created by the receiver and returned to it, a list by `next`
 
   bool empty() const { return arrivals.empty() && credits.empty() && sent.empty(); }
   void take_back(std::uint32_t i, Packet* packets) {

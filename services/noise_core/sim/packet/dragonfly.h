@@ -2,7 +2,7 @@
 //
 // Sources: Kim et al. 2008 (UGAL on dragonflies); De Sensi 2019, section II-B (Aries modes: two minimal and two
 // non-minimal candidates, bias for minimal paths); Wang 2018, section III (non-minimal through a random router); Won et
-// al. 2015 (what stale credits do to such choices). Deadlock is avoided by one VC a hop.
+// al. 2015 (the effect of stale credits on such choices). One VC per hop avoids deadlock.
 #pragma once
 
 #include <vector>
@@ -13,19 +13,19 @@
 namespace flitwatch::sim::packet {
 
 enum class DragonflyMode : std::uint8_t {
-  kMinimal,    // a random one of the minimal paths for each packet
+  kMinimal,    // a random minimal path for each packet
   kValiant,    // always non-minimal
   kAdaptive0,  // no bias
   kAdaptive1,  // bias grows with the hops taken
   kAdaptive2,  // low bias
   kAdaptive3,  // high bias
-  kMinHash,    // minimal, one path for each pair of endpoints and message
+  kMinHash,    // minimal, one path per pair of endpoints and message
   kNonMinHash,
-  kInOrder,  // minimal, one path for each pair of endpoints
+  kInOrder,  // minimal, one path per pair of endpoints
 };
 
 struct DragonflyOptions {
-  bool through_router = false;  // Valiant's way-point: a random router (Wang) or a random group (Aries)
+  bool through_router = false;  // Valiant's waypoint: a random router (Wang) or a random group (Aries)
   // Added to the cost (waiting time x hops, ps) of non-minimal candidates, by Aries mode and by hops taken (0, 1).
   Time bias_ps[4][2] = {{0, 0}, {0, 4'000'000}, {2'000'000, 2'000'000}, {8'000'000, 8'000'000}};
 };
@@ -33,20 +33,19 @@ struct DragonflyOptions {
 class Dragonfly {
  public:
   static constexpr bool kReadsCredit = true;  // UGAL compares congestion()
-  // `group` of each router. Throws std::invalid_argument where two routers of a group are more than two hops apart or
-  // two groups are not joined.
+  // `group` of each router. Throws std::invalid_argument if two routers of a group are more than two hops apart or two
+  // groups are not connected.
   Dragonfly(const Network& network, const std::vector<std::int32_t>& group, DragonflyOptions options);
 
   // Groups stay whole.
   Division divide() const;
 
-  // Router-to-router hops at most: the number of VCs that keep the fabric free of deadlock.
+  // Returns the most router-to-router hops, which is the number of VCs that avoids deadlock.
   std::uint32_t vcs() const { return options_.through_router ? 11 : 9; }
   std::uint32_t vc(const Packet& p) const { return p.hops - 1u; }
-  std::uint32_t vc_ahead(const Packet& p) const { return p.hops; }  // at the router that it is heading to
+  std::uint32_t vc_ahead(const Packet& p) const { return p.hops; }  // at the router that it is approaching
 
-  // A packet leaves its NIC: the random numbers of its choice are drawn now, so that its candidates can be looked up
-  // ahead.
+  // A packet leaves its NIC. The random numbers of its choice are drawn now, so that its candidates can be prefetched.
   template <class View>
   void start(Packet& p, View& view) const {
     const std::uint64_t bits = view.random();
@@ -55,11 +54,11 @@ class Dragonfly {
     p.port1 = static_cast<std::uint8_t>(bits >> 32);
     p.port2 = static_cast<std::uint8_t>(bits >> 40);
   }
-  // What the choice at p.cur will read.
+  // Prefetches the data for the choice at p.cur.
   template <class View>
   void prefetch(const Packet& p, View& view) const;
 
-  // The output port at p.cur. View: now(), load(port), congestion(port, vc), random(), count(bool minimal).
+  // Returns the output port at p.cur. View: now(), load(port), congestion(port, vc), random(), count(bool minimal).
   template <class View>
   PortId route(Packet& p, View& view) const {
     if (p.phase == Phase::kAtSource)
@@ -69,7 +68,7 @@ class Dragonfly {
     return pick(p.cur * network_.stride(), step(p, view), p, view);
   }
 
-  // A packet leaves for p.cur, which it will reach with one hop more: what is certain of its step there.
+  // A packet leaves for p.cur, which it will reach with one more hop. Returns the certain part of its step there.
   std::uint32_t look_ahead(Packet& p) const {
     const Place& at = place_[p.cur];
     if (may_reconsider(p, 1)) {
@@ -77,11 +76,11 @@ class Dragonfly {
       return pack(step) | kOpen;
     }
     if (p.phase == Phase::kToSecond && p.port2 == kNoPort && at.local == p.way2)
-      return kNil;  // will draw its further way
+      return kNil;  // will draw its further path
     NoRandom none;
     return pack(step(p, none));
   }
-  // The port that it would take there now.
+  // Returns the port that it would take there now.
   template <class View>
   PortId port_ahead(const Packet& p, View& view) const {
     return pick(p.cur * network_.stride(), unpack(p.next), p, view);
@@ -101,7 +100,7 @@ class Dragonfly {
   static constexpr std::uint8_t kNoPort = 255;
   static constexpr std::uint32_t kOpen = 1u << 16;  // of look_ahead(): the packet may still leave its path
   struct NoRandom {
-    static std::uint64_t random() { throw EngineFault("a packet drew its way too early"); }
+    static std::uint64_t random() { throw EngineFault("a packet drew its path too early"); }
   };
   struct Step {
     std::uint8_t port, cables;
@@ -144,18 +143,19 @@ class Dragonfly {
   static Step unpack(std::uint32_t ahead) {
     return {static_cast<std::uint8_t>(ahead), static_cast<std::uint8_t>(ahead >> 8)};
   }
-  // A minimal packet that arrives with `hops` hops, the one of its source router included.
+  // A minimal packet that arrives with `hops` hops, including the router of its source.
   static bool may_reconsider(const Packet& p, std::uint32_t hops) {
     return p.hops == hops && p.phase == Phase::kToFirst && p.way2 == kNoWay && p.port1 != kNoPort && is_adaptive(p);
   }
 
-  // One of a bundle of parallel cables: the least loaded one for adaptive packets, else one by the packet's option.
+  // Returns a cable of a bundle of parallel cables: the least loaded for adaptive packets, else one by the packet's
+  // option.
   template <class View>
   PortId pick(PortId first, Step step, const Packet& p, View& view) const {
     PortId best = first + step.port;
     if (step.cables == 1) return best;
     if (!is_adaptive(p)) return best + (p.option >> 1) % step.cables;
-    // The first of the least, without a branch that the loads decide.
+    // The first of the smallest, without a branch that depends on the loads.
     const Time* loads = view.loads() + best;
     Time least = loads[0];
     std::uint32_t chosen = 0;
@@ -167,7 +167,7 @@ class Dragonfly {
     return best + chosen;
   }
 
-  // The port, or bundle of ports, that p takes at p.cur; a way-point that it has reached is behind it.
+  // Returns the port, or bundle of ports, that p takes at p.cur. A waypoint that it has reached is removed.
   template <class View>
   Step step(Packet& p, View& view) const {
     const Place& at = place_[p.cur];
@@ -190,7 +190,7 @@ class Dragonfly {
     return toward(at, place_[goal].local, p.option);
   }
 
-  // From a random intermediate router the packet goes on minimally.
+  // From a random intermediate router, the packet continues on a minimal path.
   template <class View>
   void leave_way_point(Packet& p, View& view) const {
     const Place &at = place_[p.cur], &goal = place_[network_.router_of(p.dst)];
@@ -220,7 +220,7 @@ class Dragonfly {
   static std::uint64_t drawn(const Packet& p) {
     return p.way1 | std::uint64_t{p.way2} << 16 | std::uint64_t{p.port1} << 32 | std::uint64_t{p.port2} << 40;
   }
-  // A random one of n, by the lowest 16 of the bits, which it uses up.
+  // Returns a random number below n, using up the lowest 16 bits.
   static std::uint32_t pick_of(std::uint64_t& bits, std::size_t n) {
     const std::uint32_t k = static_cast<std::uint32_t>((bits & 0xFFFF) * n >> 16);
     bits >>= 16;
@@ -245,7 +245,7 @@ class Dragonfly {
   std::uint32_t groups_ = 0, size_ = 0;  // groups; routers of the largest group
   std::vector<Place> place_;
   std::vector<std::vector<std::uint32_t>> members_;
-  std::vector<std::vector<Step>> steps_;  // one table for all groups that are wired alike
+  std::vector<std::vector<Step>> steps_;  // one table for all groups with the same wiring
   std::vector<std::vector<std::uint8_t>> hops_;
   std::vector<std::uint32_t> global_begin_;
   std::vector<GlobalCable> global_;

@@ -1,4 +1,4 @@
-// How a packet chooses between minimal and non-minimal paths (included by dragonfly.h).
+// Choice between minimal and non-minimal paths (included by dragonfly.h).
 #pragma once
 
 namespace flitwatch::sim::packet {
@@ -42,7 +42,7 @@ void Dragonfly::choose(Packet& p, View& view) const {
   view.count(true);
 }
 
-// The first steps of the minimal candidates that choose() will compare.
+// Prefetches the first steps of the minimal candidates that choose() will compare.
 template <class Visit>
 void Dragonfly::each_minimal_step(const Packet& p, Visit visit) const {
   if (!is_adaptive(p)) return;
@@ -70,8 +70,9 @@ void Dragonfly::prefetch(const Packet& p, View& view) const {
   each_minimal_step(p, [&](Step step) { view.prefetch_congestion(pick(first, step, p, view), 0); });
 }
 
-// A minimal packet that has taken one local hop of its source group may still leave its path: what the first router
-// could not see is the queue at the global cable. A packet is diverted at most once, so that hops stay within the VCs.
+// A minimal packet that has taken one local hop in its source group can still leave its path, because the first router
+// could not see the queue at the global cable. A packet is diverted at most once, so that its hops do not exceed the
+// VCs.
 template <class View>
 void Dragonfly::reconsider(Packet& p, View& view) const {
   const Place &at = place_[p.cur], &goal = place_[network_.router_of(p.dst)];
@@ -83,7 +84,7 @@ void Dragonfly::reconsider(Packet& p, View& view) const {
   view.uncount_minimal();
 }
 
-// Within a group: the two minimal ways and, if they are crowded, two random routers as way-points.
+// Within a group: the two minimal paths and, if they are crowded, two random routers as waypoints.
 template <class View>
 void Dragonfly::choose_local(Packet& p, const Place& at, const Place& goal, std::uint64_t bits, View& view) const {
   p.phase = Phase::kToDestination;
@@ -120,7 +121,7 @@ void Dragonfly::choose_local(Packet& p, const Place& at, const Place& goal, std:
   view.count(false);
 }
 
-// Takes the better of two random non-minimal candidates where the minimal cost exceeds its cost and the bias.
+// Takes the better of two random non-minimal candidates if the minimal cost exceeds its cost plus the bias.
 template <class View>
 bool Dragonfly::divert(Packet& p, const Place& at, const Place& goal, Time minimal_cost, Time bias, Random draws,
                        View& view) const {

@@ -1,12 +1,12 @@
-// The packet engine: virtual cut-through with byte credits per VC, one event a packet-hop.
+// The packet engine: virtual cut-through with byte credits per VC, one event per packet and hop.
 //
-// Eager commitment: when a packet arrives and its credit will be there by the time the link is free, its departure, its
-// next arrival and the return of its credit are known, so no link-free, credit or delivery events exist. Otherwise it
-// waits in the queue of its channel, which a returning credit drains. Arbitration is first-committed first-served,
-// fixed up to one committed backlog early; queues of different inputs do not block one another (no head-of-line
-// blocking in the crossbar).
+// Eager commitment: if a packet's credit will be available by the time the link is free, its departure, its next
+// arrival and the return of its credit are known on arrival. No events for free links, credits or deliveries are
+// needed. Otherwise, it waits in the queue of its channel, which a returning credit drains. Arbitration is
+// first-committed first-served, decided up to one committed backlog early. Queues of different inputs do not block one
+// another (no head-of-line blocking in the crossbar).
 //
-// With traffic classes (routing policy ByClass) nothing is committed ahead: a packet queues at its channel, and its
+// With traffic classes (routing policy ByClass), no packet is committed ahead: a packet queues at its channel, and its
 // port chooses when it is idle (engine_classes.h).
 #pragma once
 
@@ -28,7 +28,7 @@ struct RunControl {
   std::atomic<std::uint64_t> delivered_bytes{0};
 };
 
-// CreditsInPlace: credit records that a channel holds without a list beside it. A channel with 3 is one cache line,
+// CreditsInPlace: credit records that a channel stores without a separate list. A channel with 3 is one cache line,
 // with 11 two. Divided: the engine is one part of a run (divided.h).
 template <class Routing, std::uint32_t CreditsInPlace, bool Divided = false>
 class Engine final : public Host {
@@ -36,7 +36,7 @@ class Engine final : public Host {
   struct Port {   // two to a cache line
     Time free;    // the link is committed until then
     Time queued;  // serialisation time of the packets that wait for it
-    Time wait;    // time the link stood idle while a packet waited for credit
+    Time wait;    // time that the link was idle while a packet waited for credit
     std::uint32_t peer;
     std::uint8_t timing_class;
     std::uint8_t part;  // of the peer
@@ -44,7 +44,7 @@ class Engine final : public Host {
   static_assert(sizeof(Port) == 32);
   struct Nic {
     std::uint32_t head = kNil, tail = kNil;  // messages
-    std::uint32_t before = kNil;             // with congestion control: the message before the one that sends
+    std::uint32_t before = kNil;             // with congestion control: the message before the one that is sending
     std::uint32_t responses = kNil, last_response = kNil;  // response packets that wait
     std::uint32_t outstanding = 0;
     std::uint32_t generated_dst = 0, generated_left = 0;  // rest of a generated message
@@ -54,7 +54,7 @@ class Engine final : public Host {
   };
 
  public:
-  // What the engine knows of the fabric. The parts of a divided run share it: each touches its own routers' and nodes'.
+  // The engine's state of the fabric. The parts of a divided run share it; each uses only its own routers and nodes.
   struct Memory {
     Memory(const Network& network, const Routing& routing, const EngineOptions& options, std::size_t packet_count)
         : numbers(network, routing.vcs(), options.classes.count()),
@@ -69,7 +69,7 @@ class Engine final : public Host {
 
     ChannelNumbers numbers;
     FlatArray<Line> channels;
-    FlatArray<Time> wake_times;  // of the earliest wake event of a channel that has any
+    FlatArray<Time> wake_times;  // of the earliest wake event of a channel, if any
     FlatArray<Port> ports;
     FlatArray<Time> loads;
     FlatArray<Packet> packets;
@@ -130,13 +130,11 @@ class Engine final : public Host {
 
   RunStatistics run(RunControl& control);
 
-  // A part of a divided run, between two borders of its windows (engine_part.h).
+  // Calls for one part of a divided run, between two ends of windows (engine_part.h).
   void know(Engine* const* parts) { parts_ = parts; }
   void window(Time from, Time until, Mailbox* out, std::vector<std::vector<Mailbox>>& sent);
   Time earliest() const { return wheel_.earliest(); }
-  std::uint32_t live_packets() const {
-    return live_packets_;
-  }  // those that came in less those that went out, modulo 2^32
+  std::uint32_t live_packets() const { return live_packets_; }  // arrivals minus departures, modulo 2^32
   const RunStatistics& statistics() const { return statistics_; }
   std::uint64_t credit_faults() const;
 
@@ -146,16 +144,16 @@ class Engine final : public Host {
   void at(Time time, std::uint32_t cookie) override;
   const NicCounters& nic(std::uint32_t endpoint) const override { return nic_counters_[endpoint]; }
 
-  // What the routing policy sees.
-  static constexpr bool kShared = Divided;               // loads of other routers may change meanwhile
-  Time load(PortId port) const { return loads_[port]; }  // when the port falls idle, as of its last change
+  // Interface for the routing policy.
+  static constexpr bool kShared = Divided;               // loads of other routers can change meanwhile
+  Time load(PortId port) const { return loads_[port]; }  // time when the port becomes idle, as of its last change
   const Time* loads() const { return loads_; }
   const Time* loads_of(std::uint32_t k) const { return loads_ + std::size_t{k} * loads_stride(network_); }
   std::uint64_t random() { return random_(); }
   void count(bool minimal) { ++(minimal ? statistics_.minimal : statistics_.non_minimal); }
   void uncount_minimal() { --statistics_.minimal; }
-  // Time to send what waits here for the port, and what the credits seen here say is still in the next router's buffer
-  // of this VC. The latter is stale by a round trip.
+  // Returns the time to send the packets waiting here for the port, plus the bytes that, by the credits seen here, are
+  // still in the next router's buffer of this VC. The latter is outdated by one round trip.
   Time congestion(PortId out, std::uint32_t vc) const {
     const Port& port = ports_[out];
     const Time unsent = port.free > now_ ? port.free - now_ : 0;
@@ -187,17 +185,17 @@ class Engine final : public Host {
   Time port_wait_ps(PortId port) const { return ports_[port].wait; }
   const std::vector<NicCounters>& nic_counters() const { return memory_->nic_counters; }
   const std::vector<SampleRecord>& samples() const { return samples_; }
-  // Packets that found a port congested, by port: what samples estimate. Empty without sampling.
+  // Packets that found a port congested, by port: the true counts that samples estimate. Empty without sampling.
   const std::vector<std::uint64_t>& congested() const { return congested_; }
 
  private:
   static constexpr bool kClasses = kByClass<Routing>;
-  static constexpr std::size_t kMaxPackets = std::size_t{1} << 24;  // address space only; live packets take memory
+  static constexpr std::size_t kMaxPackets = std::size_t{1} << 24;  // only address space; live packets take memory
   static constexpr std::uint32_t kIdMask = (1u << 30) - 1;
   enum EventKind : std::uint32_t { kArrival = 0u << 30, kWake = 1u << 30, kDelivered = 2u << 30, kTimer = 3u << 30 };
 
-  static constexpr std::size_t kMaxMessages = std::size_t{1} << 25;  // of a part; address space only, too
-  // A message that arrived: at its destination's part, at its source's, or both.
+  static constexpr std::size_t kMaxMessages = std::size_t{1} << 25;  // of a part; only address space, too
+  // A message that arrived: stored at its destination's part, at its source's, or both.
   struct Delivery {
     std::uint32_t message, cookie;
     bool ends_here, began_here;
@@ -208,7 +206,7 @@ class Engine final : public Host {
                                            : numbers_.of(port, vc);
   }
 
-  // Traffic classes. Without them there is one, the constant 0.
+  // Traffic classes. Without them, there is one, the constant 0.
   std::uint32_t classes() const {
     if constexpr (kClasses) return routing_.classes();
     return 1;
@@ -221,7 +219,7 @@ class Engine final : public Host {
     if constexpr (kClasses) return vc % routing_.classes();
     return 0;
   }
-  // Of what an endpoint has for each class: position in nics_ and eject_, number of its injection channel.
+  // Per class of an endpoint: index in nics_ and eject_, number of its injection channel.
   std::uint32_t place(std::uint32_t endpoint, std::uint32_t k) const {
     if constexpr (kClasses) return k * network_.endpoints() + endpoint;
     return endpoint;
@@ -263,7 +261,7 @@ class Engine final : public Host {
   void wake_later(Line& c, std::uint32_t channel, Time wake);
   void inject(std::uint32_t endpoint);
   void launch(std::uint32_t i, PortId out, std::uint32_t channel, Time start, Time end, Time waited);
-  // Congestion control and samples, out of the way of runs without them.
+  // Congestion control and samples, separated from runs without them.
   [[gnu::cold, gnu::noinline]] std::uint32_t next_allowed(std::uint32_t endpoint, Nic& nic);
   std::uint32_t first_allowed(std::uint32_t endpoint, Nic& nic, Time& wake);
   [[gnu::cold, gnu::noinline]] void watch(Packet& p, PortId out);
@@ -284,7 +282,7 @@ class Engine final : public Host {
   void prefetch_followers(std::uint32_t event) const;
   void prefetch_line(std::uint32_t channel) const;
   void prefetch_way(const Packet& p) const;
-  // Of a divided run the part's own, else all.
+  // In a divided run those of the part, else all.
   template <class Visit>
   void each_port(Visit visit) const;
   template <class Visit>
@@ -324,7 +322,7 @@ class Engine final : public Host {
   Nic* nics_;
   ChannelCounters* eject_;
   NicCounters* nic_counters_;
-  // Other parts look up a message that arrives there, so those of a divided run stand still.
+  // Other parts look up messages that arrive there, so those of a divided run must not move.
   std::conditional_t<Divided, FlatArray<Message>, std::vector<Message>> messages_;
   std::vector<std::uint32_t> free_messages_, timers_, free_timers_, cascade_;
   std::vector<SampleRecord> samples_;
@@ -334,7 +332,7 @@ class Engine final : public Host {
   RunStatistics statistics_;
   Random random_;
   Time now_ = 0;
-  bool watched_ = false;  // by congestion control or samples: all that a hop without them asks
+  bool watched_ = false;  // by congestion control or samples: the only check of a hop without them
   std::uint32_t free_packet_ = kNil, used_packets_ = 0, live_packets_ = 0, open_planes_ = 0;
 
   // Parts.
@@ -343,7 +341,7 @@ class Engine final : public Host {
   std::vector<std::uint32_t> routers_, endpoints_, free_deliveries_;
   std::vector<Delivery> deliveries_;
   Engine* const* parts_ = nullptr;
-  Mailbox* out_ = nullptr;  // of each part, for the next window
+  Mailbox* out_ = nullptr;  // to each part, for the next window
 };
 
 }  // namespace flitwatch::sim::packet

@@ -1,5 +1,5 @@
-// The engine with traffic classes (included by engine.h): packets and messages queue by class, and a link chooses one
-// when it is idle, among those whose credit is there. Only a policy ByClass compiles it.
+// The engine with traffic classes (included by engine.h): packets and messages queue by class, and an idle link chooses
+// one of those with credit. Compiled only for a policy ByClass.
 #pragma once
 
 namespace flitwatch::sim::packet {
@@ -19,14 +19,14 @@ void Engine<R, N, D>::enqueue(std::uint32_t i, PortId out) {
   note_loads(out);
 }
 
-// When the port would fall idle for a packet of each class: others' queues do not stand before it.
+// Returns when the port would become idle for a packet of each class: other classes' queues do not delay it.
 template <class R, std::uint32_t N, bool D>
 void Engine<R, N, D>::note_loads(PortId out) {
   for (std::uint32_t k = 0; k < classes(); ++k)
     loads_[std::size_t{k} * loads_stride(network_) + out] = std::max(ports_[out].free, now_) + queued(out, k);
 }
 
-// Asks the port or NIC again at `when`.
+// Schedules another check of the port or NIC at `when`.
 template <class R, std::uint32_t N, bool D>
 void Engine<R, N, D>::look_again(PortId out, Time when) {
   if (!arbiter_->orders(out, when)) return;
@@ -35,8 +35,8 @@ void Engine<R, N, D>::look_again(PortId out, Time when) {
   wheel_.push(when, kWake | channel);
 }
 
-// Sends a packet where the link is idle and one may go; else sees to it that the port is asked again when that may
-// change. A credit that comes back asks by itself.
+// Sends a packet if the link is idle and one may be sent. Otherwise, schedules another check of the port for the time
+// when that can change. A returning credit triggers a check itself.
 template <class R, std::uint32_t N, bool D>
 void Engine<R, N, D>::serve(PortId out) {
   arbiter_->woke(out, now_);
@@ -65,8 +65,8 @@ void Engine<R, N, D>::serve(PortId out) {
     if (arbiter_->share(out, k).waiting) return look_again(out, port.free);
 }
 
-// The channel of a class whose head has arrived, has credit and waits longest, or kNil; `wake` becomes the time at
-// which one will be ready, where that is known and earlier.
+// Returns the channel of a class whose head has arrived, has credit and has waited longest, or kNil. `wake` becomes the
+// time when one will be ready, if known and earlier.
 template <class R, std::uint32_t N, bool D>
 std::uint32_t Engine<R, N, D>::oldest_ready(PortId out, std::uint32_t k, Time& wake) {
   std::uint32_t oldest = kNil;
@@ -94,7 +94,7 @@ bool Engine<R, N, D>::has_credit(Line& c, std::uint32_t bytes, Time& wake) {
   const auto size = static_cast<std::int32_t>(bytes);
   if (credits_.known(c, now_) >= size) return true;
   Time enough = 0;
-  credits_.template take<true>(c, size, now_, now_, enough);  // takes nothing: there is too little
+  credits_.template take<true>(c, size, now_, now_, enough);  // reserves nothing: there is too little
   if (enough) wake = std::min(wake, enough);
   return false;
 }
@@ -115,7 +115,7 @@ void Engine<R, N, D>::send_head(PortId out, std::uint32_t channel) {
   commit<false>(i, out, channel, now_);
 }
 
-// The same at a NIC: the first message of each class is a candidate.
+// The same for a NIC: the first message of each class is a candidate.
 template <class R, std::uint32_t N, bool D>
 void Engine<R, N, D>::inject_by_class(std::uint32_t endpoint) {
   const PortId out = network_.injection(endpoint);
@@ -132,7 +132,7 @@ void Engine<R, N, D>::inject_by_class(std::uint32_t endpoint) {
       if (has_credit(c, next[k].wire_bytes, wake))
         bytes[k] = next[k].wire_bytes;
       else
-        c.head = 0;  // marks that a returning credit has to come back here
+        c.head = 0;  // marks that a returning credit must return here
     }
     const std::uint32_t chosen = arbiter_->choose(out, bytes, now_, network_.timing(out));
     if (chosen == kNil) {
@@ -146,8 +146,8 @@ void Engine<R, N, D>::inject_by_class(std::uint32_t endpoint) {
   if (waits) look_again(out, port.free);
 }
 
-// The packet that a class of a NIC sends next, if one may go now but for its credit. Generated traffic of an endpoint
-// is of one class at a time; its messages go before it.
+// Returns the next packet of a class of a NIC, if one may be sent now apart from its credit. Generated traffic of an
+// endpoint is of one class at a time and is sent before the class's messages.
 template <class R, std::uint32_t N, bool D>
 bool Engine<R, N, D>::next_of_class(std::uint32_t endpoint, std::uint32_t k, Packet& p, Time& wake) {
   Nic &nic = nics_[place(endpoint, k)], &generated = nics_[endpoint];

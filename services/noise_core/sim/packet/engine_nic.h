@@ -1,4 +1,4 @@
-// The NIC side of the engine (included by engine.h).
+// NIC part of the engine (included by engine.h).
 #pragma once
 
 namespace flitwatch::sim::packet {
@@ -9,12 +9,12 @@ void Engine<R, N, D>::post(const Post& post) {
   if (free_messages_.empty()) {
     if constexpr (D) {
       m = used_messages_++;
-      if (m >= kMaxMessages) throw EngineFault("more than 33 million messages of one part are under way");
+      if (m >= kMaxMessages) throw EngineFault("more than 33 million messages of one part are in flight");
     } else {
       m = static_cast<std::uint32_t>(messages_.size());
       messages_.emplace_back();
     }
-    if (m > kIdMask) throw EngineFault("more than a billion messages are under way");
+    if (m > kIdMask) throw EngineFault("more than a billion messages are in flight");
   } else {
     m = free_messages_.back();
     free_messages_.pop_back();
@@ -42,8 +42,9 @@ void Engine<R, N, D>::at(Time time, std::uint32_t cookie) {
   wheel_.push(time, kTimer | t);
 }
 
-// With congestion control: the first message whose pair may send now, noting the one before it; else kNil, and the NIC
-// looks again when one may. What is sent is decided when the link is free, not ahead of it.
+// With congestion control: returns the first message whose pair may send now, and records the one before it. Otherwise,
+// returns kNil, and the NIC checks again when a pair may send. The decision is made when the link is free, not in
+// advance.
 template <class R, std::uint32_t N, bool D>
 std::uint32_t Engine<R, N, D>::next_allowed(std::uint32_t endpoint, Nic& nic) {
   const Port& port = ports_[network_.injection(endpoint)];
@@ -59,7 +60,7 @@ std::uint32_t Engine<R, N, D>::next_allowed(std::uint32_t endpoint, Nic& nic) {
   return kNil;
 }
 
-// The same on an idle link; `wake` becomes the time at which a pair may send, where that is earlier.
+// The same on an idle link; `wake` becomes the time when a pair may send, if earlier.
 template <class R, std::uint32_t N, bool D>
 std::uint32_t Engine<R, N, D>::first_allowed(std::uint32_t endpoint, Nic& nic, Time& wake) {
   const double line_bps = network_.timing(network_.injection(endpoint)).bandwidth_bps();
@@ -74,8 +75,8 @@ std::uint32_t Engine<R, N, D>::first_allowed(std::uint32_t endpoint, Nic& nic, T
   return kNil;
 }
 
-// A packet leaves under congestion control. Whether its message was the last of it and not the first of the queue: then
-// it is taken out.
+// A packet leaves under congestion control. If its message is complete and not the first of the queue, the message is
+// removed.
 template <class R, std::uint32_t N, bool D>
 bool Engine<R, N, D>::unlinks(Nic& nic, const Packet& p, Time end) {
   const LinkTiming& link = network_.timing_of(ports_[network_.injection(p.src)].timing_class);
@@ -95,7 +96,7 @@ void Engine<R, N, D>::watch_injection(Packet& p, PortId out, Time waited) {
   if (options_.sampling) sample(p, out, waited > options_.mark_after_ps);
 }
 
-// Feedback goes before data: it takes the way back without waiting.
+// Feedback has priority over data: it returns without waiting.
 template <class R, std::uint32_t N, bool D>
 void Engine<R, N, D>::tell_sender(const Packet& p, Time when, const LinkTiming& link) {
   const Time back = p.hops * (network_.router_delay_ps() + link.latency_ps) + link.latency_ps;
@@ -107,7 +108,7 @@ void Engine<R, N, D>::tell_sender(const Packet& p, Time when, const LinkTiming& 
   wake_later(channels_[channel], channel, known);
 }
 
-// The next request of a NIC: from its queue of messages, else generated.
+// Returns the next request of a NIC: from its queue of messages, else generated.
 template <class R, std::uint32_t N, bool D>
 inline bool Engine<R, N, D>::next_payload(std::uint32_t endpoint, Nic& nic, Packet& p, Time& born) {
   born = 0;
@@ -170,23 +171,23 @@ void Engine<R, N, D>::inject(std::uint32_t endpoint) {
     if (!responds) {
       p.kind = options_.nic_protocol ? PacketKind::kRequest : PacketKind::kData;
       if (!next_payload(endpoint, nic, p, born)) {
-        c.head = kNil;  // nothing waits for credit
+        c.head = kNil;  // no packet waits for credit
         nic.blocked_since = kNever;
         return free_packet(i);
       }
       if (options_.nic_protocol) {
         if (nic.outstanding >= options_.outstanding || born > now_) {
           c.head = kNil;
-          if (born > now_) wake_later(c, channel, born);  // looking ahead would delay responses
+          if (born > now_) wake_later(c, channel, born);  // committing ahead would delay responses
           return free_packet(
-              i);  // a response, or the wake-up, comes back here; a full window is no back-pressure, so no stall
+              i);  // a response, or the wake-up, returns here; a full window is not back-pressure, so not a stall
         }
       }
     }
     const Time base = std::max(now_, port.free), start = std::max(base, born);
     Time wake = 0;
     if (!credits_.template take<R::kReadsCredit>(c, p.wire_bytes, base, start, wake)) {
-      c.head = 0;  // marks that a returning credit has to come back here
+      c.head = 0;  // marks that a returning credit must return here
       if (!responds) {
         free_packet(i);
         if (nic.blocked_since == kNever) nic.blocked_since = start;
@@ -216,8 +217,8 @@ void Engine<R, N, D>::inject(std::uint32_t endpoint) {
   }
 }
 
-// Packet i is on the injection link from `start` to `end`. A NIC makes a packet when the packet's turn has come, so its
-// queue is that packet: congested where it `waited` for credit.
+// Packet i is on the injection link from `start` to `end`. A NIC creates a packet only when it can send it, so its
+// queue is that packet: congested if it `waited` for credit.
 template <class R, std::uint32_t N, bool D>
 [[gnu::always_inline]] inline void Engine<R, N, D>::launch(std::uint32_t i, PortId out, std::uint32_t channel,
                                                            Time start, Time end, Time waited) {
@@ -237,7 +238,7 @@ template <class R, std::uint32_t N, bool D>
   wheel_.push(start + network_.timing_of(port.timing_class).latency_ps + network_.router_delay_ps(), i);
 }
 
-// A request becomes its response; a response opens the window and is gone.
+// A request becomes its response; a response reopens the window and is removed.
 template <class R, std::uint32_t N, bool D>
 void Engine<R, N, D>::at_endpoint(std::uint32_t i) {
   Packet& p = packets_[i];

@@ -48,8 +48,8 @@ void Engine<R, N, D>::start() {
   if (client_.generates()) each_endpoint([&](std::uint32_t e) { inject(e); });
 }
 
-// Handles what happens from `from` on and before `until`. `in_from`: what the others sent this part in the last window,
-// by part.
+// Processes events from `from` on and before `until`. `in_from`: data that the others sent to this part in the last
+// window, by part.
 template <class R, std::uint32_t N, bool D>
 void Engine<R, N, D>::window(Time from, Time until, Mailbox* out, std::vector<std::vector<Mailbox>>& sent) {
   out_ = out;
@@ -67,7 +67,7 @@ void Engine<R, N, D>::window(Time from, Time until, Mailbox* out, std::vector<st
     }
 }
 
-// Nothing was fetched ahead for the first events of a window.
+// No data were prefetched for the first events of a window.
 template <class R, std::uint32_t N, bool D>
 void Engine<R, N, D>::warm_up() {
   for (std::uint32_t k = 0; k < 30; ++k) prefetch_packet(wheel_.ahead(k));
@@ -76,7 +76,7 @@ void Engine<R, N, D>::warm_up() {
   for (std::uint32_t k = 0; k < 10; ++k) prefetch_followers<false>(wheel_.ahead(k));
 }
 
-// A credit counts from its time on; where a packet waits for it, its channel looks again at the border of the window.
+// A credit counts from its time on. If a packet waits for it, its channel is checked again at the end of the window.
 template <class R, std::uint32_t N, bool D>
 void Engine<R, N, D>::take_in(Mailbox& box, Time from) {
   if (box.first_free != kNil) {
@@ -107,7 +107,7 @@ template <class R, std::uint32_t N, bool D>
   out_[p.part].credits.push_back({when, stall, p.in_channel, p.wire_bytes, p.flits});
 }
 
-// Messages stay at the part of their source; what is left to deliver is counted at their destination's.
+// Messages are stored at the part of their source; undelivered bytes are counted at their destination's.
 template <class R, std::uint32_t N, bool D>
 inline Message& Engine<R, N, D>::message_of(const Packet& p) const {
   if constexpr (D)

@@ -1,4 +1,4 @@
-// The router side of the engine, and its loop (included by engine.h).
+// Router part of the engine, and its loop (included by engine.h).
 #pragma once
 
 namespace flitwatch::sim::packet {
@@ -30,7 +30,7 @@ inline void Engine<R, N, D>::fill(Line& c, PortId port) const {
   c.head = c.tail = c.spill = kNil;
 }
 
-// Fills the channels of the first VCs; the memory of the others stays untouched.
+// Initialises the channels of the first VCs; the memory of the others stays unused.
 template <class R, std::uint32_t N, bool D>
 void Engine<R, N, D>::open_planes(std::uint32_t planes) {
   for (; open_planes_ < planes; ++open_planes_)
@@ -40,9 +40,8 @@ void Engine<R, N, D>::open_planes(std::uint32_t planes) {
     });
 }
 
-// Most of a hop's time goes into waiting for memory, so what an event will touch is fetched step by step: its packet,
-// what the packet names, the port that it would take if the loads stayed as they are, and the packet that moves up
-// behind it.
+// Most of a hop's time is memory latency, so the data of an event are prefetched step by step: its packet, the data
+// that the packet refers to, the port that it would take with current loads, and the packet that moves up behind it.
 template <class R, std::uint32_t N, bool D>
 [[gnu::always_inline]] inline void Engine<R, N, D>::prefetch() {
   prefetch_packet(wheel_.ahead(30));
@@ -83,8 +82,8 @@ template <class R, std::uint32_t N, bool D>
     prefetch_way(p);
 }
 
-// What follows when an event gives buffer back to a channel: its NIC or the packet that waits longest moves up, or its
-// list of credits grows.
+// Follow-up of an event that returns buffer to a channel: its NIC or the longest waiting packet moves up, or its list
+// of credits grows.
 template <class R, std::uint32_t N, bool D>
 template <bool kSoon>
 [[gnu::always_inline]] inline void Engine<R, N, D>::prefetch_followers(std::uint32_t event) const {
@@ -210,7 +209,7 @@ template <class R, std::uint32_t N, bool D>
   if (wake) wake_later(c, channel, wake);
 }
 
-// What congestion control and samples by credit note of a packet that comes to this port now.
+// Records the data of congestion control and of samples by credit for a packet that now reaches this port.
 template <class R, std::uint32_t N, bool D>
 void Engine<R, N, D>::watch(Packet& p, PortId out) {
   if (control_ && finds_queue(p, out)) p.marked = 1;
@@ -224,7 +223,7 @@ void Engine<R, N, D>::watch(Packet& p, PortId out) {
   sample(p, out, queue_exceeds_credit(p, out, channel));
 }
 
-// Whether congestion control marks a packet that comes to this port now.
+// Returns whether congestion control marks a packet that now reaches this port.
 template <class R, std::uint32_t N, bool D>
 bool Engine<R, N, D>::finds_queue(const Packet& p, PortId out) {
   const Port& port = ports_[out];
@@ -302,9 +301,9 @@ inline void Engine<R, N, D>::count(NarrowCounters& in, std::uint32_t channel, st
   }
 }
 
-// Whether what waits for the port, the packet included, is more than the credits at hand (Taffet 2021, section 2.3.1).
-// Packets that are committed hold their credit already and stand on both sides. A node takes what comes, so the credits
-// of its link are those that a buffer like its switch's would give.
+// Returns whether the bytes waiting for the port, including the packet, exceed the available credits (Taffet 2021,
+// section 2.3.1). Committed packets already have their credit and count on both sides. A node accepts all packets, so
+// the credits of its link are those of a buffer like its switch's.
 template <class R, std::uint32_t N, bool D>
 bool Engine<R, N, D>::queue_exceeds_credit(const Packet& p, PortId out, std::uint32_t channel) const {
   const Port& port = ports_[out];
@@ -332,7 +331,7 @@ void Engine<R, N, D>::sample(Packet& p, PortId out, bool congested) {
   p.marked = congested;
 }
 
-// The node drains at line rate: all that follows from the departure is counted now, with one event a message.
+// The node drains at line rate: all effects of the departure are counted now, with one event per message.
 template <class R, std::uint32_t N, bool D>
 [[gnu::always_inline]] inline void Engine<R, N, D>::eject(std::uint32_t i, Time end, const LinkTiming& link) {
   Packet& p = packets_[i];

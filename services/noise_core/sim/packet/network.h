@@ -1,5 +1,5 @@
-// A fabric as the packet engine sees it: output ports in flat arrays with a constant stride a router, so that a
-// neighbour, a link class or a load is one indexed read.
+// A fabric for the packet engine: output ports in flat arrays with a constant stride per router, so that a neighbour, a
+// link class or a load needs one indexed read.
 //
 // Port ids: router r has ports r * stride .. r * stride + degree(r) - 1, in the order of the caller's keys (ejection
 // ports included); endpoint e injects through port routers * stride + e.
@@ -14,7 +14,7 @@
 namespace flitwatch::sim::packet {
 
 struct LinkTiming {
-  std::uint64_t ps_per_byte_q16 = 0;  // serialisation time of a byte, 16 fractional bits
+  std::uint64_t ps_per_byte_q16 = 0;  // serialisation time per byte, 16 fractional bits
   std::uint32_t latency_ps = 0;       // propagation
   std::int32_t buffer_bytes = 0;      // of one VC at the receiving end; 0 at an endpoint, which drains at line rate
   Time serialise(std::uint32_t bytes) const { return (ps_per_byte_q16 * bytes) >> 16; }
@@ -25,15 +25,15 @@ struct LinkTiming {
 struct LinkParameters {
   std::vector<double> latency_ns;
   std::vector<std::int32_t> buffer_bytes;
-  std::vector<std::uint32_t> order;  // ports of a router are sorted by it (stable); empty: the graph's order
+  std::vector<std::uint32_t> order;  // sort key of a router's ports (stable); empty: the graph's order
 };
 
 class Network {
  public:
-  static constexpr std::uint8_t kUnused = 255;  // timing class of a port that the router does not have
+  static constexpr std::uint8_t kUnused = 255;  // timing class of a nonexistent port
 
-  // Throws std::invalid_argument where a bandwidth is unknown, a buffer cannot hold a packet of `largest_packet_bytes`,
-  // or a router has more than 255 ports.
+  // Throws std::invalid_argument if a bandwidth is unknown, a buffer is smaller than a packet of
+  // `largest_packet_bytes`, or a router has more than 255 ports.
   Network(const Graph& graph, const LinkParameters& links, double router_delay_ns, std::uint32_t largest_packet_bytes);
 
   std::uint32_t routers() const { return routers_; }
@@ -46,7 +46,7 @@ class Network {
   std::uint32_t links() const { return static_cast<std::uint32_t>(port_of_link_.size()); }
   Time router_delay_ps() const { return router_delay_ps_; }
 
-  // Of a port: the router at its far end (kNil: an endpoint), its timing, whether it ends at an endpoint.
+  // Of a port: the router at its far end (kNil: an endpoint), its timing, and whether it ends at an endpoint.
   std::uint32_t peer(PortId port) const { return peer_[port]; }
   std::uint8_t timing_class(PortId port) const { return class_[port]; }
   const LinkTiming& timing_of(std::uint8_t timing_class) const { return timing_[timing_class]; }

@@ -1,5 +1,5 @@
 // The oracle: the same network model with conventional events on the same wheel (arrival, link idle, credit, delivery),
-// and an arbiter that decides when the link falls idle. Slow on purpose; it checks what eager commitment changes.
+// and an arbiter that decides when the link becomes idle. Deliberately slow, it checks the effect of eager commitment.
 #pragma once
 
 #include <deque>

@@ -63,7 +63,7 @@ void Oracle<R>::arrive(std::uint32_t i) {
   send(out);
 }
 
-// The VC whose head goes next, or kNil where none has credit.
+// Returns the VC whose head is sent next, or kNil if none has credit.
 template <class R>
 std::uint32_t Oracle<R>::arbitrate(PortId out) const {
   std::uint32_t best = kNil;

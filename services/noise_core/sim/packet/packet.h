@@ -1,4 +1,4 @@
-// The records that the engines move: packets, messages and what a run reports.
+// The records of the engines: packets, messages and results of a run.
 #pragma once
 
 #include <algorithm>
@@ -16,23 +16,24 @@ enum class PacketKind : std::uint8_t { kData, kRequest, kResponse };
 // One cache line.
 struct alignas(64) Packet {
   std::uint32_t dst, msg;    // endpoint; message or kNil
-  std::uint32_t in_channel;  // upstream channel that gets the credit back when the packet leaves its buffer
-  std::uint32_t next;        // waiting queue or free list; on its way: what its routing policy knows of the step at cur
-  Time arrived, born;  // at the present router; when the NIC put it on the wire (open loop: when it was generated)
-  std::uint32_t cur;   // router it is at or heading to
+  std::uint32_t in_channel;  // upstream channel that receives the credit when the packet leaves its buffer
+  std::uint32_t next;        // waiting queue or free list; in flight: the routing policy's prepared step at cur
+  Time arrived, born;        // at the current router; when the NIC sent it (open loop: when it was generated)
+  std::uint32_t cur;         // its current or next router
   std::uint32_t src;
   std::uint16_t wire_bytes, payload_bytes, flits;
-  std::uint8_t hops;  // routers visited, the present one included
+  std::uint8_t hops;  // routers visited, including the current one
   Phase phase;
   PacketKind kind;
-  std::uint8_t in_class, option, job;  // timing class of the link it came by; free choice (bit 0: row or column first)
-  std::uint16_t way1, way2;            // way-points, as the routing policy counts them
-  std::uint8_t port1, port2;           // ports to take there, 255: none
-  std::uint8_t mode;                   // routing mode of the packet
-  std::uint8_t marked;                 // the sampled link was congested
+  std::uint8_t in_class, option,
+      job;                    // timing class of the link it arrived by; free choice (bit 0: row or column first)
+  std::uint16_t way1, way2;   // waypoints, with the numbers of the routing policy
+  std::uint8_t port1, port2;  // ports to take there; 255: none
+  std::uint8_t mode;          // routing mode of the packet
+  std::uint8_t marked;        // the sampled link was congested
   union {
     std::uint32_t sample_link;  // reservoir of one link (port id)
-    std::uint32_t part;         // of a divided run, which has no samples: the part that in_channel belongs to
+    std::uint32_t part;         // in a divided run, which has no samples: the part of in_channel
   };
 };
 static_assert(sizeof(Packet) == 64);
@@ -44,7 +45,7 @@ struct Message {
   std::uint8_t job, mode;
 };
 
-// Counts of a log-linear histogram: 32 bins an octave, so a percentile is within 3 %.
+// Counts of a log-linear histogram: 32 bins per octave, so a percentile is accurate to 3 %.
 class LatencyHistogram {
  public:
   void add(Time ps) {
@@ -117,15 +118,15 @@ struct RunStatistics {
   std::uint64_t sent_bytes = 0, delivered_bytes = 0, packets = 0, packet_hops = 0, events = 0, wakes = 0, queued = 0;
   std::uint64_t minimal = 0, non_minimal = 0, peak_packets = 0;
   Time end = 0;                                      // last byte of the jobs (background left out)
-  LatencyHistogram latency;                          // of all packets that carry payload
-  std::array<std::uint64_t, 256> packets_of_hops{};  // the same packets by the routers that they passed
+  LatencyHistogram latency;                          // of all packets with payload
+  std::array<std::uint64_t, 256> packets_of_hops{};  // the same packets by the number of routers that they passed
   std::vector<JobStatistics> jobs;
   std::vector<ClassStatistics> classes;  // none without traffic classes
-  double other_cpu_s = 0;                // of the threads beside the caller's
+  double other_cpu_s = 0;                // of the threads other than the caller's
   bool conserved = false;
   std::vector<std::string> violations;
 
-  // Adds what another part of the same run counted; peaks and accounts are the whole run's.
+  // Adds the counts of another part of the same run; peaks and accounts are the whole run's.
   void add(const RunStatistics& part) {
     sent_bytes += part.sent_bytes;
     delivered_bytes += part.delivered_bytes;
@@ -141,7 +142,7 @@ struct RunStatistics {
       packets_of_hops[hops] += part.packets_of_hops[hops];
     for (std::size_t job = 0; job < jobs.size(); ++job) packet::add(jobs[job], part.jobs[job]);
   }
-  // Every byte sent arrived once, every credit came back, nothing waits.
+  // Checks that every byte sent arrived once, every credit returned, and no packet waits.
   void settle(std::uint64_t live_packets, std::uint64_t credit_faults) {
     if (live_packets)
       violations.push_back(std::to_string(live_packets) + " packets never arrived (a deadlock or a lost wake-up)");

@@ -1,4 +1,4 @@
-// Application-aware routing: which routing mode the next message takes (De Sensi 2019, section 4.2, algorithm 1).
+// Application-aware routing: the routing mode of the next message (De Sensi 2019, section 4.2, algorithm 1).
 #pragma once
 
 #include <cstdint>
@@ -6,9 +6,9 @@
 namespace flitwatch::sim::packet {
 
 struct RoutingChoiceOptions {
-  double latency_factor = 0.8;  // lambda: expected L of high bias over L of adaptive
+  double latency_factor = 0.8;  // lambda: expected L with high bias relative to L with adaptive
   double stall_factor = 1.5;    // sigma: the same for the stall ratio
-  std::uint32_t oldest = 16;    // samples after which what is known of the other mode is dropped
+  std::uint32_t oldest = 16;    // samples after which data on the other mode are dropped
   std::uint64_t threshold_bytes = 4096;
 };
 
@@ -19,8 +19,8 @@ class RoutingChoice {
 
   explicit RoutingChoice(RoutingChoiceOptions options = {}) : options_(options) {}
 
-  // Called before a message is sent. Below the threshold, messages add up and go with high bias; counters need not be
-  // read for them.
+  // Call before a message is sent. Below the threshold, messages add up and use high bias, and their counters need not
+  // be read.
   Mode select(std::uint64_t bytes, bool all_to_all, Transfer transfer = Transfer::kPut) {
     cumulated_ += bytes;
     decided_ = cumulated_ >= options_.threshold_bytes;
@@ -36,7 +36,7 @@ class RoutingChoice {
         expected.stalls =
             to_bias ? seen_[current_].stalls * options_.stall_factor : seen_[current_].stalls / options_.stall_factor;
       }
-      // Equation 3 itself. Its divided form (4) turns round where high bias stalls less than adaptive.
+      // Equation 3 itself. Its divided form (4) reverses if high bias stalls less than adaptive.
       if (time_cycles(bytes, expected.latency, expected.stalls, transfer) <
           time_cycles(bytes, seen_[current_].latency, seen_[current_].stalls, transfer))
         current_ = other;
@@ -44,17 +44,16 @@ class RoutingChoice {
     if (current_ == kBias) return Mode::kHighBias;
     return all_to_all ? Mode::kIncreasinglyMinimal : Mode::kAdaptive;
   }
-  // Whether the last select() decided, so that counters are worth reading after the message.
+  // Returns whether the last select() decided, so that counters should be read after the message.
   bool decided() const { return decided_; }
 
-  // What the NIC's counters said of the last message: mean request-to-response latency in NIC cycles, stalled cycles
-  // per flit.
+  // NIC counters of the last message: mean request-to-response latency in NIC cycles, stalled cycles per flit.
   void observe(double latency_cycles, double stalls_per_flit) {
     for (Seen& s : seen_) ++s.age;
     seen_[current_] = {latency_cycles, stalls_per_flit, 0, true};
   }
 
-  // Equation 2: f request flits in p packets of 64 bytes, at most 1024 of them under way. A packet of a PUT is a header
+  // Equation 2: f request flits in p packets of 64 bytes, with at most 1024 in flight. A packet of a PUT is a header
   // flit and its payload, five flits when full; a packet of a GET is one request flit (section 2.1).
   static double time_cycles(std::uint64_t bytes, double latency_cycles, double stalls_per_flit,
                             Transfer transfer = Transfer::kPut) {

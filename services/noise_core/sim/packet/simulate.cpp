@@ -45,7 +45,7 @@ template <class Engine, class Policy, class... Extra>
 RunResult run(const Network& network, const Policy& routing, const WorkloadSpec& spec, EngineOptions options,
               RunControl& control, const Extra&... extra) {
   if (Workload::chooses(spec) && (!options.nic_protocol || !std::is_same_v<Policy, Dragonfly>))
-    throw std::invalid_argument("ranks that choose their routing need a dragonfly and the NIC protocol");
+    throw std::invalid_argument("ranks that choose their routing mode need a dragonfly and the NIC protocol");
   Workload workload(spec, network.endpoints());
   Engine engine(network, routing, workload, options, extra...);
   RunResult result;

@@ -17,14 +17,14 @@ enum class EngineKind { kEager, kOracleOldest, kOracleRoundRobin };
 
 using Routing = std::variant<std::unique_ptr<Dragonfly>, std::unique_ptr<Tree>, std::unique_ptr<TorusRouting>>;
 
-// Everything a run leaves behind. Arrays over links follow the graph's order.
+// Results of a run. Arrays over links have the graph's order.
 struct RunResult {
   RunStatistics statistics;
   Time workload_end = 0;
   std::uint64_t unfinished = 0;  // operations and flows that never completed
   std::uint32_t vcs = 0;
   std::vector<std::uint64_t> link_bytes;
-  std::vector<Time> link_wait_ps;  // idle with a packet waiting for credit
+  std::vector<Time> link_wait_ps;  // idle while a packet waits for credit
   FlatArray<std::uint64_t> vc_bytes, vc_packets, vc_flits,
       vc_stall_ps;  // [vc][link]; injection and ejection links use VC 0.
                     // With traffic classes: [vc x classes + class][link]
@@ -35,7 +35,7 @@ struct RunResult {
   std::vector<std::uint8_t> chosen_modes;
 };
 
-// Throws std::invalid_argument for a workload that does not fit, CancelledRun, EngineFault.
+// Throws std::invalid_argument for an unsuitable workload, CancelledRun, EngineFault.
 RunResult simulate(const Network& network, const Routing& routing, const WorkloadSpec& workload,
                    const EngineOptions& options, EngineKind engine, RunControl& control);
 

@@ -21,12 +21,12 @@ TorusRouting::TorusRouting(const Network& network, std::vector<std::uint32_t> ex
   if (!dimensions_ || dimensions_ > kMostDimensions)
     throw std::invalid_argument("a torus has 1 to 8 dimensions, this one " + std::to_string(dimensions_));
   if (place_.size() != std::size_t{network.routers()} * dimensions_)
-    throw std::invalid_argument("a torus needs one coordinate a router and dimension");
+    throw std::invalid_argument("a torus needs one coordinate per router and dimension");
   check_places();
   std::uint64_t hops = 1;
   for (const std::uint32_t k : extents_) hops += 2 * std::uint64_t{k / 2};
   if (hops > kMostHops)
-    throw std::invalid_argument("a way by a random router leads through up to " + std::to_string(hops) +
+    throw std::invalid_argument("a path through a random router has up to " + std::to_string(hops) +
                                 " routers; the engine counts to " + std::to_string(kMostHops));
   find_cables();
 }
@@ -46,10 +46,10 @@ void TorusRouting::check_places() const {
     std::uint64_t number = 0;
     for (std::uint32_t d = 0; d < dimensions_; ++d) {
       const std::uint32_t x = place_[std::size_t{r} * dimensions_ + d];
-      if (x >= extents_[d]) throw std::invalid_argument(named(r) + " lies outside of the torus");
+      if (x >= extents_[d]) throw std::invalid_argument(named(r) + " is outside the torus");
       number = number * extents_[d] + x;
     }
-    if (held[number]) throw std::invalid_argument(named(r) + " has the place of another router");
+    if (held[number]) throw std::invalid_argument(named(r) + " has the same place as another router");
     held[number] = true;
   }
 }

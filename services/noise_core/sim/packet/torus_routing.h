@@ -1,7 +1,6 @@
-// Routing on tori: dimension order on the shorter way round each ring, straight or by way of a random router (Valiant).
-// Rings are cut by two channels (Dally and Seitz 1987): a packet that still has to pass the seam of its ring, from the
-// last router to the first, is in the channel before it, and in the other one after it. The second leg of Valiant's way
-// has two of its own.
+// Routing on tori: dimension order on the shorter way around each ring, directly or through a random router (Valiant).
+// Each ring has two channels (Dally and Seitz 1987). Before the dateline, from the last router to the first, a packet
+// uses one channel, and after it the other. The second half of a Valiant path has two channels of its own.
 #pragma once
 
 #include <vector>
@@ -15,11 +14,11 @@ enum class TorusMode : std::uint8_t { kDimensionOrder, kValiant };
 
 class TorusRouting {
  public:
-  static constexpr bool kReadsCredit = false;  // it chooses nothing by load
-  // `extents` of the dimensions, `place` of each router: router-major, one coordinate a dimension. The first dimension
-  // is corrected first. Throws std::invalid_argument where a place is held by none or two, where a router misses the
-  // cable to a neighbour or has one to another router, where parallel cables are not at neighbouring ports, or where a
-  // way is longer than 254 routers.
+  static constexpr bool kReadsCredit = false;  // it does not choose by load
+  // `extents` of the dimensions, `place` of each router: router-major, one coordinate per dimension. The first
+  // dimension is corrected first. Throws std::invalid_argument if a place has no router or two, if a router lacks the
+  // cable to a neighbour or has one to another router, if parallel cables are not at consecutive ports, or if a path is
+  // longer than 254 routers.
   TorusRouting(const Network& network, std::vector<std::uint32_t> extents, std::vector<std::uint32_t> place);
 
   // Slabs of routers by number.
@@ -29,7 +28,7 @@ class TorusRouting {
   std::uint32_t vc(const Packet& p) const { return p.port2; }
   std::uint32_t vc_ahead(const Packet& p) const { return p.next >> 8; }
 
-  // A packet leaves its NIC; on its first leg a way-point is drawn.
+  // A packet leaves its NIC. For Valiant, a waypoint is drawn.
   template <class View>
   void start(Packet& p, View& view) const {
     const bool straight = static_cast<TorusMode>(p.mode) == TorusMode::kDimensionOrder;
@@ -45,7 +44,7 @@ class TorusRouting {
   PortId route(Packet& p, View& view) const {
     return route(p, look_ahead(p), view);
   }
-  // A packet leaves for p.cur: its port there within the router, and its channel from bit 8 on.
+  // A packet leaves for p.cur. Returns its port there within the router, and its channel from bit 8 on.
   std::uint32_t look_ahead(Packet& p) const {
     if (p.phase == Phase::kToFirst && way_point(p) == p.cur) p.phase = Phase::kToDestination;
     if (p.phase == Phase::kToFirst) return step(p, way_point(p), 0);
@@ -75,7 +74,7 @@ class TorusRouting {
 
   static std::uint32_t way_point(const Packet& p) { return p.way1 | std::uint32_t{p.way2} << 16; }
 
-  // One step towards a router; a pair of endpoints keeps its cable, so that its packets keep their order.
+  // One step towards a router. A pair of endpoints always uses the same cable, so that its packets stay in order.
   std::uint32_t step(const Packet& p, std::uint32_t goal, std::uint32_t first_channel) const {
     const std::uint32_t* a = &place_[std::size_t{p.cur} * dimensions_];
     const std::uint32_t* b = &place_[std::size_t{goal} * dimensions_];

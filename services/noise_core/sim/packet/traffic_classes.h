@@ -1,4 +1,4 @@
-// Traffic classes: which class a link serves next, and a routing policy whose virtual channels are by class.
+// Traffic classes: the class that a link serves next, and a routing policy with virtual channels per class.
 #pragma once
 
 #include <algorithm>
@@ -9,8 +9,8 @@
 
 namespace flitwatch::sim::packet {
 
-// Shares of every link. `minimum` is guaranteed, `maximum` never exceeded by more than a packet, a higher priority goes
-// first.
+// Shares of every link. `minimum` is guaranteed, `maximum` is never exceeded by more than a packet, and higher
+// priorities are served first.
 struct TrafficClass {
   double minimum = 0, maximum = 1;
   std::uint32_t priority = 0;
@@ -23,12 +23,12 @@ struct ClassOptions {
 };
 inline constexpr std::uint32_t kMaxClasses = 16;
 
-// Throws std::invalid_argument where shares or classes of jobs do not fit.
+// Throws std::invalid_argument if shares or classes of jobs are invalid.
 void check_classes(const ClassOptions& options, std::uint32_t jobs);
 
-// The ends of all links. A link that falls idle asks which of the classes that can send goes: one that is behind its
-// minimum where a higher priority would take it all, else the highest priority, and within it start-time fair queueing
-// (Goyal 1996) by the minima. A class without a minimum gets what those with one leave.
+// The ends of all links. An idle link chooses among the classes that can send: one that is behind its minimum if a
+// higher priority would use the whole link, else the highest priority, and within it start-time fair queueing (Goyal
+// 1996) by the minima. A class without a minimum gets the capacity that the others leave.
 class ClassArbiter {
  public:
   ClassArbiter(const std::vector<TrafficClass>& classes, std::uint32_t ports)
@@ -38,16 +38,16 @@ class ClassArbiter {
 
   struct Share {                // of one class at one link
     Time queued = 0;            // serialisation time of the packets that wait for the link
-    Time allowed = 0;           // when its maximum lets it send again
-    Time due = 0;               // when its minimum owes it a packet
+    Time allowed = 0;           // when its maximum permits the next packet
+    Time due = 0;               // when its minimum requires the next packet
     double tag = 0;             // virtual time at which its next packet starts
-    std::uint16_t waiting = 0;  // virtual channels with a packet, a bit each
-    bool ready = false;         // could send at the last choice, too
+    std::uint16_t waiting = 0;  // virtual channels with a packet, one bit each
+    bool ready = false;         // could also send at the last choice
   };
   Share& share(PortId port, std::uint32_t k) { return shares_[std::size_t{port} * classes_.size() + k]; }
   const Share& share(PortId port, std::uint32_t k) const { return shares_[std::size_t{port} * classes_.size() + k]; }
 
-  // Whether a wake-up at `time` must be ordered for the port: none earlier is under way.
+  // Returns whether a wake-up at `time` must be scheduled for the port, because no earlier one is pending.
   bool orders(PortId port, Time time) {
     if (time >= ports_[port].wake) return false;
     ports_[port].wake = time;
@@ -57,8 +57,8 @@ class ClassArbiter {
     if (ports_[port].wake <= now) ports_[port].wake = kNever;
   }
 
-  // The class that sends at `now` on an idle link, and counts as having sent. `bytes` of the packet that each class can
-  // send now, 0: none. kNil where no class can.
+  // Returns the class that sends at `now` on an idle link, and counts its packet. `bytes`: of the packet that each
+  // class can send now; 0: none. kNil if no class can send.
   std::uint32_t choose(PortId port, const std::uint32_t* bytes, Time now, const LinkTiming& link) {
     Port& at = ports_[port];
     std::uint32_t best = kNil, lowest = kNil, highest = 0;
@@ -68,7 +68,7 @@ class ClassArbiter {
         s.ready = false;
         continue;
       }
-      if (!s.ready) {  // what it did not use while it had nothing to send is gone
+      if (!s.ready) {  // a share unused for lack of packets is lost
         s.ready = true;
         s.tag = std::max(s.tag, at.virtual_time);
         s.due = std::max(s.due, now);
@@ -84,7 +84,8 @@ class ClassArbiter {
     s.tag += bytes[best] / (classes_[best].minimum > 0 ? classes_[best].minimum : 1.0);
     if (classes_[best].maximum < 1) {
       const Time turn = at_share(link, bytes[best], classes_[best].maximum);
-      s.allowed = std::max(s.allowed, now > turn ? now - turn : 0) + turn;  // a packet late may be made up for
+      s.allowed =
+          std::max(s.allowed, now > turn ? now - turn : 0) + turn;  // up to one packet of delay can be made up for
     }
     return best;
   }
@@ -104,8 +105,8 @@ class ClassArbiter {
     if ((one.minimum > 0) != (other.minimum > 0)) return one.minimum > 0;
     return share(port, a).tag < share(port, b).tag;
   }
-  // Of the classes that are behind their minimum the one with the earliest deadline; else `best`. What a class gets
-  // beyond its minimum is not held against it.
+  // Returns, of the classes behind their minimum, the one with the earliest deadline; else `best`. Capacity that a
+  // class gets beyond its minimum does not count against it.
   std::uint32_t owed(PortId port, const std::uint32_t* bytes, Time now, const LinkTiming& link, std::uint32_t best) {
     std::uint32_t first = kNil;
     Time deadline = kNever;
@@ -128,8 +129,8 @@ class ClassArbiter {
   std::vector<Share> shares_;
 };
 
-// A routing policy with channels of its own for each class: number = VC x classes + class, so that the channels of the
-// first hops stand first. Its choices see the loads and credits of the packet's own class.
+// Routing policy with separate channels for each class: number = VC x classes + class, so the channels of the first
+// hops come first. Its choices use the loads and credits of the packet's own class.
 template <class Routing>
 class ByClass {
  public:
@@ -172,7 +173,7 @@ class ByClass {
 
  private:
   template <class View>
-  struct Own {  // what a packet of one class sees
+  struct Own {  // view of a packet of one class
     View& view;
     std::uint32_t classes, k;
     Time now() const { return view.now(); }

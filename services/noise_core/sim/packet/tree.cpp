@@ -143,7 +143,7 @@ void Tree::check_table() const {
         const std::string where = "endpoint " + std::to_string(e) + " from switch " + std::to_string(leaf);
         if (port == 255 || port >= network_.degree(r))
           throw std::invalid_argument("the routes have no way to " + where);
-        if (steps > routers_) throw std::invalid_argument("the routes to " + where + " run in a circle");
+        if (steps > routers_) throw std::invalid_argument("the routes to " + where + " form a loop");
         const std::uint32_t peer = network_.peer(r * network_.stride() + port);
         if (peer == kNil) {
           if (r != network_.router_of(e) || port != network_.eject_port(e))
@@ -188,8 +188,7 @@ void Tree::check_deadlock() const {
   while (done < ready.size())
     for (PortId next : waits[ready[done++]])
       if (!--incoming[next]) ready.push_back(next);
-  if (done != ports)
-    throw std::invalid_argument("the routes can deadlock: some links wait for one another in a circle");
+  if (done != ports) throw std::invalid_argument("the routes can deadlock: channel dependencies form a cycle");
 }
 
 }  // namespace flitwatch::sim::packet

@@ -1,5 +1,5 @@
-// Routing on trees: up*down*, minimal. Static tables (d-mod-k or a given LFT), hardware-adaptive and random choice of
-// the admissible ports. One VC is enough: no route turns up after it went down.
+// Routing on trees: minimal up*down* paths with static tables (d-mod-k or a given LFT), or with a hardware-adaptive or
+// random choice of the admissible ports. One VC is enough, because no route goes up after it went down.
 #pragma once
 
 #include <algorithm>
@@ -17,16 +17,16 @@ class Tree {
  public:
   static constexpr bool kReadsCredit = false;  // it chooses by the ports' backlog
   // `level` of each router (0: leaf). `table`: for every endpoint, every router's port within the router
-  // (endpoint-major, 255: none), or empty for d-mod-k. Throws std::invalid_argument where an endpoint cannot be reached
-  // by up*down* paths, a table's route does not arrive, or a table's routes can deadlock.
+  // (endpoint-major, 255: none), or empty for d-mod-k. Throws std::invalid_argument if an endpoint is unreachable by
+  // up*down* paths, a table's route does not arrive, or a table's routes can deadlock.
   Tree(const Network& network, const std::vector<std::int32_t>& level, std::vector<std::uint8_t> table,
        std::uint32_t vcs = 1);
 
-  // Slabs of leaf switches with what stands above them.
+  // Slabs of leaf switches with the switches above them.
   Division divide() const { return divide_by_cables(network_); }
 
   std::uint32_t vcs() const { return vcs_; }
-  // A pair of endpoints keeps its lane, so that its packets keep their order.
+  // A pair of endpoints always uses the same lane, so that its packets stay in order.
   std::uint32_t vc(const Packet& p) const {
     return vcs_ == 1 ? 0 : ((p.src * 0x9E3779B1u ^ p.dst * 0x85EBCA77u) >> 16) % vcs_;
   }
@@ -45,7 +45,7 @@ class Tree {
     if (static_cast<TreeMode>(p.mode) == TreeMode::kRandom) return first + at(c, Random::scale(draw, c.count));
     return first + at(c, least_loaded(first, c, Random::scale(draw, c.count), view));
   }
-  // A packet leaves for p.cur: its port there within the router, kNil where that is chosen on arrival.
+  // A packet leaves for p.cur. Returns its port there within the router, or kNil if that is chosen on arrival.
   std::uint32_t look_ahead(const Packet& p) const {
     if (static_cast<TreeMode>(p.mode) == TreeMode::kStatic) return table_[std::size_t{p.dst} * routers_ + p.cur];
     const std::uint32_t goal = network_.router_of(p.dst);
@@ -63,7 +63,7 @@ class Tree {
   }
   template <class View>
   void start(Packet&, View&) const {}
-  // What the packet will need at p.cur if the loads stay as they are; a tie may go to another port.
+  // Prefetches the data of the packet at p.cur for current loads; a tie can lead to another port.
   template <class View>
   void prefetch(const Packet& p, View& view) const {
     if (static_cast<TreeMode>(p.mode) != TreeMode::kAdaptive) return;
@@ -71,7 +71,7 @@ class Tree {
     const Candidates c = candidates_[std::size_t{p.cur} * leaves_ + leaf_number_[network_.router_of(p.dst)]];
     view.prefetch_congestion(first + at(c, least_loaded(first, c, 0, view)), vc(p));
   }
-  // What the choice at p.cur will read.
+  // Prefetches the data for the choice at p.cur.
   template <class View>
   void prefetch_loads(const Packet& p, View& view) const {
     if (p.next != kNil || static_cast<TreeMode>(p.mode) != TreeMode::kAdaptive) return;
@@ -82,17 +82,17 @@ class Tree {
 
  private:
   struct Candidates {
-    std::uint16_t begin;  // first port, or position in lists_ where the ports are not consecutive
+    std::uint16_t begin;  // first port, or index in lists_ if the ports are not consecutive
     std::uint8_t count, listed;
   };
 
   std::uint32_t at(Candidates c, std::uint32_t k) const { return c.listed ? lists_[c.begin + k] : c.begin + k; }
 
-  // Four ports at a time: a score is waiting time (ns), then the place in the round from a random port, then the port.
+  // Four ports at a time. A score is waiting time (ns), then the distance from a random port, then the port.
   using Lanes = std::int64_t __attribute__((vector_size(32)));
   static constexpr std::uint32_t kLanes = 4;
 
-  // The port that falls idle first, counted in nanoseconds; ties go round from a random one.
+  // Returns the port that becomes idle first, in nanoseconds; ties are resolved in turn from a random port.
   template <class View>
   std::uint32_t least_loaded(PortId first, Candidates c, std::uint32_t rotation, View& view) const {
     if (c.listed) return least_loaded_of_list(first, c, rotation, view);

@@ -1,4 +1,4 @@
-// Small things that every part of the packet engine shares: units, random numbers, flat memory.
+// Shared basics of the packet engine: units, random numbers, flat memory.
 #pragma once
 
 #include <sys/mman.h>
@@ -19,8 +19,8 @@ inline constexpr std::uint32_t kNil = std::numeric_limits<std::uint32_t>::max();
 inline constexpr Time kNever = std::numeric_limits<Time>::max();
 inline constexpr std::uint32_t kMaxPacketBytes = 16384;
 
-// A run that breaks an invariant of the engine (a lost credit, an exhausted pool) ends with this; it is a fault of
-// ours.
+// Ends a run that breaks an invariant of the engine (a lost credit, an exhausted pool), which is a defect of the
+// engine.
 struct EngineFault : std::logic_error {
   using std::logic_error::logic_error;
 };
@@ -28,14 +28,14 @@ struct CancelledRun : std::runtime_error {
   CancelledRun() : std::runtime_error("cancelled") {}
 };
 
-// Asks for the cache line of an address. The empty asm keeps GCC from taking a function that only prefetches for one
-// without effect and dropping its calls.
+// Prefetches the cache line of an address. The empty asm prevents GCC from treating a function that only prefetches as
+// one without effect and dropping its calls.
 [[gnu::always_inline]] inline void fetch(const void* address) {
   __builtin_prefetch(address, 1);
   asm volatile("");
 }
 
-// wyrand (Wang Yi, public domain): one multiplication a draw, 64-bit state, passes BigCrush.
+// wyrand (Wang Yi, public domain): one multiplication per draw, 64-bit state, passes BigCrush.
 class Random {
  public:
   explicit Random(std::uint64_t seed) : state_(seed * 0x9E3779B97F4A7C15ull + 0x1234567ull) {}
@@ -56,7 +56,7 @@ class Random {
   std::uint64_t state_;
 };
 
-// A fixed number of zeroed records in huge pages; only what is touched takes memory. Trivial types only.
+// A fixed number of zeroed records in huge pages. Only used pages take memory. Trivial types only.
 template <class T>
 class FlatArray {
  public:
@@ -69,7 +69,7 @@ class FlatArray {
     if (base_ == MAP_FAILED) throw std::bad_alloc();
     const auto aligned = (reinterpret_cast<std::uintptr_t>(base_) + page - 1) / page * page;
     data_ = reinterpret_cast<T*>(aligned);
-    madvise(data_, bytes, MADV_HUGEPAGE);  // 20-50 % faster than 4 KiB pages; a refusal only costs speed
+    madvise(data_, bytes, MADV_HUGEPAGE);  // 20-50 % faster than 4 KiB pages; a failure only costs speed
   }
   void reset(std::size_t count) { *this = FlatArray(count); }
   FlatArray(FlatArray&& other) noexcept { swap(other); }
@@ -85,7 +85,7 @@ class FlatArray {
   T* data() { return data_; }
   const T* data() const { return data_; }
   std::size_t size() const { return size_; }
-  // Gives the memory of elements [begin, end) back, whole huge pages only; they read as zero afterwards.
+  // Releases the memory of elements [begin, end), only whole huge pages. They read as zero afterwards.
   void forget(std::size_t begin, std::size_t end) {
     constexpr std::size_t page = std::size_t{2} << 20;
     const std::size_t first = (begin * sizeof(T) + page - 1) / page * page, last = end * sizeof(T) / page * page;

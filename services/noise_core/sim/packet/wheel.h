@@ -1,5 +1,5 @@
-// The event queue: a calendar wheel of 16 ns buckets. A bucket is put in order when it becomes current (bins, then one
-// insertion pass), so a push costs one store. Events of one picosecond leave in the order in which they were pushed.
+// The event queue: a calendar wheel of 16 ns buckets. A bucket is sorted when it becomes current (bins, then one
+// insertion pass), so a push costs one store. Events of the same picosecond keep the order in which they were pushed.
 #pragma once
 
 #include <algorithm>
@@ -22,7 +22,7 @@ class Wheel {
   bool empty() const { return pending_ == 0; }
   std::uint64_t pending() const { return pending_; }
 
-  // `id` is the caller's. A time before the current event counts as now.
+  // `id` belongs to the caller. A time before the current event counts as now.
   [[gnu::always_inline]] void push(Time time, std::uint32_t id) {
     ++pending_;
     const std::uint64_t bucket = time >> kBucketBits, distance = bucket - bucket_ - 1;
@@ -30,8 +30,8 @@ class Wheel {
     append(bucket & (kBuckets - 1), key(offset(time), id));
   }
 
-  // Makes the next events current; false when nothing is pending. The next bucket is put behind the present one while
-  // events of this one are left, so that ahead() sees over the border.
+  // Makes the next events current. Returns false if none are pending. The next bucket is appended while events of the
+  // current one remain, so that ahead() sees across the border.
   bool advance() {
     if (next_ == end_) {
       if (!pending_) return false;
@@ -53,8 +53,8 @@ class Wheel {
   // The current events, in order: valid after advance() returned true.
   bool has_next() const { return next_ < until_; }
 
-  // The same for events before `limit` alone, which later calls may not go back behind: what the wheel makes current
-  // never stands so far ahead that an event at `limit` could not be pushed any more.
+  // The same only for events before `limit`; later calls may not use an earlier limit. The wheel never advances so far
+  // that an event at `limit` could not be pushed any more.
   bool advance_before(Time limit) {
     floor_ = limit >> kBucketBits;
     if (next_ == end_ && !reach(limit)) {
@@ -68,7 +68,7 @@ class Wheel {
     return has_next_before();
   }
   bool has_next_before() const { return next_ < until_ && current_[next_] < limit_; }
-  // No event is earlier; kNever where none is pending.
+  // No event is earlier. kNever if none is pending.
   Time earliest() const {
     if (next_ != end_) return (base_ << kBucketBits) + (current_[next_] >> 32);
     Time first = kNever;
@@ -78,7 +78,7 @@ class Wheel {
     while (!tail_[bucket & (kBuckets - 1)]) ++bucket;
     return std::min<Time>(first, bucket << kBucketBits);
   }
-  // Id of a coming event, kNil where there is none in the buckets at hand.
+  // Returns the id of a coming event, or kNil if there is none in the loaded buckets.
   std::uint32_t ahead(std::uint32_t distance) const { return static_cast<std::uint32_t>(current_[next_ + distance]); }
   std::uint32_t pop(Time& now) {
     const std::uint64_t event = current_[next_++];
@@ -91,8 +91,8 @@ class Wheel {
   static constexpr std::uint32_t kChunkEvents = 63, kFirstRoom = 1 << 12;
   static constexpr int kFarthest = 62;  // bit of an event: the time counted reaches 1 ms
   static constexpr std::uint64_t kBucketsAhead =
-      2;  // no more: what is pushed into a bucket at hand has to be moved into its place
-  static constexpr std::size_t kMaxChunks = std::size_t{1} << 21;  // 1 GiB of address space, touched as needed
+      2;  // no more: an event pushed into a loaded bucket must be inserted at its position
+  static constexpr std::size_t kMaxChunks = std::size_t{1} << 21;  // 1 GiB of address space, used on demand
   struct alignas(512) Chunk {
     std::uint64_t events[kChunkEvents];
     Chunk* next;
@@ -108,7 +108,7 @@ class Wheel {
     return reinterpret_cast<Chunk*>(reinterpret_cast<std::uintptr_t>(event) & ~std::uintptr_t{sizeof(Chunk) - 1});
   }
 
-  // Into the current bucket, or beyond the wheel.
+  // Pushes into the current bucket, or beyond the wheel.
   [[gnu::noinline]] void push_elsewhere(Time time, std::uint32_t id) {
     const std::uint64_t bucket = time >> kBucketBits;
     if (bucket > bucket_) return far_.push_back({time, id});
@@ -116,7 +116,7 @@ class Wheel {
   }
 
   void insert_current(std::uint64_t at, std::uint32_t id) {
-    // Nothing may go before an event that was already taken: the caller's clock stands at or after it.
+    // Never insert before an event that was already taken: the caller's clock is at or after it.
     if (end_ + 1 + kAhead > current_.size()) current_.resize(2 * current_.size());
     std::uint32_t i = end_++;
     current_[end_ + kAhead - 1] = kNil;
@@ -126,7 +126,7 @@ class Wheel {
     }
     current_[i] = key(at, id);
   }
-  // Behind the last event stand as many that are none, so that ahead() needs no look at the end.
+  // The last event is followed by this many empty ones, so that ahead() need not check the end.
   void seal() {
     for (std::uint32_t i = 0; i < kAhead; ++i) current_[end_ + i] = kNil;
   }
@@ -152,7 +152,7 @@ class Wheel {
     return fresh->events;
   }
 
-  // Whether the next bucket with events begins before `limit`; then it is the next one to turn to.
+  // Returns whether the next bucket with events begins before `limit`. If so, it is the next one to load.
   bool reach(Time limit) {
     if (!pending_) return false;
     if (pending_ == far_.size()) {
@@ -166,7 +166,7 @@ class Wheel {
     return false;
   }
 
-  void skip_to_far() {  // the wheel is empty: jump to the earliest far event instead of turning through empty buckets
+  void skip_to_far() {  // the wheel is empty: jump to the earliest far event instead of passing through empty buckets
     Time first = kNever;
     for (const Far& far : far_) first = far.time < first ? far.time : first;
     bucket_ = (first >> kBucketBits) - 1;
@@ -195,15 +195,15 @@ class Wheel {
     }
   }
 
-  // On to the next bucket; false where it is empty.
+  // Advances to the next bucket. Returns false if it is empty.
   bool turn() {
     ++bucket_;
     if ((bucket_ & (kBuckets / 2 - 1)) == 0 && !far_.empty()) admit_far();
     return tail_[bucket_ & (kBuckets - 1)];
   }
 
-  // What is left of the current events moves to the front; their times count from the bucket of the first, or of
-  // `bucket_`, but from none later than events may be pushed into.
+  // The remaining current events move to the front. Their times count from the bucket of the first one, or of
+  // `bucket_`, but never from a later one than events can be pushed into.
   std::uint32_t compact() {
     const std::uint32_t left = end_ - next_;
     const std::uint64_t base = std::min(left ? base_ + (current_[next_] >> (32 + kBucketBits)) : bucket_, floor_);
@@ -265,7 +265,7 @@ class Wheel {
   std::vector<std::uint64_t> current_;
   std::vector<Far> far_;
   std::uint64_t base_ = 0, bucket_ = 0,
-                pending_ = 0;  // bucket from which the current events' times count; last one at hand
+                pending_ = 0;  // bucket from which the current events' times count; last loaded one
   Chunk* free_ = nullptr;
   std::uint32_t used_ = 0, next_ = 0, end_ = 0, until_ = 0;
   std::uint64_t limit_ = 0, floor_ = ~std::uint64_t{0};  // of advance_before(): as events count; its bucket

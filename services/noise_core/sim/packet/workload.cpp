@@ -56,7 +56,7 @@ void Workload::check(std::uint32_t endpoints) const {
     throw std::invalid_argument("the arrays of the operations differ in length");
   for (std::uint32_t e : spec_.endpoint_of_rank)
     if (e >= endpoints)
-      throw std::invalid_argument("a rank stands on endpoint " + std::to_string(e) + ", which does not exist");
+      throw std::invalid_argument("a rank is on endpoint " + std::to_string(e) + ", which does not exist");
   for (std::size_t i = 0; i < n; ++i) {
     if (ops.kind[i] > 2 || ops.rank[i] >= ranks)
       throw std::invalid_argument("operation " + std::to_string(i) + " is out of range");

@@ -1,4 +1,5 @@
-// What the endpoints do: DAGs of sends, receives and computations, lists of flows, and open-loop background traffic.
+// Activity of the endpoints: DAGs of sends, receives and computations, lists of flows, and open-loop background
+// traffic.
 #pragma once
 
 #include <vector>
@@ -10,31 +11,31 @@ namespace flitwatch::sim::packet {
 
 enum class OpKind : std::uint8_t { kSend, kReceive, kCompute };
 
-// Operations of all ranks of all jobs. An operation starts when all that it requires are complete. A send completes
-// when its last byte has left the NIC (up to eager_bytes) or has arrived (above); a receive when it was started and its
-// message has arrived.
+// Operations of all ranks of all jobs. An operation starts when all operations that it requires are complete. A send
+// completes when its last byte has left the NIC (up to eager_bytes) or has arrived (above). A receive completes when it
+// was started and its message has arrived.
 struct OpArrays {
   std::vector<std::uint8_t> kind;
   std::vector<std::uint32_t> rank;
-  std::vector<std::uint32_t> match;                     // of a send: its receive's position, or kNil
-  std::vector<std::uint64_t> amount;                    // bytes; of a computation: nanoseconds
-  std::vector<std::uint32_t> requires_begin, required;  // CSR: what each operation requires
+  std::vector<std::uint32_t> match;                     // of a send: the index of its receive, or kNil
+  std::vector<std::uint64_t> amount;                    // bytes, or nanoseconds of a computation
+  std::vector<std::uint32_t> requires_begin, required;  // CSR: the operations that each operation requires
   std::vector<std::uint8_t> mode;                       // routing mode of a send, or kChooses; empty: `default_mode`
 };
 
-struct FlowArrays {                     // a source sends its flows one after the other, in this order
+struct FlowArrays {                     // a source sends its flows one after another, in this order
   std::vector<std::uint32_t> src, dst;  // endpoints
   std::vector<std::uint64_t> bytes;
 };
 
-// Open-loop traffic of one endpoint: messages to random peers (uniform), or to all peers in turn at once (burst), every
+// Open-loop traffic of one endpoint: messages to random peers (uniform), or to all peers at once (burst), in every
 // interval.
 struct GeneratorSpec {
   std::uint32_t endpoint = 0;
-  std::uint32_t peers_begin = 0, peers_count = 0;  // into WorkloadSpec::peers
+  std::uint32_t peers_begin = 0, peers_count = 0;  // indices in WorkloadSpec::peers
   std::uint64_t message_bytes = 0;
   std::uint64_t total_bytes = 0;  // 0: until the jobs end
-  double interval_ps = 0;         // mean; 0: as fast as the NIC takes it
+  double interval_ps = 0;         // mean; 0: as fast as the NIC accepts messages
   bool poisson = true, burst = false;
   std::uint8_t job = 0;
 };
@@ -52,22 +53,22 @@ struct WorkloadSpec {
   std::uint32_t local_latency_ns = 500;
   std::uint64_t seed = 1;
   DetourSpec detours;           // of every rank
-  RoutingChoiceOptions choice;  // of the ranks whose sends choose
+  RoutingChoiceOptions choice;  // of the ranks whose sends choose their mode
 };
 
 class Workload final : public Client {
  public:
-  // What one part of a divided run sees to. A run in one piece has one.
+  // Progress of one part of a divided run. An undivided run has one part.
   struct Share {
     std::vector<std::uint32_t> ready;
     std::uint64_t done = 0;  // operations and flows
     Time end = 0;            // of the last one
   };
 
-  // Throws std::invalid_argument where arrays differ in length, an index is out of range or the operations require one
-  // another in a circle.
+  // Throws std::invalid_argument if arrays differ in length, an index is out of range or the requirements of operations
+  // form a cycle.
   Workload(WorkloadSpec spec, std::uint32_t endpoints);
-  // Whether any send leaves its mode to its rank, which needs the NIC's counters.
+  // Returns whether any send leaves its mode to its rank, which requires the NIC's counters.
   static bool chooses(const WorkloadSpec& spec);
 
   void start(Host& host) override;
@@ -86,7 +87,7 @@ class Workload final : public Client {
   }
   bool generates() const override { return !generators_.empty(); }
 
-  // The same for a part. Throws std::invalid_argument where operations of two parts require one another.
+  // The same for a part. Throws std::invalid_argument if operations of two parts require one another.
   void check_parts(const std::vector<std::uint8_t>& part_of_endpoint) const;
   void start(Share& share, const std::vector<std::uint8_t>& part_of_endpoint, std::uint32_t part, Host& host);
   void injected(Share& share, std::uint32_t cookie, Time when, Host& host);
@@ -94,23 +95,23 @@ class Workload final : public Client {
   void received(Share& share, std::uint32_t cookie, Host& host);
   void sent(Share& share, std::uint32_t cookie, Host& host);
   void timer(Share& share, std::uint32_t cookie, Host& host);
-  // All parts wait: what they did since they were asked last counts for all, and ends background traffic.
+  // Call while all parts wait: adds their progress since the last call and ends background traffic.
   void gather(Share& share);
 
   std::uint64_t unfinished() const { return unfinished_ - whole_.done; }
   Time end() const { return whole_.end; }  // of the last operation or flow
   const std::vector<Time>& rank_end_ps() const { return rank_end_; }
   const std::vector<Time>& rank_compute_ps() const { return rank_compute_; }
-  // Per send: time from its start to its message's arrival, 0 where it did not arrive. Kept for sends only.
+  // Per send: time from its start to its message's arrival, 0 if it did not arrive. Stored for sends only.
   const std::vector<Time>& send_ps() const { return send_time_; }
-  const std::vector<Time>& send_start_ps() const { return send_start_; }  // per send, 0 where it did not start
-  // Per send that chose, the mode that it took.
+  const std::vector<Time>& send_start_ps() const { return send_start_; }  // per send, 0 if it did not start
+  // Per send with a choice, the mode that it took.
   const std::vector<std::uint8_t>& chosen_modes() const { return chosen_; }
 
  private:
   static constexpr std::uint32_t kFlow = 1u << 31;   // cookie of a message: a flow of this endpoint
   static constexpr std::uint32_t kLocal = 1u << 31;  // cookie of a timer: a message within one endpoint arrives
-  static constexpr std::uint32_t kHeld = 1u << 30;   // cookie of a timer: a send that a detour held up begins
+  static constexpr std::uint32_t kHeld = 1u << 30;   // cookie of a timer: a send delayed by a detour begins
   struct Generator {
     GeneratorSpec spec;
     Random random;
@@ -140,11 +141,11 @@ class Workload final : public Client {
   Detours detours_;
   Choosers choosers_;
   Share whole_;
-  std::uint64_t unfinished_ = 0;  // at first
+  std::uint64_t unfinished_ = 0;  // at the start
   bool has_foreground_ = false;
 };
 
-// What an engine that is a part of a divided run asks.
+// Interface for an engine that is a part of a divided run.
 class WorkloadPart final : public Client {
  public:
   WorkloadPart(Workload& whole, const std::vector<std::uint8_t>& part_of_endpoint, std::uint32_t part)

@@ -1,4 +1,4 @@
-// Links between routers, turned round, for searches that start at a destination.
+// Links between routers in reverse direction, for searches that start at a destination.
 #pragma once
 
 #include <cstdint>
@@ -34,7 +34,7 @@ inline std::vector<std::vector<std::uint32_t>> endpoints_by_router(const Graph& 
   return on;
 }
 
-// Position of a link among the out_links of its source.
+// Returns the index of a link among the out_links of its source.
 inline std::uint16_t position_of(const Graph& graph, LinkId link) {
   const auto out = graph.out_links(graph.src(link));
   return static_cast<std::uint16_t>(std::find(out.begin(), out.end(), link) - out.begin());

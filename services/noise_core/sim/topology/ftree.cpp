@@ -76,7 +76,7 @@ class Ftree {
   void rank_switches() {
     const auto level = levels_of(graph_);
     leaf_rank_ = *std::ranges::max_element(level);
-    if (leaf_rank_ == 0) throw std::invalid_argument("no fat tree: every switch has endpoints");
+    if (leaf_rank_ == 0) throw std::invalid_argument("not a fat tree: every switch has endpoints");
     for (std::uint32_t l : level) rank_.push_back(leaf_rank_ - l);
   }
 
@@ -84,7 +84,7 @@ class Ftree {
     std::map<std::pair<Vertex, std::uint16_t>, LinkId> leaving;
     for (LinkId l = 0; l < graph_.links(); ++l)
       if (graph_.joins_routers(l) && !leaving.emplace(std::pair(graph_.src(l), graph_.src_port(l)), l).second)
-        throw std::invalid_argument("router " + std::to_string(graph_.src(l)) + ": two links leave by port " +
+        throw std::invalid_argument("router " + std::to_string(graph_.src(l)) + ": two links use port " +
                                     std::to_string(graph_.src_port(l)));
     for (const auto& [place, l] : leaving) {  // by router and port
       const auto back = leaving.find({graph_.dst(l), graph_.dst_port(l)});
@@ -103,14 +103,14 @@ class Ftree {
     for (LinkId l = 0; l < graph_.links(); ++l)
       if (graph_.joins_routers(l) && rank_[graph_.src(l)] + 1 != rank_[graph_.dst(l)] &&
           rank_[graph_.dst(l)] + 1 != rank_[graph_.src(l)])
-        throw std::invalid_argument("no fat tree: link " + std::to_string(l) + " does not join neighbouring levels");
+        throw std::invalid_argument("not a fat tree: link " + std::to_string(l) + " does not join neighbouring levels");
     for (std::uint32_t r = 0; r < graph_.routers(); ++r)
       if (rank_[r] != leaf_rank_ && !endpoints_[r].empty())
-        throw std::invalid_argument("no fat tree: router " + std::to_string(r) + " has endpoints above the leaves");
+        throw std::invalid_argument("not a fat tree: router " + std::to_string(r) + " has endpoints above the leaves");
     for (std::uint32_t r = 0; r < graph_.routers(); ++r)
       if (parents.emplace(rank_[r], up_[r].size()).first->second != up_[r].size())
         throw std::invalid_argument(
-            "no fat tree: switches of a level have different numbers of parents; use up-down routes");
+            "not a fat tree: switches of a level have different numbers of parents; use up-down routes");
   }
 
   Index free_index(Index from, std::size_t digit, std::uint16_t rank) const {
@@ -123,7 +123,7 @@ class Ftree {
     std::vector<std::uint32_t> switches(graph_.routers());
     std::iota(switches.begin(), switches.end(), 0u);
     if (!order.empty()) {
-      if (order.size() != switches.size()) throw std::invalid_argument("the order needs one number a router");
+      if (order.size() != switches.size()) throw std::invalid_argument("the order needs one number per router");
       std::ranges::stable_sort(switches, {}, [&](std::uint32_t r) { return order[r]; });
     }
     const auto first = *std::ranges::find_if(switches, [&](std::uint32_t r) { return !endpoints_[r].empty(); });
@@ -144,7 +144,7 @@ class Ftree {
           name(bundle.remote, free_index(index_[at], rank, rank - 1)), queue.push_back(bundle.remote);
     }
     if (std::ranges::any_of(index_, &Index::empty))
-      throw std::invalid_argument("no fat tree: the switches are not all connected");
+      throw std::invalid_argument("not a fat tree: the switches are not all connected");
   }
 
   void sort(std::vector<Bundle>& bundles) const {
@@ -213,7 +213,7 @@ class Ftree {
 }  // namespace
 
 RouteTable ftree_routes(std::shared_ptr<const Graph> graph, std::span<const std::uint32_t> order) {
-  if (graph->endpoints() < 2) throw std::invalid_argument("no fat tree: fewer than two endpoints");
+  if (graph->endpoints() < 2) throw std::invalid_argument("not a fat tree: fewer than two endpoints");
   return Ftree(std::move(graph), order).run();
 }
 

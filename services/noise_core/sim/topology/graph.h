@@ -1,5 +1,5 @@
-// A fabric as flat arrays: routers, endpoints and directed links. Immutable once built; header only, so that
-// every engine may read it without linking the topology library.
+// A fabric as flat arrays: routers, endpoints and directed links. Immutable once built. Header only, so that every
+// engine can use it without linking the topology library.
 #pragma once
 
 #include <algorithm>
@@ -16,16 +16,16 @@
 namespace flitwatch::sim {
 
 using Vertex = std::uint32_t;  // router r is r, endpoint e is routers() + e
-using LinkId = std::uint32_t;  // position in the arrays that the graph was built from
+using LinkId = std::uint32_t;  // index in the arrays that the graph was built from
 
 inline constexpr std::uint32_t kNone = std::numeric_limits<std::uint32_t>::max();
 
-// One directed link a position; a cable in use in both directions is two positions.
+// One directed link per position. A cable used in both directions takes two positions.
 struct LinkArrays {
   std::vector<Vertex> src, dst;
-  std::vector<std::uint16_t> src_port, dst_port;  // as the vendor numbers them; empty: position among the links of src
+  std::vector<std::uint16_t> src_port, dst_port;  // the vendor's numbers; empty: index among the links of src
   std::vector<std::uint8_t> link_class;           // an index into `class_names`; empty: all 0
-  std::vector<std::uint16_t> multiplicity;        // parallel cables that this position stands for; empty: all 1
+  std::vector<std::uint16_t> multiplicity;        // parallel cables that this position represents; empty: all 1
   std::vector<double> bandwidth_bps;              // of one cable; empty: unknown (0)
 };
 
@@ -33,8 +33,8 @@ class Graph {
  public:
   Graph() = default;
 
-  // Throws std::invalid_argument where arrays differ in length, a vertex is out of range, a link joins a vertex to
-  // itself, or an endpoint does not hang on exactly one router by one link in each direction.
+  // Throws std::invalid_argument if arrays differ in length, a vertex is out of range, a link joins a vertex to itself,
+  // or an endpoint is not attached to exactly one router by one link in each direction.
   Graph(std::uint32_t routers, std::uint32_t endpoints, LinkArrays links,
         std::vector<std::string> class_names = {"link"})
       : routers_(routers), endpoints_(endpoints), links_(std::move(links)), class_names_(std::move(class_names)) {
@@ -61,7 +61,7 @@ class Graph {
   const LinkArrays& arrays() const { return links_; }
   const std::vector<std::string>& class_names() const { return class_names_; }
 
-  // Links that leave vertex v, in the order of the arrays.
+  // Returns the outgoing links of vertex v, in the order of the arrays.
   std::span<const LinkId> out_links(Vertex v) const {
     return {out_.data() + out_begin_[v], out_begin_[v + 1] - out_begin_[v]};
   }
@@ -126,7 +126,7 @@ class Graph {
   void take(std::vector<LinkId>& end, std::uint32_t endpoint, LinkId l, Vertex router) {
     const bool elsewhere = router_of_[endpoint] != kNone && router_of_[endpoint] != router;
     if (end[endpoint] != kNone || elsewhere || !is_router(router))
-      throw std::invalid_argument("endpoint " + std::to_string(endpoint) + " must hang on exactly one router");
+      throw std::invalid_argument("endpoint " + std::to_string(endpoint) + " must be attached to exactly one router");
     end[endpoint] = l;
     router_of_[endpoint] = router;
   }

@@ -45,13 +45,13 @@ class Distances {
 }  // namespace
 
 std::vector<std::uint32_t> hops_to_router(const Graph& graph, std::uint32_t target) {
-  if (target >= graph.routers()) throw std::invalid_argument("no such router");
+  if (target >= graph.routers()) throw std::invalid_argument("the router does not exist");
   return Distances(graph).to(target);
 }
 
 std::vector<std::uint32_t> hops_between(const Graph& graph, std::span<const std::uint32_t> src,
                                         std::span<const std::uint32_t> dst) {
-  if (src.size() != dst.size()) throw std::invalid_argument("as many sources as destinations are needed");
+  if (src.size() != dst.size()) throw std::invalid_argument("the numbers of sources and destinations differ");
   const auto outside = [&](std::uint32_t e) { return e >= graph.endpoints(); };
   if (std::ranges::any_of(src, outside) || std::ranges::any_of(dst, outside))
     throw std::invalid_argument("no such endpoint");

@@ -108,7 +108,7 @@ void entry(std::string_view line, std::size_t number, LftDump& dump, Seen& seen)
   const auto lid = take<std::uint16_t>(rest, 16);
   rest = trimmed(rest);
   const auto port = take<std::uint16_t>(rest, 10);
-  if (!lid || !port || *port > 255) throw LftSyntaxError(number, quoted(line) + " is no LID with an output port");
+  if (!lid || !port || *port > 255) throw LftSyntaxError(number, quoted(line) + " is not a LID with an output port");
   rest = trimmed(rest);
   if (!rest.empty() && rest.front() != '#' && rest.front() != ':')
     throw LftSyntaxError(number, "unexpected text after the output port");
@@ -148,7 +148,7 @@ LftDump parse_lft_dump(std::string_view text) {
       throw LftSyntaxError(number, quoted(line) + " is neither a switch nor an entry");
     }
   }
-  if (dump.switches.empty()) throw LftSyntaxError(1, "no switch: this is no dump of forwarding tables");
+  if (dump.switches.empty()) throw LftSyntaxError(1, "no switch: this is not a dump of forwarding tables");
   complete(dump);
   return dump;
 }

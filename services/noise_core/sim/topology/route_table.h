@@ -1,4 +1,4 @@
-// Destination-based routes as flat arrays: what InfiniBand calls linear forwarding tables.
+// Destination-based routes as flat arrays, like InfiniBand's linear forwarding tables.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace flitwatch::sim {
 
-// For every (destination endpoint, router) the position, among the router's out_links, of the link to take.
+// For every (destination endpoint, router), the index of the link to take among the router's out_links.
 // Destination-major, so that one walk stays within one short row.
 class RouteTable {
  public:
@@ -24,14 +24,14 @@ class RouteTable {
   const std::shared_ptr<const Graph>& shared_graph() const { return graph_; }
   Entry at(std::uint32_t router, std::uint32_t endpoint) const { return next_[index(router, endpoint)]; }
   void set(std::uint32_t router, std::uint32_t endpoint, Entry out) { next_[index(router, endpoint)] = out; }
-  // The link to take, or kNone.
+  // Returns the link to take, or kNone.
   LinkId link(std::uint32_t router, std::uint32_t endpoint) const {
     const Entry out = at(router, endpoint);
     return out == kNoRoute ? kNone : graph_->out_links(router)[out];
   }
 
-  // Appends the links from endpoint src to endpoint dst, terminal links included. Returns false, with what was
-  // walked so far appended, where an entry is missing or the walk does not end within `routers` links.
+  // Appends the links from endpoint src to endpoint dst, including terminal links. Returns false, with the links so far
+  // appended, if an entry is missing or the walk does not end within `routers` links.
   bool walk(std::uint32_t src, std::uint32_t dst, std::vector<LinkId>& path) const {
     if (src == dst) return true;
     path.push_back(graph_->injection_link(src));
@@ -59,7 +59,7 @@ struct RouteCheck {
                 longest = 0;  // (router, endpoint) pairs without an end; links of the longest route
   std::uint32_t example_router = kNone, example_endpoint = kNone;
 };
-// Follows every (router, endpoint) pair; linear in the table.
+// Follows every (router, endpoint) pair. The cost is linear in the table's size.
 RouteCheck check_routes(const RouteTable& table);
 
 }  // namespace flitwatch::sim

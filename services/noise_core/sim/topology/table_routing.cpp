@@ -122,7 +122,7 @@ std::vector<std::uint32_t> levels_of(const Graph& graph) {
 
 RouteTable up_down_routes(std::shared_ptr<const Graph> graph, std::span<const std::uint32_t> level) {
   const std::uint32_t n = graph->routers();
-  if (level.size() != n) throw std::invalid_argument("up*/down* routes need one level a router");
+  if (level.size() != n) throw std::invalid_argument("up*/down* routes need one level per router");
   const auto goes_up = [&](LinkId l) {
     const std::uint32_t a = graph->src(l), b = graph->dst(l);
     return level[b] > level[a] || (level[b] == level[a] && b < a);

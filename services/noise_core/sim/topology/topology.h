@@ -1,4 +1,4 @@
-// A fabric together with what its shape lets us compute.
+// A fabric together with its shape, from which routes can be computed.
 #pragma once
 
 #include <cstdint>
@@ -20,9 +20,9 @@ enum class Kind { kXgft, kTorus, kDragonfly, kGraph };
 struct Topology {
   Kind kind = Kind::kGraph;
   std::shared_ptr<const Graph> graph;
-  std::variant<std::monostate, Xgft, Torus> shape{};  // set where routes can be computed from the address alone
-  std::vector<std::uint32_t> group{};                 // dragonfly: one a router
-  bool alike = false;  // the endpoints see the same fabric, whichever router they hang on
+  std::variant<std::monostate, Xgft, Torus> shape{};  // set if routes can be computed from the address alone
+  std::vector<std::uint32_t> group{};                 // dragonfly: one per router
+  bool alike = false;                                 // all endpoints have an equivalent view of the fabric
 };
 
 inline Topology make_xgft(std::vector<std::uint32_t> m, std::vector<std::uint32_t> w, std::vector<double> p,

@@ -1,4 +1,4 @@
-// k-ary n-cubes, also with unequal dimensions; one endpoint a router.
+// k-ary n-cubes, including unequal dimensions, with one endpoint per router.
 #pragma once
 
 #include <cstdint>
@@ -8,13 +8,13 @@
 
 namespace flitwatch::sim {
 
-// Router r has coordinates r % k0, r / k0 % k1, ... Links run in blocks, one a dimension and direction, and in a
-// block ring by ring, so that a path along a dimension is a run of neighbouring links:
-// position = first(d, direction) + ring * k(d) + coordinate of the link's source. Injection and ejection links follow.
-// A ring of two has one cable and uses the plus block only; a dimension of size 1 has no link.
+// Router r has coordinates r % k0, r / k0 % k1, ... Links form blocks, one per dimension and direction, ordered by ring
+// within a block, so that a path along a dimension uses consecutive links: position = first(d, direction) + ring * k(d)
+// + coordinate of the link's source. Injection and ejection links follow. A ring of two has one cable and uses only the
+// plus block; a dimension of size 1 has no link.
 class Torus {
  public:
-  // Throws std::invalid_argument for no dimension, a size of 0, or more than 2^26 routers.
+  // Throws std::invalid_argument for zero dimensions, a size of 0, or more than 2^26 routers.
   explicit Torus(std::vector<std::uint32_t> dims);
 
   const std::vector<std::uint32_t>& dims() const { return dims_; }
@@ -27,7 +27,7 @@ class Torus {
   LinkId ejection(std::uint32_t router) const { return ring_links() + size_ + router; }
   std::uint32_t links() const { return ring_links() + 2 * size_; }
   std::uint32_t coordinate(std::uint32_t router, std::uint32_t d) const { return router / stride_[d] % dims_[d]; }
-  // Number of the ring of dimension d that passes through the router.
+  // Returns the number of the ring of dimension d through the router.
   std::uint32_t ring(std::uint32_t router, std::uint32_t d) const {
     return router / (stride_[d] * dims_[d]) * stride_[d] + router % stride_[d];
   }

@@ -8,13 +8,13 @@
 
 namespace flitwatch::sim {
 
-// Level 0 are the endpoints, level h the top switches. A switch of level l is named by its subtree t (the digits
-// m(l+1)..mh) and by w = (w1..wl) in mixed radix; its index within the level is t * (w1 * .. * wl) + w.
-// Between a switch of level l and one of its w(l+1) parents run p(l+1) cables; a fraction spreads them evenly, so
-// that 1.5 alternates 1 and 2 (table 1 of Hoefler 2009 needs it for XGFT(3,12,16,12,8)).
+// Level 0 contains the endpoints, level h the top switches. A switch of level l has a subtree t (the digits m(l+1)..mh)
+// and w = (w1..wl) in mixed radix; its index within the level is t * (w1 * .. * wl) + w. There are p(l+1) cables
+// between a switch of level l and each of its w(l+1) parents. A fraction spreads them evenly, so 1.5 alternates 1 and 2
+// (needed for XGFT(3,12,16,12,8) in table 1 of Hoefler 2009).
 class Xgft {
  public:
-  // Throws std::invalid_argument for sizes that make no tree; w1 and p1 are 1, for an endpoint has one link.
+  // Throws std::invalid_argument for sizes of no tree. w1 and p1 are 1, because an endpoint has one link.
   Xgft(std::vector<std::uint32_t> m, std::vector<std::uint32_t> w, std::vector<double> p = {});
 
   std::uint32_t height() const { return static_cast<std::uint32_t>(m_.size()); }
@@ -36,7 +36,7 @@ class Xgft {
   struct UpPort {
     std::uint32_t parent, cable;  // digit of the parent (0..w(l+1)-1), number of the cable of that pair
   };
-  // Where upward port `port` leads, for the child that is number x (0..m(l+1)-1) among its siblings.
+  // Returns the destination of upward port `port` for the child with number x (0..m(l+1)-1) among its siblings.
   UpPort up_port(std::uint32_t l, std::uint32_t x, std::uint32_t port) const {
     return ports_[l][x * up_ports_[l] + port];
   }
@@ -44,7 +44,7 @@ class Xgft {
   std::uint32_t cables(std::uint32_t l, std::uint32_t x, std::uint32_t parent) const;
   bool uniform() const { return uniform_; }  // every pair has the same number of cables, level by level
 
-  // Links of level l run in blocks: all upward ones by (child, port), then their twins downward.
+  // Links of level l form blocks: all upward ones by (child, port), then their downward twins.
   LinkId up_link(std::uint32_t l, std::uint32_t child, std::uint32_t port) const {
     return first_link_[l] + child * up_ports_[l] + port;
   }

@@ -1,1 +1,1 @@
-"""Real servers started from packages: Apache Kafka and TimescaleDB, each in a folder of its own, restarted after a kill."""
+"""Real servers started from packages: Apache Kafka and TimescaleDB, each in its own folder and restarted after a crash."""

@@ -1,4 +1,4 @@
-"""Shared parts of servers that outlive their starter: a lock, a process id that is trusted only with proof, and a patient stop."""
+"""Shared parts of servers that outlive their starter: a lock, a verified process id, and a stop with a time limit."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from flitwatch_ops.home import open_log
 
 @contextlib.contextmanager
 def hold_lock(path: Path) -> Iterator[None]:
-    """Hold a file lock; the kernel lets go of it when the process dies."""
+    """Hold a file lock; the kernel releases it when the process dies."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("ab") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
@@ -26,7 +26,7 @@ def hold_lock(path: Path) -> Iterator[None]:
 
 
 def free_port() -> int:
-    """A port of 127.0.0.1 that no one listens on now."""
+    """Return a port of 127.0.0.1 that is currently free."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return probe.getsockname()[1]
@@ -40,7 +40,7 @@ def is_listening(port: int) -> bool:
 
 
 class Daemon:
-    """One background process, known by a pid file and by a word that its command line must hold."""
+    """Background process, identified by a pid file and by a word in its command line."""
 
     def __init__(self, pid_file: Path, log: Path, proof: str) -> None:
         self.pid_file = pid_file
@@ -49,9 +49,9 @@ class Daemon:
         self._child: subprocess.Popen[bytes] | None = None
 
     def pid(self) -> int | None:
-        """Its process id while it runs, else None."""
-        # Asking reaps our own child, which would stay a zombie under its process id otherwise; and right after its start its command line
-        # is still empty.
+        """Return its process id while it runs, else None."""
+        # Polling reaps our own child, which would otherwise remain a zombie with its process id. Right after the start, its command line is still
+        # empty.
         if self._child is not None and self._child.poll() is None:
             return self._child.pid
         try:
@@ -62,7 +62,7 @@ class Daemon:
         return pid if self.proof in command else None
 
     def spawn(self, argv: Sequence[str], environment: Mapping[str, str] | None = None) -> None:
-        """Start it in a session of its own, its output appended to the log."""
+        """Start it in its own session, and append its output to the log."""
         with open_log(self.log) as log:
             self._child = subprocess.Popen(
                 list(argv),
@@ -76,7 +76,7 @@ class Daemon:
         self.pid_file.write_text(str(self._child.pid))
 
     def wait_ready(self, ready: Callable[[], bool], timeout_s: float, name: str) -> None:
-        """Return when `ready` answers; raise `Unavailable` with the log's last lines if it never does."""
+        """Wait until `ready` returns True. Raise `Unavailable` with the log's last lines on timeout."""
         deadline = time.monotonic() + timeout_s
         while not ready():
             if self.pid() is None or time.monotonic() > deadline:
@@ -85,7 +85,7 @@ class Daemon:
             time.sleep(0.05)
 
     def end(self, timeout_s: float = 30.0) -> None:
-        """Ask it to stop; kill it if it has not after `timeout_s`."""
+        """Ask it to stop, and kill it after `timeout_s`."""
         for signal_number, patience_s in ((signal.SIGTERM, timeout_s), (signal.SIGKILL, 5.0)):
             pid = self.pid()
             if pid is None:

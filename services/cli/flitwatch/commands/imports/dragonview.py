@@ -45,7 +45,7 @@ def dragonview(
 
 
 def save_snapshot(conn: psycopg.Connection[Any], snapshot: Snapshot, *, source: str) -> int:
-    """Write a snapshot's fabric, counters and jobs within the caller's transaction; return the fabric's id."""
+    """Write a snapshot's fabric, counters and jobs within the caller's transaction. Return the fabric's id."""
     from flitwatch_db.counters import store as counters
     from flitwatch_db.fabrics import store as fabrics
     from flitwatch_db.jobs import store as job_table
@@ -84,7 +84,7 @@ class RejectionReason(TypedDict):
 
 
 class SnapshotJob(TypedDict):
-    """A job with the routers and groups that its nodes are on."""
+    """Job with the routers and groups of its nodes."""
 
     job_id: str
     nodes: int | None
@@ -93,7 +93,7 @@ class SnapshotJob(TypedDict):
 
 
 class SnapshotReport(TypedDict):
-    """Report of a snapshot import: imported counts, counters that match no link, jobs on exactly the counted routers, and rejections."""
+    """Report of a snapshot import: counts, counters without a matching link, jobs on exactly the counted routers, and rejections."""
 
     fabric: str
     routers: int
@@ -112,7 +112,7 @@ class SnapshotReport(TypedDict):
 
 
 def summarise_snapshot(snapshot: Snapshot) -> SnapshotReport:
-    """The result's keys (issue contract), and which jobs hold exactly the routers that counted."""
+    """Return the report, including the jobs that occupy exactly the counted routers."""
     import numpy as np
 
     fabric, counted = snapshot.fabric, snapshot.counted_routers

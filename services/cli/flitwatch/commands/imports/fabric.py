@@ -62,9 +62,9 @@ def fabric(
 
 
 def store_fabric(conn: psycopg.Connection[Any], found: Fabric, *, replace: bool = False, snapshot: bool = False) -> int:
-    """Save a fabric in one transaction and return its id; one that already exists, and the same, is left alone.
+    """Save a fabric in one transaction and return its id. An identical existing fabric is not changed.
 
-    Counters of a switch that is in two fabrics are booked to neither, so a person is reported.
+    Print a warning if a switch is in two fabrics, because its counters are then assigned to neither.
     """
     from flitwatch_db.fabrics import store as fabrics
 
@@ -92,7 +92,7 @@ def _save_fabric(conn: psycopg.Connection[Any], found: Fabric, replace: bool, sn
                 pass
             else:
                 if row.snapshot == snapshot and have_same_topology(fabrics.load_fabric(conn, found.name), found):
-                    # An older import may have kept fewer of the file's names and LIDs.
+                    # An older import can have stored fewer of the file's names and LIDs.
                     fabrics.add_attributes(conn, row.fabric_id, found.attributes)
                     return row.fabric_id
         return fabrics.save_fabric(conn, found, replace=replace, snapshot=snapshot)
@@ -118,6 +118,6 @@ def have_same_topology(a: Fabric, b: Fabric) -> bool:
 
 
 def print_warnings(warnings: tuple[str, ...]) -> None:
-    """Show warnings to a person on standard error."""
+    """Print warnings on standard error."""
     for text in warnings:
         stderr_console().print(f"warning: {text}", markup=False, highlight=False)

@@ -44,7 +44,7 @@ def ldms_csv(files: tuple[Path, ...], db_url: str | None, ephemeral: bool, as_js
         report: dict[str, Any] = {
             "records": totals.records - sum(count for count, _ in refused.values()),
             "values": sum(
-                # The records of a file have one width.
+                # All records of a file have the same width.
                 values - values * refused.get(source, (0, 0))[0] // max(records, 1)
                 for source, (records, values) in totals.read.items()
             ),

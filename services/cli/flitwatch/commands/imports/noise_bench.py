@@ -1,4 +1,4 @@
-"""`flitwatch import noise`: what the MPI microbenchmark measured."""
+"""`flitwatch import noise`: results of the MPI microbenchmark."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def noise_bench(file: Path, source: str | None, db_url: str | None, ephemeral: b
 
 
 def read_measurements(path: Path) -> list[Measurement]:
-    """Measurements, one per line; raises BadInput with file and line."""
+    """Return the measurements, one per line. Raise BadInput with file and line."""
     import orjson
 
     from flitwatch_domain.errors import BadInput
@@ -52,7 +52,7 @@ def read_measurements(path: Path) -> list[Measurement]:
 
 
 def check_measurement(record: Any) -> Measurement:
-    """The record, if it is a measurement of a version that we know; ValueError otherwise."""
+    """Return the record if it is a measurement of a supported version. Raise ValueError otherwise."""
     if not isinstance(record, dict) or record.get("kind") != "noise-bench" or record.get("version") != 1:
         raise ValueError("is not a noise-bench record of version 1")
     whole = {
@@ -80,5 +80,5 @@ def check_measurement(record: Any) -> Measurement:
 
 
 def _is_number(value: Any) -> bool:
-    # In Python true is an integer.
+    # In Python, True is an integer.
     return isinstance(value, int | float) and not isinstance(value, bool)

@@ -1,4 +1,4 @@
-"""`flitwatch import routes`: when a fabric got other routes."""
+"""`flitwatch import routes`: changes of a fabric's routes."""
 
 from __future__ import annotations
 

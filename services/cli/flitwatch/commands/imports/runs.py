@@ -1,4 +1,4 @@
-"""`flitwatch import runs`: measured runs and who was alongside them, judged and kept alongside the platform's own estimates."""
+"""`flitwatch import runs`: measured runs with their exposure, judged and stored next to the platform's own estimates."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class RunsReport(TypedDict):
-    """The estimate that is kept now, its page, its users by verdict, how often shuffled run times give a name, and what a reader should know."""
+    """Stored estimate, its page, its users by verdict, the share of shuffled run times that name a user, and warnings."""
 
     estimate_id: int
     name: str

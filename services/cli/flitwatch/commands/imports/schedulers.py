@@ -1,4 +1,4 @@
-"""`flitwatch import pbs|flux|swf|clustercockpit`: accounting of other schedulers, and of portals."""
+"""`flitwatch import pbs|flux|swf|clustercockpit`: accounting of other schedulers and of portals."""
 
 from __future__ import annotations
 

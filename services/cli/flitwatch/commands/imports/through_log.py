@@ -1,4 +1,4 @@
-"""Imports of what producers stream: append to the log, let the writer carry it into the database, report what is there."""
+"""Imports of streaming formats: append to the log, run the writer, and report the stored records."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from flitwatch_ingest.collectors import Publisher
     from flitwatch_ingest.writer import Drain
 
-#: Rejections listed in a report; all are counted and all stand in the dead-letter table.
+#: Rejections listed in a report. All are counted, and all are in the dead-letter table.
 MOST_LISTED = 1000
 _PATIENCE_S = 60.0
 
@@ -29,7 +29,7 @@ class RejectedRecord(TypedDict):
 
 
 class RejectedRecords(TypedDict):
-    """The first records that were refused, and how many in all."""
+    """First rejected records, and their total number."""
 
     rejected: list[RejectedRecord]
     rejected_total: int
@@ -37,13 +37,13 @@ class RejectedRecords(TypedDict):
 
 @dataclass
 class ImportLog:
-    """An open log before a database, for one import.
+    """Open log of a database, for one import.
 
     Attributes
     ----------
-    sources : set of str     what only this file's records are said to come from
-    shared : set of str      what others' do too: refusals count from the import's begin
-    before : int             the newest dead letter when it began
+    sources : set of str     source names of this file's records only
+    shared : set of str      source names shared with other files; only rejections since the start of the import count
+    before : int             the newest dead letter at the start
     """
 
     publisher: Publisher
@@ -54,7 +54,7 @@ class ImportLog:
     before: int = 0
 
     def write(self, quiet: bool = False) -> None:
-        """Run the writer up to everything that was published; `quiet` where the caller shows how far it is."""
+        """Run the writer up to the last published record. With `quiet`, the caller shows the progress."""
         self.publisher.flush()
         if quiet:
             self.drain.write()
@@ -64,7 +64,7 @@ class ImportLog:
             self.drain.write(progress=lambda done, total: display.update(task, completed=done, total=total))
 
     def rejected(self) -> RejectedRecords:
-        """The report's keys about what was refused, by the decoder or by the writer."""
+        """Return the report's fields on records rejected by the decoder or the writer."""
         from flitwatch_db.ingest import imports
 
         names = {*self.sources, *(f"{source}#rejected" for source in self.sources)}
@@ -94,11 +94,11 @@ def open_import_log(db_url: str | None, ephemeral: bool) -> Iterator[ImportLog]:
 
 
 def print_notice(text: str) -> None:
-    """Tell a person on standard error."""
+    """Print a message on standard error."""
     stderr_console().print(text, markup=False, highlight=False)
 
 
 def finish_import(report: Mapping[str, Any], status: int = 0) -> None:
-    """End the command with `status`, or with `SOME_REFUSED` where the report has refused records."""
+    """End the command with `status`, or with `SOME_REFUSED` if the report has rejected records."""
     if status or report["rejected_total"]:
         sys.exit(status or SOME_REFUSED)

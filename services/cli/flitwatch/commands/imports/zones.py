@@ -8,7 +8,7 @@ from flitwatch_domain.errors import BadRequest
 
 
 def zone_named(name: str | None) -> ZoneInfo | None:
-    """The time zone of a name; None for the machine's own."""
+    """Return the time zone of that name, or None for the machine's own."""
     if name is None:
         return None
     try:
