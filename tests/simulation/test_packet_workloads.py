@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gzip
+import tracemalloc
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -16,6 +18,7 @@ from flitwatch_domain.errors import BadInput, BadRequest
 from flitwatch_domain.generators import build_dragonfly, build_quartz1, build_torus, build_xgft
 from flitwatch_research.packet.traffic import read_traffic_csv
 from flitwatch_routing.matrices import read_matrix
+from flitwatch_routing.traces import dag
 from flitwatch_routing.traces.dag import read_dag
 from flitwatch_routing.traces.dumpi import read_dumpi
 from flitwatch_routing.traces.read import is_trace, read_trace, summarise_trace
@@ -128,6 +131,43 @@ def test_a_dag_is_the_same_however_its_tokens_stand_in_lines(between: list[str])
     assert (dag.amount, dag.tag, dag.requires) == ([8, 8, 50, 8, 8], [1, 2, 0, 1, 2], [(2, 0), (2, 1), (4, 3)])
 
 
+@pytest.mark.parametrize("chunk", [1, 2, 3, 7, 64])
+@pytest.mark.parametrize("between", [" ", "\n", "/* a * / rank 7 // */", "// 8b /*\n", "/**/", "/*\n*/", "#\r\n"])
+def test_a_dag_is_the_same_whatever_pieces_are_read(
+    chunk: int, between: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, usual = tmp_path / "x.goal", tmp_path / "usual.goal"
+    path.write_text(between.join(_WORDS))
+    usual.write_text("\n".join(_WORDS))
+    monkeypatch.setattr(dag, "_CHUNK", 16)
+    monkeypatch.setattr(dag, "_read_chunks", lambda text: iter(lambda: text.read(chunk), ""))
+    one, other = read_dag(path), read_dag(usual)
+    assert (one.kind, one.rank, one.amount, one.tag, one.requires) == (
+        other.kind,
+        other.rank,
+        other.amount,
+        other.tag,
+        other.requires,
+    )
+    assert other.lines == [number for number, word in enumerate(_WORDS) if word == ":"]
+    assert one.lines == [1 + (number - 1) * between.count("\n") for number in other.lines]
+
+
+def test_of_a_long_dag_no_more_than_a_piece_is_held(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "long.goal"
+    path.write_bytes(gzip.compress(b"ranks 1 rank 0 {/*" + b"*" * 30_000_000 + b"*/ a: calc 1}", 1))
+    tracemalloc.start()
+    try:
+        assert read_dag(path).amount == [1]
+        assert tracemalloc.get_traced_memory()[1] < 3_000_000
+    finally:
+        tracemalloc.stop()
+    monkeypatch.setattr(dag, "_MOST_OPERATIONS", 3)
+    path.write_text("ranks 1\nrank 0\na: calc 1\nb: calc 1\nb requires a\nc: calc 1\n")
+    with pytest.raises(BadInput, match="more than 3 operations and dependencies"):
+        read_dag(path)
+
+
 @pytest.mark.shared
 def test_cases_of_traces(shared: Path, tmp_path: Path) -> None:
     told = summarise_trace(read_trace(shared / "cases/goal-by-tokens/pingpong.goal"))
@@ -165,6 +205,8 @@ def test_goal_text_reads_as_the_same_dag(tmp_path):
         ("ranks 2\nrank 0\na: send 1 to 5\n", "outside", 3),
         ("ranks 2\nrank 0\na: compute 1\na: compute 2\n", "two operations", 4),
         ("ranks 2\nrank 0\na: compute 1\na requires b\n", "no operation 'b'", 4),
+        ("ranks 2\nrank 0\na: compute 1\n/* b: compute 1\nrank 1\n", "no operation", 4),
+        ("ranks 2\nrank 0\n" + "a" * 200_000 + ": compute 1\n", "no operation", 3),
     ],
 )
 def test_bad_dags_name_file_and_line(tmp_path, text, message, line):
