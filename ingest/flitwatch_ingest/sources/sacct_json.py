@@ -10,7 +10,7 @@ import orjson
 
 from flitwatch_domain import numerals
 from flitwatch_domain.errors import BadInput
-from flitwatch_domain.jobs import Job, JobStep, infer_end, split_job_id
+from flitwatch_domain.jobs import OVER_STATES, Job, JobStep, infer_end, infer_end_s, split_job_id
 from flitwatch_ingest.sources import sacct_fields as fields
 from flitwatch_ingest.sources.rejection import Rejection
 
@@ -97,17 +97,9 @@ def _parse_job(entry: dict[str, Any], cluster: str) -> tuple[Job, bool]:
 def _controllers_job(entry: dict[str, Any], cluster: str) -> tuple[Job, bool]:
     """A job as slurmctld knows it: `squeue --json`, `scontrol show jobs --json`, slurmrestd's /slurm/*/jobs."""
     state = _parse_state(entry["job_state"])
-    begun = state not in ("PENDING", "REQUEUE_HOLD", "REQUEUE_FED", "SPECIAL_EXIT", "RESV_DEL_HOLD")
-    over = begun and state not in (
-        "RUNNING",
-        "COMPLETING",
-        "SUSPENDED",
-        "STOPPED",
-        "SIGNALING",
-        "STAGE_OUT",
-        "CONFIGURING",
-        "RESIZING",
-    )
+    waits = state == "PENDING" or entry["job_state"][0] == "PENDING"
+    begun = not waits and state not in ("REQUEUE_HOLD", "REQUEUE_FED", "SPECIAL_EXIT", "RESV_DEL_HOLD")
+    over = begun and state in OVER_STATES
     restarts = _optional_number(entry.get("restart_cnt"))
     array = {
         "job_id": _optional_number(entry.get("array_job_id")),
@@ -161,13 +153,15 @@ def _parse_job_number(value: Any) -> int:
 def _parse_step(step: dict[str, Any]) -> JobStep:
     time, nodes = step.get("time") or {}, step.get("nodes") or {}
     identity = str(step["step"]["id"])
+    state, start_s = _parse_state(step["state"]) if step.get("state") else None, _parse_time_s(time.get("start"))
+    end_s = _parse_time_s(time.get("end"))
     return JobStep(
         # Slurm 24.11 writes 1.batch where 22.05 writes batch.
         step=identity.rpartition(".")[2] if "." in identity else identity,
         name=_optional_text(step["step"].get("name")),
-        state=_parse_state(step["state"]) if step.get("state") else None,
-        start_s=_parse_time_s(time.get("start")),
-        end_s=_parse_time_s(time.get("end")),
+        state=state,
+        start_s=start_s,
+        end_s=infer_end_s(state, start_s, end_s, _optional_number(time.get("elapsed")), "step"),
         nodes=_parse_node_count(nodes.get("count")),
         node_list=fields.node_list(nodes.get("range") or ""),
     )
