@@ -78,7 +78,9 @@ def test_a_receiver_that_sends_a_byte_now_and_then_holds_nobody_up(
             "mail": {"server": f"127.0.0.1:{port}", "to": ["a@x.example"]},
             "apprise": {"url_env": "DRIPS"},
         }.get(kind, {"url": f"http://127.0.0.1:{port}/"})
-        chosen = config({"name": "drips", "kind": kind, **at}, {"name": "h", "kind": "webhook", "url": hook.url}, rules=())
+        chosen = config(
+            {"name": "drips", "kind": kind, **at}, {"name": "h", "kind": "webhook", "url": hook.url}, rules=()
+        )
         fire(conn, "q1")
         # On a busy machine the other one may take as long.
         eventually(lambda: turn(conn, chosen) == 1)

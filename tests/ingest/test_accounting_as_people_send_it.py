@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import bz2
 import csv
 import gzip
 import io
 import json
+import lzma
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from datetime import datetime
@@ -18,6 +20,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from support.databases import Server
 
+from flitwatch.commands.imports.accounting import Content
 from flitwatch_db import connect
 from flitwatch_db.ingest import imports
 from flitwatch_db.jobs import store
@@ -179,6 +182,57 @@ def test_a_text_says_the_same_however_it_is_handed_over(scheduler: str, form: st
         own = reader()
         (found,) = [*own.read(plain, "f"), *own.rest()]
     assert found[0] == one(reader(), text) and found[0].state == "FAILED"
+
+
+#: By scheduler: many jobs, and what reads them.
+MANY: dict[str, tuple[Callable[[int], str], Callable[[], Any]]] = {
+    "sacct": (lambda count: rows(*({"JobID": str(n), "JobName": f"{n * n}"} for n in range(1, count + 1))), lambda: sacct.SacctReader(UTC)),
+    "sacct --json": (
+        lambda count: json.dumps(
+            {"jobs": [json.loads(_sacct_json("FAILED", None, n))["jobs"][0] | {"job_id": n} for n in range(1, count + 1)]}
+        ),
+        lambda: sacct.SacctReader(UTC),
+    ),
+    "flux": (
+        lambda count: json.dumps(
+            {"jobs": [json.loads(_flux("FAILED", None, n))["jobs"][0] | {"id": n} for n in range(1, count + 1)]}
+        ),
+        FluxReader,
+    ),
+    "swf": (
+        lambda count: f"; UnixStartTime: {START_S}\n"
+        + "".join(f"{n} 0 2 {n * n} 4 -1 -1 4 -1 -1 1 1 1 1 1 1 -1 -1\n" for n in range(1, count + 1)),
+        SwfReader,
+    ),
+    "pbs": (
+        lambda count: "".join(
+            _pbs("FAILED", START_S + n, n % 60).replace(";1.server;", f";{n}.server;") for n in range(1, count + 1)
+        ),
+        lambda: PbsReader(UTC),
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "pack", [gzip.compress, lambda text: bz2.compress(text, 1), lzma.compress], ids=["gzip", "bzip2", "xz"]
+)
+@pytest.mark.parametrize("scheduler", MANY)
+def test_what_comes_before_the_damage_of_a_file_is_read(
+    scheduler: str, pack: Callable[[bytes], bytes], tmp_path: Path
+) -> None:
+    write, reader = MANY[scheduler]
+    file = tmp_path / "accounting"
+    packed = pack(write(4000).encode())
+    file.write_bytes(packed[: len(packed) * 3 // 4])
+    own = reader()
+    items = [*Content().read([file], own), *own.rest()]
+    jobs = [item[0] for item in items if not isinstance(item, Rejection)]
+    assert len(jobs) > 500 and sorted(int(job.job_id) for job in jobs) == list(range(1, len(jobs) + 1))
+    reasons = [item.reason for item in items if isinstance(item, Rejection)]
+    assert len(reasons) <= 2 and "damaged or incomplete" in reasons[-1]
+    file.write_bytes(packed[:12])
+    with pytest.raises(BadInput, match="damaged or incomplete"):
+        list(Content().read([file], reader()))
 
 
 @given(st.integers(1, 400))
@@ -449,7 +503,15 @@ def waiting_array(form: str, text: str) -> list[Job]:
     if not text:
         return []
     if form == "text":
-        printed = rows({"JobID": f"77_[{text}%2]", "State": "PENDING", "Start": "Unknown", "End": "Unknown", "Submit": str(START_S)})
+        printed = rows(
+            {
+                "JobID": f"77_[{text}%2]",
+                "State": "PENDING",
+                "Start": "Unknown",
+                "End": "Unknown",
+                "Submit": str(START_S),
+            }
+        )
     else:
         array = {"job_id": 77, "task_id": {"set": False}, "task": text}
         entry = {"job_id": 77, "array": array, "state": {"current": ["PENDING"]}, "time": {"submission": START_S}}

@@ -29,6 +29,7 @@ from flitwatch_domain.counters import (
 from flitwatch_domain.fabric import Technology
 from flitwatch_ingest.collectors.publisher import Publisher
 from flitwatch_ingest.exporters.intake import Intake
+from flitwatch_ingest.exporters.pages import samples_of
 from flitwatch_ingest.exporters.sample import Sample
 from flitwatch_ingest.exporters.table import MetricTable
 from flitwatch_ingest.schemas import Claims, chart_arrays, json_schema
@@ -267,6 +268,22 @@ def test_no_counter_that_feeds_a_table_is_left_out() -> None:
     tested = {(case.kind.technology, case.kind.name) for case in CASES}
     feeding = {(kind.technology, kind.name) for kind in CATALOGUE if kind.feeds and kind.cumulative}
     assert feeding == tested
+
+
+@pytest.mark.parametrize(
+    ("page", "time_ms"),
+    [
+        ("{} 5\n", 7),
+        ("{} 5 1764319999500\n", 1_764_319_999_500),
+        ("{} 5 1764319999.5\n# EOF\n", 1_764_319_999_500),
+        ('{} 5 1764319999.5 # {{trace_id="a_b"}} 1.5 1764319990\n# EOF\n', 1_764_319_999_500),
+        ("{} 5 # {{}} 2\n# EOF\n", 7),
+    ],
+)
+def test_a_page_of_openmetrics_says_the_same(page: str, time_ms: int) -> None:
+    text = page.format('waits_total{guid="0xa1"}')
+    (sample,) = samples_of(text.encode(), "a:1", 7, lambda name: True)
+    assert (sample.name, sample.value, sample.time_ms) == ("waits_total", 5, time_ms)
 
 
 def test_each_metric_of_each_exporter_counts_in_the_unit_of_its_row(_embedded_template: Server) -> None:

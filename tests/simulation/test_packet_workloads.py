@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import itertools
 import tracemalloc
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -174,6 +175,39 @@ def test_cases_of_traces(shared: Path, tmp_path: Path) -> None:
     assert (told["ranks"], told["messages"], told["bytes"]) == (2, 2, 16)
     (tmp_path / "dumpi-0000.txt").write_bytes((shared / "cases/one-rank-of-four/dumpi-0000.txt").read_bytes())
     with pytest.raises(BadInput, match=r"the files of ranks 1 to 3 are missing \(MPI_Comm_size says 4\)"):
+        read_trace(tmp_path)
+
+
+def rank_text(size: int, calls: str = "") -> str:
+    """What dumpi2ascii prints of a rank that asks for the number of ranks."""
+    lines = ["MPI_Comm_size entering at walltime 1.0, cputime 0.0 seconds in thread 0.", "MPI_Comm comm=2 (MPI_COMM_WORLD)", f"int size={size}",
+             "MPI_Comm_size returning at walltime 1.1, cputime 0.0 seconds in thread 0."]  # fmt: skip
+    return "\n".join(lines) + "\n" + calls
+
+
+SEND, RECEIVE = (
+    f"MPI_{call} entering at walltime 2.0, cputime 0.0 seconds in thread 0.\nint count=10\nMPI_Datatype datatype=9 (MPI_INT)\n"
+    f"int {peer}\nint tag=5\nMPI_Comm comm=2 (MPI_COMM_WORLD)\nMPI_{call} returning at walltime 2.1, cputime 0.0 seconds in thread 0.\n"
+    for call, peer in (("Send", "dest=1"), ("Recv", "source=0"))
+)
+
+
+@pytest.mark.parametrize("present", [p for n in range(1, 4) for p in itertools.combinations(range(4), n)])
+def test_the_files_of_ranks_that_are_missing_are_named(present: tuple[int, ...], tmp_path: Path) -> None:
+    for rank in present:
+        (tmp_path / f"dumpi-{rank:04d}.txt").write_text(rank_text(4))
+    first = min(set(range(4)) - set(present))
+    with pytest.raises(BadInput, match=rf"((text|file) of rank {first} is|files of ranks {first} to 3 are) missing"):
+        read_trace(tmp_path)
+
+
+def test_files_of_ranks_may_be_compressed_and_those_of_other_runs_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "dumpi-0000.txt.gz").write_bytes(gzip.compress(rank_text(2, SEND).encode()))
+    (tmp_path / "dumpi-0001.txt").write_text(rank_text(2, RECEIVE))
+    told = summarise_trace(read_trace(tmp_path))
+    assert (told["ranks"], told["messages"], told["bytes"]) == (2, 1, 40)
+    (tmp_path / "dumpi-0002.txt").write_text(rank_text(2))
+    with pytest.raises(BadInput, match="MPI_Comm_size says 2, and there are files of 3 ranks"):
         read_trace(tmp_path)
 
 

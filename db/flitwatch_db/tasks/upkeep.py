@@ -55,7 +55,9 @@ def _call_periodic(name: str, call: Callable[[str], object], url: str) -> None:
 
 def _claim_periods(url: str, periods_s: Mapping[str, float]) -> list[str]:
     """Claim the names whose period is over; by the database's clock, which may have been set back."""
-    with connect(url, role="writer", application="flitwatch periodic", statement_s=STATEMENT_S, still_s=STILL_S) as conn:
+    with connect(
+        url, role="writer", application="flitwatch periodic", statement_s=STATEMENT_S, still_s=STILL_S
+    ) as conn:
         return [
             name
             for name, period_s in periods_s.items()

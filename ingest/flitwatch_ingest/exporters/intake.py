@@ -197,7 +197,11 @@ class Intake:
             if series.rate:
                 if isinstance(sample.value, str) or not 0 <= sample.value < _EXACT:
                     raise InvalidSample("its value is not a speed or a width")
-                return "published" if self._rates.publish(door, sample.time_ms / 1000, series.key, sample.value) else "unused"
+                return (
+                    "published"
+                    if self._rates.publish(door, sample.time_ms / 1000, series.key, sample.value)
+                    else "unused"
+                )
             if series.kept:
                 record = orjson.dumps(series.record_as_it_came(sample.time_ms, sample.value))
             else:

@@ -210,7 +210,15 @@ class MetricTable:
         if failures:
             instance = link_failures.build_instance(str(owner["guid"]), int(owner["port"]), counter)
             return Series(
-                link_failures.TOPIC, instance, counter, {}, True, row.metric.divide, ceiling, failures=not rate, rate=rate
+                link_failures.TOPIC,
+                instance,
+                counter,
+                {},
+                True,
+                row.metric.divide,
+                ceiling,
+                failures=not rate,
+                rate=rate,
             )
         topic = self._other_topic if use is None else self._topics[technology]
         return Series(

@@ -64,9 +64,7 @@ def chain_sentences(alert: Row) -> list[str]:
 
 def send_notices(config: Config, receiver: Receiver, notices: list[Row], key: str) -> None:
     """Deliver one group's notices; Unavailable if the receiver does not accept them, Unreachable if it does not answer."""
-    deliver_in_time(
-        f"receiver {receiver.name}", lambda: _SENDERS[receiver.kind](config, receiver, notices, key)
-    )
+    deliver_in_time(f"receiver {receiver.name}", lambda: _SENDERS[receiver.kind](config, receiver, notices, key))
 
 
 class _Overdue(BaseException):
