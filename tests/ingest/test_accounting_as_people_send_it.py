@@ -22,9 +22,11 @@ from support.databases import Server
 
 from flitwatch.commands.imports.accounting import Content
 from flitwatch_db import connect
+from flitwatch_db.fabrics import store as fabrics
 from flitwatch_db.ingest import imports
 from flitwatch_db.jobs import store
 from flitwatch_domain.errors import BadInput
+from flitwatch_domain.fabric import Endpoints, Fabric, FabricKind, Links, Routers, Technology
 from flitwatch_domain.importers.packed import open_plain
 from flitwatch_domain.jobs import FINAL_STATES, OVER_STATES, RELEASED_STATES, Job
 from flitwatch_ingest.sources import sacct
@@ -264,6 +266,70 @@ def test_a_name_of_pbs_may_hold_a_line_feed() -> None:
     reader = PbsReader(UTC)
     after = [*reader.read(io.BytesIO((cut + text.replace("1.server", "2.server")).encode()), "f"), *reader.rest()]
     assert [item[0].job_id for item in after if not isinstance(item, Rejection)][-1] == "2"
+
+
+#: By scheduler: a job on hosts, as each writes them.
+ON_HOSTS: dict[str, tuple[Callable[[list[str]], str], Callable[[], Any]]] = {
+    "sacct": (lambda hosts: rows({"NNodes": str(len(hosts)), "NodeList": ",".join(hosts)}), lambda: sacct.SacctReader(UTC)),
+    "sacct --json": (
+        lambda hosts: _sacct_json("COMPLETED", START_S + 60.0, None).replace('"c01"', json.dumps(",".join(hosts))),
+        lambda: sacct.SacctReader(UTC),
+    ),
+    "squeue --json": (
+        lambda hosts: json.dumps({"jobs": [{"job_id": 1, "job_state": ["RUNNING"], "start_time": START_S, "nodes": ",".join(hosts)}]}),
+        lambda: sacct.SacctReader(UTC),
+    ),
+    "flux": (
+        lambda hosts: json.dumps({"jobs": [json.loads(_flux("FAILED", None, 5))["jobs"][0] | {"nodelist": ",".join(hosts)}]}),
+        FluxReader,
+    ),
+    "clustercockpit": (
+        lambda hosts: json.dumps(
+            json.loads(_clustercockpit("FAILED", None, 5)) | {"resources": [{"hostname": host} for host in hosts]}
+        ),
+        ClusterCockpitReader,
+    ),
+    "pbs": (
+        lambda hosts: _pbs("FAILED", None, 5).replace("c01/0*4", "+".join(f"{host}/0*4" for host in hosts)),
+        lambda: PbsReader(UTC),
+    ),
+}  # fmt: skip
+names_of_hosts = st.from_regex(r"[a-z]{1,4}-?[0-9]{1,3}", fullmatch=True)
+
+
+@st.composite
+def spelling_of(draw: st.DrawFn, name: str) -> str:
+    """A way to write a host: any case, with an interface, with a domain."""
+    cased = "".join(draw(st.sampled_from([char, char.upper()])) for char in name)
+    return cased + draw(st.sampled_from(["", "-ib0", "-HSN1", "-opa"])) + draw(st.sampled_from(["", ".hpc.example"]))
+
+
+@pytest.mark.parametrize("scheduler", ON_HOSTS)
+@given(st.data(), st.lists(names_of_hosts, min_size=1, max_size=4, unique=True))
+def test_a_host_of_any_scheduler_is_the_one_of_the_fabric(
+    database: str, scheduler: str, data: st.DataObject, hosts: list[str]
+) -> None:
+    known, written = ([data.draw(spelling_of(host)) for host in hosts] for _ in range(2))
+    # A host of another domain is another host: names of one domain differ in no more than their case.
+    written = [
+        other if "." in one and "." in other and one.lower() != other.lower() else one
+        for one, other in zip(written, known, strict=True)
+    ]
+    write, reader = ON_HOSTS[scheduler]
+    job = one(reader(), write(written))
+    count = len(known)
+    links = Links(src=[*range(1, count + 1), *[0] * count], dst=[*[0] * count, *range(1, count + 1)])
+    with connect(database, role="writer") as conn:
+        fabrics.save_fabric(
+            conn,
+            Fabric(
+                "m", FabricKind.FAT_TREE, Technology.INFINIBAND, Routers(name=["leaf"], level=[0]), Endpoints([0] * count, node=known), links
+            ),
+        )  # fmt: skip
+        store.upsert_jobs(conn, [job])
+        placed = dict(conn.execute("SELECT node, endpoint FROM job_node").fetchall())
+        conn.rollback()
+    assert placed == dict(zip(written, range(count), strict=True)), known
 
 
 @pytest.mark.shared

@@ -66,7 +66,8 @@ def is_lasting(problem: Exception) -> bool:
 def make_unavailable(problem: psycopg.Error) -> FlitwatchError:
     """Build the error of a failed call."""
     lines = [line.strip() for line in str(problem).splitlines() if line.strip()]
-    detail = lines[-1] if lines else type(problem).__name__
+    # Behind a server's own message stands where in its functions it was; in front of a client's, which servers were tried.
+    detail = problem.diag.message_primary or (lines[-1] if lines else type(problem).__name__)
     if (
         isinstance(problem, psycopg.errors.UndefinedTable | psycopg.errors.UndefinedFunction)
         or 'role "flitwatch' in detail
