@@ -16,7 +16,7 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from support.databases import Server
 
@@ -305,6 +305,7 @@ def spelling_of(draw: st.DrawFn, name: str) -> str:
 
 
 @pytest.mark.parametrize("scheduler", ON_HOSTS)
+@settings(max_examples=15)
 @given(st.data(), st.lists(names_of_hosts, min_size=1, max_size=4, unique=True))
 def test_a_host_of_any_scheduler_is_the_one_of_the_fabric(
     database: str, scheduler: str, data: st.DataObject, hosts: list[str]
@@ -543,6 +544,7 @@ def test_a_draining_array_has_each_task_once_whatever_the_order_of_looks(databas
 
 
 @pytest.mark.parametrize("form", ["text", "JSON"])
+@settings(max_examples=15)
 @given(st.data())
 def test_an_array_that_slurm_does_not_print_whole_leaves_no_task_waiting(
     database: str, form: str, data: st.DataObject

@@ -58,7 +58,7 @@ def _parse_url(url: str) -> logins.Parameters:
 
 
 def is_lasting(problem: Exception) -> bool:
-    """Check whether a failed call fails again: it is not one of a server that is away, or that ended a call which took too long."""
+    """Check whether a failed call fails again: the server was reachable, and did not end the call for its duration."""
     passing = psycopg.OperationalError | psycopg.errors.IdleInTransactionSessionTimeout
     return isinstance(problem, psycopg.Error) and not isinstance(problem, passing)
 
