@@ -507,6 +507,14 @@ def test_the_text_of_scontrol_is_refused_with_what_to_use() -> None:
         read("JobId=64 JobName=two words\n   UserId=uma(1001)\n")
 
 
+@pytest.mark.parametrize("first", ["JobID  ", "       JobID  ", "JobIDRaw     "])
+def test_a_table_of_fixed_widths_is_refused_with_what_to_use(first: str) -> None:
+    with pytest.raises(BadInput, match=r"columns of fixed width.*sacct --parsable2"):
+        read(
+            f"{first}  JobName  Partition      State\n------------ ---------- ---------- ----------\n1  a  p  COMPLETED\n"
+        )
+
+
 def look(done: int, running: int, count: int, throttle: int) -> str:
     """What sacct prints of array 77 of `count` tasks, of which `done` are over and `running` run."""
     waiting = f"77_[{done + running + 1}-{count}%{throttle}]" if done + running + 1 < count else f"77_[{count}]"

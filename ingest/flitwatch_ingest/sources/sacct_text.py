@@ -55,6 +55,9 @@ _NOT_READ = (
     (b"JOBID QUEUE USER", "flux jobs", "Use flux jobs -A -a --json, and flitwatch import flux."),
 )
 
+#: The header of sacct's own table, filled with blanks.
+_FIXED_WIDTHS = re.compile(rb" *JobID(?:Raw)? {2,}[A-Za-z]")
+
 _Checks = dict[str, Callable[[str], Any]]
 
 #: Cells repeat: a step has the times and nodes of its job. So many values of each column are kept, of cells up to this length.
@@ -99,6 +102,10 @@ def read_text_jobs(
             beginning.endswith(b"=") and first[1].lstrip().startswith(beginning)
         ):
             raise BadInput(f"is the text of {what}", where=where, advice=advice)
+    if _FIXED_WIDTHS.match(first[1]):
+        raise BadInput(
+            "has columns of fixed width, which cut texts off", where=where, advice="Use sacct --parsable2 or --json."
+        )
     delimiter, names, headed = _detect_columns(first[1], f"{where}:{first[0]}", zone, columns)
     header = first[1].rstrip(b"\r\n") if headed else None
     rows = numbered if headed else chain([first], numbered)
@@ -459,6 +466,8 @@ def _build_step(step: str, values: dict[str, Any]) -> JobStep:
 
 def _split_step(text: str) -> tuple[str, str, str]:
     """Cut an id at the dot before its step; those of 77_[1,3,...], an array that Slurm does not print whole, are no such dot."""
+    if "]" not in text:
+        return text.partition(".")
     array, bracket, rest = text.rpartition("]")
     job, dot, step = rest.partition(".")
     return array + bracket + job, dot, step
