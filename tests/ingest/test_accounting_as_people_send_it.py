@@ -603,8 +603,9 @@ def tasks_of(job_id: str) -> list[int]:
     return [
         n
         for part in text.split(",")
-        for low, _, high in [part.partition("-")]
-        for n in range(int(low), int(high or low) + 1)
+        for span, _, step in [part.partition(":")]
+        for low, _, high in [span.partition("-")]
+        for n in range(int(low), int(high or low) + 1, int(step or 1))
     ]
 
 
