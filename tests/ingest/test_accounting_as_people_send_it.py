@@ -502,6 +502,14 @@ def test_any_delimiter_is_found_in_the_header(delimiter: str) -> None:
     assert rejected == [] and [(job.name, job.node_list) for job in jobs] == [("a|b", "c01")]
 
 
+@given(delimiters)
+def test_any_delimiter_is_found_without_a_header(delimiter: str) -> None:
+    assume(delimiter.strip() == delimiter and "|" not in delimiter and "%" not in delimiter)
+    text = rows({"JobName": "a|b"}, {"JobID": "2"}, delimiter=delimiter).split("\n", 1)[1]
+    found, rejected = sacct.read_jobs(text.encode(), "jobs.txt", zone=UTC, columns=COLUMNS)
+    assert rejected == [] and [(job.name, job.node_list) for job, _ in found] == [("a|b", "c01"), ("a", "c01")]
+
+
 def test_the_text_of_scontrol_is_refused_with_what_to_use() -> None:
     with pytest.raises(BadInput, match=r"scontrol show job.*scontrol show jobs --json"):
         read("JobId=64 JobName=two words\n   UserId=uma(1001)\n")

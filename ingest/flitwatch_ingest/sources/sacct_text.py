@@ -13,7 +13,7 @@ import re
 from collections import OrderedDict, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
-from itertools import chain, combinations_with_replacement
+from itertools import chain, combinations_with_replacement, islice
 from operator import getitem
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -45,6 +45,12 @@ _COLUMN = re.compile(r"[a-z_][a-z0-9_]*")
 _FIRST_COLUMN = re.compile(r" *[A-Za-z]+(?:%-?[0-9]+)?( *[^A-Za-z0-9 \r\n][^A-Za-z0-9\r\n]*)")
 #: What sacct's --format writes behind a column to set its width.
 _WIDTH = re.compile(r"%-?[0-9]+$")
+
+#: Runs of characters that no cell but a user's text holds: what may stand between the cells of a text without a header.
+_BETWEEN_CELLS = re.compile(r"[^\w\s.:+/\[\](),%-]+")
+
+#: They are looked for in the beginning of the first line; so many are tried.
+_FIRST_CELLS, _MOST_OTHERS = 2000, 10
 
 #: Known outputs that are not read: the words with which they begin, what they are, and what to use instead.
 _NOT_READ = (
@@ -160,7 +166,8 @@ def _detect_columns(
             raise
         text = raw.decode("utf-8", errors="replace").rstrip("\r\n")
         layouts = [tuple(name.strip().lower() for name in named)] if named else _LAYOUTS
-        for delimiter in DELIMITERS:
+        others = dict.fromkeys(_BETWEEN_CELLS.findall(text[:_FIRST_CELLS]))
+        for delimiter in dict.fromkeys((*DELIMITERS, *islice(others, _MOST_OTHERS))):
             for layout in layouts:
                 if _fits_layout(layout, text, delimiter, zone):
                     return delimiter, list(layout), False
