@@ -479,6 +479,7 @@ def test_a_step_ends_as_a_job_does(scheduler: str, state: str) -> None:
     assert rejected == [] and [step.end_s for step in jobs[0].steps] == [START_S + RAN_S]
     jobs, rejected = read(STEPS[scheduler](state, START_S - 5.0, RAN_S))
     assert [bad.reason for bad in rejected] == ["the step ends 5 s before it starts"]
+    assert [(job.job_id, job.steps) for job in jobs] == [("1", ())]
 
 
 @pytest.mark.parametrize("base", [[], ["RUNNING"], ["PENDING"]])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import orjson
@@ -20,8 +20,12 @@ def decode_json_jobs(data: bytes, where: str, cluster: str) -> tuple[list[tuple[
     jobs: list[tuple[Job, bool]] = []
     rejected: list[Rejection] = []
     for place, entry, raw in _iterate_entries(data, where, rejected):
+        odd_steps: list[str] = []
         try:
-            jobs.append(_controllers_job(entry, cluster) if "job_state" in entry else _parse_job(entry, cluster))
+            jobs.append(
+                _controllers_job(entry, cluster) if "job_state" in entry else _parse_job(entry, cluster, odd_steps)
+            )
+            rejected += [Rejection(place, reason, raw or orjson.dumps(entry)) for reason in odd_steps]
         except BadInput as bad:
             rejected.append(Rejection(place, bad.reason, raw or orjson.dumps(entry)))
         except (KeyError, TypeError, AttributeError, ValueError, OverflowError, RecursionError) as odd:
@@ -70,7 +74,8 @@ def _entries_of_broken(
         start, number = end, number + 1
 
 
-def _parse_job(entry: dict[str, Any], cluster: str) -> tuple[Job, bool]:
+def _parse_job(entry: dict[str, Any], cluster: str, odd_steps: list[str]) -> tuple[Job, bool]:
+    """A job of accounting; the reasons why steps cannot be read are added to `odd_steps`."""
     time = entry["time"]
     restarts = entry.get("restart_cnt")
     job = Job(
@@ -88,7 +93,7 @@ def _parse_job(entry: dict[str, Any], cluster: str) -> tuple[Job, bool]:
         end_s=_parse_time_s(time.get("end")),
         nodes=_parse_node_count(entry.get("allocation_nodes")),
         node_list=fields.node_list(entry.get("nodes") or ""),
-        steps=tuple(_parse_step(step) for step in entry.get("steps") or ()),
+        steps=tuple(_parse_steps(entry.get("steps") or (), odd_steps)),
         limit_s=_minutes(time.get("limit")),
     )
     return infer_end(job, _optional_number(time.get("elapsed"))), bool(_optional_number(restarts))
@@ -148,6 +153,14 @@ def _parse_job_number(value: Any) -> int:
     if number is None:
         raise BadInput(f"{str(value)[:40]!r} is not the number of a job")
     return number
+
+
+def _parse_steps(steps: Iterable[dict[str, Any]], odd: list[str]) -> Iterator[JobStep]:
+    for step in steps:
+        try:
+            yield _parse_step(step)
+        except BadInput as bad:
+            odd.append(bad.reason)
 
 
 def _parse_step(step: dict[str, Any]) -> JobStep:
