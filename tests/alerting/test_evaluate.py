@@ -1,4 +1,4 @@
-"""One evaluation after another on a real database: what is looked at, what is kept, and what ends."""
+"""Successive evaluations on a real database: evaluated signals, stored state, and ended alerts."""
 
 from __future__ import annotations
 
@@ -21,9 +21,10 @@ from flitwatch_alerting.evaluate import (
     emit_alert_events,
     evaluate_rule,
     explain_alert_job,
+    explain_fired_alerts,
 )
 from flitwatch_db import connect
-from flitwatch_db.alerts.store import save_rule
+from flitwatch_db.alerts.store import list_unexplained_alerts, save_rule
 from flitwatch_db.core import events
 from flitwatch_db.core.connection import clock_s
 from flitwatch_db.jobs import store as jobs
@@ -299,21 +300,22 @@ def test_other_figures_do_not_wait_for_the_writer(conn: psycopg.Connection[Any])
 
 def test_what_an_alert_says_of_its_job(embedded_db: str, caplog: pytest.LogCaptureFixture) -> None:
     with connect(embedded_db, role="owner") as conn:
-        assert explain_alert_job(conn, None) == {} and explain_alert_job(conn, "77") == {}
+        assert explain_alert_job(conn, "77") is None
         begun = clock_s(conn) - 60
         jobs.upsert_jobs(
             conn, [Job("c", "77", "RUNNING", user="ann", name="milc", start_s=begun, nodes=1, node_list="n1")]
         )
-        said = explain_alert_job(conn, "77")["explanation"]
+        said = explain_alert_job(conn, "77")
         assert (
-            set(said) == AlertExplanation.__required_keys__
+            said is not None
+            and set(said) == AlertExplanation.__required_keys__
             and said["verdict"] == "cannot tell"
             and isinstance(said["as_of"], str)
         )
         # Where the explanation fails, the alert goes out without it, and the transaction goes on.
         conn.execute("ALTER TABLE run RENAME TO run_away")
         with caplog.at_level(logging.WARNING):
-            assert explain_alert_job(conn, "77") == {}
+            assert explain_alert_job(conn, "77") is None
         assert "job 77 cannot be explained (UndefinedTable)" in caplog.text
         assert conn.execute("SELECT count(*) FROM job").fetchone() == (1,)
         conn.rollback()
@@ -335,7 +337,17 @@ def test_an_alert_about_a_job_holds_its_explanation_from_when_it_fires(conn: psy
     waiting = evidence(conn)
     assert "explanation" not in waiting and waiting["expected_s"] == 150
     (_,) = evaluate_rule(conn, rule, begun + 10, begun + 40 + LAG_S)
-    assert evidence(conn)["explanation"]["verdict"] == "cannot tell" and evidence(conn)["expected_s"] == 150
+    assert "explanation" not in evidence(conn)
+    explain_fired_alerts(conn)
+    explained = evidence(conn)
+    assert explained["explanation"]["verdict"] == "cannot tell" and explained["expected_s"] == 150
+    # It is kept as it was; a job that cannot be explained is not tried again and again.
+    conn.execute("UPDATE alert SET labels = labels - 'job'")
+    explain_fired_alerts(conn)
+    assert evidence(conn) == explained
+    conn.execute("UPDATE alert SET labels = jsonb_build_object('job', '78'), evidence = evidence - 'explanation'")
+    explain_fired_alerts(conn)
+    assert evidence(conn)["explanation"] is None and list_unexplained_alerts(conn) == []
 
 
 def test_an_event_for_each_alert_that_began_or_ended(conn: psycopg.Connection[Any]) -> None:

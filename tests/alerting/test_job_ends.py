@@ -1,4 +1,4 @@
-"""Ends of jobs at a real receiver: planted slow, quiet and unexplained jobs, refusals, silence, signatures, and what is no news."""
+"""Ends of jobs at a real receiver: planted slow, quiet and unexplained jobs, refusals, silences, signatures, and ends without a notification."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from alerting.receivers import config
 from flitwatch_alerting import job_ends as sender
 from flitwatch_alerting.config import read_config
 from flitwatch_alerting.engine import Engine
-from flitwatch_alerting.evaluate import SECOND_LAG_S, evaluate_rule
+from flitwatch_alerting.evaluate import SECOND_LAG_S, evaluate_rule, explain_fired_alerts
 from flitwatch_alerting.job_ends import JobEnds, JobWebhook, read_webhook, sign_message
 from flitwatch_db import connect
 from flitwatch_db.alerts import store as alerts
@@ -358,7 +358,9 @@ def lived(conn: Any, rule: Rule, second: float) -> list[int]:
     update_incidents(conn, BEGIN_S + second)
     with conn.transaction():
         row = conn.execute("SELECT extract(epoch FROM through)::float8 FROM alert_rule WHERE name = %s", [rule.name]).fetchone()  # fmt: skip
-        return evaluate_rule(conn, rule, row[0], BEGIN_S + second + SECOND_LAG_S)
+        fired = evaluate_rule(conn, rule, row[0], BEGIN_S + second + SECOND_LAG_S)
+    explain_fired_alerts(conn)
+    return fired
 
 
 def test_it_fires_once_names_the_cause_and_ends_with_the_incident(embedded_db: str, rule: Rule) -> None:

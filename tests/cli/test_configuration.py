@@ -1,4 +1,4 @@
-"""The configuration file: every setting of every service, below the environment."""
+"""The configuration file: every setting of every service; the environment takes precedence."""
 
 from __future__ import annotations
 

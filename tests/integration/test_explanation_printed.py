@@ -1,4 +1,4 @@
-"""One answer, printed everywhere: REST, `flitwatch job`, an alert's mail and the evidence say the same of one drawn incident."""
+"""One answer in all outputs: REST, `flitwatch job`, an alert's mail and the evidence agree on one drawn incident."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_everybody_prints_the_same(incident: tuple[str, Told], tmp_path: Path) -
     assert printed.exit_code == 0, printed.output
     out = tmp_path / "case.zip"
     with connect(url, role="reader") as conn:
-        mailed = senders.chain_sentences({"evidence": explain_alert_job(conn, job)})
+        mailed = senders.chain_sentences({"evidence": {"explanation": explain_alert_job(conn, job)}})
         evidence.export_evidence(conn, job, out)
     with zipfile.ZipFile(out) as archive:
         filed = json.loads(archive.read("explanation.json"))

@@ -13,7 +13,7 @@ import psycopg
 from flitwatch_alerting import deliver, job_ends
 from flitwatch_alerting.config import Config
 from flitwatch_alerting.contact_points import send_tests, with_contacts
-from flitwatch_alerting.evaluate import emit_alert_events, evaluate_rule
+from flitwatch_alerting.evaluate import emit_alert_events, evaluate_rule, explain_fired_alerts
 from flitwatch_db import connect
 from flitwatch_db.alerts import store as alerts
 from flitwatch_db.core import events
@@ -131,6 +131,8 @@ class Engine:
                     changed = evaluate_rule(conn, rule, through_s, now_s)
                     emit_alert_events(conn, changed)
                     self.measures.changed += len(changed)
+        with self._isolate_failure(conn, "explanations"):
+            explain_fired_alerts(conn)
         config = self.config
         with self._isolate_failure(conn, "contact points"):
             config = with_contacts(conn, config)

@@ -52,7 +52,7 @@ class AlertEvidence(TypedDict, total=False):
     probability : float or None of the sample that fired
     at_s, value : list          the last samples of the series
     rule : dict                 the rule as it was
-    explanation : of the job that the alert is about
+    explanation : of the alert's job, added once the alert fires; None if the job cannot be explained
     """
 
     signal: str
@@ -62,7 +62,7 @@ class AlertEvidence(TypedDict, total=False):
     at_s: list[float]
     value: list[float]
     rule: dict[str, Any]
-    explanation: AlertExplanation
+    explanation: AlertExplanation | None
 
 
 @dataclass
@@ -141,8 +141,6 @@ def _advance_series(
         return [number] if alerts.close_alert(conn, number, sample.at_s, text) else []
     fires = after.phase == "firing" and before.phase != "firing"
     evidence = seen.evidence(rule, sample) if fires or before.phase == "ok" else {}
-    if fires:
-        evidence.update(explain_alert_job(conn, dict(sample.labels).get("job") or (sample.evidence or {}).get("job")))
     if before.phase == "ok":
         number = alerts.open_alert(conn, rule, sample, after, evidence)
     else:
@@ -151,20 +149,28 @@ def _advance_series(
     return [number] if fires else []
 
 
-def explain_alert_job(conn: Any, job_id: str | None) -> AlertEvidence:
-    """Return the present explanation of the alert's job, as of when the alert begins to fire; empty if the alert concerns no job."""
-    if job_id is None:
-        return {}
+def explain_fired_alerts(conn: Any) -> None:
+    """Add the explanation of its job to the evidence of each alert that has begun to fire; the connection commits automatically.
+
+    An explanation reads many tables, so each has a transaction of its own, after those of the rules. One that fails is None.
+    """
+    for number, job_id in alerts.list_unexplained_alerts(conn):
+        with conn.transaction():
+            alerts.add_evidence(conn, number, {"explanation": explain_alert_job(conn, job_id)})
+
+
+def explain_alert_job(conn: Any, job_id: str) -> AlertExplanation | None:
+    """Return the present explanation of an alert's job; None if the job is unknown or cannot be explained."""
     try:
         with conn.transaction():
             explanation = explain_by_id(conn, job_id)
     except NotFound:
-        return {}
+        return None
     except (psycopg.Error, ValueError, ArithmeticError) as problem:
         # The alert matters more than its explanation.
         log.warning("job %s cannot be explained (%s)", job_id, type(problem).__name__)
-        return {}
-    excerpt: AlertExplanation = {
+        return None
+    return {
         "verdict": explanation["verdict"],
         "title": explanation["title"],
         "detail": explanation["detail"],
@@ -174,7 +180,6 @@ def explain_alert_job(conn: Any, job_id: str | None) -> AlertEvidence:
         "timeline": list_rows(explanation),
         "as_of": explanation["as_of"].isoformat(),
     }
-    return {"explanation": excerpt}
 
 
 def emit_alert_events(conn: Any, numbers: list[int]) -> None:
