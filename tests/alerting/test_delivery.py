@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import socketserver
+import threading
+from collections.abc import Iterator
 from typing import Any
 
 import httpx
 import pytest
 from support.alerts import fire, smtp_sink
 from support.endless_answer import SOCKETS_BYTES, serving_endlessly
+from support.waiting import eventually
 
 from alerting.receivers import Hook, config
+from flitwatch_alerting import senders
 from flitwatch_alerting.contact_points import send_tests, with_contacts
 from flitwatch_alerting.deliver import plan_notices, send_due_notices
 from flitwatch_alerting.senders import post_json
@@ -57,6 +63,49 @@ def test_only_the_head_of_an_endless_answer_is_read() -> None:
     with serving_endlessly() as receiver:
         post_json("receiver h", receiver.url, b"{}", {})
     assert receiver.sent_bytes <= SOCKETS_BYTES
+
+
+@pytest.mark.parametrize("kind", ["webhook", "alertmanager", "slack", "mail", "apprise"])
+def test_a_receiver_that_sends_a_byte_now_and_then_holds_nobody_up(
+    kind: str, embedded_db: str, hook: Hook, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if kind == "apprise":
+        pytest.importorskip("apprise")
+    monkeypatch.setattr(senders, "DELIVERY_S", 0.4)
+    with dripping() as port, connect(embedded_db, role="writer", autocommit=True) as conn:
+        monkeypatch.setenv("DRIPS", f"json://127.0.0.1:{port}")
+        at = {
+            "mail": {"server": f"127.0.0.1:{port}", "to": ["a@x.example"]},
+            "apprise": {"url_env": "DRIPS"},
+        }.get(kind, {"url": f"http://127.0.0.1:{port}/"})
+        chosen = config(
+            {"name": "drips", "kind": kind, **at}, {"name": "h", "kind": "webhook", "url": hook.url}, rules=()
+        )
+        fire(conn, "q1")
+        # On a busy machine the other one may take as long.
+        eventually(lambda: turn(conn, chosen) == 1)
+        assert {word for _, words in told(hook) for word in words} == {"q1 firing"}
+        (why,) = conn.execute("SELECT error FROM alert_notice WHERE receiver = 'drips'").fetchone() or ("",)
+        assert why == "receiver drips has not accepted the message within 0.4 s"
+        eventually(lambda: not [thread for thread in threading.enumerate() if thread.name.startswith("delivery")])
+
+
+@contextlib.contextmanager
+def dripping() -> Iterator[int]:
+    """Answer every connection with a byte every 20 ms, in a line that does not end."""
+    stop = threading.Event()
+
+    class Drips(socketserver.BaseRequestHandler):
+        def handle(self) -> None:
+            with contextlib.suppress(OSError):
+                while not stop.wait(0.02):
+                    self.request.sendall(b"2")
+
+    with socketserver.ThreadingTCPServer(("127.0.0.1", 0), Drips) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield server.server_address[1]
+        stop.set()
+        server.shutdown()
 
 
 def test_a_message_that_is_refused_does_not_hold_up_the_next(embedded_db: str, hook: Hook) -> None:

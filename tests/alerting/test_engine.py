@@ -335,6 +335,20 @@ def test_the_server_ends_a_transaction_in_which_it_stands_still(embedded_db: str
     assert engine.limit == f"{STILL_S:g}s"
 
 
+def test_a_statement_that_is_held_up_ends_and_the_next_round_goes_on(
+    embedded_db: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("flitwatch_alerting.engine.LONG_STATEMENT_S", 0.2)
+    monkeypatch.setattr("flitwatch_alerting.engine.RETRY_S", 0.1)
+    with running(embedded_db, config()) as engine:
+        eventually(lambda: engine.measures.rounds)
+        with connect(embedded_db, role="owner") as conn:
+            conn.execute("LOCK TABLE alert_rule")
+            eventually(lambda: engine.measures.problems > 1)
+        rounds = engine.measures.rounds
+        eventually(lambda: engine.measures.rounds > rounds)
+
+
 def test_labels_of_a_rule_are_on_its_alerts_and_route_and_group_them(embedded_db: str, hook: Hook) -> None:
     from flitwatch_db.alerts.store import save_rule
 

@@ -39,13 +39,14 @@ UTC = ZoneInfo("UTC")
 plain = st.from_regex(r"[a-z]{1,4}[0-9]{1,3}", fullmatch=True)
 
 domains = st.sampled_from(["", ".hpc.example", ".Cluster", ".local"])
+interfaces = st.sampled_from(["", "", "-ib0", "-IB", "-opa", "-hsn12"])
 
 
 @st.composite
 def spelling(draw: st.DrawFn, name: str) -> str:
     """A way to write a host."""
     cased = "".join(draw(st.sampled_from([char, char.upper()])) for char in name)
-    return cased + draw(domains)
+    return cased + draw(interfaces) + draw(domains)
 
 
 @given(st.data(), st.lists(plain, min_size=1, max_size=6, unique=True))
@@ -55,6 +56,23 @@ def test_a_host_is_found_however_it_is_written(data: st.DataObject, names: list[
         if "." not in written:
             assert find_host(data.draw(spelling(name)), known) == written
         assert find_host(name, known) == written and find_host(written.swapcase(), known) == written
+
+
+def test_interfaces_that_are_hosts_or_switches_of_their_own_stay_apart() -> None:
+    known = ["r1-ib1", "r1-ib2", "n1", "n2-ib0", "n2-ib1", "storage-ib0"]
+    assert [find_host(name, known) for name in ("R1-IB2.hpc.example", "r1-ib3", "n1-ib0", "n2", "n2-ib1", "storage")] == [
+        "r1-ib2", None, "n1", None, "n2-ib1", None
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("sender", "endpoint"),
+    [("c1.b", 1), ("C1.A", 0), ("c1.c", None), ("c1", None), ("c2-ib0:9100", 2), ("C2.hpc.example", 2), ("c2-ib1", 2)],
+)
+def test_counters_of_a_host_of_another_domain_are_nobody_s(sender: str, endpoint: int | None) -> None:
+    fabric = machine(["c1.a", "c1.b", "c2"])
+    found = FabricPorts(fabric).find(Owner(hosts=(sender.partition(":")[0],), port=1), [])
+    assert (None if found is None else found.endpoint) == endpoint
 
 
 SECTION = """Switch 4 "S-00000000000000a1" # "leaf" enhanced port 0 lid 31 lmc 0
@@ -131,7 +149,14 @@ def machine(nodes: list[str]) -> Fabric:
 @pytest.mark.parametrize("first", ["fabric", "jobs"])
 @pytest.mark.parametrize(
     ("on_fabric", "in_records"),
-    [("Node03", "node03"), ("node04.hpc.example", "node04"), ("node05", "NODE05.hpc.example"), ("c1", "c1")],
+    [
+        ("Node03", "node03"),
+        ("node04.hpc.example", "node04"),
+        ("node05", "NODE05.hpc.example"),
+        ("c1", "c1"),
+        ("node06-ib0", "node06"),
+        ("Node07", "node07-IB0.hpc.example"),
+    ],
 )
 def test_jobs_and_runs_have_a_place_whichever_came_first(
     first: str, on_fabric: str, in_records: str, embedded_db: str

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -19,7 +20,7 @@ from flitwatch_domain.fabric.cables import find_slow_cables
 from flitwatch_domain.fabric.model import Fabric
 from flitwatch_domain.generators import build_xgft
 from flitwatch_domain.importers import ibnetdiscover
-from flitwatch_ingest.collectors.link_failures import LinkFailures
+from flitwatch_ingest.collectors.link_failures import LinkFailures, LinkRates
 from flitwatch_ingest.collectors.publisher import Publisher
 from flitwatch_ingest.exporters.intake import Intake
 from flitwatch_ingest.exporters.sample import Sample
@@ -90,15 +91,20 @@ Switch\t40 "S-0000000000a00100"\t\t# "leafA" enhanced port 0 lid 2 lmc 0
 DOWN, RECOVERED = "infiniband_switch_port_link_downed_total", "infiniband_switch_port_link_error_recovery_total"
 
 
-def send_failures(url: str, counts: dict[tuple[str, int], list[int]]) -> list[dict[str, int]]:
-    """Let an exporter tell of the counts, one after the other in the last hours; return what became of each delivery."""
+def labels(port: int) -> list[tuple[str, str]]:
+    guid = "0x0000000000A00100"
+    return [("guid", guid), ("local_guid", guid), ("local_port", str(port)), ("port", str(port))]
+
+
+def send_failures(url: str, counts: Mapping[tuple[str, int], Sequence[float]]) -> list[dict[str, int]]:
+    """Let exporters tell of the values, one after the other in the last hours; return what became of each delivery."""
     now_ms, results = int(1000 * time.time()), []
     with open_log(url) as log, log.producer() as producer:
         intake = Intake(MetricTable(), Publisher(producer))
         for number in range(max(map(len, counts.values()))):
             at_ms = now_ms - 3_600_000 * (20 - number)
             samples = [
-                Sample(name, (("guid", "0x0000000000A00100"), ("port", str(port))), float(values[number]), at_ms)
+                Sample(name, tuple(labels(port)), float(values[number]), at_ms)
                 for (name, port), values in counts.items()
                 if number < len(values)
             ]
@@ -135,6 +141,55 @@ def test_a_link_that_fails_again_and_again_is_named(embedded_db: str) -> None:
         assert (row["bandwidth_bps"], row["usual_bps"]) == (200e9, 200e9)
         samples = collect_samples(conn, rule, now_s, now_s + 2 * rule.every_s)
         assert {(dict(sample.labels)["cable"], sample.value) for sample in samples} == {("c02 - leafA", 4.0)}
+
+
+RATE, SPEED, WIDTH = "infiniband_switch_port_rate_bytes_per_second", "infiniband_speed", "infiniband_width"
+FULL, LANE = 25_000_000_000, 6_250_000_000
+
+
+def test_a_link_that_changes_its_speed_again_and_again_is_named(embedded_db: str) -> None:
+    (rule,) = [rule for rule in read_config().rules if rule.signal == "flapping_cable"]
+    now_s = time.time()
+    with connect(embedded_db, role="writer", autocommit=True) as conn:
+        store.save_fabric(conn, ibnetdiscover.parse_fabric(FABRIC, "f", "f"))
+        # The node at port 1 was restarted twice, the cable of port 2 loses lanes again and again, and port 3 runs as before.
+        results = send_failures(
+            embedded_db,
+            {
+                (RATE, 1): [FULL, LANE, FULL, LANE, FULL, FULL],
+                (RATE, 2): [FULL, LANE, FULL, LANE, FULL, LANE],
+                (RATE, 3): [FULL] * 6,
+            },
+        )
+        assert results[0] == {"unused": 3} and results[5] == {"unused": 2, "published": 1}
+        (row,) = read_slow_cables(conn)
+        assert (row["src_name"], row["flapping"], row["link_downs"], row["link_speed_changes"]) == ("c02", True, 0, 5)
+        samples = collect_samples(conn, rule, now_s, now_s + 2 * rule.every_s)
+        assert {(dict(sample.labels)["cable"], sample.value) for sample in samples} == {("c02 - leafA", 5.0)}
+
+
+def test_a_speed_and_a_width_that_change_together_are_one_change(embedded_db: str) -> None:
+    with connect(embedded_db, role="writer", autocommit=True) as conn:
+        store.save_fabric(conn, ibnetdiscover.parse_fabric(FABRIC, "f", "f"))
+        counts = {(SPEED, 2): [53.125, 26.5, 53.125, 26.5, 53.125], (WIDTH, 2): [4, 1, 4, 1, 4]}
+        send_failures(embedded_db, counts | {(WIDTH, 3): [4, 1, 4, 1, 4, 2]})
+        assert [(row["src_name"], row["link_speed_changes"]) for row in read_slow_cables(conn)] == [("c03", 5)]
+
+
+def test_a_subnet_s_changes_of_speed_are_published(embedded_db: str) -> None:
+    with open_log(embedded_db) as log, log.producer() as producer:
+        publisher = Publisher(producer)
+        rates = LinkRates(publisher)
+        for number, width in enumerate([4, 1, 4, 4, 1, 4, 1]):
+            text = FABRIC.replace("lid 12 4xHDR", f"lid 12 {width}xHDR")
+            fabric = ibnetdiscover.parse_fabric(text, "f", "f")
+            rates.publish_fabric("infiniband:f", time.time() - 60 * (9 - number), fabric)
+        publisher.flush()
+        assert publisher.published == 2 * 5
+    drain_log(embedded_db, embedded_db)
+    with connect(embedded_db, role="writer") as conn:
+        store.save_fabric(conn, ibnetdiscover.parse_fabric(FABRIC, "f", "f"))
+        assert [(row["src_name"], row["link_speed_changes"]) for row in read_slow_cables(conn)] == [("c02", 5)]
 
 
 def test_a_subnet_s_failures_are_published_when_they_change(embedded_db: str) -> None:

@@ -22,7 +22,9 @@ from flitwatch_db.core import events
 from flitwatch_db.estimates.advice import load_basis
 from flitwatch_db.tasks import Limits, cancel_task, get_task, list_tasks, start_task
 from flitwatch_db.tasks.process import LIMITS_BY_ROLE
+from flitwatch_db.tasks.record import TaskRecord
 from flitwatch_db.tasks.upkeep import run_periodic
+from flitwatch_db.tasks.worker import Worker
 from flitwatch_domain.errors import BadRequest, Conflict, NotFound
 from flitwatch_domain.json_logs import request_id
 
@@ -160,6 +162,24 @@ def test_a_frozen_workers_task_is_run_by_another_and_its_own_result_is_refused(
             ended = wait_for(conn, task_id, lambda t: not t.is_open)
     assert (ended.state, ended.attempts, ended.result) == ("succeeded", 2, {"counted": 3})
     assert ended.worker is not None and not ended.worker.endswith(f":{frozen.pid}")
+
+
+def test_progress_that_is_held_up_is_written_when_it_can_be(
+    embedded_db: str, conn: psycopg.Connection[Any], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr("flitwatch_db.tasks.record.STATEMENT_S", 0.1)
+    task_id = start_task(conn, "demo.count", {"to": 8})
+    conn.execute("UPDATE task SET state = 'running', attempts = 1 WHERE task_id = %s", [task_id])
+    conn.commit()
+    with TaskRecord(embedded_db, task_id, 1, heartbeat_s=0.1) as record:
+        with connect(embedded_db, role="writer") as other:
+            other.execute("SELECT FROM task WHERE task_id = %s FOR UPDATE", [task_id])
+            record.report(3, 8, "")
+            eventually(lambda: "statement timeout" in caplog.text)
+        record.report(4, 8, "")
+        wait_for(conn, task_id, lambda task: task.done == 4)
+    with Worker(embedded_db, {})._open_connection("flitwatch worker") as own:
+        assert own.execute("SHOW statement_timeout").fetchone() == ("30s",)
 
 
 def test_one_worker_calls_periodic_work_once_per_period(embedded_db: str) -> None:

@@ -388,3 +388,18 @@ def test_a_list_of_ports_is_named(tmp_path: Path) -> None:
     )
     with pytest.raises(BadInput, match="without --ports"):
         read_fabric(file)
+
+
+@pytest.mark.parametrize(
+    ("described", "nodes"),
+    [
+        (("node1 mlx5_0", "NODE1 mlx5_1"), ["NODE1", "NODE1"]),
+        (("node1.hpc.example mlx5_0", "node1 mlx5_1"), ["node1", "node1"]),
+        (("Node1.hpc.example mlx5_0", "node1.HPC.example mlx5_1"), ["Node1", "Node1"]),
+        (("node1.a mlx5_0", "node1.b mlx5_1"), ["node1.a", "node1.b"]),
+        (("node1-ib0 mlx5_0", "node1-ib1 mlx5_1"), ["node1-ib0", "node1-ib1"]),
+    ],
+)
+def test_adapters_of_one_host_may_spell_it_differently(described: tuple[str, str], nodes: list[str]) -> None:
+    text = SMALL.replace("node1 mlx5_0", described[0]).replace("node2 mlx5_0", described[1])
+    assert parse_fabric(text, "f", "f").endpoints.node[:2].tolist() == nodes

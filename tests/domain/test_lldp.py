@@ -23,6 +23,7 @@ from support.ethernet import (
 
 from flitwatch_domain.errors import BadInput
 from flitwatch_domain.fabric import CountedAt, Fabric, FabricKind, Technology
+from flitwatch_domain.importers.lldp import Neighbour, Switch, fabric_of
 from flitwatch_domain.importers.neighbours import parse_fabric
 from flitwatch_domain.importers.read import read_fabric
 
@@ -148,6 +149,27 @@ def test_a_card_that_speaks_beside_its_host_is_one_neighbour() -> None:
     document = {"lldp": {"interface": [{"swp1": firmware}, {"swp1": about}]}}
     fabric = parse_fabric(json.dumps(document), "leafA.json", "leafA")
     assert fabric.endpoints.node.tolist() == ["gpu1"] and fabric.warnings == ()
+
+
+@pytest.mark.parametrize(
+    ("own", "said"),
+    [
+        ("leafA", "LEAFA"),
+        ("leafA", "leafa.dc.example"),
+        ("LeafA.dc.example", "leafA"),
+        ("leaf1", "leaf1-hsn0.dc.example"),
+    ],
+)
+def test_a_switch_is_known_to_its_neighbours_however_they_spell_it(own: str, said: str) -> None:
+    switches = [
+        Switch(own, neighbours=[Neighbour("Ethernet0", "spine", port_id="Ethernet8", forwards=True)]),
+        Switch("spine", neighbours=[Neighbour("Ethernet8", said, port_id="Ethernet0", forwards=True)]),
+        Switch("other.a", neighbours=[Neighbour("Ethernet1", "other.b", port_id="Ethernet1", forwards=True)]),
+    ]
+    fabric = fabric_of(switches, "it", "it")
+    # A switch of another domain is another one.
+    assert sorted(fabric.routers.name.tolist()) == sorted([own, "spine", "other.a", "other.b"])
+    assert len(fabric.links) == 4
 
 
 def test_a_switch_without_neighbours_is_there_and_named() -> None:

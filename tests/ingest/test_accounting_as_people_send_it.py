@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import bz2
+import csv
 import gzip
 import io
 import json
+import lzma
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from datetime import datetime
@@ -13,21 +16,25 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from support.databases import Server
 
+from flitwatch.commands.imports.accounting import Content
 from flitwatch_db import connect
+from flitwatch_db.fabrics import store as fabrics
 from flitwatch_db.ingest import imports
 from flitwatch_db.jobs import store
 from flitwatch_domain.errors import BadInput
+from flitwatch_domain.fabric import Endpoints, Fabric, FabricKind, Links, Routers, Technology
 from flitwatch_domain.importers.packed import open_plain
-from flitwatch_domain.jobs import FINAL_STATES, RELEASED_STATES, Job
+from flitwatch_domain.jobs import FINAL_STATES, OVER_STATES, RELEASED_STATES, Job
 from flitwatch_ingest.sources import sacct
 from flitwatch_ingest.sources.clustercockpit import ClusterCockpitReader
 from flitwatch_ingest.sources.flux import FluxReader
 from flitwatch_ingest.sources.pbs import PbsReader
 from flitwatch_ingest.sources.rejection import Rejection
+from flitwatch_ingest.sources.sacct_fields import STATES
 from flitwatch_ingest.sources.swf import SwfReader
 
 UTC = ZoneInfo("UTC")
@@ -179,6 +186,57 @@ def test_a_text_says_the_same_however_it_is_handed_over(scheduler: str, form: st
     assert found[0] == one(reader(), text) and found[0].state == "FAILED"
 
 
+#: By scheduler: many jobs, and what reads them.
+MANY: dict[str, tuple[Callable[[int], str], Callable[[], Any]]] = {
+    "sacct": (lambda count: rows(*({"JobID": str(n), "JobName": f"{n * n}"} for n in range(1, count + 1))), lambda: sacct.SacctReader(UTC)),
+    "sacct --json": (
+        lambda count: json.dumps(
+            {"jobs": [json.loads(_sacct_json("FAILED", None, n))["jobs"][0] | {"job_id": n} for n in range(1, count + 1)]}
+        ),
+        lambda: sacct.SacctReader(UTC),
+    ),
+    "flux": (
+        lambda count: json.dumps(
+            {"jobs": [json.loads(_flux("FAILED", None, n))["jobs"][0] | {"id": n} for n in range(1, count + 1)]}
+        ),
+        FluxReader,
+    ),
+    "swf": (
+        lambda count: f"; UnixStartTime: {START_S}\n"
+        + "".join(f"{n} 0 2 {n * n} 4 -1 -1 4 -1 -1 1 1 1 1 1 1 -1 -1\n" for n in range(1, count + 1)),
+        SwfReader,
+    ),
+    "pbs": (
+        lambda count: "".join(
+            _pbs("FAILED", START_S + n, n % 60).replace(";1.server;", f";{n}.server;") for n in range(1, count + 1)
+        ),
+        lambda: PbsReader(UTC),
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "pack", [gzip.compress, lambda text: bz2.compress(text, 1), lzma.compress], ids=["gzip", "bzip2", "xz"]
+)
+@pytest.mark.parametrize("scheduler", MANY)
+def test_what_comes_before_the_damage_of_a_file_is_read(
+    scheduler: str, pack: Callable[[bytes], bytes], tmp_path: Path
+) -> None:
+    write, reader = MANY[scheduler]
+    file = tmp_path / "accounting"
+    packed = pack(write(4000).encode())
+    file.write_bytes(packed[: len(packed) * 3 // 4])
+    own = reader()
+    items = [*Content().read([file], own), *own.rest()]
+    jobs = [item[0] for item in items if not isinstance(item, Rejection)]
+    assert len(jobs) > 500 and sorted(int(job.job_id) for job in jobs) == list(range(1, len(jobs) + 1))
+    reasons = [item.reason for item in items if isinstance(item, Rejection)]
+    assert len(reasons) <= 2 and "damaged or incomplete" in reasons[-1]
+    file.write_bytes(packed[:12])
+    with pytest.raises(BadInput, match="damaged or incomplete"):
+        list(Content().read([file], reader()))
+
+
 @given(st.integers(1, 400))
 def test_a_last_record_of_pbs_is_whole_or_refused(cut: int) -> None:
     text = _pbs("FAILED", START_S + RAN_S, RAN_S).removesuffix("\n")
@@ -208,6 +266,71 @@ def test_a_name_of_pbs_may_hold_a_line_feed() -> None:
     reader = PbsReader(UTC)
     after = [*reader.read(io.BytesIO((cut + text.replace("1.server", "2.server")).encode()), "f"), *reader.rest()]
     assert [item[0].job_id for item in after if not isinstance(item, Rejection)][-1] == "2"
+
+
+#: By scheduler: a job on hosts, as each writes them.
+ON_HOSTS: dict[str, tuple[Callable[[list[str]], str], Callable[[], Any]]] = {
+    "sacct": (lambda hosts: rows({"NNodes": str(len(hosts)), "NodeList": ",".join(hosts)}), lambda: sacct.SacctReader(UTC)),
+    "sacct --json": (
+        lambda hosts: _sacct_json("COMPLETED", START_S + 60.0, None).replace('"c01"', json.dumps(",".join(hosts))),
+        lambda: sacct.SacctReader(UTC),
+    ),
+    "squeue --json": (
+        lambda hosts: json.dumps({"jobs": [{"job_id": 1, "job_state": ["RUNNING"], "start_time": START_S, "nodes": ",".join(hosts)}]}),
+        lambda: sacct.SacctReader(UTC),
+    ),
+    "flux": (
+        lambda hosts: json.dumps({"jobs": [json.loads(_flux("FAILED", None, 5))["jobs"][0] | {"nodelist": ",".join(hosts)}]}),
+        FluxReader,
+    ),
+    "clustercockpit": (
+        lambda hosts: json.dumps(
+            json.loads(_clustercockpit("FAILED", None, 5)) | {"resources": [{"hostname": host} for host in hosts]}
+        ),
+        ClusterCockpitReader,
+    ),
+    "pbs": (
+        lambda hosts: _pbs("FAILED", None, 5).replace("c01/0*4", "+".join(f"{host}/0*4" for host in hosts)),
+        lambda: PbsReader(UTC),
+    ),
+}  # fmt: skip
+names_of_hosts = st.from_regex(r"[a-z]{1,4}-?[0-9]{1,3}", fullmatch=True)
+
+
+@st.composite
+def spelling_of(draw: st.DrawFn, name: str) -> str:
+    """A way to write a host: any case, with an interface, with a domain."""
+    cased = "".join(draw(st.sampled_from([char, char.upper()])) for char in name)
+    return cased + draw(st.sampled_from(["", "-ib0", "-HSN1", "-opa"])) + draw(st.sampled_from(["", ".hpc.example"]))
+
+
+@pytest.mark.parametrize("scheduler", ON_HOSTS)
+@settings(max_examples=15)
+@given(st.data(), st.lists(names_of_hosts, min_size=1, max_size=4, unique=True))
+def test_a_host_of_any_scheduler_is_the_one_of_the_fabric(
+    database: str, scheduler: str, data: st.DataObject, hosts: list[str]
+) -> None:
+    known, written = ([data.draw(spelling_of(host)) for host in hosts] for _ in range(2))
+    # A host of another domain is another host: names of one domain differ in no more than their case.
+    written = [
+        other if "." in one and "." in other and one.lower() != other.lower() else one
+        for one, other in zip(written, known, strict=True)
+    ]
+    write, reader = ON_HOSTS[scheduler]
+    job = one(reader(), write(written))
+    count = len(known)
+    links = Links(src=[*range(1, count + 1), *[0] * count], dst=[*[0] * count, *range(1, count + 1)])
+    with connect(database, role="writer") as conn:
+        fabrics.save_fabric(
+            conn,
+            Fabric(
+                "m", FabricKind.FAT_TREE, Technology.INFINIBAND, Routers(name=["leaf"], level=[0]), Endpoints([0] * count, node=known), links
+            ),
+        )  # fmt: skip
+        store.upsert_jobs(conn, [job])
+        placed = dict(conn.execute("SELECT node, endpoint FROM job_node").fetchall())
+        conn.rollback()
+    assert placed == dict(zip(written, range(count), strict=True)), known
 
 
 @pytest.mark.shared
@@ -257,7 +380,7 @@ def test_a_short_line_does_not_swallow_the_next_record() -> None:
 
 
 delimiters = st.text(
-    st.characters(codec="utf-8", exclude_categories=["L", "N", "Z", "Cs", "Cc"], exclude_characters="%-:_[]./+'\"(),"),
+    st.characters(codec="utf-8", exclude_categories=["L", "N", "Z", "Cs", "Cc"], exclude_characters="-:_[]./+'\"(),"),
     min_size=1,
     max_size=4,
 )
@@ -281,6 +404,98 @@ def test_other_inputs_that_were_refused(shared: Path) -> None:
     assert of("end-before-start") == [("rejected", "the job ends 3600 s before it starts")]
 
 
+@given(
+    st.sampled_from([",", ";", "\t"]),
+    st.sampled_from([csv.QUOTE_ALL, csv.QUOTE_MINIMAL]),
+    st.lists(st.text("ab,;\t\n|[]' ", min_size=1, max_size=8).filter(str.strip), min_size=1, max_size=4),
+)
+def test_a_table_of_another_program_says_the_same(delimiter: str, quoting: Any, given_names: list[str]) -> None:
+    out = io.StringIO(newline="")
+    table = csv.writer(out, delimiter=delimiter, quoting=quoting, lineterminator="\n")
+    for line in rows(*({"NNodes": "3", "NodeList": "c[1-2,4]"} for _ in given_names)).splitlines():
+        table.writerow(line.split("|"))
+    written = list(csv.reader(io.StringIO(out.getvalue(), newline=""), delimiter=delimiter))
+    for number, name in enumerate(given_names, 1):
+        written[number][:2] = str(number), name
+    again = io.StringIO(newline="")
+    csv.writer(again, delimiter=delimiter, quoting=quoting, lineterminator="\n").writerows(written)
+    jobs, rejected = read(again.getvalue())
+    assert rejected == [] and [(job.name, job.node_list) for job in jobs] == [
+        (name.strip(), "c[1-2,4]") for name in given_names
+    ]
+
+
+def test_commas_in_brackets_are_no_delimiters() -> None:
+    text = rows({"JobID": "77_[1,3-5%2]", "State": "PENDING"}, {"NodeList": "c[1-2,4],d[1,3]"}, delimiter=",")
+    jobs, rejected = read(text)
+    assert rejected == [] and [(job.job_id, job.node_list) for job in jobs] == [
+        ("77_[1,3-5%2]", "c01"),
+        ("1", "c[1-2,4],d[1,3]"),
+    ]
+
+
+@pytest.mark.parametrize("word", ["Unknown", "INVALID", "None", "N/A", ""])
+@pytest.mark.parametrize("column", ["Elapsed", "ElapsedRaw", "Timelimit", "TimelimitRaw", "Submit"])
+def test_a_word_for_nothing_loses_no_job(column: str, word: str) -> None:
+    jobs, rejected = read(f"JobID|State|{column}|End\n1|FAILED|{word}|2024-06-07T09:00:02\n")
+    assert rejected == [] and [(job.job_id, job.limit_s, job.submit_s) for job in jobs] == [("1", None, None)]
+
+
+#: By scheduler: a job that ends, with a step of a state, an end and an elapsed time.
+STEPS: dict[str, Callable[[str, float | None, float], str]] = {
+    "sacct": lambda state, end_s, ran_s: rows(
+        {},
+        {
+            "JobID": "1.batch",
+            "State": state,
+            "Start": str(START_S),
+            "End": "Unknown" if end_s is None else str(int(end_s)),
+            "Elapsed": f"00:00:{int(ran_s):02}",
+        },
+    ),
+    "sacct --json": lambda state, end_s, ran_s: json.dumps(
+        {
+            "jobs": [
+                json.loads(_sacct_json("COMPLETED", START_S + 3600.0, None))["jobs"][0]
+                | {
+                    "steps": [
+                        {
+                            "step": {"id": "1.batch", "name": "batch"},
+                            "state": [state],
+                            "time": {"start": START_S, "end": int(end_s or 0), "elapsed": int(ran_s)},
+                        }
+                    ]
+                }
+            ]
+        }
+    ),
+}
+
+
+@pytest.mark.parametrize("scheduler", STEPS)
+@pytest.mark.parametrize("state", FINAL)
+def test_a_step_ends_as_a_job_does(scheduler: str, state: str) -> None:
+    jobs, rejected = read(STEPS[scheduler](state, None, RAN_S))
+    assert rejected == [] and [step.end_s for step in jobs[0].steps] == [START_S + RAN_S]
+    jobs, rejected = read(STEPS[scheduler](state, START_S - 5.0, RAN_S))
+    assert [bad.reason for bad in rejected] == ["the step ends 5 s before it starts"]
+    assert [(job.job_id, job.steps) for job in jobs] == [("1", ())]
+
+
+@pytest.mark.parametrize("base", [[], ["RUNNING"], ["PENDING"]])
+@pytest.mark.parametrize("state", sorted(STATES))
+def test_what_the_controller_foretells_is_no_time(state: str, base: list[str]) -> None:
+    """Of a job that waits the start is a forecast, and of one that is not over the end is its limit."""
+    forecast = {"submit_time": START_S - 2, "start_time": START_S, "end_time": START_S + 60, "time_limit": 1}
+    entry = {"job_id": 1, "job_state": [*base, state], "nodes": "c01", **forecast}
+    (job,), rejected = read(json.dumps({"jobs": [entry]}))
+    assert rejected == []
+    if job.state not in OVER_STATES:
+        assert job.end_s is None
+    if entry["job_state"][0] == "PENDING":
+        assert job.start_s is None and job.end_s is None and job.node_list is None
+
+
 @given(delimiters)
 def test_any_delimiter_is_found_in_the_header(delimiter: str) -> None:
     assume(delimiter.strip() == delimiter and "|" not in delimiter)
@@ -288,9 +503,25 @@ def test_any_delimiter_is_found_in_the_header(delimiter: str) -> None:
     assert rejected == [] and [(job.name, job.node_list) for job in jobs] == [("a|b", "c01")]
 
 
+@given(delimiters)
+def test_any_delimiter_is_found_without_a_header(delimiter: str) -> None:
+    assume(delimiter.strip() == delimiter and "|" not in delimiter and "%" not in delimiter)
+    text = rows({"JobName": "a|b"}, {"JobID": "2"}, delimiter=delimiter).split("\n", 1)[1]
+    found, rejected = sacct.read_jobs(text.encode(), "jobs.txt", zone=UTC, columns=COLUMNS)
+    assert rejected == [] and [(job.name, job.node_list) for job, _ in found] == [("a|b", "c01"), ("a", "c01")]
+
+
 def test_the_text_of_scontrol_is_refused_with_what_to_use() -> None:
     with pytest.raises(BadInput, match=r"scontrol show job.*scontrol show jobs --json"):
         read("JobId=64 JobName=two words\n   UserId=uma(1001)\n")
+
+
+@pytest.mark.parametrize("first", ["JobID  ", "       JobID  ", "JobIDRaw     "])
+def test_a_table_of_fixed_widths_is_refused_with_what_to_use(first: str) -> None:
+    with pytest.raises(BadInput, match=r"columns of fixed width.*sacct --parsable2"):
+        read(
+            f"{first}  JobName  Partition      State\n------------ ---------- ---------- ----------\n1  a  p  COMPLETED\n"
+        )
 
 
 def look(done: int, running: int, count: int, throttle: int) -> str:
@@ -329,14 +560,61 @@ def test_a_draining_array_has_each_task_once_whatever_the_order_of_looks(databas
         conn.rollback()
 
 
+@pytest.mark.parametrize("form", ["text", "JSON"])
+@settings(max_examples=15)
+@given(st.data())
+def test_an_array_that_slurm_does_not_print_whole_leaves_no_task_waiting(
+    database: str, form: str, data: st.DataObject
+) -> None:
+    every = sorted(data.draw(st.sets(st.integers(1, 400), min_size=30, max_size=40)))
+    begun = sorted(data.draw(st.sets(st.integers(1, len(every)), max_size=3)))
+    with connect(database, role="writer") as conn:
+        for count in [0, *begun, len(every)]:
+            text = ",".join(map(str, every[count:]))
+            length = data.draw(st.integers(20, 64))
+            if len(text) > length:
+                text = text[: length - 3] + "..."
+            ended = [Job("c", f"77_{task}", "COMPLETED", submit_s=START_S) for task in every[:count]]
+            store.upsert_jobs(conn, [*waiting_array(form, text), *ended])
+            names = [job_id for (job_id,) in conn.execute("SELECT job_id FROM job WHERE state = 'PENDING'").fetchall()]
+            told = [task for name in names for task in tasks_of(name)]
+            assert len(names) <= 1 + len(begun) and len(set(told)) == len(told) and set(told) <= set(every[count:])
+        assert names == []
+        conn.rollback()
+
+
+def waiting_array(form: str, text: str) -> list[Job]:
+    """The row of array 77 as Slurm prints it while tasks wait."""
+    if not text:
+        return []
+    if form == "text":
+        printed = rows(
+            {
+                "JobID": f"77_[{text}%2]",
+                "State": "PENDING",
+                "Start": "Unknown",
+                "End": "Unknown",
+                "Submit": str(START_S),
+            }
+        )
+    else:
+        array = {"job_id": 77, "task_id": {"set": False}, "task": text}
+        entry = {"job_id": 77, "array": array, "state": {"current": ["PENDING"]}, "time": {"submission": START_S}}
+        printed = json.dumps({"jobs": [entry]})
+    jobs, rejected = sacct.decode_jobs(printed.encode(), "f", zone=UTC, cluster="c")
+    assert rejected == []
+    return jobs
+
+
 def tasks_of(job_id: str) -> list[int]:
     """Tasks that a row of array 77 stands for."""
     text = job_id.partition("_")[2].strip("[]")
     return [
         n
         for part in text.split(",")
-        for low, _, high in [part.partition("-")]
-        for n in range(int(low), int(high or low) + 1)
+        for span, _, step in [part.partition(":")]
+        for low, _, high in [span.partition("-")]
+        for n in range(int(low), int(high or low) + 1, int(step or 1))
     ]
 
 

@@ -14,7 +14,7 @@ from flitwatch_db.fabrics import store as fabrics
 from flitwatch_domain.counters import identify_counter
 from flitwatch_domain.counters.modern import INFINIBAND
 from flitwatch_domain.fabric import Technology
-from flitwatch_domain.importers import read_fabric
+from flitwatch_domain.importers import ibnetdiscover, read_fabric
 from flitwatch_ingest.collectors.checkpoint import Checkpoint
 from flitwatch_ingest.collectors.ldms_csv import CsvCollector
 from flitwatch_ingest.collectors.publisher import Publisher
@@ -129,6 +129,42 @@ OWNERS: dict[str, dict[str, object]] = {
         "port": 1,
     },
 }
+
+
+#: Topics of the sources whose records name a host, with the column that does; and what else says whose port it is.
+NAMED: dict[str, tuple[str, dict[str, object]]] = {
+    "ldms.ibmad": ("ProducerName", {"ca_name": "mlx5_0", "port": 1}),
+    "ldms.ibnet": ("producer", {"ca_name": "mlx5_0", "port": 1}),
+    "ldms.sysclassib": ("ProducerName", {"ca_name": "mlx5_0", "port": 1}),
+    "ldms.ib_prometheus": ("hostname", {"instance": "all", "node_name": "", "device": "mlx5_0", "guid": "", "port": 1}),
+    "ldms.ib_port": ("node_name", {"instance": "all", "port": 1}),
+}
+SPELLED = ("{}", "{}.hpc.example", "{}-ib0", "{}-IB0.hpc.example")
+
+
+@pytest.mark.parametrize("topic", NAMED)
+def test_a_host_of_any_source_is_the_one_of_the_fabric(topic: str, embedded_db: str) -> None:
+    """Each spelling in the fabric with each spelling in the records, in capitals or not; another domain is another host."""
+    column, owner = NAMED[topic]
+    pairs = [
+        (known, sent) for known in SPELLED for sent in SPELLED if "." not in known or "." not in sent or known == sent
+    ]
+    section = 'switchguid=0xa00100(a00100)\nSwitch\t40 "S-0000000000a00100"\t\t# "leafA" enhanced port 0 lid 2 lmc 0\n'
+    for at, (known, _) in enumerate(pairs):
+        section += f'[{at + 1}]\t"H-0000000000b0{at:04d}"[1](b0{at:04d}) \t\t# "{known.format(f"C{at:02d}")} mlx5_0" lid {11 + at} 4xHDR\n'
+    with connect(embedded_db, role="writer") as conn:
+        fabrics.save_fabric(conn, ibnetdiscover.parse_fabric(section, "f", "f"))
+    with open_log(embedded_db) as log, log.producer() as producer:
+        for number in range(2):
+            for at, (_, sent) in enumerate([*pairs, ("", "{}.other.example")]):
+                sender = {column: sent.format(f"c{at:02d}")}
+                record = {"timestamp": BEGIN_S + 10.0 * number, **owner, **sender, "port_xmit_data": (at + 1) * number}
+                producer.append(topic, orjson.dumps(record))
+        producer.flush()
+    drain_log(embedded_db, embedded_db)
+    with connect(embedded_db, role="reader") as conn:
+        booked = dict(conn.execute("SELECT endpoint, tx_bytes FROM endpoint_1s").fetchall())
+    assert booked == {at: 4.0 * (at + 1) for at in range(len(pairs))}
 
 
 @pytest.mark.parametrize(("below", "wide"), [(0, False), (1, False), (0, True), (1, True)])

@@ -9,6 +9,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Collection, Iterator
 from functools import partial
@@ -32,6 +33,9 @@ from flitwatch_db.migrations import migrate_database
 from flitwatch_domain.data_disk import LEAST_FREE, MIB
 from flitwatch_domain.errors import Conflict, DiskFull, Unavailable
 from flitwatch_domain.generators import build_dragonfly
+from flitwatch_domain.jobs import Job
+from flitwatch_ingest.collectors.publisher import Publisher
+from flitwatch_ingest.collectors.sacct import publish_jobs
 from flitwatch_ingest.writer import WriterSettings, assigned_topics
 from flitwatch_ingest.writer.assigned_topics import AssignedTopics
 from flitwatch_ingest.writer.drain import drain_log
@@ -201,6 +205,24 @@ def test_an_import_beside_a_writer_of_another_log_is_written(embedded_db: str, s
 
 
 TOPICS = ("ldms.a", "ldms.b")
+
+
+def test_a_batch_that_is_held_up_is_written_once_when_it_can_be(
+    embedded_db: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr("flitwatch_ingest.writer.database.LONG_STATEMENT_S", 0.2)
+    with open_log(embedded_db) as log, log.producer() as producer:
+        publisher = Publisher(producer)
+        publish_jobs([Job("c", "1", "COMPLETED", start_s=1_790_000_000, end_s=1_790_000_060)], publisher)
+        publisher.flush()
+    thread = threading.Thread(target=drain_log, args=(embedded_db, embedded_db))
+    with connect(embedded_db, role="owner") as conn:
+        conn.execute("LOCK TABLE job")
+        thread.start()
+        eventually(lambda: "retrying the transaction: canceling statement due to statement timeout" in caplog.text)
+    thread.join()
+    with connect(embedded_db, role="reader") as conn:
+        assert conn.execute("SELECT count(*) FROM job").fetchone() == (1,)
 
 
 class BreakingLeases(TopicLeases):

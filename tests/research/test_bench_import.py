@@ -26,3 +26,4 @@ def test_a_short_run_counts_every_row() -> None:
     assert (figures["lines"], figures["jobs"], figures["steps"]) == (1001, 251, 750)
     assert figures["lines_per_s"] > 0 and figures["peak_rss_mb"] > 0
     assert 0 < figures["first_row_s"] <= figures["seconds"]
+    assert figures["first_row_cpu_s"] <= figures["cpu_s"] + 0.05

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import gzip
+import itertools
+import tracemalloc
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -16,6 +19,7 @@ from flitwatch_domain.errors import BadInput, BadRequest
 from flitwatch_domain.generators import build_dragonfly, build_quartz1, build_torus, build_xgft
 from flitwatch_research.packet.traffic import read_traffic_csv
 from flitwatch_routing.matrices import read_matrix
+from flitwatch_routing.traces import dag
 from flitwatch_routing.traces.dag import read_dag
 from flitwatch_routing.traces.dumpi import read_dumpi
 from flitwatch_routing.traces.read import is_trace, read_trace, summarise_trace
@@ -128,12 +132,82 @@ def test_a_dag_is_the_same_however_its_tokens_stand_in_lines(between: list[str])
     assert (dag.amount, dag.tag, dag.requires) == ([8, 8, 50, 8, 8], [1, 2, 0, 1, 2], [(2, 0), (2, 1), (4, 3)])
 
 
+@pytest.mark.parametrize("chunk", [1, 2, 3, 7, 64])
+@pytest.mark.parametrize("between", [" ", "\n", "/* a * / rank 7 // */", "// 8b /*\n", "/**/", "/*\n*/", "#\r\n"])
+def test_a_dag_is_the_same_whatever_pieces_are_read(
+    chunk: int, between: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, usual = tmp_path / "x.goal", tmp_path / "usual.goal"
+    path.write_text(between.join(_WORDS))
+    usual.write_text("\n".join(_WORDS))
+    monkeypatch.setattr(dag, "_CHUNK", 16)
+    monkeypatch.setattr(dag, "_read_chunks", lambda text: iter(lambda: text.read(chunk), ""))
+    one, other = read_dag(path), read_dag(usual)
+    assert (one.kind, one.rank, one.amount, one.tag, one.requires) == (
+        other.kind,
+        other.rank,
+        other.amount,
+        other.tag,
+        other.requires,
+    )
+    assert other.lines == [number for number, word in enumerate(_WORDS) if word == ":"]
+    assert one.lines == [1 + (number - 1) * between.count("\n") for number in other.lines]
+
+
+def test_of_a_long_dag_no_more_than_a_piece_is_held(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "long.goal"
+    path.write_bytes(gzip.compress(b"ranks 1 rank 0 {/*" + b"*" * 30_000_000 + b"*/ a: calc 1}", 1))
+    tracemalloc.start()
+    try:
+        assert read_dag(path).amount == [1]
+        assert tracemalloc.get_traced_memory()[1] < 3_000_000
+    finally:
+        tracemalloc.stop()
+    monkeypatch.setattr(dag, "_MOST_OPERATIONS", 3)
+    path.write_text("ranks 1\nrank 0\na: calc 1\nb: calc 1\nb requires a\nc: calc 1\n")
+    with pytest.raises(BadInput, match="more than 3 operations and dependencies"):
+        read_dag(path)
+
+
 @pytest.mark.shared
 def test_cases_of_traces(shared: Path, tmp_path: Path) -> None:
     told = summarise_trace(read_trace(shared / "cases/goal-by-tokens/pingpong.goal"))
     assert (told["ranks"], told["messages"], told["bytes"]) == (2, 2, 16)
     (tmp_path / "dumpi-0000.txt").write_bytes((shared / "cases/one-rank-of-four/dumpi-0000.txt").read_bytes())
     with pytest.raises(BadInput, match=r"the files of ranks 1 to 3 are missing \(MPI_Comm_size says 4\)"):
+        read_trace(tmp_path)
+
+
+def rank_text(size: int, calls: str = "") -> str:
+    """What dumpi2ascii prints of a rank that asks for the number of ranks."""
+    lines = ["MPI_Comm_size entering at walltime 1.0, cputime 0.0 seconds in thread 0.", "MPI_Comm comm=2 (MPI_COMM_WORLD)", f"int size={size}",
+             "MPI_Comm_size returning at walltime 1.1, cputime 0.0 seconds in thread 0."]  # fmt: skip
+    return "\n".join(lines) + "\n" + calls
+
+
+SEND, RECEIVE = (
+    f"MPI_{call} entering at walltime 2.0, cputime 0.0 seconds in thread 0.\nint count=10\nMPI_Datatype datatype=9 (MPI_INT)\n"
+    f"int {peer}\nint tag=5\nMPI_Comm comm=2 (MPI_COMM_WORLD)\nMPI_{call} returning at walltime 2.1, cputime 0.0 seconds in thread 0.\n"
+    for call, peer in (("Send", "dest=1"), ("Recv", "source=0"))
+)
+
+
+@pytest.mark.parametrize("present", [p for n in range(1, 4) for p in itertools.combinations(range(4), n)])
+def test_the_files_of_ranks_that_are_missing_are_named(present: tuple[int, ...], tmp_path: Path) -> None:
+    for rank in present:
+        (tmp_path / f"dumpi-{rank:04d}.txt").write_text(rank_text(4))
+    first = min(set(range(4)) - set(present))
+    with pytest.raises(BadInput, match=rf"((text|file) of rank {first} is|files of ranks {first} to 3 are) missing"):
+        read_trace(tmp_path)
+
+
+def test_files_of_ranks_may_be_compressed_and_those_of_other_runs_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "dumpi-0000.txt.gz").write_bytes(gzip.compress(rank_text(2, SEND).encode()))
+    (tmp_path / "dumpi-0001.txt").write_text(rank_text(2, RECEIVE))
+    told = summarise_trace(read_trace(tmp_path))
+    assert (told["ranks"], told["messages"], told["bytes"]) == (2, 1, 40)
+    (tmp_path / "dumpi-0002.txt").write_text(rank_text(2))
+    with pytest.raises(BadInput, match="MPI_Comm_size says 2, and there are files of 3 ranks"):
         read_trace(tmp_path)
 
 
@@ -165,6 +239,8 @@ def test_goal_text_reads_as_the_same_dag(tmp_path):
         ("ranks 2\nrank 0\na: send 1 to 5\n", "outside", 3),
         ("ranks 2\nrank 0\na: compute 1\na: compute 2\n", "two operations", 4),
         ("ranks 2\nrank 0\na: compute 1\na requires b\n", "no operation 'b'", 4),
+        ("ranks 2\nrank 0\na: compute 1\n/* b: compute 1\nrank 1\n", "no operation", 4),
+        ("ranks 2\nrank 0\n" + "a" * 200_000 + ": compute 1\n", "no operation", 3),
     ],
 )
 def test_bad_dags_name_file_and_line(tmp_path, text, message, line):

@@ -11,10 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.waiting import eventually
 
-from flitwatch_domain.errors import BadInput, BadRequest, NotFound
+from flitwatch_db import connect
+from flitwatch_domain.errors import BadInput, BadRequest, NotFound, Unavailable
 from flitwatch_stream import frames
 from flitwatch_stream.backends import open_log
 from flitwatch_stream.log import MAX_RECORD_BYTES, Consumer, Log, Record, TopicPartition
+from flitwatch_stream.table import TableLog
 from flitwatch_stream.topics import DAMAGED
 
 RECORDS = st.tuples(
@@ -164,6 +166,24 @@ def test_large_records_pass_and_larger_ones_are_refused(any_log: Log, topic: str
         producer.flush(60)
         records = read(consumer, 2)
     assert [record.value for record in records] == [large, b"next"]
+
+
+def test_a_lock_holds_up_neither_a_sender_nor_a_reader_for_ever(
+    table_log: TableLog, topic: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("flitwatch_stream.table_connection.STATEMENT_S", 0.2)
+    with table_log.producer() as producer, table_log.consumer("reader", [topic]) as consumer:
+        producer.append(topic, b"1")
+        producer.flush()
+        assert [record.value for record in read(consumer, 1)] == [b"1"]
+        producer.append(topic, b"2")
+        with connect(table_log.url, role="owner") as other:
+            other.execute("LOCK TABLE log.partition, log.batch")
+            for held_up in (lambda: producer.flush(timeout_s=0.5), lambda: consumer.poll(timeout_s=0.5)):
+                with pytest.raises(Unavailable, match="statement timeout"):
+                    held_up()
+        producer.flush()
+        assert [record.value for record in read(consumer, 1, quiet_s=0.3)] == [b"2"]
 
 
 def test_counters_take_a_third_of_their_size_and_old_batches_are_read(

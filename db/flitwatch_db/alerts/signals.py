@@ -324,9 +324,11 @@ def watch_slow_cables(conn: Connection, rule: Rule, from_s: float, to_s: float) 
 
 
 def watch_flapping_cables(conn: Connection, rule: Rule, from_s: float, to_s: float) -> Iterator[Sample]:
-    """Watch cables whose link flaps: how often each went down or recovered in the last day."""
+    """Watch cables whose link flaps: how often each went down, recovered or changed its speed in the last day."""
     failures = [
-        (row, float(row["link_downs"] + row["link_recoveries"])) for row in read_slow_cables(conn) if row["flapping"]
+        (row, float(row["link_downs"] + row["link_recoveries"] + row["link_speed_changes"]))
+        for row in read_slow_cables(conn)
+        if row["flapping"]
     ]
     return _sample_cables(rule, failures, from_s, to_s)
 

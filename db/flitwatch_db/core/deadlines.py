@@ -19,6 +19,8 @@ RV = TypeVar("RV")
 GRACE_S = 5.0
 #: Longest idle time of a service in a transaction. Its connection is then ended, because others wait for its locks.
 STILL_S = 30.0
+#: The server ends a statement of a service that takes longer: what only keeps books, and what writes a batch or evaluates a rule. Maintenance has no such limit.
+STATEMENT_S, LONG_STATEMENT_S = 30.0, 120.0
 #: How long a server may take to answer whether a connection still works.
 CHECK_S = 2.0
 _INTERVAL_S = 0.1

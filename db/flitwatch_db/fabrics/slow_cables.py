@@ -24,19 +24,21 @@ _SPEEDS = """
     ) AS speeds GROUP BY 1, 2, 3
 """
 
-# How often the links of switches' ports went down and recovered in the last day: counts come when they change, and one that is cleared begins anew.
+# How often the links of switches' ports went down, recovered and changed their speed or width in the last day: values come when they change, and a count that
+# is cleared begins anew. A speed and a width that change together are one change.
 # A record's instance is the port's GUID, its number, and the counter (flitwatch_ingest.collectors.link_failures).
 _FAILURES = """
     WITH came AS (
-        SELECT o.instance, o.u64[1] - lag(o.u64[1]) OVER (PARTITION BY o.instance ORDER BY o.ts) AS more
+        SELECT o.instance, o.ts, o.u64[1] - lag(o.u64[1]) OVER (PARTITION BY o.instance ORDER BY o.ts) AS more
         FROM observation o JOIN ldms_schema s USING (schema_id) WHERE s.name = 'ib_link' AND o.ts > now() - interval '1 day'
     ), port AS (
         SELECT split_part(instance, '/', 1) AS guid, split_part(instance, '/', 2)::int AS port,
-               coalesce(sum(more) FILTER (WHERE instance LIKE '%%/link_downed'), 0)::int AS downs,
-               coalesce(sum(more) FILTER (WHERE instance LIKE '%%/link_error_recovery'), 0)::int AS recoveries
-        FROM came WHERE more > 0 GROUP BY 1, 2
+               coalesce(sum(more) FILTER (WHERE more > 0 AND instance LIKE '%%/link_downed'), 0)::int AS downs,
+               coalesce(sum(more) FILTER (WHERE more > 0 AND instance LIKE '%%/link_error_recovery'), 0)::int AS recoveries,
+               count(DISTINCT ts) FILTER (WHERE split_part(instance, '/', 3) IN ('link_rate', 'link_speed', 'link_width'))::int AS speed_changes
+        FROM came WHERE more <> 0 GROUP BY 1, 2
     )
-    SELECT r.fabric_id, r.router, p.port, p.downs, p.recoveries FROM port p JOIN router r ON ltrim(lower(r.guid), '0') = p.guid
+    SELECT r.fabric_id, r.router, p.port, p.downs, p.recoveries, p.speed_changes FROM port p JOIN router r ON ltrim(lower(r.guid), '0') = p.guid
     WHERE %(fabric)s::int IS NULL OR r.fabric_id = %(fabric)s
 """
 
@@ -46,8 +48,9 @@ _CABLES = """
         SELECT * FROM unnest(%(fabrics)s::int[], %(classes)s::text[], %(nodes)s::bool[], %(limits)s::float8[], %(usual)s::float8[])
             AS k (fabric_id, class, node, limit_bps, usual_bps)
     ), flap AS (
-        SELECT s.fabric_id, s.link, max(x.downs) AS downs, max(x.recoveries) AS recoveries
-        FROM unnest(%(of)s::int[], %(routers)s::int[], %(ports)s::int[], %(downs)s::int[], %(recoveries)s::int[]) AS x (fabric_id, router, port, downs, recoveries)
+        SELECT s.fabric_id, s.link, max(x.downs) AS downs, max(x.recoveries) AS recoveries, max(x.speed_changes) AS speed_changes
+        FROM unnest(%(of)s::int[], %(routers)s::int[], %(ports)s::int[], %(downs)s::int[], %(recoveries)s::int[], %(changes)s::int[])
+            AS x (fabric_id, router, port, downs, recoveries, speed_changes)
         JOIN link s ON s.fabric_id = x.fabric_id AND ((s.src_router, s.src_port) = (x.router, x.port) OR (s.dst_router, s.dst_port) = (x.router, x.port))
         GROUP BY 1, 2
     ), chosen AS (
@@ -57,7 +60,7 @@ _CABLES = """
     )
     SELECT f.name AS fabric, f.simulated, extract(epoch FROM f.created_at)::float8 AS since_s, s.link, s.class AS link_class,
            coalesce(a.name, ae.node) AS src_name, s.src_port, coalesce(b.name, be.node) AS dst_name, s.dst_port, s.bandwidth_bps, k.usual_bps,
-           coalesce(s.bandwidth_bps <= k.limit_bps, false) AS slow, x.link IS NOT NULL AS flapping, x.downs AS link_downs, x.recoveries AS link_recoveries
+           coalesce(s.bandwidth_bps <= k.limit_bps, false) AS slow, x.link IS NOT NULL AS flapping, x.downs AS link_downs, x.recoveries AS link_recoveries, x.speed_changes AS link_speed_changes
     FROM chosen c JOIN link s USING (fabric_id, link) JOIN fabric f USING (fabric_id)
     LEFT JOIN kind k ON k.fabric_id = s.fabric_id AND k.class IS NOT DISTINCT FROM s.class
         AND k.node = (s.src_endpoint IS NOT NULL OR s.dst_endpoint IS NOT NULL)
@@ -74,7 +77,7 @@ async def list_slow_cables(conn: Connection, fabric_id: int | None = None) -> li
     """List the slow and the flapping cables of a fabric, or of all, the slowest relative to its kind first.
 
     Each is {fabric, simulated, since_s, link, link_class, src_name, src_port, dst_name, dst_port, bandwidth_bps, usual_bps, slow, flapping, link_downs,
-    link_recoveries}; the last two, of the last day, are None if the link does not flap.
+    link_recoveries, link_speed_changes}; the last three, of the last day, are None if the link does not flap.
     """
     which = {"fabric": fabric_id}
     async with conn.cursor() as cursor, conn.cursor(row_factory=dict_row) as cables:
@@ -95,10 +98,10 @@ def read_slow_cables(conn: psycopg.Connection[Any]) -> list[Row]:
 def _judge_cables(speeds: Iterable[tuple[Any, ...]], failures: Iterable[tuple[Any, ...]]) -> Row:
     """Return the parameters of `_CABLES`: the limit of each kind, and the ports that flap."""
     kinds = [(*kind, *find_slow_limit(values, counts)) for *kind, values, counts in speeds]
-    flaps = [row for row in failures if is_flapping(*row[-2:])]
+    flaps = [row for row in failures if is_flapping(*row[-3:])]
     return {
         **_to_columns(("fabrics", "classes", "nodes", "limits", "usual"), kinds),
-        **_to_columns(("of", "routers", "ports", "downs", "recoveries"), flaps),
+        **_to_columns(("of", "routers", "ports", "downs", "recoveries", "changes"), flaps),
         "most": MOST_LISTED,
     }
 

@@ -16,7 +16,8 @@ from flitwatch_domain.jobs import FINAL_STATES, Job
 _Array = tuple[str, str]
 _Key = tuple[str, str, int]
 
-_WAITING = re.compile(r"([0-9]+)_\[([0-9,:-]*)(?:%[0-9]+)?\]")
+#: Slurm cuts a long text short (SLURM_BITSTR_LEN) and puts dots in place of its last three characters, also within a number.
+_WAITING = re.compile(r"([0-9]+)_\[([0-9,:-]*?)(?:[0-9:-]*\.\.\.)?(?:%[0-9]+)?\]")
 _RANGE = re.compile(r"([0-9]{1,8})(?:-([0-9]{1,8})(?::([0-9]{1,8}))?)?")
 #: Maximum numbers of tasks per row and per call; rows beyond them keep their text. Slurm's MaxArraySize is 1,001 unless a site raises it.
 MOST_TASKS, MOST_TASKS_AT_ONCE = 50_000, 500_000
@@ -114,10 +115,10 @@ def _rename_row(
 
 
 def _parse_view(job_id: str, state: str, submit_s: float | None) -> _View | None:
-    """Parse a row of waiting tasks; None for another job, and for a text that does not name all tasks or names too many."""
+    """Parse a row of waiting tasks; None for another job, and for a text that names too many. Of a text that was cut short, the row stands for those that it names."""
     match = _WAITING.fullmatch(job_id)
     tasks: set[int] = set()
-    for part in match.group(2).split(",") if match else ():
+    for part in match.group(2).removesuffix(",").split(",") if match else ():
         range_match = _RANGE.fullmatch(part)
         if range_match is None:
             return None

@@ -9,6 +9,7 @@ from typing import Any
 import psycopg
 
 from flitwatch_db.core.connection import connect
+from flitwatch_db.core.deadlines import STATEMENT_S, STILL_S
 from flitwatch_db.tasks import table
 from flitwatch_db.tasks.context import BEAT_S
 from flitwatch_domain.errors import FlitwatchError
@@ -59,7 +60,12 @@ class TaskRecord:
             try:
                 if conn is None:
                     conn = connect(
-                        self.dsn, role="writer", application=f"flitwatch task {self.task_id}", autocommit=True
+                        self.dsn,
+                        role="writer",
+                        application=f"flitwatch task {self.task_id}",
+                        autocommit=True,
+                        statement_s=STATEMENT_S,
+                        still_s=STILL_S,
                     )
                 with self._lock:
                     progress, self._progress = self._progress, None

@@ -10,7 +10,7 @@ import psycopg
 
 from flitwatch_db.core import log_keep
 from flitwatch_db.core.connection import connect
-from flitwatch_db.core.deadlines import STILL_S
+from flitwatch_db.core.deadlines import STATEMENT_S, STILL_S
 from flitwatch_db.core.maintenance import maintain_database
 from flitwatch_domain.errors import FlitwatchError
 
@@ -55,7 +55,9 @@ def _call_periodic(name: str, call: Callable[[str], object], url: str) -> None:
 
 def _claim_periods(url: str, periods_s: Mapping[str, float]) -> list[str]:
     """Claim the names whose period is over; by the database's clock, which may have been set back."""
-    with connect(url, role="writer", application="flitwatch periodic", still_s=STILL_S) as conn:
+    with connect(
+        url, role="writer", application="flitwatch periodic", statement_s=STATEMENT_S, still_s=STILL_S
+    ) as conn:
         return [
             name
             for name, period_s in periods_s.items()
@@ -76,7 +78,7 @@ def _trim_log(url: str) -> None:
 
 def _is_due(url: str) -> bool:
     """Return whether maintenance is due and no other worker has begun it; by the database's clock, which may have been set back."""
-    with connect(url, role="keeper", application="flitwatch upkeep", still_s=STILL_S) as conn:
+    with connect(url, role="keeper", application="flitwatch upkeep", statement_s=STATEMENT_S, still_s=STILL_S) as conn:
         cursor = conn.execute(
             "INSERT INTO setting VALUES ('maintained_at', to_jsonb(clock_timestamp())) ON CONFLICT (key) DO UPDATE SET value = excluded.value"
             " WHERE (setting.value #>> '{}')::timestamptz NOT BETWEEN clock_timestamp() - make_interval(secs => %s) AND clock_timestamp()",

@@ -20,7 +20,7 @@ from psycopg.sql import SQL
 from psycopg.types.json import Jsonb
 
 from flitwatch_db.core.connection import connect
-from flitwatch_db.core.deadlines import STILL_S
+from flitwatch_db.core.deadlines import STATEMENT_S, STILL_S
 from flitwatch_db.tasks import table, upkeep
 from flitwatch_db.tasks.process import LIMITS_BY_ROLE, Ending, Limits, TaskProcess
 from flitwatch_db.tasks.record import HEARTBEAT_S, TaskRecord
@@ -36,8 +36,6 @@ ATTEMPTS = 2
 #: Time limit for writing a result while the database is unavailable.
 WRITE_TIMEOUT_S = 120.0
 RECONNECT_S = 1.0
-#: The server answers the worker's own statements sooner, or is frozen.
-STATEMENT_S = 30.0
 SHUTDOWN_S = 10.0
 #: A signal to a service often reaches all its processes; if it ends a task first, the task waits this long for the worker's own signal.
 SAME_SIGNAL_S = 1.0
@@ -140,7 +138,7 @@ class Worker:
             thread.start()
         while not self._stopping.is_set():
             try:
-                with self._open_connection("flitwatch worker", STATEMENT_S) as conn:
+                with self._open_connection("flitwatch worker") as conn:
                     self._serve_queues(conn)
             except (psycopg.Error, OSError, FlitwatchError) as problem:
                 log.warning("the queue is not reachable: %s", problem)
@@ -175,9 +173,9 @@ class Worker:
             with contextlib.suppress(psycopg.Error):
                 conn.execute("DELETE FROM worker WHERE name = %s", [self.name])
 
-    def _open_connection(self, application: str, statement_s: float | None = None) -> psycopg.Connection[Any]:
+    def _open_connection(self, application: str) -> psycopg.Connection[Any]:
         return connect(
-            self.dsn, role="writer", application=application, autocommit=True, statement_s=statement_s, still_s=STILL_S
+            self.dsn, role="writer", application=application, autocommit=True, statement_s=STATEMENT_S, still_s=STILL_S
         )
 
     def _sign_in(self, conn: psycopg.Connection[Any]) -> None:
@@ -207,7 +205,7 @@ class Worker:
                 self._perform_task(attempt)
                 if self._stopping.is_set():
                     return
-                with self._open_connection("flitwatch worker", STATEMENT_S) as conn:
+                with self._open_connection("flitwatch worker") as conn:
                     attempt = self._take_task(conn)
         except (psycopg.Error, OSError, FlitwatchError) as problem:
             log.warning("the worker lost touch with a task: %s", problem)

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 import orjson
 
 from flitwatch_ingest.collectors.checkpoint import Checkpoint
+from flitwatch_ingest.collectors.link_failures import LinkRates
 from flitwatch_ingest.collectors.publisher import Publisher
 from flitwatch_ingest.exporters.sample import Sample
 from flitwatch_ingest.exporters.table import MetricTable, Series, UnmappedSeries, UnstoredSeries
@@ -89,6 +90,7 @@ class Intake:
         self._most_series = most_series
         #: Last count of link failures by port.
         self._failures: dict[str, int] = {}
+        self._rates = LinkRates(publisher)
         self._lock = threading.Lock()
         #: Samples by protocol and outcome.
         self.samples: Counter[tuple[str, str]] = Counter()
@@ -192,6 +194,14 @@ class Intake:
             if isinstance(series, str):
                 return series
             _check_time(sample)
+            if series.rate:
+                if isinstance(sample.value, str) or not 0 <= sample.value < _EXACT:
+                    raise InvalidSample("its value is not a speed or a width")
+                return (
+                    "published"
+                    if self._rates.publish(door, sample.time_ms / 1000, series.key, sample.value)
+                    else "unused"
+                )
             if series.kept:
                 record = orjson.dumps(series.record_as_it_came(sample.time_ms, sample.value))
             else:

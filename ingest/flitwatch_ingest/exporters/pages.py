@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import csv
 import math
+import re
 from collections.abc import Callable, Iterator, Mapping
 
 import orjson
@@ -42,6 +43,8 @@ _RENAMED = {"port_number": "port_num", "port": "port_num"}
 _MICROSECONDS, _MILLISECONDS = 10**14, 10**11
 #: No counter is wider than 64 bits.
 _LARGEST = 1 << 64
+#: The labels, value and time of an example in OpenMetrics.
+_EXEMPLAR = re.compile(r" # \{[^{}]*\} [^{}\n]*")
 #: Texts of a cell without a value.
 _NOTHING = frozenset({"", "na", "n/a", "nan", "null", "none"})
 
@@ -80,6 +83,10 @@ def samples_of(body: bytes, instance: str, now_ms: int, maps: Callable[[str], bo
 def _lines_of_prometheus(page: str, instance: str, now_ms: int) -> Iterator[Sample]:
     # Types are omitted: the parser would add a suffix to counters that their exporter did not use.
     lines = page.splitlines(keepends=True)
+    # OpenMetrics has its times in seconds, and examples behind the values.
+    is_open = bool(lines) and lines[-1].strip() == "# EOF"
+    if is_open:
+        lines = [line if line.startswith("#") else _EXEMPLAR.sub("", line) for line in lines]
     for number, line in enumerate(lines, 1):
         # The parser accepts 1_000 and digits of other scripts; after the labels only a value and a time are valid.
         behind = line.rpartition("}")[2] if "}" in line else " ".join(line.split()[1:])
@@ -90,7 +97,9 @@ def _lines_of_prometheus(page: str, instance: str, now_ms: int) -> Iterator[Samp
         for sample in family.samples:
             pairs = {"instance": instance, **sample.labels, NAME: sample.name}
             name, labels = labels_of(list(pairs.items()))
-            time_ms = now_ms if sample.timestamp is None else int(float(sample.timestamp) * 1000)
+            time_ms = (
+                now_ms if sample.timestamp is None else int(float(sample.timestamp) * (1_000_000 if is_open else 1000))
+            )
             yield Sample(name, labels, sample.value, time_ms)
 
 

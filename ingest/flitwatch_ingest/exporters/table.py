@@ -115,6 +115,8 @@ class Series:
         The value at which the device's counter stops.
     failures : bool
         Whether it counts link failures, which are stored when they change.
+    rate : bool
+        Whether it is the speed or the width of a link, which is stored when it changes.
     """
 
     topic: str
@@ -126,6 +128,7 @@ class Series:
     ceiling: int | None
     kept: bool = False
     failures: bool = False
+    rate: bool = False
 
     def record_as_it_came(self, time_ms: int, value: float | str) -> dict[str, Any]:
         """Return the record of a value that is not a count."""
@@ -195,17 +198,28 @@ class MetricTable:
         technology = row.exporter.technology
         counter = _fill_template(row.metric.counter, {**labels, **groups})
         use = identify_counter(counter, technology)
-        failures = use is not None and use.kind.name in link_failures.FAILURES
+        rate = counter in link_failures.RATES
+        failures = rate or (use is not None and use.kind.name in link_failures.FAILURES)
         if use is not None and not use.kind.feeds and not failures:
             raise UnstoredSeries("no_column")
         owner = _build_owner(row.exporter, labels)
         if failures and not (plain_guid(str(owner["guid"])) and "port" in owner):
-            raise UnstoredSeries("no_column")
+            raise UnstoredSeries("unused" if rate else "no_column")
         bits = row.metric.bits
         ceiling = (1 << bits) - 1 if bits is not None else use.kind.ceiling if use is not None else None
         if failures:
             instance = link_failures.build_instance(str(owner["guid"]), int(owner["port"]), counter)
-            return Series(link_failures.TOPIC, instance, counter, {}, True, row.metric.divide, ceiling, failures=True)
+            return Series(
+                link_failures.TOPIC,
+                instance,
+                counter,
+                {},
+                True,
+                row.metric.divide,
+                ceiling,
+                failures=not rate,
+                rate=rate,
+            )
         topic = self._other_topic if use is None else self._topics[technology]
         return Series(
             topic, f"{_build_key(owner)}/{counter}", counter, owner, use is not None, row.metric.divide, ceiling

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import orjson
 
 from flitwatch_domain import numerals
 from flitwatch_domain.errors import BadInput
-from flitwatch_domain.jobs import Job, JobStep, infer_end, split_job_id
+from flitwatch_domain.jobs import OVER_STATES, Job, JobStep, infer_end, infer_end_s, split_job_id
 from flitwatch_ingest.sources import sacct_fields as fields
 from flitwatch_ingest.sources.rejection import Rejection
 
@@ -20,8 +20,12 @@ def decode_json_jobs(data: bytes, where: str, cluster: str) -> tuple[list[tuple[
     jobs: list[tuple[Job, bool]] = []
     rejected: list[Rejection] = []
     for place, entry, raw in _iterate_entries(data, where, rejected):
+        odd_steps: list[str] = []
         try:
-            jobs.append(_controllers_job(entry, cluster) if "job_state" in entry else _parse_job(entry, cluster))
+            jobs.append(
+                _controllers_job(entry, cluster) if "job_state" in entry else _parse_job(entry, cluster, odd_steps)
+            )
+            rejected += [Rejection(place, reason, raw or orjson.dumps(entry)) for reason in odd_steps]
         except BadInput as bad:
             rejected.append(Rejection(place, bad.reason, raw or orjson.dumps(entry)))
         except (KeyError, TypeError, AttributeError, ValueError, OverflowError, RecursionError) as odd:
@@ -70,7 +74,8 @@ def _entries_of_broken(
         start, number = end, number + 1
 
 
-def _parse_job(entry: dict[str, Any], cluster: str) -> tuple[Job, bool]:
+def _parse_job(entry: dict[str, Any], cluster: str, odd_steps: list[str]) -> tuple[Job, bool]:
+    """A job of accounting; the reasons why steps cannot be read are added to `odd_steps`."""
     time = entry["time"]
     restarts = entry.get("restart_cnt")
     job = Job(
@@ -88,7 +93,7 @@ def _parse_job(entry: dict[str, Any], cluster: str) -> tuple[Job, bool]:
         end_s=_parse_time_s(time.get("end")),
         nodes=_parse_node_count(entry.get("allocation_nodes")),
         node_list=fields.node_list(entry.get("nodes") or ""),
-        steps=tuple(_parse_step(step) for step in entry.get("steps") or ()),
+        steps=tuple(_parse_steps(entry.get("steps") or (), odd_steps)),
         limit_s=_minutes(time.get("limit")),
     )
     return infer_end(job, _optional_number(time.get("elapsed"))), bool(_optional_number(restarts))
@@ -97,17 +102,9 @@ def _parse_job(entry: dict[str, Any], cluster: str) -> tuple[Job, bool]:
 def _controllers_job(entry: dict[str, Any], cluster: str) -> tuple[Job, bool]:
     """Return a job from slurmctld's records: `squeue --json`, `scontrol show jobs --json`, slurmrestd's /slurm/*/jobs."""
     state = _parse_state(entry["job_state"])
-    begun = state not in ("PENDING", "REQUEUE_HOLD", "REQUEUE_FED", "SPECIAL_EXIT", "RESV_DEL_HOLD")
-    over = begun and state not in (
-        "RUNNING",
-        "COMPLETING",
-        "SUSPENDED",
-        "STOPPED",
-        "SIGNALING",
-        "STAGE_OUT",
-        "CONFIGURING",
-        "RESIZING",
-    )
+    waits = state == "PENDING" or entry["job_state"][0] == "PENDING"
+    begun = not waits and state not in ("REQUEUE_HOLD", "REQUEUE_FED", "SPECIAL_EXIT", "RESV_DEL_HOLD")
+    over = begun and state in OVER_STATES
     restarts = _optional_number(entry.get("restart_cnt"))
     array = {
         "job_id": _optional_number(entry.get("array_job_id")),
@@ -158,16 +155,26 @@ def _parse_job_number(value: Any) -> int:
     return number
 
 
+def _parse_steps(steps: Iterable[dict[str, Any]], odd: list[str]) -> Iterator[JobStep]:
+    for step in steps:
+        try:
+            yield _parse_step(step)
+        except BadInput as bad:
+            odd.append(bad.reason)
+
+
 def _parse_step(step: dict[str, Any]) -> JobStep:
     time, nodes = step.get("time") or {}, step.get("nodes") or {}
     identity = str(step["step"]["id"])
+    state, start_s = _parse_state(step["state"]) if step.get("state") else None, _parse_time_s(time.get("start"))
+    end_s = _parse_time_s(time.get("end"))
     return JobStep(
         # Slurm 24.11 writes 1.batch where 22.05 writes batch.
         step=identity.rpartition(".")[2] if "." in identity else identity,
         name=_optional_text(step["step"].get("name")),
-        state=_parse_state(step["state"]) if step.get("state") else None,
-        start_s=_parse_time_s(time.get("start")),
-        end_s=_parse_time_s(time.get("end")),
+        state=state,
+        start_s=start_s,
+        end_s=infer_end_s(state, start_s, end_s, _optional_number(time.get("elapsed")), "step"),
         nodes=_parse_node_count(nodes.get("count")),
         node_list=fields.node_list(nodes.get("range") or ""),
     )

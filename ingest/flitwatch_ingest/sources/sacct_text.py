@@ -6,11 +6,14 @@ other column a valid value, and rejected otherwise.
 
 from __future__ import annotations
 
+import contextlib
+import csv
+import io
 import re
 from collections import OrderedDict, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
-from itertools import chain, combinations_with_replacement
+from itertools import chain, combinations_with_replacement, islice
 from operator import getitem
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -23,6 +26,8 @@ from flitwatch_ingest.sources.rejection import Rejection
 
 #: Possible delimiters of a text without a header; a header may use others.
 DELIMITERS = ("\x1f", "|", "\t", "^", ";", ",")
+#: Other programs write cells with these in quotes.
+_CSV = frozenset({"\t", ";", ","})
 #: Columns with text written by users, which may contain the delimiter.
 _FREE_TEXT = frozenset(
     {"jobname", "comment", "admincomment", "systemcomment", "workdir", "submitline", "wckey", "extra"}
@@ -37,7 +42,15 @@ _USUAL_ID = re.compile(r"[0-9]{1,20}(?:\.[a-z0-9]{1,38})?")
 #: A column's name in lower case.
 _COLUMN = re.compile(r"[a-z_][a-z0-9_]*")
 #: The first column of a header, with its width, and the delimiter after it.
-_FIRST_COLUMN = re.compile(r" *[A-Za-z]+(?:%-?[0-9]+)?( *[^A-Za-z0-9% \r\n][^A-Za-z0-9%\r\n]*)")
+_FIRST_COLUMN = re.compile(r" *[A-Za-z]+(?:%-?[0-9]+)?( *[^A-Za-z0-9 \r\n][^A-Za-z0-9\r\n]*)")
+#: What sacct's --format writes behind a column to set its width.
+_WIDTH = re.compile(r"%-?[0-9]+$")
+
+#: Runs of characters that no cell but a user's text holds: what may stand between the cells of a text without a header.
+_BETWEEN_CELLS = re.compile(r"[^\w\s.:+/\[\](),%-]+")
+
+#: They are looked for in the beginning of the first line; so many are tried.
+_FIRST_CELLS, _MOST_OTHERS = 2000, 10
 
 #: Known unsupported outputs: their first words, a description, and the alternative.
 _NOT_READ = (
@@ -47,6 +60,9 @@ _NOT_READ = (
     (b"Job id Name", "qstat", "Give PBS's accounting logs: flitwatch import pbs."),
     (b"JOBID QUEUE USER", "flux jobs", "Use flux jobs -A -a --json, and flitwatch import flux."),
 )
+
+#: The header of sacct's own table, filled with blanks.
+_FIXED_WIDTHS = re.compile(rb" *JobID(?:Raw)? {2,}[A-Za-z]")
 
 _Checks = dict[str, Callable[[str], Any]]
 
@@ -92,6 +108,10 @@ def read_text_jobs(
             beginning.endswith(b"=") and first[1].lstrip().startswith(beginning)
         ):
             raise BadInput(f"is the text of {what}", where=where, advice=advice)
+    if _FIXED_WIDTHS.match(first[1]):
+        raise BadInput(
+            "has columns of fixed width, which cut texts off", where=where, advice="Use sacct --parsable2 or --json."
+        )
     delimiter, names, headed = _detect_columns(first[1], f"{where}:{first[0]}", zone, columns)
     header = first[1].rstrip(b"\r\n") if headed else None
     rows = numbered if headed else chain([first], numbered)
@@ -146,7 +166,8 @@ def _detect_columns(
             raise
         text = raw.decode("utf-8", errors="replace").rstrip("\r\n")
         layouts = [tuple(name.strip().lower() for name in named)] if named else _LAYOUTS
-        for delimiter in DELIMITERS:
+        others = dict.fromkeys(_BETWEEN_CELLS.findall(text[:_FIRST_CELLS]))
+        for delimiter in dict.fromkeys((*DELIMITERS, *islice(others, _MOST_OTHERS))):
             for layout in layouts:
                 if _fits_layout(layout, text, delimiter, zone):
                     return delimiter, list(layout), False
@@ -169,7 +190,7 @@ def _parse_header(raw: bytes, here: str) -> tuple[str, list[str]]:
     text = raw.decode("utf-8", errors="replace").lstrip("\ufeff").strip("\r\n")
     between = _FIRST_COLUMN.match(text)
     for delimiter in (*DELIMITERS, *((between.group(1),) if between else ())):
-        columns = [name.strip().lower().partition("%")[0] for name in text.split(delimiter)]
+        columns = [_WIDTH.sub("", _strip_quotes(name)).lower() for name in text.split(delimiter)]
         named = all(_COLUMN.fullmatch(name) for name in columns[:-1]) and _COLUMN.fullmatch(columns[-1] or "_")
         if named and {"jobid", "jobidraw"} & set(columns) and (len(columns) > 1 or delimiter == DELIMITERS[-1]):
             if columns[-1] == "" and len(columns) > 1:
@@ -186,6 +207,22 @@ def _parse_header(raw: bytes, here: str) -> tuple[str, list[str]]:
     )
 
 
+def _strip_quotes(cell: str) -> str:
+    cell = cell.strip()
+    return cell[1:-1] if len(cell) > 1 and cell[0] == cell[-1] == '"' else cell
+
+
+def _split_outside_brackets(text: str, delimiter: str) -> list[str]:
+    """Cut a text at the delimiters outside of brackets."""
+    cells = [""]
+    for cell in text.split(delimiter):
+        if cells[-1].count("[") > cells[-1].count("]"):
+            cells[-1] += delimiter + cell
+        else:
+            cells.append(cell)
+    return cells[1:]
+
+
 class _Reader:
     """Decoder from lines to jobs. A step is joined to the last job with its id."""
 
@@ -193,7 +230,8 @@ class _Reader:
         self._columns = columns
         self._delimiter, self._separator = delimiter, delimiter.encode()
         self._cluster = cluster
-        self._free = [at for at, name in enumerate(columns) if name in _FREE_TEXT]
+        free = _FREE_TEXT | {"nodelist"} if delimiter == "," else _FREE_TEXT
+        self._free = [at for at, name in enumerate(columns) if name in free]
         self._checks: _Checks = {
             "jobid": _job_or_step,
             "state": fields.parse_state,
@@ -224,21 +262,30 @@ class _Reader:
         self._latest: dict[tuple[str, str], int] = {}
 
     def is_short(self, raw: bytes) -> bool:
-        """Check whether a text has several fields, but fewer than the header."""
-        return 0 < raw.count(self._separator) < len(self._columns) - 1
+        """Check whether a text has several fields, and fewer than the header, or a quote that it does not close."""
+        if 0 < raw.count(self._separator) < len(self._columns) - 1:
+            return True
+        return self._delimiter in _CSV and raw.count(b'"') % 2 == 1 and not self.is_whole(raw)
 
     def is_whole(self, raw: bytes) -> bool:
         """Check whether a text has as many fields as the header, each valid for its column, with line feeds only in free-text fields."""
-        cells = raw.decode("utf-8", errors="replace").rstrip("\r\n").split(self._delimiter)
-        if len(cells) != len(self._columns) or any(
-            "\n" in cell and name in self._checks for name, cell in zip(self._columns, cells, strict=False)
-        ):
-            return False
-        try:
-            self._check_cells(cells)
-        except BadInput:
-            return False
-        return True
+        text = raw.decode("utf-8", errors="replace").rstrip("\r\n")
+        for cells in (text.split(self._delimiter), *(self._other_cells(text) if self._delimiter in _CSV else ())):
+            if len(cells) == len(self._columns) and not any(
+                "\n" in cell and name in self._checks for name, cell in zip(self._columns, cells, strict=True)
+            ):
+                with contextlib.suppress(BadInput):
+                    self._check_cells(cells)
+                    return True
+        return False
+
+    def _other_cells(self, text: str) -> Iterator[list[str]]:
+        """Cut a record with one of `_CSV` as other programs write it, with cells in quotes, or at commas outside of brackets."""
+        if '"' in text:
+            with contextlib.suppress(csv.Error):
+                yield next(csv.reader(io.StringIO(text, newline=""), delimiter=self._delimiter, strict=True))
+        if "[" in text and self._delimiter == ",":
+            yield _split_outside_brackets(text, self._delimiter)
 
     def lacks_nodes(self, raw: bytes) -> bool:
         """Check whether a record lists fewer nodes than it counts; BadInput if it is not a record."""
@@ -248,6 +295,10 @@ class _Reader:
 
     def values(self, text: str) -> dict[str, Any]:
         """Return a line's values by column; raise BadInput if they are invalid."""
+        if self._delimiter in _CSV:
+            for cells in self._other_cells(text):
+                with contextlib.suppress(BadInput):
+                    return self._parse_cells(cells)
         return self._parse_cells(text.split(self._delimiter))
 
     def take(self, raw: bytes) -> Iterator[tuple[Job, bool]]:
@@ -255,16 +306,14 @@ class _Reader:
         if len(raw) > _LONGEST_LINE:
             raise BadInput(f"the line has {len(raw)} bytes")
         values = self.values(raw.decode("utf-8", errors="replace").rstrip("\r\n"))
-        job_id, _, step = (values.get("jobid") or values.get("jobidraw") or "").partition(".")
+        job_id, _, step = _split_step(values.get("jobid") or values.get("jobidraw") or "")
         cluster = values.get("cluster") or self._cluster
         if step:
             self._add_step(cluster, job_id, step, values)
             return
         if "state" not in values:
             raise BadInput("the output has no State column", advice="Add State to sacct's --format.")
-        raw_s = values.get("elapsedraw")
-        took_s = values.get("elapsed") if raw_s is None else raw_s
-        values["end"] = infer_end_s(values["state"], values.get("start"), values.get("end"), took_s)
+        values["end"] = _infer_end_s(values, "job")
         self._number += 1
         self._latest[cluster, job_id] = self._number
         self._open[self._number] = cluster, job_id, values, []
@@ -403,30 +452,46 @@ def _build_job(cluster: str, job_id: str, values: dict[str, Any], steps: list[Jo
     return job, restart is not None
 
 
+def _infer_end_s(values: dict[str, Any], what: str) -> float | None:
+    """Infer the end of a job or step from its values; raises as `infer_end_s`."""
+    raw_s = values.get("elapsedraw")
+    took_s = values.get("elapsed") if raw_s is None else raw_s
+    return infer_end_s(values.get("state"), values.get("start"), values.get("end"), took_s, what)
+
+
 def _build_step(step: str, values: dict[str, Any]) -> JobStep:
     return JobStep(
         step=step,
         name=values.get("jobname"),
         state=values.get("state"),
         start_s=values.get("start"),
-        end_s=values.get("end"),
+        end_s=_infer_end_s(values, "step"),
         nodes=values.get("nnodes"),
         node_list=values.get("nodelist"),
     )
 
 
+def _split_step(text: str) -> tuple[str, str, str]:
+    """Cut an id at the dot before its step; those of 77_[1,3,...], an array that Slurm does not print whole, are no such dot."""
+    if "]" not in text:
+        return text.partition(".")
+    array, bracket, rest = text.rpartition("]")
+    job, dot, step = rest.partition(".")
+    return array + bracket + job, dot, step
+
+
 def _job_or_step(text: str) -> str:
     if _USUAL_ID.fullmatch(text):
         return text
-    job, _, step = text.strip().partition(".")
+    job, dot, step = _split_step(text.strip())
     split_job_id(job)
-    if "." in text and not (step and step.replace("+", "").replace("_", "").isalnum() and len(step) < 40):
+    if dot and not (step and step.replace("+", "").replace("_", "").isalnum() and len(step) < 40):
         raise BadInput(f"{text[:40]!r} is not a job step")
     return text.strip()
 
 
 def _check_whole(text: str) -> None:
-    if text.strip() and numerals.parse_whole(text.strip()) is None:
+    if not fields.is_nothing(text) and numerals.parse_whole(text.strip()) is None:
         raise BadInput(f"{text[:40]!r} is not a whole number")
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import psycopg
 
 from flitwatch_db import connect
-from flitwatch_db.core.deadlines import STILL_S
+from flitwatch_db.core.deadlines import LONG_STATEMENT_S, STILL_S
 from flitwatch_db.ingest import store as ingest
 from flitwatch_db.ingest.store import Position, Reader
 from flitwatch_domain.errors import Cancelled, Unavailable
@@ -67,6 +67,7 @@ class Database:
                 durable=False,
                 application="flitwatch writer",
                 autocommit=True,
+                statement_s=LONG_STATEMENT_S,
                 still_s=STILL_S,
             )
         return self._conn

@@ -139,7 +139,7 @@ class FabricPorts:
     _routers_by_guid: dict[str, int] = field(default_factory=dict)
     _endpoint_by_lid: dict[int, int] = field(default_factory=dict)
     _router_by_lid: dict[int, int] = field(default_factory=dict)
-    _by_host: dict[str, list[int]] = field(default_factory=lambda: defaultdict(list))
+    _by_host: dict[str, dict[str, list[int]]] = field(default_factory=lambda: defaultdict(lambda: defaultdict(list)))
     _routers_by_host: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
 
     def __post_init__(self) -> None:
@@ -154,8 +154,8 @@ class FabricPorts:
                 self._endpoints_by_guid[guid].append(e)
             for lid in range(lids[e], lids[e] + (1 << min(lmc[e], 7))) if lids[e] else ():
                 self._endpoint_by_lid[lid] = e
-            for name in _list_spellings(str(ends.node[e])):
-                self._by_host[name].append(e)
+            node = str(ends.node[e]).strip()
+            self._by_host[host_key(node)][node].append(e)
         for router, guid in enumerate(fabric.routers.guid):
             if guid:
                 self._routers_by_guid[plain_guid(guid)] = router
@@ -235,9 +235,10 @@ class FabricPorts:
 
     def _of_host(self, owner: Owner) -> list[int]:
         for name in (*owner.names, *owner.hosts):
-            for spelling in _list_spellings(name):
-                if ends := self._by_host.get(spelling):
-                    return ends
+            alike = self._by_host.get(host_key(name.strip()), {})
+            if (known := find_host(name.strip(), alike)) is not None:
+                # One host's adapters may spell it differently.
+                return [e for node, ends in alike.items() if node.lower() == known.lower() for e in ends]
         return []
 
     def _switch_port(self, router: int, owner: Owner) -> ResolvedPort:
@@ -290,20 +291,12 @@ class FabricPorts:
 
 def _names_match(owner: Owner, name: str) -> bool:
     """Return whether a device matches the names in a record; LIDs repeat in every subnet, names rarely."""
-    return not owner.names or any(
-        set(_list_spellings(text)) & set(_list_spellings(name)) for text in _first_words(owner.names)
-    )
+    return not owner.names or any(find_host(text.strip(), [name.strip()]) for text in _first_words(owner.names))
 
 
 def _first_words(names: tuple[str, ...]) -> list[str]:
     """Return the first word of each name; a node map or description may append the adapter: `luna-0001 mlx5_2`."""
     return [word for name in names for word in dict.fromkeys((name, name.partition(" ")[0]))]
-
-
-def _list_spellings(host: str) -> tuple[str, ...]:
-    """Return a host's name unchanged, in lower case, and in the common form of its spellings."""
-    whole = host.strip().lower()
-    return tuple(dict.fromkeys((whole, host_key(whole))))
 
 
 def _same_adapter(known: str | None, said: str) -> bool:

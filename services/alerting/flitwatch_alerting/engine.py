@@ -18,7 +18,7 @@ from flitwatch_db import connect
 from flitwatch_db.alerts import store as alerts
 from flitwatch_db.core import events
 from flitwatch_db.core.connection import clock_s
-from flitwatch_db.core.deadlines import STILL_S
+from flitwatch_db.core.deadlines import LONG_STATEMENT_S, STILL_S
 from flitwatch_db.incidents import update as incidents
 from flitwatch_domain.errors import FlitwatchError
 from flitwatch_domain.heartbeat import Heartbeat
@@ -78,7 +78,12 @@ class Engine:
             self.heartbeat.beat()
             try:
                 with connect(
-                    self.url, role="writer", application="flitwatch alerting", autocommit=True, still_s=STILL_S
+                    self.url,
+                    role="writer",
+                    application="flitwatch alerting",
+                    autocommit=True,
+                    statement_s=LONG_STATEMENT_S,
+                    still_s=STILL_S,
                 ) as conn:
                     self._run_as_leader(conn)
             except (psycopg.Error, FlitwatchError) as problem:

@@ -23,7 +23,7 @@ import psycopg
 
 from flitwatch_alerting.config import is_web
 from flitwatch_alerting.deliver import RETRY_S
-from flitwatch_alerting.senders import Unreachable, moment_text, post_json, translate_errors
+from flitwatch_alerting.senders import Unreachable, deliver_in_time, moment_text, post_json
 from flitwatch_db.alerts import job_ends
 from flitwatch_db.jobs.as_of import at_moment, one_job
 from flitwatch_db.jobs.explanation import explain_job
@@ -233,5 +233,4 @@ def _send_message(webhook: JobWebhook, row: Row) -> None:
         "webhook-timestamp": str(sent_s),
         "webhook-signature": sign_message(webhook.secret, key, sent_s, body),
     }
-    with translate_errors(WHO):
-        post_json(WHO, webhook.url, body, headers)
+    deliver_in_time(WHO, lambda: post_json(WHO, webhook.url, body, headers))

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import smtplib
 import ssl
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
@@ -21,6 +23,8 @@ from flitwatch_domain.mails import MailPart, compose
 
 Row = dict[str, Any]
 TIMEOUT_S = 10.0
+#: Deadline of a whole delivery: a receiver that sends a byte now and then never reaches the timeout of one read.
+DELIVERY_S = 20.0
 #: Alertmanager resolves an alert that is not sent again, so its end time is set three rounds ahead.
 ALERTMANAGER_REPEAT_S, ROUNDS = 60.0, 3
 
@@ -60,12 +64,45 @@ def chain_sentences(alert: Row) -> list[str]:
 
 def send_notices(config: Config, receiver: Receiver, notices: list[Row], key: str) -> None:
     """Deliver one group's notices. Raise Unavailable if the receiver refuses them, Unreachable if it does not answer."""
-    with translate_errors(f"receiver {receiver.name}"):
-        _SENDERS[receiver.kind](config, receiver, notices, key)
+    deliver_in_time(f"receiver {receiver.name}", lambda: _SENDERS[receiver.kind](config, receiver, notices, key))
+
+
+class _Overdue(BaseException):
+    """Raised in the thread of a delivery that takes too long."""
+
+
+def deliver_in_time(who: str, send: Callable[[], None]) -> None:
+    """Call `send` for at most `DELIVERY_S`.
+
+    Raises
+    ------
+    Unavailable
+        The receiver `who` does not accept the message.
+    Unreachable
+        It does not answer, or not in time.
+    """
+    problems: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            with _translate_errors(who):
+                send()
+        except BaseException as problem:
+            problems.append(problem)
+
+    thread = threading.Thread(target=run, name=f"delivery to {who}", daemon=True)
+    thread.start()
+    thread.join(DELIVERY_S)
+    if thread.is_alive():
+        # It is raised when the next byte arrives; without one, the timeout of that read ends the thread.
+        ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread.ident or 0), ctypes.py_object(_Overdue))
+        raise Unreachable(f"{who} has not accepted the message within {DELIVERY_S:g} s")
+    if problems:
+        raise problems[0]
 
 
 @contextmanager
-def translate_errors(who: str) -> Iterator[None]:
+def _translate_errors(who: str) -> Iterator[None]:
     """Convert delivery failures to project errors that name the receiver `who`."""
     try:
         yield
@@ -229,8 +266,8 @@ def send_test(config: Config, receiver: Receiver, key: str) -> None:
     """Send a test mail. Raise Unavailable if the server refuses it."""
     page = f"{config.external_url.rstrip('/')}/alerts?view=contacts"
     part = MailPart("This is a test. Alerts from Flitwatch will arrive at this address. Nothing is wrong.", [], page)
-    with translate_errors(f"receiver {receiver.name}"):
-        _post_mail(receiver, compose("[Flitwatch] Test mail", receiver.sender, receiver.to, key, [part]))
+    mail = compose("[Flitwatch] Test mail", receiver.sender, receiver.to, key, [part])
+    deliver_in_time(f"receiver {receiver.name}", lambda: _post_mail(receiver, mail))
 
 
 def _post_mail(receiver: Receiver, message: EmailMessage) -> None:

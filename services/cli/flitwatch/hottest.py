@@ -261,7 +261,9 @@ def format_lists(found: HotLists, drawn: bool) -> list[tuple[str, list[str], lis
             row["link_class"],
             _speed(row["bandwidth_bps"]),
             _speed(row["usual_bps"]),
-            f"{row['link_downs']} down, {row['link_recoveries']} recovered" if row["flapping"] else "",
+            f"{row['link_downs']} down, {row['link_recoveries']} recovered, {row['link_speed_changes']} other speed"
+            if row["flapping"]
+            else "",
         ]
         for row in found["slow_cables"]
     ]

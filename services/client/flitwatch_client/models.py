@@ -1237,6 +1237,7 @@ class SlowCable(TypedDict):
     flapping: bool
     link_downs: int | None
     link_recoveries: int | None
+    link_speed_changes: int | None
 class SlowCables(TypedDict):
     items: list[SlowCable]
 class SlowJob(TypedDict):

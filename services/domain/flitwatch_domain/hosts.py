@@ -1,4 +1,4 @@
-"""Identity of hosts: names are equal regardless of case, and with or without their domain."""
+"""Identity of hosts: names are equal regardless of case, and with or without their domain or a network interface."""
 
 from __future__ import annotations
 
@@ -6,14 +6,20 @@ import re
 from collections.abc import Iterable
 
 _ADDRESS = re.compile(r"[0-9.]+|.*:.*")
+#: What sites put behind a host's number to name its interface on the fast network: node01-ib0.
+_INTERFACE = re.compile(r"(?<=[0-9])-(?:ib|ipoib|opa|hfi|hsn)[0-9]{0,2}\Z")
 _LOWER = {code: code + 32 for code in range(ord("A"), ord("Z") + 1)}
 
 
 def host_key(name: str) -> str:
-    """Return what the spellings of one host have in common: its name without domain, in lower case; an address stays whole.
+    """Return what the spellings of one host have in common: its name without domain and interface, in lower case; an address stays whole.
 
     It matches the database function `host_of`.
     """
+    return _INTERFACE.sub("", _strip_domain(name))
+
+
+def _strip_domain(name: str) -> str:
     whole = name if _ADDRESS.fullmatch(name) else name.partition(".")[0]
     return whole.translate(_LOWER)
 
@@ -21,14 +27,16 @@ def host_key(name: str) -> str:
 def find_host(name: str, known: Iterable[str]) -> str | None:
     """Return the known host of a machine that a name means; None if it matches no host or several.
 
-    A name that is written alike comes first, then one that differs in case alone, then the only one without its domain.
+    A name that is written alike comes first, then one that differs in case alone, then the only one without its domain, then the only one without its interface.
     """
     alike = list(dict.fromkeys(host for host in known if host_key(host) == host_key(name)))
+    # c1.a is not c1.b.
+    possible = [host for host in alike if "." not in host or "." not in name]
     for chosen in (
         [host for host in alike if host == name],
         [host for host in alike if host.translate(_LOWER) == name.translate(_LOWER)],
-        # c1.a is not c1.b.
-        [host for host in alike if "." not in host or "." not in name],
+        [host for host in possible if _strip_domain(host) == _strip_domain(name)],
+        possible,
     ):
         if len(chosen) == 1:
             return chosen[0]

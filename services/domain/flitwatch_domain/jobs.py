@@ -11,7 +11,7 @@ from flitwatch_domain.units import LATEST_S
 
 # Flux's job ids have 64 bits: up to 20 digits.
 _JOB_ID = re.compile(r"([0-9]{1,20})(?:_([0-9]{1,18}|\[[^\]]*\]))?(?:\+([0-9]{1,18}))?")
-_PBS_JOB_ID = re.compile(r"([0-9]{1,18})(?:\[([0-9]{0,9})\])?(?:\.([A-Za-z0-9][\w.-]*))?")
+_PBS_JOB_ID = re.compile(r"([0-9]{1,18})(?:\[([0-9]{0,9}|[0-9,:-]{1,200})\])?(?:\.([A-Za-z0-9][\w.-]*))?")
 #: Slurm's states of a job that will not change any more.
 FINAL_STATES = frozenset(
     {
@@ -116,22 +116,24 @@ class Job:
         return int(offset) if offset is not None else None
 
 
-def infer_end_s(state: str, start_s: float | None, end_s: float | None, elapsed_s: float | None = None) -> float | None:
-    """Return the end of a job: the recorded one, or where it is over and no end is recorded, the one that its elapsed time implies.
+def infer_end_s(
+    state: str | None, start_s: float | None, end_s: float | None, elapsed_s: float | None = None, what: str = "job"
+) -> float | None:
+    """Return the end of a job or step: the recorded one, or where it is over and no end is recorded, the one that its elapsed time implies.
 
     Raises
     ------
     BadInput
-        The job ends before it starts, or lasts for longer than times are kept.
+        It ends before it starts, or lasts for longer than times are kept.
     """
     if start_s is None:
         return end_s
     if end_s is not None and end_s < start_s:
-        raise BadInput(f"the job ends {start_s - end_s:.0f} s before it starts")
+        raise BadInput(f"the {what} ends {start_s - end_s:.0f} s before it starts")
     if end_s is None and state in FINAL_STATES | RELEASED_STATES and elapsed_s is not None:
         end_s = start_s + elapsed_s
         if not start_s <= end_s <= LATEST_S:
-            raise BadInput(f"the job cannot have lasted {elapsed_s:.0f} s")
+            raise BadInput(f"the {what} cannot have lasted {elapsed_s:.0f} s")
     return end_s
 
 
@@ -197,7 +199,7 @@ class PbsJobId(NamedTuple):
     Attributes
     ----------
     job_id : str or None
-        As Flitwatch keeps it: 13 of `13.server`, 7_3 of `7[3].server`; None for an array as a whole, `7[].server`.
+        As Flitwatch keeps it: 13 of `13.server`, 7_3 of `7[3].server`; None for an array or several of its tasks, `7[].server`, `7[1-5:2].server`.
     cluster : str or None
         The server's name without its domain.
     """
@@ -212,7 +214,7 @@ def pbs_job_id(text: str) -> PbsJobId:
     if match is None:
         raise BadInput(f"{text[:40]!r} is not a job id of PBS")
     number, task, server = match.groups()
-    job_id = None if task == "" else number if task is None else f"{number}_{int(task)}"
+    job_id = number if task is None else f"{number}_{int(task)}" if task.isdigit() else None
     return PbsJobId(job_id, server.partition(".")[0] if server else None)
 
 

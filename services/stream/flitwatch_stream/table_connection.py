@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import psycopg
@@ -15,13 +16,19 @@ CHANNEL = "flitwatch_log"
 
 
 CONNECT_TIMEOUT_S = 5
+#: The server ends a statement of the log that takes longer, and a transaction in which nothing is asked for so long.
+STATEMENT_S, STILL_S = 20, 30
 
 
 def open_connection(url: str, application: str) -> psycopg.Connection[Any]:
     """Open an autocommit connection with schema `log` in its search path. Raise `Unavailable` if the server does not answer."""
     parameters, become = logins.log_in(_parse_url(url), "writer")
     role = {} if become is None else {"role": become}
-    settings = {"search_path": "log,public", **role, "timezone": "UTC", **liveness.SERVER}
+    limits = {
+        "statement_timeout": f"{math.ceil(STATEMENT_S * 1000)}",
+        "idle_in_transaction_session_timeout": f"{math.ceil(STILL_S * 1000)}",
+    }
+    settings = {"search_path": "log,public", **role, "timezone": "UTC", **limits, **liveness.SERVER}
     options = " ".join(
         [str(parameters.get("options") or ""), *(f"-c {key}={value}" for key, value in settings.items())]
     ).strip()
@@ -50,10 +57,17 @@ def _parse_url(url: str) -> logins.Parameters:
         raise BadRequest("this is not the URL of a log", advice="Write postgresql://user@host/database.") from None
 
 
+def is_lasting(problem: Exception) -> bool:
+    """Check whether a failed call fails again: the server was reachable, and did not end the call for its duration."""
+    passing = psycopg.OperationalError | psycopg.errors.IdleInTransactionSessionTimeout
+    return isinstance(problem, psycopg.Error) and not isinstance(problem, passing)
+
+
 def make_unavailable(problem: psycopg.Error) -> FlitwatchError:
     """Build the error of a failed call."""
     lines = [line.strip() for line in str(problem).splitlines() if line.strip()]
-    detail = lines[-1] if lines else type(problem).__name__
+    # Behind a server's own message stands where in its functions it was; in front of a client's, which servers were tried.
+    detail = problem.diag.message_primary or (lines[-1] if lines else type(problem).__name__)
     if (
         isinstance(problem, psycopg.errors.UndefinedTable | psycopg.errors.UndefinedFunction)
         or 'role "flitwatch' in detail

@@ -19,7 +19,7 @@ import psycopg
 from flitwatch_domain.errors import BadRequest, Unavailable
 from flitwatch_stream import frames
 from flitwatch_stream.log import Consumer, OnAssign, OnRevoke, Record, Start, TopicPartition
-from flitwatch_stream.table_connection import CHANNEL, make_unavailable, open_connection
+from flitwatch_stream.table_connection import CHANNEL, is_lasting, make_unavailable, open_connection
 
 #: Interval at which a member checks for new topics and changed membership.
 REBALANCE_S = 1.0
@@ -82,8 +82,7 @@ class TableConsumer(Consumer):
                 self._wait_for_notice(min(remaining_s, REBALANCE_S))
             except (psycopg.Error, Unavailable) as problem:
                 self._drop_assignments()
-                lasting = isinstance(problem, psycopg.Error) and not isinstance(problem, psycopg.OperationalError)
-                if lasting or time.monotonic() + RETRY_S > deadline:
+                if is_lasting(problem) or time.monotonic() + RETRY_S > deadline:
                     raise (make_unavailable(problem) if isinstance(problem, psycopg.Error) else problem) from None
                 time.sleep(RETRY_S)
 

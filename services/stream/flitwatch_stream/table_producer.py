@@ -15,7 +15,7 @@ from flitwatch_domain.data_disk import LOG_PART
 from flitwatch_domain.errors import BadInput, BadRequest, Unavailable
 from flitwatch_stream import frames
 from flitwatch_stream.log import APPEND_TIMEOUT_S, DEFAULT_PARTITIONS, MAX_RECORD_BYTES, Producer, TopicPartition
-from flitwatch_stream.table_connection import CHANNEL, disk_of, make_unavailable, open_connection
+from flitwatch_stream.table_connection import CHANNEL, disk_of, is_lasting, make_unavailable, open_connection
 
 #: Approximate row size: large enough to spread the cost per row, small enough to read a few at a time.
 BATCH_BYTES = 512 << 10
@@ -114,8 +114,7 @@ class TableProducer(Producer):
 
     def _wait_or_give_up(self, problem: psycopg.Error | Unavailable, deadline: float) -> None:
         self._close_connection()
-        lasting = isinstance(problem, psycopg.Error) and not isinstance(problem, psycopg.OperationalError)
-        if lasting or time.monotonic() + RETRY_S > deadline:
+        if is_lasting(problem) or time.monotonic() + RETRY_S > deadline:
             raise (make_unavailable(problem) if isinstance(problem, psycopg.Error) else problem) from None
         time.sleep(RETRY_S)
 

@@ -117,7 +117,7 @@ class Findings(Collector):
         )
         flapping = GaugeMetricFamily(
             "flitwatch_flapping_cables",
-            "Cables whose link went down three times in the last day, or recovered ten times.",
+            "Cables whose link, in the last day, went down three times, recovered ten times, or changed its speed five times.",
             labels=["fabric"],
         )
         for family, what in ((slow_cables, "slow"), (flapping, "flapping")):

@@ -62,18 +62,23 @@ class HotLinks(BaseModel):
 class SlowCable(BaseModel):
     """A cable, by the link of one direction, that runs slower than others of its kind or whose link flaps."""
 
-    link: int
-    link_class: str
-    src_name: str
-    src_port: int | None
-    dst_name: str
-    dst_port: int | None
+    link: int = Field(description="Number of the link, as in the fabric's other answers.")
+    link_class: str = Field(description="Class of the link, such as `host` or `up`.")
+    src_name: str = Field(description="Node or switch at one end.")
+    src_port: int | None = Field(description="Port of that end; null if unknown.")
+    dst_name: str = Field(description="Switch at the other end.")
+    dst_port: int | None = Field(description="Port of the other end; null if unknown.")
     bandwidth_bps: float | None = Field(description="Its speed, bits per second.")
     usual_bps: float | None = Field(description="Usual speed of its kind, bits per second.")
     slow: bool = Field(description="It runs at half of that or less.")
-    flapping: bool = Field(description="Its link went down three times in the last day, or recovered ten times.")
+    flapping: bool = Field(
+        description="In the last day its link went down three times, recovered ten times, or changed its speed five times."
+    )
     link_downs: int | None = Field(description="Times that a flapping link went down in the last day.")
     link_recoveries: int | None = Field(description="Times that a flapping link recovered from errors in the last day.")
+    link_speed_changes: int | None = Field(
+        description="Times that a flapping link changed its speed or width in the last day."
+    )
 
 
 class SlowCables(BaseModel):

@@ -13,8 +13,9 @@ from flitwatch_domain.fabric.model import Fabric
 SLOW = 0.5
 #: Share of a kind's cables that can be faulty; if more are slow, they belong to older devices. One slow cable always counts.
 MOST_SLOW = 0.05
-#: Times a day that a link goes down, or recovers from errors, from which on it flaps; a node that is restarted takes its link down once or twice.
-DOWNS, RECOVERIES = 3, 10
+#: Times a day that a link goes down, recovers from errors, or changes its speed or width, from which on it flaps. A node that is restarted takes its link
+#: down once or twice, and each time to another speed and back.
+DOWNS, RECOVERIES, SPEED_CHANGES = 3, 10, 5
 
 
 class SlowCable(NamedTuple):
@@ -39,9 +40,9 @@ def find_slow_limit(speeds_bps: Sequence[float], counts: Sequence[int]) -> SlowL
     return SlowLimit(SLOW * usual_bps if slow <= max(2, MOST_SLOW * sum(counts)) else 0.0, usual_bps)
 
 
-def is_flapping(downs: int, recoveries: int) -> bool:
-    """Check whether a link that went down, and recovered from errors, so often in a day flaps."""
-    return downs >= DOWNS or recoveries >= RECOVERIES
+def is_flapping(downs: int, recoveries: int, speed_changes: int) -> bool:
+    """Check whether a link that went down, recovered from errors, and changed its speed or width so often in a day flaps."""
+    return downs >= DOWNS or recoveries >= RECOVERIES or speed_changes >= SPEED_CHANGES
 
 
 def find_slow_cables(fabric: Fabric) -> list[SlowCable]:

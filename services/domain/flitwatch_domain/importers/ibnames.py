@@ -129,9 +129,18 @@ def _host_or_empty(word: str) -> str:
 
 
 def short_names(hosts: set[str]) -> dict[str, str]:
-    """Return names without domain, as schedulers use them, if they stay unique."""
+    """Return names without domain, as schedulers use them, if different hosts stay different. The spellings of one host become one name."""
     by_short: dict[str, set[str]] = defaultdict(set)
     for host in hosts:
-        match = _DOMAIN.fullmatch(host)
-        by_short[match.group(1) if match else host].add(host)
-    return {next(iter(whole)): short for short, whole in by_short.items() if len(whole) == 1}
+        by_short[_strip_domain(host).lower()].add(host)
+    short: dict[str, str] = {}
+    for spellings in by_short.values():
+        domains = {host.lower() for host in spellings if _DOMAIN.fullmatch(host)}
+        if len(domains) <= 1:
+            short |= dict.fromkeys(spellings, min(map(_strip_domain, spellings)))
+    return short
+
+
+def _strip_domain(host: str) -> str:
+    match = _DOMAIN.fullmatch(host)
+    return match.group(1) if match else host

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from flitwatch_domain.errors import BadInput
 from flitwatch_domain.fabric import Endpoints, Fabric, Routers, Technology
 from flitwatch_domain.fabric.model import check_name
+from flitwatch_domain.hosts import find_host, host_key
 from flitwatch_domain.importers.ibdevices import Device, End
 from flitwatch_domain.importers.ibnames import AdapterName, role_of, short_names
 from flitwatch_domain.importers.ibtree import assemble_fabric, natural_key
@@ -99,6 +100,7 @@ class _Wiring:
         self._warnings = Warnings(where)
         self._read: dict[str, Switch] = {}
         self._key_of: dict[str, str] = {}
+        self._names_by_host: defaultdict[str, list[str]] = defaultdict(list)
         self._devices: dict[str, Device] = {}
         self._adapters: dict[str, tuple[str, str | None]] = {}
         self._numbers: dict[str, dict[str, int]] = {}
@@ -117,7 +119,7 @@ class _Wiring:
             )
         self._read[key] = switch
         self._key_of[switch.name] = key
-        self._key_of.setdefault(switch.name.partition(".")[0], key)
+        self._names_by_host[host_key(switch.name)].append(switch.name)
         self._devices[key] = Device(key, True, number, description=switch.name)
 
     def fabric(self, name: str) -> Fabric:
@@ -192,7 +194,8 @@ class _Wiring:
         mac = plain_mac(neighbour.chassis)
         if mac in self._read:
             return mac
-        return self._key_of.get(neighbour.name) if neighbour.name else None
+        known = find_host(neighbour.name, self._names_by_host.get(host_key(neighbour.name), ()))
+        return None if known is None else self._key_of[known]
 
     def _find_other_end(self, own: str, neighbour: Neighbour, number: int) -> tuple[str, str]:
         """Return the other end of a cable: the device's key and its port's name."""

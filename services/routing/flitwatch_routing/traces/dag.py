@@ -17,25 +17,30 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict, deque
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import chain, islice
 from pathlib import Path
+from typing import IO
 
 import numpy as np
 from numpy.typing import NDArray
 
 from flitwatch_core.packet import NO_LINK, OpKind, Ops
 from flitwatch_domain.errors import BadInput
-from flitwatch_domain.importers.text import read_utf8
+from flitwatch_domain.importers.packed import open_text
 
-_COMMENT = re.compile(r"/\*.*?\*/|(?:#|//)[^\n]*", re.DOTALL)
-_TOKEN = re.compile(r"\n|[:{};]|[^\s:{};]+")
+#: The beginning of a comment, or a token.
+_PIECE = re.compile(r"/\*|//|#|\n|[:{};]|(?:(?!/\*|//)[^\s:{};#])+")
+#: A text is read in pieces of so many characters; a token is shorter.
+_CHUNK = 1 << 16
 _LABEL = re.compile(r"\w+")
 _WHOLE = re.compile(r"[0-9]{1,18}")
 #: Options after a message's rank: a tag, and GOAL's processor and network card, which a replay ignores.
 _OPTIONS = ("tag", "cpu", "nic")
 _MOST_RANKS = 10_000_000
+#: Operations and dependencies that are held in memory; each takes about 200 bytes.
+_MOST_OPERATIONS = 40_000_000
 
 
 @dataclass
@@ -175,7 +180,7 @@ class Dag:
 
 def is_dag(text: str) -> bool:
     """Return whether a text begins like a message DAG, after its comments."""
-    tokens = [token for token, _ in islice(_scan_tokens(text), 2)]
+    tokens = [token for token, _ in islice(_scan_tokens([text]), 2)]
     return len(tokens) == 2 and tokens[0] in ("ranks", "num_ranks") and tokens[1][0].isdigit()
 
 
@@ -187,29 +192,59 @@ def read_dag(path: Path) -> Dag:
     BadInput
         The text is invalid; the message contains file and line.
     """
-    return _Reader(path, read_utf8(path)).dag()
+    with open_text(path) as text:
+        return _Reader(path, text).dag()
 
 
-def _scan_tokens(text: str) -> Iterator[tuple[str, int]]:
-    """Yield the tokens outside comments, with their lines."""
-    line, at = 1, 0
-    for comment in chain(_COMMENT.finditer(text), [None]):
-        for token in _TOKEN.finditer(text, at, len(text) if comment is None else comment.start()):
-            if token[0] == "\n":
+def _read_chunks(text: IO[str]) -> Iterator[str]:
+    return iter(lambda: text.read(_CHUNK), "")
+
+
+def _scan_tokens(chunks: Iterable[str]) -> Iterator[tuple[str, int]]:
+    """Yield the tokens outside comments, with their lines; no more than two chunks and a token are held."""
+    line, text, ends = 1, "", ""
+    for chunk in chain(chunks, [None]):
+        text += chunk or ""
+        at = 0
+        while at < len(text):
+            if ends:
+                end = text.find(ends, at)
+                # The end of a comment may lie in two chunks.
+                past = end if end >= 0 else len(text) - len(ends) + 1
+                line, at = line + text.count("\n", at, past), max(at, past)
+                if end < 0:
+                    break
+                at, ends = end + (len(ends) if ends == "*/" else 0), ""
+                continue
+            piece = _PIECE.search(text, at)
+            if piece is None:
+                at = len(text)
+                break
+            if piece.end() == len(text) and chunk is not None and len(piece[0]) < _CHUNK:
+                at = piece.start()
+                break
+            at = piece.end()
+            if piece[0] == "\n":
                 line += 1
+            elif piece[0] in ("#", "//"):
+                ends = "\n"
+            elif piece[0] == "/*":
+                ends = "*/"
+                opened = line
             else:
-                yield token[0], line
-        if comment is not None:
-            line, at = line + comment[0].count("\n"), comment.end()
+                yield piece[0], line
+        text = text[at:]
+    if ends == "*/":
+        yield "/*", opened
 
 
 class _Reader:
     """Reader of a DAG's tokens, one after another; consumed tokens are dropped."""
 
-    def __init__(self, path: Path, text: str) -> None:
-        self._path, self._text = path, text
-        self._source = _scan_tokens(text)
-        # Tokens read ahead but not consumed, with their lines, and the line of the last consumed one.
+    def __init__(self, path: Path, text: IO[str]) -> None:
+        self._path = path
+        self._source = _scan_tokens(_read_chunks(text))
+        # Tokens that were looked at and not taken, with their lines, and the line of the last one taken.
         self._ahead: deque[tuple[str, int]] = deque()
         self._line = 1
         self._rank = -1
@@ -232,6 +267,12 @@ class _Reader:
                 self._read_requires(self._dag)
             else:
                 self._read_operation(self._dag)
+            if self._dag is not None and len(self._dag.kind) + len(self._dag.requires) > _MOST_OPERATIONS:
+                raise BadInput(
+                    f"has more than {_MOST_OPERATIONS:,} operations and dependencies",
+                    where=self._line_reference(),
+                    advice="Give the trace of fewer ranks or of a shorter time.",
+                )
         if self._dag is None or not self._dag.kind:
             raise BadInput("there are no operations", where=str(self._path))
         return self._dag
@@ -264,9 +305,8 @@ class _Reader:
 
     def _no_operation(self, number: int | None = None) -> BadInput:
         number = number or self._next_line()
-        line = self._text.split("\n")[number - 1].strip()
         return BadInput(
-            f"{line[:200]!r} is no operation",
+            f"{_read_line(self._path, number)!r} is no operation",
             where=f"{self._path}:{number}",
             advice="Expected `L: send BYTES to R [tag T]`, `L: recv BYTES from R [tag T]`, `L: compute NS` or `L requires L1 L2`.",
         )
@@ -302,7 +342,7 @@ class _Reader:
     def _find_operation(self, label: str) -> int:
         if label not in self._labels:
             raise BadInput(
-                f"rank {self._rank} has no operation {label!r} above this line", where=self._line_reference()
+                f"rank {self._rank} has no operation {label[:40]!r} above this line", where=self._line_reference()
             )
         return self._labels[label]
 
@@ -321,7 +361,7 @@ class _Reader:
         else:
             raise self._no_operation(line)
         if label in self._labels:
-            raise BadInput(f"rank {self._rank} has two operations {label!r}", where=where)
+            raise BadInput(f"rank {self._rank} has two operations {label[:40]!r}", where=where)
         self._labels[label] = op
 
     def _read_options(self) -> int:
@@ -331,6 +371,14 @@ class _Reader:
             name, number = self._take_tokens(_LABEL, _WHOLE)
             tag = int(number) if name == "tag" else tag
         return tag
+
+
+def _read_line(path: Path, number: int) -> str:
+    """Read the beginning of a line without the blanks around it."""
+    with open_text(path) as text:
+        while number > 1:
+            number -= text.readline(_CHUNK).endswith("\n")
+        return text.readline(200).strip()
 
 
 def _in_range(rank: int, dag: Dag, where: str) -> None:

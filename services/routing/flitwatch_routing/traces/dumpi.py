@@ -14,6 +14,8 @@ from flitwatch_routing.traces.dag import Dag
 from flitwatch_routing.traces.dumpi_communicators import MAKERS, SELF, WORLD, Communicator, read_communicators
 from flitwatch_routing.traces.dumpi_types import Datatypes
 
+#: Files of ranks, which may be compressed.
+_TEXT = re.compile(r"(.+)\.txt(?:\.(?:gz|bz2|xz|zst))?")
 _ENTERED = re.compile(r"(MPI_\w+) entering at walltime ([0-9]{1,12}(?:\.[0-9]{1,12})?)")
 _LEFT = re.compile(r"(MPI_\w+) returning at walltime ([0-9]{1,12}(?:\.[0-9]{1,12})?)")
 _FIELD = re.compile(r"\s*\w+ (\w+)(?:\[[0-9]+\])?=\[?(-?[0-9]{1,9})(?![0-9])")
@@ -66,7 +68,7 @@ def _maker_text(text: str) -> str:
 
 
 def read_dumpi_folder(folder: Path) -> Dag:
-    """Read the DUMPI text of one run: the folder's `*.txt` files, whose names end with their rank (`dumpi-...-0003.txt`).
+    """The DUMPI text of one run: the folder's `*.txt` files, whose names end in their rank (`dumpi-...-0003.txt`); they can be compressed.
 
     Raises
     ------
@@ -74,8 +76,11 @@ def read_dumpi_folder(folder: Path) -> Dag:
         Files are missing, unreadable, or not DUMPI text.
     """
     ranks: dict[int, Path] = {}
-    for path in sorted(folder.glob("*.txt")):
-        number = re.search(r"([0-9]+)$", path.stem)
+    for path in sorted(folder.iterdir()):
+        text = _TEXT.fullmatch(path.name)
+        if text is None:
+            continue
+        number = re.search(r"([0-9]+)$", text[1])
         if number is None or int(number[1]) in ranks:
             raise BadInput("the file name does not end in a unique rank", where=str(path))
         ranks[int(number[1])] = path
@@ -183,13 +188,19 @@ class _Rank:
         self._enter_call("", 0)
 
     def _check_size(self, size: int) -> None:
-        """Raise BadInput if files of the last ranks are missing."""
+        """Refuse a trace that lacks files of the last ranks, or has files of another run."""
         ranks = self._dag.ranks
         if size > ranks:
             missing = (
                 f"the files of ranks {ranks} to {size - 1} are" if size - ranks > 1 else f"the file of rank {ranks} is"
             )
             raise BadInput(f"{missing} missing (MPI_Comm_size says {size})", where=self._line_reference())
+        if 0 < size < ranks:
+            raise BadInput(
+                f"MPI_Comm_size says {size}, and there are files of {ranks} ranks",
+                where=self._line_reference(),
+                advice="Remove the files of other runs.",
+            )
 
     def _new_communicator(self) -> None:
         new = self._comms.get("newcomm")

@@ -7,9 +7,11 @@ import hashlib
 import os
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from io import BufferedReader
 from itertools import chain, islice, repeat
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, Protocol
+from typing import IO, TYPE_CHECKING, Any, Protocol, cast
 
 import click
 
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
     import psycopg
 
     from flitwatch.commands.imports.through_log import ImportLog
+    from flitwatch_domain.errors import BadInput
     from flitwatch_ingest.sources.incarnations import Found, Held, JobKey
     from flitwatch_ingest.sources.rejection import Rejection
 
@@ -27,6 +30,8 @@ if TYPE_CHECKING:
 JOBS_AT_ONCE = 2_000
 #: A small first batch, so that the page shows jobs after a moment.
 JOBS_AT_FIRST = 100
+#: Bytes that are read at a time.
+_BLOCK = 1 << 16
 #: Thresholds of the garbage collector: allocations minus deallocations, and collections of the younger generations.
 _COLLECT_AT = (200_000, 10, 10)
 #: Advice for a file without jobs, by source.
@@ -91,7 +96,7 @@ def import_jobs(
     with open_import_log(db_url, ephemeral) as through, make_progress("importing") as display:
         size = sum(os.path.getsize(file) for file in files)
         task = display.add_task("importing", total=size)
-        content = _Content()
+        content = Content()
         reading = reader()
         items = chain(content.read(files, reading), reading.rest())
         # Store these jobs' remaining records of the log first: incarnation numbers continue from there.
@@ -149,7 +154,7 @@ def _is_empty(file: Path) -> bool:
         return False
 
 
-class _Content:
+class Content:
     """Counts the files' bytes as they are read, and computes their digest."""
 
     def __init__(self) -> None:
@@ -165,7 +170,10 @@ class _Content:
         for file in files:
             try:
                 with open_plain(file) as plain:
-                    yield from reader.read(_Counted(plain, self._count_bytes), str(file))  # type: ignore[arg-type]
+                    counted = _Counted(plain, self._count_bytes)
+                    yield from reader.read(counted, str(file))  # type: ignore[arg-type]
+                if counted.damage is not None:
+                    yield Rejection(str(file), counted.damage.reason)
             except BadInput as bad:
                 if len(files) == 1:
                     raise
@@ -178,17 +186,46 @@ class _Content:
 
 
 class _Counted:
-    """File that passes its lines or blocks to `each` as they are read."""
+    """File that passes its blocks to `each` as they are read. It ends where it is damaged, and `damage` has the reason."""
 
     def __init__(self, file: IO[bytes], each: Callable[[bytes], bytes]) -> None:
-        self._file = file
+        self._file = cast(BufferedReader, file)
         self._each = each
+        self._begun = False
+        self.damage: BadInput | None = None
 
     def __iter__(self) -> Iterator[bytes]:
-        return map(self._each, self._file)
+        held: list[bytes] = []
+        while block := self._read_part(partial(self._file.read1, _BLOCK)):
+            first, *others = block.split(b"\n")
+            held.append(first)
+            if others:
+                yield b"".join(held) + b"\n"
+                yield from (line + b"\n" for line in others[:-1])
+                held = [others[-1]]
+        if any(held):
+            yield b"".join(held)
 
     def read(self, size: int) -> bytes:
-        return self._each(self._file.read(size))
+        parts: list[bytes] = []
+        # What a block holds before the damage would be lost with it.
+        while size > 0 and (part := self._read_part(partial(self._file.read1, min(size, _BLOCK)))):
+            parts.append(part)
+            size -= len(part)
+        return b"".join(parts)
+
+    def _read_part(self, read: Callable[[], bytes]) -> bytes:
+        from flitwatch_domain.errors import BadInput
+
+        try:
+            part = read()
+        except BadInput as damage:
+            if not self._begun:
+                raise
+            self.damage = damage
+            return b""
+        self._begun = True
+        return self._each(part)
 
 
 def _load_incarnations(conn: psycopg.Connection[Any], keys: set[JobKey]) -> dict[JobKey, list[Held]]:
