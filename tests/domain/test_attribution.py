@@ -274,7 +274,7 @@ def flow(
     quiet: float = 0.02,
     moments: list[tuple[float, dict[int, float]]] | None = None,
 ) -> Flow:
-    return Flow(waiting, quiet, 1.0, part, part.get(OWN, 0.0), 0.0, [60.0], 60, moments or [(waiting, part)])
+    return Flow(waiting, quiet, 1.0, part, part.get(OWN, 0.0), 0.0, [60.0, 120.0], 60, moments or [(waiting, part)] * 2)
 
 
 @pytest.mark.parametrize(
@@ -347,6 +347,24 @@ def test_every_name_stands_out_and_the_first_was_there_before(part: dict[int, fl
 )
 def test_where_the_sending_port_counts_less_is_said(part: dict[int, float], told: list[int]) -> None:
     assert name_jobs(replace(flow(part), several=False), OWN, [1, 2, 3], []) == told
+
+
+def test_a_rise_that_falls_to_another_job_each_minute_names_nobody() -> None:
+    """Taken from a tree where flits waited 0.05 cycles beyond 0.03, of which each minute accused other jobs."""
+    first, second, third = {1: 0.35, 2: 0.65}, {1: 0.36, 3: 0.61}, {1: 0.36, 4: 0.62}
+
+    def named(*moments: tuple[float, dict[int, float]], resolution_s: int = 60) -> list[int]:
+        whole = sum(waiting for waiting, _ in moments)
+        part = {job: sum(w * of.get(job, 0.0) for w, of in moments) / whole for job in range(1, 5)}
+        weak = replace(flow(part, waiting=whole / len(moments), quiet=0.03, moments=list(moments)), several=False)
+        return name_jobs(replace(weak, resolution_s=resolution_s), OWN, [1, 2, 3, 4], [])
+
+    assert named((0.05, first)) == [] and named((0.05, first), (0.05, second)) == []
+    assert named((0.05, first), (0.05, second), (0.06, third)) == []
+    # As weak, but of the same job each minute; a strong one whose first minute has hardly begun; and an hour, which is a mean.
+    assert named((0.05, {1: 0.9}), (0.06, {1: 0.8, 2: 0.2}), (0.05, {1: 0.95})) == [1]
+    assert named((0.001, {2: 1.0}), (1.0, {1: 0.98}), (1.1, {1: 0.97})) == [1]
+    assert named((0.5, {1: 0.9}), resolution_s=3600) == [1] and named((0.5, {1: 0.9})) == []
 
 
 @given(

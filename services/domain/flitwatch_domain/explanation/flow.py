@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from statistics import median
 
 from flitwatch_domain.link_shares import RoutesKnownBy
 
@@ -19,6 +20,8 @@ LEAST_NEARLY_ALL = 0.8
 LEAST_OF_FIRST = 0.4
 #: A minute speaks for itself where the job waits in it at least this part of the longest.
 LEAST_OF_WORST = 0.5
+#: Where waits are counted at the sending port, so many moments have to agree on a job; one of this length is the mean of many.
+LEAST_MOMENTS, LONG_MOMENT_S = 2, 3600
 MOST_NAMED = 3
 #: Less of the job's way than this is too little to say that nothing stalls on it.
 LEAST_COUNTED = 0.5
@@ -105,14 +108,26 @@ def name_jobs(flow: Flow, own: int, before: Sequence[int], after: Sequence[int])
     several = [*first, *then][:MOST_NAMED]
     if flow.several:
         return several
-    second = max((part for job, part in flow.part.items() if job not in (own, first[0])), default=0.0)
-    for chosen, least in ((first[:1], max(LEAST_NAMED, LEAST_LEAD * second)), (several, LEAST_NEARLY_ALL)):
+    # Where waits are taken apart, a weak rise falls to another job each minute.
+    several = [job for job in several if _holds_steadily(flow, job)]
+    if not several or several[0] not in first:
+        return []
+    second = max((part for job, part in flow.part.items() if job not in (own, several[0])), default=0.0)
+    for chosen, least in ((several[:1], max(LEAST_NAMED, LEAST_LEAD * second)), (several, LEAST_NEARLY_ALL)):
         if sum(flow.part[job] for job in chosen) >= max(least, LEAST_LEAD * flow.own):
             if len(chosen) == 1 or not flow.to_file_system:
                 return chosen
             # Nothing shows that the job uses the file system: several there must be in the way of its other traffic too.
             return [job for job in chosen if flow.between.get(job, 0.0) >= LEAST_PART]
     return []
+
+
+def _holds_steadily(flow: Flow, job: int) -> bool:
+    """Return whether a job has a large part in most of the moments in which flits wait about as long as in the middle one."""
+    usual = median(waiting for waiting, _ in flow.moments)
+    parts = [part.get(job, 0.0) for waiting, part in flow.moments if waiting >= LEAST_OF_WORST * usual]
+    enough = len(parts) >= (LEAST_MOMENTS if flow.resolution_s < LONG_MOMENT_S else 1)
+    return enough and sum(part >= LEAST_PART for part in parts) > len(parts) / 2
 
 
 def _stand_out(part: Mapping[int, float], own: int) -> list[int]:
