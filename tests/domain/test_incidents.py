@@ -60,7 +60,9 @@ def test_minutes_without_the_cause_end_it_and_a_short_pause_does_not(
 
 def sent(*lengths: int, rate: float = 100.0, between: float = 0.1) -> list[tuple[float, float]]:
     """Minutes of a job that sends for so many minutes, then for so many only this part, and so on."""
-    rates = [rate if number % 2 == 0 else rate * between for number, length in enumerate(lengths) for _ in range(length)]
+    rates = [
+        rate if number % 2 == 0 else rate * between for number, length in enumerate(lengths) for _ in range(length)
+    ]
     return [(60.0 * at, rate) for at, rate in enumerate(rates)]
 
 
