@@ -15,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from flitwatch_domain.attribution import LinksOfMoment, Moment, Places, attribute_waiting
 from flitwatch_domain.diagnosis import Turns
 from flitwatch_domain.errors import BadInput
 from flitwatch_domain.explanation import slowdown
@@ -347,6 +348,25 @@ def test_every_name_stands_out_and_the_first_was_there_before(part: dict[int, fl
 )
 def test_where_the_sending_port_counts_less_is_said(part: dict[int, float], told: list[int]) -> None:
     assert name_jobs(replace(flow(part), several=False), OWN, [1, 2, 3], []) == told
+
+
+@pytest.mark.parametrize(("grew", "part"), [(0.4, 0.0), (0.6, 0.5)])
+def test_a_load_that_hardly_rose_explains_no_waiting(grew: float, part: float) -> None:
+    """Flits wait as much longer at two places. At one a job came; at the other nothing is new but a little of a job that was there before."""
+    routes, links = TreeRoutes(build_xgft(2, (2, 2), (1, 1))), np.arange(2)
+    places = Places(links, links, 2)
+
+    def moment(loads: list[list[float]], stalls: float) -> Moment:
+        each = np.zeros((routes.links, 3))
+        each[links] = loads
+        by_link = LinksOfMoment(each, np.arange(3), np.isin(np.arange(routes.links), links) * 1.0, each.sum(axis=1))
+        traffic = [JobTraffic(np.zeros(1, np.int64), np.ones(1), np.ones(1))] * 3
+        return Moment(1.0, np.full(2, 10.0), np.full(2, stalls), traffic, by_link)
+
+    then = moment([[8.0, 0.0, 0.0], [8.0, 0.0, 2.0]], 1.0)
+    now = moment([[8.0, 5.0, 0.0], [8.0, 0.0, 2.0 + grew]], 3.0)
+    found = attribute_waiting(routes, places, np.full(2, 0.5), [now], then, 0, None)
+    assert found.waiting == pytest.approx(0.2) and found.part == pytest.approx([0.0, 0.5, part])
 
 
 def test_a_rise_that_falls_to_another_job_each_minute_names_nobody() -> None:
