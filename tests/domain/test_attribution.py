@@ -275,7 +275,7 @@ def flow(
     quiet: float = 0.02,
     moments: list[tuple[float, dict[int, float]]] | None = None,
 ) -> Flow:
-    return Flow(waiting, quiet, 1.0, part, part.get(OWN, 0.0), 0.0, [60.0, 120.0], 60, moments or [(waiting, part)] * 2)
+    return Flow(waiting, quiet, 1.0, part, part.get(OWN, 0.0), 0.0, [60.0], 60, moments or [(waiting, part)])
 
 
 @pytest.mark.parametrize(
@@ -309,11 +309,15 @@ def test_who_stands_out_in_one_minute_alone_is_named_too() -> None:
 @pytest.mark.parametrize(("waiting", "quiet"), [(0.0, 0.0), (0.019, 0.0), (0.3, 0.7)])
 def test_where_the_links_stall_no_more_than_usual_nobody_is_named(waiting: float, quiet: float) -> None:
     told = flow({1: 0.95, OWN: 0.9}, waiting=waiting, quiet=quiet)
-    assert not told.carried and name_jobs(told, OWN, [1], []) == [] and not slows_itself(told)
+    assert not told.carried and name_jobs(told, OWN, [1], []) == [] and not slows_itself(told, OWN)
 
 
 def test_a_job_whose_own_traffic_is_half_slows_itself() -> None:
-    assert slows_itself(flow({OWN: 0.5, 1: 0.3})) and not slows_itself(flow({OWN: 0.49, 1: 0.3}))
+    assert slows_itself(flow({OWN: 0.5, 1: 0.3}), OWN) and not slows_itself(flow({OWN: 0.49, 1: 0.3}), OWN)
+    # Its traffic is always there: in a minute of long waits that belong to another job it is not what slows it.
+    alone, other = {OWN: 0.9}, {OWN: 0.1, 1: 0.8}
+    assert slows_itself(flow({OWN: 0.6, 1: 0.3}, moments=[(0.9, alone), (0.4, other)]), OWN)
+    assert not slows_itself(flow({OWN: 0.6, 1: 0.3}, moments=[(0.9, alone), (0.5, other)]), OWN)
 
 
 @given(
@@ -384,7 +388,19 @@ def test_a_rise_that_falls_to_another_job_each_minute_names_nobody() -> None:
     # As weak, but of the same job each minute; a strong one whose first minute has hardly begun; and an hour, which is a mean.
     assert named((0.05, {1: 0.9}), (0.06, {1: 0.8, 2: 0.2}), (0.05, {1: 0.95})) == [1]
     assert named((0.001, {2: 1.0}), (1.0, {1: 0.98}), (1.1, {1: 0.97})) == [1]
-    assert named((0.5, {1: 0.9}), resolution_s=3600) == [1] and named((0.5, {1: 0.9})) == []
+    assert named((0.2, {1: 0.9}), resolution_s=3600) == [1] and named((0.2, {1: 0.9})) == []
+    # Ten times the quiet waiting is no chance.
+    assert named((0.3, {1: 0.9})) == [1]
+
+
+@pytest.mark.parametrize(("since", "told"), [(1.2, [1, 2]), (0.8, [])])
+def test_who_came_later_is_named_only_where_flits_wait_longer_since(since: float, told: list[int]) -> None:
+    moments = [(1.0, {1: 0.95, 2: 0.0}), (since, {1: 0.55, 2: 0.43}), (since, {1: 0.52, 2: 0.45})]
+    late = replace(flow({1: 0.63, 2: 0.33}, moments=moments), several=False)
+    assert name_jobs(late, OWN, [1], [2]) == told and name_jobs(late, OWN, [1, 2], []) == [1, 2]
+    # Of moments in which it always was there only a sure rise is told.
+    always = replace(late, part={1: 0.54, 2: 0.44}, moments=moments[1:])
+    assert name_jobs(always, OWN, [1], [2]) == [1, 2] and name_jobs(replace(always, quiet=0.2), OWN, [1], [2]) == []
 
 
 @given(
