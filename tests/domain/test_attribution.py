@@ -15,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from flitwatch_domain.attribution import LinksOfMoment, Moment, Places, attribute_waiting
 from flitwatch_domain.diagnosis import Turns
 from flitwatch_domain.errors import BadInput
 from flitwatch_domain.explanation import slowdown
@@ -308,11 +309,15 @@ def test_who_stands_out_in_one_minute_alone_is_named_too() -> None:
 @pytest.mark.parametrize(("waiting", "quiet"), [(0.0, 0.0), (0.019, 0.0), (0.3, 0.7)])
 def test_where_the_links_stall_no_more_than_usual_nobody_is_named(waiting: float, quiet: float) -> None:
     told = flow({1: 0.95, OWN: 0.9}, waiting=waiting, quiet=quiet)
-    assert not told.carried and name_jobs(told, OWN, [1], []) == [] and not slows_itself(told)
+    assert not told.carried and name_jobs(told, OWN, [1], []) == [] and not slows_itself(told, OWN)
 
 
 def test_a_job_whose_own_traffic_is_half_slows_itself() -> None:
-    assert slows_itself(flow({OWN: 0.5, 1: 0.3})) and not slows_itself(flow({OWN: 0.49, 1: 0.3}))
+    assert slows_itself(flow({OWN: 0.5, 1: 0.3}), OWN) and not slows_itself(flow({OWN: 0.49, 1: 0.3}), OWN)
+    # Its traffic is always there: in a minute of long waits that belong to another job it is not what slows it.
+    alone, other = {OWN: 0.9}, {OWN: 0.1, 1: 0.8}
+    assert slows_itself(flow({OWN: 0.6, 1: 0.3}, moments=[(0.9, alone), (0.4, other)]), OWN)
+    assert not slows_itself(flow({OWN: 0.6, 1: 0.3}, moments=[(0.9, alone), (0.5, other)]), OWN)
 
 
 @given(
@@ -347,6 +352,55 @@ def test_every_name_stands_out_and_the_first_was_there_before(part: dict[int, fl
 )
 def test_where_the_sending_port_counts_less_is_said(part: dict[int, float], told: list[int]) -> None:
     assert name_jobs(replace(flow(part), several=False), OWN, [1, 2, 3], []) == told
+
+
+@pytest.mark.parametrize(("grew", "part"), [(0.4, 0.0), (0.6, 0.5)])
+def test_a_load_that_hardly_rose_explains_no_waiting(grew: float, part: float) -> None:
+    """Flits wait as much longer at two places. At one a job came; at the other nothing is new but a little of a job that was there before."""
+    routes, links = TreeRoutes(build_xgft(2, (2, 2), (1, 1))), np.arange(2)
+    places = Places(links, links, 2)
+
+    def moment(loads: list[list[float]], stalls: float) -> Moment:
+        each = np.zeros((routes.links, 3))
+        each[links] = loads
+        by_link = LinksOfMoment(each, np.arange(3), np.isin(np.arange(routes.links), links) * 1.0, each.sum(axis=1))
+        traffic = [JobTraffic(np.zeros(1, np.int64), np.ones(1), np.ones(1))] * 3
+        return Moment(1.0, np.full(2, 10.0), np.full(2, stalls), traffic, by_link)
+
+    then = moment([[8.0, 0.0, 0.0], [8.0, 0.0, 2.0]], 1.0)
+    now = moment([[8.0, 5.0, 0.0], [8.0, 0.0, 2.0 + grew]], 3.0)
+    found = attribute_waiting(routes, places, np.full(2, 0.5), [now], then, 0, None)
+    assert found.waiting == pytest.approx(0.2) and found.part == pytest.approx([0.0, 0.5, part])
+
+
+def test_a_rise_that_falls_to_another_job_each_minute_names_nobody() -> None:
+    """Taken from a tree where flits waited 0.05 cycles beyond 0.03, of which each minute accused other jobs."""
+    first, second, third = {1: 0.35, 2: 0.65}, {1: 0.36, 3: 0.61}, {1: 0.36, 4: 0.62}
+
+    def named(*moments: tuple[float, dict[int, float]], resolution_s: int = 60) -> list[int]:
+        whole = sum(waiting for waiting, _ in moments)
+        part = {job: sum(w * of.get(job, 0.0) for w, of in moments) / whole for job in range(1, 5)}
+        weak = replace(flow(part, waiting=whole / len(moments), quiet=0.03, moments=list(moments)), several=False)
+        return name_jobs(replace(weak, resolution_s=resolution_s), OWN, [1, 2, 3, 4], [])
+
+    assert named((0.05, first)) == [] and named((0.05, first), (0.05, second)) == []
+    assert named((0.05, first), (0.05, second), (0.06, third)) == []
+    # As weak, but of the same job each minute; a strong one whose first minute has hardly begun; and an hour, which is a mean.
+    assert named((0.05, {1: 0.9}), (0.06, {1: 0.8, 2: 0.2}), (0.05, {1: 0.95})) == [1]
+    assert named((0.001, {2: 1.0}), (1.0, {1: 0.98}), (1.1, {1: 0.97})) == [1]
+    assert named((0.2, {1: 0.9}), resolution_s=3600) == [1] and named((0.2, {1: 0.9})) == []
+    # Ten times the quiet waiting is no chance.
+    assert named((0.3, {1: 0.9})) == [1]
+
+
+@pytest.mark.parametrize(("since", "told"), [(1.2, [1, 2]), (0.8, [])])
+def test_who_came_later_is_named_only_where_flits_wait_longer_since(since: float, told: list[int]) -> None:
+    moments = [(1.0, {1: 0.95, 2: 0.0}), (since, {1: 0.55, 2: 0.43}), (since, {1: 0.52, 2: 0.45})]
+    late = replace(flow({1: 0.63, 2: 0.33}, moments=moments), several=False)
+    assert name_jobs(late, OWN, [1], [2]) == told and name_jobs(late, OWN, [1, 2], []) == [1, 2]
+    # Of moments in which it always was there only a sure rise is told.
+    always = replace(late, part={1: 0.54, 2: 0.44}, moments=moments[1:])
+    assert name_jobs(always, OWN, [1], [2]) == [1, 2] and name_jobs(replace(always, quiet=0.2), OWN, [1], [2]) == []
 
 
 @given(

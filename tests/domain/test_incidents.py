@@ -58,9 +58,11 @@ def test_minutes_without_the_cause_end_it_and_a_short_pause_does_not(
     assert find_busy_interval(minutes(back), 0.1, BEGAN_S, UNTIL_S)[0] == 9 * 60
 
 
-def sent(*lengths: int, rate: float = 100.0) -> list[tuple[float, float]]:
-    """Minutes of a job that sends for so many minutes, then for so many a tenth, and so on."""
-    rates = [rate if number % 2 == 0 else rate / 10 for number, length in enumerate(lengths) for _ in range(length)]
+def sent(*lengths: int, rate: float = 100.0, between: float = 0.1) -> list[tuple[float, float]]:
+    """Minutes of a job that sends for so many minutes, then for so many only this part, and so on."""
+    rates = [
+        rate if number % 2 == 0 else rate * between for number, length in enumerate(lengths) for _ in range(length)
+    ]
     return [(60.0 * at, rate) for at, rate in enumerate(rates)]
 
 
@@ -72,6 +74,9 @@ def test_how_long_a_calm_may_be_follows_from_the_bursts_of_the_cause(lengths: tu
     """Three periods, three minutes at least and half an hour at most; one burst, or none, is no period."""
     assert find_longest_calm(sent(*lengths)) == calm_s
     assert find_longest_calm(sent(*lengths, rate=0.0)) == 180
+    # Between its bursts a job may send a good deal; one that sends more than half of its most sends steadily.
+    assert find_longest_calm(sent(*lengths, between=0.4)) == calm_s
+    assert find_longest_calm(sent(*lengths, between=0.6)) == 180
 
 
 def test_a_cause_that_bursts_holds_it_for_three_periods_and_no_longer() -> None:

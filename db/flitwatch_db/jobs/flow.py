@@ -102,6 +102,7 @@ class _Span:
 def _attribute_way(conn: Conn, way: CountedRoutes, job: Row, place: Row, own: Way, span: _Span) -> Flow:
     """Find the jobs for which a job waits on one path of its traffic."""
     unsure, begun_s = None, time.thread_time()
+    laid: _Laid = {}
     for width, back in LOOKED_BACK.items():
         begin = math.floor(span.low_s / width) * width - back * width
         until = min(span.end_s + LOOKED_AT_FIRST[0] * width, span.now_s)
@@ -111,14 +112,14 @@ def _attribute_way(conn: Conn, way: CountedRoutes, job: Row, place: Row, own: Wa
             unsure = unsure or chosen
             if chosen is None or not chosen.calm or time.thread_time() - begun_s > MOST_CPU_S:
                 break
-            flow = _divide_waits(conn, way, job, place["fabric_id"], own, chosen, span.now_s)
+            flow = _divide_waits(conn, way, job, place["fabric_id"], own, chosen, span.now_s, laid)
             if chosen.usual or flow.calm(CALM):
                 return flow
             # For a tree only the sums of its switches were searched, and its links show otherwise.
             at, waits = at[at != chosen.quiet_s], waits[at != chosen.quiet_s]
     if unsure is None:
         return _make_unknown("its routers lack counters for a quiet minute or for the slowdown")
-    return _divide_waits(conn, way, job, place["fabric_id"], own, unsure, span.now_s)
+    return _divide_waits(conn, way, job, place["fabric_id"], own, unsure, span.now_s, laid)
 
 
 def _make_unknown(reason: str) -> Flow:
@@ -210,8 +211,12 @@ def _pick_calmest(at: Floats, waits: Floats, width: int, low_s: float, some: Int
     return int(calm[np.argmin(np.abs(at[calm] + width / 2 - low_s))])
 
 
+#: Bytes that jobs put on the links of a way's turns, (links, jobs), by the moment's begin and end, the number of counts and the jobs' numbers.
+_Laid = dict[tuple[float, ...], Floats]
+
+
 def _divide_waits(
-    conn: Conn, way: CountedRoutes, job: Row, fabric_id: int, of_job: Way, chosen: _Chosen, now_s: float
+    conn: Conn, way: CountedRoutes, job: Row, fabric_id: int, of_job: Way, chosen: _Chosen, now_s: float, laid: _Laid
 ) -> Flow:
     width, moments_s = chosen.width, [chosen.quiet_s, *chosen.slow_s]
     jobs = _list_jobs(
@@ -220,7 +225,7 @@ def _divide_waits(
     own = next((place for place, entry in enumerate(jobs) if entry["job_pk"] == job["job_pk"]), None)
     if own is None:
         return _make_unknown(NO_RECORD)
-    moments = _load_moments(conn, way, fabric_id, of_job, width, moments_s, jobs, now_s)
+    moments = _load_moments(conn, way, fabric_id, of_job, width, moments_s, jobs, now_s, laid)
     quiet, slow = moments[0], moments[1:]
     attribution = attribute_waiting(way.routes, way.places, of_job.weight, slow, quiet, own, way.flit_bytes)
     total, *each = (
@@ -261,8 +266,9 @@ def _load_moments(
     moments_s: list[float],
     jobs: list[Row],
     now_s: float,
+    laid: _Laid,
 ) -> list[Moment]:
-    """Load what was counted in some moments, the quiet one first."""
+    """Load what was counted in some moments, the quiet one first; `laid` has the traffic of moments that were loaded before for the same way."""
     spans = [(at, min(at + width, now_s)) for at in moments_s]
     cards = _cards_at(conn, fabric_id, width, moments_s)
     traffic = [[_compute_traffic(row, card, *span) for row in jobs] for span, card in zip(spans, cards, strict=True)]
@@ -278,7 +284,12 @@ def _load_moments(
         calm: _LinkWaits | None = None
         counted = []
         for (low, high), ports, moved in zip(spans, port_counts, traffic, strict=True):
-            of_links, waits = _links_at(way, of_job, turns, ports, high - low, moved, calm)
+            job_places = that_move_most(moved)
+            key = (low, high, len(ports.waited), *(jobs[place]["job_pk"] for place in job_places))
+            if key not in laid:
+                of_jobs = [job_traffic for job_traffic in map(moved.__getitem__, job_places) if job_traffic is not None]
+                laid[key] = way.routes.loads(of_jobs, turns.links, 0.0)
+            of_links, waits = _links_at(way, of_job, turns, ports, high - low, job_places, laid[key], calm)
             calm = calm or waits
             counted.append(of_links)
     return [
@@ -320,7 +331,7 @@ def by_minute(conn: Conn, watched: Watched, minutes_s: Sequence[float]) -> list[
     results = []
     for at in minutes_s:
         # One by one: what is known of every link in a minute takes tens of megabytes on a large machine.
-        (moment,) = _load_moments(conn, way, watched.fabric_id, own, 60, [at], jobs, last_s)
+        (moment,) = _load_moments(conn, way, watched.fabric_id, own, 60, [at], jobs, last_s, {})
         part = compute_user_parts(way.routes, way.places, own.weight, moment, way.flit_bytes)
         job_parts = None if part is None else dict(zip((row["job_pk"] for row in jobs), part.tolist(), strict=True))
         results.append((float(own.weight @ np.nan_to_num(moment.ratio)), job_parts))
@@ -452,17 +463,17 @@ def _links_at(
     turns: WaitingTurns,
     ports: PortCounts,
     seconds: float,
-    traffic: Sequence[JobTraffic | None],
+    job_places: Sequence[int],
+    moved: Floats,
     calm: _LinkWaits | None,
 ) -> tuple[_Counts, _LinkWaits]:
-    """Counts of every place in a moment of this many seconds, as `link_waits` finds them.
+    """Counts of every place in a moment of this many seconds, as `link_waits` finds them; `moved` (links of the turns, jobs) is what jobs put there.
 
     A link to a node causes no longer waits than in the `calm` moment if it has no more traffic, because no other link behind it is full.
     """
-    job_places, word = that_move_most(traffic), COUNT_BYTES[way.fabric.technology]
+    word = COUNT_BYTES[way.fabric.technology]
     loads, whole = np.zeros((way.routes.links, len(job_places))), np.zeros(way.routes.links)
-    jobs = [job_traffic for job_traffic in map(traffic.__getitem__, job_places) if job_traffic is not None]
-    loads[turns.links] = way.routes.loads(jobs, turns.links, 0.0)
+    loads[turns.links] = moved
     whole[turns.links] = loads[turns.links].sum(axis=1)
     carried = np.where(np.isfinite(ports.carried), ports.carried, whole / word)
     use = carried * word / seconds / way.capacity

@@ -34,6 +34,8 @@ MOST_DAMAGE, MOST_PLACES = 0.9, 64
 MOST_JOBS = 64
 #: The jobs' expected loads on the damaged places must add up to at least this share of the counted traffic there.
 LEAST_EXPLAINED = 0.5
+#: Where the loads that rose, of links known one by one, are less than this part of what a place carries, they do not explain what flits wait there.
+LEAST_ADDED = 0.05
 
 
 @dataclass(frozen=True, eq=False)
@@ -174,7 +176,10 @@ def attribute_waiting(
         if explained < LEAST_EXPLAINED:
             reason = "the traffic of the jobs' network cards does not explain the traffic on the links"
             return attribution(np.zeros(moments.shape[1]), np.zeros_like(moments), waits, reason)
-        users = _divide_load(np.maximum(now - then, 0.0), now, own)
+        rose = np.maximum(now - then, 0.0)
+        users = _divide_load(rose, now, own)
+        if heat is not None:
+            users[rose.sum(axis=1) < LEAST_ADDED * now.sum(axis=1)] = 0.0
         moments[place] = explained * _divide_damage(place_damage[worst], users)
     if slow[0].by_link is not None:
         # A job is slow in every moment, so a short jam of other jobs that is ten times as bad does not count ten times as much.

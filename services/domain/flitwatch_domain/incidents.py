@@ -27,7 +27,8 @@ STILL = 0.25
 CALM_S = 180.0
 #: A cause is known to burst from its second burst on. Then a calm of this many of its periods, at most `LONGEST_CALM_S`, ends the incident.
 CALM_PERIODS, LONGEST_CALM_S = 3, 1800.0
-#: A burst begins in a minute in which a job sends this part of its most, and ends in one in which it sends less than that part.
+#: A burst begins in a minute in which a job sends this part of the way from its least to its most, and ends in one in which it sends less than that
+#: part. A job whose least is more than the first part of its most sends steadily.
 BURST_BEGINS, BURST_ENDS = 0.5, 0.25
 #: A slow job belongs to an incident of the same causes that ended at most this long before.
 REOPENS_S = 300.0
@@ -163,11 +164,15 @@ class Minute:
 
 def find_longest_calm(sent: Sequence[tuple[float, float]]) -> float:
     """Return the seconds of calm that do not yet end an incident, by what its cause sent in each minute (its beginning, bytes per second)."""
-    most, sending, begins = max((rate for _, rate in sent), default=0.0), False, []
+    least, most = (choose((rate for _, rate in sent), default=0.0) for choose in (min, max))
+    if least > BURST_BEGINS * most:
+        return CALM_S
+    sending, begins = False, []
     for at, rate in sent:
-        if not sending and rate >= BURST_BEGINS * most > 0:
+        level = (rate - least) / max(most - least, 1.0)
+        if not sending and level >= BURST_BEGINS:
             begins.append(at)
-        sending = rate >= (BURST_ENDS if sending else BURST_BEGINS) * most
+        sending = level >= (BURST_ENDS if sending else BURST_BEGINS)
     if len(begins) < 2:
         return CALM_S
     period_s = (begins[-1] - begins[0]) / (len(begins) - 1)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from statistics import mean, median
 
 from flitwatch_domain.link_shares import RoutesKnownBy
 
@@ -19,6 +20,9 @@ LEAST_NEARLY_ALL = 0.8
 LEAST_OF_FIRST = 0.4
 #: A minute is evidence on its own if the job's waiting in it is at least this share of the longest.
 LEAST_OF_WORST = 0.5
+#: Where waits are counted at the sending port, moments have to agree on a job if flits wait less than so many times as long as in the quiet one:
+#: so many at least, but one that is as long as this is the mean of many.
+SURE_RISE, LEAST_MOMENTS, LONG_MOMENT_S = 10, 2, 3600
 MOST_NAMED = 3
 #: Minimum counted part of the job's path to conclude that nothing stalls on it.
 LEAST_COUNTED = 0.5
@@ -80,6 +84,11 @@ class Flow:
         return self.quiet <= part * (self.quiet + worst)
 
     @property
+    def sure(self) -> bool:
+        """Return whether flits wait so much longer than in the quiet minute that it is no chance."""
+        return self.waiting >= SURE_RISE * self.quiet
+
+    @property
     def known(self) -> bool:
         """Return whether the flow identifies jobs or shows that nothing stalls; otherwise places and times are used."""
         return self.reason is None and self.counted >= LEAST_COUNTED
@@ -105,14 +114,42 @@ def name_jobs(flow: Flow, own: int, before: Sequence[int], after: Sequence[int])
     several = [*first, *then][:MOST_NAMED]
     if flow.several:
         return several
-    second = max((part for job, part in flow.part.items() if job not in (own, first[0])), default=0.0)
-    for chosen, least in ((first[:1], max(LEAST_NAMED, LEAST_LEAD * second)), (several, LEAST_NEARLY_ALL)):
+    several = [job for job in several if _holds_steadily(flow, job) and (job in first or _added_waiting(flow, job))]
+    if not several or several[0] not in first:
+        return []
+    second = max((part for job, part in flow.part.items() if job not in (own, several[0])), default=0.0)
+    for chosen, least in ((several[:1], max(LEAST_NAMED, LEAST_LEAD * second)), (several, LEAST_NEARLY_ALL)):
         if sum(flow.part[job] for job in chosen) >= max(least, LEAST_LEAD * flow.own):
             if len(chosen) == 1 or not flow.to_file_system:
                 return chosen
             # Nothing shows that the job uses the file system, so several jobs must also be in the way of its other traffic.
             return [job for job in chosen if flow.between.get(job, 0.0) >= LEAST_PART]
     return []
+
+
+def _holds_steadily(flow: Flow, job: int) -> bool:
+    """Return whether a job has a large part in most of the moments in which flits wait about as long as in the middle one; a sure rise needs none.
+
+    A weak one falls to another job each moment.
+    """
+    if flow.sure:
+        return True
+    usual = median(waiting for waiting, _ in flow.moments)
+    parts = [part.get(job, 0.0) for waiting, part in flow.moments if waiting >= LEAST_OF_WORST * usual]
+    enough = len(parts) >= (LEAST_MOMENTS if flow.resolution_s < LONG_MOMENT_S else 1)
+    return enough and sum(part >= LEAST_PART for part in parts) > len(parts) / 2
+
+
+def _added_waiting(flow: Flow, job: int) -> bool:
+    """Return whether flits wait longer in the moments in which a job has a large part than in the others; who came later may only pass by.
+
+    If it has a large part in all of them, that is not known, and a sure rise is needed.
+    """
+    with_job, without = (
+        [waiting for waiting, part in flow.moments if (part.get(job, 0.0) >= LEAST_PART) is held]
+        for held in (True, False)
+    )
+    return mean(with_job) > mean(without) if with_job and without else flow.sure
 
 
 def _stand_out(part: Mapping[int, float], own: int) -> list[int]:
@@ -131,6 +168,10 @@ def _stand_out(part: Mapping[int, float], own: int) -> list[int]:
     return large if large and part[large[0]] >= LEAST_NAMED else []
 
 
-def slows_itself(flow: Flow) -> bool:
-    """Return whether the job's own traffic causes most of its waiting."""
-    return flow.carried and flow.own >= LEAST_NAMED
+def slows_itself(flow: Flow, own: int) -> bool:
+    """Return whether a job's (`own`) traffic causes most of its waiting, and a large part in every minute in which it waits long: it is always there."""
+    worst = max((waiting for waiting, _ in flow.moments), default=0.0)
+    always = all(
+        part.get(own, 0.0) >= LEAST_PART for waiting, part in flow.moments if waiting >= LEAST_OF_WORST * worst
+    )
+    return flow.carried and flow.own >= LEAST_NAMED and always
