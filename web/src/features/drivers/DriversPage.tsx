@@ -161,8 +161,8 @@ function Drivers({ deviation }: { deviation: Deviation }) {
           <p key={sentence}>{sentence}</p>
         ))}
         <p className="muted">
-          error {error(one.mape)} ± {one.mape_spread.toFixed(1)} on runs held out, {error(one.baseline_mape)} by the
-          only the mean curve ({change(one.mape / one.baseline_mape)}) · {plural(one.estimate.runs, "run")},{" "}
+          error {error(one.mape)} ± {one.mape_spread.toFixed(1)} on held-out runs, {error(one.baseline_mape)} from the
+          mean curve alone ({change(one.mape / one.baseline_mape)}) · {plural(one.estimate.runs, "run")},{" "}
           {plural(one.folds, "fold")} · estimated {day(parseTime(one.estimate.created) ?? 0, true)}
         </p>
       </section>
@@ -256,7 +256,7 @@ function Drivers({ deviation }: { deviation: Deviation }) {
                 </dd>
                 <dt>Error, held-out runs</dt>
                 <dd>
-                  {error(one.mape)}, only the mean curve {error(one.baseline_mape)}
+                  {error(one.mape)}, mean curve alone {error(one.baseline_mape)}
                 </dd>
                 {one.row_split_mape !== null && (
                   <>

@@ -4,6 +4,7 @@ import { useNavigate, useSearch } from "@tanstack/react-router";
 import { useMemo } from "react";
 import { recommendationsQuery } from "../../api/recommendations";
 import type { Recommendation } from "../../api/recommendationShapes";
+import { gainScale } from "../../charts/gains";
 import { TableExport } from "../../components/TableExport";
 import { DataTable, type Column } from "../../components/DataTable";
 import { Empty, Failure, Waiting } from "../../components/Notice";
@@ -13,6 +14,7 @@ import { useKeys } from "../../lib/keys";
 import { moment, parseTime, ZONE } from "../../lib/time";
 import "../estimates/estimates.css";
 import { Detail } from "./Detail";
+import { GainBar } from "./GainBar";
 import { Loop } from "./Loop";
 import "./recommendations.css";
 import { about, gainText, kindText } from "./words";
@@ -25,7 +27,7 @@ const STATES = [
   { value: "refused", label: "Refused" },
 ] as const;
 
-const columns: Column<Recommendation>[] = [
+const columnsOf = (x: (factor: number) => number): Column<Recommendation>[] => [
   {
     key: "state",
     header: "State",
@@ -39,7 +41,12 @@ const columns: Column<Recommendation>[] = [
     header: "time before ÷ after",
     numeric: true,
     value: (r) => r.gain?.factor,
-    render: (r) => gainText(r.gain),
+    render: (r) => (
+      <span className="gain-cell">
+        {gainText(r.gain)}
+        {r.gain && <GainBar gain={r.gain} x={x} />}
+      </span>
+    ),
   },
   {
     key: "about",
@@ -74,6 +81,7 @@ export function RecommendationsPage() {
   const navigate = useNavigate({ from: "/advice" });
   const pages = useInfiniteQuery(recommendationsQuery(search.state));
   const rows = useMemo(() => pages.data?.pages.flatMap((page) => page.items) ?? [], [pages.data]);
+  const columns = useMemo(() => columnsOf(gainScale(rows.flatMap((row) => row.gain ?? []))), [rows]);
   const shown = search.id ?? rows[0]?.recommendation_id;
   const bindings = useMemo(() => {
     const at = rows.findIndex((row) => row.recommendation_id === shown);
@@ -86,7 +94,7 @@ export function RecommendationsPage() {
       { keys: "k", label: "Recommendation before", run: show(at - 1) },
       { keys: "e", label: "Export as CSV", run: () => saveCsv("recommendations", rows, columns) },
     ];
-  }, [rows, shown, navigate]);
+  }, [rows, columns, shown, navigate]);
   useKeys("Recommendations", bindings);
   const { hasNextPage, isFetchingNextPage, fetchNextPage } = pages;
   return (

@@ -195,6 +195,12 @@ export async function recommendations({ url, check }) {
         await page.locator('section[aria-label="Gain"]').textContent(),
         /×1\.48 as fast×1\.44 to ×1\.52, 90 %/,
       );
+      // Every gain that has an interval has it as a bar, all on one scale: the wider interval has the wider bar.
+      const widths = await page
+        .locator(".recommendations-list .gain-bar rect")
+        .evaluateAll((all) => all.map((one) => one.width.baseVal.value));
+      assert.equal(widths.length, 2);
+      assert.ok(widths[1] > widths[0], `1.02–1.17 is wider than 1.44–1.52: ${widths}`);
       const dark = (nth) =>
         page
           .locator('.plots [role="img"]:has(canvas), .plots .layers')
@@ -336,7 +342,7 @@ export async function estimates({ url, check, api }) {
   await check("drivers draws sets by counters; a chosen cell is explained; the picture leaves as SVG", async (page) => {
     await page.goto(`${url}/drivers`);
     await page.waitForSelector(".heat-scroll svg");
-    const { sets, counters } = await api("/estimates/deviation");
+    const { sets, counters } = await api("/estimates/drivers");
     assert.equal(await page.locator(".heat-scroll rect.cell").count(), sets.length * counters.length);
     await page.locator(".heat-scroll rect.cell").nth(1).click();
     assert.equal(

@@ -122,11 +122,12 @@ export async function ways({ url, check, api, timed, fabricUrl }) {
   const incident = await api(`/incident?fabric=${encodeURIComponent(timed.name)}`);
 
   await way(
-    "two clicks from home: the slow job, who slows it, and both on the fabric",
+    "no click from home to who slows the job, one to where both are, two to both on the fabric",
     { clicks: 2 },
     async (tab) => {
       const { aggressor, victims } = incident;
       await tab.goto(url);
+      await tab.locator(".incident-chain > li", { hasText: aggressor.job_id }).first().waitFor();
       await toCulprit(tab, victims[0].job_id, aggressor.job_id);
     },
     { fixtureOnly: true },
