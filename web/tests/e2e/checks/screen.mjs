@@ -494,9 +494,8 @@ export async function wall({ url, check, timed }) {
       };
       for (const [name, selector] of Object.entries(parts)) {
         const one = page.locator(selector).first();
-        await one.waitFor();
-        const { x, y, width, height } = await one.boundingBox();
-        assert.ok(x >= 0 && y >= 0 && x + width <= 3840 && y + height <= 2160, `${name} at ${x}, ${y}`);
+        const { x, y, width, height } = await one.evaluate((element) => element.getBoundingClientRect().toJSON());
+        assert.ok(width > 0 && x >= 0 && y >= 0 && x + width <= 3840 && y + height <= 2160, `${name} at ${x}, ${y}`);
       }
     },
     { viewport: { width: 3840, height: 2160 }, fixtureOnly: true },
