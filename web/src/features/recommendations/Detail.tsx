@@ -4,16 +4,16 @@ import { Link } from "@tanstack/react-router";
 import { useState } from "react";
 import { recommendationQuery } from "../../api/recommendations";
 import type { RecommendationDetail, Side } from "../../api/recommendationShapes";
-import { gainScale } from "../../charts/gains";
+import { ratioScale } from "../../charts/intervals";
 import { DownloadButton } from "../../components/DownloadButton";
 import { HowToRead } from "../../components/HowToRead";
+import { IntervalBar } from "../../components/IntervalBar";
 import { Failure, Waiting } from "../../components/Notice";
 import { bytes, count, percent, plural } from "../../lib/format";
 import { moment, parseTime, ZONE } from "../../lib/time";
 import { BeforeAfterPlots } from "./BeforeAfterPlots";
-import { GainBar } from "./GainBar";
 import { TrafficCard } from "./TrafficCard";
-import { gainSaid, intervalText, timeText, valueText } from "./words";
+import { gainInterval, gainSaid, intervalText, timeText, valueText } from "./words";
 
 export function Detail({ id }: { id: number }) {
   const answer = useQuery(recommendationQuery(id));
@@ -161,7 +161,7 @@ function Numbers({ one }: { one: RecommendationDetail }) {
           <div className="figure-value">{gainSaid(one.gain)}</div>
           <div className="muted gain-cell">
             {intervalText(one.gain)}
-            {one.gain && <GainBar gain={one.gain} x={gainScale([one.gain])} />}
+            {one.gain && <IntervalBar of={gainInterval(one.gain)} x={ratioScale([gainInterval(one.gain)])} />}
           </div>
         </div>
         {reconstruction && (

@@ -4,20 +4,20 @@ import { useNavigate, useSearch } from "@tanstack/react-router";
 import { useMemo } from "react";
 import { recommendationsQuery } from "../../api/recommendations";
 import type { Recommendation } from "../../api/recommendationShapes";
-import { gainScale } from "../../charts/gains";
+import { ratioScale, type IntervalScale } from "../../charts/intervals";
 import { TableExport } from "../../components/TableExport";
 import { DataTable, type Column } from "../../components/DataTable";
 import { Empty, Failure, Waiting } from "../../components/Notice";
+import { IntervalBar } from "../../components/IntervalBar";
 import { Segmented } from "../../components/Segmented";
 import { count } from "../../lib/format";
 import { useKeys } from "../../lib/keys";
 import { moment, parseTime, ZONE } from "../../lib/time";
 import "../estimates/estimates.css";
 import { Detail } from "./Detail";
-import { GainBar } from "./GainBar";
 import { Loop } from "./Loop";
 import "./recommendations.css";
-import { about, gainText, kindText } from "./words";
+import { about, gainInterval, gainText, kindText } from "./words";
 import { address } from "../../api/client";
 import { saveCsv } from "../../components/tableFile";
 
@@ -27,7 +27,7 @@ const STATES = [
   { value: "refused", label: "Refused" },
 ] as const;
 
-const columnsOf = (x: (factor: number) => number): Column<Recommendation>[] => [
+const columnsOf = (x: IntervalScale): Column<Recommendation>[] => [
   {
     key: "state",
     header: "State",
@@ -44,7 +44,7 @@ const columnsOf = (x: (factor: number) => number): Column<Recommendation>[] => [
     render: (r) => (
       <span className="gain-cell">
         {gainText(r.gain)}
-        {r.gain && <GainBar gain={r.gain} x={x} />}
+        {r.gain && <IntervalBar of={gainInterval(r.gain)} x={x} />}
       </span>
     ),
   },
@@ -81,7 +81,10 @@ export function RecommendationsPage() {
   const navigate = useNavigate({ from: "/advice" });
   const pages = useInfiniteQuery(recommendationsQuery(search.state));
   const rows = useMemo(() => pages.data?.pages.flatMap((page) => page.items) ?? [], [pages.data]);
-  const columns = useMemo(() => columnsOf(gainScale(rows.flatMap((row) => row.gain ?? []))), [rows]);
+  const columns = useMemo(
+    () => columnsOf(ratioScale(rows.flatMap(({ gain }) => (gain ? gainInterval(gain) : [])))),
+    [rows],
+  );
   const shown = search.id ?? rows[0]?.recommendation_id;
   const bindings = useMemo(() => {
     const at = rows.findIndex((row) => row.recommendation_id === shown);

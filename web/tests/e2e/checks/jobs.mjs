@@ -18,6 +18,8 @@ export async function jobPage({ url, check, api }) {
       const said = (await page.locator('section[aria-label="Why"]').textContent()) + (await help.textContent());
       for (const one of chain) assert.ok(said.includes(one.text), one.text);
       assert.equal(await help.locator("li").count(), remedies.length);
+      const intervals = remedies.filter((one) => one.minutes_saved_low != null);
+      assert.ok(intervals.length && intervals.length === (await help.locator(".interval-bar rect").count()));
       // A forecast by other jobs knows nothing of the slowdown: no slow job is said to end as usual.
       const figures = await page.locator('section[aria-label="Verdict"] .figures').textContent();
       assert.match(figures, /lost so far/);
@@ -197,7 +199,7 @@ export async function recommendations({ url, check }) {
       );
       // Every gain that has an interval has it as a bar, all on one scale: the wider interval has the wider bar.
       const widths = await page
-        .locator(".recommendations-list .gain-bar rect")
+        .locator(".recommendations-list .interval-bar rect")
         .evaluateAll((all) => all.map((one) => one.width.baseVal.value));
       assert.equal(widths.length, 2);
       assert.ok(widths[1] > widths[0], `1.02–1.17 is wider than 1.44–1.52: ${widths}`);
