@@ -152,7 +152,7 @@ export async function ownRuns({ url, check }) {
       await page.locator(".context .tag", { hasText: "from files" }).waitFor();
       assert.equal(query(page).exe, name);
       const result = page.locator('section[aria-label="Result"]');
-      await result.getByText(/dealt out at random, \d+ of 100 sets had a name/).waitFor();
+      await result.getByText(/With shuffled run times, \d+ of 100 sets had a name/).waitFor();
       assert.match(await page.locator('section[aria-label="How to read this"]').textContent(), /not/);
       const ranked = page.locator('section[aria-label="Ranking"]');
       await ranked.locator("tbody tr[aria-rowindex]").first().waitFor();
