@@ -7,7 +7,7 @@ export interface Interval {
   high: number | null;
 }
 
-export const BAR_WIDTH = 88;
+export const BAR_WIDTH = 64;
 const RANGE = [3, BAR_WIDTH - 3] as const;
 
 export interface IntervalScale {
