@@ -74,7 +74,7 @@ export function TreeView(props: Props) {
   if (!topology.data) return <Unanswered what="the links" asked={[topology]} />;
   if (contexts.length > 0 && measure === "packets")
     return <SampledTree {...props} slice={slice} contexts={contexts} controls={controls} path={path} />;
-  if (contexts.length > 0 && measure === "both")
+  if ((contexts.length > 0 || sampled.isPending) && measure === "both")
     return (
       <div className="tree-both">
         <div className="tree-pair">
