@@ -8,6 +8,7 @@ export async function addresses({ url, check, api, fabrics, timed }) {
   await check("an address that cannot be shown says why and shows no other data", async (page) => {
     const hour = (ago) => new Date(Date.now() - ago * 3_600_000).toISOString();
     const wrong = {};
+    const job = (await api("/jobs?limit=1")).items[0].job_id;
     for (const [path, reason] of [
       ["/?machine=nosuch", /No machine is called "nosuch"/],
       ["/jobs?fabric=nosuch", /No machine is called "nosuch"/],
@@ -17,6 +18,11 @@ export async function addresses({ url, check, api, fabrics, timed }) {
       [`/fabric/${timed.name}?from=${hour(1)}&to=${hour(2)}`, /before it begins/],
       [`/fabric/${timed.name}?router=99999`, /has no router 99999/],
       [`/fabric/${timed.name}?view=tree`, /has no view "tree"/],
+      ["/blame?exe=nosuch", /No runs of "nosuch" are known/],
+      ["/forecast?exe=amg&nodes=1", /No runs of "amg" on 1 node are known/],
+      ["/drivers?set=99999", /No estimate 99999/],
+      ["/drivers?counter=NOPE", /No counter is called "NOPE"/],
+      [`/jobs/${job}?run=99999`, /has no run 99999/],
       ["/health?day=1", /no parameter "day"/],
     ]) {
       await page.goto(url + path);
