@@ -494,8 +494,8 @@ export async function wall({ url, check, timed }) {
       };
       for (const [name, selector] of Object.entries(parts)) {
         const one = page.locator(selector).first();
-        const { x, y, width, height } = await one.evaluate((element) => element.getBoundingClientRect().toJSON());
-        assert.ok(width > 0 && x >= 0 && y >= 0 && x + width <= 3840 && y + height <= 2160, `${name} at ${x}, ${y}`);
+        const { x, y, width, height } = await until(() => one.boundingBox(), Boolean, `${name} is shown`);
+        assert.ok(x >= 0 && y >= 0 && x + width <= 3840 && y + height <= 2160, `${name} at ${x}, ${y}`);
       }
     },
     { viewport: { width: 3840, height: 2160 }, fixtureOnly: true },
