@@ -54,6 +54,14 @@ export async function addresses({ url, check, api, fabrics, timed }) {
     const keys = await page.locator(".chip .job-key line").evaluateAll((all) => all.map((one) => one.outerHTML));
     assert.notEqual(keys[0], keys[1]);
   });
+
+  await check("of five jobs in an address four are drawn, and the fifth is said not to be", async (page) => {
+    const five = (await api("/jobs?limit=5&state=RUNNING")).items.map((job) => job.job_id);
+    await page.goto(`${url}/fabric/${timed.name}?view=tiles&job=${five.join(",")}`);
+    await page.locator(".chip", { hasText: `Job ${five[4]} is not drawn` }).waitFor();
+    await page.locator(".chip .job-key").nth(3).waitFor();
+    assert.equal(await page.locator(".chip .job-key").count(), 4);
+  });
 }
 
 // The nine ways of a user, from the page where they begin, with their clicks and Tabs counted in the browser: a way that needs more than it may fails.
