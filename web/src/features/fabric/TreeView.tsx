@@ -57,7 +57,7 @@ export function TreeView(props: Props) {
           options={[
             { value: "stalls", label: "Counters" },
             { value: "packets", label: "Packets", title: "Congested fraction of sampled packets" },
-            { value: "both", label: "Both", title: "Counters and packets, one beside the other" },
+            { value: "both", label: "Both", title: "Counters and packets, next to each other" },
           ]}
         />
       )}
