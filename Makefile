@@ -292,9 +292,9 @@ bench-web: browser ## how fast the page is with 3,264 routers, as JSON
 
 # Measured machines beside the synthetic one, where their files are.
 DATA ?= ../shared/data
-screenshots: browser python ## every page to docs/screenshots (URL=... of a platform that runs; ONLY=alerts: some; THEMES="light dark": dark ones to .cache/screenshots)
-	@cd web && FLITWATCH_URL=$(URL) THEMES="$(THEMES)" node tests/e2e/screenshots.mjs $(if $(ONLY),"$(ONLY)")
-	@if [ -z "$(URL)" ] && [ -d "$(DATA)" ]; then cd tests && THEMES="$(THEMES)" ../$(PY) -m e2e.site "$(abspath $(DATA))" node ../web/tests/e2e/screenshots.mjs "$(or $(ONLY),measured)"; fi
+screenshots: browser python ## every page to docs/screenshots (URL=... of a platform that runs; ONLY=alerts: some; THEMES="light dark": dark ones to .cache/screenshots; SIZE="390x844 3840x2160": of those windows to .cache/screenshots/WIDTH)
+	@cd web && FLITWATCH_URL=$(URL) THEMES="$(THEMES)" SIZE="$(SIZE)" node tests/e2e/screenshots.mjs $(if $(ONLY),"$(ONLY)")
+	@if [ -z "$(URL)" ] && [ -d "$(DATA)" ]; then cd tests && THEMES="$(THEMES)" SIZE="$(SIZE)" ../$(PY) -m e2e.site "$(abspath $(DATA))" node ../web/tests/e2e/screenshots.mjs "$(or $(ONLY),measured)"; fi
 	@$(PY) tests/e2e/pictures.py docs/screenshots
 
 .PHONY: mutants

@@ -120,7 +120,8 @@ const admin = createRoute({
 const login = createRoute({
   getParentRoute: () => root,
   path: "/login",
-  validateSearch: checked(loginSearch),
+  // A login is never in the way of a wrong place to return to: the place is left out.
+  validateSearch: loginSearch,
   component: lazyRouteComponent(() => import("../features/login/LoginPage"), "LoginPage"),
 });
 /** Addresses by earlier or other names, which lead on with all that they hold. */

@@ -261,7 +261,8 @@ function routerCell(
   context.fillRect(rect.x, rect.y, rect.w, rect.h);
   const text = window.factor ? `×${shortRatio(window.factor[router])}` : shortRatio(window.ratio[router]);
   context.font = font(12, 500);
-  if (context.measureText(text).width > rect.w - 2) return;
+  // All cells have their figures, or none: those that happen to be narrow are not singled out.
+  if (context.measureText(window.factor ? "×0.0" : "0.0").width > rect.w - 2) return;
   context.fillStyle = textOn(colour);
   context.textAlign = "center";
   context.fillText(text, rect.x + rect.w / 2, rect.y + rect.h / 2 + 4);

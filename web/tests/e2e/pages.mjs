@@ -43,6 +43,7 @@ export async function pagesOf({ api, timed, fabrics }) {
     ...["tiles", "ring", "group", "table", "links"].map((view) => `/fabric/${timed.name}?view=${view}`),
     `/fabric/${timed.name}?view=tiles&diff=on${job ? `&job=${encodeURIComponent(job.job_id)}` : ""}`,
     ...others.map((one) => `/fabric/${one.name}`),
+    ...others.filter((one) => one.kind === "fat_tree" && one.snapshot).map((one) => `/fabric/${one.name}?measure=both`),
     ...[job, plain].filter(Boolean).map((one) => `/jobs/${encodeURIComponent(one.job_id)}`),
     ...(beside.length
       ? [`/jobs/${encodeURIComponent(job.job_id)}?compare=${beside.map((run) => run.run_id).join(",")}`]

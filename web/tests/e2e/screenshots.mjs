@@ -1,6 +1,6 @@
 // Every page to docs/screenshots; with THEMES="light dark" the dark theme, too, to .cache/screenshots. `npm run screenshots` looks at FLITWATCH_URL, or at the fixture server.
 // `node tests/e2e/screenshots.mjs alerts-light` writes those whose name and theme fit a regular expression.
-// SCREENSHOTS=folder writes them elsewhere; SIZE=1920x1080 is the size of the desk's window, with the wall's type from 3840 on.
+// SCREENSHOTS=folder writes them elsewhere. SIZE="390x844 3840x2160" are sizes of the window, each to .cache/screenshots/WIDTH.
 // A picture is only written once the page is at rest; names come from the page and the theme, so that a change shows in review.
 import { mkdirSync } from "node:fs";
 import { fileURLToPath } from "node:url";
@@ -8,18 +8,21 @@ import { launch, platform } from "./browser.mjs";
 import { firstVisit } from "./visit.mjs";
 
 const themes = (process.env.THEMES || "light").split(" ");
-const folderOf = (theme) =>
-  process.env.SCREENSHOTS ??
-  fileURLToPath(new URL(`../../../${theme === "light" ? "docs" : ".cache"}/screenshots`, import.meta.url));
+const folderOf = (theme, width) => {
+  if (process.env.SCREENSHOTS) return `${process.env.SCREENSHOTS}${width === undefined ? "" : `/${width}`}`;
+  const place = width === undefined && theme === "light" ? "docs/screenshots" : `.cache/screenshots/${width ?? ""}`;
+  return fileURLToPath(new URL(`../../../${place}`, import.meta.url));
+};
 const wanted = new RegExp(process.argv[2] ?? "");
-const [width, height] = (process.env.SIZE ?? "1440x900").split("x").map(Number);
-if (!(width > 0 && height > 0))
-  throw new Error(`SIZE=${process.env.SIZE} is no size of a window: give its width and height, as in SIZE=1920x1080`);
-const DESK = { width, height };
+const sizes = (process.env.SIZE || "1440x900").split(" ").map((size) => {
+  const [width, height] = size.split("x").map(Number);
+  if (!(width > 0 && height > 0))
+    throw new Error(`SIZE=${size} is no size of a window: give its width and height, as in SIZE=1920x1080`);
+  return { width, height };
+});
 const PHONE = { width: 390, height: 844 };
 const WALL = { width: 3840, height: 2160 };
 
-for (const theme of themes) mkdirSync(folderOf(theme), { recursive: true });
 const { url, fixture, stop } = await platform({ groups: 34 });
 const browser = await launch();
 const api = async (path, body) => {
@@ -80,6 +83,7 @@ async function watched() {
       "tree-packets",
       at(tree, `?measure=packets&phase=${encodeURIComponent(sampled.phase)}&slice=${tree.groups[1] ?? 0}`),
     ]);
+  if (sampled) pages.push(["tree-both", at(tree, "?measure=both")]);
   const torus = fabrics.find((f) => f.kind === "torus");
   if (torus) pages.push(["torus", at(torus, "?axis=x")]);
   const incident = (await api("/incidents?state=over&limit=1")).items[0] ?? (await api("/incidents?limit=1")).items[0];
@@ -154,7 +158,9 @@ async function settled(page) {
 }
 
 async function shoot(page, name, theme) {
-  const path = `${folderOf(theme)}/${name}-${theme}.png`;
+  const folder = folderOf(theme, process.env.SIZE ? page.viewportSize().width : undefined);
+  mkdirSync(folder, { recursive: true });
+  const path = `${folder}/${name}-${theme}.png`;
   await page.screenshot({ path });
   console.log(path);
 }
@@ -193,9 +199,23 @@ const timed = dragonfly
   ? (await watched()).map(([name, path]) => [name, path, name === "job-compare" ? beside : undefined])
   : [];
 const still = fixture ? [] : await measured();
-for (const theme of themes) {
-  await on(DESK, theme, async (page, context) => {
-    await show(page, [...timed, ...still], theme);
+/** States that have no picture in the documentation. */
+const states = process.env.SIZE
+  ? [
+      ["alert", "/alerts?alert=1"],
+      ["recommendations-refused", "/advice?id=2"],
+      ["no-incidents", "/incidents?user=nobody"],
+      ["no-jobs", "/jobs?q=nothing-like-it"],
+      ["address-refused", "/?at=banana"],
+      ["job-unknown", "/jobs/nosuch"],
+      ["incident-unknown", "/incidents/99999999"],
+      ["not-found", "/no-such-page"],
+    ]
+  : [];
+const turns = themes.flatMap((theme) => sizes.map((size) => [theme, size]));
+for (const [theme, size] of turns) {
+  await on(size, theme, async (page, context) => {
+    await show(page, [...timed, ...still, ...states], theme);
     if (!dragonfly) return;
     if (wanted.test(`visit-${theme}`)) await firstVisit(page, url, (name) => shoot(page, name, theme));
     await show(
@@ -219,7 +239,7 @@ for (const theme of themes) {
       theme,
     );
   });
-  if (!dragonfly) continue;
+  if (!dragonfly || process.env.SIZE) continue;
   await on(PHONE, theme, (page) =>
     show(
       page,

@@ -7,6 +7,7 @@ import type { Application, Blame, BlameEntry } from "../../api/estimateShapes";
 import { useAddressOrder } from "../../components/addressSort";
 import { OrderedTable, type Column } from "../../components/DataTable";
 import { HowToRead } from "../../components/HowToRead";
+import { Misaddressed } from "../../components/Misaddressed";
 import { Empty, Failure, Waiting } from "../../components/Notice";
 import { Segmented } from "../../components/Segmented";
 import { count, plural, ratio } from "../../lib/format";
@@ -133,8 +134,9 @@ const withReasons = (columns: Column<Entry>[]): Column<Entry>[] => [
 export function BlamePage() {
   const search = useSearch({ from: "/blame" });
   const navigate = useNavigate({ from: "/blame" });
-  const { list, applications, chosen } = useApplication("blame", search);
+  const { list, applications, chosen, unknown } = useApplication("blame", search);
   if (list.error && !list.data) return <Failure error={list.error} retry={() => void list.refetch()} />;
+  if (unknown) return <Misaddressed error={unknown} />;
   const by: By = search.by ?? "user";
   const below = (
     <>

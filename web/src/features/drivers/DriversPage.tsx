@@ -6,14 +6,17 @@ import { deviationQuery } from "../../api/estimates";
 import type { Deviation } from "../../api/estimateShapes";
 import { DataTable, type Column } from "../../components/DataTable";
 import { HowToRead } from "../../components/HowToRead";
+import { Misaddressed } from "../../components/Misaddressed";
 import { Failure, Waiting } from "../../components/Notice";
 import { PictureCard } from "../../components/PictureCard";
 import { Segmented } from "../../components/Segmented";
+import { AddressError } from "../../lib/address";
 import { change, count, plural } from "../../lib/format";
 import { day, parseTime } from "../../lib/time";
 import { applicationText } from "../estimates/ApplicationMenu";
 import "../estimates/estimates.css";
 import { Lacking } from "../estimates/Lacking";
+import type { DriversSearch } from "./address";
 import { ranked } from "./cells";
 import { HeatMap } from "./HeatMap";
 import { address } from "../../api/client";
@@ -25,6 +28,8 @@ export function DriversPage() {
   const navigate = useNavigate({ from: "/drivers" });
   const answer = useQuery(deviationQuery(search.inputs ?? "rates"));
   const deviation = answer.data;
+  const unknown = deviation && unknownOf(deviation, search);
+  if (unknown) return <Misaddressed error={unknown} />;
   return (
     <div className="estimate-page">
       <div className="context">
@@ -74,6 +79,15 @@ export function DriversPage() {
       )}
     </div>
   );
+}
+
+/** What the address names and the answer does not hold; nothing else is shown in its place. */
+function unknownOf({ sets, counters }: Deviation, { set, counter }: DriversSearch): AddressError | null {
+  if (set !== undefined && !sets.some((one) => one.estimate.estimate_id === set))
+    return new AddressError(`No estimate ${set} is among the newest of the drivers.`, ["set"]);
+  if (counter !== undefined && !counters.some((one) => one.abbreviation === counter))
+    return new AddressError(`No counter is called "${counter}".`, ["counter"]);
+  return null;
 }
 
 interface Row {
@@ -161,8 +175,8 @@ function Drivers({ deviation }: { deviation: Deviation }) {
           <p key={sentence}>{sentence}</p>
         ))}
         <p className="muted">
-          error {error(one.mape)} ± {one.mape_spread.toFixed(1)} on runs held out, {error(one.baseline_mape)} by the
-          only the mean curve ({change(one.mape / one.baseline_mape)}) · {plural(one.estimate.runs, "run")},{" "}
+          error {error(one.mape)} ± {one.mape_spread.toFixed(1)} on held-out runs, {error(one.baseline_mape)} from the
+          mean curve alone ({change(one.mape / one.baseline_mape)}) · {plural(one.estimate.runs, "run")},{" "}
           {plural(one.folds, "fold")} · estimated {day(parseTime(one.estimate.created) ?? 0, true)}
         </p>
       </section>
@@ -256,7 +270,7 @@ function Drivers({ deviation }: { deviation: Deviation }) {
                 </dd>
                 <dt>Error, held-out runs</dt>
                 <dd>
-                  {error(one.mape)}, only the mean curve {error(one.baseline_mape)}
+                  {error(one.mape)}, mean curve alone {error(one.baseline_mape)}
                 </dd>
                 {one.row_split_mape !== null && (
                   <>

@@ -68,7 +68,10 @@ export const ContextBar = memo(function ContextBar({
       }),
     );
   const first = parseTime(fabric.first_ts);
-  const chosen = search.job?.split(",").filter(Boolean) ?? [];
+  const chosen = [...new Set(search.job?.split(",").filter(Boolean))];
+  const shownJobs = new Set([...jobs.overlays, ...jobs.failed].map((job) => job.id));
+  // A job's line is there before its name comes.
+  const coming = chosen.filter((id) => !shownJobs.has(id));
   const drop = (id: string) => change({ job: chosen.filter((job) => job !== id).join(",") || undefined });
   // With more than the usual controls in one line, each gets less room; the address says so at once, so nothing moves later.
   const crowded = search.diff === "on" || chosen.length > 0 || search.from !== undefined;
@@ -131,6 +134,11 @@ export const ContextBar = memo(function ContextBar({
           </button>
         </span>
       ))}
+      {coming.map((id) => (
+        <span className="chip" key={id}>
+          {id}
+        </span>
+      ))}
       {jobs.failed.map((job) => (
         <span className="chip" key={job.id} role="status" title={job.reason}>
           <span className="ellipsis alarm">{job.text}</span>
@@ -140,7 +148,7 @@ export const ContextBar = memo(function ContextBar({
         </span>
       ))}
       {refused(jobs.asked) && <Unanswered line what="the jobs" asked={jobs.asked} />}
-      {jobs.overlays.length === 0 && !refused(jobs.asked) && (
+      {jobs.overlays.length + coming.length === 0 && !refused(jobs.asked) && (
         <Menu
           trigger={
             <>

@@ -1,8 +1,8 @@
 /** A tree in the colours of its packets: how many of a job's, a tag's or a phase's packets found each link congested. */
-import { useQuery } from "@tanstack/react-query";
+import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { useMemo, useState, type ReactNode } from "react";
-import { linksQuery } from "../../api/queries";
+import { linksQuery, type Moment } from "../../api/queries";
 import { cablesQuery, sampleMapQuery, type SampleContexts } from "../../api/samples";
 import { FractionLegend } from "../../charts/legends";
 import { congestedText, treeOf, worstLeafText } from "../../charts/tree";
@@ -15,7 +15,7 @@ import { Icon } from "../../components/Icon";
 import { Menu } from "../../components/Menu";
 import { Empty, Unanswered } from "../../components/Notice";
 import { bytes, count, fraction, plural, si } from "../../lib/format";
-import { intervalText, parseTime, ZONE } from "../../lib/time";
+import { intervalText, isoTime, parseTime, ZONE } from "../../lib/time";
 import { choices, FILTERS, sampledLinks, sampledSums, type SampledLink } from "./sampled";
 import { linkText, ringsOf } from "./treeWords";
 import type { ViewProps } from "../../machine/usePicture";
@@ -56,6 +56,8 @@ interface Props extends Pick<ViewProps, "scene" | "selected" | "jobs" | "senders
   onSlice: (group: number | null) => void;
   /** Controls that stand before those of the packets. */
   controls: ReactNode;
+  /** The window of the counters that are shown beside it: the packets are of the same. */
+  beside?: Moment;
 }
 
 export function SampledTree({
@@ -69,16 +71,24 @@ export function SampledTree({
   onSlice,
   controls,
   path,
+  beside,
 }: Props) {
   const { machine, fabric } = scene;
   const palette = usePalette();
   const search = useSearch({ from: "/fabric/$fabric" });
   const navigate = useNavigate({ from: "/fabric/$fabric" });
   const [table, setTable] = useState(false);
+  const window =
+    beside && beside.at !== null
+      ? { from: isoTime(beside.at - beside.windowMs), to: isoTime(beside.at) }
+      : { from: search.from, to: search.to };
   const chosen = { job: search.packets, tag: search.tag, phase: search.phase };
   const topology = useQuery(linksQuery(fabric.id));
   const cables = useQuery(cablesQuery(fabric.id));
-  const answer = useQuery(sampleMapQuery(fabric.id, { ...chosen, from: search.from, to: search.to }));
+  const answer = useQuery({
+    ...sampleMapQuery(fabric.id, { ...chosen, ...window }),
+    placeholderData: beside && keepPreviousData,
+  });
   const map = answer.data;
   const rows = useMemo(() => (cables.data && map ? sampledLinks(cables.data, map) : null), [cables.data, map]);
   const tree = useMemo(
@@ -160,7 +170,7 @@ export function SampledTree({
               name: `${fabric.name}-packets`,
               rows: () => listed,
               columns,
-              source: address(`/fabrics/${fabric.id}/samples`, { ...chosen, from: search.from, to: search.to }),
+              source: address(`/fabrics/${fabric.id}/samples`, { ...chosen, ...window }),
             }),
           ]}
         />

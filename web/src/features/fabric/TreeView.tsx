@@ -57,6 +57,7 @@ export function TreeView(props: Props) {
           options={[
             { value: "stalls", label: "Counters" },
             { value: "packets", label: "Packets", title: "Congested fraction of sampled packets" },
+            { value: "both", label: "Both", title: "Counters and packets, next to each other" },
           ]}
         />
       )}
@@ -73,6 +74,20 @@ export function TreeView(props: Props) {
   if (!topology.data) return <Unanswered what="the links" asked={[topology]} />;
   if (contexts.length > 0 && measure === "packets")
     return <SampledTree {...props} slice={slice} contexts={contexts} controls={controls} path={path} />;
+  if ((contexts.length > 0 || sampled.isPending) && measure === "both")
+    return (
+      <div className="tree-both">
+        <div className="tree-pair">
+          <CountedTree {...props} slice={slice} controls={controls} path={path} />
+          <SampledTree {...props} slice={slice} contexts={contexts} controls={null} path={path} beside={props.moment} />
+        </div>
+        <p className="subtitle" data-caption>
+          {wordsOf(fabric).ratio}: how long a link held back all traffic, from port counters · congested fraction: the
+          share of the sampled packets that waited on a link. They differ where the sampled packets are not the traffic
+          that waits.
+        </p>
+      </div>
+    );
   return <CountedTree {...props} slice={slice} controls={controls} path={path} />;
 }
 

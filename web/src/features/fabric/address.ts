@@ -28,7 +28,7 @@ export const CLASSES = ["green", "black", "blue"] as const;
 /** What the table view lists. */
 export const ROWS = ["routers", "links", "pairs"] as const;
 export type Rows = (typeof ROWS)[number];
-export const MEASURES = ["stalls", "packets"] as const;
+export const MEASURES = ["stalls", "packets", "both"] as const;
 
 export interface FabricSearch {
   view?: View;
@@ -56,7 +56,7 @@ export interface FabricSearch {
   rows?: Rows;
   /** Order of that table. */
   sort?: string;
-  /** What colours a tree, where packets were sampled: counters, or those packets. */
+  /** What colours a tree, where packets were sampled: counters, those packets, or two pictures beside each other. */
   measure?: (typeof MEASURES)[number];
   /** Job, message tag and phase of the sampled packets. */
   packets?: string;

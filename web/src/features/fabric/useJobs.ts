@@ -34,7 +34,8 @@ export function useJobs(
 ): FabricJobs {
   const when = at === null ? null : Math.floor(at / PACE_MS) * PACE_MS;
   const occupancy = useQuery({ ...occupancyQuery(fabric, when), enabled: scene !== null });
-  const ids = useMemo(() => (chosen ? chosen.split(",").filter(Boolean).slice(0, MOST) : []), [chosen]);
+  const named = useMemo(() => [...new Set(chosen?.split(",").filter(Boolean))], [chosen]);
+  const ids = useMemo(() => named.slice(0, MOST), [named]);
   const details = useQueries({
     queries: ids.map((id) => jobQuery(id)),
     combine: (results) => ({ data: results.map((r) => r.data), errors: results.map((r) => r.error) }),
@@ -61,14 +62,18 @@ export function useJobs(
     [ids, details.data, present],
   );
   const failed = useMemo(
-    () =>
-      ids.flatMap((id, i) => {
+    () => [
+      ...named
+        .slice(MOST)
+        .map((id) => ({ id, text: `Job ${id} is not drawn`, reason: `At most ${MOST} jobs are drawn at once.` })),
+      ...ids.flatMap((id, i) => {
         const error = details.errors[i];
         if (!error || overlays.some((job) => job.id === id)) return [];
         const unknown = error instanceof ApiError && error.problem.status === 404;
         return [{ id, text: unknown ? `Job ${id} not found` : `Job ${id} cannot be shown`, reason: error.message }];
       }),
-    [ids, details.errors, overlays],
+    ],
+    [named, ids, details.errors, overlays],
   );
   const members = overlays[0]?.routers ?? null;
   const groups = useMemo(() => {

@@ -7,6 +7,7 @@ import type { Application, Forecast, RunningRun } from "../../api/estimateShapes
 import { TableExport } from "../../components/TableExport";
 import { DataTable, type Column } from "../../components/DataTable";
 import { HowToRead } from "../../components/HowToRead";
+import { Misaddressed } from "../../components/Misaddressed";
 import { Failure, Waiting } from "../../components/Notice";
 import { change, count, duration, plural } from "../../lib/format";
 import { day, parseTime } from "../../lib/time";
@@ -74,7 +75,7 @@ const runColumns: Column<RunningRun>[] = [
 export function ForecastPage() {
   const search = useSearch({ from: "/forecast" });
   const navigate = useNavigate({ from: "/forecast" });
-  const { list, applications, chosen } = useApplication("forecast", search);
+  const { list, applications, chosen, unknown } = useApplication("forecast", search);
   const running = useQuery(runningQuery());
   const runs = running.data?.items ?? [];
   const run = search.run ?? runs.find((one) => one.newest !== null)?.run_id ?? runs[0]?.run_id;
@@ -86,6 +87,7 @@ export function ForecastPage() {
   // What stands below the run, and beside it, waits for what is above: cards that come one by one push each other down.
   const above = !running.isPending && (run === undefined || !band.isPending) && !forecaster.isLoading;
   if (list.error && !list.data) return <Failure error={list.error} retry={() => void list.refetch()} />;
+  if (unknown) return <Misaddressed error={unknown} />;
   if (!list.data) return <Waiting what="the forecasts" />;
   const nothing =
     running.data &&

@@ -8,6 +8,7 @@ import { DataTable, type Column } from "../../components/DataTable";
 import { Figure } from "../../components/Figure";
 import { SeverityMark } from "../../components/Icon";
 import { Failure, Unanswered } from "../../components/Notice";
+import { rememberMachine } from "../../lib/machine";
 import { change, count, lostTime, percent, plural, ratio } from "../../lib/format";
 import { useOrigin } from "../../lib/origin";
 import { moment, parseTime, ZONE } from "../../lib/time";
@@ -50,6 +51,7 @@ export function IncidentPage() {
 function Body({ told, ratioWord, now }: { told: IncidentDetail; ratioWord: string; now: number }) {
   const since = parseTime(told.began);
   const withdrawn = told.state === "withdrawn";
+  useEffect(() => rememberMachine(told.fabric), [told.fabric]);
   useOrigin({
     machine: told.fabric,
     simulated: told.simulated,

@@ -1,7 +1,9 @@
 /** The causal chain of a slow job: how slow, what carries it, who feeds it, since when and how sure; and what would help, with minutes or a replay. */
 import { Link } from "@tanstack/react-router";
 import type { Explanation } from "../../api/estimateShapes";
+import { amountScale } from "../../charts/intervals";
 import { DownloadButton } from "../../components/DownloadButton";
+import { IntervalBar } from "../../components/IntervalBar";
 import { PrintButton } from "../../components/PrintButton";
 
 const PARTS: Record<string, string> = {
@@ -12,6 +14,7 @@ const PARTS: Record<string, string> = {
   since: "Since when",
   certainty: "Confidence",
 };
+type Remedy = Explanation["remedies"][number];
 /** Remedies that a replay of the moment can put minutes to. */
 const REPLAYED: Record<string, string> = {
   move: "Estimate by a replay",
@@ -51,6 +54,10 @@ export function Chain({ told, cluster, job }: Props) {
   );
 }
 
+/** Minutes with their interval; null where nothing is known or saved. */
+const savedInterval = ({ minutes_saved: middle, minutes_saved_low: low, minutes_saved_high: high }: Remedy) =>
+  middle === null || low == null || high == null ? null : { middle, low, high };
+
 interface HelpProps {
   told: Explanation;
   /** What the lab's address holds to replay this job at its moment; null if it cannot be replayed. */
@@ -60,18 +67,26 @@ interface HelpProps {
 export function Help({ told, replay }: HelpProps) {
   const helps = told.chain.filter((one) => one.part === "help");
   if (!helps.length) return null;
+  const savings = told.remedies.map(savedInterval);
+  const bars = savings.filter((one) => one !== null);
+  const x = amountScale(bars);
   return (
     <section className="card job-help" aria-label="What would help">
       <div className="card-head">
-        <h2>What would help</h2>
+        <div className="card-title">
+          <h2>What would help</h2>
+          {bars.length > 0 && <span className="subtitle">bar: time saved, 95 %; line: nothing saved</span>}
+        </div>
       </div>
       <ul>
         {helps.map((one, i) => {
           const remedy = told.remedies[i];
+          const saved = savings[i];
           const label = remedy?.minutes_saved === null ? REPLAYED[remedy.kind] : undefined;
           return (
             <li key={one.text}>
               <span>{one.text}</span>
+              {saved && <IntervalBar of={saved} x={x} />}
               {label && replay && (
                 <Link className="button" to="/lab" search={{ replay: "on", ...replay }}>
                   {label}

@@ -9,10 +9,12 @@ import { explanationQuery, outlookQuery, runForecastQuery } from "../../api/esti
 import { congestionQuery, fabricsQuery, jobQuery, runStepsQuery } from "../../api/queries";
 import type { Fabric, JobDetail, Run } from "../../api/shapes";
 import { NARROW, WIDE } from "../../charts/parts";
+import { AddressError } from "../../lib/address";
 import { useMedia } from "../../lib/media";
 import { paceOf, runVerdict, stepEnds, type StepClock, type StepSeries } from "../../charts/steps";
 import { CopyMoment } from "../../components/CopyMoment";
 import { Figure } from "../../components/Figure";
+import { Misaddressed } from "../../components/Misaddressed";
 import { Failure, refused, Unanswered, Waiting } from "../../components/Notice";
 import { Segmented } from "../../components/Segmented";
 import { rememberMachine } from "../../lib/machine";
@@ -41,11 +43,13 @@ import { useOrigin } from "../../lib/origin";
 
 export function JobPage() {
   const { job: id } = useParams({ from: "/jobs/$job" });
-  const { cluster } = useSearch({ from: "/jobs/$job" });
+  const { cluster, run } = useSearch({ from: "/jobs/$job" });
   const job = useQuery(jobQuery(id, cluster));
   const fabrics = useQuery(fabricsQuery());
   if (job.error && !job.data) return <Failure page error={job.error} retry={() => void job.refetch()} />;
   if (!job.data || !fabrics.data) return <Unanswered what="the job" asked={[job, fabrics]} />;
+  if (run !== undefined && !job.data.runs?.some((one) => one.run_id === run))
+    return <Misaddressed error={new AddressError(`Job ${id} has no run ${run}.`, ["run"])} />;
   const fabric =
     fabrics.data.items.find((f) => f.id === job.data.fabric_id) ??
     fabrics.data.items.find((f) => f.name === job.data.cluster) ??

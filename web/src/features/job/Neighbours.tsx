@@ -84,7 +84,8 @@ export function Neighbours({ job, cluster, neighbours, candidates, timed, chosen
                   Nodes
                 </th>
                 <th scope="col" className="numeric" title="Routers shared with this job">
-                  Routers
+                  Shared
+                  <span className="visually-hidden"> routers</span>
                 </th>
                 <th
                   scope="col"

@@ -136,7 +136,7 @@ export function BeforeAfterPlots({ id }: { id: number }) {
     );
   if (!made)
     return (
-      <section className="card" aria-label="Before and after">
+      <section className="card before-after" aria-label="Before and after">
         <Waiting what="the links" />
       </section>
     );

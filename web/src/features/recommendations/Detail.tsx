@@ -4,14 +4,16 @@ import { Link } from "@tanstack/react-router";
 import { useState } from "react";
 import { recommendationQuery } from "../../api/recommendations";
 import type { RecommendationDetail, Side } from "../../api/recommendationShapes";
+import { ratioScale } from "../../charts/intervals";
 import { DownloadButton } from "../../components/DownloadButton";
 import { HowToRead } from "../../components/HowToRead";
+import { IntervalBar } from "../../components/IntervalBar";
 import { Failure, Waiting } from "../../components/Notice";
 import { bytes, count, percent, plural } from "../../lib/format";
 import { moment, parseTime, ZONE } from "../../lib/time";
 import { BeforeAfterPlots } from "./BeforeAfterPlots";
 import { TrafficCard } from "./TrafficCard";
-import { gainSaid, intervalText, timeText, valueText } from "./words";
+import { gainInterval, gainSaid, intervalText, timeText, valueText } from "./words";
 
 export function Detail({ id }: { id: number }) {
   const answer = useQuery(recommendationQuery(id));
@@ -41,7 +43,8 @@ export function Detail({ id }: { id: number }) {
           <>
             The gain is time before ÷ time after, so above 1 is faster. The interval is that of{" "}
             {one.gain ? plural(one.gain.runs, "comparison") : "the comparisons"}
-            {one.gain?.basis ? ` (${one.gain.basis})` : ""}.
+            {one.gain?.basis ? ` (${one.gain.basis})` : ""}. The bar is the interval, its tick the gain, and the thin
+            line ×1, where nothing changes.
           </>,
           <>
             In the plots the upper half of an edge is the down link, the lower half the up link; darkness is the
@@ -156,7 +159,10 @@ function Numbers({ one }: { one: RecommendationDetail }) {
       <div className="figures gain-figures">
         <div>
           <div className="figure-value">{gainSaid(one.gain)}</div>
-          <div className="muted">{intervalText(one.gain)}</div>
+          <div className="muted gain-cell">
+            {intervalText(one.gain)}
+            {one.gain && <IntervalBar of={gainInterval(one.gain)} x={ratioScale([gainInterval(one.gain)])} />}
+          </div>
         </div>
         {reconstruction && (
           <div>

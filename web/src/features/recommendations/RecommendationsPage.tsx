@@ -4,9 +4,11 @@ import { useNavigate, useSearch } from "@tanstack/react-router";
 import { useMemo } from "react";
 import { recommendationsQuery } from "../../api/recommendations";
 import type { Recommendation } from "../../api/recommendationShapes";
+import { ratioScale, type IntervalScale } from "../../charts/intervals";
 import { TableExport } from "../../components/TableExport";
 import { DataTable, type Column } from "../../components/DataTable";
 import { Empty, Failure, Waiting } from "../../components/Notice";
+import { IntervalBar } from "../../components/IntervalBar";
 import { Segmented } from "../../components/Segmented";
 import { count } from "../../lib/format";
 import { useKeys } from "../../lib/keys";
@@ -15,7 +17,7 @@ import "../estimates/estimates.css";
 import { Detail } from "./Detail";
 import { Loop } from "./Loop";
 import "./recommendations.css";
-import { about, gainText, kindText } from "./words";
+import { about, gainInterval, gainText, kindText } from "./words";
 import { address } from "../../api/client";
 import { saveCsv } from "../../components/tableFile";
 
@@ -25,7 +27,7 @@ const STATES = [
   { value: "refused", label: "Refused" },
 ] as const;
 
-const columns: Column<Recommendation>[] = [
+const columnsOf = (x: IntervalScale): Column<Recommendation>[] => [
   {
     key: "state",
     header: "State",
@@ -39,7 +41,12 @@ const columns: Column<Recommendation>[] = [
     header: "time before ÷ after",
     numeric: true,
     value: (r) => r.gain?.factor,
-    render: (r) => gainText(r.gain),
+    render: (r) => (
+      <span className="gain-cell">
+        {gainText(r.gain)}
+        {r.gain && <IntervalBar of={gainInterval(r.gain)} x={x} />}
+      </span>
+    ),
   },
   {
     key: "about",
@@ -74,6 +81,10 @@ export function RecommendationsPage() {
   const navigate = useNavigate({ from: "/advice" });
   const pages = useInfiniteQuery(recommendationsQuery(search.state));
   const rows = useMemo(() => pages.data?.pages.flatMap((page) => page.items) ?? [], [pages.data]);
+  const columns = useMemo(
+    () => columnsOf(ratioScale(rows.flatMap(({ gain }) => (gain ? gainInterval(gain) : [])))),
+    [rows],
+  );
   const shown = search.id ?? rows[0]?.recommendation_id;
   const bindings = useMemo(() => {
     const at = rows.findIndex((row) => row.recommendation_id === shown);
@@ -86,7 +97,7 @@ export function RecommendationsPage() {
       { keys: "k", label: "Recommendation before", run: show(at - 1) },
       { keys: "e", label: "Export as CSV", run: () => saveCsv("recommendations", rows, columns) },
     ];
-  }, [rows, shown, navigate]);
+  }, [rows, columns, shown, navigate]);
   useKeys("Recommendations", bindings);
   const { hasNextPage, isFetchingNextPage, fetchNextPage } = pages;
   return (

@@ -1,8 +1,11 @@
 /** Recommendations in words. Pure. */
 import type { Gain, Recommendation } from "../../api/recommendationShapes";
+import type { Interval } from "../../charts/intervals";
 import { bytes, count, duration, percent, UNKNOWN } from "../../lib/format";
 
 const times = (factor: number) => `×${factor.toFixed(2)}`;
+
+export const gainInterval = ({ factor, low, high }: Gain): Interval => ({ middle: factor, low, high });
 
 /** "×1.42 (1.35–1.49, 90 %)": time before over time after. */
 export function gainText(gain: Gain | null): string {

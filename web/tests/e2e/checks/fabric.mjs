@@ -251,6 +251,32 @@ export async function fabricPage({ url, check, api, timed, fabricUrl, fabrics })
     { fixtureOnly: true },
   );
 
+  await check(
+    "the congested fraction stands beside the stalls of the same tree, with what each says",
+    async (page) => {
+      await page.goto(`${url}/fabric/quartz-like?measure=stalls`);
+      await page.locator('[aria-label="Colour"] button', { hasText: "Both" }).click();
+      const pictures = page.locator(".tree-pair .tree-picture");
+      await pictures.nth(1).locator("canvas").last().waitFor();
+      const labels = await Promise.all(
+        [0, 1].map((nth) => pictures.nth(nth).locator('[role="img"]').last().getAttribute("aria-label")),
+      );
+      assert.doesNotMatch(labels[0], /Congested fraction/);
+      assert.match(labels[1], /^Congested fraction of/);
+      const [left, right] = await Promise.all([0, 1].map((nth) => pictures.nth(nth).boundingBox()));
+      assert.ok(left.x + left.width <= right.x && left.height > 200 && right.height > 200, "beside each other");
+      assert.match(await page.locator(".tree-both").textContent(), /the share of the sampled packets that waited/);
+      assert.deepEqual(await violations(page), []);
+      await page.setViewportSize({ width: 390, height: 844 });
+      await until(
+        async () => (await Promise.all([0, 1].map((nth) => pictures.nth(nth).boundingBox()))).map((box) => box.y),
+        ([first, second]) => second > first + 200,
+        "one below the other on a phone",
+      );
+    },
+    { fixtureOnly: true },
+  );
+
   await check("every view leaves as SVG and as PNG, the axis as a table", async (page) => {
     const saved = async (name) => {
       const [download] = await Promise.all([

@@ -148,6 +148,14 @@ export async function incidents({ url, fixture, check, api }) {
     await page.getByRole("heading", { name: "Not found" }).waitFor();
   });
 
+  await check("beside an incident the top bar speaks of its machine, whichever was looked at before", async (page) => {
+    await page.goto(`${url}/fabric/torus-like`);
+    await page.locator(".freshness", { hasText: "Recorded" }).waitFor();
+    await page.goto(`${url}/incidents/${open.incident_id}`);
+    await page.locator(".top button", { hasText: open.fabric }).first().waitFor();
+    await page.locator(".freshness", { hasText: "Live" }).waitFor();
+  });
+
   await check("a withdrawn incident says so, and blames no job", async (page) => {
     await page.goto(`${url}/incidents/${withdrawn.incident_id}`);
     await verdict(page).getByRole("heading", { name: withdrawn.title }).waitFor();

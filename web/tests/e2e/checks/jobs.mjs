@@ -18,6 +18,8 @@ export async function jobPage({ url, check, api }) {
       const said = (await page.locator('section[aria-label="Why"]').textContent()) + (await help.textContent());
       for (const one of chain) assert.ok(said.includes(one.text), one.text);
       assert.equal(await help.locator("li").count(), remedies.length);
+      const intervals = remedies.filter((one) => one.minutes_saved_low != null);
+      assert.ok(intervals.length && intervals.length === (await help.locator(".interval-bar rect").count()));
       // A forecast by other jobs knows nothing of the slowdown: no slow job is said to end as usual.
       const figures = await page.locator('section[aria-label="Verdict"] .figures').textContent();
       assert.match(figures, /lost so far/);
@@ -150,7 +152,7 @@ export async function ownRuns({ url, check }) {
       await page.locator(".context .tag", { hasText: "from files" }).waitFor();
       assert.equal(query(page).exe, name);
       const result = page.locator('section[aria-label="Result"]');
-      await result.getByText(/dealt out at random, \d+ of 100 sets had a name/).waitFor();
+      await result.getByText(/With shuffled run times, \d+ of 100 sets had a name/).waitFor();
       assert.match(await page.locator('section[aria-label="How to read this"]').textContent(), /not/);
       const ranked = page.locator('section[aria-label="Ranking"]');
       await ranked.locator("tbody tr[aria-rowindex]").first().waitFor();
@@ -195,6 +197,12 @@ export async function recommendations({ url, check }) {
         await page.locator('section[aria-label="Gain"]').textContent(),
         /×1\.48 as fast×1\.44 to ×1\.52, 90 %/,
       );
+      // Every gain that has an interval has it as a bar, all on one scale: the wider interval has the wider bar.
+      const widths = await page
+        .locator(".recommendations-list .interval-bar rect")
+        .evaluateAll((all) => all.map((one) => one.width.baseVal.value));
+      assert.equal(widths.length, 2);
+      assert.ok(widths[1] > widths[0], `1.02–1.17 is wider than 1.44–1.52: ${widths}`);
       const dark = (nth) =>
         page
           .locator('.plots [role="img"]:has(canvas), .plots .layers')
@@ -336,7 +344,7 @@ export async function estimates({ url, check, api }) {
   await check("drivers draws sets by counters; a chosen cell is explained; the picture leaves as SVG", async (page) => {
     await page.goto(`${url}/drivers`);
     await page.waitForSelector(".heat-scroll svg");
-    const { sets, counters } = await api("/estimates/deviation");
+    const { sets, counters } = await api("/estimates/drivers");
     assert.equal(await page.locator(".heat-scroll rect.cell").count(), sets.length * counters.length);
     await page.locator(".heat-scroll rect.cell").nth(1).click();
     assert.equal(

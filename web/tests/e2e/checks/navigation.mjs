@@ -8,6 +8,7 @@ export async function addresses({ url, check, api, fabrics, timed }) {
   await check("an address that cannot be shown says why and shows no other data", async (page) => {
     const hour = (ago) => new Date(Date.now() - ago * 3_600_000).toISOString();
     const wrong = {};
+    const job = (await api("/jobs?limit=1")).items[0].job_id;
     for (const [path, reason] of [
       ["/?machine=nosuch", /No machine is called "nosuch"/],
       ["/jobs?fabric=nosuch", /No machine is called "nosuch"/],
@@ -17,6 +18,11 @@ export async function addresses({ url, check, api, fabrics, timed }) {
       [`/fabric/${timed.name}?from=${hour(1)}&to=${hour(2)}`, /before it begins/],
       [`/fabric/${timed.name}?router=99999`, /has no router 99999/],
       [`/fabric/${timed.name}?view=tree`, /has no view "tree"/],
+      ["/blame?exe=nosuch", /No runs of "nosuch" are known/],
+      ["/forecast?exe=amg&nodes=1", /No runs of "amg" on 1 node are known/],
+      ["/drivers?set=99999", /No estimate 99999/],
+      ["/drivers?counter=NOPE", /No counter is called "NOPE"/],
+      [`/jobs/${job}?run=99999`, /has no run 99999/],
       ["/health?day=1", /no parameter "day"/],
     ]) {
       await page.goto(url + path);
@@ -47,6 +53,14 @@ export async function addresses({ url, check, api, fabrics, timed }) {
     await page.locator(".chip .job-key").nth(1).waitFor();
     const keys = await page.locator(".chip .job-key line").evaluateAll((all) => all.map((one) => one.outerHTML));
     assert.notEqual(keys[0], keys[1]);
+  });
+
+  await check("of five jobs in an address four are drawn, and the fifth is said not to be", async (page) => {
+    const five = (await api("/jobs?limit=5&state=RUNNING")).items.map((job) => job.job_id);
+    await page.goto(`${url}/fabric/${timed.name}?view=tiles&job=${five.join(",")}`);
+    await page.locator(".chip", { hasText: `Job ${five[4]} is not drawn` }).waitFor();
+    await page.locator(".chip .job-key").nth(3).waitFor();
+    assert.equal(await page.locator(".chip .job-key").count(), 4);
   });
 }
 
@@ -122,11 +136,12 @@ export async function ways({ url, check, api, timed, fabricUrl }) {
   const incident = await api(`/incident?fabric=${encodeURIComponent(timed.name)}`);
 
   await way(
-    "two clicks from home: the slow job, who slows it, and both on the fabric",
+    "no click from home to who slows the job, one to where both are, two to both on the fabric",
     { clicks: 2 },
     async (tab) => {
       const { aggressor, victims } = incident;
       await tab.goto(url);
+      await tab.locator(".incident-chain > li", { hasText: aggressor.job_id }).first().waitFor();
       await toCulprit(tab, victims[0].job_id, aggressor.job_id);
     },
     { fixtureOnly: true },

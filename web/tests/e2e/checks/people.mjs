@@ -592,7 +592,7 @@ export async function visits({ url, check, api, timed }) {
       const job = (await api("/jobs?limit=200&state=RUNNING")).items.find((one) => one.runs > 0);
       await page.goto(`${url}/jobs/${job.job_id}`);
       await page.waitForSelector('section[aria-label="Network noise"] dl');
-      await page.locator("button", { hasText: "Compare" }).click();
+      await page.locator(".context button", { hasText: "Compare" }).click();
       await page.locator('[role="menuitem"]').first().click();
       await page.locator("button", { hasText: "Compared with 1" }).click();
       await page.locator('[role="menuitem"]').nth(1).click();

@@ -494,8 +494,7 @@ export async function wall({ url, check, timed }) {
       };
       for (const [name, selector] of Object.entries(parts)) {
         const one = page.locator(selector).first();
-        await one.waitFor();
-        const { x, y, width, height } = await one.boundingBox();
+        const { x, y, width, height } = await until(() => one.boundingBox(), Boolean, `${name} is shown`);
         assert.ok(x >= 0 && y >= 0 && x + width <= 3840 && y + height <= 2160, `${name} at ${x}, ${y}`);
       }
     },
