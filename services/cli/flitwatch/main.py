@@ -197,8 +197,12 @@ def _exit(message: str, code: int = 1) -> NoReturn:
 
 
 def _format_usage_error(bad_use: click.ClickException) -> str:
-    """Format Click's message; for an unknown command or option, add which help lists the known ones."""
+    """Format Click's message; for an unknown command or option, add which help lists the known ones, or which package has it."""
     message = bad_use.format_message()
+    _, absent, name = message.rstrip("'.").partition("No such command '")
+    if absent and (name == "prove" or any(name in names for names in GROUPS.values())):
+        package = "flitwatch" if name in COMMANDS else "'flitwatch[sim]'"
+        return f"The command {name} is not installed. Install it: pip install {package}"
     if isinstance(bad_use, click.UsageError) and bad_use.ctx is not None and message.startswith("No such"):
         return f"{message.rstrip('.')}. See: {bad_use.ctx.command_path} --help"
     return message
