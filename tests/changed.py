@@ -1,6 +1,6 @@
-"""Test files that a change concerns, one per line: those that changed, and those that import a module that changed.
+"""Test files affected by a change, one per line: changed ones, and those that import a changed module.
 
-Against what `make check BASE=...` names (default: the newest commit of main that is an ancestor), with what is not committed.
+Changes are relative to `make check BASE=...` (default: the newest ancestor on main), including uncommitted ones.
 """
 
 from __future__ import annotations

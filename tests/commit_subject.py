@@ -1,4 +1,4 @@
-"""The commit-msg hook: `python tests/commit_subject.py FILE` refuses a subject that is long or does not begin with an imperative.
+"""The commit-msg hook: `python tests/commit_subject.py FILE` refuses a subject that is too long or does not begin with an imperative.
 
 A subject is `type(part): verb ...` or `verb ...`, at most 72 characters, without a full stop. Merges, reverts and fixups pass.
 """

@@ -1,10 +1,10 @@
 """`make lint`: guides, contracts, decisions, help texts and messages against the rules of docs/prose.toml.
 
-Help texts are checked where they are printed, in docs/commands.md, and descriptions of the API in docs/contracts/openapi.json. Messages are the strings
-of the Python sources that hold a blank, without queries. Public docstrings and the strings and texts of the page are read too. No page of Markdown has
+Help texts are checked in docs/commands.md, and descriptions of the API in docs/contracts/openapi.json. Messages are strings with a space in the Python
+sources, except queries. Public docstrings and the strings and texts of the page are checked too. No Markdown page has
 a sentence above 30 words outside of tables, code and shapes of data.
 
-`python tests/prose.py figures` prints how each guide reads: words a paragraph, the longest sentence, and headings in a thousand words.
+`python tests/prose.py figures` prints figures of each guide: words per paragraph, the longest sentence, and headings per thousand words.
 `python tests/prose.py count` prints how often each rule is broken.
 """
 

@@ -1,7 +1,7 @@
-"""Tables, migrations and queries: the only package that speaks SQL about Flitwatch's data. A folder a noun, reads and writes together.
+"""Tables, migrations and queries: the only package with SQL for Flitwatch's data. Each folder covers one noun, reads and writes together.
 
-Modules named `reads` and `*_reads` are the API's queries: asynchronous, read-only, big answers as numpy columns. Every statement is a
-constant or composed of `psycopg.sql` identifiers that are in this package; what a caller sends travels as a parameter.
+Modules named `reads` and `*_reads` are the API's queries: asynchronous and read-only, with large answers as numpy columns. Every statement is a
+constant, or composed of `psycopg.sql` identifiers from this package; callers' values are passed as parameters.
 """
 
 from flitwatch_db.core.connection import async_pool, build_conninfo, connect, connect_async

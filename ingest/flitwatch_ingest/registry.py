@@ -1,4 +1,4 @@
-"""Avro schemas by their id: a schema registry over HTTP (Confluent's API), or a file of them."""
+"""Avro schemas by id, from a schema registry over HTTP (Confluent's API) or from a file."""
 
 from __future__ import annotations
 
@@ -14,25 +14,25 @@ import orjson
 from flitwatch_domain.errors import BadInput, BadRequest, NotFound, Unavailable
 from flitwatch_ingest.schemas.avro import AvroFields, avro_schema
 
-#: An id that the registry did not know is asked for again after this time.
+#: An id that was not found is requested again after this time.
 ASK_AGAIN_S = 30.0
 _TIMEOUT_S = 5.0
 _MOST_BYTES = 8 << 20
-#: Before an Avro record stand a zero and the schema's id in four bytes.
+#: An Avro record begins with a zero byte and the schema's id in four bytes.
 _MAGIC = b"\0"
 _PREFIX = 5
 
 
 class Registry(Protocol):
-    """Gives a schema's text by id."""
+    """A lookup of schema texts by id."""
 
     def text(self, schema_id: int) -> str:
-        """The schema.
+        """Return the schema.
 
         Raises
         ------
         NotFound
-            The registry does not know the id.
+            The id is not in the registry.
         Unavailable
             The registry does not answer.
         """
@@ -40,7 +40,7 @@ class Registry(Protocol):
 
 
 class NoRegistry:
-    """Knows nothing: Avro records wait in the dead letters."""
+    """An empty registry: Avro records become dead letters."""
 
     def text(self, schema_id: int) -> str:
         raise NotFound(
@@ -50,7 +50,7 @@ class NoRegistry:
 
 
 class HttpRegistry:
-    """A schema registry that speaks Confluent's REST API (`GET /schemas/ids/{id}`)."""
+    """A schema registry with Confluent's REST API (`GET /schemas/ids/{id}`)."""
 
     def __init__(self, url: str) -> None:
         self._url = url.rstrip("/")
@@ -81,7 +81,7 @@ class HttpRegistry:
 
 
 class FileRegistry:
-    """A JSON file {"schemas": {"1": "<schema text>", ...}}; read again when it changes."""
+    """A JSON file {"schemas": {"1": "<schema text>", ...}}; reread when it changes."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -106,7 +106,7 @@ class FileRegistry:
 
 
 class Schemas:
-    """Compiled schemas, kept; an unknown id is asked for again after a while."""
+    """Cache of compiled schemas; an unknown id is requested again after a while."""
 
     def __init__(self, registry: Registry) -> None:
         self._registry = registry
@@ -115,7 +115,7 @@ class Schemas:
         self._prepared: set[bytes] = set()
 
     def prepare(self, records: Iterable[bytes]) -> None:
-        """Ask for the schemas that Avro records among `records` name, before any is decoded.
+        """Fetch the schemas of the Avro records in `records` before any is decoded.
 
         Raises
         ------
@@ -133,12 +133,12 @@ class Schemas:
             self._prepared.add(prefix)
 
     def fields(self, schema_id: int) -> AvroFields:
-        """The compiled schema of an id.
+        """Return the compiled schema of an id.
 
         Raises
         ------
         BadInput
-            The id is unknown, or its schema is not one of LDMS; the message is the reason for the dead letter.
+            The id is unknown, or its schema is not an LDMS schema. The message is the reason in the dead letter.
         Unavailable
             The registry does not answer.
         """
@@ -158,7 +158,7 @@ class Schemas:
 
 
 def open_registry(where: str | None) -> Registry:
-    """A registry by URL or path; None knows nothing."""
+    """Return the registry at a URL or path; for None, an empty one."""
     if not where:
         return NoRegistry()
     parts = urlsplit(where)

@@ -1,4 +1,4 @@
-"""Folds in which no run, and no copy of a run, is on both sides."""
+"""Folds that keep a run and its copies on the same side."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ Ints = NDArray[np.int64]
 
 
 def distinct_runs(step_time_s: ArrayLike) -> Ints:
-    """A label for each run, shape (runs,), that depends on its times only and not on its place among the runs.
+    """Return a label for each run, shape (runs,), which depends only on its times, not on its position.
 
-    Runs with the same times in every step, to seven digits, are one run recorded twice and share a label.
+    Runs with equal times in every step, to seven digits, count as one run recorded twice and share a label.
     """
     times = np.ascontiguousarray(np.nan_to_num(np.asarray(step_time_s, float), nan=-1.0), np.float32)
     return np.unique(times, axis=0, return_inverse=True)[1].reshape(-1).astype(np.int64)
 
 
 def too_few(needed: str, labels: ArrayLike) -> NotEnoughData:
-    """The error for fewer distinct runs than what is `needed`; it says how many of those recorded are copies."""
+    """Return the error for fewer distinct runs than `needed`; its message contains the number of copies."""
     recorded, distinct = len(np.asarray(labels)), len(np.unique(labels))
     copies = (
         f" ({recorded} are recorded, but {recorded - distinct} have the times of another)"
@@ -33,9 +33,9 @@ def too_few(needed: str, labels: ArrayLike) -> NotEnoughData:
 
 
 def run_folds(labels: ArrayLike, folds: int, seed: int = 0) -> Iterator[tuple[Ints, Ints]]:
-    """(training, held-out) run indices of each fold; all runs of a label are held out together, every run exactly once.
+    """Yield (training, held-out) run indices of each fold. Runs with the same label are held out together, and every run exactly once.
 
-    The division depends on the labels and the seed only.
+    The division depends only on the labels and the seed.
     """
     labels = np.asarray(labels)
     names, index = np.unique(labels, return_inverse=True)

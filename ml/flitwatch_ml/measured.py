@@ -1,4 +1,4 @@
-"""Measured runs from two CSV files: when each ran, how long it took and how it lay; jobs that ran alongside and how much. Errors name file and
+"""Measured runs from two CSV files: start, duration and circumstances of each run; concurrent users and their amounts. Errors name file and
 line."""
 
 from __future__ import annotations
@@ -18,33 +18,33 @@ from flitwatch_domain.errors import BadInput, TooCostly
 from flitwatch_domain.importers.packed import open_text
 
 Floats = NDArray[np.float64]
-#: What the file of runs must have.
+#: Required columns of the file of runs.
 NEEDED = ("run", "start", "time_s")
-#: What ran, where the file has runs of several applications.
+#: Column with the application, for files with several applications.
 APPLICATION = "application"
-#: Starts lie from 1970 to 9999; milliseconds since 1970 do not.
+#: Valid starts are from 1970 to 9999; milliseconds since 1970 are outside of this range.
 LATEST_S = datetime(9999, 12, 31, tzinfo=UTC).timestamp()
-#: No time or count is larger, nor (but for zero) smaller than its inverse; sums and squares of such numbers are exact enough.
+#: Limit of times and counts; its inverse is the limit for small nonzero ones. Sums and squares of such numbers are sufficiently exact.
 LARGEST = 1e30
-#: Runs times users: beyond, a verdict would take hours and gigabytes.
+#: Limit of runs times users: larger inputs would take hours and gigabytes.
 MOST_PAIRS = 20_000_000
-#: A column whose order is that of the run times up to this rank correlation is the run time in other words, no circumstance.
+#: A column with this rank correlation to the run times is the run time itself, not a circumstance.
 THE_TIME_ITSELF = 0.99
 
 
 @dataclass(frozen=True, eq=False)
 class MeasuredRuns:
-    """Runs by start; users by name.
+    """Runs in order of start; users in order of name.
 
     Attributes
     ----------
     runs, users, covariates : names
     start_s, time_s : float64 (runs,)
-    nodes : float64 (runs,) or None      of each run
+    nodes : float64 (runs,) or None      number of nodes of each run
     circumstances : float64 (runs, covariates)
-    exposure : float64 (runs, users)     0 if the file says nothing
-    application : (runs,) or None        names, from a column of that name
-    notes : what a reader should know
+    exposure : float64 (runs, users)     0 for pairs missing in the file
+    application : (runs,) or None        names, from the column `application`
+    notes : remarks for the user
     """
 
     runs: list[str]
@@ -60,7 +60,7 @@ class MeasuredRuns:
 
     @property
     def relative_time(self) -> Floats:
-        """Run times by the mean of their application (runs,)."""
+        """Run times divided by the mean of their application (runs,)."""
         if self.application is None:
             return self.time_s / self.time_s.mean()
         label = np.unique(self.application, return_inverse=True)[1]
@@ -70,13 +70,13 @@ class MeasuredRuns:
 def read_measured(runs: Path, exposure: Path, called: tuple[str, str] | None = None) -> MeasuredRuns:
     """Read `run,start,time_s[,nodes][,circumstance...]` and `run,user,amount`.
 
-    A start is ISO 8601 (UTC if no zone is named) or epoch seconds. A column `application` names what ran. Further columns of numbers are
-    circumstances of a run; columns of text are left out. `called`: how errors call the two files; without it, by their paths.
+    A start is ISO 8601 (UTC if no zone is named) or epoch seconds. The column `application` contains application names. Further numeric columns are
+    circumstances of a run; text columns are ignored. `called`: names of the two files in errors (default: their paths).
 
     Raises
     ------
     BadInput
-        With file and line, where a value is missing, no number, negative, or is listed twice.
+        A value is missing, not a number, negative or repeated; the message contains file and line.
     """
     of_runs, of_exposure = called or (str(runs), str(exposure))
     rows: dict[str, tuple[str, dict[str, str]]] = {}
@@ -111,7 +111,7 @@ def read_measured(runs: Path, exposure: Path, called: tuple[str, str] | None = N
         else np.zeros((len(names), 0))
     )
     sizes = np.zeros(len(names)) if nodes is None else nodes
-    # A run that was recorded twice would count twice as evidence.
+    # A run recorded twice would count twice as evidence.
     told_application = APPLICATION in ordered[0][1]
     application = (
         np.array([_check_name(row[APPLICATION], where, APPLICATION) for where, row in ordered])
@@ -191,7 +191,7 @@ def _read_exposure(path: Path, called: str, run_at: dict[str, int], runs: str) -
 
 
 def _parse_column(rows: list[tuple[str, dict[str, str]]], name: str) -> Floats | None:
-    """A column's numbers; None if none of its values is one."""
+    """Return a column's numbers; None if no value is a number."""
     try:
         float(rows[0][1][name])
     except ValueError:
@@ -226,7 +226,7 @@ def _parse_start_s(text: str, where: str) -> float:
 
 
 def _read_table(path: Path, called: str, needed: tuple[str, ...]) -> Iterator[tuple[int, dict[str, str]]]:
-    """(line, {column: value}) of a CSV that has these columns in any order."""
+    """Yield (line, {column: value}) of a CSV file with these columns in any order."""
     try:
         with open_text(path) as file:
             reader = csv.reader(file)
@@ -253,7 +253,7 @@ def _read_table(path: Path, called: str, needed: tuple[str, ...]) -> Iterator[tu
     except csv.Error as failure:
         raise BadInput(f"is not CSV: {failure}", where=called) from failure
     except BadInput as bad:
-        # What lies in the file, not how it stands there, is told of the path.
+        # Errors of the content name the path as given.
         if bad.where != str(path):
             raise
         raise BadInput(bad.reason, where=called, advice=bad.advice) from bad

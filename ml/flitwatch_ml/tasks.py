@@ -1,4 +1,5 @@
-"""Estimators as tasks: `ml.blame`, `ml.deviation`, `ml.forecast` {exe, nodes, ...}, `ml.blame_measured` {name, runs, exposure}; engines are imported inside the handlers."""
+"""Estimators as tasks: `ml.blame`, `ml.deviation`, `ml.forecast` {exe, nodes, ...}, `ml.blame_measured` {name, runs, exposure}. Handlers import the
+engines."""
 
 from __future__ import annotations
 
@@ -19,7 +20,7 @@ from flitwatch_ml.work.sets import complete_runs
 
 
 class StoredEstimate(TypedDict):
-    """The result of an estimator's task: where the estimate is stored, its score by the kind of estimate, and whether its data was simulated."""
+    """Result of an estimator's task: id of the stored estimate, score by kind of estimate, and whether its data was simulated."""
 
     estimate_id: int
     score: dict[str, Any]
@@ -27,7 +28,7 @@ class StoredEstimate(TypedDict):
 
 
 def run_blame(args: dict[str, Any], context: TaskContext) -> StoredEstimate:
-    """Rank users, and jobs of one name, whose exposure is associated with slow runs of one application."""
+    """Rank users and job names by the association of their exposure with slow runs of one application."""
     from flitwatch_ml.work import blame as work
 
     arguments = BlameArguments.of(args)
@@ -48,7 +49,7 @@ def run_blame(args: dict[str, Any], context: TaskContext) -> StoredEstimate:
 
 
 def blame_measured(args: dict[str, Any], context: TaskContext) -> StoredEstimate:
-    """Rank users alongside measured runs, from two files that were uploaded for this task."""
+    """Rank users concurrent with measured runs, from two files uploaded for this task."""
     from flitwatch_ml.work import measured as work
 
     arguments = MeasuredBlameArguments.of(args)
@@ -65,7 +66,7 @@ def blame_measured(args: dict[str, Any], context: TaskContext) -> StoredEstimate
     judged = work.judge_runs(data, arguments.shuffles, arguments.seed, tell)
     estimate, entries = work.estimate_measured(judged, arguments.name, arguments.seed, task.created_by)
     with connect(context.dsn, role="writer") as conn:
-        # Whoever was erased meanwhile is not brought back.
+        # Users erased meanwhile must not reappear.
         files.check_still_there(conn, task.task_id, arguments.files())
         return keep_of_files(conn, estimate, entries)
 
@@ -73,12 +74,12 @@ def blame_measured(args: dict[str, Any], context: TaskContext) -> StoredEstimate
 def keep_of_files(
     conn: Any, estimate: estimate_store.Estimate, entries: Mapping[str, list[estimate_store.Entry]]
 ) -> StoredEstimate:
-    """Keep an estimate of runs that were brought in files; alerts and advice, which use what the platform recorded, do not see it.
+    """Store an estimate from uploaded runs. Alerts and advice use only recorded runs and ignore it.
 
     Raises
     ------
     Conflict
-        The name is that of an application whose runs the platform records.
+        The name belongs to an application with recorded runs.
     """
     estimates.check_name_of_files(conn, estimate.exe)
     return _announce_estimate(conn, estimate, estimate_store.save_estimate(conn, estimate, entries=entries))
@@ -102,7 +103,7 @@ def run_deviation(args: dict[str, Any], context: TaskContext) -> StoredEstimate:
 
 
 def run_forecast(args: dict[str, Any], context: TaskContext) -> StoredEstimate:
-    """Run the backtests of one application; the forecaster with the least error is deployed."""
+    """Run the backtests of one application and deploy the forecaster with the least error."""
     from flitwatch_ml.work import forecast as work
 
     arguments = EstimateArguments.of(args)
@@ -138,7 +139,7 @@ def _announce_estimate(conn: Any, estimate: estimate_store.Estimate, number: int
 
 
 def _noting_lacks(kind: str, handler: Handler) -> Handler:
-    """A handler that also writes down what is lacking, where the page looks for it."""
+    """Return a handler that also stores missing data for display on the page."""
 
     def with_state_on_failure(args: dict[str, Any], context: TaskContext) -> Mapping[str, Any]:
         read_arguments(f"ml.{kind}", args)
@@ -157,14 +158,14 @@ def _noting_lacks(kind: str, handler: Handler) -> Handler:
 
 
 def watch_estimates(dsn: str) -> None:
-    """Start what is due: every minute, on one of the workers."""
+    """Start due estimates every minute on one of the workers."""
     from flitwatch_ml.work.watch import start_due_tasks
 
     start_due_tasks(dsn)
 
 
 def network_noise(dsn: str) -> None:
-    """Keep the network noise of jobs that ended: every minute, on one of the workers."""
+    """Store the network noise of ended jobs every minute on one of the workers."""
     from flitwatch_ml.work.network_noise import save_network_noise
 
     save_network_noise(dsn)
@@ -177,14 +178,14 @@ def forecast_live(dsn: str, stop: threading.Event) -> None:
     serve_forecasts(dsn, stop)
 
 
-#: What a worker of this package can do.
+#: Tasks of this package's workers.
 HANDLERS: dict[str, Handler] = {
     "ml.blame": _noting_lacks("blame", run_blame),
     "ml.blame_measured": blame_measured,
     "ml.deviation": _noting_lacks("deviation", run_deviation),
     "ml.forecast": _noting_lacks("forecast", run_forecast),
 }
-#: What workers do automatically: a period in seconds and what to call with the database; and what runs beside the tasks until the worker stops.
+#: Automatic work: functions called with the database and their periods in seconds; and functions that run until the worker stops.
 PERIODIC: dict[str, tuple[float, Callable[[str], object]]] = {
     "ml.watch": (60.0, watch_estimates),
     "ml.network_noise": (60.0, network_noise),

@@ -1,4 +1,4 @@
-"""Report on a randomised trial of advice: times of the two halves, compared within strata of equal application and size."""
+"""Report on a randomised trial of advice: times of both halves, compared within strata of equal application and size."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from flitwatch_domain.trials import Outcome, Participant
 
 Float = NDArray[np.float64]
 
-#: With fewer finished jobs in a half nothing is said of a difference.
+#: With fewer finished jobs in a half, no difference is reported.
 LEAST_JOBS = 20
 LEVEL = 0.95
-#: Power and size of the smallest difference that "how many jobs would be needed" is about.
+#: Power and size of the smallest difference in the estimate of the required jobs.
 POWER, WORTH_KNOWING = 0.8, 0.05
-#: A half is called unbalanced where chance alone would do it in one trial of a thousand.
+#: p-value below which the halves count as unbalanced.
 UNBALANCED_P = 0.001
-#: Halves of which other shares end or complete, beyond this chance, are not compared: the missing jobs may be the slowest.
+#: p-value below which the halves are not compared because their shares of ended or completed jobs differ: the missing jobs may be the slowest.
 APART_P = 0.05
 
 
@@ -28,21 +28,21 @@ TrialVerdict = Literal["faster", "slower", "cannot tell"]
 
 
 class TrialCounts(TypedDict):
-    """Jobs of each half."""
+    """Number of jobs in each half."""
 
     advised: int
     control: int
 
 
 class TrialShares(TypedDict):
-    """A share of the finished jobs of each half; None if none finished."""
+    """Share of the finished jobs in each half; None if none finished."""
 
     advised: float | None
     control: float | None
 
 
 class TrialEffect(TypedDict):
-    """The advised half's time over the other's, less one, with its interval (95 %) and chance; None if the jobs do not suffice."""
+    """The advised half's time over the other's, minus one, with 95 % interval and p-value; None if there are too few jobs."""
 
     effect: float | None
     interval: list[float] | None
@@ -54,7 +54,7 @@ class TrialEffect(TypedDict):
 
 
 class TrialTimes(TypedDict):
-    """Mean seconds from the draw to the start of each half, their difference and its interval (95 %)."""
+    """Mean seconds from the draw to the start in each half, their difference and its 95 % interval."""
 
     advised: float | None
     control: float | None
@@ -63,14 +63,14 @@ class TrialTimes(TypedDict):
 
 
 class TrialGain(TypedDict):
-    """Node-hours that an advised job saved, with their interval (95 %); None if the effect is not known."""
+    """Node-hours saved per advised job, with 95 % interval; None if the effect is unknown."""
 
     a_job: float | None
     interval: list[float] | None
 
 
 class TrialBalance(TypedDict):
-    """Means of a figure of the halves before the trial, how far they are apart in standard deviations, and the chance of that."""
+    """Means of a figure in both halves before the trial, their difference in standard deviations, and its p-value."""
 
     what: str
     advised: float
@@ -80,7 +80,7 @@ class TrialBalance(TypedDict):
 
 
 class TrialReport(TypedDict):
-    """Results of a trial: fields as of `report_trial`."""
+    """Results of a trial; for the fields see `report_trial`."""
 
     participants: int
     advised: int
@@ -101,17 +101,16 @@ def report_trial(participants: Sequence[Participant], outcomes: Sequence[Outcome
     Returns
     -------
     TrialReport
-        participants, advised, control : counts;  finished : of each half
-        run_time, turnaround : {effect, interval[2], p, strata, jobs, verdict, reasons[]}: `effect` is the advised half's time over the other's, less
-        one; turnaround runs
-        from the draw to the job's end
+        participants, advised, control : counts;  finished : count of each half
+        run_time, turnaround : {effect, interval[2], p, strata, jobs, verdict, reasons[]}: `effect` is the advised half's time over the other's, minus
+        one; turnaround is the time from the draw to the job's end
         wait_s : {advised, control, difference, interval[2]}, from the draw to the start
-        node_hours_saved : {a_job, interval[2]} per advised job, over its run time;  completed : share of finished jobs that completed, of each half
-        balance : [{what, advised, control, difference_sd, p}];  warnings : why the halves are not alike: with one of them no effect is reported
+        node_hours_saved : {a_job, interval[2]} per advised job, over its run time;  completed : share of finished jobs that completed, by half
+        balance : [{what, advised, control, difference_sd, p}];  warnings : differences between the halves; with any warning no effect is reported
     """
     advised = np.array([job.advised for job in participants], bool)
     ended = np.array([job is not None and job.end_s is not None for job in outcomes], bool)
-    # A job that was cancelled in the queue has ended and never started.
+    # A job cancelled in the queue has an end but no start.
     has_start = ended & np.array([job is not None and job.start_s is not None for job in outcomes], bool)
     done = has_start & np.array([job is not None and job.state == "COMPLETED" for job in outcomes], bool)
     start = np.array([job.start_s if job is not None and job.start_s is not None else np.nan for job in outcomes])
@@ -142,9 +141,9 @@ def report_trial(participants: Sequence[Participant], outcomes: Sequence[Outcome
 def _estimate_effect(
     time_s: Float, advised: NDArray[np.bool_], strata: NDArray[np.object_], spoilt: Sequence[str]
 ) -> TrialEffect:
-    """Ratio of times between the halves within strata of equal application and size, on logarithms; each stratum has its own spread.
+    """Return the ratio of times between the halves within strata of equal application and size, on logarithms; each stratum has its own spread.
 
-    Nothing is said of halves that are not alike (`spoilt` says why).
+    If the halves are not comparable (reasons in `spoilt`), no effect is returned.
     """
     usable = np.isfinite(time_s)
     log = np.log(np.where(usable, time_s, 1.0))
@@ -226,7 +225,7 @@ def _compare_waits(wait_s: Float, advised: NDArray[np.bool_], alike: bool) -> Tr
 
 
 def _estimate_savings(run_time: TrialEffect, node_hours: Float, advised: NDArray[np.bool_]) -> TrialGain:
-    """Without advice an advised job would have taken its time over (1 + effect)."""
+    """Return the savings, assuming that an advised job takes its time / (1 + effect) without advice."""
     took = node_hours[np.isfinite(node_hours) & advised]
     effect, interval = run_time["effect"], run_time["interval"]
     if effect is None or interval is None or not len(took):

@@ -1,4 +1,4 @@
-"""A receiver of alerts on this machine, and a configuration that tells it at once."""
+"""A receiver of alerts on this host, and a configuration that notifies it immediately."""
 
 from __future__ import annotations
 

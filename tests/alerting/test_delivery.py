@@ -1,4 +1,4 @@
-"""Delivery on a real database to real receivers: what waits for one that is away, under which key, and what is kept quiet meanwhile."""
+"""Delivery from a real database to real receivers: pending alerts of an unavailable receiver, their keys, and suppressed ones."""
 
 from __future__ import annotations
 

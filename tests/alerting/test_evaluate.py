@@ -1,4 +1,4 @@
-"""One evaluation after another on a real database: what is looked at, what is kept, and what ends."""
+"""Successive evaluations on a real database: evaluated signals, stored state, and ended alerts."""
 
 from __future__ import annotations
 

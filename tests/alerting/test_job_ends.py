@@ -1,4 +1,4 @@
-"""Ends of jobs at a real receiver: planted slow, quiet and unexplained jobs, refusals, silence, signatures, and what is no news."""
+"""Ends of jobs at a real receiver: planted slow, quiet and unexplained jobs, refusals, silences, signatures, and ends without a notification."""
 
 from __future__ import annotations
 

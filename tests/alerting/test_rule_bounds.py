@@ -1,4 +1,4 @@
-"""Rules at their bounds: the last value that is taken, the first that is refused, and the moments of firing and clearing."""
+"""Rules at their bounds: the last accepted and the first refused value, and the times of firing and clearing."""
 
 from __future__ import annotations
 

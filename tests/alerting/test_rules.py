@@ -1,4 +1,4 @@
-"""Rules: what fires, what clears, and what is refused."""
+"""Rules: firing, clearing, and refusals."""
 
 from __future__ import annotations
 

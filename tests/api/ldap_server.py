@@ -1,4 +1,4 @@
-"""A real LDAP server: Debian's slapd with TLS, a password policy and a small centre in it."""
+"""A real LDAP server: Debian's slapd with TLS, a password policy and the users of a small centre."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Event streams as clients read them."""
+"""Clients of event streams."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Advice: from what past runs and blamed users showed, else null with the reason."""
+"""Advice from past runs and blamed users, else null with the reason."""
 
 from __future__ import annotations
 

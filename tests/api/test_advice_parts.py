@@ -1,4 +1,4 @@
-"""Parts of advice: each does what it says where it has data, says "cannot tell" and changes nothing where it has none, and is named in `because`."""
+"""Parts of advice: each works with data, says "cannot tell" and changes nothing without data, and is named in `because`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Alerts through the API: rules as data, silences, the frozen evidence, names of others."""
+"""Alerts through the API: rules as data, silences, frozen evidence, names of other users."""
 
 from __future__ import annotations
 

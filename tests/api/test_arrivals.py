@@ -1,4 +1,4 @@
-"""What has arrived by source: nothing yet, the right counts after real imports and a real remote write, refusals with their reason."""
+"""Arrivals by source: none at first, the right counts after real imports and a real remote write, refusals with their reason."""
 
 from __future__ import annotations
 

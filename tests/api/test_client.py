@@ -1,4 +1,4 @@
-"""The client of notebooks and scripts: generated from the description, and true to the served API."""
+"""The client for notebooks and scripts: generated from the API description, and consistent with the served API."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Roots of congestion over a served API: planted on the packet engine, stored as port counters or as packet samples; and quiet machines."""
+"""Roots of congestion over a served API: planted in the packet engine, stored as port counters or as packet samples; and quiet machines."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Logins by LDAP, against a real slapd over TLS."""
+"""LDAP logins against a real slapd over TLS."""
 
 from __future__ import annotations
 

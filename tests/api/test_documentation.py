@@ -1,4 +1,4 @@
-"""What the documentation shows runs as it is shown, and its links lead somewhere."""
+"""Examples in the documentation run as shown, and its links are valid."""
 
 from __future__ import annotations
 

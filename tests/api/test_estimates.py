@@ -1,4 +1,4 @@
-"""Estimates: rankings in pages, the runs behind a name, the heat map, backtests, forecasts of running jobs, pseudonyms."""
+"""Estimates: paged rankings, the runs behind a name, the heat map, backtests, forecasts of running jobs, pseudonyms."""
 
 # ruff: noqa: F811 (a fixture that is imported)
 

@@ -1,4 +1,4 @@
-"""GET jobs/{id}/explanation over a served API: shapes, names, and odd worlds if nothing may be claimed."""
+"""GET jobs/{id}/explanation over a served API: shapes, names, and odd worlds without any valid claim."""
 
 from __future__ import annotations
 

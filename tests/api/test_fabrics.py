@@ -1,4 +1,4 @@
-"""Fabrics as they were stored; entity tags; addresses by name and number."""
+"""Stored fabrics; entity tags; addresses by name and number."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""/metrics shows what is in the database, to whoever may see it, and nothing if nothing is planted."""
+"""/metrics shows the findings in the database to authorised callers, and none if none are planted."""
 
 from __future__ import annotations
 

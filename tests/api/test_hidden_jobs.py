@@ -1,4 +1,4 @@
-"""A site that hides jobs below scope `names`: no operation of the API tells such a caller a job's id, its nodes or whose it is by pseudonym."""
+"""A site that hides jobs from callers without scope `names`: no API operation reveals a job's id, nodes or pseudonymous owner to them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Stored tasks as a list shows them."""
+"""Stored hostile tasks in lists."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Four planted incidents, and what REST, the command line, the alert and the exported evidence say of each: the same, and right.
+"""Four planted incidents: REST, the command line, the alert and the exported evidence agree on each, and are right.
 
-The aggressor starts beside a running job; goes on after its victim ended; was there before its victim started; and all of it is history, of which minutes are left.
+The aggressor starts while its victim runs, continues after the victim's end, or starts before the victim. In the fourth case, only minutes remain.
 """
 
 from __future__ import annotations

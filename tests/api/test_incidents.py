@@ -1,4 +1,4 @@
-"""Incidents over REST, the search and the command line: the same ones everywhere, names as the caller may see them, and notes that stay."""
+"""Incidents over REST, the search and the command line: the same everywhere, with names permitted for the caller and persistent notes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`/fabrics/{id}/lanes`: what was planted by lane, null if nobody counted, and one port or endpoint at a time."""
+"""`/fabrics/{id}/lanes`: planted values by lane, null without counters, and one port or endpoint at a time."""
 
 from __future__ import annotations
 

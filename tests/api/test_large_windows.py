@@ -1,4 +1,4 @@
-"""What a window may cost is counted in bytes: a minute of the largest machines is answered."""
+"""The cost limit of a window is in bytes: a minute of the largest machines is answered."""
 
 from __future__ import annotations
 

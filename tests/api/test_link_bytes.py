@@ -1,4 +1,4 @@
-"""What links carried, in bytes, by what a count is worth on the fabric; unknown if that is not known."""
+"""Link traffic in bytes, from the size of a count on the fabric; unknown if the size is unknown."""
 
 from __future__ import annotations
 

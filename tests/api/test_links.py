@@ -1,4 +1,4 @@
-"""Hot links and who uses them, over a served API: a machine whose counters hold the traffic of two known jobs."""
+"""Hot links and their users over a served API: a machine whose counters contain the traffic of two known jobs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Floods of log-ins: they stop nothing else, and free nobody from a limit."""
+"""Floods of logins: they do not block other requests, and no caller escapes a limit."""
 
 from __future__ import annotations
 

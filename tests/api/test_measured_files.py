@@ -1,4 +1,4 @@
-"""Runs of one's own over REST: two files, a task, an estimate like any other; and what does not get through."""
+"""A user's own runs over REST: two files, a task, an ordinary estimate; and rejected input."""
 
 from __future__ import annotations
 

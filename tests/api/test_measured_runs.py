@@ -1,4 +1,4 @@
-"""The same runs by report and accounting as by file: what the API answers, and the page shows, is what `flitwatch blame --runs` says."""
+"""The same runs from reports and accounting, and from files: the API and the page agree with `flitwatch blame --runs`."""
 
 from __future__ import annotations
 

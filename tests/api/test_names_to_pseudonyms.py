@@ -1,7 +1,7 @@
-"""With a list of all real names nobody below scope `names` learns whose pseudonym is whose, by any operation of the API.
+"""A caller without scope `names` cannot map a list of all real names to pseudonyms with any API operation.
 
-An answer about a name must be the answer about a word that nobody bears: apart from that word itself nothing may differ. So it can hold neither the name's
-pseudonym nor anything that is found by it, in this answer or in what is listed later.
+The answer about a real name must equal the answer about an unused word, apart from the word itself. So neither this answer nor later lists can contain
+the name's pseudonym or data found through it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A job's network noise from the counters of its network cards in the database: made once by the worker, served with units and reasons, and gone with its user."""
+"""A job's network noise from its network cards' counters in the database: computed once by the worker, served with units and reasons, deleted with its user."""
 
 from __future__ import annotations
 

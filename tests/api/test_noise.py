@@ -1,4 +1,4 @@
-"""Measured noise beside simulated noise, over a database of its own."""
+"""Measured and simulated noise, over a separate database."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""The description is current, and whatever is sent, answers keep to it and never fail.
+"""The API description is current. Answers conform to it and never fail for any request.
 
-`FUZZ_API_EXAMPLES` requests an operation, drawn anew each time; without it eight, always the same.
+`FUZZ_API_EXAMPLES` sets the number of random requests per operation; the default is eight, always the same.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The API while something it needs fails: an unwritten log, a full disk, a frozen database, and clients that send half a request."""
+"""The API during failures: an unwritable log, a full disk, a frozen database, and clients that send half a request."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`flitwatch run` over a real API: a program's output, status and signals are its own, and its steps come back from REST as it wrote them."""
+"""`flitwatch run` over a real API: a program's output, status and signals are unchanged, and REST returns its steps as written."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Decision records: numbered without gaps, short, of one form, and listed in the index."""
+"""Decision records: numbered without gaps, short, uniform, and listed in the index."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What peers had to fix: injection, traversal, script in names, foreign origins and hosts; and that every error says what to do."""
+"""Vulnerabilities known from similar products: injection, traversal, scripts in names, foreign origins and hosts; and advice in every error."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Traces reach a collector that the environment names; without one nothing is loaded."""
+"""Traces reach a collector configured in the environment; without one, nothing is loaded."""
 
 from __future__ import annotations
 

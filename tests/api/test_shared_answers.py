@@ -1,4 +1,4 @@
-"""Many viewers, one piece of work: what is shared, what is seen at once, and what is never shared."""
+"""Shared work for many viewers: shared answers, immediately visible changes, and answers that are never shared."""
 
 from __future__ import annotations
 

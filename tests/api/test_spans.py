@@ -1,4 +1,4 @@
-"""Spans from an hour to a year: sums of long buckets against numpy, a shift at the right day, and what was not counted."""
+"""Spans from an hour to a year: sums of long buckets against numpy, a shift on the right day, and missing counters."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Steps of the page's time axis: every length is answered at every size of machine."""
+"""Steps of the page's time axis: every length is answered for every machine size."""
 
 from dataclasses import replace
 

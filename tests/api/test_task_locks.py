@@ -1,4 +1,4 @@
-"""Tasks as an attacker would start them: every role, every task, arguments made from the tasks' own models."""
+"""Tasks started by an attacker: every role, every task, arguments from the tasks' own models."""
 
 from __future__ import annotations
 

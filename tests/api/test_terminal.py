@@ -1,4 +1,4 @@
-"""Commands that ask the API: what they print is what REST says, a refusal says what to do, and a token goes nowhere but to its own platform."""
+"""Commands that query the API: their output equals REST's, refusals contain advice, and a token is sent only to its own platform."""
 
 from __future__ import annotations
 

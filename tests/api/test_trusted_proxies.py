@@ -1,4 +1,4 @@
-"""Whose X-Forwarded-For is believed: limits and the audit log count a viewer behind a proxy as themselves, and nobody as somebody else."""
+"""Trusted X-Forwarded-For headers: limits and the audit log identify viewers behind a proxy, and nobody can impersonate another address."""
 
 from __future__ import annotations
 

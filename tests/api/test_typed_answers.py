@@ -1,4 +1,4 @@
-"""Models are written as JSON as they were given."""
+"""Models keep their given values in JSON."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Callers without a login are told apart by a signed cookie: one visit sees, lists and cancels its own tasks alone."""
+"""A signed cookie distinguishes callers without a login: each visit can see, list and cancel only its own tasks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Arrays and heterogeneous jobs as a whole: over REST and in the terminal, with the verdicts of their tasks summed up."""
+"""Arrays and heterogeneous jobs as a whole, over REST and in the terminal, with summarised verdicts of their tasks."""
 
 from __future__ import annotations
 

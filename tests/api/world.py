@@ -1,4 +1,4 @@
-"""The content of the tests' database: fabrics with counters whose sums are known as arrays, jobs, runs, refused records."""
+"""The content of the tests' database: fabrics with counters and known sums, jobs, runs, refused records."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Disk of the demo over days: `FLITWATCH_HOME=... python -m benchmarks.demo_disk [HOURS]`, from tests/, after `flitwatch up` and `down`. Prints JSON, a line each six hours.
+"""Disk use of the demo over days: `FLITWATCH_HOME=... python -m benchmarks.demo_disk [HOURS]`, from tests/, after `flitwatch up` and `down`. Prints a JSON line per six hours.
 
-The demo's own database goes on without its services. Its server's clock is put forward by ten minutes at a time, after which the worker too maintains the database.
-Each hour repeats what the demo wrote before it was stopped (the last five minutes of counters twelve times, the jobs, runs and events of the last hour), and appends to the log.
+The demo's database continues without its services. The server's clock is advanced in steps of ten minutes, followed by the worker's maintenance of the database.
+Each hour repeats the demo's last data (the last five minutes of counters twelve times; jobs, runs and events of the last hour), and appends to the log.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Memory and disk of a platform that runs: `FLITWATCH_HOME=... python -m benchmarks.demo_footprint`, from tests/. Prints one JSON object, in MB.
+"""Memory and disk of a running platform: `FLITWATCH_HOME=... python -m benchmarks.demo_footprint`, from tests/. Prints one JSON object, in MB.
 
-Memory is PSS: what processes share is divided among them, so that the sum is what the platform takes.
+Memory is PSS: shared memory is divided among processes, so that the sum is the platform's total.
 """
 
 from __future__ import annotations

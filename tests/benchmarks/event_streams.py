@@ -1,8 +1,8 @@
-"""Delay of events on the streams of many logged-in viewers, and the database connections that they take.
+"""Delay of events on the streams of many logged-in viewers, and their number of database connections.
 
     python tests/benchmarks/event_streams.py --streams 2000 --processes 2 --seconds 30 --before /path/of/another/checkout
 
-One JSON object on standard output. Every stream has a session of its own. Delays are from the event's commit to its arrival at the client. With `--before`
+Prints one JSON object. Every stream has its own session. Delays are from the event's commit to its arrival at the client. With `--before`,
 each round first runs that checkout's API, then this one's. The oracle: every stream gets every event once.
 """
 

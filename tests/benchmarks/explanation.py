@@ -1,8 +1,8 @@
 """Milliseconds of an explanation of a slow job: `python -m benchmarks.explanation [--machine tree]` (in tests/).
 
-Machines are a dragonfly of 3,264 routers, a fat tree of 11,664 endpoints with the ports of its switches, and the same with the sums of each switch only.
-Prints one JSON object: the whole answer and the same without the division among jobs, p50 and p95 of answers in turn, and what of them a core of this process
-worked (`core_ms`): the rest is the database's, or that of others on the machine.
+Machines are a dragonfly of 3,264 routers, a fat tree of 11,664 endpoints with the ports of its switches, and the same tree with only the sums of each switch.
+Prints one JSON object: p50 and p95 of successive answers, with and without the division among jobs, and this process's CPU time in them (`core_ms`). The
+rest is the database's time, or that of other processes.
 """
 
 from __future__ import annotations

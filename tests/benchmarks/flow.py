@@ -1,8 +1,8 @@
-"""Flow-level kernels: seconds on one core, and instructions counted by callgrind, beside named baselines; one JSON object per line.
+"""Flow-level kernels: seconds on one core, and instructions counted by callgrind, with named baselines; one JSON object per line.
 
 Run: `python tests/benchmarks/flow.py [--runs 300] [--no-instructions]`; needs cmake, ninja and, for instructions, valgrind.
-Seconds are of a build for this machine; instructions are of one for x86-64-v3, which valgrind understands, as the difference of two run lengths, so
-that making the topology does not count.
+Seconds are from a build for this host. Instructions are from a build for x86-64-v3, which valgrind supports, as the difference of two run lengths, so
+that building the topology does not count.
 """
 
 from __future__ import annotations

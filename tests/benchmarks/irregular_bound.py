@@ -1,9 +1,9 @@
-"""What several sensing epochs leave open of an irregular pattern, whoever reconstructs it.
+"""Lower bound of the error of reconstructing an irregular pattern from several sensing epochs, for any method.
 
 `.venv/bin/python tests/benchmarks/irregular_bound.py [EPOCHS] [LANES] [SEED]` follows the pattern irregular-70 on quartz1, as
-`flitwatch traffic reconstruct --topology quartz1 --traffic irregular-70 --sl LANES --vl LANES --epochs EPOCHS --seed SEED` measures it, and prints the
-pairs that carry traffic, how many rows on links could be independent of one another, and the error of the least matrix that explains all counters for
-one who is told which pairs those are. No reconstruction has such help.
+`flitwatch traffic reconstruct --topology quartz1 --traffic irregular-70 --sl LANES --vl LANES --epochs EPOCHS --seed SEED` measures it. It prints the
+number of pairs with traffic, the number of possibly independent rows on links, and the error of the minimal matrix that explains all counters if these
+pairs are known. A reconstruction does not know them.
 """
 
 from __future__ import annotations

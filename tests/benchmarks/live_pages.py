@@ -1,10 +1,10 @@
-"""What many live pages of one machine cost the API while its counters arrive.
+"""Cost of many live pages of one machine for the API while counters arrive.
 
     python tests/benchmarks/live_pages.py --pages 200 --routers 3264 --seconds 60
 
-One JSON object on standard output. A page does what the fabric's page does at rest: it follows the events, and as the newest data pass five more seconds it
-asks for the routers' stalls, the links of the ring and the axis, over connections that stay open. A feed writes a second of every router each second. Cores
-are those of the one API process; the database and this client run beside it.
+Prints one JSON object. A page behaves like the fabric's idle page: it follows the events and, for every five seconds of new data, requests the routers'
+stalls, the links of the ring and the axis, over persistent connections. A feed writes one second of every router each second. Cores are those of
+the API process only, not of the database and this client.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""What a log costs: core-seconds of producer, consumer and server for each second of a feed of 13,056 records.
+"""Cost of a log: core-seconds of producer, consumer and server per second of a feed with 13,056 records.
 
     python tests/benchmarks/log.py --backend table|kafka --bytes 1000 --seconds 10
 
-One JSON object on standard output. The oracle: every record is read once.
+Prints one JSON object. The oracle: every record is read once.
 """
 
 from __future__ import annotations

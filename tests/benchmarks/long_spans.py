@@ -1,9 +1,9 @@
-"""Seconds of an overview by span at 3,264 routers, from rows of the whole fabric and from rows of its routers in turn.
+"""Time of an overview by span with 3,264 routers, alternately from rows of the whole fabric and from rows of its routers.
 
     PYTHONPATH=tests python tests/benchmarks/long_spans.py --days 30
 
-One JSON object on standard output. `--days`: how many days of hours of routers are stored; rows of the fabric are stored for a year. The rows of
-routers are read by width as before, whatever they cost; the oracle: both have the same flits.
+Prints one JSON object. `--days`: number of days with stored hours of routers; rows of the fabric are stored for a year. The rows of routers are read
+by width regardless of cost. The oracle: both have the same flits.
 """
 
 from __future__ import annotations

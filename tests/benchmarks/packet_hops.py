@@ -1,9 +1,9 @@
-"""Packet-router-hops per second of one core, memory and events per hop: one JSON object a case, beside what others reach.
+"""Packet-router-hops per second on one core, memory and events per hop: one JSON object per case, with results of other simulators.
 
     python tests/benchmarks/packet_hops.py [case ...]
 
-Each case runs in a process of its own, so that its peak memory is its own. Figures are CPU time of the simulating thread. The baseline is the
-conventional-event oracle on the same workload with a tenth of the bytes (it has no NIC protocol). What others reach was measured elsewhere.
+Each case runs in a separate process, so that its peak memory is separate. Figures use the CPU time of the simulating thread. The baseline is the
+conventional-event oracle on the same workload with a tenth of the bytes (it has no NIC protocol). Results of others were measured elsewhere.
 """
 
 from __future__ import annotations

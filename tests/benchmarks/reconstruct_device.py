@@ -1,6 +1,6 @@
-"""A traffic matrix reconstructed on the processor and on a GPU, alternating in one run; prints one JSON object.
+"""Reconstruction of a traffic matrix on the CPU and on a GPU, alternating in one run; prints one JSON object.
 
-`.venv/bin/python tests/benchmarks/reconstruct_device.py [--ranks 512] [--rounds 2]`: if there is no GPU, the processor alone.
+`.venv/bin/python tests/benchmarks/reconstruct_device.py [--ranks 512] [--rounds 2]`: without a GPU, only the CPU.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""How well port counters alone find planted roots of congestion: one JSON object per line, the last one for all single roots and quiet runs.
+"""Detection of planted roots of congestion from port counters only: one JSON object per line, the last one for all single roots and quiet runs.
 
     python tests/benchmarks/roots.py [runs a setting]
 
-Thresholds of the method were chosen on seeds 0 to 15; these are others. A root counts as found where a named one is within one link of it.
+Thresholds of the method were chosen on seeds 0 to 15; these are other seeds. A root counts as found if a named one is within one link of it.
 """
 
 from __future__ import annotations

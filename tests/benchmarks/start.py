@@ -1,4 +1,4 @@
-"""Seconds until `flitwatch --help` and a completion answer, as a ratio to `python -c pass`, in turns: `python -m benchmarks.start` (in tests/)."""
+"""Time of `flitwatch --help` and of a completion relative to `python -c pass`, in turns: `python -m benchmarks.start` (in tests/)."""
 
 from __future__ import annotations
 

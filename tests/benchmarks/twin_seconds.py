@@ -1,8 +1,8 @@
-"""How many seconds of a machine's life the twin simulates in one: state and derived counters, one core, no wire encoding.
+"""Simulated seconds of the twin per second: state and derived counters, one core, no wire encoding.
 
     python tests/benchmarks/twin_seconds.py [seconds]
 
-One JSON object of a Cori-like machine (34 groups of 96 routers): CPU time of the process, and of what it went into.
+Prints one JSON object for a Cori-like machine (34 groups of 96 routers): CPU time of the process, in total and by part.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""What `flitwatch_db.counters.store.write_batch` costs: core-seconds of the server and of the client for each second of a machine's feed.
+"""Cost of `flitwatch_db.counters.store.write_batch`: core-seconds of server and client per second of a machine's feed.
 
     python tests/benchmarks/write_batch.py --routers 3264 --seconds 60 --batch-s 1 [--timescale]
 
-One JSON object on standard output. The oracle: the hour's rows must hold the samples that were written.
+Prints one JSON object. The oracle: the hour's rows contain the written samples.
 """
 
 from __future__ import annotations

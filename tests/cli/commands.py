@@ -1,4 +1,4 @@
-"""Commands as tests run them, and what they leave in the database."""
+"""Commands run by tests, and their results in the database."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files that no one should have written: `flitwatch blame --runs --exposure` says one clear line, or cannot tell; it never fails and never names."""
+"""Hostile input files: `flitwatch blame --runs --exposure` prints one clear line, or cannot tell; it never crashes and never names a user."""
 
 from __future__ import annotations
 

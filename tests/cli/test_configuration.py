@@ -1,4 +1,4 @@
-"""The configuration file: every setting of every service, below the environment."""
+"""The configuration file: every setting of every service; the environment takes precedence."""
 
 from __future__ import annotations
 
@@ -30,6 +30,7 @@ def test_the_committed_sample_is_that_of_the_program() -> None:
 
 
 def test_every_setting_is_in_the_sample_and_every_line_is_good() -> None:
+    assert tomllib.loads(configuration.read_sample()) == {}, "every line is a comment"
     shown = "\n".join(re.findall(r"^# (\w+ = .*)$", configuration.read_sample(), re.MULTILINE))
     names = {f"FLITWATCH_{name.upper()}" for name in tomllib.loads(shown)}
     documented = set(re.findall(r"^\| `(FLITWATCH_\w+)`", reference.render_settings(), re.MULTILINE))

@@ -1,4 +1,4 @@
-"""The demo machine: its stored past, its small server, and who can reach it."""
+"""The demo machine: its stored past, its small server, and access to it."""
 
 from __future__ import annotations
 

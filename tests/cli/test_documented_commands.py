@@ -1,4 +1,4 @@
-"""Every `flitwatch` command line of the documentation is one that the program's own parsers take: blocks whole, inline code by its names."""
+"""The program's own parsers accept every `flitwatch` command line in the documentation: code blocks completely, inline code by names."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`flitwatch import fabric` and `dragonview`: the contract's keys, the database behind them, bad use in one line."""
+"""`flitwatch import fabric` and `dragonview`: the contract's keys, the database content, one-line errors for misuse."""
 
 from __future__ import annotations
 

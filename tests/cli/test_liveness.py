@@ -1,4 +1,4 @@
-"""Liveness of real processes: one that hangs is told from one that waits."""
+"""Liveness of real processes: a hanging process is distinguished from a waiting one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`flitwatch loop run --fabric`, `apply` and `rollback`: what is refused, and that nothing happens then."""
+"""`flitwatch loop run --fabric`, `apply` and `rollback`: refusals, which change nothing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`flitwatch mail` against a real HTTP server and real programs: the verdict if it is known, Slurm's own mail in every other case."""
+"""`flitwatch mail` against a real HTTP server and real programs: the verdict if known, otherwise Slurm's own mail."""
 
 from __future__ import annotations
 

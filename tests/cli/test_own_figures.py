@@ -1,4 +1,4 @@
-"""Figures of the worker and of alerting: what waits, what failed, and the place of the database."""
+"""Metrics of the worker and of alerting: pending and failed work, and the database's address."""
 
 from __future__ import annotations
 

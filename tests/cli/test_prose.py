@@ -1,4 +1,4 @@
-"""The prose linter finds what its rules forbid, the guides and help texts pass it, and guides have short paragraphs and many headings."""
+"""The prose linter finds forbidden wording, the guides and help texts pass it, and guides have short paragraphs and many headings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The command line explains itself: every option has help, every command takes --json, and the reference is what the commands say."""
+"""The command line's help: every option has help, every command accepts --json, and the reference matches the commands."""
 
 from __future__ import annotations
 

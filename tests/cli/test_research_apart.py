@@ -1,4 +1,4 @@
-"""Research is a package of its own: entry points add its commands, and the product works without it."""
+"""Research is a separate package: entry points add its commands, and the product works without it."""
 
 from __future__ import annotations
 

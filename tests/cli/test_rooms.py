@@ -1,4 +1,4 @@
-"""Imports: no circle of modules in the packages, and no import of a test file in the tests."""
+"""Imports: no cycle of modules in the packages, and no import of a test file in the tests."""
 
 from __future__ import annotations
 

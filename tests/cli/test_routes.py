@@ -1,4 +1,4 @@
-"""`flitwatch routes`, `traffic` and `loop` before any work begins: what cannot be is said at once."""
+"""`flitwatch routes`, `traffic` and `loop` before any work: impossible requests fail immediately."""
 
 from __future__ import annotations
 

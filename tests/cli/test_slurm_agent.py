@@ -1,4 +1,4 @@
-"""What the agent takes from an API before it looks at Slurm: a real one, and servers that answer late, wrongly or something else."""
+"""API answers accepted by the agent before it queries Slurm: from a real API, and from servers with late, wrong or unexpected answers."""
 
 from __future__ import annotations
 

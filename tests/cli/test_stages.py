@@ -1,4 +1,4 @@
-"""Stages of a long command: their order, what a log and a terminal show, and what a failed one says."""
+"""Stages of a long command: their order, their display in a log and a terminal, and the message of a failed stage."""
 
 from __future__ import annotations
 

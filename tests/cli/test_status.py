@@ -1,4 +1,4 @@
-"""`flitwatch status`: what it tells of a platform that runs, and that its database's URL is good for a backup."""
+"""`flitwatch status`: its report on a running platform, and a database URL that is usable for a backup."""
 
 from __future__ import annotations
 

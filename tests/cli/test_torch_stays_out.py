@@ -1,4 +1,4 @@
-"""Training and reconstruction load PyTorch. A service or command that only starts does not: it would need a second and 200 MB more."""
+"""Only training and reconstruction load PyTorch. Loading it at each start of a service or command would take a second and 200 MB."""
 
 from __future__ import annotations
 

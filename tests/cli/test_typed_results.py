@@ -1,4 +1,4 @@
-"""Functions return models, dataclasses or typed dictionaries, so that a reader and mypy know the fields of every result."""
+"""Functions return models, dataclasses or typed dictionaries, so that readers and mypy know the fields of every result."""
 
 from __future__ import annotations
 

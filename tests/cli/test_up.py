@@ -1,4 +1,4 @@
-"""`flitwatch up` with figures of every process."""
+"""`flitwatch up` with metrics of every process."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What must be true of the platform that docker-compose.yml started: data of the twin arrives at the API, and a killed writer comes back."""
+"""Checks of the platform from docker-compose.yml: the twin's data arrive at the API, and a killed writer restarts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tasks that no worker should have to put up with; a test's worker loads them."""
+"""Misbehaving tasks, loaded by a test's worker."""
 
 from __future__ import annotations
 

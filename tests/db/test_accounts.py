@@ -1,4 +1,4 @@
-"""Passwords are stored as argon2id hashes of the strength that RFC 9106 recommends second."""
+"""Passwords are stored as argon2id hashes with the second recommended parameters of RFC 9106."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every advisory lock has a key of its own: two of one key exclude each other, as the alert engine once kept forecasts of running jobs from being made."""
+"""Every advisory lock has a unique key. Locks with the same key exclude each other: the alert engine once blocked forecasts of running jobs this way."""
 
 from __future__ import annotations
 

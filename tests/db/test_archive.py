@@ -1,4 +1,4 @@
-"""Jobs into an archive and back: every row equal, once, and nothing of those who were erased."""
+"""Jobs into an archive and back: every row is equal and unique, and nothing of erased users returns."""
 
 from __future__ import annotations
 

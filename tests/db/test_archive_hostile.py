@@ -1,4 +1,4 @@
-"""Archives that are damaged, or that somebody made to do harm: each is refused by name, and the database stays as it was."""
+"""Damaged and malicious archives: each is refused by name, and the database does not change."""
 
 from __future__ import annotations
 

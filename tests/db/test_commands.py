@@ -1,4 +1,4 @@
-"""The commands `db` and `task`, and the database they work on."""
+"""The commands `db` and `task`, and their database."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Counters add up in the tables as they do in numpy."""
+"""Sums of counters in the tables equal those in numpy."""
 
 from __future__ import annotations
 

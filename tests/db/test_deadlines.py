@@ -1,4 +1,4 @@
-"""A server whose process is stopped: no wait for it goes on for ever."""
+"""A server whose process is stopped: every wait for it ends."""
 
 from __future__ import annotations
 

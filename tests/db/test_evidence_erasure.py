@@ -1,4 +1,4 @@
-"""A job's evidence in one file, and what is kept about a user deleted: over a database with known content."""
+"""A job's evidence in one file, and deletion of all data about a user, over a database with known content."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Executors run the same calls to the same results, on processes and on a Dask cluster whose workers die, and stop when asked."""
+"""Executors return the same results on processes and on a Dask cluster with dying workers, and stop on request."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Fabrics in the database: removal, odd ones of the fuzz corpus, and jobs on several planes."""
+"""Fabrics in the database: removal, odd ones from the fuzz corpus, and jobs on several planes."""
 
 from __future__ import annotations
 

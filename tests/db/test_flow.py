@@ -1,4 +1,4 @@
-"""What an attribution by flow reads of a real database: the same figures as in memory, of minutes, and of hours where minutes are gone."""
+"""Input of flow attribution from a real database: the same figures as in memory, from minutes, or from hours if minutes are deleted."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whom a job on a fat tree waits for: planted traffic that the twin sends along d-mod-k's ways, written as an InfiniBand collector would."""
+"""Causes of a job's waiting on a fat tree: planted traffic on the twin's d-mod-k paths, written in the InfiniBand collector's form."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who a host is: one rule for accounting, runs, counters and fabrics, in the database as in the program."""
+"""Identity of hosts: one rule for accounting, runs, counters and fabrics, both in the database and in the program."""
 
 from __future__ import annotations
 

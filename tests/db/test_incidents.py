@@ -1,4 +1,4 @@
-"""Incidents in a real database: they live as long as their cause, live and afterwards alike, and nobody has one if nothing is planted."""
+"""Incidents in a real database: they last as long as their cause, both live and afterwards, and there are none if nothing is planted."""
 
 from __future__ import annotations
 

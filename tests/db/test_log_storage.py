@@ -1,4 +1,4 @@
-"""The embedded log: bounded disk, the turn of a segment, and leases on topics."""
+"""The embedded log: bounded disk use, segment changes, and topic leases."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who may do what: each service logs in as roles that cannot become another, and none of them can change the audit log."""
+"""Permissions: each service logs in with roles that cannot become other roles, and none of them can change the audit log."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Migrations: once, in order, whoever starts them, on plain PostgreSQL and on TimescaleDB."""
+"""Migrations: once and in order, for any starter, on plain PostgreSQL and on TimescaleDB."""
 
 from __future__ import annotations
 

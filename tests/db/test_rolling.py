@@ -1,4 +1,4 @@
-"""Versions side by side: an older API and writer on the schema of a newer version, which expanded or contracted it (ADR 0010)."""
+"""Mixed versions: an older API and writer on the schema of a newer version, which expanded or contracted it (ADR 0010)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rows of a whole fabric are the sums of its routers' rows, whatever was written and rolled up in whatever order."""
+"""Rows of a whole fabric are the sums of its routers' rows, for any content and order of writes and rollups."""
 
 from __future__ import annotations
 

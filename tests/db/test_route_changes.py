@@ -1,4 +1,4 @@
-"""Route changes: what is compared with what, in whatever order dumps come."""
+"""Route changes: the compared pairs of dumps, for any order of arrival."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Slow cables that are stored: the database finds those that the domain finds, an alert names them, and a healthy fabric has none."""
+"""Stored slow cables: the database finds the same ones as the domain, an alert names them, and a healthy fabric has none."""
 
 from __future__ import annotations
 

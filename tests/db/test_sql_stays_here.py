@@ -1,4 +1,4 @@
-"""Statements stand in `flitwatch_db`, and in the stream's own table, nowhere else."""
+"""SQL statements are only in `flitwatch_db`, and in the stream's own table."""
 
 from __future__ import annotations
 

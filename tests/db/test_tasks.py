@@ -1,4 +1,4 @@
-"""Tasks end to end, with a real worker in a process of its own."""
+"""Tasks end to end, with a real worker in a separate process."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Jobs, their neighbours and their links, as an explanation sees them."""
+"""Jobs, their neighbours and their links, in the form of an explanation's input."""
 
 from __future__ import annotations
 

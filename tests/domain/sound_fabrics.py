@@ -1,4 +1,4 @@
-"""What holds for every generated fabric."""
+"""Invariants of every generated fabric."""
 
 from __future__ import annotations
 

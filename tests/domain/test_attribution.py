@@ -1,4 +1,4 @@
-"""Attribution: which links a packet passed, how long flits wait there, and which job is named for it."""
+"""Attribution: a packet's links, the waiting time of flits there, and the named job."""
 
 from __future__ import annotations
 

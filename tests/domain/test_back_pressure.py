@@ -1,4 +1,4 @@
-"""Roots from port counters alone, on counters written by hand."""
+"""Roots from port counters only, with hand-written counters."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""DragonView snapshots: Edison's, and others that nobody has seen."""
+"""DragonView snapshots: Edison's, and artificial ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The rules of an explanation, each with what it is for planted and with nothing planted."""
+"""The rules of an explanation, each with its planted cause and without any planted cause."""
 
 from __future__ import annotations
 

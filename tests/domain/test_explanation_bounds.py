@@ -1,4 +1,4 @@
-"""The constants and edges of an explanation, each where one token more or less would be another answer."""
+"""The constants and edges of an explanation, at values where the smallest change gives another answer."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""What is written of planted explanations, word by word: `python -m domain.test_explanation_golden` (in tests/) writes the file anew.
+"""Texts of planted explanations, word by word: `python -m domain.test_explanation_golden` (in tests/) rewrites the file.
 
-Each case stands for one way in which an answer can read; the file is read by people before it is committed.
+Each case covers one form of an answer; people read the file before it is committed.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Files: outputs that are refused with advice, PDF reports, files with secrets, and the mark below which nothing new is stored."""
+"""Files: refused outputs with advice, PDF reports, files with secrets, and the disk limit below which nothing new is stored."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The incident of a machine: who is named for most, whom it slows, since when, and what is said where nobody is."""
+"""The incident of a machine: the most blamed job, its victims, its start, and the text if no job is named."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Incidents as objects: how long they last, what they cost, and what is said of them."""
+"""Incidents as objects: duration, cost, and text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Cray cable lists: real ones, and ones that contradict themselves."""
+"""Cray cable lists: real and contradictory ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""LLDP neighbours as a fabric: a leaf-spine from SONiC's dumps, from lldpd's JSON and from OpenConfig's tree, and what contradicts itself."""
+"""LLDP neighbours as a fabric: a leaf-spine from SONiC's dumps, from lldpd's JSON and from OpenConfig's tree, and contradictory input."""
 
 from __future__ import annotations
 

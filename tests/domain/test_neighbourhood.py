@@ -1,4 +1,4 @@
-"""The one definition of overlap and exposure, against a plain reading of it."""
+"""The definition of overlap and exposure, against a plain implementation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A job's network noise from its network cards: planted latency and stalls come back, quiet cards have none, what is not counted is not told."""
+"""A job's network noise from its network cards: planted latency and stalls are recovered, quiet cards have none, missing counters give no value."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Texts that people write: host lists, numerals and YAML files."""
+"""Texts written by people: host lists, numerals and YAML files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Text files as disks hold them: compressed, in UTF-16, damaged."""
+"""Text files on disk: compressed, in UTF-16, damaged."""
 
 from __future__ import annotations
 

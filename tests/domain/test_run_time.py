@@ -1,4 +1,4 @@
-"""Run times of jobs without steps: intervals hold what they say on jobs that come later, at any elapsed time; too few jobs say nothing."""
+"""Run times of jobs without steps: intervals have their coverage on later jobs at any elapsed time; too few jobs give no interval."""
 
 from __future__ import annotations
 

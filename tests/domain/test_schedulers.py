@@ -1,4 +1,4 @@
-"""Topologies as schedulers read them: parsed again by other code, every node is once where the fabric has it."""
+"""Topologies for schedulers: parsed by independent code, every node occurs once at its place in the fabric."""
 
 from __future__ import annotations
 

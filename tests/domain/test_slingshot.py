@@ -1,4 +1,4 @@
-"""Slingshot's list of links: the vendor's public example, planted dragonflies back with their groups, and what contradicts itself is refused by line."""
+"""Slingshot's list of links: the vendor's public example, planted dragonflies with their groups, and contradictions refused with their line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The template of Slingshot's fabric manager: groups, switches and cables come back as it says them, and what contradicts itself is refused."""
+"""The template of Slingshot's fabric manager: groups, switches and cables are read correctly, and contradictions are refused."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Expected loads of a fat tree's links: against an enumeration of single ways, and what must hold of any tree."""
+"""Expected loads of a fat tree's links, against an enumeration of single paths, and invariants of any tree."""
 
 from __future__ import annotations
 

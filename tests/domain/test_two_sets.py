@@ -1,4 +1,4 @@
-"""Two sets of observations: planted differences are found, equal sets are not told apart, and other allocations are never compared."""
+"""Two sets of observations: planted differences are found, equal sets are not distinguished, and different allocations are never compared."""
 
 from __future__ import annotations
 

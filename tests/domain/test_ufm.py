@@ -1,4 +1,4 @@
-"""UFM's links, ports and systems as a fabric: the public cabling of a director fabric, links alone, and records that contradict one another."""
+"""UFM's links, ports and systems as a fabric: the public cabling of a director fabric, only links, and contradictory records."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A small machine whose counters never end: a row per router and second, as a writer leaves them, until it is told to stop."""
+"""A small machine with continuous counters: one row per router and second, in the writer's form, until it is stopped."""
 
 from __future__ import annotations
 

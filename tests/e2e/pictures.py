@@ -1,4 +1,4 @@
-"""Screenshots as palettes of 256 colours: half the bytes, and nobody sees a difference in pages of flat colours.
+"""Screenshots with palettes of 256 colours: half the bytes without a visible difference in pages of flat colours.
 
 `python tests/e2e/pictures.py FOLDER` rewrites the PNG files of a folder in place.
 """

@@ -1,7 +1,7 @@
-"""A site with measured fabrics: Edison's counters, and topologies without a counter; its API and the built page on one port.
+"""A site with measured fabrics: Edison's counters, and topologies without counters; its API and the built page on one port.
 
-`python -m e2e.site DATA [COMMAND...]` (in tests/) fills a throw-away database from the folder DATA and serves it: to COMMAND, which finds the address in
-FLITWATCH_URL, or until it is interrupted. `make screenshots` uses that.
+`python -m e2e.site DATA [COMMAND...]` (in tests/) fills a temporary database from the folder DATA and serves it: to COMMAND, which gets the address in
+FLITWATCH_URL, or until it is interrupted. `make screenshots` uses it.
 """
 
 from __future__ import annotations

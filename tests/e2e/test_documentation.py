@@ -1,4 +1,4 @@
-"""docs/pages.md shows every page by pictures that are there."""
+"""docs/pages.md shows every page with existing pictures."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The embedded platform as a user meets it: `flitwatch up`, live counters, a culprit on the page and over REST, and an alert."""
+"""The embedded platform from a user's view: `flitwatch up`, live counters, a culprit on the page and over REST, and an alert."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The files for Open OnDemand, in a real Chromium: a portal's page with the widget, and one of another origin."""
+"""The files for Open OnDemand in a real Chromium: a portal's page with the widget, and a page of another origin."""
 
 from __future__ import annotations
 

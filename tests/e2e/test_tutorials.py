@@ -1,4 +1,4 @@
-"""The notebooks of the documentation, each executed in a kernel of its own against a served incident of the twin."""
+"""The documentation's notebooks, each executed in its own kernel against a served incident of the twin."""
 
 from __future__ import annotations
 

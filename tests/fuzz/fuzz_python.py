@@ -1,4 +1,4 @@
-"""Fuzz one importer that is written in Python: `fuzz_python.py TARGET [libFuzzer options] [corpus folders]`."""
+"""Fuzzing of one Python importer: `fuzz_python.py TARGET [libFuzzer options] [corpus folders]`."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""The inputs that fuzzing starts from, an archive a target: those that people wrote, and those that fuzzing found, whose names are hashes.
+"""The initial inputs of fuzzing, one archive per target: files written by people, and files found by fuzzing, whose names are hashes.
 
-`inputs.py TARGET FILE...` adds files that people wrote.
+`inputs.py TARGET FILE...` adds files written by people.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Fuzz importers: `run.py SECONDS [TARGET...]`, SECONDS each, `--at-a-time` of them. Prints a line each and one JSON object at the end.
-`run.py 0 [TARGET...] --merge` takes what earlier runs found into tests/fuzz/corpus, and keeps there only what covers more than the rest.
+"""Fuzzing of importers: `run.py SECONDS [TARGET...]`, SECONDS each, `--at-a-time` at once. Prints a line per target and one JSON object at the end.
+`run.py 0 [TARGET...] --merge` adds findings of earlier runs to tests/fuzz/corpus, and keeps only inputs that increase coverage.
 
-C++ importers run under libFuzzer with ASan and UBSan (services/noise_core/fuzz), Python's under Atheris (targets.py). Finds are left in build/fuzz/finds, the
-output of each target in build/fuzz/NAME.log.
+C++ importers run under libFuzzer with ASan and UBSan (services/noise_core/fuzz), Python importers under Atheris (targets.py). Failures are stored in
+build/fuzz/finds, the output of each target in build/fuzz/NAME.log.
 """
 
 from __future__ import annotations

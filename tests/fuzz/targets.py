@@ -1,6 +1,6 @@
-"""What is fuzzed in Python: one function an importer, from bytes as a file would hold them.
+"""Fuzz targets in Python: one function per importer, from the bytes of a file.
 
-Only `FlitwatchError` may come out of a target. An input of several files is cut at `CUT`.
+A target may raise only `FlitwatchError`. An input of several files is split at `CUT`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Every input that fuzzing has found interesting, and every one that once broke an importer, ends in a result or a documented error."""
+"""All inputs that fuzzing found interesting, and all that once broke an importer, end in a result or a documented error."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Hostile clients against a platform of their own, and what others feel of it: `make hostile`, or `python -m hostile` from tests/.
+"""Hostile clients against a separate platform, and their effect on other clients: `make hostile`, or `python -m hostile` from tests/.
 
-`attacks` has the clients, `bystanders` those who ask as usual, `__main__` the platform and the measurement.
+`attacks` contains the hostile clients, `bystanders` the normal ones, `__main__` the platform and the measurement.
 """

@@ -1,4 +1,4 @@
-"""Start a platform, attack it, and print as JSON what each attack cost in memory and what others waited; exit 1 if that is too much."""
+"""Attacks on a started platform. Prints as JSON each attack's memory cost and other clients' waiting times; exits with 1 if they exceed the limits."""
 
 from __future__ import annotations
 

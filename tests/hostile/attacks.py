@@ -1,4 +1,4 @@
-"""Clients that send what no client should. Each goes on until a moment of the monotonic clock and returns how often it got which answer."""
+"""Hostile clients. Each runs until a time on the monotonic clock and returns the number of answers by kind."""
 
 from __future__ import annotations
 

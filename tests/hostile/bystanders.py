@@ -1,4 +1,4 @@
-"""Those who ask as usual, from an address of their own: how long each answer took."""
+"""Normal clients with their own address, which record the time of each answer."""
 
 from __future__ import annotations
 

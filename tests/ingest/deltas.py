@@ -1,4 +1,4 @@
-"""An independent, plain-Python account of docs/contracts/deltas.md, and a feed of the noise core to hold against it."""
+"""An independent plain-Python implementation of docs/contracts/deltas.md, and a feed of the noise core for comparison."""
 
 from __future__ import annotations
 

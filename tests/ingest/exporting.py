@@ -1,4 +1,4 @@
-"""A running `flitwatch collect prometheus`, and bodies that senders send it."""
+"""A running `flitwatch collect prometheus`, and request bodies of senders."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs of the network counter library, as it writes them."""
+"""Output files of the network counter library."""
 
 from __future__ import annotations
 

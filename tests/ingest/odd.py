@@ -1,4 +1,4 @@
-"""Records that are well formed, but whose names and values nobody would choose."""
+"""Well-formed records with odd names and values."""
 
 from __future__ import annotations
 

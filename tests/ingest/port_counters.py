@@ -1,4 +1,4 @@
-"""Fabrics whose ports are counted, and what of their counters is stored."""
+"""Fabrics with port counters, and the stored values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A simulated subnet that OpenSM brought up, and `flitwatch` on its first host."""
+"""A simulated subnet with a running OpenSM, and `flitwatch` on its first host."""
 
 from __future__ import annotations
 

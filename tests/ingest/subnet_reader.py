@@ -1,4 +1,4 @@
-"""Prints every counter of the switches of the subnet that this process is on: read by perfquery (`tools`), or by libibumad."""
+"""Output of all switch counters in this process's subnet, read with perfquery (`tools`) or with libibumad."""
 
 from __future__ import annotations
 

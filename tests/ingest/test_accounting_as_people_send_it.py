@@ -1,4 +1,4 @@
-"""Accounting as people hand it over: ends that are missing, names with line feeds, any delimiter, arrays that drain; for every scheduler that it can concern."""
+"""Accounting from real sites: missing ends, names with line feeds, any delimiter, draining arrays; for all affected schedulers."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""`flitwatch collect prometheus`: remote write, OTLP and scraping reach the fabric's ports once; what is hostile or unknown is refused, counted and
-kept."""
+"""`flitwatch collect prometheus`: remote write, OTLP and scraping reach the fabric's ports once. Hostile or unknown input is refused, counted and
+stored."""
 
 from __future__ import annotations
 

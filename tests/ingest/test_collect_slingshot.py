@@ -1,5 +1,5 @@
-"""`flitwatch collect slingshot`: what the fabric manager's telemetry says of a switch's ports reaches those ports once; all else is kept, and damage
-is named."""
+"""`flitwatch collect slingshot`: the fabric manager's port telemetry reaches the switch's ports once. All other data are stored, and damage is
+reported."""
 
 from __future__ import annotations
 

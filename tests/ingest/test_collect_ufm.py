@@ -1,4 +1,4 @@
-"""`flitwatch collect ufm` against a server that speaks UFM's REST over TLS and telemetry in CSV, JSON and Prometheus' text: counters reach their
+"""`flitwatch collect ufm` against a server with UFM's REST over TLS and telemetry in CSV, JSON and Prometheus' text: counters reach their
 ports once."""
 
 from __future__ import annotations

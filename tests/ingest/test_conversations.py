@@ -1,4 +1,4 @@
-"""Questions to agents of performance management: counters as libibmad reads them, and every device accounted for on whatever wire."""
+"""Questions to performance-management agents: the same counters as libibmad, and a result for every device on any wire."""
 
 from __future__ import annotations
 

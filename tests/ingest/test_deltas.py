@@ -1,4 +1,4 @@
-"""Cumulative counters into additive sums: the noise core's engine against an account in plain Python."""
+"""Conversion of cumulative counters to additive sums: the noise core's engine against a plain-Python implementation."""
 
 from __future__ import annotations
 

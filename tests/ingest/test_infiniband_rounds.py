@@ -1,4 +1,4 @@
-"""What perfquery prints, and counters that stand at their largest value."""
+"""Output of perfquery, and counters at their maximum."""
 
 from __future__ import annotations
 

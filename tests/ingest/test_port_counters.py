@@ -1,4 +1,4 @@
-"""Counters of InfiniBand's and Slingshot's ports find their place by GUID, LID, host and adapter, as their real samplers say it."""
+"""Counters of InfiniBand and Slingshot ports are assigned by GUID, LID, host and adapter, in the form of their real samplers."""
 
 from __future__ import annotations
 

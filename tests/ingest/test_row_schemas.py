@@ -1,4 +1,4 @@
-"""What a record's columns are for, from their names alone, and which counter columns they add to."""
+"""Roles of a record's columns from their names, and the counter columns that they add to."""
 
 from __future__ import annotations
 

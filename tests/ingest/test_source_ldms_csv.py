@@ -1,4 +1,4 @@
-"""store_csv lines: every capture, both decoders against one another, and damage."""
+"""store_csv lines: every capture, both decoders against each other, and damage."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""AriesNCL's output: both layouts as captured, shifted columns, half-written files."""
+"""AriesNCL's output: captures of both layouts, shifted columns, incomplete files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""sacct's output: every capture, both formats against one another, and damage."""
+"""sacct's output: every capture, both formats against each other, and damage."""
 
 from __future__ import annotations
 

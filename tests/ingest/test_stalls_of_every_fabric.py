@@ -1,5 +1,5 @@
-"""Whatever a vendor counts data and waits in: a port that waits for 40 % of its time and sends half of what it could is stalled in the tables, one that only
-sends is not. What counts are worth is said here anew, from the vendors' documents, and the counters are those that the catalogue books."""
+"""Stalls for all vendors' units of data and waiting: a port that waits 40 % of its time and sends half of its capacity is stalled in the tables; a port that
+only sends is not. The units are repeated here from the vendors' documents; the counters are those of the catalogue."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A device's counter that stopped at its largest value counts nothing that is known: not zero, whichever source tells of it."""
+"""A device's counter at its maximum has an unknown increment, not zero, for any source."""
 
 from __future__ import annotations
 

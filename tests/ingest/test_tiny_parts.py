@@ -1,4 +1,4 @@
-"""Requests of millions of empty parts, two bytes each: refused by their number, before anything is made of them."""
+"""Requests with millions of empty two-byte parts: refused by their number before any processing."""
 
 from __future__ import annotations
 

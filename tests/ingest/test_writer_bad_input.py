@@ -1,4 +1,4 @@
-"""Bad records on the real writer: each is a dead letter with its reason and bytes, or a gap; what is good beside them counts exactly."""
+"""Bad records on the real writer: each becomes a dead letter with its reason and bytes, or a gap. Good records are counted exactly."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every file of the samples goes in by the door its producer uses, through log and writer; what cannot be used is a dead letter."""
+"""All sample files pass through their producer's source, log and writer; unusable data become dead letters."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A writer that ends while it rebuilds what another had in memory."""
+"""A writer that ends while it rebuilds another writer's memory."""
 
 from __future__ import annotations
 

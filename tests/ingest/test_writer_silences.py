@@ -1,4 +1,4 @@
-"""A writer that stands still in the middle of a transaction: its rows are free again after a while, and it writes the batch again when it goes on."""
+"""A writer that is stopped in the middle of a transaction: its rows are unlocked after a while, and it rewrites the batch when it continues."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Feeds of known sums for the writer, and what the tables say of them."""
+"""Feeds with known sums for the writer, and their sums in the tables."""
 
 from __future__ import annotations
 

@@ -1,10 +1,10 @@
 """The long forms of chaos and soak: `python -m integration.campaign chaos --kills 100`, `... soak --minutes 120`, `... failover --kills 20`. Prints one JSON object.
 
-The platform is the real one (`flitwatch up`). It is fed with the counters of a machine, whose sums are known: chaos with Cori's 3,264 routers, soak with a
+The platform is the real one (`flitwatch up`). It is fed with the counters of a machine with known sums: chaos with Cori's 3,264 routers, soak with a
 third of them; `--routers 0` feeds a growing store_csv of a few routers through a collector instead. Chaos kills -9 the writer, broker (stack full), database,
 API, worker and collector at random, fills the disk once and kills meanwhile (one of its own; root), stops writer, API, worker, database and collector in turn, sends the API heads without an end, steps the platform's clock twice (stepped_clock.c, preloaded), and twice
-cuts the network between the feed's host, a namespace of its own, and the platform's (root). Failover kills the database's server and its Patroni alone; a
-standby takes over, and the killed one comes back as the next standby. FLITWATCH_CAMPAIGN_LOGS=DIR keeps the processes' logs.
+cuts the network between the feed's host, a separate namespace, and the platform's (root). Failover kills only the database server and its Patroni; a
+standby takes over, and the killed one returns as the next standby. FLITWATCH_CAMPAIGN_LOGS=DIR keeps the processes' logs.
 """
 
 from __future__ import annotations

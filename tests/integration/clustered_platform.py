@@ -1,4 +1,4 @@
-"""The platform's processes on a database that two servers keep: `python -m integration.clustered_platform OWNER_URL HOME PORT` runs their supervisor."""
+"""The platform's processes on a database with two servers: `python -m integration.clustered_platform OWNER_URL HOME PORT` runs their supervisor."""
 
 from __future__ import annotations
 

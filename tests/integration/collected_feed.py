@@ -1,4 +1,4 @@
-"""The small feed: a growing store_csv of a few routers, and the collector that follows it, here or on the far host."""
+"""The small feed: a growing store_csv of a few routers, and a collector that follows it, locally or on the remote host."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A site in a real database: two groups of two nodes, past runs that were slow under congestion, and counters of now."""
+"""A site in a real database: two groups of two nodes, past runs that were slow under congestion, and current counters."""
 
 from __future__ import annotations
 

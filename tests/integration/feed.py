@@ -1,4 +1,4 @@
-"""A growing store_csv file of known sums: what four nodes of each router would write, second by second."""
+"""A growing store_csv file with known sums, like the output of four nodes per router, second by second."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Days drawn by `flitwatch_research.incidents`, lived through in a real database, and what the product says while their incident lasts and afterwards."""
+"""Days drawn by `flitwatch_research.incidents`, simulated into a real database, and the product's answers during and after the incident."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The counters of a whole machine, sent at the pace of its clocks by a process that no kill is meant for; their sums are known."""
+"""The counters of a whole machine with known sums, sent in real time by a process that is never killed."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""The load of a machine in a process of its own, until it is told to stop: `python -m integration.machine_load ORDER`.
+"""The load of a machine in a separate process until it is stopped: `python -m integration.machine_load ORDER`.
 
-ORDER is a pickled `Order`. It prints "ready", waits for a line with the epoch second to begin at, prints how many seconds it has sent after each, and
-ends at the end of its standard input with one JSON line: {seconds, records, late_max_s}. A log that is away delays it; nothing is given up.
+ORDER is a pickled `Order`. The process prints "ready", waits for a line with the epoch second of the start, and prints the number of sent seconds after
+each one. At the end of its standard input it prints one JSON line: {seconds, records, late_max_s}. An unavailable log delays it, but loses nothing.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Two PostgreSQL servers, each kept by Patroni, with etcd beside them: one writes, the other follows it synchronously and takes over."""
+"""Two PostgreSQL servers managed by Patroni with etcd: one is the primary, the other follows it synchronously and takes over."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A whole platform for tests: `flitwatch up`, a collector beside it, and what its database holds."""
+"""A whole platform for tests: `flitwatch up`, a collector, and the content of its database."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the long forms print: {lost, duplicated, recoveries_s[], crashes, rss_slope_mb_per_h}."""
+"""Output of the long forms: {lost, duplicated, recoveries_s[], crashes, rss_slope_mb_per_h}."""
 
 from __future__ import annotations
 

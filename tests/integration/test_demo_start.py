@@ -1,6 +1,6 @@
-"""The demo as `flitwatch up` starts it: its first incident is told whole, and its pages begin full.
+"""The demo started by `flitwatch up`: its first incident is complete, and its pages have data from the start.
 
-On an idle machine the chain is whole within two minutes; a test beside others is not timed, and its limits only end a wait that is in vain."""
+On an idle host the chain is complete within two minutes. A test next to others is not timed; its limits only end a failed wait."""
 
 from __future__ import annotations
 

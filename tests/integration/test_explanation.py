@@ -1,4 +1,4 @@
-"""Drawn incidents of the twin, in a real database: who was planted is named, and in quiet hours nobody is."""
+"""Drawn incidents of the twin in a real database: planted users are named, and no user is named in quiet hours."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One answer, printed everywhere: REST, `flitwatch job`, an alert's mail and the evidence say the same of one drawn incident."""
+"""One answer in all outputs: REST, `flitwatch job`, an alert's mail and the evidence agree on one drawn incident."""
 
 from __future__ import annotations
 

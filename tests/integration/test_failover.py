@@ -1,4 +1,4 @@
-"""The database's server is lost with its Patroni under a feed: the standby takes over, and the counts are exact afterwards."""
+"""Loss of the database server and its Patroni under a feed: the standby takes over, and the counts are exact afterwards."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Hostile clients against a whole platform: no process takes much memory, and others are answered in time."""
+"""Hostile clients against a whole platform: no process uses much memory, and other clients get answers in time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The loop closed on a real OpenSM: counters of ibsim's ports, the database, a matrix, tables, loaded, read back, taken back."""
+"""The closed loop on a real OpenSM: counters of ibsim's ports, the database, a matrix, and tables that are loaded, read back and rolled back."""
 
 from __future__ import annotations
 

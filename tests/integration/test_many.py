@@ -1,4 +1,4 @@
-"""Three writers of one consumer group on Kafka, and four workers of one queue: all have their share, nothing twice, nothing left."""
+"""Three writers of one consumer group on Kafka, and four workers of one queue: each gets a share, with no duplicates and no remainder."""
 
 from __future__ import annotations
 

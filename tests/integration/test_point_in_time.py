@@ -1,4 +1,4 @@
-"""The embedded database back at a chosen second, from base backups and the log that is kept: what was committed until then, and nothing after."""
+"""Recovery of the embedded database to a chosen second, from base backups and archived log: all earlier commits, and no later ones."""
 
 from __future__ import annotations
 

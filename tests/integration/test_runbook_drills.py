@@ -1,4 +1,4 @@
-"""Five entries of docs/runbook.md as drills: each brings its symptom about, sees the line that the runbook quotes, does what it says, and sees the end."""
+"""Five entries of docs/runbook.md as drills: each causes the symptom, finds the quoted line, takes the action, and checks the recovery."""
 
 from __future__ import annotations
 

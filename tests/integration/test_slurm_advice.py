@@ -1,4 +1,4 @@
-"""A real Slurm places, delays and releases jobs because of rows in a real database, by the real API, agent and job_submit plugin."""
+"""A real Slurm places, delays and releases jobs according to rows in a real database, through the real API, agent and job_submit plugin."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A sweep through Dask in real Slurm jobs, on four slurmd: the same answer as on this machine, and no job left behind."""
+"""A sweep through Dask in real Slurm jobs on four slurmd: the same result as locally, and no remaining job."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Processes that stand still (SIGSTOP) at random moments: another writer takes their topics over, and each sample counts once when they go on."""
+"""Processes stopped (SIGSTOP) at random times: another writer takes over their topics, and each sample counts once when they continue."""
 
 from __future__ import annotations
 

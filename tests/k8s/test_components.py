@@ -1,4 +1,4 @@
-"""The components of k8s/, all in one overlay: built, wired to one another and to the product."""
+"""The components of k8s/, all in one overlay: built, and connected to each other and to the product."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The manifests of k8s/: built by kustomize, valid against Kubernetes' schemas, and as strict as the README says."""
+"""The manifests of k8s/: built with kustomize, valid against Kubernetes' schemas, and as strict as documented in the README."""
 
 from __future__ import annotations
 

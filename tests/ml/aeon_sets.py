@@ -1,6 +1,6 @@
 """aeon's bundled regression sets and MultiRocket's answers, as one file: `python aeon_sets.py OUT.npz`.
 
-It runs in an environment of its own (aeon.txt beside it), as aeon's numba takes an older numpy than the product's (docs/adr/0025).
+It runs in a separate environment (aeon.txt in this folder), as aeon's numba needs an older numpy than the product (docs/adr/0025).
 """
 
 import sys

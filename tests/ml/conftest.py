@@ -1,4 +1,4 @@
-"""Runs, jobs beside them and router counters in a real database, with a planted aggressor."""
+"""Runs, concurrent jobs and router counters in a real database, with a planted aggressor."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Figures of blame, and how they differ from golden ones."""
+"""Figures of blame, and their differences from golden ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The learned forecasters on regression sets that are not ours: aeon's bundled ones, beside its MultiRocket."""
+"""The learned forecasters on external regression sets: aeon's bundled ones, in comparison with its MultiRocket."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Information of presence and scores of exposure, by hand."""
+"""Information of presence and scores of exposure, against manual calculations."""
 
 from __future__ import annotations
 

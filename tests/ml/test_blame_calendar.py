@@ -1,4 +1,4 @@
-"""Verdicts on worlds whose truth is planted: who may be named, and who may not although slow runs go with them."""
+"""Verdicts on worlds with planted truth: users who may be named, and users who may not although they correlate with slow runs."""
 
 from __future__ import annotations
 

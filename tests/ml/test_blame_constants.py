@@ -1,4 +1,4 @@
-"""Exact values where a slip of one would go unnoticed in a distribution."""
+"""Exact values for cases in which a distribution would hide an off-by-one error."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a finding must survive: weeks that carry it, stand-ins, repeated weeks."""
+"""Controls of a finding: dependence on single weeks, proxies, repeated weeks."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Every number that blame gives for planted worlds: `python -m ml.test_blame_golden` (in tests/) writes the file anew.
+"""All figures of blame for planted worlds: `python -m ml.test_blame_golden` (in tests/) rewrites the file.
 
-A change of any estimator shows here first, in figures; the tests of truths say whether it is for the better.
+A change of an estimator shows here first, in figures; the tests of truths show whether it is an improvement.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Every number that the parts of blame give for many small drawn cases: `python -m ml.test_blame_parts` (in tests/) writes the file anew.
+"""All figures of the parts of blame for many small random cases: `python -m ml.test_blame_parts` (in tests/) rewrites the file.
 
-Small whole numbers are drawn, so that ties, empty columns and bounds occur. A slip in a part shows here in figures, where a whole set's verdict would hide it.
+Small integers are drawn, so that ties, empty columns and bounds occur. An error in a part shows here in figures, while a whole set's verdict would hide it.
 """
 
 from __future__ import annotations

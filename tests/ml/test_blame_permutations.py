@@ -1,4 +1,4 @@
-"""Shuffles' correlations and their p-values, by hand."""
+"""Correlations of permutations and their p-values, against manual calculations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who is found, and how well seconds are known: users who slow runs by presence, by amount, or by a saturating amount, planted here."""
+"""Recall, and precision of seconds, for planted users who slow runs by presence, by amount, or by a saturating amount."""
 
 from __future__ import annotations
 

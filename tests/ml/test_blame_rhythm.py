@@ -1,4 +1,4 @@
-"""Rhythms: who comes with slow Mondays, nights, weeks or first days of the month cannot be told from them; who slows runs among others of the same day can."""
+"""Rhythms: users who coincide with slow Mondays, nights, weeks or first days of the month cannot be judged; users who slow some runs of a day can."""
 
 from __future__ import annotations
 

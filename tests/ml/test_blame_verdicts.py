@@ -1,4 +1,4 @@
-"""From scores to verdicts: who is named, who is not, and why."""
+"""From scores to verdicts: named and unnamed users, and the reasons."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The backtest in order of time: no look into the future, no choice by one's own error, intervals that keep their level while things drift."""
+"""The backtest in order of time: no use of the future, no choice by the reported error, and intervals that keep their level under drift."""
 
 from __future__ import annotations
 

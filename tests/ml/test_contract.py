@@ -1,4 +1,4 @@
-"""scikit-learn's contract, by its own checks: on the estimators that take a matrix and a vector."""
+"""scikit-learn's own checks of its contract, for the estimators with a matrix and a vector as input."""
 
 from __future__ import annotations
 

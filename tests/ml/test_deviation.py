@@ -1,4 +1,4 @@
-"""The deviation model on processes whose carrying counter is planted here."""
+"""The deviation model on processes with a planted relevant counter."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The deviation model's numbers against sums made by hand: the mean curve, elimination, folds, errors and what counts as constant."""
+"""The deviation model's figures against manual calculations: mean curve, elimination, folds, errors and constant counters."""
 
 from __future__ import annotations
 

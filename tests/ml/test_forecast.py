@@ -1,6 +1,8 @@
-"""Windows, forecasters and the backtest on processes planted here."""
+"""Windows, forecasters and the backtest on planted processes."""
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -9,6 +11,7 @@ from sklearn.base import clone
 from flitwatch_domain.errors import BadInput, NotEnoughData
 from flitwatch_ml.forecast import AttentionForecaster, LightGBMForecaster, RidgeForecaster, StepSeries, run_backtest
 from flitwatch_ml.forecast.baselines import curve_forecast, last_steps, ratio_forecast
+from flitwatch_ml.forecast.forecasters import CountersForecaster
 from flitwatch_ml.forecast.intervals import half_width, share_covered
 from flitwatch_ml.forecast.series import Standard
 from flitwatch_ml.forecast.serving import Serving, dump_serving, load_serving
@@ -52,6 +55,21 @@ def test_a_window_sees_only_its_past() -> None:
     early = before.step <= 10
     assert np.array_equal(before.past[early], after.past[early])
     assert not np.array_equal(before.past[~early], after.past[~early])
+
+
+def test_the_papers_forecaster_reads_counters_and_no_step_times() -> None:
+    series = process(0)
+    standard = Standard.learn(series, ())
+    windows = standard.windows(series, 4, 5)
+    net = CountersForecaster(seeds=1, on_ridge=False, with_boosting=False, device="cpu", epochs=1, least_steps=120)
+    net.fit(windows)
+    forecast = net.predict(windows)
+    other_times = replace(windows, ratio=windows.ratio + 1, past=windows.past + np.eye(1, windows.past.shape[2]))
+    assert np.array_equal(net.predict(other_times), forecast)
+    assert not np.allclose(net.predict(replace(windows, past=windows.past * 2)), forecast)
+    errors = [np.abs(seconds / windows.future_s - 1).mean() for seconds in (forecast, windows.curve_s)]
+    assert errors[0] < 0.9 * errors[1], "counters of the past carry some of the future"
+    assert np.allclose(net.attention(windows).sum(1), 1)
 
 
 def test_standardisation_never_sees_held_out_runs() -> None:

@@ -1,4 +1,4 @@
-"""Windows, standardisation, intervals and both backtests against sums made by hand."""
+"""Windows, standardisation, intervals and both backtests against manual calculations."""
 
 from __future__ import annotations
 

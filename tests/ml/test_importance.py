@@ -1,4 +1,4 @@
-"""What forecasts rest on: a counter that alone carries the future is found, one that carries nothing is never claimed."""
+"""Importance of forecasts' inputs: the only predictive counter is found, and an uninformative one is never claimed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Estimates by themselves: the schedule, forecasts of running jobs, drift."""
+"""Automatic estimates: the schedule, forecasts of running jobs, drift."""
 
 from __future__ import annotations
 

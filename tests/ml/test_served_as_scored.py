@@ -1,4 +1,4 @@
-"""The served task on the jobs of a simulated campaign gives the numbers that the scorecard scores."""
+"""The production task on the jobs of a simulated campaign returns the figures scored by the scorecard."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The estimators' tasks on a real database: runs, jobs beside them and router counters, seeded with a planted aggressor."""
+"""The estimators' tasks on a real database: runs, concurrent jobs and router counters with a planted aggressor."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Mutation testing: do a suite's tests notice when one token of the code that they are about changes?"""
+"""Mutation testing: whether a suite's tests detect a change of one token in the tested code."""

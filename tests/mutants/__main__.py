@@ -1,6 +1,6 @@
-"""`python -m mutants [SUITE...]` (make mutants): changes one token at a time and asks whether the suite's tests notice.
+"""`python -m mutants [SUITE...]` (make mutants): changes one token at a time and checks whether the suite's tests detect it.
 
-Each change runs in a fork of a process that has loaded the libraries, so it costs the tests alone; no file is written, so nothing is left behind.
+Each change runs in a fork of a process with loaded libraries, so it costs only the tests' time. No file is written, so nothing needs cleaning up.
 """
 
 from __future__ import annotations

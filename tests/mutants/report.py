@@ -1,4 +1,4 @@
-"""docs/mutants.md: what was tried, what was noticed, what was not and why."""
+"""docs/mutants.md: tried, detected and undetected changes, with reasons."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The driver of mutation tests sees every token that it should, and the slips that once went unnoticed are noticed now."""
+"""The driver of mutation tests finds all relevant tokens, and formerly undetected changes are detected now."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A real OpenSM over a simulated fabric: writes ibsim's topology file, runs the manager, returns what it dumped."""
+"""A real OpenSM over a simulated fabric: it writes ibsim's topology file, runs the manager, and returns its dump."""
 
 from __future__ import annotations
 

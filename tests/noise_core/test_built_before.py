@@ -1,4 +1,4 @@
-"""The core that a checkout takes from the cache is the one that it would build."""
+"""The cached core of a checkout equals the one that it would build."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The packet engine against closed forms, its oracle and the laws of conservation."""
+"""The packet engine against closed forms, its oracle and conservation laws."""
 
 from __future__ import annotations
 

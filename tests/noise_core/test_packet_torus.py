@@ -1,4 +1,4 @@
-"""Packets on tori: the links that they take, their times by hand, and what is refused."""
+"""Packets on tori: their links, their times against manual calculations, and refused input."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The LD_PRELOAD library of application-aware routing, against a uGNI that records what it is given."""
+"""The LD_PRELOAD library of application-aware routing, against a uGNI that records its calls."""
 
 from __future__ import annotations
 

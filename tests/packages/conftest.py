@@ -1,4 +1,4 @@
-"""What `make dist` makes, once for all tests."""
+"""The output of `make dist`, built once for all tests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The offline audit names weak locked versions, and nothing if none is."""
+"""The offline audit names vulnerable locked versions, and nothing if there are none."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""The DEB and the RPM, each in a fresh Debian without a checkout, a compiler or a network: installed by dpkg or rpm, started by the service's user.
+"""The DEB and the RPM, each in a fresh Debian without a checkout, a compiler or a network: installed with dpkg or rpm, started by the service's user.
 
-Of the RPM that shows its files, its scripts and its start. Its dependencies are not looked up, since a Debian has no RPM database, and the C library
+For the RPM this tests its files, its scripts and its start. Its dependencies are not checked, because Debian has no RPM database, and the C library
 is Debian's.
 """
 

@@ -1,4 +1,4 @@
-"""The version is the same everywhere, and hooks and templates are sound."""
+"""The version is the same everywhere, and hooks and templates are valid."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The built wheels in empty environments, with no checkout to read and no compiler to be found."""
+"""The built wheels in empty environments without a checkout and without a compiler."""
 
 from __future__ import annotations
 

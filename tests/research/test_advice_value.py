@@ -1,4 +1,4 @@
-"""The study of advice: what is planted is saved by who knows it, what is not there is claimed by nobody, and no served adviser sees the truth."""
+"""The study of advice: an adviser with the truth finds planted savings, no adviser claims absent savings, and no served adviser sees the truth."""
 
 from __future__ import annotations
 

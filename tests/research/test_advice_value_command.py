@@ -1,4 +1,4 @@
-"""`flitwatch study advice-value`: the figures that it prints, the page that it writes, and what it refuses."""
+"""`flitwatch study advice-value`: printed figures, the written page, and refusals."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Backfill keeps its promises whatever is submitted: no node twice, no node-hour lost, and the reserved job is never made later."""
+"""Invariants of backfill for any submissions: no node is used twice, no node-hour is lost, and the reserved job is never delayed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tables that routes are compared with: minhop's are OpenSM's, greedy moves end where no move helps, and broken trees have figures too."""
+"""Baseline tables: minhop equals OpenSM's, greedy moves end when no move helps, and damaged trees have figures too."""
 
 from __future__ import annotations
 

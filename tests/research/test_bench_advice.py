@@ -1,4 +1,4 @@
-"""`flitwatch bench advice` counts an answer that is no advice as refused, whatever it is."""
+"""`flitwatch bench advice` counts any answer that is not advice as refused."""
 
 from __future__ import annotations
 

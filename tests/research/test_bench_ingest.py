@@ -1,4 +1,4 @@
-"""`flitwatch bench ingest`: its load says what it holds, and a short run ends with exact counts and the contract's keys."""
+"""`flitwatch bench ingest`: its load reports its content, and a short run ends with exact counts and the contract's keys."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What invalidates a finished campaign, and that who asks for observations never holds the truth."""
+"""Invalidation of a finished campaign, and that a process requesting observations never has the truth in memory."""
 
 from __future__ import annotations
 

@@ -180,6 +180,13 @@ def test_a_scenarios_forecasts_are_validated_in_order_of_time(capfd, monkeypatch
         answer["best"] == min(answer["baselines"], key=answer["baselines"].get) and answer["gain"]["mean"] is not None
     )
     assert answer["baselines"]["curve"] > 10, "a curve learned from earlier runs is short of later ones"
+    paper = "attention on counters"
+    backtest = importlib.import_module("flitwatch_ml.forecast.backtest")
+    monkeypatch.setattr(backtest, "paper_forecasters", lambda: {"ridge": RidgeForecaster(), paper: RidgeForecaster()})
+    for order in ([], ["--folds", "2"]):
+        main(["backtest", "--scenario", "amg-128", "--paper", *order, "--json"])
+        answer = json.loads(capfd.readouterr().out)
+        assert answer["serves"] == paper and answer["mape"] == pytest.approx(answer["baselines"]["ridge"])
 
 
 @pytest.mark.parametrize("inputs", ["rates", "deltas"])

@@ -1,4 +1,4 @@
-"""The flow engine through its Python face, against networkx and against plain counting."""
+"""The flow engine through its Python interface, against networkx and plain counting."""
 
 from __future__ import annotations
 

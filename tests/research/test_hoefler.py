@@ -1,4 +1,4 @@
-"""The studies of Hoefler et al. 2009: exact numbers exactly, shapes with disjoint confidence intervals."""
+"""The studies of Hoefler et al. 2009: exact numbers are reproduced, and shapes have disjoint confidence intervals."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The study of incidents: days are drawn alike, truth is a counterfactual, and what the product says on them keeps what it reached."""
+"""The study of incidents: days are drawn deterministically, truth is a counterfactual, and the product's scores do not get worse."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""HiGHS as we use it: it tells how it went, takes solutions while it runs, and can be ended."""
+"""Our use of HiGHS: it reports progress, accepts solutions while it runs, and can be stopped."""
 
 from __future__ import annotations
 

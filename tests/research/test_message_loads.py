@@ -1,4 +1,4 @@
-"""Wang 2018, figure 7, on a smaller machine: message load turns the order of placements (docs/benchmarks/paper-studies.md)."""
+"""Wang 2018, figure 7, on a smaller machine: message load reverses the order of placements (docs/benchmarks/paper-studies.md)."""
 
 from __future__ import annotations
 

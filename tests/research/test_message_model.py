@@ -1,4 +1,4 @@
-"""Where equation 2 of De Sensi 2019 stops to correlate, and why: it charges a latency for every 1,024 packets, also where the window never fills."""
+"""Limits of equation 2 of De Sensi 2019: it adds a latency per 1,024 packets even if the window never fills, and then no longer correlates."""
 
 from __future__ import annotations
 

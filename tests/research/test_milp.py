@@ -1,4 +1,4 @@
-"""The dissertation's integer program as the oracle of small trees: nobody is better, and our search is near it."""
+"""The dissertation's integer program as the oracle of small trees: no routes are better, and our search is close to it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Section 2.7 (Taffet 2021) with real packets: the flows of figure 2.15 come out of the marks, and the causes out of the flows."""
+"""Section 2.7 (Taffet 2021) with real packets: the flows of figure 2.15 are recovered from the marks, and the causes from the flows."""
 
 from __future__ import annotations
 

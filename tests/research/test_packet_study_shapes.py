@@ -1,4 +1,4 @@
-"""Quick forms of the packet-level studies: what must hold on a small machine, and that seed and topology move it."""
+"""Quick forms of the packet-level studies: invariants on a small machine, and effects of seed and topology."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`sim.packet` in the queue: a real worker runs it, shows progress, stops when told to; what it refuses."""
+"""`sim.packet` in the queue: a real worker runs it, shows progress, and stops on request; and refusals."""
 
 from __future__ import annotations
 

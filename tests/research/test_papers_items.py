@@ -1,4 +1,4 @@
-"""docs/papers.md has a row for every item of the five papers, each row leads somewhere, and the page is what the data says."""
+"""docs/papers.md has a row for every item of the five papers, each row has a valid target, and the page matches the data."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""mpiP's reports: planted times come back by routine, and what is no report is refused."""
+"""mpiP's reports: planted times are recovered by routine, and other files are refused."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The report of routes and loops in its quick form: every row runs, rows stay, what was not run says so."""
+"""The report of routes and loops in its quick form: every row runs, rows are kept, and missing rows are marked."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Traces in the place of patterns: whoever has the papers' files gets the published columns."""
+"""Traces instead of patterns: with the papers' files, the published columns are measured."""
 
 from __future__ import annotations
 

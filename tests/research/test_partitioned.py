@@ -1,4 +1,4 @@
-"""Chapter 3's formulations against one another: the dissertation's own case, valid tables, and the order in which they can come out."""
+"""Comparison of chapter 3's formulations: the dissertation's own case, valid tables, and their possible order."""
 
 from __future__ import annotations
 

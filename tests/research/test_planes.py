@@ -1,4 +1,4 @@
-"""Multi-plane fat trees in both engines against closed forms: which plane carries what, and how long it takes."""
+"""Multi-plane fat trees in both engines against closed forms: traffic by plane, and times."""
 
 from __future__ import annotations
 

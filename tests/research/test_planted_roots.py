@@ -1,4 +1,4 @@
-"""Planted roots on the packet engine, found by port counters alone (the figures of docs/benchmarks/roots.md on a few seeds), and by packet samples alone."""
+"""Roots planted in the packet engine, found only from port counters (the figures of docs/benchmarks/roots.md on a few seeds), and only from packet samples."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Published figures are data: each stands in its paper's text where the table says, and nowhere else in the program."""
+"""Published figures are data: each is in its paper's text at the given place, and nowhere else in the program."""
 
 from __future__ import annotations
 

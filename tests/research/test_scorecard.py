@@ -1,4 +1,4 @@
-"""The scorecard's verdicts follow from its rows, and its table says which do not hold."""
+"""The scorecard's verdicts follow from its rows, and its table marks failed criteria."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The lab's form sends a study only what it takes: each field of each form is accepted by the task's model and by the study itself."""
+"""The lab's form sends only valid parameters: the task's model and the study accept each field of each form."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""CSV input of the estimators: what fits becomes arrays, what does not is named by file and line."""
+"""CSV input of the estimators: valid tables become arrays, and errors name file and line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Taffet's sampling and diagnosis studies: seed and topology move them, and machines that they do not fit are named."""
+"""Taffet's sampling and diagnosis studies: effects of seed and topology, and errors for unsuitable machines."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Traffic classes of `sim packet`: their grammar, the class of each job, and what a class keeps beside another."""
+"""Traffic classes of `sim packet`: their grammar, the class of each job, and the guaranteed share of a class next to another."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The twin's two modes on the same jobs: loads go together, and a run that meets more by one mode meets more by the other."""
+"""The twin's two modes on the same jobs: loads correlate, and so do the slowdowns of runs."""
 
 from __future__ import annotations
 

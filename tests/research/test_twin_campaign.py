@@ -1,4 +1,4 @@
-"""Campaigns: deterministic, counterfactual, of the paper's shapes; truth apart from observations."""
+"""Campaigns: deterministic, counterfactual, with the paper's shapes, and with the truth separate from observations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Hard worlds plant what they say, and nothing else."""
+"""Hard worlds plant exactly their documented effects."""
 
 from __future__ import annotations
 

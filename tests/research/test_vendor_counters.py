@@ -1,4 +1,4 @@
-"""Stalls under the vendors' names against closed forms of small contests, and against the engine's own counts."""
+"""Stalls with the vendors' names against closed forms of small cases of contention, and against the engine's own counts."""
 
 from __future__ import annotations
 

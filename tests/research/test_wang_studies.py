@@ -1,4 +1,4 @@
-"""Wang 2018 as the paper draws it: distributions over ranks and channels, by draws, on a small machine and with planted traffic."""
+"""Wang 2018 in the paper's form: distributions over ranks and channels, by draws, on a small machine and with planted traffic."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Small trees, and their exact bounds as oracle."""
+"""Small trees, and their exact bounds as an oracle."""
 
 from __future__ import annotations
 

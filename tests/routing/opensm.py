@@ -1,4 +1,4 @@
-"""A real OpenSM over ibsim that loads forwarding tables from a file, and what it then dumps."""
+"""A real OpenSM over ibsim that loads forwarding tables from a file, and its dump afterwards."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Trees with several cables between two switches: routes, bounds, and which cable an entry takes."""
+"""Trees with several cables between two switches: routes, bounds, and the cable of each entry."""
 
 from __future__ import annotations
 

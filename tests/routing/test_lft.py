@@ -1,4 +1,4 @@
-"""Dumps of forwarding tables as they come: without GUIDs, repeated, contradicting, with a byte order mark, of several LIDs a port."""
+"""Realistic dumps of forwarding tables: without GUIDs, repeated, contradictory, with a byte order mark, with several LIDs per port."""
 
 from __future__ import annotations
 

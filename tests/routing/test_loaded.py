@@ -1,4 +1,4 @@
-"""Routes that begin with what is loaded and change few of its entries; routes with few links that carry the most."""
+"""Routes that begin with the loaded tables and change few entries; routes with few links of the largest load."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The route optimiser: published gaps, validity on broken trees, tables out and in again."""
+"""The route optimiser: published gaps, validity on damaged trees, export and import of tables."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reconstruction from counters: adjoints, an LP oracle, known patterns, and counters that cannot be."""
+"""Reconstruction from counters: adjoints, an LP oracle, known patterns, and impossible counters."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Counters, SL-to-VL tables and service levels as they come from a site: incomplete, repeated, contradicting, no text at all."""
+"""Realistic files of counters, SL-to-VL tables and service levels: incomplete, repeated, contradictory, or not text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The early end of a reconstruction: exact where few coefficients explain all counters, and never where they do not."""
+"""The early end of a reconstruction: exact if few coefficients explain all counters, and otherwise never."""
 
 from __future__ import annotations
 

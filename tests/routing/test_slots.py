@@ -1,4 +1,4 @@
-"""Routes for time slots: the sum of the slots' largest loads, against every table of small trees, their own check, and phases that one matrix hides."""
+"""Routes for time slots: the sum of the slots' largest loads against all tables of small trees, the routes' check, and phases hidden in one matrix."""
 
 from __future__ import annotations
 

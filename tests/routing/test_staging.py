@@ -1,4 +1,4 @@
-"""Several LIDs an endpoint: what the second one gains, that each is followed, and that dumps keep all of them."""
+"""Several LIDs per endpoint: the gain of the second one, routes of all of them, and dumps that contain all of them."""
 
 from __future__ import annotations
 

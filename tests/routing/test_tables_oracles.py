@@ -1,4 +1,4 @@
-"""Dumps, their differences and their dependencies against the same written plainly, on tables with every kind of entry."""
+"""Dumps, their differences and their dependencies against plain implementations, on tables with every kind of entry."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The closed loop on a small tree: gains where ftree is bad, says why not where it is not, keeps the truth apart, and can be cancelled."""
+"""The closed loop on a small tree: it gains if ftree is bad, otherwise explains why not, keeps the truth separate, and can be cancelled."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Routing modes held against the packet engine: what it finds faster is advised from the cards' counts, what it finds slower is not."""
+"""Routing modes against the packet engine: modes that are faster there are advised from the cards' counts, slower ones are not."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Routing modes from NIC counters: the better mode beyond doubt, else the default; rows for advice; bad observations are named."""
+"""Routing modes from NIC counters: a significantly better mode, else the default; rows for advice; errors for bad observations."""
 
 from __future__ import annotations
 

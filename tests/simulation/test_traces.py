@@ -1,5 +1,5 @@
-"""Traces by one way: collectives are expanded so that every rank gets what MPI gives it, what is left out is counted, the matrix is what is
-replayed."""
+"""Traces: expanded collectives give every rank its MPI result, omitted calls are counted, and the matrix matches the
+replay."""
 
 from __future__ import annotations
 

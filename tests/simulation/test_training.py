@@ -1,4 +1,4 @@
-"""Collectives of machine learning against closed forms of an idle network: rounds times what one message takes, and the bytes that leave a node."""
+"""Collectives of machine learning against closed forms of an idle network: rounds times the time of one message, and the bytes that leave a node."""
 
 from __future__ import annotations
 

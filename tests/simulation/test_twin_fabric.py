@@ -1,4 +1,4 @@
-"""Flows, paths, loads and counters: what enters a router leaves it, and counters say what links carried."""
+"""Flows, paths, loads and counters: all traffic into a router leaves it, and counters match the links' traffic."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the twin writes, beside what the producers wrote: same keys, order and types."""
+"""The twin's output compared with the producers' output: same keys, order and types."""
 
 from __future__ import annotations
 

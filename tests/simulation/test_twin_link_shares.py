@@ -1,4 +1,4 @@
-"""Estimated shares of jobs on links against the twin's truth: which job's flows each link carried, second by second."""
+"""Estimated shares of jobs on links against the twin's truth, the traffic of each link by job, second by second."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The fluid engine: its stall curve against the packet engine, and its sums against sums one by one."""
+"""The fluid engine: its stall curve against the packet engine, and its sums against explicit summation."""
 
 from __future__ import annotations
 

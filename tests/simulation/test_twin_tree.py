@@ -1,4 +1,4 @@
-"""The twin on a fat tree: static ways by d-mod-k, and port counters that wait for what is ahead."""
+"""The twin on a fat tree: static d-mod-k paths, and port counters that wait for downstream links."""
 
 from __future__ import annotations
 

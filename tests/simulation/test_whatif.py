@@ -1,4 +1,4 @@
-"""`sim.whatif`: a moment of the past again: who is beside, what is moved, and what does not fit."""
+"""`sim.whatif`, the replay of a past moment: neighbouring jobs, the moved job, and requests that do not fit."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The broker on this machine keeps its topics through a full disk and damaged files, or says what to do."""
+"""The local broker keeps its topics despite a full disk and damaged files, or reports a remedy."""
 
 from __future__ import annotations
 

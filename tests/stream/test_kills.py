@@ -1,4 +1,4 @@
-"""A log's server is killed under load: what was acknowledged is there once, in order, and nobody hangs."""
+"""A log's server killed under load: acknowledged records are stored once and in order, and no client hangs."""
 
 from __future__ import annotations
 

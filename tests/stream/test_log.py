@@ -1,4 +1,4 @@
-"""Stored batches of the embedded log: what was packed comes back, and nothing that stands there ends a reader."""
+"""Stored batches of the embedded log: packed records are read back, and no stored content stops a reader."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A broker that asks for TLS and a SCRAM login: who has both is served, who lacks one is told what to correct, and no password is printed."""
+"""A broker with TLS and SCRAM: clients with both are served, errors for other clients say what to correct, and no password is printed."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ from flitwatch_domain.runs import Run, RunStep
 
 
 def fire(conn: Any, name: str, **labels: str) -> int:
-    """An alert of a rule of its own."""
+    """Fire an alert of a separate rule and return its id."""
     rule = read_rule({"name": name, "signal": "stall_ratio", "above": 1})
     alerts.save_rule(conn, rule, "api")
     at_s = clock_s(conn)
@@ -34,7 +34,7 @@ def fire(conn: Any, name: str, **labels: str) -> int:
 
 @contextmanager
 def running(url: str, chosen: Config) -> Iterator[Engine]:
-    """An engine in a thread of its own."""
+    """Run an engine in a separate thread."""
     stop = threading.Event()
     engine = Engine(url, chosen, stop, tick_s=0.1)
     thread = threading.Thread(target=engine.run)
@@ -48,7 +48,7 @@ def running(url: str, chosen: Config) -> Iterator[Engine]:
 
 
 def foretell(url: str, expected_s: float, low_s: float, high_s: float, ago_s: float = 40.0, key: str = "one") -> int:
-    """A run and a forecast of its next steps, whose usual time is 100 s."""
+    """Store a run and a forecast of its next steps, whose usual time is 100 s. Return the run's id."""
     with connect(url, role="writer") as conn:
         run_id = runs.upsert_run(
             conn, Run(run_key=key, exe="milc", job_id="77", ranks=(0,), nodes=("nid1",), simulated=True)
@@ -63,7 +63,7 @@ def foretell(url: str, expected_s: float, low_s: float, high_s: float, ago_s: fl
     return run_id
 
 
-# A real SMTP server that keeps what it takes.
+# A real SMTP server that keeps accepted mails.
 
 
 #: Mail to this domain is refused.
@@ -71,7 +71,7 @@ REFUSED = "refused.example"
 
 
 class Sink:
-    """Mails in the order in which they came."""
+    """Received mails in order of arrival."""
 
     def __init__(self) -> None:
         self.mails: list[EmailMessage] = []
@@ -89,7 +89,7 @@ class Sink:
 
 @contextmanager
 def smtp_sink() -> Iterator[tuple[Sink, str]]:
-    """The mails, and `host:port` of the server."""
+    """Yield the mails, and `host:port` of the server."""
     sink = Sink()
     controller = Controller(sink, hostname="127.0.0.1", port=free_port())
     controller.start()

@@ -1,4 +1,4 @@
-"""A real Chromium, and the page's own scripts in it."""
+"""A real Chromium, and the page's own scripts."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 
 @pytest.fixture(scope="session")
 def browser() -> dict[str, str]:
-    """The environment in which the page's scripts run: a browser of the system, and the built page."""
+    """Return the environment for the page's scripts: the system's browser, and the built page."""
     found = next((path for name in BROWSERS if (path := shutil.which(name))), None)
     if found is None:
         pytest.skip("needs Chromium: sudo apt-get install chromium")
@@ -25,7 +25,7 @@ def browser() -> dict[str, str]:
 
 
 def run(script: str, environment: dict[str, str], timeout_s: int) -> None:
-    """Run one of the page's own scripts; what it prints is the failure's text."""
+    """Run one of the page's own scripts; its output is the text of a failure."""
     done = subprocess.run(
         ["node", ROOT / "web" / "tests" / "e2e" / script],
         env=environment,
@@ -33,6 +33,6 @@ def run(script: str, environment: dict[str, str], timeout_s: int) -> None:
         text=True,
         timeout=timeout_s,
     )
-    # The wrong ones first: a long report is cut in its middle.
+    # Failures first: a long report is truncated in the middle.
     wrong = "\n".join(re.findall(r"^(?:FAIL|again) .*?(?=^ok |\Z)", done.stdout, re.MULTILINE | re.DOTALL))
     assert done.returncode == 0, f"{wrong}\n\n{done.stdout}\n{done.stderr}"

@@ -14,7 +14,7 @@ import pytest
 
 @contextmanager
 def small_disk(folder: Path, size: str) -> Iterator[Path]:
-    """Mount a file system of a size such as `160m` at a new folder; skip where that is not allowed."""
+    """Mount a file system of a size such as `160m` at a new folder; skip if mounting is not allowed."""
     folder.mkdir()
     done = subprocess.run(
         ["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", str(folder)],
@@ -31,7 +31,7 @@ def small_disk(folder: Path, size: str) -> Iterator[Path]:
 
 
 def fill(place: Path, leave_bytes: int) -> None:
-    """Take what is free but for so much."""
+    """Fill the free space except for `leave_bytes`."""
     with contextlib.suppress(OSError), (place / "ballast").open("ab") as file:
         for size in (1 << 24, 1 << 20, 1 << 12):
             while os.statvfs(place).f_bavail * os.statvfs(place).f_frsize >= leave_bytes + size:

@@ -8,12 +8,12 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 MOST_BYTES = 128 << 20
-#: What the sockets of both ends may hold, beside what the client reads.
+#: Capacity of the sockets at both ends, in addition to the client's reads.
 SOCKETS_BYTES = 16 << 20
 
 
 class EndlessServer(ThreadingHTTPServer):
-    """Counts what its clients took."""
+    """Server that counts the bytes taken by its clients."""
 
     sent_bytes = 0
 

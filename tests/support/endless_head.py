@@ -1,13 +1,13 @@
-"""A client that sends the head of a request for ever, and what that costs the server."""
+"""A client that sends an endless request head, and its cost for the server."""
 
 from __future__ import annotations
 
 import socket
 from pathlib import Path
 
-#: What is sent at most: a server that reads all of it keeps it.
+#: Limit of sent bytes: a server that reads all of them stores them.
 MOST_BYTES = 256 << 20
-#: What the sockets of both ends may hold, beside what the server reads.
+#: Capacity of the sockets at both ends, in addition to the server's reads.
 SOCKETS_BYTES = 16 << 20
 BEGINNINGS = {
     "one header": (b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nX-Endless: ", b"a" * (64 << 10)),
@@ -22,7 +22,7 @@ BEGINNINGS = {
 
 
 def sent_until_closed(host: str, port: int, beginning: bytes, part: bytes) -> int:
-    """Bytes that a server took before it closed the connection, MOST_BYTES at most."""
+    """Return the number of bytes that a server accepted before closing the connection, at most MOST_BYTES."""
     with socket.create_connection((host, port), timeout=60) as one:
         sent = 0
         try:
@@ -35,6 +35,6 @@ def sent_until_closed(host: str, port: int, beginning: bytes, part: bytes) -> in
 
 
 def peak_bytes(pid: int | str = "self") -> int:
-    """The most memory that a process had until now."""
+    """Return a process's peak memory so far."""
     lines = Path(f"/proc/{pid}/status").read_text().splitlines()
     return next(int(line.split()[1]) << 10 for line in lines if line.startswith("VmHWM:"))

@@ -1,4 +1,4 @@
-"""An HTTP server that explains jobs as the API does: a slow one whose neighbour is named, and a quiet one."""
+"""An HTTP server with the API's explanations of jobs: a slow one with a named neighbour, and a quiet one."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ SLOW = QUIET | {
 
 @contextmanager
 def explaining_api(**answers: tuple[int, Any]) -> Iterator[tuple[str, list[str]]]:
-    """An API with an answer for each job (`job42=`), and for every other one (`other=`); its address, and what was asked."""
+    """Run an API with an answer for each given job (`job42=`) and for all others (`other=`). Yield its address and the received requests."""
     asked: list[str] = []
 
     class Handler(BaseHTTPRequestHandler):

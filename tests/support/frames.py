@@ -8,7 +8,7 @@ DONT_FRAGMENT, MORE_FRAGMENTS = 0x4000, 0x2000
 
 
 def checksum(header: bytes) -> int:
-    """RFC 1071 over a header whose checksum field is zero or not: 0 if it is right."""
+    """Return the RFC 1071 checksum of a header; 0 if its checksum field is set and right."""
     total = sum(struct.unpack(f"!{len(header) // 2}H", header))
     while total >> 16:
         total = (total & 0xFFFF) + (total >> 16)
@@ -16,7 +16,7 @@ def checksum(header: bytes) -> int:
 
 
 def frame(ds=0, identification=0, flags=DONT_FRAGMENT, payload=b"payload", options=b"", tags=0) -> bytes:
-    """An Ethernet frame with an IPv4 datagram whose checksum is right."""
+    """Return an Ethernet frame with an IPv4 datagram with a valid checksum."""
     ihl = 5 + len(options) // 4
     total = ihl * 4 + len(payload)
     head = struct.pack(

@@ -1,4 +1,4 @@
-"""A machine that is not simulated: on a site with one, callers below scope `names` see pseudonyms."""
+"""A machine that is not simulated. On a site with such a machine, callers without scope `names` get pseudonyms."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A real OpenID Connect provider, and settings that log in with it."""
+"""A real OpenID Connect provider, and settings for logins with it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SECRET = "the-client-secret"
 
 
 class RealProvider:
-    """A provider that runs, and its controls."""
+    """A running provider, and its controls."""
 
     def __init__(self, process: subprocess.Popen[str]) -> None:
         self.process = process
@@ -29,7 +29,7 @@ class RealProvider:
         return self.process.stdout.readline()
 
     def tell(self, **said: object) -> None:
-        """Change how it answers."""
+        """Change its answers."""
         assert self.process.stdin is not None
         self.process.stdin.write(json.dumps(said) + "\n")
         self.process.stdin.flush()

@@ -14,7 +14,7 @@ CULPRIT_S, CULPRIT_END_S = 360, 840
 
 @dataclass(frozen=True)
 class Case:
-    """A planted incident: when the slow job runs, when the product is asked, and whether minutes are all that is left; seconds."""
+    """A planted incident: times of the slow job and of the query in seconds, and whether only minutes remain."""
 
     start_s: int
     end_s: int
@@ -23,7 +23,7 @@ class Case:
 
     @property
     def slow_s(self) -> float:
-        """When the job became slow."""
+        """Time at which the job became slow."""
         return max(self.start_s, CULPRIT_S)
 
     @property
@@ -45,7 +45,7 @@ CASES = {
 
 
 def plant_case(url: str, case: Case) -> None:
-    """Write a case into an empty database, with the incidents that the product finds until it is asked."""
+    """Write a case into an empty database, with the incidents found by the product until the query."""
     planted(url, (case.start_s, CULPRIT_S, -3600, 420), count=min(18, case.asked_s // 60), ends_s=(case.end_s, CULPRIT_END_S, None, None))  # fmt: skip
     run_of(url, "1", [(CULPRIT_S - 5, 10_000)], min(case.end_s, case.asked_s), start_s=case.start_s)
     with connect(url, role="owner") as owner:
@@ -55,6 +55,6 @@ def plant_case(url: str, case: Case) -> None:
                 owner.execute(f"DELETE FROM {table}")
         owner.commit()
     with connect(url, role="writer", autocommit=True) as conn:
-        # As the engine does, from when the job is slow until now; of history once.
+        # Like the engine, from the job's slowdown until now; for history only once.
         for second in [*([] if case.aged else range(int(case.slow_s) + 60, case.asked_s, 60)), case.asked_s]:
             update_incidents(conn, BEGIN_S + second)

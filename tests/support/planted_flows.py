@@ -1,4 +1,4 @@
-"""Planted jobs whose traffic the twin routes pair by pair, and what counters tell of them: sums of links and of network cards."""
+"""Planted jobs whose traffic the twin routes pair by pair, and their counters: sums by link and by network card."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ BY_PORT = Places(BETWEEN, np.arange(len(BETWEEN)), len(BETWEEN))
 
 
 def by_class() -> Places:
-    """What a router's sums leave: its links of one class together."""
+    """Return the resolution of a router's sums: all its links of one class together."""
     kind = sum(number * FABRIC.of_class(name)[BETWEEN] for number, name in enumerate(LINK_CLASS_COLUMNS))
     keys, place = np.unique(FABRIC.links.dst[BETWEEN].astype(np.int64) * 3 + kind, return_inverse=True)
     return Places(BETWEEN, place, len(keys))
 
 
 class Job:
-    """Nodes, and the bytes per second that each sends to some of the others."""
+    """A job: nodes, and the bytes per second that each sends to other nodes."""
 
     def __init__(
         self, nodes: NDArray[np.int64], rate: float, exchange: Exchange = Exchange.ALL_TO_ALL, seed: int = 1
@@ -57,7 +57,7 @@ class Job:
 def moment(
     jobs: Sequence[Job], rates: Sequence[float], places: Places, cards: NDArray[np.bool_] | None = None
 ) -> Moment:
-    """What is counted while jobs send so many times their rate (0: they do not run). A flit waits the longer the fuller a link is, by the fourth power."""
+    """Return the counters while jobs send at multiples of their rates (0: not running). A flit's waiting time grows with the fourth power of the load."""
     cards = np.ones(len(ROUTER), bool) if cards is None else cards
     carried = sum(job.bytes[BETWEEN] * job.rate * times for job, times in zip(jobs, rates, strict=True)) * SECONDS
     flits = np.asarray(carried) / FLIT
@@ -67,7 +67,7 @@ def moment(
 
 
 def four_jobs() -> list[Job]:
-    """The slow job, one that fills the machine, one that always ran, and a small one that came since."""
+    """Return the slow job, one that fills the machine, one that always runs, and a small one that started later."""
     order = np.random.default_rng(7).permutation(MACHINE.nodes)
     return [
         Job(np.sort(order[:128]), 1.5e9, Exchange.NEIGHBOUR),

@@ -1,4 +1,4 @@
-"""A planted machine in a real database: four jobs, the second the culprit, with the counters and the steps that tell of them."""
+"""A planted machine in a real database: four jobs, the second the culprit, with their counters and steps."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from flitwatch_domain import jobs as domain
 from flitwatch_domain.counters import ENDPOINT_COLUMNS, LINK_CLASS_COLUMNS, ROUTER_COLUMNS
 from flitwatch_domain.runs import Run, RunStep
 
-#: A whole hour. When the slow job, the culprit, one that always runs and a small one start; the slow job's own start is its first minute.
+#: A full hour. Starts of the slow job, the culprit, a job that always runs and a small job; the slow job starts in its first minute.
 BEGIN_S = 1_790_000_000 // 3600 * 3600
 STARTS_S = (60, 360, -3600, 420)
 MINUTES = 12
@@ -39,8 +39,8 @@ def planted(
     ends_s: Sequence[int | None] = (None, None, None, None),
     pauses_s: Sequence[tuple[int, int]] = (),
 ) -> None:
-    """A machine with jobs 1 to 4, the second the culprit, and a row of each counter every so many seconds; `ends_s`: when they end, None: they run;
-    `pauses_s`: when the culprit sends a tenth."""
+    """Store a machine with jobs 1 to 4, the second the culprit, and rows of each counter every `every_s` seconds. `ends_s`: ends of the jobs, None: running;
+    `pauses_s`: times at which the culprit sends a tenth."""
     jobs = four_jobs()
     with connect(url, role="writer") as conn:
         fabric_id = fabrics.save_fabric(conn, FABRIC)
@@ -85,13 +85,13 @@ def _rows(fabric_id: int, at: int, every_s: int, values: np.ndarray) -> counters
     )
 
 
-#: Seconds of a step while nothing is in the way, and of a slow one.
+#: Seconds of an undisturbed step and of a slow one.
 USUAL_S, SLOW_S = 10.0, 16.0
 EARLIER_RUNS, STEPS = 4, 80
 
 
 def run_of(url: str, job_id: str, slow_s: Sequence[tuple[float, float]], until_s: float, start_s: float = 60.0) -> None:
-    """Steps of a job with earlier runs of its application: slow ones that begin in [low, high) of `slow_s`; seconds since the beginning."""
+    """Store steps of a job and earlier runs of its application. Steps that begin in [low, high) of `slow_s` are slow; seconds since the beginning."""
     rng = np.random.default_rng(int(job_id))
     with connect(url, role="writer") as conn:
         for number in range(EARLIER_RUNS):

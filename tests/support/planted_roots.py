@@ -24,12 +24,12 @@ END = START + 60
 SEED = 700
 #: Steps of every job before the counted minute, and in it.
 FAST, SLOW = 60, 5
-#: The job that each machine runs.
+#: The job on each machine.
 JOBS = {"tree": "1", "dragonfly": "2", "still": "3", "calm": "4"}
 
 
 def plant(url: str) -> tuple[dict[str, World], dict[str, Planter]]:
-    """Fill a database with machines of which two hold a root, each with a job that is slow in the counted minute."""
+    """Fill a database with machines, two of them with a root, each with a job that is slow in the counted minute."""
     planters = {
         "tree": Planter("xgft:2;8,8;1,4", "hw-adaptive"),
         "dragonfly": Planter("dragonfly:4,2,4,1", "minimal"),
@@ -52,7 +52,7 @@ def plant(url: str) -> tuple[dict[str, World], dict[str, Planter]]:
 
 
 def _write_steps(conn, job: Job) -> None:
-    """Steps of six seconds until the counted minute, in which they take twelve."""
+    """Write steps of six seconds, and of twelve in the counted minute."""
     run = Run(run_key=f"run-{job.job_id}", exe="app", job_id=job.job_id, start_s=job.start_s, ranks=(0,), nodes=(0,), simulated=True)  # fmt: skip
     run_id = runs.upsert_run(conn, run)
     times_s = [6.0 + 0.01 * (step % 3) for step in range(FAST)] + [12.0] * SLOW
@@ -62,7 +62,7 @@ def _write_steps(conn, job: Job) -> None:
 
 
 def _around(fabric: Fabric, link: int) -> list[str]:
-    """Nodes at the routers at both ends of a link."""
+    """Return the nodes of the routers at both ends of a link."""
     routers = len(fabric.routers)
     ends = [int(fabric.links.src[link]), int(fabric.links.dst[link])]
     at = [end if end < routers else int(fabric.endpoints.router[end - routers]) for end in ends]
@@ -70,7 +70,7 @@ def _around(fabric: Fabric, link: int) -> list[str]:
 
 
 def _write(conn, fabric_id: int, fabric: Fabric, world: World) -> None:
-    """Ports and network cards that count a minute of what the world's links carried."""
+    """Write one minute of the world's link traffic as counters of ports and network cards."""
     capacity = fabric.links.bandwidth_bps / 8
     flits = world.window.utilisation * capacity * 10 / COUNT_BYTES[fabric.technology]
     stalls = world.window.stalls_per_flit * flits
@@ -94,7 +94,7 @@ def _write(conn, fabric_id: int, fabric: Fabric, world: World) -> None:
 
 
 def packet_samples() -> list[Summary]:
-    """Of job 42 the packets on one link waited, those of job 43 never did."""
+    """Return samples in which job 42's packets waited on one link, and job 43's never."""
     fabric = figure_214()
     links, routers = fabric.links, len(fabric.routers)
     inner = np.flatnonzero((links.src < routers) & (links.dst < routers)).astype(np.int32)

@@ -13,13 +13,13 @@ from flitwatch_db.fabrics import store as fabrics
 from flitwatch_domain.generators import build_dragonfly
 
 HOUR_S, DAY_S = 3600, 86_400
-#: The last whole hour of a year that holds both changes of the clock and ends of every month.
+#: The last full hour of a year that contains both clock changes and the ends of all months.
 END_S = int(datetime(2026, 9, 21, 15, tzinfo=UTC).timestamp())
 HOURS = 365 * 24
 START_S = END_S - HOURS * HOUR_S
-#: Traffic stalls twice as long from this day on, which is the day after Europe's clocks change.
+#: Traffic stalls twice as long from this day on, the day after Europe's clock change.
 SHIFT_S = int(datetime(2026, 3, 30, tzinfo=UTC).timestamp())
-#: Nothing was counted in these days, and nothing of router 5 in these.
+#: Days without counters, and days without counters of router 5.
 SILENT = (int(datetime(2026, 1, 30, tzinfo=UTC).timestamp()), int(datetime(2026, 2, 3, tzinfo=UTC).timestamp()))
 LOST = (int(datetime(2026, 6, 1, tzinfo=UTC).timestamp()), int(datetime(2026, 7, 1, tzinfo=UTC).timestamp()))
 ROUTERS = 32
@@ -27,14 +27,14 @@ ROUTERS = 32
 
 @dataclass(frozen=True)
 class Year:
-    """A year of hours, float64[HOURS, ROUTERS], NaN if nothing was stored."""
+    """A year of hours, float64[HOURS, ROUTERS], NaN without stored data."""
 
     url: str
     flits: NDArray[np.float64]
     stalls: NDArray[np.float64]
 
     def of(self, ts: list[str], step_s: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Flits and stalls by step and router."""
+        """Return flits and stalls by step and router."""
         out = []
         for values in (self.flits, self.stalls):
             rows = []
@@ -48,7 +48,7 @@ class Year:
 
 
 def fill(url: str) -> Year:
-    """A year of hours of a small machine, and minutes of its last two days."""
+    """Store and return a year of hours of a small machine, and minutes of its last two days."""
     hour, router = np.indices((HOURS, ROUTERS))
     at = START_S + hour * HOUR_S
     flits = 60.0 * (1000 + (hour * 7 + router * 13) % 100)

@@ -1,4 +1,4 @@
-"""NIC counters of a job under a routing mode, and the fabric that it runs on."""
+"""NIC counters of a job under a routing mode, and the job's fabric."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from flitwatch_db.fabrics import store as fabrics
 from flitwatch_domain.generators import build_dragonfly
 from flitwatch_domain.network_noise.observations import NicObservation
 
-#: Neighbours at the border of two groups of `stored`.
+#: Neighbouring nodes at the border of the two groups of `stored`.
 NODES = ["nid00068", "nid00069", "nid00384", "nid00385"]
 
 
 def stored(url: str) -> None:
-    """A fabric of two groups of eight nodes; the second begins with nid00384."""
+    """Store a fabric of two groups of eight nodes; the second begins with nid00384."""
     with connect(url, role="writer") as conn:
         fabrics.save_fabric(conn, build_dragonfly(2, 2, 2, endpoints_per_router=2, name="modes"))
         conn.commit()
@@ -31,7 +31,7 @@ def observed(
     pace: float = 1.0,
     nodes: list[str] = NODES,
 ) -> list[NicObservation]:
-    """Of a job that sends `pace` times 30,000 flits per second."""
+    """Return observations of a job that sends `pace` times 30,000 flits per second."""
     rng = np.random.default_rng(seed)
     made = []
     for factor in rng.normal(1, spread, count):

@@ -1,4 +1,4 @@
-"""Tables of measured runs and of the users beside them, with a planted culprit."""
+"""Tables of measured runs and of concurrent users, with a planted culprit."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Rows = list[list[Any]]
 
 
 def tables() -> tuple[Rows, Rows]:
-    """Runs over 13 weeks with a circumstance, and who was beside them: u0 adds 40 s to 300."""
+    """Return runs over 13 weeks with a circumstance, and concurrent users: u0 adds 40 s to 300."""
     rng = np.random.default_rng(0)
     start = MONDAY_S + np.sort(rng.uniform(0, 13 * 604_800, RUNS))
     there = rng.random((RUNS, USERS)) < 0.35

@@ -10,7 +10,7 @@ def port(switch: str, link: int, jack: str, **meta: str) -> dict[str, Any]:
 
 
 def planted() -> dict[str, Any]:
-    """Two groups of two switches in the form of HPE's interface (ControllerTemplate), written in no order; each switch has one NIC."""
+    """Return two groups of two switches in the form of HPE's interface (ControllerTemplate), unordered; each switch has one NIC."""
     cabinets = {(0, 0): "x1000c0r1", (0, 1): "x1000c0r3", (1, 0): "x1001c0r1", (1, 1): "x1001c7r7"}
     switches = [
         {

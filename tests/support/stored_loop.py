@@ -1,4 +1,4 @@
-"""A tree whose stored counters hold planted traffic, for the loop on stored counters."""
+"""A tree with stored counters of planted traffic, for the loop on stored counters."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from flitwatch_routing.baselines import ftree_tables
 from flitwatch_routing.forwarding import check_routes
 from flitwatch_simulation.loop import stored
 
-#: A window's start; a whole bucket.
+#: A window's start, aligned to a bucket.
 START_S = 1_760_000_000
 TREE = replace(build_xgft(2, [4, 4], [1, 2]), name="tree", simulated=False, counted_at=CountedAt.SENDER)
 PORTS = ftree_tables(TREE)
@@ -29,7 +29,7 @@ def at(seconds: float) -> datetime:
 
 
 def by_one_spine() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """One node sends to two others that its leaf reaches by the same spine."""
+    """Return flows from one node to two others that its leaf reaches over the same spine."""
     leaf = int(TREE.endpoints.router[1])
     away = np.flatnonzero(TREE.endpoints.router != leaf)
     same = away[PORTS[leaf, away] == PORTS[leaf, away[0]]][:2]
@@ -37,7 +37,7 @@ def by_one_spine() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 def load_of(flows: tuple[np.ndarray, np.ndarray, np.ndarray], fabric: Fabric = TREE) -> np.ndarray:
-    """Bytes of each link, those from the nodes to their switches too."""
+    """Return the bytes of each link, including links from nodes to their switches."""
     load = check_routes(fabric, PORTS, flows).load
     for source, size in zip(flows[0], flows[2], strict=True):
         load[fabric.links.src == len(fabric.routers) + source] += size
@@ -47,7 +47,7 @@ def load_of(flows: tuple[np.ndarray, np.ndarray, np.ndarray], fabric: Fabric = T
 def store(
     conn: psycopg.Connection, load: np.ndarray, fabric: Fabric = TREE, adapters: bool = True, tables: bool = True
 ) -> int:
-    """A fabric whose switches' ports and adapters counted this in the bucket at the start."""
+    """Store a fabric whose switches' ports and adapters counted this load in the bucket at the start. Return its id."""
     number = fabrics.save_fabric(conn, fabric)
     routers, links = len(fabric.routers), fabric.links
     ensure_chunks(conn, "port_10s", np.array([START_S]))

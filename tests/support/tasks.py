@@ -1,4 +1,4 @@
-"""Tasks of the queue, as a test follows them."""
+"""Tasks of the queue, and waiting for them in tests."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from flitwatch_db.tasks import Task, get_task
 def wait_for(
     conn: psycopg.Connection[Any], task_id: int, condition: Callable[[Task], object], timeout_s: float = 150.0
 ) -> Task:
-    """The task, once it meets the condition."""
+    """Wait until the task meets the condition, and return it."""
 
     def met() -> Task | None:
         task = get_task(conn, task_id)
@@ -32,23 +32,23 @@ def wait_for(
     return eventually(met, timeout_s, what="the task to meet the condition", detail=lambda: get_task(conn, task_id))
 
 
-# Calls that tests send to executors: a worker imports them by name.
+# Calls that tests send to executors; a worker imports them by name.
 
 
 def drawn(seed: int) -> tuple[bytes, int]:
-    """Bits that depend on the seed alone, and the process that drew them."""
+    """Return bits that depend only on the seed, and the id of the process that drew them."""
     return np.random.default_rng(seed).standard_normal(1000).cumsum().tobytes(), os.getpid()
 
 
 def endless(folder: Path, number: int) -> None:
-    """Touch a file again and again, so that others see whether this still runs."""
+    """Touch a file repeatedly, so that others can see whether this call is still running."""
     while True:
         (folder / str(number)).write_text(str(time.monotonic_ns()))
         time.sleep(0.01)
 
 
 def once_fatal(marker: Path, seed: int) -> bytes:
-    """End the whole process the first time that anybody runs this; later return what `drawn` does."""
+    """End the whole process on the first call over all processes; later return the result of `drawn`."""
     try:
         marker.touch(exist_ok=False)
     except FileExistsError:
@@ -64,16 +64,16 @@ def refused(number: int) -> int:
 
 
 def running_calls() -> int:
-    """Calls that run in this process: beside each a thread looks whether to stop."""
+    """Return the number of calls running in this process, counted by their watcher threads."""
     return sum(thread.name == "flitwatch stop" for thread in threading.enumerate())
 
 
-# A worker of the queue that estimates.
+# A worker of the queue with the estimators.
 
 
 @contextlib.contextmanager
 def worker(url: str) -> Iterator[None]:
-    """A worker of the estimators, as a site runs it."""
+    """Run a worker of the estimators as on a site."""
     argv = [sys.executable, "-m", "flitwatch.main", "worker", "--db", url, "--queue", "ml"]
     running = subprocess.Popen(argv, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:

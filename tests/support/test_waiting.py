@@ -1,4 +1,4 @@
-"""`eventually`: returns the first truthy value, and explains a wait that failed."""
+"""`eventually`: returns the first truthy value, and explains a failed wait."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Waiting for a condition: the one helper of all suites."""
+"""Waiting for a condition: the common helper of all suites."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def eventually(
     `retry`, which mean "not yet". The wait also ends at once if `process` has exited. `timeout_s` only bounds a hang,
     so keep it generous.
 
-    Raises AssertionError with what was awaited, for how long, the last value or error, and what `detail()` returns, for
+    Raises AssertionError with `what`, the elapsed time, the last value or error, and the result of `detail()`, for
     example the text of a log.
     """
     began = time.monotonic()
@@ -54,7 +54,7 @@ def eventually(
 
 
 def free_port(count: int = 1) -> int:
-    """The first of `count` neighbouring free ports of the loopback."""
+    """Return the first of `count` consecutive free ports on the loopback interface."""
     for _ in range(200):
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))

@@ -1,1 +1,1 @@
-"""The system suite: the tests that the gate leaves out, in shards (docs/system-tests.md)."""
+"""The system suite: tests that are not in the gate, in shards (docs/system-tests.md)."""

@@ -1,6 +1,6 @@
-"""Results of a shard, test by test, with the sources that they hold for.
+"""Results of a shard by test, with the sources for which they are valid.
 
-A file of lines of JSON, which is only ever added to, so that a run that is cut off loses nothing.
+The file contains JSON lines and is append-only, so that an interrupted run loses nothing.
 """
 
 from __future__ import annotations

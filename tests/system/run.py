@@ -1,6 +1,6 @@
 """`make test-system`: run shards of the system suite and write docs/system-tests.md.
 
-A run that was cut off goes on where it ended: a test that passed is skipped while its file and what that imports stay the same.
+An interrupted run can be resumed: a passed test is skipped while its file and its imports are unchanged.
 """
 
 from __future__ import annotations

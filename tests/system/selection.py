@@ -1,6 +1,6 @@
 """A pytest plugin that selects the tests of one suite: the gate, or a shard of the system suite.
 
-Without `--suite` nothing is left out, so that a file or a test can be run by its name.
+Without `--suite` all tests are selected, so that a file or a test can be run by name.
 """
 
 from __future__ import annotations

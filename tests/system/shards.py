@@ -1,4 +1,4 @@
-"""The shards of the system suite, and which tests each one runs."""
+"""The shards of the system suite, and their tests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a test file's result depends on: its own text, and that of what it imports."""
+"""Dependencies of a test file's result: its own text, and that of its imports."""
 
 from __future__ import annotations
 

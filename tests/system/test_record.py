@@ -1,4 +1,4 @@
-"""A test is skipped in the system suite exactly while its file and what that imports stay as they were when it passed."""
+"""A test is skipped in the system suite exactly while its file and its imports are unchanged since it passed."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Alert rules, alerts, silences and the outbox: in and out; the signals that rules watch; and the outbox of job ends."""
+"""Alert rules, alerts, silences and the outbox of notices; the signals that rules watch; and the outbox of job ends."""

@@ -1,4 +1,4 @@
-"""Contact points: mail addresses that people add, and the test mails that they ask for."""
+"""Contact points: mail addresses that users add, and the test mails that they request."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ _SHOWN = (
 
 
 async def read_contact_points(conn: AsyncConnection, name: str | None = None) -> list[Row]:
-    """Every contact point by name, or the one of that name."""
+    """Return all contact points by name, or only the one with this name."""
     async with conn.cursor(row_factory=dict_row) as cursor:
         await cursor.execute(f"{_SHOWN} WHERE %(name)s::text IS NULL OR name = %(name)s ORDER BY name", {"name": name})
         return await cursor.fetchall()
 
 
 def save_contact_point(conn: Connection, name: str, addresses: list[str], least_severity: str) -> None:
-    """Make or change a contact point; the result of a test of other addresses says nothing about these."""
+    """Add or change a contact point. If its addresses change, the last test result is cleared."""
     conn.execute(
         "INSERT INTO alert_contact AS c (name, addresses, least_severity) VALUES (%s, %s, %s) ON CONFLICT (name) DO UPDATE"
         " SET addresses = excluded.addresses, least_severity = excluded.least_severity, updated_at = clock_timestamp(),"
@@ -37,19 +37,19 @@ def save_contact_point(conn: Connection, name: str, addresses: list[str], least_
 
 
 def delete_contact_point(conn: Connection, name: str) -> bool:
-    """Remove a contact point; whether there was one."""
+    """Remove a contact point; return whether it existed."""
     return bool(conn.execute("DELETE FROM alert_contact WHERE name = %s", [name]).rowcount)
 
 
 def ask_test(conn: Connection, name: str) -> bool:
-    """Have the engine send a test mail; whether there is such a contact point."""
+    """Request a test mail from the engine; return whether the contact point exists."""
     return bool(
         conn.execute("UPDATE alert_contact SET test_asked_at = clock_timestamp() WHERE name = %s", [name]).rowcount
     )
 
 
 def load_contact_points(conn: Connection) -> list[Row]:
-    """Every contact point by name, with whether a test mail waits to be sent (`waits`)."""
+    """Return all contact points by name, with whether a test mail is pending (`waits`)."""
     with conn.cursor(row_factory=dict_row) as cursor:
         return cursor.execute(
             "SELECT name, addresses, least_severity, test_asked_at,"
@@ -58,7 +58,7 @@ def load_contact_points(conn: Connection) -> list[Row]:
 
 
 def record_test_result(conn: Connection, name: str, error: str | None) -> None:
-    """Say how a test mail went; it is tried once."""
+    """Record the result of a test mail, which is tried once."""
     conn.execute(
         "UPDATE alert_contact SET test_tried_at = clock_timestamp(), test_error = %s WHERE name = %s",
         [None if error is None else error[:400], name],

@@ -1,4 +1,4 @@
-"""The outbox of job ends: which jobs are still to be sent of, what is due, and what became of it."""
+"""Outbox of job ends: jobs without a notice, due notices, and their delivery."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from flitwatch_db.core.connection import fetch_rows
 Conn = psycopg.Connection[Any]
 Row = dict[str, Any]
 
-#: Seconds after a job's end by which its last counters are stored, and for which its end is news: an import of last year's jobs tells of none.
+#: Seconds after a job's end until its last counters are stored, and until its end is too old for a notice, as in an import of last year's jobs.
 SETTLED_S, NEWS_S = 60, 3600
-#: Hours after which a notice that nobody took is given up.
+#: Hours after which an undelivered notice is given up.
 KEPT_HOURS = 24
 
 
 def list_unannounced_jobs(conn: Conn, limit: int) -> list[Row]:
-    """Jobs that ran and ended and have no notice yet, the first to end first: job_pk, cluster, job_id, end_s."""
+    """Return started and ended jobs without a notice, in order of their ends: job_pk, cluster, job_id, end_s."""
     return fetch_rows(
         conn,
         """
@@ -35,7 +35,7 @@ def list_unannounced_jobs(conn: Conn, limit: int) -> list[Row]:
 
 
 def queue_job_notice(conn: Conn, job_pk: int, explanation: Mapping[str, Any]) -> None:
-    """Have a job's end reported, with what is said of it; nothing where it is queued already, or the job is gone."""
+    """Queue a notice of a job's end with its explanation; do nothing if it is already queued or the job was deleted."""
     conn.execute(
         "INSERT INTO job_end_notice (job_pk, explanation) SELECT job_pk, %s FROM job WHERE job_pk = %s ON CONFLICT DO NOTHING",
         [as_jsonb(explanation), job_pk],
@@ -43,7 +43,7 @@ def queue_job_notice(conn: Conn, job_pk: int, explanation: Mapping[str, Any]) ->
 
 
 def list_due_notices(conn: Conn, limit: int) -> list[Row]:
-    """Notices to be sent now with their jobs, the longest due first."""
+    """Return due notices with their jobs, longest due first."""
     return fetch_rows(
         conn,
         """
@@ -58,7 +58,7 @@ def list_due_notices(conn: Conn, limit: int) -> list[Row]:
 
 
 def mark_notice_delivered(conn: Conn, job_pk: int) -> None:
-    """Mark a notice as taken."""
+    """Mark a notice as delivered."""
     conn.execute(
         "UPDATE job_end_notice SET delivered_at = clock_timestamp(), attempts = attempts + 1, error = NULL WHERE job_pk = %s",
         [job_pk],
@@ -66,7 +66,7 @@ def mark_notice_delivered(conn: Conn, job_pk: int) -> None:
 
 
 def postpone_notice(conn: Conn, job_pk: int, why: str, retry_s: float) -> None:
-    """Keep a notice for another attempt."""
+    """Postpone a notice to another attempt."""
     conn.execute(
         "UPDATE job_end_notice SET attempts = attempts + 1, error = %s, due_at = clock_timestamp() + make_interval(secs => %s) WHERE job_pk = %s",
         [why[:400], retry_s, job_pk],
@@ -74,7 +74,7 @@ def postpone_notice(conn: Conn, job_pk: int, why: str, retry_s: float) -> None:
 
 
 def forget_old(conn: Conn) -> int:
-    """Remove what is older than a day; return how many of them no one took."""
+    """Remove notices older than a day; return how many of them were never delivered."""
     rows = conn.execute(
         "DELETE FROM job_end_notice WHERE created_at < now() - make_interval(hours => %s) RETURNING delivered_at IS NULL",
         [KEPT_HOURS],

@@ -1,4 +1,4 @@
-"""Alerts, rules and silences as the API shows them."""
+"""Alerts, rules and silences for the API."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ async def list_alerts(
     from_: datetime | None,
     to: datetime | None,
 ) -> list[Row]:
-    """Alerts numbered below `before`, newest first, that were open at some time of [from, to]."""
+    """Return alerts numbered below `before`, newest first, that were open at some time in [from, to]."""
     return await _fetch_rows(
         conn,
         SQL("SELECT ")
@@ -48,7 +48,7 @@ async def list_alerts(
 
 
 async def find_alert(conn: Connection, number: int) -> Row | None:
-    """An alert with its evidence and what was sent of it."""
+    """Return an alert with its evidence and its notices."""
     rows = await _fetch_rows(conn, SQL("SELECT ") + _HEAD + SQL(", evidence FROM alert WHERE alert_id = %s"), [number])
     if not rows:
         return None
@@ -65,14 +65,14 @@ async def find_alert(conn: Connection, number: int) -> Row | None:
 
 
 async def list_alert_rules(conn: Connection) -> list[Row]:
-    """Every rule, by name."""
+    """Return all rules by name."""
     return await _fetch_rows(
         conn, SQL("SELECT rule, source, updated_at AS updated, through FROM alert_rule ORDER BY name")
     )
 
 
 async def find_alert_rule(conn: Connection, name: str) -> Row | None:
-    """One rule."""
+    """Return one rule."""
     rows = await _fetch_rows(
         conn, SQL("SELECT rule, source, updated_at AS updated, through FROM alert_rule WHERE name = %s"), [name]
     )
@@ -80,7 +80,7 @@ async def find_alert_rule(conn: Connection, name: str) -> Row | None:
 
 
 async def list_silences(conn: Connection, limit: int) -> list[Row]:
-    """Silences, the last to end first."""
+    """Return silences, latest end first."""
     return await _fetch_rows(
         conn,
         SQL(

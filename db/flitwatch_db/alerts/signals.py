@@ -1,4 +1,4 @@
-"""Signals of alert rules as samples on a time grid; the engine and the dry run over history use the same query."""
+"""Signals of alert rules as samples on a time grid; the engine and the dry run on past data use the same query."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from flitwatch_domain.blame import NAMED
 Connection = psycopg.Connection[Any]
 Row = dict[str, Any]
 
-#: 90 % of a normal distribution lie within so many standard deviations.
+#: Standard deviations on either side of a normal distribution's 90 % interval.
 Z90 = 1.6448536269514722
-#: A machine whose newest row is older than this is an archive, not one that fell silent.
+#: A machine whose newest row is older than this is an archive, not a silent machine.
 ARCHIVE_S = 86_400.0
-#: Ports come every ten seconds; of a history so many steps are read, the newest.
+#: Ports are sampled every ten seconds; from history, at most this number of the newest steps is read.
 LEAST_ROOT_WINDOW_S, MOST_ROOT_STEPS = 20.0, 360
-#: For so long after its end an incident still says that it is over: it is known to be over only minutes later.
+#: Time after its end during which an incident reports that it is over, because its end is known only minutes later.
 OVER_S, MOST_INCIDENTS = 3600.0, 500
 CLASSES = ("green", "black", "blue")
 
@@ -41,7 +41,7 @@ def _format_page_path(fabric: str, at_s: float) -> str:
 
 
 def _iterate_step_ends(rule: Rule, from_s: float, to_s: float) -> Iterator[float]:
-    """Ends of the rule's steps in (from, to]."""
+    """Yield the ends of the rule's steps in (from, to]."""
     for number in range(math.floor(from_s / rule.every_s) + 1, math.floor(to_s / rule.every_s) + 1):
         yield number * rule.every_s
 
@@ -60,7 +60,7 @@ _COUNTERS = """
 
 
 def _sum_counters(conn: Connection, rule: Rule, from_s: float, to_s: float) -> Iterator[tuple[str | None, Row]]:
-    """Sums by machine, group or link class and step, whole steps only: (what the key is, row)."""
+    """Yield sums by machine, group or link class and step, only for whole steps: (kind of the key, row)."""
     first, end = (math.floor(edge / rule.every_s) * rule.every_s for edge in (from_s, to_s))
     parameters = {"every": rule.every_s, "from": first, "to": end, "congested": rule.congested_at}
     table = sql.Identifier("router_1m" if rule.every_s % 60 == 0 else "router_1s")
@@ -95,21 +95,21 @@ def _counter_sample(what: str | None, row: Row, value: float) -> Sample:
 
 
 def stall_ratio(conn: Connection, rule: Rule, from_s: float, to_s: float) -> Iterator[Sample]:
-    """Stall cycles per flit of a machine, a group or a link class."""
+    """Yield stall cycles per flit of a machine, a group or a link class."""
     for what, row in _sum_counters(conn, rule, from_s, to_s):
         if row["flits"]:
             yield _counter_sample(what, row, row["stalls"] / row["flits"])
 
 
 def congested_routers(conn: Connection, rule: Rule, from_s: float, to_s: float) -> Iterator[Sample]:
-    """Share of the counted routers whose stalls per flit are at or above `congested_at`."""
+    """Yield the share of counted routers with stalls per flit of at least `congested_at`."""
     for what, row in _sum_counters(conn, rule, from_s, to_s):
         if row["routers"]:
             yield _counter_sample(what, row, row["congested"] / row["routers"])
 
 
 def sample_incidents(conn: Connection, rule: Rule, from_s: float, to_s: float) -> Iterator[Sample]:
-    """Jobs that an incident has slowed so far, one series an incident; 0 once it is over."""
+    """Yield the number of jobs that an incident has slowed so far, one series per incident; 0 once it is over."""
     incident_filter = shown.IncidentFilter(from_s=from_s - OVER_S, to_s=to_s)
     for head in shown.list_heads(conn, incident_filter, MOST_INCIDENTS):
         labels = _build_labels(fabric=head["fabric"], incident=head["incident_id"])
@@ -117,7 +117,7 @@ def sample_incidents(conn: Connection, rule: Rule, from_s: float, to_s: float) -
         over = head["state"] == "withdrawn"
         evidence = {
             "page": f"/incidents/{head['incident_id']}",
-            # The job whose explanation is kept: the one that lost most.
+            # The job with the stored explanation: the one that lost most.
             "job": head["worst"],
             "causes": [cause["job_id"] for cause in head["causes"]],
             **{name: head[name] for name in ("title", "slowed", "node_hours", "node_hours_low", "node_hours_high", "simulated")},
@@ -128,9 +128,9 @@ def sample_incidents(conn: Connection, rule: Rule, from_s: float, to_s: float) -
 
 
 def sample_slowdowns(conn: Connection, rule: Rule, from_s: float, to_s: float) -> Iterator[Sample]:
-    """Predicted time of a run's next steps over their usual time, and the probability that it reaches the rule's threshold.
+    """Yield the predicted time of a run's next steps over their usual time, and the probability that it reaches the rule's threshold.
 
-    A forecast holds until the next of its run, and for no longer than it looks ahead. The 90 % interval is read as a normal one.
+    A forecast is valid until the run's next one, and not beyond its horizon. The 90 % interval is treated as that of a normal distribution.
     """
     rows = fetch_rows(
         conn,
@@ -161,7 +161,7 @@ def sample_slowdowns(conn: Connection, rule: Rule, from_s: float, to_s: float) -
 
 
 def blamed_user(conn: Connection, rule: Rule, from_s: float, to_s: float) -> Iterator[Sample]:
-    """Nodes that a user holds whom the newest estimate of an application names alongside its slow runs."""
+    """Yield the nodes used by a user whom the newest estimate of an application names alongside its slow runs."""
     rows = fetch_rows(
         conn,
         sql.SQL("""
@@ -192,9 +192,9 @@ def blamed_user(conn: Connection, rule: Rule, from_s: float, to_s: float) -> Ite
 
 
 def sample_roots(conn: Connection, rule: Rule, from_s: float, to_s: float) -> Iterator[Sample]:
-    """Links that wait behind a root of congestion: one series a root, of machines by counters of their ports and of jobs by their packet samples.
+    """Yield the number of links that wait behind each root of congestion: on machines from port counters, for jobs from packet samples.
 
-    Each step reads the ports of whole machines, so of a long history the newest steps alone are looked at.
+    Each step reads the ports of whole machines, so only the newest steps of a long history are used.
     """
     for at in list(_iterate_step_ends(rule, from_s, to_s))[-MOST_ROOT_STEPS:]:
         begin = at - max(rule.every_s, LEAST_ROOT_WINDOW_S)
@@ -242,7 +242,7 @@ def _root_sample(at_s: float, fabric: str, job: str | None, found: Row, one: Row
 
 
 def forecast_drift(conn: Connection, rule: Rule, from_s: float, to_s: float) -> Iterator[Sample]:
-    """Largest population stability index of a forecaster's features; only how it stands now is kept, so history begins at the last check."""
+    """Yield the largest population stability index of a forecaster's features. Only the current value is stored, so history begins at the last check."""
     rows = fetch_rows(
         conn,
         sql.SQL(
@@ -262,7 +262,7 @@ def forecast_drift(conn: Connection, rule: Rule, from_s: float, to_s: float) -> 
 
 
 def ingest_gap(conn: Connection, rule: Rule, from_s: float, to_s: float) -> Iterator[Sample]:
-    """Devices of a fabric with a gap in their records that touches the step."""
+    """Yield the number of devices of a fabric with a gap in their records that touches the step."""
     rows = fetch_rows(
         conn,
         sql.SQL("""
@@ -291,7 +291,7 @@ def ingest_gap(conn: Connection, rule: Rule, from_s: float, to_s: float) -> Iter
 
 
 def counter_silence(conn: Connection, rule: Rule, from_s: float, to_s: float) -> Iterator[Sample]:
-    """Seconds since the newest counters of a fabric that counted within the last day; archives and recordings are not silent."""
+    """Yield the seconds since the newest counters of a fabric with counters in the last day; archives and recordings are excluded."""
     rows = fetch_rows(
         conn,
         sql.SQL("""
@@ -318,7 +318,7 @@ def counter_silence(conn: Connection, rule: Rule, from_s: float, to_s: float) ->
 
 
 def watch_slow_cables(conn: Connection, rule: Rule, from_s: float, to_s: float) -> Iterator[Sample]:
-    """Watch cables that run at half the speed of most others of their kind or less: how many times slower each runs."""
+    """Yield how many times slower each cable is that runs at half the usual speed of its kind or less."""
     slow = [(row, row["usual_bps"] / row["bandwidth_bps"]) for row in read_slow_cables(conn) if row["slow"]]
     return _sample_cables(rule, slow, from_s, to_s)
 
@@ -355,7 +355,7 @@ SIGNALS: dict[str, Callable[[Connection, Rule, float, float], Iterator[Sample]]]
 
 
 def collect_samples(conn: Connection, rule: Rule, from_s: float, to_s: float) -> list[Sample]:
-    """The rule's series over (from, to], in order of time, those with the labels of `where` only; each has the rule's labels too."""
+    """Return the rule's series over (from, to] in order of time, filtered by the labels in `where`, with the rule's labels added."""
     labelled_samples = [
         replace(sample, labels=tuple(sorted((*sample.labels, *rule.labels.items()))))
         for sample in SIGNALS[rule.signal](conn, rule, from_s, to_s)

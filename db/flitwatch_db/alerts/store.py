@@ -1,4 +1,4 @@
-"""Alerts as rows: rules, open_series, silences, and the outbox of notices."""
+"""Alerts as rows: rules, open alerts, silences, and the outbox of notices."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from flitwatch_domain.errors import BadInput
 
 Connection = psycopg.Connection[Any]
 Row = dict[str, Any]
-#: One engine evaluates and delivers; a second waits for the first to end.
+#: Lock of the only engine that evaluates and delivers; a second engine waits until it ends.
 LOCK = 7205759403792796
 
 
@@ -26,18 +26,18 @@ def _utc_datetime(epoch_s: float) -> datetime:
 
 
 def as_jsonb(value: Any) -> Jsonb:
-    """A value as a parameter of type jsonb; what is not a number becomes null, since NaN is no JSON."""
+    """Convert a value to a jsonb parameter; non-finite numbers become null, because JSON has no NaN."""
     return Jsonb(value, dumps=lambda v: orjson.dumps(v, option=orjson.OPT_SERIALIZE_NUMPY).decode())
 
 
 def acquire_leadership(conn: Connection) -> bool:
-    """Return whether this connection is from now on the only alert engine of the database."""
+    """Return whether this connection has become the only alert engine of the database."""
     row = conn.execute("SELECT pg_try_advisory_lock(%s)", [LOCK]).fetchone()
     return bool(row and row[0])
 
 
 def save_rule(conn: Connection, rule: Rule, source: str) -> None:
-    """Store a rule; a rule of the file never replaces one that was changed through the API."""
+    """Store a rule; a rule from the file never replaces one that was changed through the API."""
     conn.execute(
         "INSERT INTO alert_rule AS r (name, rule, source) VALUES (%s, %s, %s) ON CONFLICT (name) DO UPDATE SET rule = excluded.rule,"
         " source = excluded.source, updated_at = clock_timestamp()"
@@ -47,13 +47,13 @@ def save_rule(conn: Connection, rule: Rule, source: str) -> None:
 
 
 def delete_rule(conn: Connection, name: str) -> bool:
-    """Remove a rule; what it fires is over."""
+    """Remove a rule and end its alerts."""
     gone = conn.execute("DELETE FROM alert_rule WHERE name = %s", [name]).rowcount
     return bool(gone)
 
 
 def sync_file(conn: Connection, rules: Iterable[Rule]) -> None:
-    """Make the file's rules those of the table; rules of the API stay."""
+    """Replace the file's rules in the table; rules from the API are kept."""
     listed = list(rules)
     for rule in listed:
         save_rule(conn, rule, "file")
@@ -65,8 +65,10 @@ def sync_file(conn: Connection, rules: Iterable[Rule]) -> None:
 def load_rules(
     conn: Connection, refused: Callable[[str, str], object] = lambda name, why: None
 ) -> list[tuple[Rule, float | None]]:
-    """Every rule with the moment through which it has been evaluated; `refused` is notified of one that another version stored and this one does not
-    accept."""
+    """Return all rules, each with the time through which it has been evaluated.
+
+    `refused` is called for each rule that another version stored and this version does not accept.
+    """
     rows = conn.execute(
         "SELECT name, rule, extract(epoch FROM through)::float8 FROM alert_rule ORDER BY name"
     ).fetchall()
@@ -80,12 +82,12 @@ def load_rules(
 
 
 def set_evaluated_through(conn: Connection, name: str, through_s: float) -> None:
-    """Say how far a rule has been evaluated."""
+    """Record the time through which a rule has been evaluated."""
     conn.execute("UPDATE alert_rule SET through = %s WHERE name = %s", [_utc_datetime(through_s), name])
 
 
 def counted_through_s(conn: Connection) -> float | None:
-    """Until when the writers of live fabrics say that counters are complete: the earliest of those that moved in the last ten minutes."""
+    """Return the time through which counters of live fabrics are complete: the earliest among writers active in the last ten minutes."""
     row = conn.execute(
         "SELECT extract(epoch FROM min(through))::float8 FROM (SELECT max((payload ->> 'through')::timestamptz) AS through"
         " FROM event WHERE kind = 'counters' AND at > now() - interval '10 minutes' GROUP BY payload ->> 'fabric_id') t"
@@ -95,7 +97,7 @@ def counted_through_s(conn: Connection) -> float | None:
 
 
 def open_series(conn: Connection, rule: str) -> dict[tuple[tuple[str, str], ...], tuple[int, SeriesState]]:
-    """Open alerts of a rule by their labels: (alert_id, standing)."""
+    """Return open alerts of a rule by their labels: (alert_id, state)."""
     rows = conn.execute(
         "SELECT alert_id, labels, phase, extract(epoch FROM since)::float8, extract(epoch FROM seen)::float8, peak FROM alert"
         " WHERE rule = %s AND phase <> 'resolved'",
@@ -108,7 +110,7 @@ def open_series(conn: Connection, rule: str) -> dict[tuple[tuple[str, str], ...]
 
 
 def open_alert(conn: Connection, rule: Rule, sample: Sample, held: SeriesState, evidence: Mapping[str, Any]) -> int:
-    """A new alert, pending or firing."""
+    """Add an alert, pending or firing."""
     labels = dict(sample.labels)
     row = conn.execute(
         "INSERT INTO alert (rule, labels, phase, severity, since, seen, fired_at, value, peak, probability, summary, evidence)"
@@ -142,7 +144,7 @@ def move_alert(
     evidence: Mapping[str, Any],
     text: str,
 ) -> None:
-    """Write an open alert's new standing and what it says now; evidence is kept as it was when it began to fire."""
+    """Update an open alert's state and text; the evidence from the time when it began to fire is kept."""
     conn.execute(
         "UPDATE alert SET phase = %s, seen = %s, value = %s, peak = %s, probability = %s,"
         " since = CASE WHEN %s THEN %s ELSE since END, fired_at = CASE WHEN %s THEN %s ELSE fired_at END,"
@@ -179,7 +181,7 @@ def add_evidence(conn: Connection, number: int, evidence: Mapping[str, Any]) -> 
 
 
 def close_alert(conn: Connection, number: int, at_s: float, text: str | None = None) -> bool:
-    """End an alert, with what it says in the end; one that never fired leaves nothing. Returns whether it had fired."""
+    """End an alert, with its final text, and return whether it had fired; one that never fired is deleted."""
     fired = conn.execute(
         "UPDATE alert SET phase = 'resolved', resolved_at = %s, summary = coalesce(%s, summary) WHERE alert_id = %s AND phase = 'firing'",
         [_utc_datetime(at_s), text, number],
@@ -190,7 +192,7 @@ def close_alert(conn: Connection, number: int, at_s: float, text: str | None = N
 
 
 def close_orphans(conn: Connection) -> list[int]:
-    """End the alerts of rules that are gone or switched off; return those that fired."""
+    """End the alerts of deleted or disabled rules; return those that had fired."""
     rows = conn.execute(
         "SELECT alert_id FROM alert a WHERE phase <> 'resolved' AND NOT EXISTS"
         " (SELECT FROM alert_rule r WHERE r.name = a.rule AND (r.rule ->> 'enabled')::boolean)"
@@ -200,7 +202,7 @@ def close_orphans(conn: Connection) -> list[int]:
 
 
 def list_firing_alerts(conn: Connection) -> list[Row]:
-    """Alerts that fire now."""
+    """Return the firing alerts."""
     return fetch_rows(
         conn,
         "SELECT a.*, r.rule AS definition FROM alert a JOIN alert_rule r ON r.name = a.rule WHERE phase = 'firing' ORDER BY alert_id",
@@ -208,12 +210,12 @@ def list_firing_alerts(conn: Connection) -> list[Row]:
 
 
 def load_alert(conn: Connection, number: int) -> Row:
-    """One alert."""
+    """Return one alert."""
     return fetch_rows(conn, "SELECT * FROM alert WHERE alert_id = %s", [number])[0]
 
 
 def active_silences(conn: Connection) -> list[tuple[int, dict[str, str]]]:
-    """(silence_id, matchers) of the silences that hold now."""
+    """Return (silence_id, matchers) of the active silences."""
     return conn.execute(
         "SELECT silence_id, matchers FROM alert_silence WHERE now() >= starts_at AND now() < ends_at ORDER BY silence_id"
     ).fetchall()
@@ -222,7 +224,7 @@ def active_silences(conn: Connection) -> list[tuple[int, dict[str, str]]]:
 def add_silence(
     conn: Connection, matchers: dict[str, str], starts: datetime, ends: datetime, comment: str, by: str
 ) -> int:
-    """Silence alerts that match for a while."""
+    """Silence matching alerts for a period."""
     row = conn.execute(
         "INSERT INTO alert_silence (matchers, starts_at, ends_at, comment, created_by) VALUES (%s, %s, %s, %s, %s) RETURNING silence_id",
         [as_jsonb(matchers), starts, ends, comment, by],
@@ -232,7 +234,7 @@ def add_silence(
 
 
 def end_silence(conn: Connection, number: int) -> bool:
-    """End a silence now; whether there was one."""
+    """End a silence now; return whether it existed."""
     return bool(
         conn.execute(
             "UPDATE alert_silence SET ends_at = least(ends_at, now()) WHERE silence_id = %s", [number]
@@ -243,7 +245,7 @@ def end_silence(conn: Connection, number: int) -> bool:
 def queue_notice(
     conn: Connection, alert_id: int, receiver: str, group_key: str, wait_s: float, repeat_s: float
 ) -> None:
-    """Notify a receiver that an alert fires: once, and again each `repeat_s` after it was given."""
+    """Queue a notice of a firing alert for a receiver: once, and again `repeat_s` after each delivery."""
     conn.execute(
         "INSERT INTO alert_notice (alert_id, receiver, status, turn, group_key, due_at)"
         " SELECT %(alert)s, %(receiver)s, 'firing', coalesce(max(turn) + 1, 0), %(group)s,"
@@ -256,7 +258,7 @@ def queue_notice(
 
 
 def queue_resolved_notices(conn: Connection) -> int:
-    """Notify every receiver that was notified of an alert that it is over; what was never reported is dropped."""
+    """Queue a resolved notice for every receiver that was notified; drop undelivered notices of resolved alerts."""
     conn.execute(
         "DELETE FROM alert_notice n USING alert a WHERE a.alert_id = n.alert_id AND a.phase = 'resolved' AND n.status = 'firing'"
         " AND n.delivered_at IS NULL AND n.attempts = 0 AND n.batch IS NULL"
@@ -270,7 +272,7 @@ def queue_resolved_notices(conn: Connection) -> int:
 
 
 def list_unnotified_alerts(conn: Connection, receivers: list[str]) -> list[Row]:
-    """Alerts that one of these receivers is still to be sent something about."""
+    """Return alerts that need a notice to one of these receivers."""
     return fetch_rows(
         conn,
         "SELECT * FROM alert WHERE alert_id IN (SELECT alert_id FROM alert_notice WHERE delivered_at IS NULL AND receiver = ANY(%s))",
@@ -280,7 +282,7 @@ def list_unnotified_alerts(conn: Connection, receivers: list[str]) -> list[Row]:
 
 @dataclass(frozen=True)
 class ReceiverFigures:
-    """One receiver: notices that were not delivered yet, those that were tried in vain, and for how long the oldest is due."""
+    """Figures of one receiver: undelivered notices, failed ones, and the age of the oldest due one."""
 
     receiver: str
     waiting: int
@@ -289,7 +291,7 @@ class ReceiverFigures:
 
 
 def receiver_figures(conn: Connection) -> list[ReceiverFigures]:
-    """Figures of receivers that have notices to get."""
+    """Return figures of the receivers with pending notices."""
     rows = conn.execute(
         "SELECT receiver, count(*), count(*) FILTER (WHERE attempts > 0),"
         " greatest(0, extract(epoch FROM clock_timestamp() - min(created_at)))::float8"
@@ -299,9 +301,9 @@ def receiver_figures(conn: Connection) -> list[ReceiverFigures]:
 
 
 def due_batches(conn: Connection, interval_s: float, quiet: list[int]) -> list[tuple[str, str, str | None]]:
-    """(receiver, group, batch) to be sent now but for the alerts of `quiet`, those that were tried first; a batch of None is still to be made.
+    """Return due (receiver, group, batch), failed ones first, except for the alerts in `quiet`; a batch of None does not exist yet.
 
-    A group's new notices wait while a batch of it waits for its next attempt, and until its last message is old enough.
+    A group's new notices wait while one of its batches waits for its next attempt, and until its last message is old enough.
     """
     return conn.execute(
         "SELECT receiver, group_key, batch FROM ("
@@ -317,8 +319,7 @@ def due_batches(conn: Connection, interval_s: float, quiet: list[int]) -> list[t
 
 
 def fresh_notices(conn: Connection, receiver: str, group_key: str, quiet: list[int]) -> list[int]:
-    """Notices of a group that are in no batch, but for the alerts of `quiet`, oldest first; what follows an untaken word on the same alert waits for
-    it."""
+    """Return a group's notices without a batch, oldest first, except for the alerts in `quiet`; a notice waits for earlier ones about the same alert."""
     rows = conn.execute(
         "SELECT notice_id FROM alert_notice n WHERE receiver = %s AND group_key = %s AND delivered_at IS NULL AND batch IS NULL"
         " AND NOT alert_id = ANY(%s) AND NOT EXISTS (SELECT FROM alert_notice o WHERE o.alert_id = n.alert_id AND o.receiver = n.receiver"
@@ -329,12 +330,12 @@ def fresh_notices(conn: Connection, receiver: str, group_key: str, quiet: list[i
 
 
 def make_batch(conn: Connection, numbers: list[int], batch: str) -> None:
-    """Have notices sent as one message."""
+    """Combine notices into one message."""
     conn.execute("UPDATE alert_notice SET batch = %s WHERE notice_id = ANY(%s)", [batch, numbers])
 
 
 def leave_batches(conn: Connection, quiet: list[int]) -> None:
-    """Take what is to be kept quiet out of its message; the rest of the message stays."""
+    """Remove notices about the alerts in `quiet` from their message; the rest of the message is kept."""
     conn.execute(
         "UPDATE alert_notice SET batch = NULL WHERE delivered_at IS NULL AND batch IS NOT NULL AND alert_id = ANY(%s)",
         [quiet],
@@ -342,7 +343,7 @@ def leave_batches(conn: Connection, quiet: list[int]) -> None:
 
 
 def list_open_notices(conn: Connection, batch: str) -> list[Row]:
-    """The open notices of a batch with their alerts, oldest first."""
+    """Return the open notices of a batch with their alerts, oldest first."""
     return fetch_rows(
         conn,
         "SELECT n.notice_id, n.status, n.turn, n.attempts, a.* FROM alert_notice n JOIN alert a USING (alert_id)"
@@ -352,7 +353,7 @@ def list_open_notices(conn: Connection, batch: str) -> list[Row]:
 
 
 def mark_notices_delivered(conn: Connection, numbers: list[int]) -> None:
-    """Mark notices as reported."""
+    """Mark notices as delivered."""
     conn.execute(
         "UPDATE alert_notice SET delivered_at = clock_timestamp(), tried_at = clock_timestamp(), attempts = attempts + 1, error "
         "= NULL WHERE notice_id = ANY(%s)",
@@ -361,7 +362,7 @@ def mark_notices_delivered(conn: Connection, numbers: list[int]) -> None:
 
 
 def postpone_notices(conn: Connection, numbers: list[int], why: str, retry_s: float) -> None:
-    """Keep notices for another attempt."""
+    """Postpone notices to another attempt."""
     conn.execute(
         "UPDATE alert_notice SET attempts = attempts + 1, error = %s, tried_at = clock_timestamp(), due_at = clock_timestamp() "
         "+ %s * interval '1 second'"
@@ -371,6 +372,6 @@ def postpone_notices(conn: Connection, numbers: list[int], why: str, retry_s: fl
 
 
 def forget_old(conn: Connection) -> None:
-    """Alerts are kept for 400 days after they ended, silences as long."""
+    """Delete alerts 400 days after they ended, and silences likewise."""
     conn.execute("DELETE FROM alert WHERE resolved_at < now() - interval '400 days'")
     conn.execute("DELETE FROM alert_silence WHERE ends_at < now() - interval '400 days'")

@@ -1,4 +1,4 @@
-"""An archive of jobs outside the database: Parquet in a folder, and back (docs/contracts/files.md, ADR 0007)."""
+"""Archive of jobs outside the database: Parquet in a folder, and its restore (docs/contracts/files.md, ADR 0007)."""
 
 from flitwatch_db.archive.folder import Folder
 from flitwatch_db.archive.restoring import restore_archive

@@ -1,4 +1,4 @@
-"""Fabrics of an archive: named by the digest of their structure, so that a job finds the fabric that it ran on and no other."""
+"""Fabrics of an archive, identified by a digest of their structure, so that a job is linked to exactly the fabric on which it ran."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from flitwatch_domain.errors import BadInput
 
 Conn = psycopg.Connection[Any]
 
-#: What makes a fabric another one; attributes and sources may be told anew.
+#: Columns that identify a fabric; attributes and sources may change.
 _STRUCTURE = {
     "fabric": ("kind", "technology", "simulated", "counted_at", "timeless"),
     "router": ("router", "name", "guid", "group_id", "row", "col", "level", "coords"),
@@ -28,7 +28,7 @@ _STRUCTURE = {
 
 
 def compute_fabric_digest(conn: Conn, fabric_id: int, name: str | None = None) -> str:
-    """The first 32 hexadecimal digits of the SHA-256 of a fabric's name (or of the one given in its stead) and structure."""
+    """Return the first 32 hexadecimal digits of the SHA-256 of a fabric's structure and its name, or the given name instead."""
     if name is None:
         row = conn.execute("SELECT name FROM fabric WHERE fabric_id = %s", [fabric_id]).fetchone()
         assert row is not None
@@ -76,17 +76,17 @@ def archive_fabric(conn: Conn, folder: Folder, fabric_id: int, named: str, made_
 def restore_fabric(conn: Conn, part: Part) -> tuple[int, dict[str, int], bool]:
     """Find an archived fabric in the database, or write it there.
 
-    A fabric of the same name and another structure stays as it is; the archived one gets its digest into its name.
+    A fabric of the same name with another structure is kept; then the archived one gets its digest as part of its name.
 
     Returns
     -------
     int, dict, bool
-        The fabric's id; how many routers and endpoints it has; whether it was written.
+        The fabric's id; its numbers of routers and endpoints; whether it was written.
 
     Raises
     ------
     BadInput
-        Naming the file that does not hold together.
+        A file is inconsistent; the message names it.
     """
     part.verify()
     heads = part.rows("fabric")

@@ -1,4 +1,4 @@
-"""An archive's folder: its parts by month, the lock, and what it holds already."""
+"""Folder of an archive: its parts by month, its lock, and its content."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _DIGEST = re.compile(r"[0-9a-f]{32}")
 
 
 class Key(NamedTuple):
-    """A job, or a run without a job, at one state: an archive holds each state once."""
+    """A job in one state, or a run without a job; an archive contains each state once."""
 
     kind: str
     cluster: str
@@ -41,12 +41,12 @@ class Key(NamedTuple):
 
 
 def mark_archive_folder(root: Path) -> None:
-    """Mark an empty folder as an archive, so that it is known again: where what was mounted there is unavailable, the mark is too.
+    """Mark an empty folder as an archive. If a file system that was mounted there is unavailable, the mark is missing.
 
     Raises
     ------
     BadRequest
-        There is no such folder, or it holds other things.
+        The folder does not exist, or contains other things.
     """
     if not root.is_dir():
         raise BadRequest(
@@ -59,22 +59,22 @@ def mark_archive_folder(root: Path) -> None:
 
 
 class Folder:
-    """An archive; use it as a context manager: no one else writes or reads it meanwhile.
+    """Archive as a context manager, which excludes other readers and writers.
 
     Parameters
     ----------
     root : Path
     create : bool
-        Make it where it is not there.
+        Create it if it does not exist.
 
     Raises
     ------
     BadRequest
-        The folder is none, or holds other things.
+        The path is not a folder, or the folder contains other things.
     Conflict
         Another process uses it.
     BadInput
-        Its parts do not fit their names.
+        Its parts do not match their names.
     """
 
     def __init__(self, root: Path, create: bool = False) -> None:
@@ -113,7 +113,7 @@ class Folder:
                 f"the archive {self.root} is in use by another process", advice="Wait until it ends."
             ) from None
         self._check_mark(mark)
-        # What a killed process left; only the holder of the lock writes.
+        # Files of a killed process; only the owner of the lock writes.
         for draft in self.root.glob(".draft-*"):
             shutil.rmtree(draft, ignore_errors=True)
         self._drop_replaced()
@@ -127,11 +127,11 @@ class Folder:
             raise BadInput(f"the format is {mark_format!r}; this version reads {FORMAT!r}", where=MARK)
 
     def months(self) -> list[str]:
-        """Months that have parts, oldest first."""
+        """Return the months with parts, oldest first."""
         return sorted(entry.name for entry in self.root.iterdir() if _MONTH.fullmatch(entry.name) and entry.is_dir())
 
     def parts(self, months: Sequence[str] | None = None) -> list[Part]:
-        """The parts of some months, or all, in the order in which they were written."""
+        """Return the parts of some months, or all, in the order of writing."""
         month_parts = []
         for month in self.months() if months is None else sorted(set(months) & set(self.months())):
             for place in sorted((self.root / month).iterdir(), key=lambda one: (one.name[-6:], one.name)):
@@ -142,18 +142,18 @@ class Folder:
         return month_parts
 
     def fabric(self, digest: str) -> Part:
-        """A fabric by its digest."""
+        """Return a fabric by its digest."""
         if not _DIGEST.fullmatch(digest):
             raise BadInput(f"{digest[:80]!r} does not name a fabric", where="fabrics")
         return Part(self.root / "fabrics" / digest, f"fabrics/{digest}", FABRIC_SHAPES, FABRIC)
 
     def has_fabric(self, digest: str) -> bool:
-        """Return whether the archive holds a fabric."""
+        """Return whether the archive contains a fabric."""
         return (self.root / "fabrics" / digest / "manifest.json").is_file()
 
     @contextlib.contextmanager
     def write(self, place: str, about: ManifestHead) -> Iterator[Writer]:
-        """A new part at `place`; gone again where it is not committed."""
+        """Write a part at `place`; it is removed unless it is committed."""
         with guard_disk_writes(f"the archive {self.root} cannot be written"):
             writer = Writer(self.root / f".draft-{place.replace('/', '-')}", self.root / place, about)
             try:
@@ -162,20 +162,20 @@ class Folder:
                 writer.discard()
 
     def next_place(self, month: str, simulated: bool) -> str:
-        """The name of the next part of a month."""
+        """Return the name of a month's next part."""
         place = self.root / month
         numbers = [int(entry.name[-6:]) for entry in place.iterdir()] if place.is_dir() else []
         return f"{month}/{'simulated' if simulated else 'measured'}-{max(numbers, default=0) + 1:06d}"
 
     def known(self, months: Sequence[str]) -> set[Key]:
-        """Load the keys of everything that the parts of some months hold."""
+        """Load the keys of all jobs and runs in the parts of some months."""
         part_keys: set[Key] = set()
         for part in self.parts(months):
             part_keys |= read_part_keys(part)
         return part_keys
 
     def _drop_replaced(self) -> None:
-        """Remove parts whose successors are there: the process that wrote these was killed before it could."""
+        """Remove replaced parts, left by a writer that was killed before it could remove them."""
         for month in self.months():
             for place in (self.root / month).iterdir():
                 with contextlib.suppress(BadInput, OSError):
@@ -185,7 +185,7 @@ class Folder:
 
 
 def read_part_keys(part: Part) -> set[Key]:
-    """Read the keys of a part's jobs and runs from the few columns that identify them."""
+    """Read the keys of a part's jobs and runs from their identifying columns."""
     part_keys: set[Key] = set()
     try:
         jobs = pq.read_table(

@@ -1,4 +1,4 @@
-"""A user out of an archive's files, on their request."""
+"""Removal of a user from an archive's files on request."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from flitwatch_domain.errors import BadRequest
 def forget_user(
     root: Path, user: str, *, dry_run: bool = False, on_step: OnStep = lambda done, total, what: None
 ) -> dict[str, int]:
-    """Write the parts that hold a user's jobs again without them and what belongs to them, and remove the old ones.
+    """Rewrite the parts with a user's jobs without these jobs and their data, and remove the old parts.
 
-    Counters name no user and stay, unless the part has no other job. Copies of the archive elsewhere are not touched.
+    Counters contain no user names and are kept, unless the part has no other job. Copies of the archive elsewhere are not changed.
 
     Parameters
     ----------
     root : Path
-        An archive.
+        Path of an archive.
     user : str
-        The name as the scheduler has it.
+        The scheduler's name of the user.
     dry_run : bool
         Only count.
 
@@ -39,14 +39,14 @@ def forget_user(
     Raises
     ------
     BadRequest, Conflict
-        The name is empty; the folder is no archive, or in use.
+        The name is empty; the folder is not an archive, or is in use.
     BadInput
-        Naming a file that is damaged.
+        A file is damaged; the message names it.
     """
     if not user.strip():
         raise BadRequest("no user is named", advice="Write the name as in the scheduler.")
     with Folder(root) as folder:
-        # All of it is read before any of it changes: a damaged part leaves everything as it was.
+        # All parts are read before any is changed, so that a damaged part leaves everything unchanged.
         user_parts = list(_find_user_parts(folder.parts(), user, on_step))
         for part, jobs, runs in () if dry_run else user_parts:
             _rewrite_part(folder, part, jobs, runs)
@@ -58,7 +58,7 @@ def forget_user(
 
 
 def _find_user_parts(parts: Sequence[Part], user: str, on_step: OnStep) -> Iterator[tuple[Part, set[int], set[int]]]:
-    """The parts that hold jobs of the user, with the numbers of these and of their runs."""
+    """Yield the parts with jobs of the user, and the numbers of these jobs and their runs."""
     for done, part in enumerate(parts):
         on_step(done, len(parts), part.shown)
         part.verify()

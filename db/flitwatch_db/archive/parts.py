@@ -1,4 +1,4 @@
-"""A part of an archive: Parquet files and the manifest that names them with their checksums, written whole or not at all."""
+"""Part of an archive: Parquet files and a manifest with their checksums, written completely or not at all."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from flitwatch_domain.errors import BadInput, Unavailable
 
 #: Rows read at a time.
 BATCH_ROWS = 50_000
-#: A manifest longer than this is no manifest.
+#: Size limit of a manifest.
 MOST_MANIFEST_BYTES = 16 << 20
 MANIFEST = "manifest.json"
 _FILE_KEYS = {"rows": int, "bytes": int, "sha256": str}
 
 
-#: Times of the first and the last job, as ISO times.
+#: Times of the first and the last job, in ISO format.
 _Span = TypedDict("_Span", {"from": str, "to": str}, total=False)
 
 
@@ -39,13 +39,13 @@ class TableFile(TypedDict):
 
 
 class ManifestHead(_Span, total=False):
-    """Manifest without its files (docs/contracts/files.md); a fabric's has only format, digest, time and version.
+    """Manifest without its files (docs/contracts/files.md); a fabric's contains only format, digest, time and version.
 
     Attributes
     ----------
-    part : where it is in the folder;  label : SIMULATED or measured
-    jobs, runs : how many it holds;  fabrics : digests of those that its jobs ran on
-    replaces : the part that this one stands for, without a user who was erased
+    part : path within the folder;  label : SIMULATED or measured
+    jobs, runs : numbers of each;  fabrics : digests of the fabrics of its jobs
+    replaces : the part that this one replaces, without an erased user
     """
 
     format: str
@@ -66,34 +66,34 @@ class ManifestHead(_Span, total=False):
 
 
 class Manifest(ManifestHead):
-    """The head with the files."""
+    """Manifest with its files."""
 
     files: dict[str, TableFile]
 
 
 class Writer:
-    """Writes a part into a temporary folder; `commit` renames it into place.
+    """Writer of a part in a temporary folder; `commit` renames it to its place.
 
     Parameters
     ----------
     draft : Path         the temporary folder, on the same file system as `place`
-    place : Path         what it becomes
-    about : dict         what the manifest says alongside the files; its scalars are in every file's metadata too
+    place : Path         final folder
+    about : dict         the manifest's head; its scalars are in every file's metadata too
     """
 
     def __init__(self, draft: Path, place: Path, about: ManifestHead) -> None:
         self.draft, self.place, self.about = draft, place, about
         self.rows: dict[str, int] = {}
-        # It holds names: nobody but the owner and the group reads it.
+        # The part contains names, so only the owner and the group may read it.
         draft.mkdir(mode=0o750)
 
     def write(self, shape: Shape, batches: Iterable[pa.RecordBatch]) -> int:
-        """Write a table's file; return its rows.
+        """Write a table's file; return its number of rows.
 
         Raises
         ------
         BadInput
-            The database holds what an archive cannot: a number that is not finite.
+            The database contains a value that an archive cannot: a number that is not finite.
         """
         metadata = {key: str(value) for key, value in self.about.items() if isinstance(value, str | int | float | bool)}
         schema = shape.schema.with_metadata({f"flitwatch.{key}": value for key, value in metadata.items()})
@@ -107,7 +107,7 @@ class Writer:
         return rows
 
     def commit(self) -> Manifest:
-        """Write the manifest and rename; return the manifest."""
+        """Write the manifest, rename the folder, and return the manifest."""
         files: dict[str, TableFile] = {}
         for name, rows in self.rows.items():
             path = self.draft / f"{name}.parquet"
@@ -129,12 +129,12 @@ class Writer:
 
 
 class Part:
-    """A part that is there, as its manifest says.
+    """Existing part, as described by its manifest.
 
     Attributes
     ----------
     place : Path
-    shown : str          how messages name it
+    shown : str          its name in messages
     shapes : dict[str, Shape]   its files, by name
     manifest : dict
     """
@@ -178,7 +178,7 @@ class Part:
         Raises
         ------
         BadInput
-            Naming the file that is missing, damaged or of another shape.
+            A file is missing, damaged or of a different shape; the message names it.
         """
         for name, file in self.manifest["files"].items():
             path, where = self.place / f"{name}.parquet", f"{self.shown}/{name}.parquet"
@@ -191,12 +191,12 @@ class Part:
                     raise BadInput(f"{opened.metadata.num_rows} rows, but the manifest has {file['rows']}", where=where)
 
     def read(self, name: str) -> Iterator[pa.RecordBatch]:
-        """The rows of a table, checked, in batches.
+        """Yield the validated rows of a table in batches.
 
         Raises
         ------
         BadInput
-            Naming the file, and the column where one is wrong.
+            A value is wrong; the message names the file and column.
         """
         where = f"{self.shown}/{name}.parquet"
         with self._open_table(name) as file:
@@ -212,12 +212,12 @@ class Part:
                 yield batch
 
     def in_own_counts(self, name: str) -> frozenset[str]:
-        """The columns of a table whose stalls are in the device's own counts, as archives from before ADR 0047 hold them."""
+        """Return a table's columns with stalls in the device's own counts, as in archives from before ADR 0047."""
         with self._open_table(name) as file:
             return own_counts(file.schema_arrow)
 
     def rows(self, name: str) -> list[dict[str, Any]]:
-        """All rows of a small table."""
+        """Return all rows of a small table."""
         return [row for batch in self.read(name) for row in batch.to_pylist()]
 
     def _open_table(self, name: str) -> pq.ParquetFile:
@@ -242,7 +242,7 @@ class Part:
 
 
 def own_counts(schema: pa.Schema) -> frozenset[str]:
-    """Columns whose unit is one of `IN_OWN_COUNTS`."""
+    """Return the columns whose unit is one of `IN_OWN_COUNTS`."""
     return frozenset(
         field.name
         for field in schema
@@ -271,7 +271,7 @@ def head_of(manifest: Manifest) -> ManifestHead:
 
 
 def digest_of(path: Path) -> str:
-    """SHA-256 of a file."""
+    """Return the SHA-256 of a file."""
     with open(path, "rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
@@ -285,7 +285,7 @@ def _sync_path(path: Path) -> None:
 
 
 def parse_manifest_time(manifest: Mapping[str, Any], key: str, where: str) -> datetime:
-    """A time of a manifest, with its zone."""
+    """Return a time in a manifest, with its time zone."""
     try:
         timestamp = datetime.fromisoformat(manifest[key])
     except (KeyError, TypeError, ValueError):
@@ -297,7 +297,7 @@ def parse_manifest_time(manifest: Mapping[str, Any], key: str, where: str) -> da
 
 @contextlib.contextmanager
 def guard_disk_writes(what: str) -> Iterator[None]:
-    """Say what to do where the disk is full or may not be written."""
+    """Raise an error with advice if the disk is full or not writable."""
     try:
         yield
     except OSError as problem:

@@ -1,4 +1,4 @@
-"""Archiving automatically: a setting says where to, after how many days, and when archived jobs leave the database."""
+"""Automatic archiving: a setting defines the folder, the age, and when archived jobs are deleted from the database."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from flitwatch_db.archive.writing import Candidate, OnStep, find_candidates, wri
 from flitwatch_domain.errors import BadRequest
 
 Conn = psycopg.Connection[Any]
-#: Jobs deleted in one transaction.
+#: Number of jobs deleted per transaction.
 DROP_JOBS = 500
 _SETTING, _STATE = "archive", "archive_through"
 
@@ -28,11 +28,11 @@ class Policy:
     Attributes
     ----------
     folder : str
-        Absolute; every worker of queue `db` must see it.
+        Absolute path; all workers of queue `db` need access to it.
     after_days : float
-        Whole days (UTC) that ended so long ago are archived; below 2 the counters by the second are still there.
+        Whole days (UTC) that ended this long ago are archived; below 2, counters per second are still included.
     drop_after_days : float or None
-        Archived jobs that ended, or were restored, so long ago leave the database with their runs; None: they stay.
+        Archived jobs that ended or were restored this long ago are deleted from the database with their runs; None: they are kept.
     """
 
     folder: str
@@ -51,18 +51,18 @@ class Policy:
 
 
 def load_policy(conn: Conn) -> Policy | None:
-    """The policy in force; None if there is none."""
+    """Return the current policy; None if there is none."""
     row = conn.execute("SELECT value FROM setting WHERE key = %s", [_SETTING]).fetchone()
     return None if row is None or row[0] is None else Policy(**row[0])
 
 
 def set_policy(conn: Conn, wanted: Policy | None) -> None:
-    """Archive from the next maintenance on; None ends it.
+    """Set the policy, which applies from the next maintenance on; None disables archiving.
 
     Raises
     ------
     BadRequest, Conflict
-        The folder is not there, or is no archive and holds other things; another process is making it one.
+        The folder does not exist, or contains other things; another process is initialising it.
     """
     if wanted is not None:
         mark_archive_folder(Path(wanted.folder))
@@ -74,7 +74,7 @@ def set_policy(conn: Conn, wanted: Policy | None) -> None:
 
 
 def apply_policy(conn: Conn, url: str, on_step: OnStep) -> dict[str, int] | None:
-    """Archive what is due, once a day, and drop what may go; None if there is no policy.
+    """Archive due days, once a day, and delete expired jobs; None if there is no policy.
 
     Parameters
     ----------
@@ -84,7 +84,7 @@ def apply_policy(conn: Conn, url: str, on_step: OnStep) -> dict[str, int] | None
     Raises
     ------
     Conflict, Unavailable, BadInput, BadRequest
-        As `archive`; nothing is dropped then. A folder that is unavailable is not made: the local disk would fill where it is to be mounted.
+        As in `archive`; then nothing is deleted. An unavailable folder is not created, because this would fill the local disk at the mount point.
     """
     active_policy = load_policy(conn)
     if active_policy is None:
@@ -113,9 +113,9 @@ def _floor_to_midnight(moment: datetime) -> datetime:
 
 
 def drop_archived_jobs(conn: Conn, folder: Path, before: datetime) -> int:
-    """Delete jobs, with their runs, that ended before and that an archive holds as they are now; return how many.
+    """Delete jobs and their runs that ended before a time and are in an archive in their current state; return their number.
 
-    Every part that answers for one of them is read and compared with its checksums first.
+    All parts that contain one of them are first read and compared with their checksums.
     """
     since = {row[0] for row in conn.execute("SELECT job_pk FROM restored_job WHERE restored_at >= %s", [before])}
     due = [
@@ -139,7 +139,7 @@ def drop_archived_jobs(conn: Conn, folder: Path, before: datetime) -> int:
 
 def _delete_jobs(conn: Conn, some: Sequence[Candidate]) -> None:
     with conn.transaction():
-        # What the scheduler told anew meanwhile is archived first.
+        # If the scheduler has changed a job since, it is archived again first.
         same = conn.execute(
             "SELECT j.job_pk FROM job j JOIN unnest(%s::bigint[], %s::timestamptz[]) AS w (job_pk, updated_at) USING (job_pk, updated_at) FOR UPDATE OF j",
             [[candidate.pk for candidate in some], [candidate.key.updated_at for candidate in some]],

@@ -1,4 +1,4 @@
-"""An archive back into a database: as it was, once, and without those who were erased."""
+"""Restore of an archive into a database, unchanged, without duplicates, and without erased users."""
 
 from __future__ import annotations
 
@@ -29,26 +29,26 @@ from flitwatch_domain.errors import BadInput, BadRequest
 from flitwatch_domain.fabric import Technology
 
 Conn = psycopg.Connection[Any]
-#: Times of one part's counters may need so many hours of partitions; more is no job's.
+#: Maximum number of hourly partitions for the times of one part's counters; no job needs more.
 MOST_HOURS = 10_000
 
 _KEPT = """
     SELECT job_pk, updated_at FROM job WHERE cluster = %(cluster)s AND job_id = %(job_id)s AND restart = %(restart)s FOR UPDATE
 """
-#: A number that this database gave and that is free again is given again, so that links to a job's page go on working.
+#: A free number that this database assigned earlier is used again, so that links to a job's page stay valid.
 _NUMBER = """
     SELECT %(pk)s <= coalesce(pg_sequence_last_value(pg_get_serial_sequence({table}, {key})::regclass), 0)
            AND NOT EXISTS (SELECT FROM {relation} WHERE {column} = %(pk)s)
 """
 
-#: Where the rates of a step have the routers' stalls: of its own routers, and of the others.
+#: Indices of the routers' stalls in a step's rates: of its own routers, and of the others.
 _OWN_STALLS = next(i for i, counter in enumerate(TABLE_II) if counter.column == "rt_stall_cycles")
 _OTHER_STALLS = LDMS_FOUR.index(TABLE_II[_OWN_STALLS].abbreviation)
 
 
 @dataclass
 class _Found:
-    """Numbers that a part's jobs, runs and fabrics have in this database."""
+    """Numbers of a part's jobs, runs and fabrics in this database."""
 
     jobs: dict[int, int] = field(default_factory=dict)
     new_jobs: set[int] = field(default_factory=set)
@@ -60,7 +60,7 @@ class _Found:
 
 
 class RestoredArchive(TypedDict):
-    """Summary of a restore: parts read, rows by table, and `erased`, the jobs that were left out."""
+    """Summary of a restore: parts read, rows by table, and `erased`, the number of omitted jobs."""
 
     folder: str
     parts: int
@@ -74,10 +74,10 @@ class RestoredArchive(TypedDict):
 def restore_archive(
     url: str, folder: Path, *, months: Sequence[str] = (), on_step: OnStep = lambda done, total, what: None
 ) -> RestoredArchive:
-    """Write an archive's rows that the database lacks; what is there, and is not older, stays.
+    """Write an archive's rows that are missing in the database; existing rows are kept unless they are older.
 
-    Everything is verified before anything is written; each part is written in one transaction. Restored counters are kept as long as
-    new ones are. Jobs of users who were erased from this database, that began before that, are left out.
+    Everything is verified before anything is written; each part is written in one transaction. Restored counters have the same retention as
+    new ones. Jobs of users who were erased from this database are omitted if they began before the erasure.
 
     Parameters
     ----------
@@ -87,9 +87,9 @@ def restore_archive(
     Raises
     ------
     BadInput
-        A file is missing, damaged, or not what the format says; the message names it.
+        A file is missing, damaged, or violates the format; the message names it.
     BadRequest, Conflict
-        The folder is no archive, or in use; a month that it does not have.
+        The folder is not an archive, or is in use; or it does not have one of the months.
     """
     with Folder(folder) as archive_folder:
         absent = sorted(set(months) - set(archive_folder.months()))
@@ -160,7 +160,7 @@ def _restore_jobs(conn: Conn, part: Part, found: _Found) -> None:
             found.jobs[row["job_pk"]] = there[0]
             continue
         if there is not None:
-            # Its nodes and steps are the archive's then, too.
+            # Then its nodes and steps come from the archive too.
             for table in ("job_node", "job_step"):
                 conn.execute(sql.SQL("DELETE FROM {} WHERE job_pk = %s").format(sql.Identifier(table)), [there[0]])
             _update_job(conn, shape, row, there[0], where)
@@ -225,7 +225,7 @@ def _insert_row(conn: Conn, shape: Shape, row: dict[str, Any], where: str) -> in
 
 
 def _update_job(conn: Conn, shape: Shape, row: dict[str, Any], number: int, where: str) -> None:
-    """Make a job that is there what the archive says."""
+    """Update an existing job with the archive's values."""
     sets = sql.SQL(", ").join(
         sql.SQL("{} = {}").format(sql.Identifier(name), sql.Placeholder(name)) for name in _list_columns(shape)[1:]
     )
@@ -233,7 +233,7 @@ def _update_job(conn: Conn, shape: Shape, row: dict[str, Any], number: int, wher
 
 
 def _copy_rows(conn: Conn, part: Part, shape: Shape, found: _Found, say: Callable[[str], object]) -> None:
-    """Copy a table's rows that have a home into a staging table, and from there what is not in the database."""
+    """Copy a table's rows whose jobs or runs are known to a staging table, and from there those missing in the database."""
     where = f"{part.shown}/{shape.name}.parquet"
     names = ["fabric_id" if column.type == "fabric" else column.name for column in shape.columns]
     listed = sql.SQL(", ").join(map(sql.Identifier, names))
@@ -277,7 +277,7 @@ def _copy_rows(conn: Conn, part: Part, shape: Shape, found: _Found, say: Callabl
                 )
                 found.rows[shape.name] += cursor.rowcount
                 if shape.name == "router_1h" and cursor.rowcount:
-                    # Sums of the whole fabric are not archived: maintenance makes them anew.
+                    # Sums of the whole fabric are not archived: maintenance recomputes them.
                     cursor.execute(
                         sql.SQL(
                             "INSERT INTO rollup_due (fabric_id, hour) SELECT DISTINCT fabric_id, ts FROM {}"
@@ -289,7 +289,7 @@ def _copy_rows(conn: Conn, part: Part, shape: Shape, found: _Found, say: Callabl
 
 
 def _collect_hours(batch: pa.RecordBatch, shape: Shape, span: tuple[datetime, datetime], where: str) -> list[int]:
-    """The hours of the rows' times, which are within the jobs'."""
+    """Return the hours of the rows' times; raise if a time is outside the jobs' span."""
     ts_us = batch.column(2).cast(pa.int64()).to_numpy()
     first = max((span[0] - timedelta(seconds=WIDTHS_S[shape.name])).timestamp(), 0) * 1e6
     last = min(span[1].timestamp(), LATEST_TS_S) * 1e6
@@ -304,7 +304,7 @@ def _collect_hours(batch: pa.RecordBatch, shape: Shape, span: tuple[datetime, da
 def in_times(
     row: tuple[Any, ...], shape: Shape, own_counts: Sequence[int], technologies: Mapping[int, str]
 ) -> tuple[Any, ...]:
-    """A row with stalls in times of one count of data: InfiniBand's ticks are two words each; of Ethernet's microseconds no port's speed is known (ADR 0047)."""
+    """Convert a row's stalls to data-count times: InfiniBand's ticks are two words each; Ethernet's become unknown, since no port's speed is known (ADR 0047)."""
     at = next((i for i, column in enumerate(shape.columns) if column.type == "fabric"), None)
     technology = technologies.get(row[at]) if at is not None else None
     if not own_counts or technology not in (Technology.INFINIBAND, Technology.ETHERNET):
@@ -317,7 +317,7 @@ def in_times(
 
 
 def steps_in_times(row: tuple[Any, ...], technologies: Mapping[int, str]) -> tuple[Any, ...]:
-    """A row of run_step_around, from an archive in the devices' own counts, with its rates of stalls as `in_times` has them; `technologies` by run."""
+    """Convert the stall rates of a run_step_around row, from an archive in the devices' own counts, as in `in_times`; `technologies` by run."""
     technology = technologies.get(row[0])
     if technology not in (Technology.INFINIBAND, Technology.ETHERNET):
         return row
@@ -334,7 +334,7 @@ def _in_times(value: float | None, technology: str | None) -> float | None:
 
 
 def _load_technologies(conn: Conn, found: _Found) -> dict[int, str]:
-    """Of each run, what the fabric is on which most of its nodes lie: its steps' rates are of that one (`flitwatch_db.estimates.step_counters`)."""
+    """Return, by run, the technology of the fabric with most of its nodes, to which its steps' rates refer (`flitwatch_db.estimates.step_counters`)."""
     rows = conn.execute(
         "SELECT r.run_id, f.technology FROM run r CROSS JOIN LATERAL (SELECT n.fabric_id FROM job_node n WHERE n.job_pk = r.job_pk"
         " AND n.router IS NOT NULL GROUP BY 1 ORDER BY count(*) DESC, 1 LIMIT 1) n JOIN fabric f USING (fabric_id) WHERE r.run_id = ANY(%s)",
@@ -344,7 +344,7 @@ def _load_technologies(conn: Conn, found: _Found) -> dict[int, str]:
 
 
 def _renumber_rows(batch: pa.RecordBatch, shape: Shape, found: _Found, where: str) -> Iterator[tuple[Any, ...]]:
-    """Rows with this database's numbers; without those whose job stays as it is, or was erased."""
+    """Yield rows with this database's numbers, without those of jobs that stay unchanged or were erased."""
     first = shape.columns[0].name
     columns = [array.to_pylist() for array in batch.columns]
     fabric_at = next((i for i, column in enumerate(shape.columns) if column.type == "fabric"), None)

@@ -1,4 +1,4 @@
-"""Format of an archive's files: columns, types and units by table, and the check of a data table against them."""
+"""Format of an archive's files: columns, types and units by table, and the validation of a data table."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _TYPES: dict[str, tuple[pa.DataType, str]] = {
     "text": (pa.string(), "text"),
     "json": (pa.string(), "jsonb"),
     "time": (pa.timestamp("us", "UTC"), "timestamptz"),
-    # A fabric is named by the digest of its structure: numbers of a database mean nothing in another.
+    # A fabric is identified by the digest of its structure, because numbers differ between databases.
     "fabric": (pa.string(), "int4"),
     "int4[]": (pa.list_(pa.int32()), "int4[]"),
     "int8[]": (pa.list_(pa.int64()), "int8[]"),
@@ -27,7 +27,7 @@ _TYPES: dict[str, tuple[pa.DataType, str]] = {
     "numeric[]": (pa.list_(pa.decimal128(20, 0)), "numeric[]"),
     "text[]": (pa.list_(pa.string()), "text[]"),
 }
-#: Units by the end of a column's name, the longest first.
+#: Units by the suffix of a column's name, longest first.
 _UNITS = {
     "stall_cycles": "times of one count of data: a flit; InfiniBand: a word of 4 bytes; Ethernet: a byte", "rb_2x_cycles": "cycles of twice the device's clock",
     "wait_cycles": "as stall_cycles; Slingshot: cycles", "flits": "flits; InfiniBand: words of 4 bytes; Ethernet: bytes", "packets": "packets", "bytes": "bytes",
@@ -35,7 +35,7 @@ _UNITS = {
     "errors": "errors", "samples": "samples", "time_ns": "ns", "time_s": "s", "expected_s": "s", "low_s": "s", "high_s": "s", "usual_s": "s", "curve_s": "s",
     "bandwidth_bps": "bit/s", "_ts": "UTC, us", "_at": "UTC, us",
 }  # fmt: skip
-#: Units of stalls in archives from before ADR 0047, which brought times of one count of data, by the end of the column's name.
+#: Units of stalls, by the suffix of the column's name, in archives from before ADR 0047; it introduced data-count times.
 IN_OWN_COUNTS = {
     "stall_cycles": "cycles of the device's clock; InfiniBand: ticks of port_xmit_wait",
     "wait_cycles": "cycles",
@@ -52,7 +52,7 @@ _UNIT_OF = {
 
 
 def unit_of(column: str) -> str | None:
-    """The unit of a column by its name; None for names, numbers and labels."""
+    """Return the unit of a column from its name; None for names, numbers and labels."""
     if column in _UNIT_OF:
         return _UNIT_OF[column]
     return next((unit for end, unit in _UNITS.items() if column.endswith(end)), None)
@@ -90,7 +90,7 @@ class Shape:
         The table of the database.
     columns : tuple of Column
     extra : frozenset of str
-        Columns that the database has not.
+        Columns that are not in the database.
     """
 
     name: str
@@ -102,7 +102,7 @@ class Shape:
         return pa.schema([column.field for column in self.columns])
 
     def check(self, batch: pa.RecordBatch, where: str) -> None:
-        """Raise `BadInput` where a value is missing or is not a number."""
+        """Raise `BadInput` if a value is missing or is not a number."""
         for column, values in zip(self.columns, batch.columns, strict=True):
             if not column.null and values.null_count:
                 raise BadInput(f"column {column.name!r} has a row without a value", where=where)
@@ -113,7 +113,7 @@ class Shape:
 
 
 def _parse_shape(name: str, spec: str, extra: str = "") -> Shape:
-    """`column:type`, with `!` where a value must be there."""
+    """Parse `column:type`, with `!` if a value is required."""
     columns = []
     for word in spec.split():
         column, _, kind = word.partition(":")
@@ -126,7 +126,7 @@ def _make_counter_shape(table: str, device: str, seconds: str, values: tuple[str
     return _parse_shape(table, f"fabric:fabric! {device}:int4! ts:time! samples:int4! {seconds}:float8! {floats}")
 
 
-#: Counters by the width of their bucket in seconds; the finest are gone first (docs/contracts/tables.md).
+#: Bucket width of counter tables in seconds; the finest buckets are deleted first (docs/contracts/tables.md).
 WIDTHS_S = {
     "router_1s": 1,
     "router_1m": 60,
@@ -137,7 +137,7 @@ WIDTHS_S = {
     "port_10s": 10,
 }
 
-#: Every file of a part, in the order in which it is restored.
+#: All files of a part, in the order of a restore.
 SHAPES = {
     shape.name: shape
     for shape in (
@@ -166,7 +166,7 @@ SHAPES = {
         ),
         _parse_shape("run_step_around", "run_id:int8! step:int4! own:float8[] io:float8[] sys:float8[]"),
         _parse_shape("run_step_nic", "run_id:int8! step:int4! rates:float8[]"),
-        # Estimates are not archived, so a restored forecast does not tell which one made it.
+        # Estimates are not archived, so a restored forecast does not contain its estimate's number.
         _parse_shape(
             "forecast",
             "run_id:int8! after_steps:int4! ahead:int4! made_at:time! forecaster:text! expected_s:float8! low_s:float8! high_s:float8!"
@@ -187,10 +187,10 @@ SHAPES = {
     )
 }
 
-#: Files that parts of older versions have not.
+#: Files that parts of older versions lack.
 ADDED = frozenset({"run_step_nic"})
 
-#: A fabric as it was.
+#: Files of a fabric.
 FABRIC_SHAPES = {
     shape.name: shape
     for shape in (

@@ -1,4 +1,4 @@
-"""Jobs that have ended, out of the database into an archive."""
+"""Archiving of ended jobs from the database."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ from flitwatch_db.migrations import list_migrations
 from flitwatch_domain.errors import BadInput, BadRequest, NotFound
 
 Conn = psycopg.Connection[Any]
-#: Called with (done, total, what) often; may raise to stop.
+#: Callback with (done, total, what), called often; it may raise an exception to stop.
 OnStep = Callable[[int, int, str], object]
 
-#: Jobs in a part: few enough that a killed archive loses little, many enough that files are not tiny.
+#: Jobs per part: few enough that a killed archive loses little, many enough that files are not tiny.
 PART_JOBS = 200
 
 _CANDIDATES = """
@@ -60,7 +60,7 @@ _OF_RUNS = {
 
 @dataclass(frozen=True)
 class Candidate:
-    """A job or a run without a job that may be archived."""
+    """A job, or a run without a job, that may be archived."""
 
     pk: int
     month: str
@@ -69,7 +69,7 @@ class Candidate:
 
 
 class WrittenArchive(TypedDict):
-    """Summary of a written archive: jobs, runs without a job, entries it already held, new parts, rows by table, and bytes."""
+    """Summary of a written archive: jobs, runs without a job, entries already present, new parts, rows by table, and bytes."""
 
     folder: str
     jobs: int
@@ -91,33 +91,33 @@ def write_archive(
     part_jobs: int = PART_JOBS,
     create: bool = True,
 ) -> WrittenArchive:
-    """Write ended jobs, their steps, runs and their routers' and endpoints' counters while they ran to an archive.
+    """Write ended jobs, their steps and runs, and the counters of their routers and endpoints while they ran, to an archive.
 
-    What the archive holds already is left out, so that an archive that was cancelled, or killed, goes on where it ended, and a later
-    one adds what is new or has changed.
+    Existing entries of the archive are skipped. A cancelled or killed archive therefore continues where it ended, and a later one adds new or
+    changed jobs.
 
     Parameters
     ----------
     url : str
     out : Path
-        An archive, or a folder that is new or empty.
+        An existing archive, or a new or empty folder.
     before : datetime, optional
-        Jobs that ended, and runs of no job that began, before.
+        Select jobs that ended, and runs without a job that began, before this time.
     jobs : sequence of str
-        Jobs by their ids as the scheduler prints them, of `cluster` if named.
+        Select jobs by their ids as the scheduler prints them, of `cluster` if given.
     create : bool
-        Make the archive where it is not there.
+        Create the archive if it does not exist.
     on_step : callable(done, total, what)
-        Jobs done and in all; called several times a second.
+        Jobs done and in total; called several times per second.
     part_jobs : int
-        Jobs of a part, which is written whole or not at all.
+        Jobs per part, which is written completely or not at all.
 
     Raises
     ------
     BadRequest, Conflict
-        The folder is no archive, or in use; neither a date nor jobs, or a job that has not ended.
+        The folder is not an archive, or is in use; neither a date nor jobs are given, or a job has not ended.
     NotFound
-        A job that was named is not there.
+        A given job does not exist.
     Unavailable
         The disk is full, or the database is unavailable.
     """
@@ -157,7 +157,7 @@ def write_archive(
 def find_candidates(
     conn: Conn, before: datetime | None, jobs: Sequence[str] = (), cluster: str | None = None
 ) -> list[Candidate]:
-    """Find jobs and lone runs that ended before a moment, and jobs by name; ordered by month, measured first."""
+    """Find jobs and runs without a job that ended before a time, and jobs by id; ordered by month, measured first."""
     if jobs:
         there = dict(
             conn.execute(
@@ -181,7 +181,7 @@ def find_candidates(
 def _write_part(
     conn: Conn, folder: Folder, month: str, simulated: bool, some: Sequence[Candidate], say: Callable[[str], object]
 ) -> Manifest:
-    """Write one part, all of it as the database is at one moment."""
+    """Write one part from a single snapshot of the database."""
     place = folder.next_place(month, simulated)
     with conn.transaction():
         conn.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
@@ -257,7 +257,7 @@ def _read_batches(
 
 
 def to_record_batch(shape: Shape, rows: Sequence[tuple[Any, ...]], digests: dict[int, str]) -> pa.RecordBatch:
-    """Rows of a table as Arrow; ids of fabrics become digests."""
+    """Convert a table's rows to Arrow; ids of fabrics become digests."""
     arrays = []
     for column, values in zip(shape.columns, zip(*rows, strict=True), strict=True):
         if column.type == "fabric":
@@ -287,7 +287,7 @@ def _build_select(shape: Shape, condition: sql.Composable, order: sql.Composable
 
 
 def _read_counters(conn: Conn, shape: Shape, chosen: dict[str, Any]) -> Iterator[tuple[Any, ...]]:
-    """Counters of the jobs' devices while any of the jobs ran there: each row once, also where jobs share a router."""
+    """Yield counters of the jobs' devices while one of the jobs ran there, each row once even if jobs share a router."""
     device = shape.columns[1].name
     spans = conn.execute(
         sql.SQL(_SPANS).format(device=sql.Identifier(device), width=sql.Literal(f"{WIDTHS_S[shape.name]} seconds")),

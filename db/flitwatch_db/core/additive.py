@@ -1,4 +1,4 @@
-"""Sums by key, and their way into an additive table: numpy, binary COPY into a staging table, one upsert that adds."""
+"""Sums by key, added to a table in three steps: numpy, binary COPY into a staging table, and one additive upsert."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ class Sums:
     values: NDArray[np.float64]
 
     def floored(self, width_s: int) -> Sums:
-        """The same rows in buckets of `width_s`; keys may repeat now."""
+        """Return the same rows in buckets of `width_s`; keys may repeat."""
         return replace(self, ts_s=self.ts_s - self.ts_s % width_s)
 
 
 def add_up(sums: Sums) -> Sums:
-    """Return one row a key, in the order of the key; unknown (NaN) plus known is known, unknown plus unknown unknown."""
+    """Return one row per key, in the order of the key; unknown (NaN) plus known is known, unknown plus unknown is unknown."""
     order = np.lexsort((sums.device, sums.ts_s, sums.fabric_id))
     fabric_id, ts_s, device = sums.fabric_id[order], sums.ts_s[order], sums.device[order]
     new = np.ones(len(order), dtype=bool)
@@ -58,7 +58,7 @@ def add_up(sums: Sums) -> Sums:
 
 @dataclass(frozen=True)
 class Table:
-    """The shape that the widths of one kind of table share, and its staging table."""
+    """Columns shared by all widths of one kind of table, and its staging table."""
 
     staging: str
     ddl: str
@@ -69,7 +69,7 @@ class Table:
 
 @cache
 def rows_table(device: str, seconds: str, values: tuple[str, ...]) -> Table:
-    """The shape of `<device>_1s`, `_1m` and `_1h`; the names come from this package's own lists, never from data."""
+    """Return the columns of `<device>_1s`, `_1m` and `_1h`; the names come from this package's own lists, never from data."""
     names = ["fabric_id", "ts", device, "samples", seconds, *values]
     staging = f"staging_{device}"
     floats = ", ".join(f"{name} float8" for name in values)
@@ -93,7 +93,7 @@ LANE_ARRAYS = ("sl_flits", "stall_cycles", "packets")
 
 @cache
 def arrays_table(device: str, arrays: tuple[str, ...]) -> Table:
-    """The shape of a table with an array a column; the names come from this package's own lists, never from data."""
+    """Return the columns of a table with array columns; the names come from this package's own lists, never from data."""
     names = ["fabric_id", "ts", device, "port_seconds", *arrays]
     staging = f"staging_{device}_{arrays[0]}"
     adds = ["port_seconds = t.port_seconds + excluded.port_seconds"]
@@ -112,9 +112,9 @@ def arrays_table(device: str, arrays: tuple[str, ...]) -> Table:
 def merge_sums(
     conn: psycopg.Connection[Any], table: Table, device: str, sums: Sums, widths_s: Mapping[str, int]
 ) -> None:
-    """Add sums whose keys are unique to `<device>_<suffix>` for each suffix and width in seconds, from narrow to wide.
+    """Add sums with unique keys to `<device>_<suffix>` for each suffix and width in seconds, from narrow to wide.
 
-    A second's batch has one row per device, and then its minute and its hour have the same rows: they are staged once and added three times.
+    If a batch of one second has one row per device, its minute and hour have the same rows: they are staged once and added three times.
     """
     assert sums.samples is not None
     staged: Sums | None = None
@@ -142,9 +142,9 @@ def _pack_sums(table: Table, sums: Sums) -> bytes:
 
 
 def merge_arrays(conn: psycopg.Connection[Any], table: Table, name: str, sums: Sums, whole: int = 0) -> None:
-    """Add sums whose keys are unique and whose values are the table's arrays side by side.
+    """Add sums with unique keys whose values are the table's arrays side by side.
 
-    An array without known values is left out, but for the first `whole` ones: their readers use their length.
+    An array without known values is omitted, except for the first `whole` arrays, because readers use their length.
     """
     n, arrays = len(sums.ts_s), table.columns - 4
     width = sums.values.shape[1] // arrays
@@ -173,17 +173,17 @@ def _stage_rows(conn: psycopg.Connection[Any], table: Table, stream: bytes) -> N
             copy.write(stream)
 
 
-#: (table, hour) that a connection found made and committed, and when it looked.
+#: (table, hour) that a connection found created and committed, and the time of that check.
 _made: WeakKeyDictionary[psycopg.Connection[Any], dict[tuple[str, int], float]] = WeakKeyDictionary()
-#: After so long it looks again: retention may have dropped the chunk meanwhile.
+#: Time after which the check is repeated: retention may have dropped the chunk.
 LOOK_AGAIN_S = 60.0
 
 
 def ensure_chunks(conn: psycopg.Connection[Any], name: str, ts_s: NDArray[np.int64]) -> None:
-    """Make the partitions that these times need."""
+    """Create the partitions for these times."""
     made_at_s = _made.setdefault(conn, {})
     now = time.monotonic()
-    # No chunk is shorter than an hour, so whole hours name them all.
+    # Chunks are never shorter than an hour, so whole hours identify all of them.
     hours = [
         hour
         for hour in np.unique(ts_s // 3600 * 3600).tolist()
@@ -195,7 +195,7 @@ def ensure_chunks(conn: psycopg.Connection[Any], name: str, ts_s: NDArray[np.int
         "SELECT ensure_chunks(%s, ARRAY(SELECT to_timestamp(unnest(%s::float8[]))))", [name, [float(h) for h in hours]]
     ).fetchone()
     if row is not None and row[0] == 0:
-        # Nothing was made now, so what is there is committed, and a roll-back does not accept it away.
+        # Nothing was created now, so the existing chunks are committed, and a rollback cannot remove them.
         if len(made_at_s) > 10_000:
             made_at_s.clear()
         made_at_s.update({(name, hour): now for hour in hours})

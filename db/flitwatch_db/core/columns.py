@@ -1,4 +1,4 @@
-"""Big results as numpy columns: each column travels as one value, packed by the server, without a Python object per number."""
+"""Large results as numpy columns: each column is sent as one value, packed by the server, without a Python object per number."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Kind = Literal["i4", "i8", "f8"]
 Columns = dict[str, NDArray[Any]]
 Connection = psycopg.AsyncConnection[Any]
 
-#: What stands for NULL in a column of that kind.
+#: Replacement for NULL in a column of each kind.
 UNKNOWN = {"i4": "-1", "i8": "-1", "f8": "'NaN'::float8"}
 
 
@@ -26,14 +26,14 @@ async def fetch_columns(conn: Connection, source: sql.Composable, parameters: An
     Parameters
     ----------
     source : Composable
-        A SELECT whose result has a column for each key of `kinds`.
+        A SELECT with a result column for each key of `kinds`.
     kinds : dict of {"i4", "i8", "f8"}
         The columns' types; NULL becomes -1 in an integer column and NaN in a float column.
 
     Returns
     -------
     dict of array[n]
-        In one unspecified order, the same for all columns.
+        The order is unspecified, but the same for all columns.
     """
     outputs = [
         sql.SQL("array_send(array_agg(coalesce({}, {})))").format(sql.Identifier(name), sql.SQL(UNKNOWN[kind]))
@@ -48,14 +48,14 @@ async def fetch_columns(conn: Connection, source: sql.Composable, parameters: An
 
 
 def packed_arrays(array: sql.Composable) -> sql.Composable:
-    """An aggregate that sends a `float8[]` expression of every row: (bytes, lengths) for `unpack_arrays`."""
-    # Rows may differ in length, which array_agg refuses; NULL elements would make elements differ in width.
+    """Build an aggregate that sends a `float8[]` expression of every row: (bytes, lengths) for `unpack_arrays`."""
+    # array_agg rejects rows of different lengths, and elements with NULL would differ in width.
     query = "string_agg(array_send(coalesce(array_replace({0}, NULL, 'NaN'), '{{}}')), ''::bytea), array_send(array_agg(coalesce(cardinality({0}), 0)))"
     return sql.SQL(query).format(array)
 
 
 def packed_rates(names: Sequence[str]) -> sql.Composable:
-    """Build aggregates that send columns over the column `seconds`, one float8 array each; NaN if either is unknown or `seconds` is 0."""
+    """Build aggregates that send columns divided by the column `seconds`, one float8 array each; NaN if either is unknown or `seconds` is 0."""
     return sql.SQL(", ").join(
         sql.SQL("array_send(array_agg(coalesce({} / nullif(seconds, 0), 'NaN')))").format(sql.Identifier(name))
         for name in names
@@ -63,7 +63,7 @@ def packed_rates(names: Sequence[str]) -> sql.Composable:
 
 
 def unpack_arrays(sent: bytes | None, lengths: bytes | None) -> NDArray[np.float64]:
-    """Read what `packed_arrays` sent: float64[rows, longest], NaN if unknown."""
+    """Decode the result of `packed_arrays`: float64[rows, longest], NaN if unknown."""
     sizes = packing.unpack_numbers(lengths, ">i4").astype(np.int64)
     if sent is None or not len(sizes):
         return np.empty((0, 0))
@@ -81,7 +81,7 @@ def unpack_arrays(sent: bytes | None, lengths: bytes | None) -> NDArray[np.float
 
 
 def unpack_array(sent: bytes) -> NDArray[np.float64]:
-    """Read one `float8[]` without NULLs that `array_send` sent."""
+    """Decode one `float8[]` without NULLs from `array_send`."""
     return (
         _decode_elements(np.frombuffer(sent, dtype=np.uint8)[None], (len(sent) - 20) // 12)[0]
         if len(sent) > 20
@@ -90,6 +90,6 @@ def unpack_array(sent: bytes) -> NDArray[np.float64]:
 
 
 def _decode_elements(rows: NDArray[np.uint8], size: int) -> NDArray[np.float64]:
-    """Arrays of `size` elements, one per row of bytes: a head of 20 bytes, then length (4) and value (8) of each."""
+    """Decode arrays of `size` elements, one per row of bytes: a header of 20 bytes, then length (4) and value (8) of each."""
     body = np.ascontiguousarray(rows[:, 20:]).reshape(len(rows), size, 12)
     return np.ascontiguousarray(body[:, :, 4:]).view(">f8").reshape(len(rows), size).astype(np.float64)

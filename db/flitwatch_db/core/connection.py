@@ -1,4 +1,4 @@
-"""Connections: one place that sets the search path, the time zone and the least role that a caller needs."""
+"""Connections: the only place that sets the search path, the time zone and the least role that a caller needs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from flitwatch_db.core.deadlines import GRACE_S, STILL_S, AsyncDeadlineConnectio
 from flitwatch_domain import liveness, logins
 from flitwatch_domain.errors import Unavailable
 
-#: What a caller may be; None keeps the rights of the login role.
+#: Roles of a caller; None keeps the rights of the login role.
 Role = Literal["writer", "reader", "gate", "keeper", "owner"]
 
 CONNECT_TIMEOUT_S = 10
@@ -33,8 +33,8 @@ def build_conninfo(
 ) -> str:
     """Return `url` completed with login, search path, time zone, role and commit policy.
 
-    Which login works as `role`, and where its password is: `flitwatch_domain.logins`. The settings travel in the startup packet, so they cost no
-    round trip and `RESET ALL` returns to them.
+    `flitwatch_domain.logins` selects the login for `role` and finds its password. The settings are part of the startup packet, so they need no
+    round trip, and `RESET ALL` returns to them.
     """
     settings = {"search_path": "flitwatch,public", "timezone": "UTC", **liveness.SERVER}
     if statement_s is not None:
@@ -46,7 +46,7 @@ def build_conninfo(
     try:
         parameters = conninfo_to_dict(url)
     except psycopg.ProgrammingError:
-        # The text may hold a password, so it is not repeated.
+        # The text may contain a password, so it is not repeated.
         raise Unavailable("this is not a PostgreSQL URL", advice="Write postgresql://user@host/database.") from None
     parameters, become = logins.log_in(parameters, role)
     if become is not None:
@@ -87,29 +87,29 @@ def connect(
     still_s: float | None = None,
     connect_s: float = CONNECT_TIMEOUT_S,
 ) -> psycopg.Connection[Any]:
-    """Open a connection with Flitwatch's search path, UTC and, if named, a role.
+    """Open a connection with Flitwatch's search path, UTC and, if given, a role.
 
     Parameters
     ----------
     url : str
         A PostgreSQL URL.
     role : {"writer", "reader", "gate", "keeper", "owner"}, optional
-        The least role that the caller needs: a login of its own whose password the URL's file of passwords holds, or one that the URL's login is a
-        member of.
+        The least role that the caller needs: either a separate login with a password in the URL's password file, or a role that has the URL's login
+        as a member.
     durable : bool
-        False switches `synchronous_commit` off: a crash may take back the last fraction of a second, but always whole transactions.
-        Right for anyone who can repeat the work, as the writer does from the log.
+        False disables `synchronous_commit`: a crash may lose the last fraction of a second, but only whole transactions.
+        This suits callers that can repeat the work, such as the writer, which reads the log again.
     statement_s : float, optional
-        The server ends a statement that takes longer. If the server does not answer GRACE_S later either, the connection is closed.
+        The server ends a longer statement. If the server does not respond within another GRACE_S, the connection is closed.
     still_s : float, optional
-        The server ends the connection when nothing is asked in a transaction for so long: a process that stalls holds up no one longer.
+        The server ends the connection if its transaction is idle for this long, so that a stalled process does not block others longer.
     connect_s : float
-        How long each server is waited for.
+        Time limit for connecting to each server.
 
     Raises
     ------
     Unavailable
-        The server does not answer, or does not let the user in.
+        The server does not respond, or rejects the user.
     """
     try:
         conn = DeadlineConnection.connect(
@@ -135,7 +135,7 @@ def connect(
 async def connect_async(
     url: str, role: Role | None = None, application: str = "flitwatch", statement_s: float | None = None
 ) -> AsyncDeadlineConnection:
-    """The same, asynchronous, and each statement is committed; psycopg.OperationalError where the server does not answer."""
+    """Open an asynchronous connection with autocommit; raise psycopg.OperationalError if the server does not respond."""
     info = build_conninfo(url, role=role, application=application, statement_s=statement_s)
     conn = await AsyncDeadlineConnection.connect(info, autocommit=True)
     conn.deadline_s = _compute_deadline_s(statement_s)
@@ -160,9 +160,9 @@ def async_pool(
     Parameters
     ----------
     reconnect_s : float
-        How long a connection is tried again, at longer and longer intervals; then the next who asks begins again.
+        Time limit for reconnection attempts, at increasing intervals; later requests start again.
     statement_s : float, optional
-        As for `connect`; with it transactions that stall are ended after STILL_S.
+        As in `connect`; if set, stalled transactions are also ended after STILL_S.
     """
 
     async def limit(conn: AsyncDeadlineConnection) -> None:
@@ -188,19 +188,19 @@ def async_pool(
 
 
 def try_lock(conn: psycopg.Connection[Any], key: int) -> bool:
-    """Hold an advisory lock until this transaction ends; False if another connection holds it."""
+    """Acquire an advisory lock until this transaction ends; return False if another connection has it."""
     row = conn.execute("SELECT pg_try_advisory_xact_lock(%s)", [key]).fetchone()
     return bool(row and row[0])
 
 
 def version_and_clock(conn: psycopg.Connection[Any]) -> tuple[str, float]:
-    """The server's version and the epoch seconds of its clock."""
+    """Return the server's version and its clock in epoch seconds."""
     row = conn.execute("SELECT current_setting('server_version'), extract(epoch FROM clock_timestamp())").fetchone()
     return ("?", float("nan")) if row is None else (row[0], float(row[1]))
 
 
 def clock_s(conn: psycopg.Connection[Any]) -> float:
-    """The server's clock, by which samples are stored, in epoch seconds."""
+    """Return the server's clock in epoch seconds, which defines the times of stored samples."""
     row = conn.execute("SELECT extract(epoch FROM clock_timestamp())::float8").fetchone()
     assert row is not None
     return float(row[0])

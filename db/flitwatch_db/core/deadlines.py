@@ -1,7 +1,7 @@
-"""Connections whose server may freeze: every wait for it has a deadline.
+"""Connections with a deadline for every wait, because a server can freeze.
 
-PostgreSQL ends a slow statement itself (`statement_timeout`), and the kernel gives up a dead network (`flitwatch_domain.liveness`). Neither helps where
-the server's process is stopped: its kernel still answers.
+PostgreSQL ends a slow statement itself (`statement_timeout`), and the kernel gives up a dead network (`flitwatch_domain.liveness`). Neither helps if
+the server's process is stopped, because its kernel still responds.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from psycopg_pool import AsyncConnectionPool
 
 RV = TypeVar("RV")
 
-#: How much longer a client waits than the server works, so that the server's own refusal comes first.
+#: Additional wait of a client, so that the server's own error comes first.
 GRACE_S = 5.0
-#: A service that asks nothing in a transaction for so long stands still. Its connection is ended, because others wait for what it holds.
+#: Longest idle time of a service in a transaction. Its connection is then ended, because others wait for its locks.
 STILL_S = 30.0
 #: How long a server may take to answer whether a connection still works.
 CHECK_S = 2.0
@@ -25,17 +25,20 @@ _INTERVAL_S = 0.1
 
 
 class DeadlineConnection(psycopg.Connection[Any]):
-    """A connection that is closed when the server has not answered for `deadline_s`; anyone who waits gets OperationalError."""
+    """Connection that is closed if the server has not responded for `deadline_s`; the waiting caller gets OperationalError."""
 
     deadline_s: float | None = None
 
     @classmethod
     def connect(cls, *args: Any, **kwargs: Any) -> Self:
-        """Connect to a server. A failed attempt leaves no half-made connection, for which the server would wait a minute and DROP DATABASE with it."""
+        """Connect to a server.
+
+        A failed attempt leaves no half-open connection, on which the server, and DROP DATABASE, would wait for a minute.
+        """
         try:
             return super().connect(*args, **kwargs)
         except psycopg.Error as problem:
-            # psycopg's traceback refers to itself, so it would keep the socket open until the next garbage collection.
+            # psycopg's traceback has a cycle, which would keep the socket open until the next garbage collection.
             raise problem.with_traceback(None) from None
 
     def wait(self, gen: PQGen[RV], interval: float = _INTERVAL_S, timeout: float | None = None) -> RV:
@@ -45,13 +48,13 @@ class DeadlineConnection(psycopg.Connection[Any]):
         try:
             return super().wait(gen, interval, self.deadline_s)
         except _WaitTimeout:
-            # What it would say later belongs to no statement.
+            # A later response would belong to no statement.
             self.pgconn.finish()
             raise make_frozen_error(self.deadline_s) from None
 
 
 class AsyncDeadlineConnection(psycopg.AsyncConnection[Any]):
-    """The same, asynchronous."""
+    """Asynchronous version of `DeadlineConnection`."""
 
     deadline_s: float | None = None
 
@@ -75,12 +78,12 @@ class AsyncDeadlineConnection(psycopg.AsyncConnection[Any]):
 
 
 def make_frozen_error(deadline_s: float | None) -> psycopg.OperationalError:
-    """The error of a server that does not answer."""
+    """Return the error for a server that does not respond."""
     return psycopg.OperationalError(f"the server has not answered for {deadline_s:g} s")
 
 
 async def check_connection(conn: AsyncDeadlineConnection) -> None:
-    """Check that a connection still works; raise OperationalError if it does not, or takes longer than CHECK_S."""
+    """Check that a connection still works; raise OperationalError if it does not, or if this takes longer than CHECK_S."""
     previous_s, conn.deadline_s = conn.deadline_s, CHECK_S
     try:
         await AsyncConnectionPool.check_connection(conn)

@@ -1,4 +1,4 @@
-"""The disk of the database that a connection or a URL leads to."""
+"""Disk of the database server behind a connection or a URL."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from flitwatch_domain.data_disk import DataDisk
 
 
 def check_disk(conn: psycopg.Connection[Any]) -> None:
-    """Raise DiskFull where the connection's server takes nothing new."""
+    """Raise DiskFull if the connection's server has too little space for new data."""
     DataDisk.of(conn.info.get_parameters()).check()
 
 
 def disk_of(url: str) -> DataDisk:
-    """The disk of a URL's server."""
+    """Return the disk of a URL's server."""
     return DataDisk.of(conninfo_to_dict(url))

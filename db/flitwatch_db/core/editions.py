@@ -10,7 +10,7 @@ Edition = Literal["plain", "apache", "timescale"]
 
 
 def detect_edition(conn: psycopg.Connection[Any]) -> Edition:
-    """Return what the tables of this database are on.
+    """Return the edition used by this database's tables.
 
     "plain": native partitions; "apache": hypertables without compression and policies (Debian's packages); "timescale": the full edition.
     """

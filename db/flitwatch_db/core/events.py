@@ -1,4 +1,4 @@
-"""Events: rows that every listener sees in order, and a NOTIFY that wakes them."""
+"""Events: ordered rows for all listeners, and a NOTIFY that wakes them."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ class JobEvent(TypedDict):
 
 
 class RunEvent(TypedDict):
-    """Payload of event `run`, with the number of steps that came."""
+    """Payload of event `run`, with the number of new steps."""
 
     run_id: int
     steps: int
 
 
 class CountersEvent(TypedDict):
-    """Payload of event `counters`: up to when a fabric's counters are complete, in ISO times, and how many routers sent any.
+    """Payload of event `counters`: the time through which a fabric's counters are complete, in ISO format, and the number of routers with data.
 
     `late_from` is the oldest second that was written late.
     """
@@ -66,7 +66,7 @@ class DeadLetterEvent(TypedDict):
 def emit_event(conn: psycopg.Connection[Any], kind: str, payload: Mapping[str, Any]) -> int:
     """Add an event within the caller's transaction; return its id.
 
-    Ids become visible in order, which holds other emitters up until the commit: emit last.
+    Ids become visible in order, which blocks other emitters until the commit. Therefore emit last.
     """
     row = conn.execute(
         "INSERT INTO event (kind, payload) VALUES (%s, %s) RETURNING event_id", [kind, Jsonb(payload)]
@@ -76,7 +76,7 @@ def emit_event(conn: psycopg.Connection[Any], kind: str, payload: Mapping[str, A
 
 
 def list_events_since(conn: psycopg.Connection[Any], event_id: int, limit: int = 1000) -> list[Event]:
-    """The events after `event_id`, oldest first."""
+    """Return the events after `event_id`, oldest first."""
     with conn.cursor(row_factory=class_row(Event)) as cursor:
         return cursor.execute(
             "SELECT event_id, at, kind, payload FROM event WHERE event_id > %s ORDER BY event_id LIMIT %s",
@@ -85,7 +85,7 @@ def list_events_since(conn: psycopg.Connection[Any], event_id: int, limit: int =
 
 
 def last_id(conn: psycopg.Connection[Any]) -> int:
-    """The newest event's id; 0 if there is none."""
+    """Return the newest event's id, or 0 if there are no events."""
     row = conn.execute("SELECT coalesce(max(event_id), 0) FROM event").fetchone()
     assert row is not None
     return int(row[0])

@@ -14,14 +14,14 @@ from flitwatch_domain.errors import BadRequest
 
 @dataclass(frozen=True)
 class LogKeep:
-    """Segments, of ten minutes or an eighth of `bytes`, are dropped that are older than `hours` or more than `bytes` together; never the newest."""
+    """Limits of the log. Segments older than `hours`, or beyond `bytes` in total, are dropped, except the newest."""
 
     hours: float = 24
     bytes: int = 6 << 30
 
 
 def load_limits(conn: psycopg.Connection[Any]) -> LogKeep:
-    """Load the limits in force."""
+    """Load the current limits."""
     row = conn.execute("SELECT value FROM setting WHERE key = 'log_keep'").fetchone()
     return LogKeep(**row[0]) if row is not None else LogKeep()
 
@@ -32,7 +32,7 @@ def is_set(conn: psycopg.Connection[Any]) -> bool:
 
 
 def set_kept(conn: psycopg.Connection[Any], *, days: float | None = None, size_bytes: int | None = None) -> LogKeep:
-    """Set what is given. BadRequest for what would keep nothing, or indefinitely."""
+    """Set the given limits. Raise BadRequest if they would keep nothing, or are unlimited."""
     current = load_limits(conn)
     limits = LogKeep(current.hours if days is None else days * 24, current.bytes if size_bytes is None else size_bytes)
     if not (0 < limits.hours < math.inf and limits.bytes > 0):
@@ -45,7 +45,7 @@ def set_kept(conn: psycopg.Connection[Any], *, days: float | None = None, size_b
 
 
 def trim_log(conn: psycopg.Connection[Any]) -> int:
-    """Drop what is over the limits; returns how many segments."""
+    """Drop segments beyond the limits; return their number."""
     limits = load_limits(conn)
     dropped = conn.execute(
         "SELECT log.trim(make_interval(secs => %s), %s)", [limits.hours * 3600, limits.bytes]
@@ -55,7 +55,7 @@ def trim_log(conn: psycopg.Connection[Any]) -> int:
 
 
 class LogStatus(TypedDict):
-    """Segments and bytes that the embedded log holds, and what it keeps; None: not bounded by that."""
+    """Segments and bytes in the embedded log, and its limits (None: unlimited)."""
 
     segments: int
     bytes: int
@@ -64,7 +64,7 @@ class LogStatus(TypedDict):
 
 
 def load_log_status(conn: psycopg.Connection[Any]) -> LogStatus:
-    """Segments and bytes that it holds, and what it keeps."""
+    """Load the number of segments and bytes, and the limits."""
     segments, size = conn.execute(
         "SELECT count(*), coalesce(sum(pg_total_relation_size(inhrelid)), 0) FROM pg_inherits WHERE inhparent = 'log.batch'::regclass"
     ).fetchone() or (0, 0)

@@ -1,6 +1,6 @@
-"""The services' logins: one for each thing that is done with the database, none can become another or the tables' owner.
+"""Logins of the services, one per purpose; none can become another login or the tables' owner.
 
-A service holds the passwords of the logins that it needs and of no other, in a file of its own that only its user can read.
+Each service has its own file, readable only by its user, with the passwords of the logins that it needs.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from psycopg.conninfo import conninfo_to_dict
 from flitwatch_domain.errors import Forbidden
 from flitwatch_domain.logins import PREFIX, read_passwords
 
-#: What each service works as, its usual login first. The owner's login is for migrations and for administrators alone.
+#: Roles of each service, its usual login first. The owner's login is only for migrations and administrators.
 SERVICES: dict[str, tuple[str, ...]] = {
     "api": ("reader", "writer", "gate"),
     "writer": ("writer", "reader"),
@@ -29,29 +29,29 @@ SERVICES: dict[str, tuple[str, ...]] = {
     "twin": ("writer", "reader"),
 }
 LOGINS = tuple(sorted({PREFIX + role for roles in SERVICES.values() for role in roles}))
-#: Characters of a password that we drew: 32 random bytes.
+#: Length of a generated password: 32 random bytes.
 DRAWN_LENGTH = 43
-#: What of a URL says where the server is, or the servers of which one writes, and how they are reached.
+#: Parameters of a URL that locate one or several servers and define how to reach them.
 _PLACE = ("host", "port", "hostaddr", "target_session_attrs", "connect_timeout", "sslmode", "sslrootcert")
-#: One at a time sets passwords.
+#: Lock that serialises setting passwords.
 LOCK = 7205759403792795
-#: The folder of whoever administers the database: every login's password.
+#: Folder of the database administrator, with all logins' passwords.
 OWNER = "owner"
 FILE = "pgpass"
 
 
 def file_of(folder: Path, service: str) -> Path:
-    """The passwords of a service, or of `owner`."""
+    """Return the password file of a service, or of `owner`."""
     return folder / service / FILE
 
 
 def load_passwords(folder: Path) -> dict[str, str]:
-    """The passwords by login that a folder holds."""
+    """Return the passwords by login in a folder."""
     return read_passwords(file_of(folder, OWNER), {})
 
 
 def draw_passwords(folder: Path, logins: Iterable[str]) -> dict[str, str]:
-    """The passwords of `logins`: those that the folder holds, and random ones for the rest; nothing is written."""
+    """Return passwords of `logins`: those in the folder, and random ones for the rest; nothing is written."""
     stored_passwords = load_passwords(folder)
     return stored_passwords | {login: secrets.token_urlsafe(32) for login in logins if login not in stored_passwords}
 
@@ -77,15 +77,15 @@ def _write_password_file(file: Path, drawn: Mapping[str, str]) -> None:
 
 
 def grant_logins(conn: psycopg.Connection[Any], drawn: Mapping[str, str]) -> None:
-    """Let logins log in with these passwords, whose plain texts the server never sees; a login that is absent is made."""
+    """Create missing logins and set these passwords, without sending the plain texts to the server."""
     with conn.transaction():
-        # Rounds make weak passwords dear to guess; ours are of 256 random bits, and a connection need not cost milliseconds.
+        # Rounds make weak passwords expensive to guess; generated ones have 256 random bits, and should not add milliseconds to a connection.
         if min(map(len, drawn.values())) >= DRAWN_LENGTH:
             conn.execute("SET LOCAL scram_iterations = 64")
         for login, password in drawn.items():
             row = conn.execute("SELECT rolcanlogin FROM pg_roles WHERE rolname = %s", [login]).fetchone()
             verifier = conn.pgconn.encrypt_password(password.encode(), login.encode(), b"scram-sha-256").decode()
-            # Whoever is let in may change their own password, and nothing else of themselves.
+            # A login may change its own password, and no other attribute of itself.
             what = {
                 None: "CREATE ROLE {} LOGIN PASSWORD {}",
                 False: "ALTER ROLE {} LOGIN PASSWORD {}",
@@ -95,27 +95,27 @@ def grant_logins(conn: psycopg.Connection[Any], drawn: Mapping[str, str]) -> Non
 
 
 def set_up(url: str, folder: Path, own: bool = False, viewer: tuple[str, str] | None = None) -> dict[str, str]:
-    """Give the services of a migrated database logins of their own; return each service's URL, which holds no password.
+    """Create the services' own logins in a migrated database; return each service's URL, which contains no password.
 
-    Safe to call again: passwords that the folder holds stay.
+    It is safe to call again: passwords in the folder are kept.
 
     Parameters
     ----------
     url : str
-        With a login that may create roles, or has ADMIN OPTION on those of Flitwatch.
+        URL with a login that may create roles, or has ADMIN OPTION on Flitwatch's roles.
     folder : Path
-        Holds `SERVICE/pgpass` afterwards, of mode 0600 each, and `owner/pgpass`, which knows them all.
+        Afterwards contains `SERVICE/pgpass`, of mode 0600 each, and `owner/pgpass` with all passwords.
     own : bool
-        Also give the login of `url` itself a random password, known to `owner/pgpass` only: one that everyone knows is no lock.
+        Also give the login of `url` a random password, stored only in `owner/pgpass`, in place of a well-known one.
     viewer : (str, str), optional
-        Name and password of a further login that reads what `flitwatch_reader` does: for Grafana and the like.
+        Name and password of an additional login with the rights of `flitwatch_reader`, for example for Grafana.
 
     Raises
     ------
     Forbidden
-        The login may not change the roles.
+        The login is not allowed to change the roles.
     Unavailable
-        The database does not answer.
+        The database does not respond.
     """
     from flitwatch_db.core.connection import connect
 
@@ -125,7 +125,7 @@ def set_up(url: str, folder: Path, own: bool = False, viewer: tuple[str, str] | 
         drawn = draw_passwords(folder, login_names)
         try:
             with conn.transaction():
-                # Of several that start at once: roles cannot be altered by two.
+                # Several processes may start at once, and two cannot alter roles concurrently.
                 conn.execute("SELECT pg_advisory_xact_lock(%s)", [LOCK])
                 grant_logins(conn, {login: drawn[login] for login in login_names})
                 if viewer is not None:
@@ -135,7 +135,7 @@ def set_up(url: str, folder: Path, own: bool = False, viewer: tuple[str, str] | 
                             sql.Identifier(viewer[0])
                         )
                     )
-                # Within: a login whose new password is written nowhere lets nobody in.
+                # Inside the transaction: if the new password is not stored, the login must not get it.
                 write_password_files(folder, drawn)
         except psycopg.errors.InsufficientPrivilege as problem:
             raise Forbidden(
@@ -147,7 +147,7 @@ def set_up(url: str, folder: Path, own: bool = False, viewer: tuple[str, str] | 
 
 
 def url_of(url: str, folder: Path, service: str) -> str:
-    """The URL that a service takes: the server and database of `url`, the service's usual login, the place of its passwords."""
+    """Return a service's URL: the server and database of `url`, the service's usual login, and the path of its password file."""
     parameters = conninfo_to_dict(url)
     login = str(parameters.get("user") or getpass.getuser()) if service == OWNER else PREFIX + SERVICES[service][0]
     place = {key: parameters.get(key) for key in _PLACE} | {"passfile": str(file_of(folder, service))}
@@ -155,18 +155,18 @@ def url_of(url: str, folder: Path, service: str) -> str:
 
 
 def url_for(url: str, service: str) -> str:
-    """The URL of a service, from an owner's that names the owner's file of passwords."""
+    """Return the URL of a service, from an owner's URL with the owner's password file."""
     return url_of(url, Path(str(conninfo_to_dict(url)["passfile"])).parent.parent, service)
 
 
 def make_url(login: str, database: str, place: Mapping[str, str | int | None]) -> str:
-    """A URL of libpq's kind, the place among its parameters."""
+    """Build a URL in libpq's format, with the server's location in its parameters."""
     query = "&".join(f"{key}={quote(str(value), safe='/')}" for key, value in place.items() if value is not None)
     return f"postgresql://{quote(login, safe='')}@/{quote(database, safe='')}?{query}"
 
 
 def grant_ownership(conn: psycopg.Connection[Any]) -> None:
-    """Have login `flitwatch`, which makes the tables, create databases and grant the services' roles."""
+    """Allow login `flitwatch`, which creates the tables, to create databases and to grant the services' roles."""
     conn.execute("ALTER ROLE flitwatch CREATEDB CREATEROLE")
     for login in LOGINS:
         conn.execute(sql.SQL("GRANT {} TO flitwatch WITH ADMIN OPTION").format(sql.Identifier(login)))

@@ -1,4 +1,4 @@
-"""Keeping the database small: rollups, and retention by our own hand or by the full edition's policies; and how it stands."""
+"""Maintenance of the database: rollups, retention (our own or the full edition's policies), and its status."""
 
 from __future__ import annotations
 
@@ -24,23 +24,23 @@ from flitwatch_domain.errors import BadRequest, Cancelled, Conflict, FlitwatchEr
 
 log = logging.getLogger(__name__)
 
-#: Called before each step with (done, total, what).
+#: Callback with (done, total, what), called before each step.
 OnStep = Callable[[int, int, str], object]
 
-#: Dropping waits no longer than this for readers and writers to leave a table; the next round tries again.
+#: Time limit for acquiring a table's lock before a drop; the next run tries again.
 LOCK_TIMEOUT = "5s"
 
-#: Tables without chunks: rows older than this are deleted.
+#: Tables without chunks: older rows are deleted.
 KEEP_ROWS = {
     "event": ("at", timedelta(days=7)),
     "dead_letter": ("at", timedelta(days=90)),
     "ingest_minute": ("ts", timedelta(days=400)),
     "arrival_minute": ("ts", timedelta(days=1)),
     "gap": ("to_ts", timedelta(days=400)),
-    # Uploaded for a task that was never started, or that waits for a worker for so long.
+    # Uploaded for a task that was not started, or is waiting for a worker for this long.
     "task_file": ("created_at", timedelta(days=1)),
 }
-#: The same of callers without a login, who share few places.
+#: Limit for files of callers without a login, who share few places.
 VISITORS_FILES_KEEP = timedelta(hours=1)
 TASK_KEEP = timedelta(days=90)
 
@@ -64,28 +64,28 @@ def set_keep(conn: psycopg.Connection[Any], table: str, days: float | None) -> N
 
 
 def table_names(conn: psycopg.Connection[Any]) -> list[str]:
-    """List the tables of times."""
+    """List the time-series tables."""
     return [table.name for table in _time_tables(conn)]
 
 
 def shorten_chunks(conn: psycopg.Connection[Any], table: str, hours: int) -> None:
-    """Make a table's chunks from now on at most this many hours long: rows that are kept for hours are dropped hour by hour."""
+    """Limit the length of a table's future chunks to a number of hours, so that rows with a short retention are dropped hour by hour."""
     conn.execute(
         "UPDATE time_table SET chunk = least(chunk, make_interval(hours => %s)) WHERE name = %s", [hours, table]
     )
 
 
 def set_jobs_kept(conn: psycopg.Connection[Any], days: float | None, since_s: float | None = None) -> None:
-    """Keep jobs, with their runs, for this many days after their end; None keeps them indefinitely, as without a setting.
+    """Keep jobs and their runs for this many days after their end; None, the default, keeps them indefinitely.
 
-    Jobs that ended before `since_s` (epoch seconds) are kept too: a simulated past is made once and does not grow.
+    Jobs that ended before `since_s` (epoch seconds) are kept too: a simulated past is generated once and does not grow.
     """
     _set(conn, "jobs_keep_days", days)
     _set(conn, "jobs_keep_since_s", since_s)
 
 
 def set_tables_kept(conn: psycopg.Connection[Any], size_bytes: int) -> None:
-    """Keep the tables of times at most so large together, in plain PostgreSQL: above it the largest table loses its oldest chunk."""
+    """Limit the total size of the time-series tables in plain PostgreSQL: above it, the largest table loses its oldest chunk."""
     _set(conn, "tables_keep_bytes", size_bytes)
 
 
@@ -102,7 +102,7 @@ def _number_set(conn: psycopg.Connection[Any], key: str) -> float | None:
 
 
 class RetentionArchive(TypedDict, total=False):
-    """Jobs and runs that were archived, jobs that left the database; or why that was skipped, or the error that stopped it."""
+    """Archived jobs and runs, and jobs deleted from the database; or why that was skipped, or the error that stopped it."""
 
     archived: int
     dropped: int
@@ -111,8 +111,7 @@ class RetentionArchive(TypedDict, total=False):
 
 
 class Retention(TypedDict):
-    """What maintenance did: rows or chunks dropped by table, hours rolled up, jobs marked as runaway, tables left to the next round, and reasons by
-    table that refused."""
+    """Result of maintenance: rows or chunks dropped by table, hours rolled up, runaway jobs, tables left to the next run, and errors by table."""
 
     edition: str
     archive: RetentionArchive | None
@@ -124,10 +123,10 @@ class Retention(TypedDict):
 
 
 def maintain_database(url: str, on_step: OnStep = lambda done, total, what: None) -> Retention:
-    """Archive what is due, drop what is older than it is kept, and roll counters up; return what was done, by table.
+    """Archive due jobs, drop expired data, and roll counters up; return the result by table.
 
-    Safe to run at any time and from several processes: what cannot be locked within seconds is left to the next round (`skipped`). What one
-    table refuses (`failed`, with its reason) stops no other.
+    It is safe to run at any time and from several processes: tables that cannot be locked within seconds are left to the next run (`skipped`). An
+    error in one table (`failed`, with its reason) does not stop the others.
     """
     with connect(url, role="keeper", application="flitwatch maintain", autocommit=True, still_s=STILL_S) as conn:
         conn.execute(sql.SQL("SET lock_timeout = {}").format(LOCK_TIMEOUT))
@@ -144,7 +143,7 @@ def maintain_database(url: str, on_step: OnStep = lambda done, total, what: None
         steps |= {"audit": partial(_fetch_count, conn, "SELECT drop_old_audit()")}
         steps |= {"task": partial(_delete_tasks, conn)}
         steps |= {"runaway": partial(mark_runaways, conn)}
-        # Last, because it may take minutes: rows that retention needs gone do not wait for it.
+        # Last, because it may take minutes, and retention should not wait for it.
         steps |= {"rollup_due": partial(rollups.roll_up_hours, conn)}
         dropped: dict[str, int] = {}
         skipped: list[str] = []
@@ -175,7 +174,7 @@ def maintain_database(url: str, on_step: OnStep = lambda done, total, what: None
 
 
 def delete_visitors_files(conn: psycopg.Connection[Any]) -> int:
-    """Delete files that callers without a login uploaded for a task which they never started; how many."""
+    """Delete files that callers without a login uploaded for a task that they never started; return their number."""
     return conn.execute(
         "DELETE FROM task_file WHERE task_id IS NULL AND starts_with(created_by, %s) AND created_at < clock_timestamp() - %s::interval",
         [VISITOR, VISITORS_FILES_KEEP],
@@ -183,9 +182,9 @@ def delete_visitors_files(conn: psycopg.Connection[Any]) -> int:
 
 
 def _archive_due_jobs(conn: psycopg.Connection[Any], url: str, on_step: OnStep) -> RetentionArchive | None:
-    """Archive before anything is dropped; None if no policy is set.
+    """Archive due jobs before anything is dropped; None if no policy is set.
 
-    Where it cannot be done no job is dropped, but counters are: a full disk for archives must not fill the database's disk as well.
+    If archiving fails, jobs are not dropped, but counters are: a full disk for archives must not fill the database's disk as well.
     """
     if conn.execute("SELECT FROM setting WHERE key = 'archive' AND value <> 'null'").fetchone() is None:
         return None
@@ -214,10 +213,10 @@ def _is_partitioned(conn: psycopg.Connection[Any], table: str) -> bool:
 
 
 def _drop_old_chunks(conn: psycopg.Connection[Any], kind: str, table: _TimeTable) -> int:
-    """Age counts from the writing of a chunk's first row, so that an imported archive is not old on arrival."""
-    # A database that was plain at its first migration keeps its native partitions when TimescaleDB is installed later.
+    """Drop expired chunks of a table. Age counts from the writing of a chunk's first row, so that imported old data do not expire immediately."""
+    # A database whose first migration ran on plain PostgreSQL keeps its native partitions when TimescaleDB is installed later.
     if kind == "timescale" and not _is_partitioned(conn, table.name):
-        # The full edition does the work itself; its jobs are (re)made to say what the table says.
+        # The full edition drops chunks itself; its jobs are recreated to match the table's settings.
         conn.execute("SELECT set_policies(%s)", [table.name])
         return 0
     total = 0
@@ -240,7 +239,7 @@ def _delete_jobs(conn: psycopg.Connection[Any]) -> int:
     days = _number_set(conn, "jobs_keep_days")
     if days is None:
         return 0
-    # A query of data-modifying parts sees one state: a job that ends meanwhile keeps its runs.
+    # All data-modifying parts of a query see the same snapshot: a job that ends in the meantime keeps its runs.
     return conn.execute(
         "WITH old AS (SELECT job_pk FROM job WHERE end_ts < now() - make_interval(secs => %s)"
         " AND end_ts >= to_timestamp(coalesce(%s::float8, '-infinity'))),"
@@ -269,7 +268,7 @@ def _delete_tasks(conn: psycopg.Connection[Any]) -> int:
 
 
 class TableStatus(TypedDict):
-    """A table of times: its chunks and bytes, its newest moment, and for how many days it is kept (None: not bounded)."""
+    """A time-series table: its chunks and bytes, its newest time, and its retention in days (None: unlimited)."""
 
     chunks: int
     bytes: int
@@ -278,7 +277,7 @@ class TableStatus(TypedDict):
 
 
 class DatabaseStatus(TypedDict):
-    """How the database stands; `tables_keep_bytes` is what the tables of times may take together (None: not bounded)."""
+    """Status of the database; `tables_keep_bytes` is the size limit of all time-series tables together (None: unlimited)."""
 
     edition: str
     server_version: str
@@ -319,7 +318,7 @@ def load_database_status(conn: psycopg.Connection[Any]) -> DatabaseStatus:
 
 
 def _measure_chunks(conn: psycopg.Connection[Any], table: str) -> tuple[int, int]:
-    """Number and bytes of a table's chunks."""
+    """Return number and bytes of a table's chunks."""
     if _is_partitioned(conn, table):
         query = "SELECT count(*), coalesce(sum(pg_total_relation_size(inhrelid)), 0) FROM pg_inherits WHERE inhparent = %s::regclass"
     else:
@@ -329,5 +328,5 @@ def _measure_chunks(conn: psycopg.Connection[Any], table: str) -> tuple[int, int
 
 
 def analyze_tables(conn: psycopg.Connection[Any]) -> None:
-    """Have the planner know the tables as they are now."""
+    """Update the planner's statistics of all tables."""
     conn.execute("ANALYZE")

@@ -1,7 +1,7 @@
 """Numpy columns packed into PostgreSQL's binary COPY format, without a Python object per value.
 
-Every column becomes a block of bytes, one row per record and equally wide in all, with a mask of the bytes that count (a NULL, or a
-shorter text, has fewer). Alongside one another and cut by the mask they are the COPY stream.
+Every column becomes a block of bytes with one row per record, all of equal width, and a mask of the used bytes. (A NULL, or a
+shorter text, has fewer.) Placed side by side and reduced by the mask, the blocks form the COPY stream.
 
 Format: PostgreSQL documentation, COPY, "Binary Format"; arrays: src/backend/utils/adt/arrayfuncs.c, `array_recv`.
 """
@@ -23,7 +23,7 @@ PG_EPOCH_S = 946_684_800
 
 
 class Block(NamedTuple):
-    """A packed column: `bytes` uint8[n, width]; `used` bool[n, width], or None if all count."""
+    """A packed column: `bytes` uint8[n, width]; `used` bool[n, width], or None if all are used."""
 
     bytes: NDArray[np.uint8]
     used: NDArray[np.bool_] | None
@@ -59,7 +59,7 @@ def pack_float8(values: ArrayLike) -> Block:
 
 
 def pack_timestamptz(epoch_s: NDArray[np.int64]) -> Block:
-    """Pack whole seconds since 1970, int64[n], as type timestamptz."""
+    """Pack integer seconds since 1970, int64[n], as type timestamptz."""
     return pack_int8((np.asarray(epoch_s, dtype=np.int64) - PG_EPOCH_S) * 1_000_000)
 
 
@@ -108,7 +108,7 @@ def int4_array(values: NDArray[np.int32] | None, rows: int) -> Block:
 
 
 def unpack_numbers(sent: bytes | None, dtype: str) -> NDArray[np.generic]:
-    """Read what `array_send` made of an array of numbers without NULLs; None (no rows were aggregated) is empty.
+    """Decode an array of numbers without NULLs from `array_send`; None (no rows were aggregated) is empty.
 
     Parameters
     ----------
@@ -147,7 +147,7 @@ def pack_rows(*blocks: Block, columns: int) -> bytes:
     *blocks : Block
         Blocks of the same number of rows, in the order of the table's columns.
     columns : int
-        How many columns they make together (`pack_float8_columns` makes several).
+        Total number of columns (`pack_float8_columns` makes several).
     """
     n = len(blocks[0].bytes)
     count = np.broadcast_to(np.array([columns], dtype=">i2").view(np.uint8), (n, 2))

@@ -14,9 +14,9 @@ class Archiving:
 
     Attributes
     ----------
-    on : bool                  it was started so
-    command : str              by which it hands over each segment
-    failed : str or None       the segment that it could not hand over last, and has not since
+    on : bool                  whether the server was started with archiving
+    command : str              command that archives each segment
+    failed : str or None       the last segment that could not be archived and is still pending
     """
 
     on: bool
@@ -25,7 +25,7 @@ class Archiving:
 
 
 def load_archiving(conn: psycopg.Connection[Any]) -> Archiving:
-    """Load how the server archives its write-ahead log."""
+    """Load the server's settings for archiving its write-ahead log."""
     row = conn.execute(
         "SELECT current_setting('archive_mode') = 'on', current_setting('archive_command'), last_failed_wal,"
         " last_failed_time > coalesce(last_archived_time, '-infinity') FROM pg_stat_archiver"
@@ -35,7 +35,7 @@ def load_archiving(conn: psycopg.Connection[Any]) -> Archiving:
 
 
 def close_segment(conn: psycopg.Connection[Any]) -> str:
-    """Close the segment that is being written; return its name. A segment in which nothing stands is not closed, so a mark is written first."""
+    """Close the current segment and return its name. An empty segment cannot be closed, so a mark is written first."""
     conn.execute("SELECT pg_create_restore_point('flitwatch backup')")
     row = conn.execute("SELECT pg_walfile_name(pg_switch_wal())").fetchone()
     assert row is not None

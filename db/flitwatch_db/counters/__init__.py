@@ -1,1 +1,1 @@
-"""Counters and packet samples: batches in with their rollups, columns out; long buckets of whole fabrics (`rollups`)."""
+"""Counters and packet samples: batches are stored with their rollups, and read as columns; long buckets cover whole fabrics (`rollups`)."""

@@ -1,4 +1,4 @@
-"""The platform's newest findings as a scrape asks for them: few rows, regardless of the site's size."""
+"""Newest findings for a metrics scrape: few rows, regardless of the site's size."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from flitwatch_db.core.columns import Connection
 
 Row = dict[str, Any]
 CLASSES = ("green", "black", "blue")
-#: Whole minutes, of which the newest may still grow.
+#: Whole minutes; the newest may still grow.
 WINDOW_MINUTES = 5
-#: Groups of a fabric that are reported.
+#: Maximum number of reported groups of a fabric.
 MOST_GROUPS = 512
 
 _STALLS = SQL("""
@@ -39,7 +39,7 @@ async def _fetch_rows(conn: Connection, query: sql.SQL | sql.Composed, parameter
 
 
 async def list_stalls(conn: Connection, congested_at: float, limit: int) -> list[Row]:
-    """Flits, stall cycles, counted and congested routers of the newest whole minutes: {fabric, simulated, kind, key, flits, stalls, routers, congested}.
+    """Sum flits, stall cycles, and counted and congested routers over the newest minutes: {fabric, simulated, kind, key, flits, stalls, routers, congested}.
 
     `kind` is fabric, group or class.
     """
@@ -63,7 +63,7 @@ async def list_stalls(conn: Connection, congested_at: float, limit: int) -> list
 
 
 async def count_recent_gaps(conn: Connection) -> list[Row]:
-    """Gaps that touch the last hour: {fabric, reason, gaps}; those of devices in no fabric have an empty one."""
+    """Count gaps that touch the last hour: {fabric, reason, gaps}; `fabric` is empty for devices without a fabric."""
     return await _fetch_rows(
         conn,
         SQL(
@@ -74,7 +74,7 @@ async def count_recent_gaps(conn: Connection) -> list[Row]:
 
 
 async def list_slowdowns(conn: Connection, limit: int) -> list[Row]:
-    """Of runs that run now, the greatest predicted slowdowns of the newest forecast: {job_id, exe, simulated, ratio}."""
+    """Return the greatest predicted slowdowns of running jobs in the newest forecast: {job_id, exe, simulated, ratio}."""
     return await _fetch_rows(
         conn,
         SQL("""
@@ -91,7 +91,7 @@ async def list_slowdowns(conn: Connection, limit: int) -> list[Row]:
 
 
 async def count_firing_alerts(conn: Connection) -> list[Row]:
-    """Alerts that fire now: {rule, severity, alerts}."""
+    """Count firing alerts: {rule, severity, alerts}."""
     return await _fetch_rows(
         conn,
         SQL(

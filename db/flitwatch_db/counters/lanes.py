@@ -1,4 +1,4 @@
-"""Counters of lanes out: virtual lanes, service levels and traffic classes of one port or endpoint."""
+"""Read lane counters: virtual lanes, service levels and traffic classes of one port or endpoint."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from flitwatch_db.core.columns import Connection
 from flitwatch_domain.counters import LANES
 
 Device = Literal["router", "endpoint"]
-#: Longer windows are read by the hour.
+#: Longer windows are read from the hourly table.
 HOURS_FROM_S, HOUR_S = 6 * 3600, 3600
 
 
 def whole_window(from_s: int, to_s: int) -> tuple[int, int]:
-    """The window that is read of one that is asked for: whole hours where it is long."""
+    """Return the window to read for a requested one: whole hours if it is long."""
     if to_s - from_s <= HOURS_FROM_S:
         return from_s, to_s
     return from_s // HOUR_S * HOUR_S, -(-to_s // HOUR_S) * HOUR_S
@@ -27,7 +27,7 @@ def whole_window(from_s: int, to_s: int) -> tuple[int, int]:
 async def lane_sums(
     conn: Connection, fabric_id: int, device: Device, number: int, port: int, from_s: int, to_s: int
 ) -> dict[str, NDArray[np.float64]]:
-    """Sums by lane in [from, to) of a router's port or of an endpoint (port 0): float64[LANES] an array of `LANE_ARRAYS`, NaN if there is no count."""
+    """Sum by lane over [from, to) for a router's port or an endpoint (port 0): float64[LANES] per array of `LANE_ARRAYS`, NaN if not counted."""
     width = "1h" if to_s - from_s > HOURS_FROM_S else "10s"
     slices = SQL(", ").join(SQL("{}[%(low)s:%(high)s]").format(Identifier(name)) for name in LANE_ARRAYS)
     sums = SQL(", ").join(SQL("sum({})").format(Identifier(f"lane_{name}")) for name in LANE_ARRAYS)

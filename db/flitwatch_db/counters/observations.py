@@ -1,4 +1,4 @@
-"""Every other LDMS schema, as it came: one row per sample, numbers and texts in arrays."""
+"""Samples of all other LDMS schemas, unchanged: one row per sample, with numbers and texts in arrays."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from flitwatch_db.core.additive import ensure_chunks
 
 
 class Observation(NamedTuple):
-    """One sample of a schema; the schema's columns say which array an entry is in."""
+    """One sample of a schema; the schema's columns define the array of each entry."""
 
     schema_id: int
     component_id: int | None
@@ -27,7 +27,7 @@ class Observation(NamedTuple):
 def write_observations(conn: psycopg.Connection[Any], rows: Sequence[Observation]) -> None:
     """Store samples within the caller's transaction.
 
-    `u64` takes every integer from 0 to 2^64 - 1; texts must not contain NUL.
+    `u64` accepts every integer from 0 to 2^64 - 1; texts must not contain NUL.
     """
     if not rows:
         return

@@ -1,4 +1,4 @@
-"""Counters out: rows of routers and ports as columns, at the width of the table that a caller chose."""
+"""Read counters: rows of routers and ports as columns, at the caller's bucket width."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from flitwatch_domain.counters import ROUTER_COLUMNS
 
 #: Table by bucket width in seconds.
 TABLES = {1: SQL("router_1s"), 60: SQL("router_1m"), 3600: SQL("router_1h")}
-#: Widths of buckets that are kept as one row of the whole fabric.
+#: Widths of buckets that are stored as one row for the whole fabric.
 FABRIC_WIDTHS = tuple(rollups.TABLES)
 PORT_BUCKET_S = 10
 
-#: What may be asked for; a name that is not here never reaches a statement.
+#: Readable columns; other names are never used in a statement.
 READABLE = frozenset((*ROUTER_COLUMNS, "tile_seconds"))
 
 
@@ -35,22 +35,22 @@ def _to_identifiers(names: Sequence[str]) -> list[sql.Identifier]:
 async def router_rows(
     conn: Connection, fabric_id: int, names: Sequence[str], from_s: int, to_s: int, width_s: int
 ) -> Columns:
-    """Rows of all routers in [from, to), in buckets of `width_s`.
+    """Return rows of all routers in [from, to), in buckets of `width_s`.
 
     Parameters
     ----------
     names : sequence of str
         Value columns, or `tile_seconds`.
     width_s : int
-        1, 60, 3600, or another multiple of 1 that is summed: one of `FABRIC_WIDTHS` from minutes or hours, others from the seconds.
+        1, 60, 3600, or another integer: then rows are summed, for `FABRIC_WIDTHS` from minutes or hours, for other widths from seconds.
 
     Returns
     -------
     dict
-        router int32[n], ts int64[n] (epoch seconds of the bucket), and float64[n] a name.
+        router int32[n], ts int64[n] (epoch seconds of the bucket), and float64[n] per name.
     """
     values = _to_identifiers(names)
-    # Fifty thousand to two hundred thousand rows: starting parallel workers costs more than it brings beside a writer.
+    # Fifty thousand to two hundred thousand rows: starting parallel workers costs more than it saves while a writer is active.
     if width_s in TABLES:
         source = SQL(
             "SELECT router, extract(epoch FROM ts)::bigint AS ts, {} FROM {}"
@@ -74,9 +74,9 @@ class FabricRows:
     Attributes
     ----------
     values : dict of int to dict
-        By start in epoch seconds, float64[n] a name, by router; None if no router had it, and shorter than the fabric where routers came later.
+        By start in epoch seconds, float64[n] per name, by router; None if not counted, and shorter than the fabric if routers were added later.
     due_s : list of int
-        Starts of the buckets that have to be summed from the rows of routers, in order.
+        Sorted starts of the buckets that have to be summed from the rows of routers.
     """
 
     values: dict[int, dict[str, NDArray[np.float64] | None]]
@@ -86,9 +86,9 @@ class FabricRows:
 async def fabric_rows(
     conn: Connection, fabric_id: int, names: Sequence[str], from_s: int, to_s: int, width_s: int
 ) -> FabricRows:
-    """Buckets of `FABRIC_WIDTHS` that begin in [from, to), which are multiples of the width: those that are rolled up, and which are due."""
+    """Return buckets of `FABRIC_WIDTHS` that begin in [from, to), which are multiples of the width: the rolled-up ones, and which are due."""
     arrays = [SQL("array_send(array_replace({}, NULL, 'NaN'))").format(name) for name in _to_identifiers(names)]
-    # One statement, so that a bucket that is rolled up meanwhile is either due or there.
+    # One statement, so that a bucket that is rolled up concurrently is either due or present.
     query = SQL(
         "SELECT extract(epoch FROM ts)::bigint, NULL, {} FROM {} f WHERE fabric_id = %(fabric)s AND ts >= to_timestamp(%(from)s)"
         " AND ts < to_timestamp(%(to)s) AND NOT EXISTS (SELECT FROM rollup_due d WHERE d.fabric_id = f.fabric_id"
@@ -113,7 +113,7 @@ async def fabric_rows(
 async def some_router_rows(
     conn: Connection, fabric_id: int, routers: Sequence[int], names: Sequence[str], from_s: int, to_s: int, width_s: int
 ) -> Columns:
-    """The same for a few routers: the seconds are probed by their known keys, minutes and hours come from the index by router."""
+    """Return the same for a few routers: seconds are read by their known keys, minutes and hours from the index by router."""
     values = SQL(", ").join(_to_identifiers(names))
     if width_s == 1:
         where = SQL("ts = ANY(ARRAY(SELECT generate_series(to_timestamp(%s), to_timestamp(%s), interval '1 s')))")
@@ -137,9 +137,9 @@ async def port_rows(
     routers: Sequence[int] | None = None,
     buckets: NDArray[np.int64] | None = None,
 ) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]:
-    """Port counters in [from, to): router int32[n], ts int64[n], flits and stall cycles float64[n, p] of ports [first, end).
+    """Return port counters in [from, to): router int32[n], ts int64[n], flits and stall cycles float64[n, p] of ports [first, end).
 
-    A port that is not counted is NaN; p is the most that any row has of that range. `buckets` names the starts that are read, if not all.
+    A port without counts is NaN; p is the longest row's length in that range. `buckets` selects the starts to read, if not all.
     """
     low, high = first_port + 1, 100_000 if end_port is None else end_port
     slices = [SQL("{}[%(low)s:%(high)s]").format(sql.Identifier(name)) for name in ("flits", "stall_cycles")]
@@ -192,7 +192,7 @@ def _widen_values(values: NDArray[np.float64], width: int) -> NDArray[np.float64
 
 
 async def port_totals(conn: Connection, fabric_id: int) -> Columns:
-    """The one sample of a snapshot: router and port int32[n], flits and stall_cycles float64[n]."""
+    """Return the one sample of a snapshot: router and port int32[n], flits and stall_cycles float64[n]."""
     return await fetch_columns(
         conn,
         SQL("SELECT router, port, flits, stall_cycles FROM port_total WHERE fabric_id = %s"),

@@ -1,7 +1,7 @@
-"""Sums of a whole fabric in long buckets, made from the rows of its routers: what maintenance keeps up to date.
+"""Sums of a whole fabric in long buckets, computed from its routers' rows by maintenance.
 
-Every batch of the writer marks the hours that it touched (`rollup_due`), in its own transaction. A bucket with a marked hour is not believed by readers, who add up the
-rows of its routers instead; so an answer is right regardless of what is still to be done here.
+Every batch of the writer marks the hours that it changed (`rollup_due`), in its own transaction. Readers ignore a bucket with a marked hour and sum the
+rows of its routers instead, so answers are correct even if rollups are pending.
 """
 
 from __future__ import annotations
@@ -20,26 +20,26 @@ from flitwatch_domain.counters import ROUTER_COLUMNS
 
 Conn = psycopg.Connection[Any]
 
-#: Width in seconds: the table, and the table of routers that its rows are sums of.
+#: By width in seconds: the table, and the table of routers whose rows it sums.
 TABLES: dict[int, tuple[LiteralString, LiteralString]] = {
     300: ("fabric_5m", "router_1m"),
     7200: ("fabric_2h", "router_1h"),
     86_400: ("fabric_1d", "router_1h"),
 }
 HOUR_S, DAY_S = 3600, 86_400
-#: An hour is rolled up when no batch has touched it for so long.
+#: An hour is rolled up once no batch has changed it for this long.
 SETTLED_S = 60.0
-#: One round of maintenance rolls up for no longer than this; a database with a past of years takes several rounds.
+#: Time limit of rollups in one maintenance run; a database with years of data takes several runs.
 ROUND_S = 300.0
 
 _COLUMNS = ("tile_seconds", *ROUTER_COLUMNS)
 _SUMS = ", ".join(f"sum({name}) AS {name}" for name in _COLUMNS)
-# A counter that no router had is unknown as a whole.
+# A counter that all routers lack is unknown as a whole.
 _ARRAYS = ", ".join(
     f"CASE WHEN count(s.{name}) > 0 THEN array_agg(s.{name} ORDER BY r.router) END" for name in _COLUMNS
 )
 _REPLACED = ", ".join(f"{name} = excluded.{name}" for name in ("counted", *_COLUMNS))
-#: Rows of routers only ever come, save by retention: sums over fewer routers than before are what retention has left, and replace nothing.
+#: Rows of routers are never deleted except by retention. Sums over fewer routers than before are therefore incomplete, and replace nothing.
 _ROLL = f"""
     WITH sums AS MATERIALIZED (
         SELECT date_bin(make_interval(secs => %(width)s), ts, 'epoch') AS ts, router, {_SUMS} FROM {{source}}
@@ -55,7 +55,7 @@ _ROLL = f"""
 
 
 def mark_hours(conn: Conn, fabric_id: NDArray[Any], ts_s: NDArray[np.int64]) -> None:
-    """Mark the hours of rows of routers as changed, within the transaction that changes them.
+    """Mark the hours of routers' rows as changed, within the transaction that changes them.
 
     Parameters
     ----------
@@ -76,18 +76,18 @@ def roll_up_hours(
     round_s: float = ROUND_S,
     on_day: Callable[[datetime], object] = lambda day: None,
 ) -> int:
-    """Roll up the hours that are marked and settled, the newest day first; return how many.
+    """Roll up the marked and settled hours, newest day first; return their number.
 
-    Each day is one transaction. A day that another process rolls up at this moment is left to it.
+    Each day is one transaction. A day that another process is rolling up is skipped.
 
     Parameters
     ----------
     conn : Connection
-        In autocommit, of role keeper.
+        In autocommit mode, with role keeper.
     settled_s : float
         Hours that were marked within this many seconds wait for the next round.
     round_s : float
-        No day is begun later than this.
+        No further day is started after this time.
     """
     begun = time.monotonic()
     days = conn.execute(
@@ -100,7 +100,7 @@ def roll_up_hours(
         on_day(day)
         try:
             with conn.transaction():
-                # Marks and rows are of one moment: whoever writes meanwhile adds a mark that is not seen here, and so is not deleted.
+                # Marks and rows are from one snapshot: a concurrent writer adds a mark that is not visible here, and so is not deleted.
                 conn.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
                 rolled += _roll_day(conn, int(fabric_id), day, settled_s)
         except psycopg.errors.SerializationFailure:
@@ -109,7 +109,7 @@ def roll_up_hours(
 
 
 def _roll_day(conn: Conn, fabric_id: int, day: datetime, settled_s: float) -> int:
-    """Roll up what has settled of one day, in the caller's transaction; return how many hours."""
+    """Roll up the settled hours of one day, in the caller's transaction; return their number."""
     marked = conn.execute(
         "SELECT hour, max(marked_at) < clock_timestamp() - make_interval(secs => %s) FROM rollup_due"
         " WHERE fabric_id = %s AND hour >= %s AND hour < %s GROUP BY hour",

@@ -1,4 +1,4 @@
-"""Packet samples as the API shows them: contexts, sums by link, what became of hosts' packets."""
+"""Packet samples for the API: contexts, sums by link, and hosts' packets by outcome."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ async def list_contexts(
     limit: int,
     below: int | None = None,
 ) -> list[Row]:
-    """Contexts that match, newest first: {context_id, job_id, tag, phase, longest_path, variants, simulated, first_ts, last_ts}."""
+    """Return matching contexts, newest first: {context_id, job_id, tag, phase, longest_path, variants, simulated, first_ts, last_ts}."""
     async with conn.cursor(row_factory=dict_row) as cursor:
         await cursor.execute(
             SQL(
@@ -42,7 +42,7 @@ async def list_contexts(
 
 
 async def find_bucket_s(conn: Connection, context_ids: Sequence[int], from_s: float) -> int:
-    """The finest bucket (1, 60 or 3600 s) whose rows of these contexts still reach back to a moment."""
+    """Return the finest bucket (1, 60 or 3600 s) with rows of these contexts since a given time."""
     for width in (1, 60):
         row = await (
             await conn.execute(
@@ -61,7 +61,7 @@ async def find_bucket_s(conn: Connection, context_ids: Sequence[int], from_s: fl
 
 
 async def sum_links(conn: Connection, context_ids: Sequence[int], spans: Sequence[tuple[int, int, int]]) -> Columns:
-    """Sums by link over spans of (bucket width, from, to): link int32[n] and float64[n] for each of `flitwatch_db.counters.samples.SUMS`."""
+    """Sum by link over spans of (bucket width, from, to): link int32[n] and float64[n] for each of `flitwatch_db.counters.samples.SUMS`."""
     parts: list[sql.Composed] = []
     parameters: dict[str, Any] = {"ids": list(context_ids)}
     for number, (width, from_s, to_s) in enumerate(spans):
@@ -81,7 +81,7 @@ async def sum_links(conn: Connection, context_ids: Sequence[int], spans: Sequenc
 
 
 async def count_host_packets(conn: Connection, fabric_id: int, from_s: float, to_s: float, limit: int) -> list[Row]:
-    """Packets by host and by what became of them, minutes in [from, to): {host, outcome, packets}."""
+    """Count packets by host and outcome, in minutes of [from, to): {host, outcome, packets}."""
     async with conn.cursor(row_factory=dict_row) as cursor:
         await cursor.execute(
             "SELECT host, outcome, sum(packets) AS packets FROM sample_host_1m WHERE fabric_id = %s AND ts >= to_timestamp(%s::float8)"

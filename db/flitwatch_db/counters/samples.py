@@ -1,4 +1,4 @@
-"""Packet samples in: sums by context and link, their minutes and hours in the same transaction."""
+"""Store packet samples: sums by context and link, with their minutes and hours in the same transaction."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SUMS = ("tested", "tested_bytes", "traffic", "traffic_variance", "congested", "c
 
 @dataclass(frozen=True)
 class Summary:
-    """Samples of one host, context and time slice, summed up by link.
+    """Samples of one host, context and time slice, summed by link.
 
     Attributes
     ----------
@@ -29,18 +29,18 @@ class Summary:
     job, tag, phase : str or None
         The context; None is unknown.
     start_s : float
-        Begin of the slice, epoch seconds.
+        Start of the slice, epoch seconds.
     longest_path : int
-        Most hops of a packet.
+        Largest number of hops of a packet.
     variant : str
         one-bit or standard.
     link : int[L]
         Indices in the fabric.
     sums : float[L, 6]
-        In the order of `SUMS`: packets tested for the link and their bytes; estimates (which the one-bit variant may leave below zero) of the packets that passed it and of
-        those that found it congested, each with its variance.
+        In the order of `SUMS`: packets tested for the link and their bytes; estimates, each with its variance, of the packets that passed it and of
+        those that found it congested (in the one-bit variant they may be below zero).
     packets : mapping of str to int
-        Packets of the host by what became of them.
+        Packets of the host by outcome.
     """
 
     fabric: str
@@ -58,12 +58,12 @@ class Summary:
 
 
 def write_samples(conn: psycopg.Connection[Any], summaries: Sequence[Summary]) -> None:
-    """Add summaries within the caller's transaction; the same context, second and link add up.
+    """Add summaries within the caller's transaction; values of the same context, second and link are summed.
 
     Raises
     ------
     BadInput
-        A fabric that is not there, or a link that it does not have; nothing is written then.
+        A fabric is missing, or does not have a link; then nothing is written.
     """
     if not summaries:
         return
@@ -103,9 +103,9 @@ def _find_fabrics(conn: psycopg.Connection[Any], summaries: Sequence[Summary]) -
 def _upsert_contexts(
     conn: psycopg.Connection[Any], fabrics: Mapping[str, int], summaries: Sequence[Summary]
 ) -> list[int]:
-    """The context of each summary; made where it is new."""
+    """Return the context of each summary, and create new ones."""
     context_ids: dict[tuple[Any, ...], int] = {}
-    # In one order, so that two writers never wait for each other.
+    # In a fixed order, so that two writers never block each other.
     for summary in sorted(summaries, key=_sort_key):
         row = conn.execute(
             "INSERT INTO sample_context AS c (fabric_id, job_id, tag, phase, longest_path, variants, simulated, first_ts, last_ts)"

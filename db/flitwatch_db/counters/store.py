@@ -1,4 +1,4 @@
-"""Counters in: additive rows of a batch, their rollups in the same transaction."""
+"""Store counters: additive rows of a batch, with their rollups in the same transaction."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from flitwatch_db.counters import rollups
 from flitwatch_domain.counters import ENDPOINT_COLUMNS, LANES, ROUTER_COLUMNS
 from flitwatch_domain.errors import BadInput
 
-#: Bucket times must lie in [1970, 2106): beyond, a clock is wrong, and every odd day would make partitions of its own.
+#: Bucket times must be in [1970, 2106): outside, a clock is wrong, and every such day would create its own partitions.
 LATEST_TS_S = 1 << 32
 
-#: Suffix and width of the tables that every row goes to.
+#: Suffix and width of the tables for each row.
 WIDTHS_S = {"1s": 1, "1m": 60, "1h": 3600}
 PORT_BUCKET_S = 10
-#: Of the tables of lanes.
+#: Suffix and width of the tables of lanes.
 LANE_WIDTHS_S = {"10s": PORT_BUCKET_S, "1h": 3600}
 
 
 @dataclass(frozen=True)
 class Rows:
-    """Counts of routers or endpoints by the second.
+    """Counts of routers or endpoints per second.
 
     Attributes
     ----------
@@ -37,11 +37,11 @@ class Rows:
     ts_s : int64[n]
         Start of the second, in seconds since 1970 UTC.
     samples : int32[n]
-        How many samples ended in the bucket.
+        Number of samples that ended in the bucket.
     seconds : float64[n]
         Counted time: tile-seconds of a router, seconds of an endpoint.
     values : float64[n, c]
-        Counts in the order of `ROUTER_COLUMNS` or `ENDPOINT_COLUMNS`; NaN if unknown; negative where a late sample takes back.
+        Counts in the order of `ROUTER_COLUMNS` or `ENDPOINT_COLUMNS`; NaN if unknown; negative if a late sample subtracts.
     """
 
     fabric_id: NDArray[np.int32]
@@ -54,7 +54,7 @@ class Rows:
 
 @dataclass(frozen=True)
 class PortRows:
-    """Counts of ports by ten seconds.
+    """Counts of ports per ten seconds.
 
     Attributes
     ----------
@@ -62,9 +62,9 @@ class PortRows:
     ts_s : int64[n]
         Start of the bucket, a multiple of ten.
     seconds : float64[n]
-        Port-seconds counted.
+        Counted port-seconds.
     flits, stall_cycles : float64[n, p]
-        By port; NaN if a port is not counted.
+        By port; NaN if not counted.
     packets : float64[n, p], optional
     """
 
@@ -79,7 +79,7 @@ class PortRows:
 
 @dataclass(frozen=True)
 class LaneRows:
-    """Counts of lanes by ten seconds, of routers' ports or of endpoints.
+    """Counts of lanes per ten seconds, of routers' ports or of endpoints.
 
     Attributes
     ----------
@@ -88,9 +88,9 @@ class LaneRows:
     ts_s : int64[n]
         Start of the bucket, a multiple of ten.
     seconds : float64[n]
-        Seconds counted, summed over ports.
+        Counted seconds, summed over ports.
     values : float64[n, 3, p, LANES]
-        `LANE_ARRAYS` by port and lane, an endpoint's of one port; NaN if a lane is not counted.
+        `LANE_ARRAYS` by port and lane (one port for an endpoint); NaN if a lane is not counted.
     """
 
     fabric_id: NDArray[np.int32]
@@ -105,7 +105,7 @@ AnyRows = TypeVar("AnyRows", Rows, PortRows)
 
 @dataclass(frozen=True)
 class Batch:
-    """Rows that one transaction of the writer adds; lanes are grouped by fabric, because fabrics differ in the number of ports."""
+    """Rows of one writer transaction; lanes are grouped by fabric, because fabrics differ in the number of ports."""
 
     routers: Rows | None = None
     ports: PortRows | None = None
@@ -115,13 +115,13 @@ class Batch:
 
 
 def fabrics_of(batch: Batch) -> set[int]:
-    """The fabrics that a batch counts."""
+    """Return the fabrics in a batch."""
     parts = [batch.routers, batch.ports, batch.endpoints, *batch.router_lanes, *batch.endpoint_lanes]
     return {int(fabric_id) for part in parts if part is not None for fabric_id in np.unique(part.fabric_id)}
 
 
 def drop_fabrics(batch: Batch, gone: Collection[int]) -> Batch:
-    """A batch without the counts of some fabrics."""
+    """Return a batch without the counts of some fabrics."""
 
     def left(rows: AnyRows) -> AnyRows:
         keep = ~np.isin(rows.fabric_id, list(gone))
@@ -135,7 +135,7 @@ def drop_fabrics(batch: Batch, gone: Collection[int]) -> Batch:
         None if batch.routers is None else left(batch.routers),
         None if batch.ports is None else left(batch.ports),
         None if batch.endpoints is None else left(batch.endpoints),
-        # Each part is one fabric's.
+        # Each part contains only one fabric.
         [part for part in batch.router_lanes if int(part.fabric_id[0]) not in gone],
         [part for part in batch.endpoint_lanes if int(part.fabric_id[0]) not in gone],
     )
@@ -146,13 +146,13 @@ def write_batch(
 ) -> None:
     """Add a batch to the counter tables and to its minutes and hours, within the caller's transaction, and mark its hours for maintenance.
 
-    Keys may repeat within a batch and may be in the tables already: counts add up, and unknown plus known is known. `widths_s` leaves out tables
-    that are narrower than the rows of routers and endpoints: sums of a minute are in no table of seconds.
+    Keys may repeat within a batch and may exist in the tables: counts are added, and unknown plus known is known. `widths_s` omits tables
+    with a finer width than the rows of routers and endpoints: a minute's sums are not stored in tables of seconds.
 
     Raises
     ------
     BadInput
-        Arrays of different lengths, or a time outside [1970, 2106).
+        Arrays differ in length, or a time is outside [1970, 2106).
     """
     if batch.routers is not None and len(batch.routers.ts_s):
         _write_rows(conn, "router", "tile_seconds", ROUTER_COLUMNS, batch.routers, widths_s)
@@ -231,7 +231,7 @@ def write_port_totals(
     vc_flits: NDArray[np.float64] | None = None,
     vc_stall_cycles: NDArray[np.float64] | None = None,
 ) -> None:
-    """Store counts without a time, one row per port; those of the same port are replaced.
+    """Store counts without a time, one row per port; existing counts of the same port are replaced.
 
     Parameters
     ----------
@@ -240,7 +240,7 @@ def write_port_totals(
     flits, stall_cycles : float64[n]
         NaN if unknown.
     source : str
-        The file they came from.
+        The source file.
     vc_flits, vc_stall_cycles : float64[n, v], optional
         By virtual channel.
     """

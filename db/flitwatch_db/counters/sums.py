@@ -1,4 +1,4 @@
-"""Everything that is stored of the counters, summed by router: what the ingest benchmark compares with what was sent."""
+"""Sums of all stored counters by router, which the ingest benchmark compares with the sent values."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Table = Literal["router_1s", "router_1m", "router_1h"]
 
 
 def by_router(conn: psycopg.Connection[Any], table: Table) -> NDArray[np.float64]:
-    """Router, samples, rows, flits and stall cycles, a row per router: (n, 5)."""
+    """Return router, samples, rows, flits and stall cycles, one row per router: (n, 5)."""
     grouped = sql.SQL(
         "SELECT router, sum(samples), count(*), sum(rt_flits), sum(rt_stall_cycles) FROM {} GROUP BY router ORDER BY router"
     ).format(sql.Identifier(table))
@@ -21,7 +21,7 @@ def by_router(conn: psycopg.Connection[Any], table: Table) -> NDArray[np.float64
 
 
 def port_flits(conn: psycopg.Connection[Any]) -> dict[int, float]:
-    """Flits of all ports, by router."""
+    """Return flits of all ports, by router."""
     return dict(conn.execute("SELECT router, sum(f) FROM port_10s, unnest(flits) AS f GROUP BY router").fetchall())
 
 

@@ -1,4 +1,4 @@
-"""Windows of ports and maps of packet samples, as the diagnosis takes them."""
+"""Port windows and packet-sample maps as inputs of the diagnosis."""
 
 from __future__ import annotations
 
@@ -29,23 +29,23 @@ from flitwatch_domain.sampling import clip_estimates
 
 Conn = psycopg.Connection[Any]
 Row = dict[str, Any]
-#: Flits, stall cycles and counted seconds by link, and the buckets that count its flits, (links,) each.
+#: Flits, stall cycles and counted seconds by link, and the number of buckets with its flits, (links,) each.
 PortSums = tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64], NDArray[np.int64]]
 
-#: Sampled packets that a link needs before its congested fraction is said.
+#: Minimum number of sampled packets of a link for a congested fraction.
 LEAST_PACKETS = 50
 MOST_CONTEXTS = 10_000
 _MOST_FABRICS = 4
 _known: OrderedDict[tuple[Any, ...], Fabric] = OrderedDict()
 _turns: OrderedDict[bytes, Turns] = OrderedDict()
-#: Windows of ports that are kept, some 5 MB each on 3,264 routers: the fabric, what was counted, and the sums.
+#: Maximum number of cached port windows, some 5 MB each on 3,264 routers: the fabric, its counts, and the sums.
 _MOST_WINDOWS = 4
 _sums: OrderedDict[tuple[Any, ...], tuple[Fabric, Any, PortSums]] = OrderedDict()
 _lock = threading.Lock()
 
 
 def fabric_of(conn: Conn, fabric_id: int) -> Fabric:
-    """A fabric, read again only once its row was written again."""
+    """Return a fabric, cached until its row is written again."""
     row = conn.execute("SELECT xmin::text FROM fabric WHERE fabric_id = %s", [fabric_id]).fetchone()
     key = (conn.info.host, conn.info.port, conn.info.dbname, fabric_id, None if row is None else row[0])
     with _lock:
@@ -61,7 +61,7 @@ def fabric_of(conn: Conn, fabric_id: int) -> Fabric:
 
 
 def turns_of(conn: Conn, fabric_id: int, fabric: Fabric, from_s: float, to_s: float) -> Turns | None:
-    """The turns that the tables loaded for all of [from, to) take; None if these are not known, changed meanwhile, or have holes."""
+    """Return the turns in the tables that were loaded for all of [from, to); None if they are unknown, incomplete, or changed."""
     span = datetime.fromtimestamp(from_s, UTC), datetime.fromtimestamp(to_s, UTC)
     try:
         ports = route_changes.in_force(conn, fabric_id, *span)
@@ -71,7 +71,7 @@ def turns_of(conn: Conn, fabric_id: int, fabric: Fabric, from_s: float, to_s: fl
     if ports is None or ports.shape != (routers, len(fabric.endpoints)):
         return None
     led = ports >= 0
-    # A node that no switch leads to is away; one that some lead to has routes that are known in part.
+    # A node that no switch reaches is down; one that only some reach has incomplete routes.
     if (led.any(axis=0) & ~led.all(axis=0)).any():
         return None
     key = hashlib.blake2b(b"".join(array.tobytes() for array in (ports, links.src, links.dst, links.src_port))).digest()
@@ -93,7 +93,7 @@ def turns_of(conn: Conn, fabric_id: int, fabric: Fabric, from_s: float, to_s: fl
 
 
 def port_window(conn: Conn, fabric_id: int, fabric: Fabric, from_s: float, to_s: float) -> PortWindow:
-    """Use and stalls of each link in [from, to), whole buckets of ten seconds; links to endpoints by the network cards where no port counts them."""
+    """Return utilisation and stalls of each link in [from, to), whole ten-second buckets; for endpoints without port counts, from network cards."""
     flits, stalls, seconds, _ = port_sums(conn, fabric_id, fabric, from_s, to_s)
     capacity = fabric.links.bandwidth_bps * fabric.links.multiplicity / 8
     size = COUNT_BYTES.get(fabric.technology, np.nan)
@@ -105,10 +105,10 @@ def port_window(conn: Conn, fabric_id: int, fabric: Fabric, from_s: float, to_s:
 
 
 def port_sums(conn: Conn, fabric_id: int, fabric: Fabric, from_s: float, to_s: float) -> PortSums:
-    """Read flits, stall cycles and counted seconds by link, NaN if not counted; and how many buckets count the link's flits. The arrays are read-only.
+    """Read flits, stall cycles and counted seconds by link, NaN if not counted, and the number of buckets with the link's flits. The arrays are read-only.
 
-    The minute after an onset is asked for at every look at a slow job. Rows are only added to, so a window is read again where its rows or its counted
-    seconds have become more.
+    The minute after an onset is requested in every examination of a slow job. Rows are only added, so a window is read again if its rows or its counted
+    seconds have increased.
     """
     span = [fabric_id, from_s, to_s - PORT_BUCKET_S]
     rows = "FROM port_10s WHERE fabric_id = %s AND ts >= to_timestamp(%s) AND ts <= to_timestamp(%s)"
@@ -139,13 +139,13 @@ def port_sums(conn: Conn, fabric_id: int, fabric: Fabric, from_s: float, to_s: f
 def _by_link(
     fabric: Fabric, router: NDArray[np.int64], flits: NDArray[np.float64], stalls: NDArray[np.float64]
 ) -> PortSums:
-    """`port_sums` of rows: the router of each (n,), and its ports' counts (n, ports)."""
+    """Convert rows to `port_sums`: the router of each (n,), and its ports' counts (n, ports)."""
     links = len(fabric.links)
     table = fabric.counted_links()
     inside = router < len(table)
     sums, buckets = [], []
     for values in (flits, stalls):
-        # Of ports whose waits nobody counts the flits count all the same.
+        # Flits of ports without counted waits are still used.
         width = min(values.shape[1], table.shape[1])
         values, link = values[inside, :width], table[router[inside], :width]
         is_known = np.isfinite(values) & (link >= 0)
@@ -160,13 +160,13 @@ def _by_link(
     return sums[0], sums[1], np.where(seconds > 0, seconds, np.nan), buckets[0]
 
 
-#: A port that was counted for a smaller part of the time than this, of the longest that any was, is not counted.
+#: A port that was counted for less than this share of the longest counted time is treated as not counted.
 LEAST_COVERED = 0.5
 
 
 @dataclass(frozen=True)
 class LinkSums:
-    """Traffic that links carried in [from_s, to_s): bytes (links,), NaN if a link was not counted for long enough."""
+    """Bytes on links in [from_s, to_s): (links,), NaN if a link was not counted for long enough."""
 
     carried: NDArray[np.float64]
     from_s: float
@@ -174,7 +174,7 @@ class LinkSums:
 
 
 def link_bytes(conn: Conn, fabric_id: int, fabric: Fabric, from_s: float, to_s: float) -> LinkSums:
-    """Bytes by link in [from, to), widened to whole buckets: of the switches' ports, and of network cards where no port counts a link."""
+    """Return bytes by link in [from, to), widened to whole buckets, from switch ports, or from network cards for links without port counts."""
     from_s, to_s = np.floor(from_s / PORT_BUCKET_S) * PORT_BUCKET_S, np.ceil(to_s / PORT_BUCKET_S) * PORT_BUCKET_S
     flits, _, _, buckets = port_sums(conn, fabric_id, fabric, from_s, to_s)
     carried = flits * COUNT_BYTES.get(fabric.technology, np.nan)
@@ -197,7 +197,7 @@ def link_bytes(conn: Conn, fabric_id: int, fabric: Fabric, from_s: float, to_s: 
 
 
 def level_bytes(conn: Conn, fabric_id: int, fabric: Fabric, from_s: float, to_s: float) -> NDArray[np.float64]:
-    """Bytes by link and service level (links, LANES) in [from, to), whole buckets; NaN if levels are not counted."""
+    """Return bytes by link and service level (links, LANES) in [from, to), whole buckets; NaN if levels are not counted."""
     links, routers = len(fabric.links), len(fabric.routers)
     level_sums = np.full((links, LANES), np.nan)
     size = COUNT_BYTES.get(fabric.technology, np.nan)
@@ -228,7 +228,7 @@ def level_bytes(conn: Conn, fabric_id: int, fabric: Fabric, from_s: float, to_s:
 
 
 def newest_port_s(conn: Conn, fabric_id: int) -> float | None:
-    """The end of the newest bucket of a fabric's ports; None if no port was ever counted."""
+    """Return the end of the newest bucket of a fabric's ports; None if ports were never counted."""
     row = conn.execute(
         "SELECT extract(epoch FROM ts)::float8 FROM port_10s WHERE fabric_id = %s ORDER BY ts DESC LIMIT 1", [fabric_id]
     ).fetchone()
@@ -242,7 +242,7 @@ def _add_cards(
     window: tuple[float, float],
     links: tuple[NDArray[np.float64], NDArray[np.float64]],
 ) -> None:
-    """Bytes a second of links to and from endpoints, and at senders the stalls of the latter, from network cards; adds what no port counts."""
+    """Add values for endpoint links without port counts, from network cards: bytes per second, and at senders the stalls."""
     carried, ratio = links
     routers, word = len(fabric.routers), COUNT_BYTES.get(fabric.technology, np.nan)
     ends = {end: np.flatnonzero((vertex >= routers) & np.isnan(carried)) for end, vertex in enumerate((fabric.links.src, fabric.links.dst))}  # fmt: skip
@@ -260,7 +260,7 @@ def _add_cards(
 
 
 def _read_card_rates(conn: Conn, fabric_id: int, endpoints: int, from_s: float, to_s: float) -> NDArray[np.float64]:
-    """Bytes sent, bytes received and wait cycles a second of every network card: (3, endpoints), NaN if not counted.
+    """Read bytes sent, bytes received and wait cycles per second of every network card: (3, endpoints), NaN if not counted.
 
     A row has the time of the sample that ends its interval.
     """
@@ -284,7 +284,7 @@ def _read_card_rates(conn: Conn, fabric_id: int, endpoints: int, from_s: float, 
 def find_sample_contexts(
     conn: Conn, fabric_id: int | None, job: str, tag: str | None, phase: str | None, from_s: float, to_s: float
 ) -> list[Row]:
-    """Contexts of a job's packet samples that reach into [from, to), newest first: context_id, fabric_id, first_s, last_s, variants, simulated."""
+    """Return contexts of a job's packet samples that overlap [from, to), newest first: context_id, fabric_id, first_s, last_s, variants, simulated."""
     with conn.cursor(row_factory=dict_row) as cursor:
         return cursor.execute(
             """
@@ -309,7 +309,7 @@ def find_sample_contexts(
 def sample_map(conn: Conn, fabric: Fabric, found: Sequence[Row], from_s: float, to_s: float) -> CongestionMap | None:
     """Build the congestion map of links in [from, to) from the packets of some contexts; None if there are no samples.
 
-    Of seconds that are no longer kept the minutes are read.
+    If seconds are no longer kept, minutes are read.
     """
     ids = [row["context_id"] for row in found]
     rows: list[Any] = []

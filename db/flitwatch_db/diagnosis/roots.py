@@ -1,4 +1,4 @@
-"""Roots of current congestion, and the jobs that feed them: from port counters, or for a job from its packet samples if it has any."""
+"""Roots of current congestion and the jobs that feed them, from port counters, or for a job from its packet samples if available."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Conn = psycopg.Connection[Any]
 Row = dict[str, Any]
 
 DEFAULT_WINDOW_S = 60
-#: Jobs whose shares are looked for, and that are listed at a root.
+#: Maximum number of jobs whose shares are computed, and of jobs listed at a root.
 MOST_JOBS, MOST_FEEDERS = 500, 8
 NO_JOBS = "No known jobs in this window."
 NO_CARDS = "The network cards of the jobs are not counted in this window."
@@ -33,7 +33,7 @@ NO_PLACE = "Its nodes on a fabric with counters are unknown."
 
 
 def of_fabric(conn: Conn, fabric_id: int, from_s: float, to_s: float, fabric: Fabric | None = None) -> Row:
-    """Roots on a machine in [from, to) by port counters: docs/contracts/api.md describes the answer; times are epoch seconds."""
+    """Find roots on a machine in [from, to) from port counters: docs/contracts/api.md describes the answer; times are epoch seconds."""
     fabric = measured.fabric_of(conn, fabric_id) if fabric is None else fabric
     window = measured.port_window(conn, fabric_id, fabric, from_s, to_s)
     result = answer.by_ports(window, find_roots(window, measured.turns_of(conn, fabric_id, fabric, from_s, to_s)))
@@ -44,14 +44,14 @@ def of_fabric(conn: Conn, fabric_id: int, from_s: float, to_s: float, fabric: Fa
 def of_job(
     conn: Conn, job: Row, at_s: float, window_s: float = DEFAULT_WINDOW_S, tag: str | None = None, phase: str | None = None
 ) -> Row:  # fmt: skip
-    """Roots that hold a job up in the window that ends at `at_s`: by its packet samples if there are some in it, else by port counters.
+    """Find roots that delay a job in the window ending at `at_s`, from its packet samples if there are some, otherwise from port counters.
 
     Parameters
     ----------
     job : dict
         job_pk and job_id.
     tag, phase : str, optional
-        Packets of that MPI tag, or of that phase of the job, alone.
+        Only packets with that MPI tag, or of that phase of the job.
     """
     sampled = by_samples(conn, job["job_id"], at_s, window_s, tag, phase)
     if sampled is not None:
@@ -78,12 +78,12 @@ def of_job(
 def of_job_named(
     conn: Conn, job_id: str, cluster: str | None, at_s: float | None, window_s: float, tag: str | None, phase: str | None
 ) -> Row:  # fmt: skip
-    """The same for a job by the scheduler's id; without a moment at its end, or as far as is measured.
+    """Find the same for a job by the scheduler's id; without a time, at its end or at the end of its measurements.
 
     Raises
     ------
     NotFound, BadRequest
-        There is no such job, or it had not started then.
+        The job does not exist, or had not started at that time.
     """
     now_s = time.time() if at_s is None else at_s
     job = job_at(conn, job_id, cluster, now_s)
@@ -94,7 +94,7 @@ def of_job_named(
 
 
 def _find_measured_end_s(conn: Conn, job: Row, end_s: float) -> float:
-    """Until when a job is measured: the end of its newest sample, or of its machine's newest bucket of ports, but not after `end_s`."""
+    """Return the end of a job's measurements: its newest sample, or its machine's newest bucket of ports, but at most `end_s`."""
     row = conn.execute(
         """
         SELECT extract(epoch FROM coalesce(
@@ -112,7 +112,7 @@ def _find_measured_end_s(conn: Conn, job: Row, end_s: float) -> float:
 def by_samples(
     conn: Conn, job_id: str, at_s: float, window_s: float, tag: str | None = None, phase: str | None = None
 ) -> Row | None:
-    """The answer of a job's packet samples alone; None if there are none in the window."""
+    """Return the answer from only a job's packet samples; None if there are none in the window."""
     from_s = math.floor(at_s) - window_s
     contexts = measured.find_sample_contexts(conn, None, job_id, tag, phase, from_s, at_s)
     if not contexts:
@@ -124,7 +124,7 @@ def by_samples(
     if congestion is None:
         return None
     result = answer.by_samples(congestion)
-    # Who feeds a root is told by what ports carried, if they are counted beside the samples.
+    # The jobs that feed a root are determined from port counters, if available in addition to the samples.
     window = measured.port_window(conn, fabric_id, fabric, from_s, at_s)
     roots = _add_feeding_jobs(conn, fabric_id, fabric, window, result["roots"], from_s, at_s)
     head = _build_head(fabric_id, fabric, from_s, at_s)
@@ -143,7 +143,7 @@ def _build_head(fabric_id: int, fabric: Fabric, from_s: float, to_s: float) -> R
 def _add_feeding_jobs(
     conn: Conn, fabric_id: int, fabric: Fabric, window: PortWindow, roots: list[Row], from_s: float, to_s: float
 ) -> list[Row]:
-    """The roots with the jobs that feed them: by their shares of a link between routers, at an endpoint the job that holds it."""
+    """Return the roots with the jobs that feed them: by their shares of a link between routers; for an endpoint, the job that runs there."""
     if not roots:
         return []
     rows = traffic.in_window(conn, fabric_id, from_s, to_s, MOST_JOBS)
@@ -170,7 +170,7 @@ def _add_feeding_jobs(
 def _rank_jobs(
     routes: Routes, window: PortWindow, rows: list[Row], links: list[int], length_s: float
 ) -> list[tuple[list[Row], str | None]]:
-    """Jobs with their shares of each link, the largest first, or why that cannot be determined (ADR 0023)."""
+    """Return jobs with their shares of each link in descending order, or why they cannot be determined (ADR 0023)."""
     present = traffic.of_jobs(rows)
     reason = routes.reason or (None if any(job.known for job in present) else NO_CARDS)
     if reason is not None:

@@ -1,1 +1,1 @@
-"""Inputs and results of estimators and advice, and both as the API shows them."""
+"""Inputs and results of estimators and advice, and API reads of both."""

@@ -1,4 +1,4 @@
-"""Basis of advice to schedulers, read as a whole: congestion by group now and then, past runs, blamed users who run now."""
+"""Basis of advice for schedulers, read as a whole: present and past congestion by group, past runs, and blamed users with running jobs."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from flitwatch_domain.outlook import Outlook
 from flitwatch_domain.residents import PastTimes, Resident
 
 Row = dict[str, Any]
-#: Congestion now is that of the last whole minutes; what is older is not "now".
+#: Current congestion is that of the last whole minutes; older data are not current.
 NOW_OLDEST_MINUTES = 15
 HISTORY_DAYS = 60
 MOST_RUNS = 20_000
 WORKER_SILENT_S = 90.0
 
-# {kinds}: a column of each kind of congestion that is asked for.
+# {kinds}: a column for each requested kind of congestion.
 _NOW = """
     SELECT m.fabric_id, q.group_id, {kinds}, extract(epoch FROM max(ts))::float8 + 60 AS at
     FROM router_1m m JOIN router q USING (fabric_id, router)
@@ -52,7 +52,7 @@ _PAST_TIMES = """
     FROM job WHERE state = 'COMPLETED' AND end_ts > start_ts AND nodes > 0 AND start_ts > now() - make_interval(days => %(days)s)
     ORDER BY start_ts DESC LIMIT %(most)s
 """
-# How much of what its network cards can send an application sent, as `routing.advice` read it of their counters.
+# Share of its network cards' capacity that an application sent, as computed by `routing.advice` from their counters.
 _INTENSITY = """
     SELECT DISTINCT ON (application) application, recommendation_id, (detail -> 'why' -> 0 ->> 'value')::float8 AS share
     FROM recommendation WHERE authorised AND kind = 'placement' AND application IS NOT NULL AND created_at > now() - make_interval(days => %(days)s)
@@ -75,7 +75,7 @@ _NODES = """
     (fabric_id)
     WHERE e.node IS NOT NULL AND q.group_id IS NOT NULL AND e.role = 'compute' ORDER BY f.created_at
 """
-# The times of runs beside a blamed user's jobs, and of those without them: what the estimate itself compared.
+# The times of runs alongside a blamed user's jobs, and of those without them, as compared in the estimate.
 _BLAMED = """
     SELECT n.name AS "user", e.exe AS application, e.nodes, e.estimate_id, n.place, (n.entry ->> 'q')::float8 AS q, n.exposure,
            e.result -> 'runs' AS runs, e.simulated,
@@ -102,7 +102,7 @@ _WORKERS = """
 """
 
 
-#: What the placement that `routing.advice` recommends rests on: the first of its reasons.
+#: First reason for the placement that `routing.advice` recommends.
 SENT_SHARE = "flits sent, as a share of what a NIC can send"
 
 
@@ -158,18 +158,18 @@ def load_basis(conn: psycopg.Connection[Any]) -> Basis:
 
 
 def _finite_or_none(ratio: float | None) -> float | None:
-    """The ratio; None of counts that overflowed, which make none."""
+    """Return the ratio; None if counts overflowed."""
     return ratio if ratio is not None and math.isfinite(ratio) else None
 
 
 def _build_quotient(kind: CongestionKind) -> str:
-    """Sums over sums; NULL if one of them was not counted."""
+    """Build the quotient of sums; NULL if one of them was not counted."""
     above, below = (" + ".join(f"sum(m.{column})" for column in columns) for columns in (kind.above, kind.below))
     return f"(({above}) / nullif({below}, 0))::float8"
 
 
 def pick_drivers(rows: Iterable[Mapping[str, Any]]) -> dict[tuple[str, int], Driver]:
-    """Of each application and size the strongest group of counters that carries its deviation and that counts a kind of congestion."""
+    """Return, for each application and size, the strongest group of counters that explains its deviation and counts a kind of congestion."""
     drivers_by_size: dict[tuple[str, int], Driver] = {}
     for row in rows:
         carrying = (group for group in row["groups"] or () if group["verdict"] == CARRIES and group["name"] in DRIVEN)
@@ -182,7 +182,7 @@ def pick_drivers(rows: Iterable[Mapping[str, Any]]) -> dict[tuple[str, int], Dri
 
 
 def group_residents(running: list[Row], past: list[Row]) -> dict[Place, list[Resident]]:
-    """Running jobs by the groups that they hold nodes in, with what is left of them; simulated jobs are alike among themselves only."""
+    """Return running jobs, by the groups of their nodes, with their remaining times. Simulated jobs are compared only with simulated ones."""
     times = {}
     for simulated in (False, True):
         own = [row for row in reversed(past) if row["simulated"] == simulated]
@@ -201,7 +201,7 @@ def group_residents(running: list[Row], past: list[Row]) -> dict[Place, list[Res
 
 
 def congestion_then(hours: dict[tuple[int, int, int], float | None], run: Mapping[str, Any]) -> float | None:
-    """Mean stall ratio of a run's groups over the hours it touched; None if any of it was not counted."""
+    """Return the mean stall ratio of a run's groups over the hours that it touched; None if an hour was not counted."""
     if run["fabric_id"] is None or run["start_s"] is None:
         return None
     first, last = int(run["start_s"] // 3600), int((run["start_s"] + run["time_s"]) // 3600)

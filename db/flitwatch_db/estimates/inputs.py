@@ -1,4 +1,4 @@
-"""Inputs of estimators, read from runs, and the results that they store."""
+"""Inputs of estimators, read from runs."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Runs:
-    """Runs of one application on as many nodes, in order of start.
+    """Runs of one application on one number of nodes, in order of start.
 
     Attributes
     ----------
     run_id, start_s : int64, float64 (runs,)
-    step_time_s : float64 (runs, steps), NaN if a step has not come
-    simulated : bool     whether any of them is
+    step_time_s : float64 (runs, steps), NaN for missing steps
+    simulated : bool     whether any run is simulated
     """
 
     run_id: NDArray[np.int64]
@@ -39,12 +39,12 @@ class Runs:
     simulated: bool
 
 
-#: Runs of one application on as many nodes are one set: those of its job, or the ranks that report where the job is not known.
+#: Number of nodes of a run's set: those of its job, or the number of reporting ranks if the job is unknown.
 _NODES = sql.SQL("coalesce(j.nodes, r.ranks)")
 
 
 def list_applications(conn: Connection, least_runs: int = 1) -> list[tuple[str, int, int, int]]:
-    """(exe, nodes, runs, newest run_id) of every application with enough runs that have a start and have ended, most runs first."""
+    """Return (exe, nodes, runs, newest run_id) of each application with enough started and ended runs, most runs first."""
     return conn.execute(
         sql.SQL(
             "SELECT r.exe, {}, count(*), max(r.run_id) FROM run r LEFT JOIN job j USING (job_pk)"
@@ -56,12 +56,12 @@ def list_applications(conn: Connection, least_runs: int = 1) -> list[tuple[str, 
 
 
 def check_name_of_files(conn: Connection, name: str) -> None:
-    """Check that a set of runs from files may have this name; people see an application's name without folders.
+    """Check that a set of runs from files may have this name; users see an application's name without folders.
 
     Raises
     ------
     Conflict
-        The platform records runs of an application of that name.
+        The platform records runs of an application with this name.
     """
     there = conn.execute(
         "SELECT EXISTS (SELECT FROM run WHERE regexp_replace(exe, '^.*/', '') = %s)", [name]
@@ -73,7 +73,7 @@ def check_name_of_files(conn: Connection, name: str) -> None:
 
 
 def runs_of(conn: Connection, exe: str, nodes: int, most: int = 2000) -> Runs:
-    """The newest runs of an application that have a start and steps, in order of start."""
+    """Return the newest runs of an application with a start and steps, in order of start."""
     rows = conn.execute(
         sql.SQL(
             "SELECT * FROM (SELECT r.run_id, extract(epoch FROM r.start_ts)::float8 AS start_s, r.simulated, array_agg(s.step ORDER BY s.step),"
@@ -97,13 +97,13 @@ def runs_of(conn: Connection, exe: str, nodes: int, most: int = 2000) -> Runs:
 
 @dataclass(frozen=True, eq=False)
 class CoRunningJobs:
-    """Jobs that ran at the same time as the runs: the tables of `flitwatch_domain.neighbourhood`.
+    """Jobs that overlapped the runs, as tables of `flitwatch_domain.neighbourhood`.
 
     Attributes
     ----------
-    windows, jobs                  `jobs.name` is that of the user
+    windows, jobs                  `jobs.name` is the index of the user
     users, applications : list     sorted names; `application` (jobs,) is the index of a job's name, -1: none
-    own : {"user" | "application": names that the runs' own jobs bear}
+    own : {"user" | "application": names of the runs' own jobs}
     """
 
     windows: Windows
@@ -114,7 +114,7 @@ class CoRunningJobs:
     own: dict[str, set[str]]
 
     def by(self, what: str) -> tuple[list[str], Jobs]:
-        """Names, and jobs by these names."""
+        """Return the names of a kind, and the jobs with indices into these names."""
         return (
             (self.users, self.jobs)
             if what == "user"
@@ -122,7 +122,7 @@ class CoRunningJobs:
         )
 
 
-#: What blame may be laid on.
+#: Kinds of names that can be blamed.
 BY = ("user", "application")
 
 _WINDOWS = """
@@ -144,10 +144,10 @@ _PLACES = """
 
 
 def co_running(conn: Connection, run_id: NDArray[np.int64]) -> CoRunningJobs:
-    """Every job that met one of the runs, and where it ran. One whose end is unknown met none."""
+    """Return all jobs that overlapped one of the runs, and their places. Jobs with an unknown end are excluded."""
     run_windows = {row[0]: row[1:] for row in conn.execute(_WINDOWS, [run_id.tolist()])}
     own_pk = [run_windows[run][0] if run in run_windows else None for run in run_id.tolist()]
-    # A run without steps has no window: it meets nobody.
+    # A run without steps has no window and overlaps no job.
     begin_s, end_s = (
         np.array([run_windows[run][k] if run in run_windows else np.nan for run in run_id.tolist()]) for k in (1, 2)
     )
@@ -170,16 +170,16 @@ def co_running(conn: Connection, run_id: NDArray[np.int64]) -> CoRunningJobs:
 
 
 def _filter_overlapping(rows: list[Any], begin_s: Floats, end_s: Floats, own: set[int]) -> list[Any]:
-    """Of jobs from the first run to the last, those that overlap one of the runs, and the runs' own."""
+    """Return jobs that overlap one of the runs, and the runs' own, from the jobs between the first and last run."""
     begins, ends = np.sort(begin_s), np.sort(end_s)
     starts, stops = (np.array([row[k] for row in rows], float) for k in (3, 4))
-    # More runs began before a job's end than ended before its start: at least one lies in between.
+    # More runs began before the job's end than ended before its start, so at least one overlaps it.
     meets = np.searchsorted(begins, stops, "left") > np.searchsorted(ends, starts, "right")
     return [row for row, met in zip(rows, meets.tolist(), strict=True) if met or row[0] in own]
 
 
 def _count_nodes_by_group(conn: Connection, at: dict[int, int]) -> Floats:
-    """Nodes of each job in each group of each fabric, (jobs, groups); a node of several endpoints counts in parts."""
+    """Return the nodes of each job in each group of each fabric, (jobs, groups); a node with several endpoints is divided among them."""
     placed = conn.execute(_PLACES, [list(at)]).fetchall()
     groups = {place: i for i, place in enumerate(sorted({(row[1], row[2]) for row in placed}))}
     nodes = np.zeros((len(at), len(groups)))
@@ -189,9 +189,9 @@ def _count_nodes_by_group(conn: Connection, at: dict[int, int]) -> Floats:
 
 
 def step_counters(conn: Connection, runs: Runs) -> Floats:
-    """Counts of table II's counters on the runs' own routers during each step, (runs, steps, 13); NaN if nothing was counted.
+    """Return the values of table II's counters on the runs' own routers during each step, (runs, steps, 13); NaN if nothing was counted.
 
-    As the run itself recorded them (AriesNCL); else as LDMS counted the routers of its nodes.
+    They are the run's own records (AriesNCL) if available, otherwise LDMS counts of its nodes' routers.
     """
     place = {counter.vendor: at for at, counter in enumerate(TABLE_II)}
     counts = np.full((*runs.step_time_s.shape, len(TABLE_II)), np.nan)
@@ -214,15 +214,15 @@ def step_counters(conn: Connection, runs: Runs) -> Floats:
     return counts
 
 
-#: Counters of a run's own that are taken; a program may record any number.
+#: Maximum number of a run's own counters that are used; a program may record any number.
 MOST_OTHERS = 200
 
 
 def step_features(conn: Connection, runs: Runs) -> tuple[list[str], Floats]:
-    """Everything that was counted during each step, (runs, steps, features), and the features' names; NaN if nothing was.
+    """Return all counted values during each step, (runs, steps, features), and the features' names; NaN if not counted.
 
-    Table II's counters by their abbreviations, the other ones that the runs recorded under the names they gave them, and the columns of
-    their network cards (`nic.`).
+    Features are table II's counters by abbreviation, other counters under the names in the runs' records, and columns of the runs' network cards
+    (`nic.`).
     """
     recorded, of_runs = _read_recorded_counters(conn, runs)
     cards = np.full((*runs.step_time_s.shape, len(ENDPOINT_COLUMNS)), np.nan)
@@ -239,7 +239,7 @@ def step_features(conn: Connection, runs: Runs) -> tuple[list[str], Floats]:
 
 
 def _read_recorded_counters(conn: Connection, runs: Runs) -> tuple[list[str], Floats]:
-    """Counters outside table II that the runs recorded themselves; those of most runs first."""
+    """Return counters outside table II from the runs' own records, ordered by their number of runs."""
     line = {run: i for i, run in enumerate(runs.run_id.tolist())}
     listed = conn.execute("SELECT run_id, counter_names FROM run WHERE run_id = ANY(%s)", [list(line)]).fetchall()
     vendor_names = {counter.vendor for counter in TABLE_II}
@@ -261,7 +261,7 @@ def _read_recorded_counters(conn: Connection, runs: Runs) -> tuple[list[str], Fl
 
 
 def io_and_other_counters(conn: Connection, runs: Runs) -> tuple[Floats, Floats]:
-    """Counts per second on routers with I/O nodes, and on those without the runs' nodes, each (runs, steps, 4); NaN if not kept."""
+    """Return counts per second on routers with I/O nodes, and on those without the runs' nodes, each (runs, steps, 4); NaN if not kept."""
     io, rest = (np.full((*runs.step_time_s.shape, len(LDMS_FOUR)), np.nan) for _ in range(2))
     line = {run: i for i, run in enumerate(runs.run_id.tolist())}
     for run, step, of_io, of_rest in conn.execute(
@@ -275,7 +275,7 @@ def io_and_other_counters(conn: Connection, runs: Runs) -> tuple[Floats, Floats]
 
 
 def load_placement(conn: Connection, run_id: NDArray[np.int64]) -> Floats:
-    """NUM_ROUTERS and NUM_GROUPS of each run, (runs, 2); NaN if its job's place is not known."""
+    """Return NUM_ROUTERS and NUM_GROUPS of each run, (runs, 2); NaN if its job's place is unknown."""
     counts = np.full((len(run_id), 2), np.nan)
     line = {run: i for i, run in enumerate(run_id.tolist())}
     for run, routers, groups in conn.execute(
@@ -289,7 +289,7 @@ def load_placement(conn: Connection, run_id: NDArray[np.int64]) -> Floats:
 
 
 def machine_nodes(conn: Connection, run_id: NDArray[np.int64]) -> int | None:
-    """Compute nodes of the fabric that most of the runs were on; None if that is not known."""
+    """Return the number of compute nodes of the fabric with most of the runs; None if unknown."""
     row = conn.execute(
         "SELECT (SELECT count(DISTINCT e.node) FROM endpoint e WHERE e.fabric_id = n.fabric_id AND e.role = 'compute') FROM run r JOIN job_node n USING (job_pk)"
         " WHERE r.run_id = ANY(%s) AND n.fabric_id IS NOT NULL GROUP BY n.fabric_id ORDER BY count(*) DESC LIMIT 1",
@@ -299,7 +299,7 @@ def machine_nodes(conn: Connection, run_id: NDArray[np.int64]) -> int | None:
 
 
 def find_technology(conn: Connection, run_id: NDArray[np.int64]) -> Technology | None:
-    """Of the fabric that most of the runs were on; None if that is not known."""
+    """Return the technology of the fabric with most of the runs; None if unknown."""
     row = conn.execute(
         "SELECT f.technology FROM run r JOIN job_node n USING (job_pk) JOIN fabric f USING (fabric_id)"
         " WHERE r.run_id = ANY(%s) GROUP BY f.fabric_id ORDER BY count(*) DESC, f.fabric_id LIMIT 1",
@@ -309,7 +309,7 @@ def find_technology(conn: Connection, run_id: NDArray[np.int64]) -> Technology |
 
 
 def route_changes_s(conn: Connection, run_id: NDArray[np.int64]) -> Floats:
-    """Load when routes changed on the fabrics of these runs, epoch seconds, ascending: tables with changed entries, and operators' notes."""
+    """Load the times of route changes on the fabrics of these runs, ascending epoch seconds: tables with changed entries, and operators' notes."""
     rows = conn.execute(
         "SELECT DISTINCT extract(epoch FROM c.ts)::float8 FROM route_change c WHERE (c.note IS NOT NULL OR c.changed > 0) AND c.fabric_id IN"
         " (SELECT n.fabric_id FROM run r JOIN job_node n USING (job_pk) WHERE r.run_id = ANY(%s)) ORDER BY 1",

@@ -1,4 +1,4 @@
-"""Estimates as the API shows them."""
+"""Estimates for the API."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _FORECAST = SQL("""
         FROM run_step s WHERE s.run_id = f.run_id AND s.step >= f.after_steps AND s.step < f.after_steps + f.ahead
     ) o ON true
 """)
-#: A run whose job is not known has ended once so many of its longest steps, and at least so many seconds, passed without a step.
+#: A run with an unknown job has ended after this many of its longest steps, and at least this many seconds, without a step.
 SILENT_STEPS, LEAST_SILENT_S = 5.0, 120.0
 _RUNS_NOW = SQL("""
     CASE WHEN j.job_pk IS NOT NULL THEN j.end_ts IS NULL AND j.state = 'RUNNING'
@@ -43,9 +43,9 @@ async def _fetch_rows(conn: Connection, query: sql.SQL | sql.Composed, parameter
 
 
 async def list_application_estimates(conn: Connection) -> list[Row]:
-    """Instrumented applications by number of nodes, most runs first, then sets of runs from files, newest first.
+    """Return instrumented applications by number of nodes, most runs first, then sets of runs from files, newest first.
 
-    With `source`, and `standing`: {kind: {estimate_id, created, checked, lacks, score, drift}}.
+    Each has `source`, and `standing`: {kind: {estimate_id, created, checked, lacks, score, drift}}.
     """
     return await _fetch_rows(
         conn,
@@ -81,7 +81,7 @@ async def list_estimates(
     nodes: int | None,
     bare: bool = False,
 ) -> list[Row]:
-    """Estimates, newest first, numbered below `before`; `bare`: the application is named without folders."""
+    """Return estimates numbered below `before`, newest first; with `bare` the application's name has no folders."""
     return await _fetch_rows(
         conn,
         _HEAD
@@ -97,7 +97,7 @@ async def list_estimates(
 async def find_estimate(
     conn: Connection, kind: str, exe: str | None, nodes: int | None, estimate_id: int | None, bare: bool = False
 ) -> Row | None:
-    """An estimate with its result: the one of that number, or the newest that fits, of files only if none of recorded runs does; `bare`: the application is named without folders."""
+    """Return an estimate with its result: by number, or the newest match, preferring recorded runs to files; with `bare` the application's name has no folders."""
     rows = await _fetch_rows(
         conn,
         SQL("""
@@ -112,7 +112,7 @@ async def find_estimate(
 
 
 async def newest_of_each(conn: Connection, kind: str) -> list[Row]:
-    """The newest estimate of each application, with its result."""
+    """Return the newest estimate of each application, with its result."""
     return await _fetch_rows(
         conn,
         SQL("""
@@ -124,7 +124,7 @@ async def newest_of_each(conn: Connection, kind: str) -> list[Row]:
 
 
 async def find_estimate_state(conn: Connection, kind: str, exe: str, nodes: int, bare: bool = False) -> Row | None:
-    """Find the state of a kind of estimate for an application (`bare`: named without folders); None if no worker has checked it."""
+    """Return the state of a kind of estimate for an application (`bare`: named without folders); None if no worker has checked it."""
     rows = await _fetch_rows(
         conn,
         SQL(
@@ -136,7 +136,7 @@ async def find_estimate_state(conn: Connection, kind: str, exe: str, nodes: int,
 
 
 async def list_entries(conn: Connection, estimate_id: int, by: str, after: int, limit: int) -> list[Row]:
-    """Blamed names of an estimate below a place."""
+    """Return blamed names of an estimate after a rank."""
     return await _fetch_rows(
         conn,
         SQL(
@@ -147,7 +147,7 @@ async def list_entries(conn: Connection, estimate_id: int, by: str, after: int, 
 
 
 async def entry_counts(conn: Connection, estimate_id: int, by: str) -> Row:
-    """total, testable, found (named) and cannot_tell of an estimate's entries."""
+    """Count an estimate's entries: total, testable, found (named) and cannot_tell."""
     rows = await _fetch_rows(
         conn,
         SQL("""
@@ -161,7 +161,7 @@ async def entry_counts(conn: Connection, estimate_id: int, by: str) -> Row:
 
 
 async def find_entry(conn: Connection, estimate_id: int, by: str, place: int) -> Row | None:
-    """One blamed name with its overlap and exposure by run."""
+    """Return one blamed name with its overlap and exposure by run."""
     rows = await _fetch_rows(
         conn,
         SQL(
@@ -173,7 +173,7 @@ async def find_entry(conn: Connection, estimate_id: int, by: str, place: int) ->
 
 
 async def list_running_runs(conn: Connection, limit: int, fabric_id: int | None = None) -> list[Row]:
-    """Runs whose jobs run now, with steps so far, of one machine or of all; newest start first."""
+    """Return runs of running jobs with their steps so far, of one machine or of all, newest start first."""
     return await _fetch_rows(
         conn,
         SQL("""
@@ -204,14 +204,14 @@ async def is_running(conn: Connection, run_id: int) -> bool:
 
 
 async def list_forecasts(conn: Connection, run_id: int, limit: int = 2000) -> list[Row]:
-    """Every forecast made of a run, in order of steps, with what came of it."""
+    """Return all forecasts of a run in order of steps, with the measured outcomes."""
     return await _fetch_rows(
         conn, _FORECAST + SQL(" WHERE f.run_id = %s ORDER BY f.after_steps LIMIT %s"), [run_id, limit]
     )
 
 
 async def newest_forecasts(conn: Connection, run_ids: list[int]) -> dict[int, Row]:
-    """The newest forecast of each run."""
+    """Return the newest forecast of each run."""
     rows = await _fetch_rows(
         conn,
         SQL("SELECT DISTINCT ON (run_id) * FROM (")
@@ -223,7 +223,7 @@ async def newest_forecasts(conn: Connection, run_ids: list[int]) -> dict[int, Ro
 
 
 async def job_ids(conn: Connection, run_ids: list[int]) -> dict[int, str | None]:
-    """The scheduler's number of each run."""
+    """Return the scheduler's number of each run's job."""
     rows = await _fetch_rows(
         conn,
         SQL(
@@ -235,7 +235,7 @@ async def job_ids(conn: Connection, run_ids: list[int]) -> dict[int, str | None]
 
 
 async def past_jobs(conn: Connection, job_pk: int, elapsed_s: float | None) -> list[Row]:
-    """Elapsed times of completed jobs like this one, from the most alike to the least: user and name and size, name and size, user and size."""
+    """Return elapsed times of completed similar jobs, most similar first: same user, name and size; name and size; user and size."""
     return await _fetch_rows(
         conn,
         SQL("""
@@ -256,12 +256,12 @@ async def past_jobs(conn: Connection, job_pk: int, elapsed_s: float | None) -> l
     )
 
 
-#: So many of the newest jobs of a like are read: most of a running job's like have not lasted as long.
+#: Number of the newest similar jobs that are read: most of a running job's similar jobs were shorter than its elapsed time.
 _MOST_PAST = 3000
 
 
 async def past_times(conn: Connection, job_pk: int) -> dict[str, list[float]]:
-    """Run times of completed jobs like this one in order of start, by what they have in common with it (`run_time.BASES`)."""
+    """Return run times of completed similar jobs in order of start, by their common property with the job (`run_time.BASES`)."""
     rows = await _fetch_rows(
         conn,
         SQL("""
@@ -283,7 +283,7 @@ async def past_times(conn: Connection, job_pk: int) -> dict[str, list[float]]:
 
 
 async def running_without_steps(conn: Connection, limit: int) -> list[Row]:
-    """Running jobs without a recorded run, the largest first."""
+    """Return running jobs without a recorded run, largest first."""
     return await _fetch_rows(
         conn,
         SQL("""
@@ -298,7 +298,7 @@ async def running_without_steps(conn: Connection, limit: int) -> list[Row]:
 
 
 async def load_stall_ratios(conn: Connection, job_pk: int, fabric_id: int, from_: datetime, to: datetime) -> Row | None:
-    """Stall ratio of a job's routers and of the machine over [from, to), by the minute; None if nothing was counted."""
+    """Load the stall ratio of a job's routers and of the machine over [from, to), per minute; None if nothing was counted."""
     rows = await _fetch_rows(
         conn,
         SQL("""
@@ -320,7 +320,7 @@ async def load_stall_ratios(conn: Connection, job_pk: int, fabric_id: int, from_
 
 
 async def find_blaming_applications(conn: Connection, users: list[str]) -> dict[str, list[str]]:
-    """For each user the applications in whose newest estimate they are named."""
+    """Return, for each user, the applications whose newest estimate names the user."""
     rows = await _fetch_rows(
         conn,
         SQL("""

@@ -1,4 +1,4 @@
-"""Recommendations as the API shows them."""
+"""Recommendations for the API."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ async def list_recommendations(
     job: str | None,
     asker: str,
 ) -> list[Row]:
-    """Recommendations numbered below `before`, newest first: those for the site, and the asker's what-ifs; `fabric` is a number or a name.
+    """Return recommendations numbered below `before`, newest first: the site's, and the asker's what-ifs; `fabric` is a number or a name.
 
-    Each has `user_known` and `application_known`: whether a job or a run has them, or only the recommendation's author wrote them.
+    `user_known` and `application_known` tell whether a job or a run has these names, or only the recommendation's author entered them.
     """
     query = (
         SQL("SELECT ")
@@ -63,7 +63,7 @@ async def list_recommendations(
 
 
 async def find_recommendation(conn: Connection, number: int, asker: str | None) -> Row | None:
-    """A recommendation with its detail, flat; of what-ifs only the asker's, or with None everyone's."""
+    """Return a recommendation with its detail, flat; what-ifs only if they are the asker's, or for any asker with None."""
     async with conn.cursor(row_factory=dict_row) as cursor:
         await cursor.execute(
             SQL("SELECT ")
@@ -77,7 +77,7 @@ async def find_recommendation(conn: Connection, number: int, asker: str | None) 
 
 
 async def read_part(conn: Connection, number: int, name: Part, asker: str | None) -> bytes | None:
-    """A part's content; None if there is none. `asker` as for `one`."""
+    """Return a part's content; None if it does not exist. `asker` is as in `find_recommendation`."""
     async with conn.cursor() as cursor:
         await cursor.execute(
             SQL(

@@ -1,4 +1,4 @@
-"""Recommendations as rows: the head that is listed, the parts that are downloaded (docs/contracts/recommendations.md)."""
+"""Recommendations as rows: the listed head, and the downloadable parts (docs/contracts/recommendations.md)."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from psycopg.types.json import Jsonb
 
 from flitwatch_domain.errors import NotFound
 
-#: lfts: text of a dump; matrix_router, matrix_group, links: JSON as the API answers it.
+#: lfts: text of a dump; matrix_router, matrix_group, links: JSON as in the API's answer.
 Part = Literal["lfts", "matrix_router", "matrix_group", "links"]
 
 
-#: Where figures come from: observations that somebody handed in, a simulation, or the counters in the database.
+#: Sources of values: observations given by a user, a simulation, or the counters in the database.
 Figures = Literal["given", "simulated", "counted"]
 
 
@@ -29,10 +29,9 @@ class Recommendation:
     Attributes
     ----------
     created_by : str or None
-        Its author; that of its task if there is one.
+        Its author; if it has a task, the task's author.
     authorised : bool
-        Whether the author may change what the site relies on; else it is a what-if of theirs, and steers nothing. That of its task where there is
-        one.
+        Whether the author may change the site's settings; otherwise it is only a what-if. If it has a task, the task's value.
     """
 
     kind: Literal["routes", "routing_mode", "placement"]
@@ -56,12 +55,12 @@ class Recommendation:
 
 
 def as_json(value: Any) -> bytes:
-    """JSON of plain values and numpy arrays; NaN becomes null."""
+    """Encode plain values and numpy arrays as JSON; NaN becomes null."""
     return orjson.dumps(value, option=orjson.OPT_SERIALIZE_NUMPY)
 
 
 class RecommendationReason(TypedDict):
-    """A sentence of why something is recommended, with its figure where it has one."""
+    """A sentence of the reason for a recommendation, with its value if there is one."""
 
     text: str
     value: float | None
@@ -69,7 +68,7 @@ class RecommendationReason(TypedDict):
 
 
 class RecommendationSide(TypedDict):
-    """One side of a comparison: seconds, the largest load of a link, and how many links are congested; None is unknown."""
+    """One side of a comparison: seconds, the largest load of a link, and the number of congested links; None is unknown."""
 
     time_s: float | None
     max_load_bytes: float | None
@@ -82,7 +81,7 @@ def _to_jsonb(value: Any) -> Jsonb:
 
 
 def save_recommendation(conn: psycopg.Connection[Any], new: Recommendation) -> int:
-    """Store a recommendation within the caller's transaction; that of the same task and kind is replaced. Returns its number."""
+    """Store a recommendation within the caller's transaction, replacing one of the same task and kind; return its number."""
     created_by, authorised = new.created_by, new.authorised
     if new.task_id is not None:
         conn.execute("DELETE FROM recommendation WHERE task_id = %s AND kind = %s", [new.task_id, new.kind])
@@ -110,12 +109,12 @@ def save_recommendation(conn: psycopg.Connection[Any], new: Recommendation) -> i
 
 @dataclass(frozen=True)
 class StagedRoutes:
-    """Inputs for staging a recommendation's tables; `lfts` is None if it has none, a time is None if the step did not happen.
+    """Data for staging a recommendation's tables; `lfts` is None if it has none, a time is None if the step has not happened.
 
-    reason : what the run said of it
-    loaded_digest : of the tables that it was made from, as `lft.digest`; None if it was made from no stored counters
-    lmc : the tables are for 2^lmc LIDs an adapter
-    sls, vls, seed : service levels by pair and their lanes, drawn from the seed; 0 if levels stay as they are
+    reason : the run's explanation
+    loaded_digest : digest (`lft.digest`) of the tables on which it is based; None if it is not based on stored counters
+    lmc : the tables have 2^lmc LIDs per adapter
+    sls, vls, seed : service levels by pair and their lanes, drawn from the seed; 0 if levels stay unchanged
     """
 
     fabric: str
@@ -135,12 +134,12 @@ class StagedRoutes:
 
 
 def lock_staged_routes(conn: psycopg.Connection[Any], number: int) -> StagedRoutes:
-    """A recommendation of routes as `loop apply` takes it, its row locked until the transaction ends.
+    """Return a recommendation of routes for `loop apply`, with its row locked until the transaction ends.
 
     Raises
     ------
     NotFound
-        There is none of that number.
+        The number does not exist.
     """
     row = conn.execute(
         "SELECT r.fabric, r.state, r.reason, r.simulated, r.authorised, r.detail, p.packed, r.staged_in, r.staged_at, r.rolled_back_at"
@@ -163,7 +162,7 @@ def lock_staged_routes(conn: psycopg.Connection[Any], number: int) -> StagedRout
 
 
 def note_staged(conn: psycopg.Connection[Any], number: int, folder: str) -> None:
-    """Note that the tables were staged in a folder, now."""
+    """Record that the tables were staged in a folder now."""
     conn.execute(
         "UPDATE recommendation SET staged_in = %s, staged_at = now(), rolled_back_at = NULL WHERE recommendation_id = %s",
         [folder, number],
@@ -171,11 +170,11 @@ def note_staged(conn: psycopg.Connection[Any], number: int, folder: str) -> None
 
 
 def note_rolled_back(conn: psycopg.Connection[Any], number: int) -> None:
-    """Note that what was staged was taken back, now."""
+    """Record that the staged tables were rolled back now."""
     conn.execute("UPDATE recommendation SET rolled_back_at = now() WHERE recommendation_id = %s", [number])
 
 
 def fabric_named(conn: psycopg.Connection[Any], name: str) -> int | None:
-    """The number of a stored fabric of that name."""
+    """Return the number of a stored fabric by name."""
     row = conn.execute("SELECT fabric_id FROM fabric WHERE name = %s", [name]).fetchone()
     return None if row is None else int(row[0])

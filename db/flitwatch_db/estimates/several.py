@@ -1,4 +1,4 @@
-"""Entries of every set's blame that stands now (recorded applications, and the newest of each set from files), for names found in several sets of runs."""
+"""Blame entries of all current sets (recorded applications, and the newest of each set from files), to find names in several sets."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from flitwatch_domain.blame import CANNOT_TELL
 
 Row = dict[str, Any]
 
-# One row an entry; entries of before there were verdicts name nobody.
+# One row per entry; entries from before verdicts existed name no user.
 _ENTRIES = SQL("""
     WITH now AS (
         SELECT estimate_id FROM estimate_state WHERE kind = 'blame' AND estimate_id IS NOT NULL
@@ -25,21 +25,21 @@ _ENTRIES = SQL("""
     FROM now JOIN estimate e USING (estimate_id) JOIN estimate_entry n USING (estimate_id)
     WHERE n.by_what = %(by)s ORDER BY e.estimate_id, n.place
 """)
-#: What of an entry is evidence.
+#: Fields of an entry that are evidence.
 EVIDENCE = (
     "verdict", "testable", "score", "p", "q", "effect_s", "effect_low_s", "effect_high_s", "lost_node_hours", "exposed_runs", "mi_bits", "mi_sign", "mi_p", "mi_q",
 )  # fmt: skip
 
 
 async def list_evidence(conn: Connection, by: str, files: bool = True) -> list[tuple[str, Row]]:
-    """(name, evidence with its set) of every entry; `files`: of sets from files too."""
+    """Return (name, evidence with its set) of every entry; with `files`, also of sets from files."""
     async with conn.cursor(row_factory=dict_row) as cursor:
         await cursor.execute(_ENTRIES, {"by": by, "files": files, "cannot_tell": CANNOT_TELL})
         return [_pick_evidence(row) for row in await cursor.fetchall()]
 
 
 def entries_now(conn: psycopg.Connection[Any], by: str) -> list[tuple[str, Row]]:
-    """The same on a blocking connection."""
+    """Return the same with a blocking connection."""
     with conn.cursor(row_factory=dict_row) as cursor:
         cursor.execute(_ENTRIES, {"by": by, "files": True, "cannot_tell": CANNOT_TELL})
         return [_pick_evidence(row) for row in cursor.fetchall()]

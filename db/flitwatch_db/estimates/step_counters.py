@@ -1,4 +1,4 @@
-"""Counters during each step of a run: of its routers and network cards, of routers with I/O nodes, and elsewhere; kept because seconds are not."""
+"""Counters during each step of a run: of its routers and network cards, of routers with I/O nodes, and of others; stored because seconds expire."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from flitwatch_domain.counters import ENDPOINT_COLUMNS, LDMS_FOUR, TABLE_II
 
 Connection = psycopg.Connection[Any]
 
-#: Below this share of the expected rows a figure would be of some routers only; it stays unknown.
+#: With a smaller share of the expected rows a value would cover only some routers; it stays unknown.
 LEAST_COVERAGE = 0.9
-#: Steps looked at in one go.
+#: Maximum number of steps processed at once.
 MOST_STEPS = 400
-#: Seconds are kept for two days; runs that began so long ago may still have counters of their last steps. As many are looked at in one go.
+#: Seconds are kept for two days; runs that began this long ago may still have counters of their last steps. The second value limits runs processed at once.
 RECENT_DAYS, MOST_RUNS = 4, 200
 
 
 def _build_rates(columns: list[str], condition: str) -> sql.Composed:
-    """An array of counts per second over the rows that fit; NULL if too few were counted."""
+    """Build an array of counts per second over the matching rows; NULL if too few were counted."""
     sums = sql.SQL(", ").join(
         sql.SQL("sum(c.{}) FILTER (WHERE {}) / g.seconds").format(sql.Identifier(column), sql.SQL(condition))
         for column in columns
@@ -35,7 +35,7 @@ def _build_rates(columns: list[str], condition: str) -> sql.Composed:
     )
 
 
-#: The whole seconds that begin within each step that has no row in a table yet and ends before `through`.
+#: The whole seconds that begin within each step that has no stored row and ends before `through`.
 _DUE = """
     spans AS (
         SELECT step, time_s, %(start)s + sum(time_s) OVER (ORDER BY step) AS ends FROM run_step WHERE run_id = %(run)s
@@ -52,7 +52,7 @@ def _build_due_query(table: str) -> sql.Composed:
 
 
 def keep_recent(conn: Connection) -> int:
-    """Keep the steps of the newest runs, whether they are forecast or not; return how many steps were kept."""
+    """Store the counters of steps of the newest runs, with or without forecasts; return the number of stored steps."""
     rows = conn.execute(
         "SELECT r.run_id FROM run r JOIN job j USING (job_pk) WHERE r.start_ts > now() - make_interval(days => %s)"
         " AND EXISTS (SELECT FROM run_step s WHERE s.run_id = r.run_id AND s.time_s >= 1"
@@ -64,9 +64,9 @@ def keep_recent(conn: Connection) -> int:
 
 
 def keep_steps(conn: Connection, run_id: int, complete_through_s: float | None) -> int:
-    """Sum the counters of a run's steps that have none kept yet and that are before `complete_through_s`; return how many were kept.
+    """Sum and store the counters of a run's new steps before `complete_through_s`; return the number of stored steps.
 
-    A step's counters are those of the whole seconds that begin within it; a step without such a second has none.
+    A step has the counters of the whole seconds that begin within it; a step without such a second has none.
     """
     if complete_through_s is None:
         return 0
@@ -105,7 +105,7 @@ def keep_steps(conn: Connection, run_id: int, complete_through_s: float | None) 
 
 
 def _build_cards_query() -> sql.Composed:
-    """Rates of the NICs of the run's nodes, by step; a row of a NIC stands for `seconds` of them, so that slow samplers are counted too."""
+    """Build rates of the NICs of the run's nodes, by step; a NIC's row represents `seconds` of them, so that slow samplers are counted too."""
     rates = sql.SQL(", ").join(
         sql.SQL("sum(c.{}) / g.seconds").format(sql.Identifier(column)) for column in ENDPOINT_COLUMNS
     )
@@ -124,7 +124,7 @@ def _build_cards_query() -> sql.Composed:
 
 
 def complete_through_s(conn: Connection, run_id: int) -> float | None:
-    """Until when the counters of a run's fabric are complete, as the writer said last; else the end of the newest row; None if there are none."""
+    """Return the time through which a run's counters are complete: the writer's last value, else the end of the newest row; None without rows."""
     row = conn.execute(
         "SELECT coalesce("
         " (SELECT extract(epoch FROM max(said.through)) FROM (SELECT (e.payload ->> 'through')::timestamptz AS through FROM event e"

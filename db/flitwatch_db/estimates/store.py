@@ -1,4 +1,4 @@
-"""Store of estimators' results with data, parameters, code version and score; also of models, states and forecasts."""
+"""Store estimators' results with data, parameters, code version and score; also models, states and forecasts."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from psycopg.types.json import Jsonb
 
 Connection = psycopg.Connection[Any]
 
-#: So many versions of an estimate are kept of each application.
+#: Number of versions of an estimate that are kept per application.
 KEEP_VERSIONS = 20
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """A result.
+    """Result of an estimator.
 
     Attributes
     ----------
     kind : blame | deviation | forecast
     data : at least runs, steps, first_s, last_s
-    source : runs | files        recorded by the platform, or brought by a user
-    created_by : who brought them; None if no one did, or at the command line
+    source : runs | files        recorded by the platform, or uploaded by a user
+    created_by : the uploading user; None for recorded runs, or on the command line
     """
 
     kind: str
@@ -42,7 +42,7 @@ class Estimate:
 
 @dataclass(frozen=True)
 class Entry:
-    """A blamed name; `overlap` and `exposure` have a value a run, in the order of the result's runs; an overlap of None is not known."""
+    """A blamed name; `overlap` and `exposure` have one value per run, in the order of the result's runs; None is unknown."""
 
     name: str
     entry: dict[str, Any]
@@ -56,12 +56,12 @@ def save_estimate(
     entries: Mapping[str, Sequence[Entry]] | None = None,
     models: dict[int, bytes] | None = None,
 ) -> int:
-    """Keep a result as the newest of its kind and application; return its number.
+    """Store a result as the newest of its kind and application; return its number.
 
     Parameters
     ----------
     entries : blamed names in the order of their ranking, by "user" and "application"
-    models : fitted forecasters by the number of past steps they take
+    models : fitted forecasters by their number of past steps
     """
     row = conn.execute(
         "INSERT INTO estimate (kind, exe, nodes, code_version, parameters, data, score, result, simulated, source, created_by)"
@@ -112,7 +112,7 @@ def set_state(
     estimate_id: int | None = None,
     lacks: str | None = None,
 ) -> None:
-    """Say how a kind of estimate stands: the estimate there is now, or what is lacking; an earlier estimate then stays."""
+    """Record the state of a kind of estimate: its newest number, or the missing data; then an earlier estimate is kept."""
     conn.execute(
         "INSERT INTO estimate_state (kind, exe, nodes, runs, newest_run, estimate_id, lacks) VALUES (%s, %s, %s, %s, %s, %s, %s)"
         " ON CONFLICT (kind, exe, nodes) DO UPDATE SET checked_at = now(), runs = excluded.runs, newest_run = excluded.newest_run,"
@@ -123,7 +123,7 @@ def set_state(
 
 
 def set_drift(conn: Connection, exe: str, nodes: int, drift: Mapping[str, Any]) -> None:
-    """Say how an application's forecasts did since its forecaster was learned."""
+    """Record the accuracy of an application's forecasts since its forecaster was fitted."""
     conn.execute(
         "UPDATE estimate_state SET drift = %s WHERE (kind, exe, nodes) = ('forecast', %s, %s)",
         [Jsonb(drift), exe, nodes],
@@ -132,7 +132,7 @@ def set_drift(conn: Connection, exe: str, nodes: int, drift: Mapping[str, Any]) 
 
 @dataclass(frozen=True)
 class Forecast:
-    """A forecast of a run's next `ahead` steps, made after `after_steps`; `curve_s` is the mean curve's time of each."""
+    """A forecast of a run's next `ahead` steps, made after `after_steps`; `curve_s` contains the mean curve's time of each."""
 
     run_id: int
     after_steps: int
@@ -147,7 +147,7 @@ class Forecast:
 
 
 def save_forecast(conn: Connection, forecast: Forecast) -> bool:
-    """Keep a forecast; False if one was made after as many steps before."""
+    """Store a forecast; return False if one exists for the same number of steps."""
     return (
         conn.execute(
             "INSERT INTO forecast (run_id, after_steps, ahead, estimate_id, forecaster, expected_s, low_s, high_s, usual_s, curve_s)"
@@ -170,14 +170,14 @@ def save_forecast(conn: Connection, forecast: Forecast) -> bool:
 
 
 def models_of(conn: Connection, estimate_id: int) -> dict[int, bytes]:
-    """The fitted forecasters of an estimate, by the number of past steps they take."""
+    """Return the fitted forecasters of an estimate, by their number of past steps."""
     rows = conn.execute("SELECT m, model FROM estimate_model WHERE estimate_id = %s", [estimate_id]).fetchall()
     return {int(m): bytes(model) for m, model in rows}
 
 
 @dataclass(frozen=True)
 class State:
-    """State of an estimate when it was last checked."""
+    """State of an estimate at its last check."""
 
     runs: int
     newest_run: int
@@ -187,7 +187,7 @@ class State:
 
 
 def states_of(conn: Connection, exe: str, nodes: int) -> dict[str, State]:
-    """The states of an application's estimates, by kind."""
+    """Return the states of an application's estimates, by kind."""
     rows = conn.execute(
         "SELECT kind, runs, newest_run, estimate_id, lacks, coalesce((drift ->> 'drifting')::boolean, false) FROM estimate_state"
         " WHERE exe = %s AND nodes = %s",
@@ -197,13 +197,13 @@ def states_of(conn: Connection, exe: str, nodes: int) -> dict[str, State]:
 
 
 def data_and_result_of(conn: Connection, estimate_id: int) -> tuple[dict[str, Any], dict[str, Any]] | None:
-    """Return the data that an estimate was made from, and its result; None if the estimate is gone."""
+    """Return an estimate's input data and result; None if the estimate was deleted."""
     row = conn.execute("SELECT data, result FROM estimate WHERE estimate_id = %s", [estimate_id]).fetchone()
     return None if row is None else (row[0], row[1])
 
 
 def outcomes_of(conn: Connection, estimate_id: int) -> list[tuple[float, float, float, float]]:
-    """Expected, low, high and measured seconds of an estimate's forecasts whose steps have all been measured."""
+    """Return expected, low, high and measured seconds of an estimate's forecasts whose steps have all been measured."""
     return conn.execute(
         "SELECT f.expected_s, f.low_s, f.high_s, o.s FROM forecast f JOIN LATERAL (SELECT sum(time_s) AS s, count(*) AS n FROM run_step s"
         " WHERE s.run_id = f.run_id AND s.step >= f.after_steps AND s.step < f.after_steps + f.ahead) o ON o.n = f.ahead WHERE f.estimate_id = %s",

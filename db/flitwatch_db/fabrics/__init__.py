@@ -1,1 +1,1 @@
-"""Fabrics, their planes and the changes of their routes: in and out."""
+"""Fabrics, their planes and the changes of their routes: reads and writes."""

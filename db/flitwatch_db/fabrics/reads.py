@@ -1,4 +1,4 @@
-"""Fabrics as the API lists them: what they are, how far their data reach, which routers are counted."""
+"""Fabrics for the API: their properties, the time range of their data, and their counted routers."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from flitwatch_domain.errors import NotFound
 
 @dataclass(frozen=True, slots=True)
 class FabricHead(StoredFabric):
-    """A fabric's row; `version` changes whenever the row is written."""
+    """Row of a fabric; `version` changes whenever the row is written."""
 
     version: str
 
@@ -28,19 +28,19 @@ _HEAD = SQL("SELECT {}, xmin::text AS version FROM fabric").format(COLUMNS)
 
 
 async def list_heads(conn: Connection) -> list[FabricHead]:
-    """All fabrics in the order they came."""
+    """Return all fabrics in order of creation."""
     async with conn.cursor(row_factory=class_row(FabricHead)) as cursor:
         await cursor.execute(_HEAD + SQL(" ORDER BY fabric_id"))
         return await cursor.fetchall()
 
 
 async def find_fabric_head(conn: Connection, name_or_id: str) -> FabricHead:
-    """One fabric by name or, failing that, by number.
+    """Return a fabric by name or, if there is none, by number.
 
     Raises
     ------
     NotFound
-        There is none; the advice names those that are there.
+        The fabric does not exist; the advice lists the existing ones.
     """
     number = int(name_or_id) if name_or_id.isascii() and name_or_id.isdigit() and len(name_or_id) < 10 else None
     async with conn.cursor(row_factory=class_row(FabricHead)) as cursor:
@@ -61,19 +61,19 @@ async def find_fabric_head(conn: Connection, name_or_id: str) -> FabricHead:
 
 @dataclass(frozen=True, slots=True)
 class Reach:
-    """Reach of a fabric's counters, in epoch seconds; None if there are none.
+    """Time range of a fabric's counters, in epoch seconds; None without counters.
 
     Attributes
     ----------
     first_s, last_s : int or None
         Start of the first bucket, end of the newest.
     oldest_s : dict
-        By bucket width in seconds: start of the oldest bucket of routers that is still kept; a width without rows is left out.
+        By bucket width in seconds: start of the oldest stored bucket of routers; a width without rows is omitted.
     oldest_of_fabric_s : dict
-        The same of the buckets of the whole fabric, whether rolled up or still due.
+        The same for buckets of the whole fabric, rolled up or due.
     oldest_of_ports_s : int or None
     due_s : tuple of int
-        Hours whose buckets of the whole fabric are still to be rolled up, in order.
+        Sorted hours whose buckets of the whole fabric have not been rolled up yet.
     """
 
     first_s: int | None
@@ -84,12 +84,12 @@ class Reach:
     due_s: tuple[int, ...] = ()
 
     def kept(self, width_s: int, from_s: float) -> bool:
-        """Return whether rows of that width reach back to a time, or as far as any rows do."""
+        """Return whether rows of that width begin at or before a time, or are as old as any rows."""
         of_fabric = width_s in rollups.TABLES
         oldest = (self.oldest_of_fabric_s if of_fabric else self.oldest_s).get(width_s)
         if oldest is None:
             return not self.oldest_s
-        # A table of routers that begins in an earlier bucket, and is not finer, knows of data that this one has dropped.
+        # If a table of routers begins in an earlier bucket and is not finer, this table has dropped data.
         dropped = any(start + width <= oldest for width, start in self.oldest_s.items() if of_fabric or width > width_s)
         return from_s >= oldest or not dropped
 
@@ -118,7 +118,7 @@ _DUE = SQL("SELECT DISTINCT extract(epoch FROM hour)::bigint AS hour FROM rollup
 
 
 async def load_reach(conn: Connection, fabric_id: int) -> Reach:
-    """Load how far a fabric's router counters reach."""
+    """Load the time range of a fabric's router counters."""
     oldest: dict[int, int] = {}
     last: int | None = None
     for width, (first, newest) in _EDGE.items():
@@ -132,7 +132,7 @@ async def load_reach(conn: Connection, fabric_id: int) -> Reach:
             last = int(end[0]) + width
     if not oldest:
         return Reach(None, None, {})
-    # The finest table that begins in the coarsest's first bucket tells the beginning best.
+    # The finest table that begins in the coarsest table's first bucket has the most exact start.
     widest = max(oldest)
     first_s = max(start for start in oldest.values() if start < oldest[widest] + widest)
     due = tuple(int(hour) for (hour,) in await (await conn.execute(_DUE, [fabric_id])).fetchall())
@@ -141,7 +141,7 @@ async def load_reach(conn: Connection, fabric_id: int) -> Reach:
         starts = await _fetch_starts(conn, edge, fabric_id)
         source = oldest.get(60 if width < 3600 else 3600)
         if due and source is not None:
-            # What is due is summed from rows of routers, as far as these are kept.
+            # Due buckets are summed from rows of routers, as far as these are kept.
             starts.append(max(due[0], source) // width * width)
         if starts:
             of_fabric[width] = min(starts)
@@ -150,14 +150,14 @@ async def load_reach(conn: Connection, fabric_id: int) -> Reach:
 
 
 async def _fetch_starts(conn: Connection, query: SQL | Composed, fabric_id: int) -> list[int]:
-    """The first column of what a query finds of a fabric."""
+    """Return the first column of a query's result for a fabric."""
     return [int(start) for (start,) in await (await conn.execute(query, [fabric_id])).fetchall()]
 
 
 async def usual_tile_seconds(
     conn: Connection, fabric_id: int, from_s: int, to_s: int, routers: int
 ) -> NDArray[np.float64]:
-    """The most tile-seconds a second that each router counted in a minute of [from, to): float64[routers], NaN if none."""
+    """Return the most tile-seconds per second that each router counted in a minute of [from, to): float64[routers], NaN if none."""
     rows = await fetch_columns(
         conn,
         SQL(
@@ -174,7 +174,7 @@ async def usual_tile_seconds(
 
 
 async def counted_routers(conn: Connection, fabric_id: int, snapshot: bool, since_s: int) -> NDArray[np.int32]:
-    """Routers with counters: of a snapshot all that have any, else those with rows since a time."""
+    """Return routers with counters: for a snapshot all with any, otherwise those with rows since a time."""
     if snapshot:
         source, parameters = SQL("SELECT DISTINCT router FROM port_total WHERE fabric_id = %s"), [fabric_id]
     else:
@@ -184,7 +184,7 @@ async def counted_routers(conn: Connection, fabric_id: int, snapshot: bool, sinc
 
 
 async def count_devices(conn: Connection, fabric_id: int) -> tuple[int, int, int, list[int]]:
-    """Numbers of routers, endpoints and links, and the groups that occur."""
+    """Return the numbers of routers, endpoints and links, and the existing groups."""
     cursor = await conn.execute(
         "SELECT (SELECT count(*) FROM router WHERE fabric_id = %(f)s), (SELECT count(*) FROM endpoint WHERE fabric_id = %(f)s),"
         " (SELECT count(*) FROM link WHERE fabric_id = %(f)s),"
@@ -197,7 +197,7 @@ async def count_devices(conn: Connection, fabric_id: int) -> tuple[int, int, int
 
 
 class RouteChange(TypedDict):
-    """Change of routes: when tables were loaded, their note, their entries and how many of them changed; None is unknown."""
+    """Change of routes: when tables were loaded, their note, and their numbers of entries and changed entries; None is unknown."""
 
     ts: datetime
     note: str | None
@@ -208,7 +208,7 @@ class RouteChange(TypedDict):
 async def route_changes(
     conn: Connection, fabric_id: int, from_: datetime, to: datetime, limit: int
 ) -> list[RouteChange]:
-    """The newest route changes of a fabric in [from, to)."""
+    """Return the newest route changes of a fabric in [from, to)."""
     async with conn.cursor(row_factory=dict_row) as cursor:
         await cursor.execute(
             SQL(

@@ -1,6 +1,6 @@
-"""Removal of a fabric with all that is stored of it: counters in steps of one chunk each, and the rest in one transaction.
+"""Removal of a fabric with all its data: counters in steps of one chunk each, and the rest in one transaction.
 
-What is removed is counted before. Until the last transaction the fabric is there, so that a removal which was interrupted is begun again.
+The data are counted before the removal. The fabric exists until the last transaction, so that an interrupted removal can be repeated.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ Conn = psycopg.Connection[Any]
 #: Called before each table with (done, total, what).
 OnStep = Callable[[int, int, str], object]
 
-#: A fabric that got counters within so many seconds is still fed: collectors ask every 10 to 30 s.
+#: A fabric with counters within this time is still in use: collectors poll every 10 to 30 s.
 FED_S = 60
-#: Jobs that find their place anew at once.
+#: Number of jobs that are placed again at once.
 _JOBS_AT_ONCE = 500
-#: Tables without times that have rows of a fabric.
+#: Tables without times that contain rows of a fabric.
 _PARTS = (
     "router",
     "endpoint",
@@ -39,12 +39,12 @@ _PARTS = (
     "gap",
     "rollup_due",
 )
-#: Alerts name their fabric, and so do recommendations, which may be of one that was removed and came again.
+#: Alerts name their fabric, and so do recommendations, which may refer to a fabric that was removed and imported again.
 _NAMED = {
     "alert": sql.SQL("labels ->> 'fabric' = %(name)s"),
     "recommendation": sql.SQL("fabric_id = %(fabric)s OR fabric = %(name)s"),
 }
-#: A task's request names its fabric.
+#: A task's request contains its fabric.
 _ASKED = """jsonb_path_exists(args, '$.**.fabric ? (@ == $name || @ == $number)',
     jsonb_build_object('name', %(name)s::text, 'number', %(fabric)s::text))"""
 
@@ -55,9 +55,9 @@ class Held:
 
     Attributes
     ----------
-    rows : dict             {table: rows}, tables of times as well
-    jobs : int              jobs that are on it, which find their place again
-    left : list of str      what names it and stays: rules and silences of the site, a line each
+    rows : dict             {table: rows}, including time-series tables
+    jobs : int              jobs placed on it, which will be placed again
+    left : list of str      remaining references: rules and silences of the site, one line each
     """
 
     rows: dict[str, int]
@@ -66,14 +66,14 @@ class Held:
 
 
 def count_stored(conn: Conn, name_or_id: str | int) -> Held:
-    """Count what `remove_fabric` would remove; changes nothing.
+    """Count the data that `remove_fabric` would remove, without changes.
 
     Raises
     ------
     NotFound
-        There is no such fabric.
+        The fabric does not exist.
     Conflict
-        It is in use, as `remove_fabric` says.
+        It is in use, as in `remove_fabric`.
     """
     row = store.get_fabric_row(conn, name_or_id)
     _refuse_in_use(conn, row)
@@ -89,29 +89,29 @@ def count_stored(conn: Conn, name_or_id: str | int) -> Held:
 
 
 def remove_fabric(conn: Conn, name_or_id: str | int, on_step: OnStep = lambda done, total, what: None) -> Held:
-    """Remove a fabric and all that is stored of it; a new import of that name begins with nothing.
+    """Remove a fabric with all its data; a new import with the same name starts empty.
 
-    Jobs that are on it find their place again: on another fabric that knows their nodes, or on none. Their figures of network noise stay, and
-    archives and backups are not touched.
+    Its jobs are placed again: on another fabric with their nodes, or on none. Their network-noise values are kept. Archives and backups are not
+    changed.
 
     Parameters
     ----------
     conn : psycopg.Connection
-        With role `owner`, in autocommit: every chunk of counters is a transaction of its own.
+        With role `owner`, in autocommit mode: every chunk of counters is a separate transaction.
     on_step : callable
 
     Returns
     -------
     Held
-        What was removed.
+        The removed data.
 
     Raises
     ------
     NotFound
-        There is no such fabric.
+        The fabric does not exist.
     Conflict
-        Counters still come, tables of it are staged for a subnet manager, or a task works on it. Nothing is removed then, or some of its counters
-        where they began to come meanwhile.
+        Counters still arrive, its tables are staged for a subnet manager, or a task uses it. Then nothing is removed, or only some of its counters
+        if new ones arrived in the meantime.
     """
     row = store.get_fabric_row(conn, name_or_id)
     _refuse_in_use(conn, row)
@@ -120,7 +120,7 @@ def remove_fabric(conn: Conn, name_or_id: str | int, on_step: OnStep = lambda do
     times = _list_time_tables(conn)
     _lift_decompression_limit(conn)
     with conn.transaction():
-        # A roll-up reads this table from its beginning to its end: afterwards none of this fabric runs, and without marks none begins.
+        # A roll-up reads this table from start to end: after the lock none of this fabric runs, and without marks none begins.
         conn.execute("LOCK TABLE rollup_due IN ACCESS EXCLUSIVE MODE")
         conn.execute("DELETE FROM rollup_due WHERE fabric_id = %(fabric)s", parameters)
     rows: dict[str, int] = {}
@@ -129,7 +129,7 @@ def remove_fabric(conn: Conn, name_or_id: str | int, on_step: OnStep = lambda do
         rows[table] = _remove_by_chunk(conn, table, condition, parameters)
     on_step(len(times), len(times) + 1, row.name)
     with conn.transaction():
-        # A writer shares the fabric's row while it adds counters: this waits for it, and those after this find no fabric.
+        # A writer shares the fabric's row while it adds counters: this waits for it, and later writers find no fabric.
         conn.execute("SELECT FROM fabric WHERE fabric_id = %(fabric)s FOR UPDATE", parameters)
         _refuse_in_use(conn, row)
         for table, condition in (times | _list_conditions()).items():
@@ -137,14 +137,14 @@ def remove_fabric(conn: Conn, name_or_id: str | int, on_step: OnStep = lambda do
             rows[table] = rows.get(table, 0) + conn.execute(delete, parameters).rowcount
         placed = _place_anew(conn, row.fabric_id)
         conn.execute("DELETE FROM fabric WHERE fabric_id = %(fabric)s", parameters)
-    # Jobs that were stored meanwhile.
+    # Jobs that were stored in the meantime.
     placed += _place_anew(conn, row.fabric_id)
     on_step(len(times) + 1, len(times) + 1, "")
     return Held({table: count for table, count in rows.items() if count}, placed, references)
 
 
 class _Asked(TypedDict):
-    """Parameters of every statement."""
+    """Parameters of all statements."""
 
     fabric: int
     name: str
@@ -160,12 +160,12 @@ def _fetch_number(conn: Conn, query: sql.SQL | sql.Composed, row: FabricRow) -> 
 
 
 def _list_conditions() -> dict[str, sql.Composable]:
-    """Tables without times, and which of their rows are a fabric's."""
+    """Return tables without times, and the condition for a fabric's rows."""
     return {**_NAMED, **dict.fromkeys(_PARTS, sql.SQL("fabric_id = %(fabric)s"))}
 
 
 def _list_time_tables(conn: Conn) -> dict[str, sql.Composable]:
-    """Tables of times with a fabric's rows, and which they are."""
+    """Return time-series tables with a fabric's rows, and the condition for them."""
     own = sql.SQL("fabric_id = %(fabric)s")
     sampled = sql.SQL("context_id IN (SELECT context_id FROM sample_context WHERE fabric_id = %(fabric)s)")
     rows = conn.execute(
@@ -176,14 +176,14 @@ def _list_time_tables(conn: Conn) -> dict[str, sql.Composable]:
 
 
 def _lift_decompression_limit(conn: Conn) -> None:
-    """Let this session delete from compressed chunks: TimescaleDB's full edition refuses beyond 100,000 rows a transaction."""
+    """Allow this session to delete from compressed chunks: TimescaleDB's full edition otherwise limits this to 100,000 rows per transaction."""
     conn.execute(
         "SELECT set_config(name, '0', false) FROM pg_settings WHERE name = 'timescaledb.max_tuples_decompressed_per_dml_transaction'"
     )
 
 
 def _remove_by_chunk(conn: Conn, table: str, condition: sql.Composable, asked: _Asked) -> int:
-    """Delete the rows of a table of times, at most a chunk's time in a transaction; return how many."""
+    """Delete the rows of a time-series table, at most one chunk's time span per transaction; return their number."""
     chunk: timedelta
     (chunk,) = conn.execute("SELECT chunk FROM time_table WHERE name = %s", [table]).fetchone() or (timedelta(hours=1),)
     oldest = sql.SQL("SELECT min(ts) FROM {} WHERE {}").format(sql.Identifier(table), condition)
@@ -197,7 +197,7 @@ def _remove_by_chunk(conn: Conn, table: str, condition: sql.Composable, asked: _
 
 
 def _place_anew(conn: Conn, fabric_id: int) -> int:
-    """Let the jobs that are on a fabric, which has no endpoints any more, find their place; return how many did."""
+    """Place the jobs of a fabric without endpoints again; return the number of placed jobs."""
     placed = 0
     query = "SELECT DISTINCT job_pk FROM job_node WHERE fabric_id = %s LIMIT %s"
     while job_pks := [row[0] for row in conn.execute(query, [fabric_id, _JOBS_AT_ONCE]).fetchall()]:
@@ -210,7 +210,7 @@ def _place_anew(conn: Conn, fabric_id: int) -> int:
 
 
 def _list_references(conn: Conn, row: FabricRow) -> list[str]:
-    """Rules and silences that name the fabric, a line each."""
+    """Return the rules and silences that name the fabric, one line each."""
     rules = "SELECT name FROM alert_rule WHERE rule #>> '{where,fabric}' = %(name)s ORDER BY 1"
     silences = (
         "SELECT silence_id FROM alert_silence WHERE matchers ->> 'fabric' = %(name)s AND ends_at > now() ORDER BY 1"
@@ -224,7 +224,7 @@ def _list_references(conn: Conn, row: FabricRow) -> list[str]:
 
 
 def _refuse_in_use(conn: Conn, row: FabricRow) -> None:
-    """Raise Conflict if a process writes the fabric's counters, a subnet manager has its tables, or a task works on it."""
+    """Raise Conflict if a process writes the fabric's counters, a subnet manager has its tables, or a task uses it."""
     fed = conn.execute(
         "SELECT extract(epoch FROM clock_timestamp() - max(at))::float8 FROM event WHERE kind = 'counters'"
         " AND at > clock_timestamp() - make_interval(secs => %(fed)s) AND (payload ->> 'fabric_id')::int = %(fabric)s",

@@ -1,4 +1,4 @@
-"""Route changes of a fabric: what was loaded when, and how many entries of the tables differ from those before."""
+"""Route changes of a fabric: load times, and the number of entries that differ from the previous tables."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from flitwatch_domain.errors import Conflict
 
 
 class RouteChange(NamedTuple):
-    """A stored change: entries of its tables, and those that differ from the tables before (None: nothing to compare with)."""
+    """A stored change: entries of its tables, and the number that differ from the previous tables (None: nothing to compare)."""
 
     ts: datetime
     entries: int | None
     changed: int | None
-    #: False: these tables were in force already, nothing was stored.
+    #: False if these tables were already loaded, so that nothing was stored.
     new: bool
 
 
@@ -32,20 +32,20 @@ def record_change(
     note: str | None = None,
     source: str | None = None,
 ) -> RouteChange:
-    """Store a change within the caller's transaction; one of the same fabric and moment is replaced.
+    """Store a change within the caller's transaction, replacing one of the same fabric and time.
 
     Parameters
     ----------
     ts : datetime
-        Since when the routes are loaded.
+        Time at which the routes were loaded.
     ports : int[routers, endpoints] or None
-        Output ports, -1 if there is no entry; None: no tables are known, `note` says what changed.
+        Output ports, -1 if there is no entry; None: the tables are unknown, and `note` describes the change.
     note : str or None
-        What a person calls the change.
+        The user's description of the change.
 
-    Without a note, tables that equal those in force at `ts` are not stored: a dump that is read every hour gives a mark only when routes change.
+    Without a note, tables equal to those loaded at `ts` are not stored: a dump that is read every hour creates a mark only if routes change.
     """
-    # One importer at a time: what is compared here must not change before it is stored.
+    # One importer at a time: the compared tables must not change before the new ones are stored.
     conn.execute("SELECT FROM fabric WHERE fabric_id = %s FOR NO KEY UPDATE", [fabric_id])
     if ports is not None and note is None:
         force = _load_tables(conn, "ts <= %s ORDER BY ts DESC", fabric_id, ts)
@@ -72,7 +72,7 @@ def record_change(
 
 
 def in_force(conn: psycopg.Connection[Any], fabric_id: int, from_: datetime, to: datetime) -> NDArray[np.int64] | None:
-    """The tables (routers, endpoints) that were loaded for all of [from, to); None if none are known.
+    """Return the tables (routers, endpoints) that were loaded for all of [from, to); None if they are unknown.
 
     Raises
     ------
@@ -97,7 +97,7 @@ def in_force(conn: psycopg.Connection[Any], fabric_id: int, from_: datetime, to:
 def find_tables_key(
     conn: psycopg.Connection[Any], fabric_id: int, from_s: float, to_s: float
 ) -> tuple[int, str] | None:
-    """A key of the tables that were loaded for all of [from, to), epoch seconds, for `ports_of`; None if none are known or they changed in between."""
+    """Return a key for `ports_of` of the tables loaded for all of [from, to), epoch seconds; None if they are unknown or changed."""
     row = conn.execute(
         "SELECT extract(epoch FROM ts) <= %s, tables IS NOT NULL, (extract(epoch FROM ts) * 1e6)::bigint, xmin::text FROM route_change"
         " WHERE fabric_id = %s AND ts < to_timestamp(%s) ORDER BY ts DESC LIMIT 1",
@@ -107,7 +107,7 @@ def find_tables_key(
 
 
 def ports_of(conn: psycopg.Connection[Any], fabric_id: int, key: tuple[int, str]) -> NDArray[np.int64] | None:
-    """The tables (routers, endpoints) that `find_tables_key` named; None if they were forgotten meanwhile."""
+    """Return the tables (routers, endpoints) for a key from `find_tables_key`; None if they have been deleted since."""
     row = conn.execute(
         "SELECT tables FROM route_change WHERE fabric_id = %s AND ts = to_timestamp(0) + %s * interval '1 microsecond'",
         [fabric_id, key[0]],
@@ -116,7 +116,7 @@ def ports_of(conn: psycopg.Connection[Any], fabric_id: int, key: tuple[int, str]
 
 
 def forget_tables(conn: psycopg.Connection[Any], fabric_id: int) -> None:
-    """Routers and endpoints have other numbers from now on: the tables so far are comparable no more; the changes stay."""
+    """Delete a fabric's tables, which are no longer comparable after routers and endpoints were renumbered; the changes are kept."""
     conn.execute("UPDATE route_change SET tables = NULL WHERE fabric_id = %s", [fabric_id])
 
 
@@ -141,5 +141,5 @@ def _unpack_ports(packed: bytes) -> NDArray[np.int64]:
 
 
 def _count_changes(before: NDArray[np.int64], after: NDArray[np.int64]) -> int:
-    """Count the entries that are new, gone or lead through another port."""
+    """Count the entries that were added, removed, or use another port."""
     return int((before != after).sum())

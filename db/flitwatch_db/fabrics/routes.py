@@ -1,4 +1,4 @@
-"""The routes of a fabric in a stretch of time: those of its forwarding tables where these were imported, else what is expected of such a machine."""
+"""Routes of a fabric in a period: from its imported forwarding tables, or else assumed for such a machine."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _lock = threading.Lock()
 
 
 def routes_at(conn: psycopg.Connection[Any], fabric_id: int, fabric: Fabric, from_s: float, to_s: float) -> Routes:
-    """The routes in [from, to), epoch seconds; made once for a fabric's version and tables. Tables that changed in between are not used."""
+    """Return the routes in [from, to), epoch seconds, cached by the fabric's version and tables. Tables that changed in between are not used."""
     tables = (
         None
         if fabric.kind is FabricKind.DRAGONFLY

@@ -1,4 +1,4 @@
-"""A fabric's row, as every reader of table `fabric` begins with it."""
+"""Row of a fabric, used by all readers of table `fabric`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ COLUMNS = SQL(
 
 @dataclass(frozen=True, slots=True)
 class StoredFabric:
-    """A fabric's row; `snapshot` says that its counters are one sample without a time."""
+    """A fabric's row; `snapshot` is true if its counters are one sample without a time."""
 
     fabric_id: int
     name: str

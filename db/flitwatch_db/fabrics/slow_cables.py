@@ -1,4 +1,4 @@
-"""Stored cables that run slower than others of their kind or whose link flaps, as `flitwatch_domain.fabric.cables` judges them."""
+"""Stored cables that are slower than others of their kind or whose link flaps, using the criteria of `flitwatch_domain.fabric.cables`."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from flitwatch_db.core.columns import Connection
 from flitwatch_domain.fabric.cables import find_slow_limit, is_flapping
 
 Row = dict[str, Any]
-#: Cables that an answer lists.
+#: Maximum number of listed cables.
 MOST_LISTED = 1000
 
-# Speeds of each kind of cable, and how many links have each.
+# Speeds of each kind of cable, and the number of links at each.
 _SPEEDS = """
     SELECT fabric_id, class, node, array_agg(bandwidth_bps ORDER BY bandwidth_bps), array_agg(links ORDER BY bandwidth_bps)
     FROM (
@@ -40,7 +40,7 @@ _FAILURES = """
     WHERE %(fabric)s::int IS NULL OR r.fabric_id = %(fabric)s
 """
 
-# Of each cable the direction is listed that leaves the vertex with the higher number; endpoints come behind routers.
+# One direction of each cable is listed, from the vertex with the higher number; endpoints have higher numbers than routers.
 _CABLES = """
     WITH kind AS (
         SELECT * FROM unnest(%(fabrics)s::int[], %(classes)s::text[], %(nodes)s::bool[], %(limits)s::float8[], %(usual)s::float8[])
@@ -71,7 +71,7 @@ _CABLES = """
 
 
 async def list_slow_cables(conn: Connection, fabric_id: int | None = None) -> list[Row]:
-    """List the slow and the flapping cables of a fabric, or of all, the slowest for its kind first.
+    """List the slow and the flapping cables of a fabric, or of all, the slowest relative to its kind first.
 
     Each is {fabric, simulated, since_s, link, link_class, src_name, src_port, dst_name, dst_port, bandwidth_bps, usual_bps, slow, flapping, link_downs,
     link_recoveries}; the last two, of the last day, are None if the link does not flap.

@@ -1,4 +1,4 @@
-"""Fabrics in and out: whole, as arrays, by binary COPY."""
+"""Store and load whole fabrics, as arrays with binary COPY."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from flitwatch_domain.fabric import (
 
 @dataclass(frozen=True, slots=True)
 class FabricRow(StoredFabric):
-    """A fabric's row and the sizes of its parts."""
+    """Row of a fabric, with the sizes of its parts."""
 
     routers: int
     endpoints: int
@@ -47,14 +47,14 @@ def save_fabric(conn: psycopg.Connection[Any], fabric: Fabric, replace: bool = F
     ----------
     fabric : Fabric
     replace : bool
-        True: a fabric of that name keeps its id and its counters and gets these routers, endpoints and links.
+        Whether an existing fabric of that name keeps its id and counters and gets these routers, endpoints and links.
     snapshot : bool
-        Its counters are one sample without a time (`port_total`).
+        Whether its counters are one sample without a time (`port_total`).
 
     Raises
     ------
     Conflict
-        A fabric of that name is there and `replace` is False.
+        A fabric of that name exists and `replace` is False.
     """
     values = [
         fabric.name,
@@ -100,7 +100,7 @@ def save_fabric(conn: psycopg.Connection[Any], fabric: Fabric, replace: bool = F
 
 
 def add_attributes(conn: psycopg.Connection[Any], fabric_id: int, attributes: dict[str, Any]) -> None:
-    """Add to what is known of a stored fabric; jobs are placed again where that makes it a plane of another."""
+    """Add attributes to a stored fabric; place jobs again if this makes it a plane of another."""
     changed = conn.execute(
         "UPDATE fabric SET attributes = attributes || %(new)s WHERE fabric_id = %(fabric)s AND attributes <> attributes || %(new)s",
         {"new": Jsonb(attributes), "fabric": fabric_id},
@@ -193,18 +193,18 @@ _ROWS = SQL("""
 
 
 def list_all(conn: psycopg.Connection[Any]) -> list[FabricRow]:
-    """All fabrics in the order they came."""
+    """Return all fabrics in order of creation."""
     with conn.cursor(row_factory=class_row(FabricRow)) as cursor:
         return cursor.execute(_ROWS + SQL(" ORDER BY fabric_id")).fetchall()
 
 
 def get_fabric_row(conn: psycopg.Connection[Any], name_or_id: str | int) -> FabricRow:
-    """One fabric's row, by name or id (a name of digits is tried as an id last).
+    """Return a fabric's row by name or id (a name of digits is tried as an id last).
 
     Raises
     ------
     NotFound
-        There is none; the message names those that are there.
+        The fabric does not exist; the message lists the existing ones.
     """
     text = str(name_or_id)
     number = int(text) if text.isascii() and text.isdigit() and len(text) < 10 else None
@@ -221,7 +221,7 @@ def get_fabric_row(conn: psycopg.Connection[Any], name_or_id: str | int) -> Fabr
 
 
 def held_fast(conn: psycopg.Connection[Any], fabric_ids: Iterable[int]) -> set[int]:
-    """Those of the fabrics that are stored; they stay until the caller's transaction ends."""
+    """Lock the given fabrics until the caller's transaction ends; return those that exist."""
     ids = sorted(set(fabric_ids))
     if not ids:
         return set()
@@ -230,7 +230,7 @@ def held_fast(conn: psycopg.Connection[Any], fabric_ids: Iterable[int]) -> set[i
 
 
 def sharing_switches(conn: psycopg.Connection[Any], fabric_id: int) -> list[str]:
-    """Names of other fabrics that hold a switch of this one, by GUID, without snapshots, in which no counter looks."""
+    """Return names of other fabrics that contain a switch of this one, by GUID, except snapshots, which counters do not use."""
     return [
         row[0]
         for row in conn.execute(
@@ -243,12 +243,12 @@ def sharing_switches(conn: psycopg.Connection[Any], fabric_id: int) -> list[str]
 
 
 def load_fabric(conn: psycopg.Connection[Any], name_or_id: str | int) -> Fabric:
-    """Read a whole fabric back as it was saved.
+    """Read a whole fabric, unchanged.
 
     Raises
     ------
     NotFound
-        There is none of that name or id.
+        There is no fabric with that name or id.
     """
     row = get_fabric_row(conn, name_or_id)
     return Fabric(
@@ -267,7 +267,7 @@ def load_fabric(conn: psycopg.Connection[Any], name_or_id: str | int) -> Fabric:
 
 
 def _fetch_columns(conn: psycopg.Connection[Any], query: LiteralString, fabric_id: int) -> tuple[Any, ...]:
-    """One row of whole columns: `array_send` hands integers and floats over as bytes, without an object per value."""
+    """Fetch one row of whole columns: `array_send` returns integers and floats as bytes, without an object per value."""
     with conn.cursor(binary=True) as cursor:
         row: tuple[Any, ...] | None = cursor.execute(query, [fabric_id]).fetchone()
     assert row is not None

@@ -1,7 +1,7 @@
-"""Incidents of machines: kept while they last, and for good.
+"""Incidents of machines, stored permanently.
 
-- `finding` says what of a job's explanation is kept;
-- `update` looks at the jobs that run and at those that ended since, and brings the incidents up to date;
+- `finding` selects the stored part of a job's explanation;
+- `update` examines the running jobs and those that have ended since the last run, and updates the incidents;
 - `store` writes incidents, their slowed jobs, minutes and notes;
 - `shown` reads them, for the API, the command line, alerts and explanations.
 """

@@ -1,4 +1,4 @@
-"""Finding of a job's explanation that is kept with an incident; it identifies jobs by number only, and names no users."""
+"""Stored part of a job's explanation in an incident; it identifies jobs by number only, and contains no user names."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from flitwatch_domain.explanation.result import CandidateJob, CarryingLink, Expl
 
 
 class Finding(TypedDict):
-    """A slow job's explanation in short.
+    """Summary of a slow job's explanation.
 
     Attributes
     ----------
-    named : the jobs that are named, the largest part first
-    quiet : the waiting of a quiet minute on its way; None: not known
-    to_file_system : whether that way leads to the file system
+    named : the named jobs, largest part first
+    quiet : the waiting of a quiet minute on its path; None: unknown
+    to_file_system : whether the path leads to the file system
     """
 
     verdict: Verdict
@@ -30,7 +30,7 @@ class Finding(TypedDict):
 
 
 def of_explanation(made: Explanation) -> Finding | None:
-    """Return the part of an explanation that is kept; None if it names no job."""
+    """Return the stored part of an explanation; None if it names no job."""
     slow = made["slowdown"]
     if made["verdict"] != "named" or slow is None:
         return None
@@ -40,7 +40,7 @@ def of_explanation(made: Explanation) -> Finding | None:
         "verdict": made["verdict"],
         "reasons": made["reasons"],
         "slowdown": slow,
-        # Who they are is read from the job when it is shown.
+        # User names are read from the job when it is shown.
         "named": [
             {**candidate, "user": None, "name": None, "blame": None} for candidate in sorted(named, key=_sort_key)
         ],
@@ -59,7 +59,7 @@ _TIMES = ("since", "since_low", "since_high", "until", "start", "end", "changed"
 
 
 def as_stored(value: Any) -> Any:
-    """Plain data with times as text."""
+    """Convert plain data for storage, with times as text."""
     if isinstance(value, datetime):
         return value.isoformat()
     if isinstance(value, Mapping):
@@ -70,7 +70,7 @@ def as_stored(value: Any) -> Any:
 
 
 def as_read(value: Any) -> Any:
-    """The same with times again as they were."""
+    """Convert stored data back, with texts as times."""
     if isinstance(value, Mapping):
         return {
             name: datetime.fromisoformat(inner) if name in _TIMES and isinstance(inner, str) else as_read(inner)

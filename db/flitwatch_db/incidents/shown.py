@@ -1,4 +1,4 @@
-"""Stored incidents, as everyone prints them: API, command line, alerts and the explanations of jobs."""
+"""Read stored incidents for the API, the command line, alerts and the explanations of jobs."""
 
 from __future__ import annotations
 
@@ -33,17 +33,17 @@ from flitwatch_domain.incidents import (  # fmt: skip
 Conn = psycopg.Connection[Any]
 Row = dict[str, Any]
 
-#: Minutes that are shown: a day.
+#: Maximum number of returned minutes: a day.
 MOST_MINUTES = 1440
 
 
-#: Ended jobs are examined within this time, seconds, if few wait; those that wait are counted up to a number.
+#: Ended jobs are usually examined within this time, in seconds; unexamined jobs are counted up to a limit.
 EXAMINED_S, MOST_UNEXAMINED = 120.0, 1000
 
 
 @dataclass(frozen=True)
 class IncidentFilter:
-    """Filter of incidents; None: any. `names`: names of users as the caller sees them; the caller can ask for users by these names only."""
+    """Filter of incidents; None: any. `names` returns users' names as the caller sees them, with which `user` is compared."""
 
     fabric_id: int | None = None
     incident_id: int | None = None
@@ -63,7 +63,7 @@ _STATE = SQL("""
 def list_heads(
     conn: Conn, asked: IncidentFilter, limit: int, before: int | None = None, at_s: float = math.inf
 ) -> list[IncidentHead]:
-    """List incidents, newest first: those that come after the incident numbered `before`; as of `at_s`, epoch seconds."""
+    """List incidents, newest first, after the incident numbered `before`; as of `at_s`, epoch seconds."""
     where, parameters = _build_conditions(asked)
     rows = _fetch_rows(
         conn,
@@ -81,8 +81,9 @@ def list_heads(
 
 
 def count_unexamined(conn: Conn, asked: IncidentFilter) -> int | None:
-    """Count the jobs with steps that ended in the filter's time more than `EXAMINED_S` ago and are not examined yet, up to `MOST_UNEXAMINED`;
-    None if the filter has no beginning.
+    """Count the jobs with steps that ended in the filter's time more than `EXAMINED_S` ago and are not examined yet, up to `MOST_UNEXAMINED`.
+
+    None if the filter has no start.
     """
     if asked.from_s is None:
         return None
@@ -111,7 +112,7 @@ def count_unexamined(conn: Conn, asked: IncidentFilter) -> int | None:
 
 
 def find_head(conn: Conn, incident_id: int) -> IncidentHead:
-    """One incident; NotFound if there is none, or where it became part of another."""
+    """Return one incident; NotFound if it does not exist, or was merged into another."""
     matches = list_heads(conn, IncidentFilter(incident_id=incident_id), 1)
     if not matches:
         raise NotFound(f"there is no incident {incident_id}")
@@ -119,14 +120,14 @@ def find_head(conn: Conn, incident_id: int) -> IncidentHead:
 
 
 def list_slowed_jobs(conn: Conn, asked: IncidentFilter, limit: int) -> list[tuple[IncidentHead, list[SlowedJob]]]:
-    """Incidents, newest first, each with the jobs that it slowed, those that waste most nodes first."""
+    """List incidents, newest first, each with its slowed jobs in descending order of wasted nodes."""
     heads = list_heads(conn, asked, limit)
     victims = _load_victims(conn, [head["incident_id"] for head in heads])
     return [(head, [_to_slowed_job(one) for one in victims.get(head["incident_id"], [])]) for head in heads]
 
 
 def summarise_incident(conn: Conn, found: IncidentHead, at_s: float) -> IncidentSummary | None:
-    """An incident as home shows it at a moment, of whose heads it is one: with the jobs that it had slowed by then. None if there is none of them."""
+    """Summarise an incident for the home page as of a time, with the jobs slowed by then; None if there were none."""
     victims = _load_victims(conn, [found["incident_id"]], at_s).get(found["incident_id"], [])
     if not victims:
         return None
@@ -154,7 +155,7 @@ def summarise_incident(conn: Conn, found: IncidentHead, at_s: float) -> Incident
 
 
 def list_minutes(conn: Conn, incident_id: int, at_s: float = math.inf) -> list[Minute]:
-    """Minutes of an incident that were looked at, of those that were over by `at_s`, epoch seconds."""
+    """Return the examined minutes of an incident that had ended by `at_s`, epoch seconds."""
     rows = conn.execute(
         "SELECT extract(epoch FROM at)::float8, waiting, part FROM incident_minute WHERE incident_id = %s AND extract(epoch FROM at) + %s <= %s ORDER BY at",
         [incident_id, domain.MINUTE_S, at_s],
@@ -163,7 +164,7 @@ def list_minutes(conn: Conn, incident_id: int, at_s: float = math.inf) -> list[M
 
 
 def _find_pause(conn: Conn, row: Row, victims: list[Victim], at_s: float) -> Pause | None:
-    """The pause that the causes of an open incident make, as of a moment, while no job is slow."""
+    """Return the current pause of an open incident's causes, as of a time, while no job is slow."""
     if row["state"] != "open" or row["quiet"] is None or not victims or any(one.slow_now for one in victims):
         return None
     began_s = min(one.row["since_at"].timestamp() for one in victims)
@@ -193,7 +194,7 @@ def _build_conditions(asked: IncidentFilter) -> tuple[Composed, Row]:
 
 
 def load_detail(conn: Conn, incident_id: int) -> IncidentDetail | int | None:
-    """One incident with all that is known of it; the number of the one that it became part of; None if there is none."""
+    """Return one incident with all details; the number of the incident into which it was merged; or None if it does not exist."""
     rows = _fetch_rows(
         conn,
         SQL("""
@@ -241,7 +242,7 @@ def _pick_hottest_links(victims: list[Victim]) -> list[CarryingLink]:
 
 
 def slowed_by(conn: Conn, job_pk: int, at_s: float) -> SlowedTotal | None:
-    """Compute what a job cost others up to a moment, by its part of what each lost; None if no incident names it."""
+    """Compute a job's cost to other jobs up to a time, from its part of each loss; None if no incident names it."""
     rows = _fetch_rows(
         conn,
         SQL("""
@@ -272,7 +273,7 @@ def _share_lost_time(row: Row, share: float, nodes: int) -> LostTime:
 
 
 def of_victim(conn: Conn, job_pk: int, at_s: float) -> int | None:
-    """The newest incident that slowed a job up to a moment."""
+    """Return the newest incident that slowed a job, up to a time."""
     row = conn.execute(
         "SELECT incident_id FROM incident_victim WHERE job_pk = %s AND since_at <= to_timestamp(%s) ORDER BY since_at DESC LIMIT 1",
         [job_pk, at_s],
@@ -282,28 +283,28 @@ def of_victim(conn: Conn, job_pk: int, at_s: float) -> int | None:
 
 @dataclass(frozen=True)
 class Victim:
-    """A slowed job of an incident: its row, and what was found of it."""
+    """A slowed job of an incident: its row and its finding."""
 
     row: Row
     finding: Finding
 
     @property
     def weight(self) -> float:
-        """Node-seconds that it lost."""
+        """Return the node-seconds that it lost."""
         return float((self.row["nodes"] or 1) * self.row["lost_s"])
 
     @property
     def slow_now(self) -> bool:
-        """Return whether the job is slow as far as it was examined."""
+        """Return whether the job is slow according to its last examination."""
         return self.row["until_at"] is None and self.row["end"] is None and self.row["state"] == "RUNNING"
 
 
-#: Times that were not known before they came.
+#: Times that are unknown until they have passed.
 _ENDS = ("ended_at", "until_at", "end")
 
 
 def _as_of(row: Row, at_s: float) -> Row:
-    """Return a row as it was at a moment: what ended later still ran."""
+    """Return a row as of a time: later ends are removed."""
     later: Row = {name: None for name in _ENDS if row.get(name) is not None and row[name].timestamp() > at_s}
     if "end" in later and "state" in row:
         later["state"] = "RUNNING"
@@ -313,7 +314,7 @@ def _as_of(row: Row, at_s: float) -> Row:
 
 
 def _lost_until(row: Row, at_s: float) -> Row:
-    """Scale the time that a job lost to the part of its slow stretch before a moment; the stretch is taken as evenly slow."""
+    """Scale a job's lost time to the part of its slow stretch before a time; the stretch is assumed to be uniformly slow."""
     since_s, until = row["since_at"].timestamp(), row["until_at"] or row["end"]
     if until is None or until.timestamp() <= max(at_s, since_s):
         return {}
@@ -322,7 +323,7 @@ def _lost_until(row: Row, at_s: float) -> Row:
 
 
 def _load_victims(conn: Conn, incidents: list[int], at_s: float = math.inf) -> dict[int, list[Victim]]:
-    """Slowed jobs of some incidents as of a moment, those that waste most nodes first."""
+    """Load slowed jobs of some incidents as of a time, in descending order of wasted nodes."""
     rows = _fetch_rows(
         conn,
         SQL("""
@@ -343,7 +344,7 @@ def _load_victims(conn: Conn, incidents: list[int], at_s: float = math.inf) -> d
 
 
 def _load_causes(conn: Conn, victims: list[Victim], at_s: float = math.inf) -> dict[int, IncidentCause]:
-    """The jobs that are named for some slowed ones, as of a moment, by job_pk."""
+    """Load the jobs that are named for some slowed ones, as of a time, by job_pk."""
     rows = _fetch_rows(
         conn,
         SQL("""

@@ -1,4 +1,4 @@
-"""Incidents in: slow jobs join those that they belong to, and what turns out to be one becomes one."""
+"""Store incidents: slow jobs are added to the incidents of their causes, and incidents with a common cause are merged."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ Conn = psycopg.Connection[Any]
 
 
 def store_finding(conn: Conn, fabric_id: int, job_pk: int, simulated: bool, found: Finding, final: bool) -> int:
-    """Put what is found of a slow job into the incident that it belongs to, or into a new one; return its number.
+    """Add a slow job's finding to its incident, or to a new one; return the incident's number.
 
-    It belongs to those that name one of its causes, or hold the job itself, at the same time. Several of them are one.
+    The incident is one at the same time that names one of its causes, or contains the job itself. If there are several, they are merged.
     """
     slow = found["slowdown"]
     causes = [cause["job_pk"] for cause in found["named"]]
@@ -72,7 +72,7 @@ def _keep_victim(conn: Conn, incident_id: int, job_pk: int, found: Finding, fina
 
 
 def _merge_incidents(conn: Conn, other: int, into: int) -> None:
-    """Make an incident part of another."""
+    """Merge an incident into another."""
     parameters = {"other": other, "into": into}
     for table in ("incident_victim", "incident_part", "incident_minute"):
         key = {"incident_victim": "job_pk", "incident_part": "job_pk", "incident_minute": "at"}[table]
@@ -107,9 +107,9 @@ def _merge_incidents(conn: Conn, other: int, into: int) -> None:
 
 
 def withdraw_job(conn: Conn, job_pk: int, but: int | None, slow: JobSlowdown | None, end: datetime | None) -> list[int]:
-    """Take a job that its whole run does not confirm out of the incidents that held it while it ran; return their numbers.
+    """Remove a job from incidents that were found while it ran but are not confirmed by its whole run; return their numbers.
 
-    `but` is the incident that its whole run confirms. Others stay where they are at another time than its slow stretch: a run may have been slow twice.
+    `but` is the confirmed incident. Incidents at another time than its slow stretch are kept: a run can be slow twice.
     """
     parameters = {"job": job_pk, "but": but, "end": end, "since": None if slow is None else slow["since_low"], "until": None if slow is None else slow["until"]}  # fmt: skip
     rows = conn.execute(
@@ -128,12 +128,12 @@ def withdraw_job(conn: Conn, job_pk: int, but: int | None, slow: JobSlowdown | N
 
 
 def mark_judged(conn: Conn, job_pk: int) -> None:
-    """Note that a job's whole run was looked at."""
+    """Record that a job's whole run was examined."""
     conn.execute("INSERT INTO incident_judged (job_pk) VALUES (%s) ON CONFLICT DO NOTHING", [job_pk])
 
 
 def judge_again(conn: Conn, heard: int) -> int:
-    """Have jobs looked at again whose counters came after they had been: as events later than `heard` tell. Return how many."""
+    """Mark jobs for another examination if counters arrived after theirs, according to events later than `heard`; return their number."""
     return conn.execute(
         """
         DELETE FROM incident_judged g USING job j,
@@ -145,7 +145,7 @@ def judge_again(conn: Conn, heard: int) -> int:
 
 
 def add_minutes(conn: Conn, incident_id: int, minutes: Sequence[Minute]) -> None:
-    """Keep minutes that were looked at."""
+    """Store examined minutes."""
     with conn.cursor() as cursor:
         cursor.executemany(
             "INSERT INTO incident_minute (incident_id, at, waiting, part) VALUES (%s, %s, %s, %s) ON CONFLICT DO NOTHING",
@@ -154,7 +154,7 @@ def add_minutes(conn: Conn, incident_id: int, minutes: Sequence[Minute]) -> None
 
 
 def set_span(conn: Conn, incident_id: int, began_s: float, ended_s: float | None) -> bool:
-    """Say from when until when an incident lasts, None: until now; return whether that changed."""
+    """Set start and end (None: ongoing) of an incident; return whether they changed."""
     changed = conn.execute(
         """
         UPDATE incident SET began_at = %(began)s, ended_at = %(ended)s
@@ -170,7 +170,7 @@ def set_span(conn: Conn, incident_id: int, began_s: float, ended_s: float | None
 
 
 def add_note(conn: Conn, incident_id: int, author: str, text: str) -> IncidentNote | None:
-    """Keep what was done; None if there is no such incident."""
+    """Store a note about an action; None if the incident does not exist."""
     with conn.cursor(row_factory=dict_row) as cursor:
         row = cursor.execute(
             """

@@ -1,4 +1,4 @@
-"""Incidents brought up to date: what the running jobs say now, what the whole runs of ended ones say, and how long the causes kept their links busy."""
+"""Update of incidents from the running jobs, the whole runs of ended jobs, and the time during which causes kept their links busy."""
 
 from __future__ import annotations
 
@@ -30,27 +30,27 @@ from flitwatch_domain.incidents import (
 Conn = psycopg.Connection[Any]
 Row = dict[str, Any]
 
-#: Seconds after which a minute's counters, and a job's last ones, are stored.
+#: Seconds after which the counters of a minute, and a job's last counters, are stored.
 SETTLED_S = 60.0
-#: Ended jobs are looked at for so many seconds in one round: newest first, until all have been.
+#: Time limit in seconds for examining ended jobs in one round: newest first, until all are examined.
 LONGEST_ROUND_S = 3.0
 MOST_ENDED = 200
-#: What of an incident is news.
+#: Fields whose change causes an event.
 TOLD: tuple[Literal["state", "title", "slowed", "slow_now"], ...] = ("state", "title", "slowed", "slow_now")
-#: Minutes whose traffic is laid on links in one round of an incident, and how far back from its slow jobs a cause is followed.
+#: Maximum number of an incident's minutes per round whose traffic is laid on links, and longest time from its slow jobs during which a cause is followed.
 MOST_MINUTES, LONGEST_S = 12, 6 * 3600.0
 
 
 def update_incidents(conn: Conn, now_s: float, beat: Callable[[], object] = lambda: None, heard: int = 0) -> list[int]:
-    """Bring all incidents up to date; return the numbers of those that changed.
+    """Update all incidents; return the numbers of those that changed.
 
     Parameters
     ----------
     conn : psycopg.Connection
-        With role `writer`; commits automatically.
+        With role `writer`, in autocommit mode.
     now_s : epoch seconds
-    beat : called between one job and the next
-    heard : events up to this one have been heard of
+    beat : called after each job
+    heard : number of the last processed event
     """
     changed: set[int] = set()
     store.judge_again(conn, heard)
@@ -61,18 +61,18 @@ def update_incidents(conn: Conn, now_s: float, beat: Callable[[], object] = lamb
         machine: explanation.Machine | None = None
         for job in running_with_steps(conn, fabric_id, now_s):
             beat()
-            # A large fabric takes seconds to read, and most of the stored ones run no job.
+            # A large fabric takes seconds to read, and most stored fabrics have no running job.
             machine = machine or explanation.machine_of(conn, fabric_id)
             with conn.transaction():
                 changed.update(_examine_job(conn, job, machine, now_s, final=False))
     begun = time.monotonic()
-    # A machine that came since is looked at in the next round.
+    # A machine that was added since is examined in the next round.
     for job in (row for row in _list_ended_jobs(conn, now_s) if row["fabric_id"] in fabric_ids):
         beat()
         with conn.transaction():
             incident_ids = _examine_job(conn, job, explanation.machine_of(conn, job["fabric_id"]), now_s, final=True)
             changed.update(incident_ids)
-            # What is long over is never shown as if it went on.
+            # An incident that ended long ago is never shown as ongoing.
             for incident_id in incident_ids:
                 _extend_incident(conn, incident_id, now_s)
             store.mark_judged(conn, job["job_pk"])
@@ -87,7 +87,7 @@ def update_incidents(conn: Conn, now_s: float, beat: Callable[[], object] = lamb
 
 
 def _find_head(conn: Conn, incident_id: int) -> IncidentHead | None:
-    """An incident as it is shown; None if it became part of another."""
+    """Return an incident in its shown form; None if it was merged into another."""
     try:
         return shown.find_head(conn, incident_id)
     except NotFound:
@@ -95,7 +95,7 @@ def _find_head(conn: Conn, incident_id: int) -> IncidentHead | None:
 
 
 def _examine_job(conn: Conn, job: Row, machine: explanation.Machine, now_s: float, final: bool) -> list[int]:
-    """Keep what is found of one job; return the incidents that it is in, or was."""
+    """Store the finding of one job; return its present and former incidents."""
     job_explanation = explanation.explain_job(conn, job, now_s, machine)
     new_finding = of_explanation(job_explanation)
     incident_ids = (
@@ -115,7 +115,7 @@ def _examine_job(conn: Conn, job: Row, machine: explanation.Machine, now_s: floa
 
 
 def _list_ended_jobs(conn: Conn, now_s: float) -> list[Row]:
-    """Jobs with steps whose whole run no one has looked at, the last to end first."""
+    """Return jobs with steps whose whole run has not been examined, latest end first."""
     return _fetch_rows(
         conn,
         SQL("""
@@ -132,7 +132,7 @@ def _list_ended_jobs(conn: Conn, now_s: float) -> list[Row]:
 
 
 def _list_followed_incidents(conn: Conn, now_s: float) -> list[int]:
-    """Incidents that are open, and those that a further burst of a running cause may open again."""
+    """Return open incidents, and those that another burst of a running cause may reopen."""
     rows = conn.execute(
         """
         SELECT incident_id FROM incident i WHERE merged_into IS NULL AND (ended_at IS NULL OR ended_at >= to_timestamp(%(now)s - %(calm)s) AND EXISTS (
@@ -146,7 +146,7 @@ def _list_followed_incidents(conn: Conn, now_s: float) -> list[int]:
 
 @dataclass(frozen=True)
 class _Span:
-    """An incident's slow stretch and the life of its causes (by job_pk), epoch seconds; `ongoing`: a job is slow now."""
+    """An incident's slow stretch and the run times of its causes (by job_pk), epoch seconds; `ongoing`: a job is slow now."""
 
     began_s: float
     until_s: float
@@ -157,7 +157,7 @@ class _Span:
 
 
 def _find_span(conn: Conn, incident_id: int, now_s: float) -> _Span | None:
-    """Of the slowed jobs and the causes; None if no job is left."""
+    """Return the span of the slowed jobs and the causes; None if no job is left."""
     head = _find_head(conn, incident_id)
     row = _fetch_rows(
         conn,
@@ -185,7 +185,7 @@ def _find_span(conn: Conn, incident_id: int, now_s: float) -> _Span | None:
 
 
 def _extend_incident(conn: Conn, incident_id: int, now_s: float) -> bool:
-    """Follow the causes of an incident for as long as they keep the links busy; return whether it begins or ends elsewhere now."""
+    """Follow the causes of an incident for as long as they keep the links busy; return whether its start or end changed."""
     span = _find_span(conn, incident_id, now_s)
     if span is None:
         return bool(
@@ -195,14 +195,16 @@ def _extend_incident(conn: Conn, incident_id: int, now_s: float) -> bool:
             ).rowcount
         )
     low_s, high_s, over = _follow_causes(conn, incident_id, span, now_s)
-    # The onset of a slow stretch is known to some seconds, the start of a cause exactly.
+    # The onset of a slow stretch is accurate to some seconds, the start of a cause is exact.
     low_s, high_s = max(low_s, min(span.first_s, span.until_s)), min(high_s, max(span.last_s, span.until_s))
     return store.set_span(conn, incident_id, low_s, high_s if over and not span.ongoing else None)
 
 
 def _follow_causes(conn: Conn, incident_id: int, span: _Span, now_s: float) -> tuple[float, float, bool]:
-    """From when until when causes kept links busy, as far as counters say, and whether that is over: all minutes of it have been looked at, and the causes are
-    gone or calm for longer than between their bursts."""
+    """Return start and end of the time in which causes kept links busy, and whether it is over.
+
+    It is over if all minutes were examined, and the causes have ended or been calm for longer than between their bursts.
+    """
     quiet, watched = _load_watched_way(conn, incident_id)
     gone = span.last_s < now_s - SETTLED_S
     if quiet is None or not watched.router:
@@ -237,7 +239,7 @@ def _follow_causes(conn: Conn, incident_id: int, span: _Span, now_s: float) -> t
 
 
 def _load_watched_way(conn: Conn, incident_id: int) -> tuple[float | None, flow.Watched]:
-    """The quiet waiting of an incident, and the way that is watched."""
+    """Load the quiet waiting of an incident, and its watched path."""
     row = _fetch_rows(
         conn,
         SQL("""
@@ -254,7 +256,7 @@ def _load_watched_way(conn: Conn, incident_id: int) -> tuple[float | None, flow.
 
 
 def _emit_changes(conn: Conn, numbers: set[int], before: Mapping[int, IncidentHead | None]) -> list[int]:
-    """Emit event `incident` for each that says something else than before, and is not part of another; return their numbers."""
+    """Emit event `incident` for each incident that changed and is not merged into another; return their numbers."""
     changed_numbers = []
     for number in sorted(numbers):
         head, was = _find_head(conn, number), before.get(number)

@@ -1,1 +1,1 @@
-"""State of the writer next to its rows: positions, dead letters, gaps, imports, and topic leases."""
+"""State of the writer, stored in the same database as its rows: positions, dead letters, gaps, imports, and topic leases."""

@@ -1,4 +1,4 @@
-"""Arrivals by source and topic: counted as they are written, read as one answer."""
+"""Arrivals by source and topic, counted as they are written."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from psycopg.rows import class_row
 
 from flitwatch_db.core.columns import Connection
 
-#: "The last minutes" of an answer, and how far back refused records are looked for.
+#: Length of the last minutes in an answer.
 RECENT_S = 600
 REFUSED_S = 86_400
-#: Minutes over which a machine's devices count as reporting.
+#: Time within which a device with counters is reporting.
 REPORTING_S = 600
 
 
@@ -40,7 +40,7 @@ class SourceRefusal(NamedTuple):
 
 
 class MachineReport(NamedTuple):
-    """A machine: its devices, and how many of them have counters of the last minutes."""
+    """A machine: its devices, and the number of them with counters in the last minutes."""
 
     fabric: str
     simulated: bool
@@ -50,7 +50,7 @@ class MachineReport(NamedTuple):
 
 
 def add_arrivals(conn: psycopg.Connection[Any], arrived: Mapping[tuple[str, str], int]) -> None:
-    """Add records by (source, topic), within the caller's transaction."""
+    """Add numbers of records by (source, topic), within the caller's transaction."""
     rows = [(source, topic, count) for (source, topic), count in sorted(arrived.items()) if count]
     if not rows:
         return
@@ -70,7 +70,7 @@ def add_arrivals(conn: psycopg.Connection[Any], arrived: Mapping[tuple[str, str]
 
 
 async def list_arrivals(conn: Connection, now: datetime) -> list[Arrival]:
-    """All sources and topics that ever came."""
+    """Return all sources and topics that ever arrived."""
     async with conn.cursor(row_factory=class_row(Arrival)) as cursor:
         await cursor.execute(
             "SELECT a.source, a.topic, a.records, coalesce(m.recent, 0)::bigint AS recent, a.last_at FROM arrival a LEFT JOIN ("
@@ -83,7 +83,7 @@ async def list_arrivals(conn: Connection, now: datetime) -> list[Arrival]:
 
 
 async def list_refusals(conn: Connection, now: datetime) -> list[SourceRefusal]:
-    """Refused records of the last day by the kind of their source, its whole text before the first colon or #."""
+    """Return refused records of the last day by the kind of their source: its text before the first colon or #."""
     async with conn.cursor(row_factory=class_row(SourceRefusal)) as cursor:
         await cursor.execute(
             "SELECT DISTINCT ON (1, 2) split_part(split_part(source, '#', 1), ':', 1) AS source, topic,"
@@ -96,7 +96,7 @@ async def list_refusals(conn: Connection, now: datetime) -> list[SourceRefusal]:
 
 
 async def list_machine_reports(conn: Connection, now: datetime) -> list[MachineReport]:
-    """All machines: switches and network cards that have counters of the last ten minutes, of how many."""
+    """Return all machines with their switches and network cards, in total and with counters in the last ten minutes."""
     async with conn.cursor(row_factory=class_row(MachineReport)) as cursor:
         await cursor.execute(
             "SELECT f.name AS fabric, f.simulated, f.created_at AS imported_at,"

@@ -1,4 +1,4 @@
-"""Results of an import, counted in the database, not in the reader of its files."""
+"""Results of an import, counted in the database and not by the reader of its files."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ from typing import Any, NamedTuple
 
 import psycopg
 
-#: Hosts that a report names as examples.
+#: Maximum number of example hosts in a report.
 MOST_EXAMPLES = 5
 
 
 class JobCounts(NamedTuple):
-    """Jobs that are stored, their steps, and their different users.
+    """Stored jobs, their steps, and their distinct users.
 
     Attributes
     ----------
     placed : jobs with at least one node on a fabric
-    unplaced : jobs whose nodes are all on none; jobs without a node list are neither
+    unplaced : jobs without a node on any fabric; jobs without a node list are in neither count
     unplaced_examples : some hosts that are on no fabric
     """
 
@@ -30,7 +30,7 @@ class JobCounts(NamedTuple):
 
 
 class RunCounts(NamedTuple):
-    """Runs that are stored; steps and ranks of all, counters of the widest."""
+    """Stored runs; total steps and ranks, and the largest number of counters."""
 
     runs: int
     steps: int
@@ -39,7 +39,7 @@ class RunCounts(NamedTuple):
 
 
 class Refused(NamedTuple):
-    """A dead letter's place and reason."""
+    """Location and reason of a dead letter."""
 
     where: str
     reason: str
@@ -58,20 +58,20 @@ def list_incarnations(
 
 
 def count_jobs_from_here(conn: psycopg.Connection[Any]) -> None:
-    """Begin to count an import's jobs, in a table that is this connection's own."""
+    """Start to count an import's jobs, in a temporary table of this connection."""
     conn.execute("CREATE TEMPORARY TABLE IF NOT EXISTS imported_job (job_pk bigint PRIMARY KEY)")
     conn.execute("TRUNCATE imported_job")
     conn.execute("SELECT set_config('flitwatch.import_since', clock_timestamp()::text, false)")
 
 
 def count_jobs(conn: psycopg.Connection[Any], keys: Collection[tuple[str, str, int]]) -> None:
-    """Add the stored jobs among `keys` (cluster, job id, restart). Waiting tasks of an array have a row whose id depends on what else is stored."""
+    """Add the stored jobs among `keys` (cluster, job id, restart). An array's pending tasks have a row whose id depends on the other stored rows."""
     columns = [list(column) for column in zip(*set(keys), strict=True)] or [[], [], []]
     waiting = [(cluster, job_id.partition("_")[0]) for cluster, job_id, _ in keys if "[" in job_id]
     conn.execute(
         "INSERT INTO imported_job SELECT job_pk FROM job j JOIN unnest(%s::text[], %s::text[]) AS k (cluster, number)"
         " ON j.cluster = k.cluster AND split_part(j.job_id, '_', 1) = k.number AND strpos(j.job_id, '[') > 0"
-        # Rows of waiting tasks that an earlier import left are not this one's.
+        # Rows of pending tasks from an earlier import do not count.
         " AND j.updated_at >= current_setting('flitwatch.import_since')::timestamptz ON CONFLICT DO NOTHING",
         [[cluster for cluster, _ in waiting], [number for _, number in waiting]],
     )
@@ -83,7 +83,7 @@ def count_jobs(conn: psycopg.Connection[Any], keys: Collection[tuple[str, str, i
 
 
 def has_jobs(conn: psycopg.Connection[Any]) -> bool:
-    """Check whether any job is stored."""
+    """Return whether any job is stored."""
     return conn.execute("SELECT FROM job LIMIT 1").fetchone() is not None
 
 
@@ -131,14 +131,14 @@ def list_refused(
 
 
 def last_refused(conn: psycopg.Connection[Any]) -> int:
-    """The newest dead letter's number; 0 if there is none."""
+    """Return the newest dead letter's number; 0 if there is none."""
     row = conn.execute("SELECT coalesce(max(dead_letter_id), 0) FROM dead_letter").fetchone()
     assert row is not None
     return int(row[0])
 
 
 def refused_by(conn: psycopg.Connection[Any], sources: Collection[str], beginning: str) -> dict[str, tuple[int, int]]:
-    """Count the dead letters of each of `sources`, and those among them whose reason begins with `beginning`."""
+    """Count the dead letters of each of `sources`, in total and with a reason that begins with `beginning`."""
     rows = conn.execute(
         "SELECT source, count(*), count(*) FILTER (WHERE starts_with(reason, %s)) FROM dead_letter WHERE source = ANY(%s) GROUP BY source",
         [beginning, list(sources)],
@@ -147,7 +147,7 @@ def refused_by(conn: psycopg.Connection[Any], sources: Collection[str], beginnin
 
 
 def last_gap(conn: psycopg.Connection[Any]) -> int:
-    """The newest gap's number; 0 if there is none."""
+    """Return the newest gap's number; 0 if there is none."""
     row = conn.execute("SELECT coalesce(max(gap_id), 0) FROM gap").fetchone()
     assert row is not None
     return int(row[0])
@@ -161,7 +161,7 @@ def gaps_after(conn: psycopg.Connection[Any], gap_id: int) -> int:
 
 
 def count_unplaced(conn: psycopg.Connection[Any], spans: Mapping[str, tuple[float, float]]) -> dict[str, int]:
-    """Records of counters that no fabric has a place for, by topic, of the topics that hold counters.
+    """Count counter records without a place on any fabric, by topic.
 
     Parameters
     ----------
@@ -181,7 +181,7 @@ def count_unplaced(conn: psycopg.Connection[Any], spans: Mapping[str, tuple[floa
 
 
 def unknown_columns(conn: psycopg.Connection[Any], schemas: Collection[str]) -> dict[str, list[str]]:
-    """Columns of these schemas that are alongside counters and are none that the catalogue knows."""
+    """Return columns of these schemas that appear next to counters but are not in the catalogue."""
     rows = conn.execute(
         "SELECT s.name, array_agg(DISTINCT c ->> 'name' ORDER BY c ->> 'name') FROM ldms_schema s, jsonb_array_elements(s.columns) c"
         " WHERE s.name = ANY(%s) AND c -> 'unknown' = 'true' GROUP BY 1 ORDER BY 1",
@@ -191,7 +191,7 @@ def unknown_columns(conn: psycopg.Connection[Any], schemas: Collection[str]) -> 
 
 
 def why_unplaced(conn: psycopg.Connection[Any], topics: Collection[str], limit: int) -> list[str]:
-    """The newest reasons why counters of these topics have no place, each once."""
+    """Return the newest distinct reasons why counters of these topics have no place."""
     rows = conn.execute(
         "SELECT reason FROM event, jsonb_array_elements_text(payload -> 'reasons') AS reason"
         " WHERE kind = 'unplaced' AND payload ->> 'topic' = ANY(%s) GROUP BY 1 ORDER BY max(event_id) DESC, 1 LIMIT %s",

@@ -1,4 +1,4 @@
-"""Ingest health: rates, positions, schemas, gaps, dead letters."""
+"""Status of ingest: rates, positions, schemas, gaps, dead letters."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from flitwatch_db.core.columns import Connection
 Row = dict[str, Any]
 
 RATE_WINDOW_S = 120
-#: A gap that reaches to within this of now has not ended: its device is still silent.
+#: A gap that ended less than this ago counts as open: its device is still silent.
 GAP_OPEN = timedelta(minutes=1)
 
 
@@ -24,10 +24,10 @@ async def _fetch_rows(conn: Connection, query: SQL | Composed, parameters: Any =
 
 
 async def list_topics(conn: Connection, now: datetime) -> list[Row]:
-    """Per topic: totals, rates over the last two whole minutes and the running one, and how far the writer has come.
+    """Return per topic totals, rates over the last two whole minutes and the current one, and the writer's progress.
 
-    `unplaced_because` is the newest reason of one of them, as long as its event is kept. `position` and `places` (by partition) are the writer's. Where the log is a
-    table of this database, `end` is the log's, and `oldest_at` is when the oldest record was appended that is not written.
+    `unplaced_because` is the newest reason of an unplaced record, while its event is stored. `position` and `places` (by partition) are the writer's. If the
+    log is a table of this database, `end` is the log's end, and `oldest_at` is when the oldest unwritten record was appended.
     """
     return await _fetch_rows(
         conn,
@@ -69,7 +69,7 @@ async def list_topics(conn: Connection, now: datetime) -> list[Row]:
 
 
 async def count_by_step(conn: Connection, from_s: float, step_s: int, steps: int) -> list[Row]:
-    """Per topic, with the kind of device that its schema counts: records and dead records in each step of [from_s, from_s + steps x step_s)."""
+    """Count per topic, with the kind of device in its schema, records and dead records in each step of [from_s, from_s + steps x step_s)."""
     return await _fetch_rows(
         conn,
         SQL("""
@@ -86,7 +86,7 @@ async def count_by_step(conn: Connection, from_s: float, step_s: int, steps: int
 
 
 async def list_schemas(conn: Connection) -> list[Row]:
-    """The LDMS schemas seen, newest first."""
+    """Return the known LDMS schemas, newest first."""
     return await _fetch_rows(
         conn,
         SQL(
@@ -98,7 +98,7 @@ async def list_schemas(conn: Connection) -> list[Row]:
 
 
 async def list_gaps(conn: Connection, limit: int, now: datetime) -> list[Row]:
-    """The newest gaps, and whether each is open."""
+    """Return the newest gaps, and whether each is open."""
     return await _fetch_rows(
         conn,
         SQL("""
@@ -110,7 +110,7 @@ async def list_gaps(conn: Connection, limit: int, now: datetime) -> list[Row]:
 
 
 async def gap_total(conn: Connection) -> int:
-    """Count the gaps that are kept."""
+    """Count the stored gaps."""
     return int((await _fetch_rows(conn, SQL("SELECT count(*) AS n FROM gap")))[0]["n"])
 
 
@@ -123,7 +123,7 @@ async def silent_devices(conn: Connection, now: datetime) -> int:
 
 
 async def group_silent_devices(conn: Connection, now: datetime, limit: int) -> list[Row]:
-    """Devices with an open gap by schema and the minute in which it began, the most first."""
+    """Group devices with an open gap by schema and the gap's first minute, largest group first."""
     return await _fetch_rows(
         conn,
         SQL("""
@@ -135,7 +135,7 @@ async def group_silent_devices(conn: Connection, now: datetime, limit: int) -> l
 
 
 async def list_gap_spans(conn: Connection, fabric_id: int, from_: datetime, to: datetime, limit: int) -> list[Row]:
-    """Gaps of a fabric that touch [from, to), those that overlap joined, with the number of devices; those of the most devices, in the order of time."""
+    """Return gaps of a fabric that touch [from, to), merged if they overlap, with their number of devices: the largest, in order of time."""
     return await _fetch_rows(
         conn,
         SQL("""
@@ -158,7 +158,7 @@ async def list_gap_spans(conn: Connection, fabric_id: int, from_: datetime, to: 
 
 
 async def dead_letters(conn: Connection, limit: int, before: int | None = None) -> list[Row]:
-    """Dead letters, newest first, numbered below `before`, without their bytes."""
+    """Return dead letters numbered below `before`, newest first, without their bytes."""
     return await _fetch_rows(
         conn,
         SQL(
@@ -171,25 +171,25 @@ async def dead_letters(conn: Connection, limit: int, before: int | None = None) 
 
 
 async def dead_letter_total(conn: Connection) -> int:
-    """Count the dead letters that are kept."""
+    """Count the stored dead letters."""
     rows = await _fetch_rows(conn, SQL("SELECT count(*) AS n FROM dead_letter"))
     return int(rows[0]["n"])
 
 
 async def dead_letters_since(conn: Connection, since: datetime) -> int:
-    """Count the dead letters that came after a moment."""
+    """Count the dead letters since a time."""
     rows = await _fetch_rows(conn, SQL("SELECT count(*) AS n FROM dead_letter WHERE at > %s"), [since])
     return int(rows[0]["n"])
 
 
 async def dead_letter_raw(conn: Connection, number: int) -> bytes | None:
-    """The bytes of a dead letter (their first 64 kB), or None."""
+    """Return the first 64 kB of a dead letter, or None."""
     rows = await _fetch_rows(conn, SQL("SELECT raw FROM dead_letter WHERE dead_letter_id = %s"), [number])
     return bytes(rows[0]["raw"]) if rows else None
 
 
 async def position_age_s(conn: Connection, now: datetime) -> float | None:
-    """Seconds since the writer last moved a position, or None if it never did."""
+    """Return seconds since the writer last advanced a position, or None if it never did."""
     rows = await _fetch_rows(
         conn,
         SQL(

@@ -1,4 +1,4 @@
-"""State of the writer next to its rows: positions, dead letters, gaps, schemas and rates by the minute."""
+"""State of the writer: positions, dead letters, gaps, schemas and rates per minute."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from psycopg.types.json import Jsonb
 
 from flitwatch_domain.errors import Conflict
 
-#: How much of a dead letter's value is kept.
+#: Maximum number of stored bytes of a dead letter.
 RAW_BYTES = 64 << 10
 
 #: (topic, partition)
@@ -28,9 +28,9 @@ class Position:
     position : int
         The next record to write.
     replay_from : int
-        From where reading again, without writing, rebuilds what the writer holds in memory.
+        First record to read again after a restart to rebuild the writer's memory, without writing.
     closed_through : datetime, optional
-        Port buckets before this moment are written whole.
+        Port buckets before this time are complete.
     """
 
     position: int
@@ -40,7 +40,7 @@ class Position:
 
 @dataclass(frozen=True)
 class DeadLetter:
-    """A record that could not be used, and why."""
+    """An unusable record, and the reason."""
 
     topic: str
     partition: int
@@ -54,7 +54,7 @@ class DeadLetter:
 
 @dataclass(frozen=True)
 class Gap:
-    """A time in which counts are missing; `counts` holds what is known of their sum."""
+    """A time with missing counts; `counts` contains the known part of their sum."""
 
     device: str
     schema: str
@@ -66,7 +66,7 @@ class Gap:
 
 
 class Reader(NamedTuple):
-    """Consumer group and the log it reads; positions are kept for each."""
+    """Consumer group and its log; positions are stored for each pair."""
 
     group: str
     log_id: str
@@ -97,7 +97,7 @@ class Minute:
 
 
 def load_positions(conn: psycopg.Connection[Any], reader: Reader) -> dict[Place, Position]:
-    """All positions of a consumer group in one log."""
+    """Return all positions of a consumer group in one log."""
     rows = conn.execute(
         "SELECT topic, partition, position, replay_from, closed_through FROM stream_position"
         " WHERE consumer_group = %s AND log_id = %s",
@@ -107,7 +107,7 @@ def load_positions(conn: psycopg.Connection[Any], reader: Reader) -> dict[Place,
 
 
 def adopt_positions(conn: psycopg.Connection[Any], reader: Reader) -> int:
-    """Take over positions that an older version stored without saying which log they belong to; return how many."""
+    """Assign positions without a log, from an older version, to this reader; return their number."""
     return conn.execute(
         "UPDATE stream_position SET log_id = %s WHERE consumer_group = %s AND log_id = ''",
         [reader.log_id, reader.group],
@@ -117,19 +117,19 @@ def adopt_positions(conn: psycopg.Connection[Any], reader: Reader) -> int:
 def advance_positions(
     conn: psycopg.Connection[Any], reader: Reader, new: Mapping[Place, Position], expected: Mapping[Place, int | None]
 ) -> None:
-    """Move positions on, in the transaction of the rows they cover.
+    """Advance positions, in the same transaction as their rows.
 
     Parameters
     ----------
     new : mapping
         The positions to store.
     expected : mapping
-        The positions that this writer believes are stored; None or absent: no row yet.
+        The stored positions as known to this writer; None or absent: no row yet.
 
     Raises
     ------
     Conflict
-        Another writer has moved one of them: what this one holds of the partition was written by the other. Roll back.
+        Another writer has advanced one of them, and has written this writer's records of the partition. Roll back.
     """
     places = sorted(new)
     with conn.cursor() as cursor:
@@ -163,13 +163,13 @@ def advance_positions(
 
 
 def source_positions(conn: psycopg.Connection[Any], sources: Sequence[str]) -> dict[str, int]:
-    """The last written sequence of each named source that has one."""
+    """Return the last written sequence of each given source, if there is one."""
     rows = conn.execute("SELECT source, sequence FROM source_position WHERE source = ANY(%s)", [list(sources)])
     return dict(rows.fetchall())
 
 
 def save_source_positions(conn: psycopg.Connection[Any], sequences: Mapping[str, int]) -> None:
-    """Store the last written sequence of each source; a smaller one than is stored changes nothing."""
+    """Store the last written sequence of each source; a smaller one than the stored one has no effect."""
     sources = sorted(sequences)
     conn.execute(
         "INSERT INTO source_position AS s (source, sequence) SELECT * FROM unnest(%s::text[], %s::bigint[])"
@@ -180,7 +180,7 @@ def save_source_positions(conn: psycopg.Connection[Any], sequences: Mapping[str,
 
 
 def add_dead_letters(conn: psycopg.Connection[Any], letters: Iterable[DeadLetter]) -> None:
-    """Store records that could not be used, with the first 64 kB of each."""
+    """Store unusable records, with the first 64 kB of each."""
     with (
         conn.cursor() as cursor,
         cursor.copy(
@@ -205,7 +205,7 @@ def add_dead_letters(conn: psycopg.Connection[Any], letters: Iterable[DeadLetter
 
 
 def _replace_unstorable(text: str) -> str:
-    """PostgreSQL's text holds every character but NUL, and no half of a surrogate pair."""
+    """Replace characters that PostgreSQL's text cannot store: NUL and lone surrogates."""
     return text.replace("\0", "\N{SYMBOL FOR NULL}").encode("utf-8", "replace").decode()
 
 
@@ -230,7 +230,7 @@ def add_gaps(conn: psycopg.Connection[Any], gaps: Iterable[Gap]) -> None:
 
 
 def remove_gaps(conn: psycopg.Connection[Any], gaps: Sequence[GapKey]) -> int:
-    """Take gaps back that late samples filled or that are to be stored again; return how many were there."""
+    """Remove gaps that late samples filled or that will be stored again; return how many existed."""
     if not gaps:
         return 0
     return conn.execute(
@@ -241,7 +241,7 @@ def remove_gaps(conn: psycopg.Connection[Any], gaps: Sequence[GapKey]) -> int:
 
 
 def add_minutes(conn: psycopg.Connection[Any], minutes: Iterable[Minute]) -> None:
-    """Add rates to their minutes."""
+    """Add rates to the stored minutes."""
     with conn.cursor() as cursor:
         cursor.executemany(
             "INSERT INTO ingest_minute AS m (ts, topic, records, values_, bytes, duplicates, late, dead, unplaced)"
@@ -263,7 +263,7 @@ def register_schema(
     columns: Any,
     kind: Literal["router", "endpoint", "port", "other"],
 ) -> int:
-    """Return the id of an LDMS schema, storing it the first time."""
+    """Return the id of an LDMS schema, and store it the first time."""
     row = conn.execute(
         "INSERT INTO ldms_schema (name, digest, columns, kind) VALUES (%s, %s, %s, %s)"
         " ON CONFLICT (name, digest) DO UPDATE SET last_seen = clock_timestamp(), kind = excluded.kind, columns = excluded.columns RETURNING schema_id",
@@ -274,7 +274,7 @@ def register_schema(
 
 
 def count_records(conn: psycopg.Connection[Any], records: Mapping[int, int]) -> None:
-    """Add to the number of records of schemas, by schema id."""
+    """Add to the number of records of each schema, by schema id."""
     ids = sorted(records)
     conn.execute(
         "UPDATE ldms_schema AS s SET records = s.records + w.records, last_seen = clock_timestamp()"

@@ -1,12 +1,11 @@
-"""Leases that share topics among several processes; a lease ends when its holder is killed, or is silent for LEASE_S.
+"""Leases that divide topics among several processes; a lease ends when its owner is killed, or is silent for LEASE_S.
 
-A lease is an advisory lock, held by a connection and gone with it. The server ends the connection of a member that asks nothing for LEASE_S, which
-only a process that stalls does. Every member computes the same division of the sorted names over the sorted members, and takes or lets go of its
-part; no one negotiates.
+A lease is an advisory lock of a connection and ends with it. The server ends the connection of a member that sends no query for LEASE_S, which happens
+only if its process stalls. Every member computes the same division of the sorted names among the sorted members, and takes or releases its part
+without negotiation.
 
-A member that goes on after it lost a lease does not know of that at once, so each lease has an epoch (table `topic_lease`), its fencing token: anyone
-who takes a topic over ends what its former holder is writing and counts the epoch up, and a transaction of an older epoch is refused
-(`check_epochs`).
+A member that lost a lease does not notice it at once. Each lease therefore has an epoch (table `topic_lease`) as a fencing token. A member that takes
+over a topic ends the former owner's write transaction and increments the epoch. A transaction with an older epoch is rejected (`check_epochs`).
 """
 
 from __future__ import annotations
@@ -23,11 +22,11 @@ import psycopg
 from flitwatch_db.core.connection import connect
 from flitwatch_domain.errors import Conflict, Unavailable
 
-#: A member that has been silent for so long has lost its leases.
+#: A member that is silent for this long loses its leases.
 LEASE_S = 10.0
-#: How long a member waits for what the former holder of a topic is writing; then it tries again later.
+#: Time limit for the former owner's write transaction; then the member tries again later.
 FENCE_S = 35.0
-#: How often it says that it is there, also while its loop waits for the database or decodes.
+#: Interval of a member's sign of life, also while its loop waits for the database or decodes.
 RENEW_S = 2.0
 
 
@@ -39,7 +38,7 @@ class TopicLeases:
     url : str
     group : str
     opportunistic : bool
-        Takes what no one holds and counts as no member: for one-shot imports alongside a running writer.
+        Takes only free topics and does not count as a member: for one-shot imports alongside a running writer.
     """
 
     def __init__(self, url: str, group: str, opportunistic: bool = False) -> None:
@@ -50,16 +49,16 @@ class TopicLeases:
         self._name_class = _hash_int32(f"share {group}")
         self._conn: psycopg.Connection[Any] | None = None
         self._epochs: dict[str, int] = {}
-        #: The names this member holds the locks of.
+        #: Names locked by this member.
         self.held: set[str] = set()
 
     def divide(self, names: Iterable[str]) -> set[str]:
-        """Return the part of `names` that is this member's by the number of members; those it holds beyond are to be released.
+        """Return this member's part of `names`, given the number of members; other names that it has locked should be released.
 
         Raises
         ------
         Unavailable
-            The database does not answer; everything held is lost, because the locks went with the connection.
+            The database does not respond; all locks are lost with the connection.
         """
         ordered = sorted(names)
         if self._opportunistic:
@@ -77,12 +76,12 @@ class TopicLeases:
             return set(ordered[rank :: max(1, len(members))])
 
     def take(self, names: Collection[str]) -> set[str]:
-        """Lock those of `names` that no one else holds; return what is held of them.
+        """Lock those of `names` that are free; return the names that are locked by this member.
 
         Raises
         ------
         Unavailable
-            As `divide`.
+            As in `divide`.
         """
         with self._make_guard() as conn:
             for name in sorted(set(names) - self.held):
@@ -95,25 +94,25 @@ class TopicLeases:
         return self.held & set(names)
 
     def epochs(self, names: Iterable[str]) -> dict[str, int]:
-        """The epochs of the leases by name, as far as this member knows, also of those that it has lost since."""
+        """Return the leases' epochs by name, as known to this member, including leases that it has lost."""
         return {name: self._epochs[name] for name in names if name in self._epochs}
 
     def release(self, names: Collection[str]) -> None:
-        """Let others have these."""
+        """Release the given leases."""
         with self._make_guard() as conn:
             for name in sorted(self.held & set(names)):
                 conn.execute("SELECT pg_advisory_unlock(%s, %s)", [self._name_class, _hash_int32(name)])
                 self.held.discard(name)
 
     def close(self) -> None:
-        """Let go of everything."""
+        """Release all leases."""
         self.held.clear()
         if self._conn is not None:
             self._conn.close()
             self._conn = None
 
     def _count_up(self, conn: psycopg.Connection[Any], name: str) -> None:
-        """Begin an epoch, unless the last one was this member's: no one else had the topic since."""
+        """Start an epoch, unless the last one was this member's, because then no other member had the topic in between."""
         last = conn.execute(
             "SELECT epoch FROM topic_lease WHERE member_group = %s AND topic = %s", [self._group, name]
         ).fetchone()
@@ -148,7 +147,7 @@ class TopicLeases:
 
 
 class _Guard:
-    """Gives the connection; a broken one takes what was held with it."""
+    """Provider of the connection; if the connection is broken, its locks are lost."""
 
     def __init__(self, leases: TopicLeases) -> None:
         self._leases = leases
@@ -163,7 +162,7 @@ class _Guard:
 
 
 def _renew_session(conn: psycopg.Connection[Any]) -> None:
-    """Ask something of the server now and then until the connection ends; anyone who uses it next notices that."""
+    """Query the server regularly until the connection ends; its next user notices the end."""
     with contextlib.suppress(psycopg.Error):
         while True:
             time.sleep(RENEW_S)
@@ -171,7 +170,7 @@ def _renew_session(conn: psycopg.Connection[Any]) -> None:
 
 
 def check_epochs(conn: psycopg.Connection[Any], group: str, epochs: Mapping[str, int]) -> None:
-    """Refuse to write, in the caller's transaction, what another member writes by now; no member takes the topics over until it ends.
+    """Reject the caller's transaction if another member now writes a topic; no member takes the topics over until the transaction ends.
 
     Raises
     ------
@@ -193,10 +192,10 @@ def check_epochs(conn: psycopg.Connection[Any], group: str, epochs: Mapping[str,
 
 
 def _end_writers(conn: psycopg.Connection[Any], group: str, name: str) -> None:
-    """End transactions of a member that held this topic before, and keep new ones out until the fence is unlocked."""
+    """End transactions of a topic's former owner, and block new ones until the fence is unlocked."""
     fence, name_number = _build_fence_key(group, name)
     with contextlib.suppress(psycopg.errors.InsufficientPrivilege):
-        # Where a login may not end its own sessions, the server ends those that stand still.
+        # If a login may not end its own sessions, the server ends idle ones.
         conn.execute(
             "SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory' AND classid::bigint = %s AND objid::bigint = %s"
             " AND objsubid = 2 AND granted AND database = (SELECT oid FROM pg_database WHERE datname = current_database())",
@@ -210,5 +209,5 @@ def _build_fence_key(group: str, name: str) -> list[int]:
 
 
 def _hash_int32(text: str) -> int:
-    """A signed 32-bit number for a text."""
+    """Return a signed 32-bit hash of a text."""
     return zlib.crc32(text.encode()) - (1 << 31)

@@ -1,29 +1,29 @@
-"""Jobs of the scheduler, and what is said of them.
+"""Jobs of the scheduler, and results about them.
 
-Jobs come in and are read:
+Writes and reads of jobs:
 
-- `store` writes jobs and the nodes that they hold, `arrays` the rows of waiting array tasks, `rank_places` where the ranks of runs are; `reads` gives pages of them, their places and their neighbours;
-- `outcomes` gives what became of jobs, for trials of advice;
-- `by_id` finds a job by the id that its scheduler prints; `as_of` gives a job as it was at a moment; `ends` gives its end, which may be unknown;
+- `store` writes jobs and their nodes, `arrays` the rows of pending array tasks, `rank_places` the places of runs' ranks; `reads` returns pages of jobs, their places and their neighbours;
+- `outcomes` returns the outcomes of jobs, for trials of advice;
+- `by_id` finds a job by the id that its scheduler prints; `as_of` returns a job as of a time; `ends` returns its end, which may be unknown;
 - `search` answers the search box.
 
-A job is explained:
+Explanation of a job:
 
-- `onset_counters` reads the counters of a job's routers around the moment when it became slow;
-- `counted_routes` gives a machine's routes and the places that are counted on them; `flow` reads the minutes in which it waits longest, and a quiet one, of all routers and network cards: whom it waits for;
-- `explanation` reads all that an explanation needs, and calls the domain's `flitwatch_domain.explanation`, which finds the answer; `whole` sums up those of an array's tasks;
-- `incident` puts the explanations of a machine's running jobs together: what home shows;
-- `moments` reads a moment of the past as simulations replay it: which jobs held which endpoints, and what they sent.
+- `onset_counters` reads the counters of a job's routers around the onset of its slowness;
+- `counted_routes` returns a machine's routes and the counted places on them; `flow` reads all routers and network cards in a quiet minute and in those of the longest waits, to find the jobs it waits for;
+- `explanation` reads all inputs of an explanation, and calls the domain's `flitwatch_domain.explanation`, which computes the answer; `whole` summarises those of an array's tasks;
+- `incident` combines the explanations of a machine's running jobs for the home page;
+- `moments` reads a past moment for its replay in a simulation: the endpoints of each job, and its traffic.
 
-A job's network noise:
+Network noise of a job:
 
-- `network_cards` reads the counters of a job's network cards by window; `network_noise` keeps what was found, and says which jobs wait for it;
-- `network_sets` reads the same of two sets of runs that are compared.
+- `network_cards` reads the counters of a job's network cards by window; `network_noise` stores the results, and returns the pending jobs;
+- `network_sets` reads the same for two sets of runs that are compared.
 
-A job is shown:
+Display of a job:
 
-- `parts` reads counters of a job's own network cards and links over time; `traffic` what its network cards sent and received, for shares of links;
-- `case` reads what the evidence page of a job prints; `evidence` makes the ZIP of every row about it.
+- `parts` reads counters of a job's own network cards and links over time; `traffic` reads the traffic of its network cards, for shares of links;
+- `case` reads the data of a job's evidence page; `evidence` makes a ZIP with all rows about it.
 
 Start at `explanation` for a verdict, and at `reads` for anything else.
 """

@@ -1,4 +1,4 @@
-"""Waiting tasks of an array: schedulers print them in one line, such as 77_[4-5%1], whose text changes with every task that starts."""
+"""Pending tasks of an array: schedulers print them in one line, such as 77_[4-5%1], whose text changes when a task starts."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ _Key = tuple[str, str, int]
 
 _WAITING = re.compile(r"([0-9]+)_\[([0-9,:-]*)(?:%[0-9]+)?\]")
 _RANGE = re.compile(r"([0-9]{1,8})(?:-([0-9]{1,8})(?::([0-9]{1,8}))?)?")
-#: Rows that stand for more tasks keep their text, and so do those beyond so many tasks of one call: Slurm's MaxArraySize is 1,001 unless a site raises it.
+#: Maximum numbers of tasks per row and per call; rows beyond them keep their text. Slurm's MaxArraySize is 1,001 unless a site raises it.
 MOST_TASKS, MOST_TASKS_AT_ONCE = 50_000, 500_000
-#: An id is in an index.
+#: Maximum length of an id, because it is in an index.
 _LONGEST_ID = 1_000
 
 
 @dataclass
 class _View:
-    """Tasks of an array that one row stands for; `submit_s` None: unknown."""
+    """Tasks of an array in one row; `submit_s` None: unknown."""
 
     job_id: str
     final: bool
@@ -36,14 +36,14 @@ class _View:
     job_pk: int | None = None
 
     def is_of(self, submit_s: float | None) -> bool:
-        """Check whether a task with that submission can be one of these: numbers are used again after a while, and a requeued task is submitted later."""
+        """Return whether a task with this submission can be one of these: numbers are reused after a while, and a requeued task is submitted later."""
         return self.submit_s is None or submit_s is None or submit_s >= self.submit_s
 
 
 def settle_arrays(conn: psycopg.Connection[Any], jobs: Mapping[_Key, Job]) -> dict[_Key, Job]:
-    """Return jobs in which each task of an array occurs once, and rename the stored rows of tasks that have a row of their own now.
+    """Return jobs in which each task of an array occurs once, and rename the stored rows of tasks that now have their own row.
 
-    A row of waiting tasks keeps those that no other row has. Where none is left, it becomes the row of one of them, or is left out.
+    A row of pending tasks keeps the tasks without another row. If none is left, it becomes the row of one of them, or is omitted.
     """
     tasks: defaultdict[_Array, dict[int, Job]] = defaultdict(dict)
     views: defaultdict[_Array, list[tuple[_Key, _View]]] = defaultdict(list)
@@ -78,7 +78,7 @@ def settle_arrays(conn: psycopg.Connection[Any], jobs: Mapping[_Key, Job]) -> di
 
 
 def count_waiting(job_id: str) -> int:
-    """Count the tasks that a row stands for: those of 77_[4-5], and 1 of a row that is a job itself."""
+    """Count the tasks of a row: those of 77_[4-5], or 1 for a row of a single job."""
     view = _parse_view(job_id, "PENDING", None)
     return len(view.tasks) if view is not None else 1
 
@@ -86,7 +86,7 @@ def count_waiting(job_id: str) -> int:
 def _rename_row(
     conn: psycopg.Connection[Any], array: _Array, row: _View, new: list[_View], tasks: Mapping[int, Job]
 ) -> None:
-    """Give a stored row the tasks that are left to it; the row of one of the others if none is."""
+    """Set the remaining tasks of a stored row; if there are none, make it the row of one of the others."""
     if any(view.job_id == row.job_id for view in new):
         return
     own = {task: job for task, job in tasks.items() if task in row.tasks and row.is_of(job.submit_s)}
@@ -109,7 +109,7 @@ def _rename_row(
         conn.execute("UPDATE job SET job_id = %s, restart = %s WHERE job_pk = %s", [name, restart, row.job_pk])
         return
     if not remainder:
-        # Each of its tasks has a row of its own: this one says nothing any more.
+        # All of its tasks have their own rows, so this one has no information left.
         conn.execute("UPDATE job SET state = 'UNKNOWN' WHERE job_pk = %s", [row.job_pk])
 
 
@@ -131,7 +131,7 @@ def _parse_view(job_id: str, state: str, submit_s: float | None) -> _View | None
 
 
 def _view_id(array: str, tasks: set[int]) -> str | None:
-    """Build the id of a row of waiting tasks: 77_[4-5,9], 77_[0-8:2]; None if it would be too long."""
+    """Build the id of a row of pending tasks: 77_[4-5,9], 77_[0-8:2]; None if it would be too long."""
     spans: list[tuple[int, int, int]] = []
     for task in sorted(tasks):
         if spans:
@@ -178,7 +178,7 @@ def _stored_views(conn: psycopg.Connection[Any], arrays: Iterable[_Array]) -> di
 
 
 def _stored_tasks(conn: psycopg.Connection[Any], array: _Array, tasks: set[int]) -> dict[int, float | None]:
-    """Read the latest submission (epoch seconds) of each of an array's tasks that has a row of its own."""
+    """Read the latest submission (epoch seconds) of each of an array's tasks with its own row."""
     rows = conn.execute(
         "SELECT array_task, extract(epoch FROM max(submit_ts))::float8 FROM job WHERE cluster = %s AND job_id = ANY(%s) GROUP BY 1",
         [array[0], [f"{array[1]}_{task}" for task in tasks]],

@@ -1,4 +1,4 @@
-"""A job as it was at a moment."""
+"""A job as of a time."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ _JOB = SQL(
 
 
 def job_at(conn: Conn, job_id: str, cluster: str | None, now_s: float) -> Row:
-    """A job's row as it was at a moment; NotFound if there is none, BadRequest where it had not started."""
+    """Return a job's row as of a time; NotFound if it does not exist, BadRequest if it had not started."""
     return at_moment(_find_job(conn, job_id, cluster), now_s)
 
 
 def one_job(conn: Conn, job_pk: int) -> Row:
-    """The row of one job, as `job_at` gives it; NotFound if it is gone. An id of the scheduler may have several: a job that was requeued."""
+    """Return the row of one job, as in `job_at`; NotFound if it was deleted. A scheduler's id may refer to several: requeues of a job."""
     with conn.cursor(row_factory=dict_row) as cursor:
         row = cursor.execute(_JOB + SQL("WHERE job_pk = %s"), [job_pk]).fetchone()
     if row is None:
@@ -45,7 +45,7 @@ def _find_job(conn: Conn, job_id: str, cluster: str | None) -> Row:
 
 
 def at_moment(job: Row, now_s: float) -> Row:
-    """A job as it was at a moment: one that ended later was running."""
+    """Return a job as of a time: one that ended later was running."""
     if job["start_s"] is not None and job["start_s"] > now_s:
         raise BadRequest(
             f"job {job['job_id']} had not started at that moment",

@@ -1,4 +1,4 @@
-"""A job by the id that its scheduler prints: of several the newest, and of PBS's `13.server` rather one of that server."""
+"""A job by the id that its scheduler prints: the newest of several, and for PBS's `13.server` preferably one of that server."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from psycopg.sql import SQL
 
 from flitwatch_domain.jobs import kept_job_id
 
-#: What stands behind FROM job; its parameters are those of `build_parameters`.
+#: SQL after FROM job; its parameters are those of `build_parameters`.
 NEWEST = SQL(
     "WHERE job_id = %(id)s AND (%(cluster)s::text IS NULL OR cluster = %(cluster)s)"
     " ORDER BY cluster = %(server)s::text DESC NULLS LAST, coalesce(start_ts, submit_ts) DESC NULLS LAST, restart DESC, job_pk DESC LIMIT 1"
@@ -14,6 +14,6 @@ NEWEST = SQL(
 
 
 def build_parameters(job_id: str, cluster: str | None) -> dict[str, str | None]:
-    """The parameters of `NEWEST` for an id as the scheduler prints it."""
+    """Return the parameters of `NEWEST` for an id as the scheduler prints it."""
     stored_id, server = kept_job_id(job_id)
     return {"id": stored_id, "cluster": cluster, "server": server}

@@ -1,4 +1,4 @@
-"""Reads of a job's evidence page: its explanation, its steps against earlier runs, and the counters of its own parts."""
+"""Read the data for a job's evidence page: its explanation, its steps and those of earlier runs, and the counters of its own parts."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from flitwatch_domain.explanation.pictures import Line
 def load_evidence(
     conn: psycopg.Connection[Any], job_id: str, cluster: str | None = None, now_s: float | None = None
 ) -> Evidence:
-    """Load the evidence that `flitwatch_domain.explanation.case.render_page` prints of a job; errors and parameters as of `explain_by_id`."""
+    """Load a job's evidence for `flitwatch_domain.explanation.case.render_page`; errors and parameters are those of `explain_by_id`."""
     now_s = time.time() if now_s is None else now_s
     job = as_of.job_at(conn, job_id, cluster, now_s)
     job_explanation = explanation.explain_job(conn, job, now_s, rooted=True)

@@ -1,4 +1,4 @@
-"""The routes of a machine, and the places on them that its counters tell of."""
+"""Routes of a machine, and the counted places on them."""
 
 from __future__ import annotations
 
@@ -29,21 +29,21 @@ Columns = tuple[tuple[str, str], ...]
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-#: Switches whose links' waits are found: more take seconds.
+#: Maximum number of switches for which links' waits are computed: more take seconds.
 MOST_SWITCHES = 256
-#: Machines and placements that are kept: a job that runs is asked about again and again.
+#: Maximum numbers of cached machines and placements: running jobs are queried repeatedly.
 _MOST_MAPS, _MOST_WAYS = 4, 64
 
 
 @dataclass(frozen=True)
 class Way:
-    """Routes of a job's traffic, as if all its nodes sent alike.
+    """Routes of a job's traffic, assuming that all its nodes send equally.
 
     Attributes
     ----------
-    weight : float64 (places,)              the part of it that each place sees
-    of_routers : float64 (routers, columns) the part that each router sees, by the columns of its sums
-    load : float64 (links,)                 bytes on each link, to a common factor
+    weight : float64 (places,)              part of the traffic that passes each place
+    of_routers : float64 (routers, columns) part of the traffic that passes each router, by the columns of its sums
+    load : float64 (links,)                 bytes on each link, up to a common factor
     """
 
     weight: Floats
@@ -52,21 +52,21 @@ class Way:
 
 
 class CountedRoutes:
-    """The counted places of a machine and its routes; made once for each version of a fabric and its routes.
+    """Counted places of a machine and its routes, cached for each version of a fabric and its routes.
 
-    A place is a class of links at a router where the counters' tables keep sums by class. Elsewhere the links up from a switch are one, those down to a switch
-    another, and those to its nodes a third.
+    A place is a class of links at a router if the counter tables contain sums by class. Otherwise a switch has three places: its links up, its links
+    down to switches, and its links to nodes.
 
     Parameters
     ----------
     fabric : Fabric
-    routes : Routes or None    those of the fabric; None: expected of such a machine
+    routes : Routes or None    routes of the fabric; None: assumed for such a machine
 
     Attributes
     ----------
-    columns : of the routers' tables, flits and stall cycles of each kind of sum
+    columns : columns of the routers' tables, flits and stall cycles of each kind of sum
     between : bool (links,)    links between routers
-    turns : where ports count what they send
+    turns : turns of the fabric, if waits are counted at the sending port
     serves : whether the machine has nodes of a file system
     capacity : float64 (links,)    bytes per second
     by_class : whether places are classes of links
@@ -98,7 +98,7 @@ class CountedRoutes:
         self._ways: dict[bytes, Way] = {}
 
     def way(self, routers: Sequence[int], endpoints: Sequence[int], to_file_system: bool = False) -> Way:
-        """Return where the traffic of a job goes that has nodes there, a router and an endpoint (-1: not known) each: to one another, or to the file system."""
+        """Return the paths of a job's traffic, among its nodes or to the file system; each node has a router and an endpoint (-1: unknown)."""
         router, endpoint = np.array(routers, np.int64), np.array(endpoints, np.int64)
         key = router.tobytes() + endpoint.tobytes() + bytes([to_file_system])
         with _lock:
@@ -115,7 +115,7 @@ class CountedRoutes:
         return new_way
 
     def add_cards(self, ports: PortCounts, moved: Floats) -> None:
-        """Add what network cards counted: `moved` (3, endpoints), bytes sent and received and cycles waited, in a moment."""
+        """Add one interval's counts of network cards: `moved` (3, endpoints), bytes sent and received and cycles waited."""
         links, routers, word = self.fabric.links, len(self.fabric.routers), COUNT_BYTES[self.fabric.technology]
         for end, side in ((links.src - routers, 0), (links.dst - routers, 1)):
             card_links = np.flatnonzero((end >= 0) & (end < moved.shape[1]) & np.isnan(ports.carried))
@@ -124,7 +124,7 @@ class CountedRoutes:
         ports.waited[ports.count[sends]] = moved[2, links.src[sends] - routers]
 
     def _looked_at(self, load: Floats) -> NDArray[np.bool_]:
-        """Choose links whose waiting is asked for: of the switches on a way as many as `MOST_SWITCHES`, in equal steps from those that see most of it to those that see least."""
+        """Select links whose waiting is computed, on at most `MOST_SWITCHES` switches of a path, in equal steps from most to least traffic."""
         src, switches = self.fabric.links.src, len(self.fabric.routers)
         switch_loads = np.bincount(src, load, len(self.fabric.endpoints) + switches)[:switches]
         order = np.argsort(-switch_loads, kind="stable")[: np.count_nonzero(switch_loads)]
@@ -149,7 +149,7 @@ class CountedRoutes:
 
 
 def _sending_ports(fabric: Fabric) -> Places:
-    """Links that switches send over, by place; none where ports do not count what they send, or in unknown units."""
+    """Return links over which switches send, by place; empty if waits are not counted at the sending port, or in unknown units."""
     links, routers = fabric.links, len(fabric.routers)
     if fabric.counted_at is not CountedAt.SENDER or fabric.technology not in COUNT_BYTES:
         return Places(np.empty(0, np.int64), np.empty(0, np.int64), 0)
@@ -167,7 +167,7 @@ _lock = threading.Lock()
 
 
 def counted_routes(conn: Conn, fabric_id: int, from_s: float, to_s: float) -> CountedRoutes:
-    """Give the counted routes of a machine in [from, to), epoch seconds, made again only once its fabric or its tables were written again."""
+    """Return the counted routes of a machine in [from, to), epoch seconds, cached until its fabric or tables are written again."""
     fabric = measured.fabric_of(conn, fabric_id)
     routes = routes_at(conn, fabric_id, fabric, from_s, to_s)
     with _lock:

@@ -1,4 +1,4 @@
-"""End of a job in SQL, also if no record may give it."""
+"""End of a job in SQL, including jobs whose end is unknown."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ _OVER = ", ".join(f"'{state}'" for state in sorted(OVER_STATES))
 
 
 def end_or(still: str, job: str = "") -> str:
-    """Build the SQL of a job's end; NULL if it may be over and no record tells since when, so that no comparison with it holds.
+    """Build the SQL of a job's end; NULL if it may have ended at an unknown time, so that all comparisons with it are false.
 
     Parameters
     ----------
     still : str
-        What stands for the end of a job that waits or runs, such as `'infinity'::timestamptz`.
+        SQL for the end of a pending or running job, such as `'infinity'::timestamptz`.
     job : str
-        How the query names the table, with a dot.
+        The table's name in the query, with a dot.
     """
     return f"coalesce({job}end_ts, CASE WHEN {job}state NOT IN ({_OVER}) THEN {still} END)"

@@ -1,4 +1,4 @@
-"""A job's whole evidence as one file: every row about it, its neighbours and its routers' counters while it ran, as CSV in a ZIP."""
+"""All evidence about a job as one file: the rows about it, its neighbours and its routers' counters while it ran, as CSV in a ZIP."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from flitwatch_domain.table_file import FORMULA
 Conn = psycopg.Connection[Any]
 OnTable = Callable[[int, int, str], None]
 
-#: What belongs to a job, by table: the condition that its rows meet.
+#: Tables with data about a job: the condition for its rows.
 _ABOUT: dict[str, str] = {
     "job": "job_pk = %(job)s",
     "job_node": "job_pk = %(job)s",
@@ -39,11 +39,11 @@ _ABOUT: dict[str, str] = {
     "alert": "labels ->> 'job' = %(job_id)s AND since BETWEEN %(from)s AND %(to)s",
     "recommendation": "job_id = %(job_id)s AND created_at >= %(from)s",
 }
-#: Counters of its routers, from a little before it began to its end; the finest are gone first (docs/contracts/tables.md).
+#: Counters of its routers, from shortly before its start to its end; the finest expire first (docs/contracts/tables.md).
 _COUNTED = ("router_1s", "router_1m", "router_1h", "port_10s")
-#: A bucket that began before the job holds its first seconds.
+#: A bucket that began before the job includes its first seconds.
 _BUCKET = {"router_1s": "1 second", "router_1m": "1 minute", "router_1h": "1 hour", "port_10s": "10 seconds"}
-#: How a formula begins, and PostgreSQL's numbers of the types that hold people's texts (text, varchar).
+#: First characters of a formula, and PostgreSQL's numbers of the types with users' texts (text, varchar).
 _FORMULA = f"^({'|'.join(map(re.escape, FORMULA))})"
 _TEXTS = frozenset({25, 1043})
 _NEIGHBOURS = f"""
@@ -56,14 +56,14 @@ _NEIGHBOURS = f"""
 """  # noqa: S608 - a text of ours
 
 
-#: A row of table `job`, with the columns that it has.
+#: A row of table `job`.
 Row = Mapping[str, Any]
 
 _JobWindow = TypedDict("_JobWindow", {"from": str, "to": str})
 
 
 class JobManifest(_JobWindow):
-    """The manifest of a job's evidence: the row of the job, the window and the moment as ISO times, and rows by table."""
+    """Manifest of a job's evidence: the row of the job, its window and the time of the export in ISO format, and rows by table."""
 
     format: str
     job: Row
@@ -72,7 +72,7 @@ class JobManifest(_JobWindow):
     rows: dict[str, int]
 
 
-#: What the queries of the tables take: the job, its runs, its window, and the fabrics and routers that its nodes are on.
+#: Parameters of the tables' queries: the job, its runs, its window, and the fabrics and routers of its nodes.
 _Chosen = TypedDict(
     "_Chosen",
     {
@@ -90,22 +90,22 @@ _Chosen = TypedDict(
 def export_evidence(
     conn: Conn, job_id: str, out: Path, cluster: str | None = None, on_table: OnTable = lambda done, total, what: None
 ) -> JobManifest:
-    """Write a job's evidence; return the manifest that also is in the file.
+    """Write a job's evidence; return its manifest, which is also in the file.
 
     Parameters
     ----------
     conn : psycopg.Connection
-        With role `reader`; all tables are read in one transaction, as they are at one moment.
+        With role `reader`; all tables are read in one transaction, from one snapshot.
     job_id : str
-        As the scheduler prints it; the newest job of that id, of a cluster if one is named.
+        As the scheduler prints it; the newest job with that id, of a cluster if given.
     out : Path
-        A new file; it appears when it is complete.
+        A new file, which appears once it is complete.
     on_table : callable(done, total, table), optional
 
     Raises
     ------
     NotFound
-        There is no such job.
+        The job does not exist.
     """
     with conn.transaction():
         conn.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
@@ -115,7 +115,7 @@ def export_evidence(
         part = out.with_name(f".{out.name}.part")
         try:
             part.unlink(missing_ok=True)
-            # It holds real names: nobody else on this machine reads it.
+            # It contains real names, so other users of this machine cannot read it.
             with (
                 os.fdopen(os.open(part, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600), "w+b") as file,
                 zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=3) as archive,
@@ -162,7 +162,7 @@ def _select_job(conn: Conn, job_id: str, cluster: str | None) -> tuple[Row, _Cho
         runs = cursor.execute("SELECT run_id FROM run WHERE job_pk = %s", [job["job_pk"]]).fetchall()
     assert places is not None
     now = datetime.now(UTC)
-    # A job that has not begun has no time of its own, and so no counters.
+    # A job that has not started has no period, and therefore no counters.
     begin, end = job["start_ts"] or now, job["end_ts"] or now
     return job, {
         "job": job["job_pk"],
@@ -196,12 +196,12 @@ def _copy_table(conn: Conn, archive: zipfile.ZipFile, table: str, query: Compose
         with cursor.copy(SQL("COPY ({}) TO STDOUT (FORMAT csv, HEADER)").format(query), chosen) as copy:
             for block in copy:
                 file.write(block)
-        # Of COPY the number of rows, without the header.
+        # For COPY, the number of rows without the header.
         return cursor.rowcount
 
 
 def _as_text(conn: Conn, query: Composed, chosen: _Chosen) -> Composed:
-    """The query with a quote before texts that a spreadsheet would take for a formula, and before those that begin with one already."""
+    """Return the query with a quote before texts that a spreadsheet would treat as a formula, and before those that already begin with a quote."""
     shown = conn.execute(SQL("SELECT * FROM ({}) AS t LIMIT 0").format(query), chosen).description or []
     columns = [
         SQL("CASE WHEN {0} ~ {1} THEN {2} || {0} ELSE {0} END AS {0}").format(Identifier(column.name), _FORMULA, "'")

@@ -1,4 +1,4 @@
-"""Reads of a job's explanation, in the order in which one finding leads to the next; the domain computes the finding itself."""
+"""Read the data for a job's explanation, from cause to effect; the domain computes the finding itself."""
 
 from __future__ import annotations
 
@@ -28,44 +28,44 @@ from flitwatch_domain.fabric import Fabric
 Conn = psycopg.Connection[Any]
 Row = dict[str, Any]
 
-#: Earlier runs that say what is usual.
+#: Maximum number of earlier runs that define the usual time.
 MOST_RUNS = 40
-#: Counters are taken over so long before the interval of the onset and after it.
+#: Length of the counter windows before and after the interval of the onset.
 WINDOW_S = 60.0
-#: Seconds by which the clock of a run may be ahead of ours: its start is rounded, and a step is known once it is over.
+#: Seconds by which a run's clock may be ahead of ours: its start is rounded, and a step is recorded after its end.
 CLOCKS_S = 2.0
 MOST_JOBS = 2000
-#: Minutes of its routers' counters that are looked at where a job has no steps.
+#: Longest period of the routers' counters that is read for a job without steps.
 LONGEST_LIFE_S = 86_400.0
 
 
 def explain_by_id(conn: Conn, job_id: str, cluster: str | None = None, now_s: float | None = None) -> Explanation:
-    """Why a job is slow, whether it is, and what would help (docs/contracts/explanation.md).
+    """Explain why a job is slow, if it is, and what would help (docs/contracts/explanation.md).
 
     Parameters
     ----------
     conn : psycopg.Connection
         With role `reader`.
     job_id, cluster : str
-        As the scheduler prints it; the newest job of that id.
+        As the scheduler prints it; the newest job with that id.
     now_s : float, optional
-        The moment of the answer, epoch seconds: what came later is not looked at, but blame is the newest. Without it, the clock.
+        Time of the answer, epoch seconds: later data are ignored, except that blame is the newest. Default: now.
 
     Raises
     ------
     NotFound
-        There is no such job.
+        The job does not exist.
     BadRequest
-        It had not started at that moment.
+        It had not started at that time.
     """
     now_s = time.time() if now_s is None else now_s
     return explain_job(conn, job_at(conn, job_id, cluster, now_s), now_s, rooted=True)
 
 
 def explain_job(conn: Conn, job: Row, now_s: float, known: Machine | None = None, rooted: bool = False) -> Explanation:
-    """The explanation of a job's row as `at_moment` gives it; `known` is a fabric that was read before.
+    """Explain a job from its row as returned by `at_moment`; `known` is an already loaded fabric.
 
-    `rooted` also looks for the root of the congestion, which reads the ports of the whole machine, and for what incidents say of the job.
+    `rooted` also searches for the root of the congestion, which reads the ports of the whole machine, and for the job's incidents.
     """
     place = _find_place(conn, job["job_pk"])
     watched = _load_progress(conn, job, now_s)
@@ -91,7 +91,7 @@ def explain_job(conn: Conn, job: Row, now_s: float, known: Machine | None = None
 
 
 def _find_root(conn: Conn, job: Row, scene: OnsetContext, now_s: float) -> CongestionRoot | None:
-    """Find where the congestion that holds the job up begins, in the first minute after the onset; None if it is not found."""
+    """Find the root of the congestion that delays the job, in the first minute after the onset; None if there is none."""
     window = scene.root_window(now_s)
     if window is None:
         return None
@@ -100,12 +100,12 @@ def _find_root(conn: Conn, job: Row, scene: OnsetContext, now_s: float) -> Conge
 
 
 def steps_of(conn: Conn, job: Row, now_s: float) -> slowdown.Steps | None:
-    """The steps that an explanation judges: of the job's newest run up to that moment, with earlier runs; None without a recorded one."""
+    """Return the steps for an explanation, from earlier runs and the job's newest run up to that time; None without a recorded run."""
     return _load_progress(conn, job, now_s).steps
 
 
 def _find_place(conn: Conn, job_pk: int) -> Row | None:
-    """The fabric that holds most of a job's nodes, and the router of each."""
+    """Return the fabric with most of a job's nodes, and the router of each node."""
     rows = fetch_rows(
         conn,
         SQL(
@@ -127,14 +127,14 @@ class Machine:
 
 
 def machine_of(conn: Conn, fabric_id: int) -> Machine:
-    """Read a machine; its fabric only once it was written again."""
+    """Load a machine; its fabric is cached until it is written again."""
     row = conn.execute("SELECT timeless FROM fabric WHERE fabric_id = %s", [fabric_id]).fetchone()
     assert row is not None
     return Machine(fabric_id, bool(row[0]), measured.fabric_of(conn, fabric_id))
 
 
 def _load_progress(conn: Conn, job: Row, now_s: float) -> answer.JobProgress:
-    """The newest run of a job that has steps, with earlier runs of its application; and earlier jobs like it."""
+    """Load a job's newest run with steps, earlier runs of its application, and earlier similar jobs."""
     past = _load_past_times(conn, job, now_s)
     runs = fetch_rows(
         conn,
@@ -192,7 +192,7 @@ def _load_earlier_steps(conn: Conn, run: Row, job: Row, start_s: float) -> NDArr
     return times
 
 
-#: Jobs of the same user, name and about the same size; then of the same name and size, whoever ran them.
+#: Jobs with the same user and name and a similar size; then those of all users with the same name and size.
 _PAST = SQL("""
     SELECT extract(epoch FROM j.end_ts - j.start_ts)::float8 AS s, j.user_name IS NOT DISTINCT FROM %(user)s AS own FROM job j
     WHERE j.job_pk <> %(job)s AND j.simulated = %(simulated)s AND j.state = 'COMPLETED' AND j.end_ts > j.start_ts AND j.name = %(name)s
@@ -227,7 +227,7 @@ def _load_past_times(conn: Conn, job: Row, now_s: float) -> answer.PastRunTimes 
 def _of_counters(
     conn: Conn, job: Row, place: Row | None, watched: answer.JobProgress, now_s: float
 ) -> slowdown.Slowdown | None:
-    """A job without steps is slow where it took longer than its like, and since the stalls on its routers rose, if its place is known."""
+    """Return the slowdown of a job without steps, if it took longer than similar jobs; the onset is when stalls rose on its routers, if known."""
     factor = answer.elapsed_factor(job, watched.past, now_s)
     if factor is None or watched.past is None:
         return None
@@ -250,7 +250,7 @@ def _build_onset_context(
     watched: answer.JobProgress,
     now_s: float,
 ) -> OnsetContext:
-    """Everything about the onset: counters on both sides of it, and the jobs that were there."""
+    """Build the context of the onset: counters before and after it, and the jobs alongside."""
     low, high = found.low_s, found.high_s
     seconds = onset_counters.own_series(conn, place, low - WINDOW_S, min(high + WINDOW_S, now_s), 1)
     at = slowdown.find_rise_s(seconds, low, high) if not found.from_start else None
@@ -322,13 +322,13 @@ def _load_sent_rates(
     before: onset_counters.Window,
     after: onset_counters.Window,
 ) -> tuple[Rates, dict[int, float]]:
-    """Bytes a second that each job sent before the slow stretch and in it, and the most of the minutes before for who sends more."""
+    """Return each job's bytes per second before and in the slow stretch, and, for jobs that send more, their maximum in the minutes before."""
     if by_flow.known:
         rates = {row["job_pk"]: by_flow.sent.get(row["job_pk"], (None, None)) for row in jobs}
         return rates, {pk: was for pk, (was, _) in rates.items() if was is not None}
     sent_by_job = onset_counters.sent_by(conn, fabric_id, [row["job_pk"] for row in jobs], before, after)
     rates = {row["job_pk"]: _correct_rates(row, sent_by_job.get(row["job_pk"]), before[1]) for row in jobs}
-    # Only who sends more than a minute ago is asked for the minutes before.
+    # The minutes before are read only for jobs that send more than a minute ago.
     grew = [pk for pk, (was, now) in rates.items() if was is not None and now is not None and sends_more(was, now)]
     return rates, onset_counters.most_sent(conn, fabric_id, grew, before[1]) if grew else {}
 
@@ -338,7 +338,7 @@ def _correct_rates(
 ) -> tuple[float | None, float | None]:
     if sent is None or sent[1] is None:
         return None, None
-    # What its nodes sent before it started was another job's.
+    # Traffic of its nodes before its start belonged to another job.
     return (0.0 if row["start_s"] > low_s - WINDOW_S / 2 else sent[0]), sent[1]
 
 

@@ -1,4 +1,4 @@
-"""Reads of an attribution by flow: minutes of routers, by link class if these are kept, and what every job's network cards moved in them."""
+"""Read the data for an attribution by flow: routers' counters by minute, by link class if stored, and the traffic of all jobs' network cards."""
 
 from __future__ import annotations
 
@@ -29,32 +29,32 @@ Row = dict[str, Any]
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-#: How far back a quiet moment is looked for, by the width of rows in seconds and their number: minutes are asked first; ten seconds where these begin with the
-#: slow stretch, hours where they are gone.
+#: Number of rows searched for a quiet moment, by their width in seconds. Minutes are tried first. Ten-second rows are used if minutes begin with the slow
+#: stretch, and hours if minutes have expired.
 LOOKED_BACK = {60: 180, 10: 30, 3600: 72}
-#: Moments of this width are summed from rows by the second.
+#: Moments of this width are summed from rows per second.
 BY_SECOND_S = 10
-#: Moments up to this width are summed from ports, where routers' sums are not kept by link class.
+#: Moments up to this width are summed from ports if routers' sums are not stored by link class.
 LONGEST_BY_PORT_S = 60
-#: Minutes of the slow stretch that are divided.
+#: Maximum number of minutes of the slow stretch whose waiting is divided.
 MOST_MINUTES = 3
-#: Routers at which the quiet moment is looked for: those that most of the job's traffic passes.
+#: Maximum number of routers searched for the quiet moment: those with most of the job's traffic.
 MOST_WATCHED = 48
 MOST_JOBS = 500
-#: Jobs of which it is told what they sent.
+#: Maximum number of jobs whose traffic is reported.
 MOST_TOLD = 32
-#: So many rows before the onset are asked first for a quiet moment.
+#: Numbers of rows before the onset that are searched first for a quiet moment.
 LOOKED_AT_FIRST = (15, 60)
-#: A moment is calm enough where the job would wait at most this part of the worst. Of several those count that are next to the calmest: by so many cycles per flit,
-#: or this part of the way to the worst.
+#: A moment is calm enough if the job would wait at most this part of the worst. Moments close to the calmest count: within this number of cycles per
+#: flit, or this part of the difference to the worst.
 CALM, QUIET_CYCLES, QUIET = 0.5, 0.005, 0.03
-#: A moment of the job's usual speed may begin before the job by this part of it.
+#: Part by which a moment of the job's usual speed may begin before the job.
 NOT_YET = 0.1
-#: After so much time of a core no other quiet moment is tried: on the largest trees each takes seconds.
+#: CPU time after which no other quiet moment is tried: on the largest trees each takes seconds.
 MOST_CPU_S = 10.0
-#: So many moments are tried that seem quiet.
+#: Maximum number of apparently quiet moments that are tried.
 MOST_QUIET = 3
-#: A row says nothing of a place where less than this part of the job's way is counted.
+#: Minimum counted part of the job's path for a usable row.
 LEAST_COUNTED = 0.5
 NO_RECORD = "it has no record for that time, or its network cards are unknown"
 NO_CARDS = "the network cards of the jobs have no counters during the slowdown"
@@ -63,9 +63,9 @@ NO_CARDS = "the network cards of the jobs have no counters during the slowdown"
 def of_job(
     conn: Conn, job: Row, place: Row, low_s: float, end_s: float, now_s: float, usual_s: float | None = None
 ) -> Flow:
-    """Find which jobs a job waits for in its slow stretch, from `low_s` to `end_s`, as known at `now_s`; epoch seconds.
+    """Find the jobs for which a job waits in its slow stretch, from `low_s` to `end_s`, as known at `now_s`; epoch seconds.
 
-    `usual_s` is since when it ran at its usual speed before that; None: it never did.
+    `usual_s` is the time since when it ran at its usual speed before that; None: it never did.
     """
     low_s, end_s, now_s = float(low_s), float(end_s), float(now_s)
     way = counted_routes(conn, place["fabric_id"], low_s, end_s)
@@ -80,7 +80,7 @@ def of_job(
     own_flow = _attribute_way(conn, way, job, place, own, span)
     if way.by_class or not way.serves or (own_flow.known and own_flow.carried):
         return own_flow
-    # It has traffic to its other nodes for certain. What it waits for the file system is known of the machine alone.
+    # Traffic to its other nodes is certain. Waiting for the file system is known only for the machine as a whole.
     served = _attribute_way(
         conn, way, job, place, way.way(place["router"], place["endpoint"], to_file_system=True), span
     )
@@ -91,7 +91,7 @@ def of_job(
 
 @dataclass(frozen=True)
 class _Span:
-    """A slow stretch: from `low_s` to `end_s`, as known at `now_s`; `usual_s` as for `of_job`."""
+    """A slow stretch from `low_s` to `end_s`, as known at `now_s`; `usual_s` as in `of_job`."""
 
     low_s: float
     end_s: float
@@ -100,7 +100,7 @@ class _Span:
 
 
 def _attribute_way(conn: Conn, way: CountedRoutes, job: Row, place: Row, own: Way, span: _Span) -> Flow:
-    """Find which jobs a job waits for on one way of its traffic."""
+    """Find the jobs for which a job waits on one path of its traffic."""
     unsure, begun_s = None, time.thread_time()
     for width, back in LOOKED_BACK.items():
         begin = math.floor(span.low_s / width) * width - back * width
@@ -114,7 +114,7 @@ def _attribute_way(conn: Conn, way: CountedRoutes, job: Row, place: Row, own: Wa
             flow = _divide_waits(conn, way, job, place["fabric_id"], own, chosen, span.now_s)
             if chosen.usual or flow.calm(CALM):
                 return flow
-            # Of a tree only the sums of its switches are looked through, and its links say otherwise.
+            # For a tree only the sums of its switches were searched, and its links show otherwise.
             at, waits = at[at != chosen.quiet_s], waits[at != chosen.quiet_s]
     if unsure is None:
         return _make_unknown("its routers lack counters for a quiet minute or for the slowdown")
@@ -128,9 +128,9 @@ def _make_unknown(reason: str) -> Flow:
 def _read_waits(
     conn: Conn, columns: Columns, fabric_id: int, weight: Floats, width: int, from_s: float, to_s: float
 ) -> tuple[Floats, Floats]:
-    """Moments of that width (epoch seconds) and stall cycles per flit on the job's way in each, by the routers that most of its traffic passes.
+    """Read moments of a width (epoch seconds) and stall cycles per flit on the job's path in each, from the routers with most of its traffic.
 
-    `weight`: the part of the traffic that each router sees, (routers, columns).
+    `weight` is the part of the traffic that passes each router, (routers, columns).
     """
     watched = _pick_heaviest(weight, MOST_WATCHED)
     at, router, flits, stalls = _read_counts(conn, columns, fabric_id, width, watched, (from_s, to_s))
@@ -150,8 +150,10 @@ def _read_waits(
 
 @dataclass(frozen=True)
 class _Chosen:
-    """Moments of one width, epoch seconds at their beginnings: a quiet one, and those of the slow stretch. `calm`: that the quiet one is quiet is
-    known; `usual`: from the job's steps."""
+    """Start times of moments of one width, epoch seconds: a quiet one, and those of the slow stretch.
+
+    `calm`: whether the quiet one is known to be quiet; `usual`: whether the job's steps show it.
+    """
 
     width: int
     quiet_s: float
@@ -163,12 +165,12 @@ class _Chosen:
 def _choose_moments(
     series: tuple[Floats, Floats], width: int, low_s: float, end_s: float, usual_s: float | None = None
 ) -> _Chosen | None:
-    """The moments that are held against each other; None if there is no slow one and another."""
+    """Choose the moments to compare; None without a slow one and another one."""
     at, waits = series
     slow = np.flatnonzero((at + width > low_s) & (at < end_s))
     if not len(slow):
         return None
-    # The worst of each third: who came later does not hide who was there first.
+    # The worst of each third, so that a later job does not hide an earlier one.
     worst = np.array([part[np.argmax(waits[part])] for part in np.array_split(slow, MOST_MINUTES) if len(part)])
     rest = np.setdiff1d(np.arange(len(at)), worst)
     if not len(rest):
@@ -181,12 +183,11 @@ def _choose_moments(
 def _find_quiet_moment(
     at: Floats, waits: Floats, width: int, stretch: tuple[float, float], worst: Ints, rest: Ints, usual_s: float | None
 ) -> tuple[int | None, bool]:
-    """The place among the rest of the moment that the worst ones are held against, None if none is known to be quiet; and whether the job's steps
-    say so.
+    """Return the index of the quiet moment among the rest, None if none is known to be quiet, and whether the job's steps show it.
 
-    While the job ran at its usual speed, the network was calm enough, as its steps say. Of a job that never did, moments before it are looked for.
-    The longer ago, the more other jobs came and went since. So the last ones before the onset are asked first, then earlier ones, then those between
-    the worst ones (bursts have pauses), and those after the slow stretch. The first of these that has a moment calm enough gives it.
+    While the job ran at its usual speed, the network was calm enough. If it never did, moments before it are searched. Older moments are worse, because
+    more jobs started and ended since. The order is: the last moments before the onset, earlier ones, those between the worst ones (bursts have
+    pauses), and those after the slow stretch. The first group with a moment that is calm enough is used.
     """
     low_s, end_s = stretch
     most = float(waits[worst].max())
@@ -203,7 +204,7 @@ def _find_quiet_moment(
 
 
 def _pick_calmest(at: Floats, waits: Floats, width: int, low_s: float, some: Ints, most: float) -> int:
-    """Of the moments next to the calmest the one that is nearest to the onset."""
+    """Return the moment closest to the onset among those near the calmest."""
     least = waits[some].min()
     calm = some[waits[some] <= least + max(QUIET_CYCLES, QUIET * (most - least))]
     return int(calm[np.argmin(np.abs(at[calm] + width / 2 - low_s))])
@@ -288,7 +289,7 @@ def _load_moments(
 
 @dataclass(frozen=True)
 class Watched:
-    """Way to watch: nodes in a place, their routers and endpoints, and whether it leads to the file system. `simulated`: which jobs count."""
+    """Watched path: nodes in a place, their routers and endpoints, and whether it leads to the file system. `simulated` selects the jobs."""
 
     fabric_id: int
     job_pk: int
@@ -299,7 +300,7 @@ class Watched:
 
 
 def minutes_counted(conn: Conn, watched: Watched, from_s: float, to_s: float) -> list[float]:
-    """Minutes of a span, epoch seconds, in which most of a way between routers is counted."""
+    """Return the minutes of a span, epoch seconds, in which most of a path between routers is counted."""
     way = counted_routes(conn, watched.fabric_id, from_s, to_s)
     if way.routes.reason is not None or not len(way.places.links):
         return []
@@ -311,8 +312,7 @@ def minutes_counted(conn: Conn, watched: Watched, from_s: float, to_s: float) ->
 
 
 def by_minute(conn: Conn, watched: Watched, minutes_s: Sequence[float]) -> list[tuple[float, dict[int, float] | None]]:
-    """Of some minutes the stall cycles per flit on a way, and the parts of jobs, by job_pk, in the traffic where flits wait there; None if these are
-    not known."""
+    """Return, for some minutes, stall cycles per flit on a path, and jobs' parts of the traffic where flits wait, by job_pk; None if unknown."""
     last_s = max(minutes_s) + 60
     way = counted_routes(conn, watched.fabric_id, min(minutes_s), last_s)
     own = way.way(watched.router, watched.endpoint, watched.to_file_system)
@@ -328,7 +328,7 @@ def by_minute(conn: Conn, watched: Watched, minutes_s: Sequence[float]) -> list[
 
 
 def sent_by_minute(conn: Conn, fabric_id: int, job_pk: int, from_s: float, to_s: float) -> list[tuple[float, float]]:
-    """Whole minutes of a job's life in a span, epoch seconds, and bytes per second that a network card of it sent in each: mean over some of its nodes."""
+    """Return (start in epoch seconds, bytes per second of a network card) for whole minutes of a job's run in a span: mean over some of its nodes."""
     return conn.execute(
         """
         SELECT extract(epoch FROM e.ts)::float8 AS at, (sum(tx_bytes) / sum(seconds))::float8
@@ -342,7 +342,7 @@ def sent_by_minute(conn: Conn, fabric_id: int, job_pk: int, from_s: float, to_s:
 
 
 def _mean_sent_per_s(moments: list[Moment], job: int) -> float | None:
-    """Bytes a second that a job's network cards sent, mean over moments: 0 if it did not run, None if too few of its NICs are counted."""
+    """Return a job's bytes per second sent, mean over moments: 0 if it did not run, None if too few of its NICs are counted."""
     rates = []
     for moment in moments:
         moved = moment.traffic[job]
@@ -353,7 +353,7 @@ def _mean_sent_per_s(moments: list[Moment], job: int) -> float | None:
 
 
 def _list_jobs(conn: Conn, job_pk: int, simulated: bool, fabric_id: int, spans: list[tuple[float, float]]) -> list[Row]:
-    """Jobs that ran in some of the spans, the slow one first: job_pk, start_s, end_s, and of each node its endpoint and router."""
+    """Return jobs that ran in some of the spans, the slow one first: job_pk, start_s, end_s, and the endpoint and router of each node."""
     lows, highs = zip(*spans, strict=True)
     with conn.cursor(row_factory=dict_row) as cursor:
         return cursor.execute(
@@ -372,7 +372,7 @@ def _list_jobs(conn: Conn, job_pk: int, simulated: bool, fabric_id: int, spans: 
 
 
 def _compute_traffic(job: Row, cards: Floats, low_s: float, high_s: float) -> JobTraffic | None:
-    """Compute the traffic of a job's network cards in a moment from every NIC's rates (3, endpoints); None if the job did not run then."""
+    """Compute a job's traffic in a moment from the rates of all NICs (3, endpoints); None if the job did not run then."""
     runs_s = min(high_s, math.inf if job["end_s"] is None else job["end_s"]) - max(low_s, job["start_s"])
     if runs_s <= 0:
         return None
@@ -384,18 +384,18 @@ def _compute_traffic(job: Row, cards: Floats, low_s: float, high_s: float) -> Jo
 
 
 def _pick_heaviest(weight: Floats, most: int) -> Ints:
-    """Routers that most of a job's traffic passes, (n,), sorted, by the part of it that each place of them sees, (routers, kinds)."""
+    """Return the sorted routers with most of a job's traffic, (n,), from the part that passes each of their places, (routers, kinds)."""
     by_router = weight.sum(axis=1)
     order = np.argsort(-by_router, kind="stable")[:most]
     return np.sort(order[by_router[order] > 0])
 
 
-#: Flits and stall cycles of every place in a moment, (places,) each, NaN if not counted; and `Moment.by_link`.
+#: Flits and stall cycles of all places in a moment, (places,) each, NaN if not counted; and `Moment.by_link`.
 _Counts = tuple[Floats, Floats, LinksOfMoment | None]
 
 
 def _classes_at(conn: Conn, way: CountedRoutes, fabric_id: int, width: int, moments_s: list[float]) -> list[_Counts]:
-    """Counts of every class of links at a router in some moments."""
+    """Return the counts of each class of links at a router in some moments."""
     at, router, flits, stalls = _read_counts(conn, way.columns, fabric_id, width, None, None, moments_s)
     routers = len(way.fabric.routers)
     in_fabric = router < routers
@@ -411,7 +411,7 @@ def _classes_at(conn: Conn, way: CountedRoutes, fabric_id: int, width: int, mome
 def _ports_at(
     conn: Conn, way: CountedRoutes, fabric_id: int, spans: Sequence[tuple[float, float]]
 ) -> list[PortCounts] | None:
-    """Load what every sending port of a switch counted in some spans; None if one of these has no ports, or they are no longer kept."""
+    """Load the counts of switches' sending ports in some spans; None if one span has no port counts, or they have expired."""
     port_counts = []
     for span in spans:
         flits, stalls, _, _ = measured.port_sums(conn, fabric_id, way.fabric, *span)
@@ -424,13 +424,13 @@ def _ports_at(
 def _switches_at(
     conn: Conn, way: CountedRoutes, fabric_id: int, width: int, moments_s: list[float]
 ) -> list[PortCounts]:
-    """The same as sums of each switch's ports."""
+    """Load the same as sums of each switch's ports."""
     at, router, _, stalls = _read_counts(conn, way.columns, fabric_id, width, None, None, moments_s)
     routers, links = len(way.fabric.routers), way.fabric.links
     port_counts = []
     for moment in moments_s:
         of = (at == moment) & (router < routers)
-        # After the switches come the links of network cards, each a count of its own.
+        # After the switches come the links of network cards, each with a separate count.
         waited = np.full(routers + len(links), np.nan)
         waited[router[of]] = stalls[of, 0]
         count = np.where(links.src < routers, links.src, routers + np.arange(len(links)))
@@ -440,7 +440,7 @@ def _switches_at(
 
 @dataclass(frozen=True)
 class _LinkWaits:
-    """Use of every link in a moment, of what it can carry, and how long flits wait for it: (links,) each."""
+    """Utilisation of all links in a moment, and flits' waits for them: (links,) each."""
 
     use: Floats
     waits: Floats
@@ -457,7 +457,7 @@ def _links_at(
 ) -> tuple[_Counts, _LinkWaits]:
     """Counts of every place in a moment of this many seconds, as `link_waits` finds them.
 
-    A link to a node that carries no more than in the `calm` moment makes nobody wait longer than then: beyond it no other link is full.
+    A link to a node causes no longer waits than in the `calm` moment if it has no more traffic, because no other link behind it is full.
     """
     job_places, word = that_move_most(traffic), COUNT_BYTES[way.fabric.technology]
     loads, whole = np.zeros((way.routes.links, len(job_places))), np.zeros(way.routes.links)
@@ -481,16 +481,15 @@ def _links_at(
     return (np.where(load > 0, flits, np.nan), ratio * flits, by_link), _LinkWaits(use, waits)
 
 
-#: Of a network card, what an attribution needs.
+#: Columns of a network card for an attribution.
 _OF_CARD = ("tx_bytes", "rx_bytes", "tx_wait_cycles")
 
 
 def _cards_at(conn: Conn, fabric_id: int, width: int, moments_s: list[float]) -> list[Floats]:
-    """Bytes that every network card sent and received and cycles that it waited, a second, in some moments: (3, endpoints) each, NaN if not
-    counted."""
+    """Read each network card's bytes sent and received and cycles waited, per second, in some moments: (3, endpoints) each, NaN if not counted."""
     begin, table = _select_source("endpoint", width)
     if width > BY_SECOND_S:
-        # A row of these tables is a moment's: to add them up would take longer than to read them.
+        # A row of these tables covers a moment, and adding rows up would take longer than reading them.
         rows = SQL("SELECT {} AS at, endpoint, {}, seconds FROM {} WHERE fabric_id = %(fabric)s AND {}").format(
             begin, SQL(", ").join(map(Identifier, _OF_CARD)), table, _AT_MOMENTS
         )
@@ -515,7 +514,7 @@ def _cards_at(conn: Conn, fabric_id: int, width: int, moments_s: list[float]) ->
     return list(cards)
 
 
-#: Rows of some moments: of tables that have rows of that width, and of those by the second, whose moments lie within minutes of each other.
+#: Rows of some moments, for tables with rows of that width, and for tables per second; moments of the latter are within minutes of each other.
 _AT_MOMENTS = SQL("ts = ANY(SELECT to_timestamp(unnest(%(at)s::float8[])))")
 _IN_MOMENTS = SQL("""
     ts >= to_timestamp((SELECT min(a) FROM unnest(%(at)s::float8[]) a)) AND ts < to_timestamp((SELECT max(a) FROM unnest(%(at)s::float8[]) a) +
@@ -525,7 +524,7 @@ _IN_MOMENTS = SQL("""
 
 
 def _select_source(of: str, width: int) -> tuple[Composed, Identifier]:
-    """The beginning of a row's moment, epoch seconds, and the table that has rows of routers or endpoints of that width or finer."""
+    """Return the start of a row's moment, epoch seconds, and the table with rows of routers or endpoints of that width or finer."""
     begin = SQL("floor(date_part('epoch', ts) / {0}) * {0}").format(
         width
     )  # `extract` is exact, of type numeric, and takes ten times as long
@@ -541,7 +540,7 @@ def _read_counts(
     span: tuple[float, float] | None,
     moments_s: list[float] | None = None,
 ) -> tuple[Floats, Ints, Floats, Floats]:
-    """Rows of some routers or of all, of a span or of some moments: moments (n,), routers (n,), flits and stall cycles (n, columns)."""
+    """Read rows of some routers or of all, in a span or in some moments: moments (n,), routers (n,), flits and stall cycles (n, columns)."""
     flits, stalls = zip(*columns, strict=True)
     names = [Identifier(name) for name in (*flits, *stalls)]
     where = [

@@ -1,4 +1,4 @@
-"""Incident of a machine now, from explanations of its running jobs and from stored incidents; the domain computes the finding itself."""
+"""Current incident of a machine, from explanations of its running jobs and from stored incidents; the domain computes the finding itself."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from flitwatch_domain.explanation.result import Incident
 Conn = psycopg.Connection[Any]
 Row = dict[str, Any]
 
-#: Running jobs that record steps and are looked at, those on most nodes first.
+#: Maximum number of running jobs with steps that are examined, those on most nodes first.
 MOST_RUNNING = 48
-#: How far back the last incident is looked for, and how many of one moment are.
+#: Time in which the last incident is searched, and limit of simultaneous incidents.
 LONGEST_AGO_S, MOST_PRESENT = 86_400.0, 20
 
 
 def find_incident(conn: Conn, fabric_id: int, now_s: float | None = None) -> Incident:
-    """The present incident of a machine, or none, or that it cannot be determined; and the last one (docs/contracts/explanation.md).
+    """Return the present incident of a machine, none, or that it cannot be determined; and the last one (docs/contracts/explanation.md).
 
     Parameters
     ----------
@@ -32,17 +32,17 @@ def find_incident(conn: Conn, fabric_id: int, now_s: float | None = None) -> Inc
         With role `reader`.
     fabric_id : int
     now_s : float, optional
-        The moment of the answer, epoch seconds; without it, the clock.
+        Time of the answer, epoch seconds; default: now.
     """
     now_s = time.time() if now_s is None else now_s
     machine = explanation.machine_of(conn, fabric_id)
     if machine.snapshot:
         return finding.find_incident(machine.fabric.name, [], 0, now_s, snapshot=True)
     jobs = _list_running_jobs(conn, fabric_id, now_s)
-    # Without steps only a job's elapsed time speaks, and jobs of one name and size differ in what they compute: home would be full of them.
+    # Without steps only a job's elapsed time is known, and jobs of one name and size compute different things: the home page would list many of them.
     explanations = [explanation.explain_job(conn, job, now_s, machine) for job in _most_with_steps(jobs)]
     result = finding.find_incident(machine.fabric.name, explanations, len(jobs), now_s)
-    # What is stored comes first: home, the list and alerts say the same. Until it is, in the first seconds, the explanations alone speak.
+    # Stored incidents come first, so that the home page, the list and alerts agree. In the first seconds only explanations exist.
     present = shown.list_heads(
         conn, shown.IncidentFilter(fabric_id, from_s=now_s, to_s=now_s), MOST_PRESENT, at_s=now_s
     )
@@ -65,7 +65,7 @@ def find_incident(conn: Conn, fabric_id: int, now_s: float | None = None) -> Inc
 
 
 def running_with_steps(conn: Conn, fabric_id: int, now_s: float) -> list[Row]:
-    """Running jobs that record steps, those on most nodes first, at most `MOST_RUNNING`."""
+    """Return running jobs that record steps, those on most nodes first, at most `MOST_RUNNING`."""
     return _most_with_steps(_list_running_jobs(conn, fabric_id, now_s))
 
 
@@ -87,7 +87,7 @@ def _fetch_rows(conn: Conn, query: Any, parameters: dict[str, Any]) -> list[Row]
 
 
 def _list_running_jobs(conn: Conn, fabric_id: int, now_s: float) -> list[Row]:
-    """Jobs on the machine at the moment, those on most nodes first."""
+    """Return the jobs on the machine at that time, those on most nodes first."""
     rows = _fetch_rows(
         conn,
         JOB

@@ -1,4 +1,4 @@
-"""A moment of the past as simulations replay it: which jobs held which endpoints, and what their nodes sent."""
+"""Past moment for its replay in a simulation: the endpoints of each job, and the traffic of its nodes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from flitwatch_db.jobs.ends import end_or
 
 @dataclass(frozen=True)
 class HeldEndpoints:
-    """A job and the endpoints that it held, in the order of its nodes' numbers."""
+    """A job and its endpoints, in the order of its nodes' numbers."""
 
     job_pk: int
     job_id: str
@@ -22,7 +22,7 @@ class HeldEndpoints:
 
 
 def held_endpoints(conn: psycopg.Connection[Any], fabric_id: int, at_s: float) -> list[HeldEndpoints]:
-    """Jobs that held endpoints of a fabric at a moment, by their number."""
+    """Return jobs with endpoints on a fabric at a moment, by number."""
     rows = conn.execute(
         f"""
         SELECT j.job_pk, j.job_id, array_agg(DISTINCT n.endpoint ORDER BY n.endpoint)
@@ -39,7 +39,7 @@ def held_endpoints(conn: psycopg.Connection[Any], fabric_id: int, at_s: float) -
 def injected_flits_per_s(
     conn: psycopg.Connection[Any], fabric_id: int, routers: int, from_s: float, to_s: float
 ) -> NDArray[np.float64]:
-    """Flits per second that each router's processor tiles took from its nodes in [from, to), from seconds or minutes; NaN: not counted."""
+    """Return flits per second from each router's nodes to its processor tiles in [from, to), from seconds or minutes; NaN: not counted."""
     flits_per_s = np.full(routers, np.nan)
     for table, step_s in (("router_1s", 1.0), ("router_1m", 60.0)):
         rows = conn.execute(

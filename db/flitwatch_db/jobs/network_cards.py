@@ -21,13 +21,13 @@ from flitwatch_domain.network_noise.routing_modes import SEVERAL_GROUPS
 
 Conn = psycopg.Connection[Any]
 
-#: Windows that a job is cut into at most, and rows of one table that are summed for it.
+#: Maximum numbers of windows per job, and of the rows of one table that are summed for it.
 MOST_WINDOWS, MOST_ROWS = 180, 1_000_000
 
 
 @dataclass(frozen=True)
 class JobEndpoints:
-    """A job's network cards on the fabric that holds most of them; `nodes`: all of the job's, in order."""
+    """A job's network cards on the fabric with most of them; `nodes`: all of the job's, in order."""
 
     fabric_id: int
     technology: Technology
@@ -36,7 +36,7 @@ class JobEndpoints:
 
 
 def cards_of(conn: Conn, job_pk: int) -> JobEndpoints | None:
-    """None if no fabric knows a NIC of the job's nodes."""
+    """Return a job's network cards; None if no fabric has a NIC of its nodes."""
     row = conn.execute(
         """
         SELECT n.fabric_id, f.technology, array_agg(DISTINCT n.endpoint ORDER BY n.endpoint),
@@ -50,8 +50,7 @@ def cards_of(conn: Conn, job_pk: int) -> JobEndpoints | None:
 
 
 def groups_of(conn: Conn, nodes: Sequence[str], fabric_id: int | None = None) -> int | None:
-    """In how many groups of a fabric these nodes stand, of the fabric that knows most of them; None if nodes are unknown that might stand
-    elsewhere."""
+    """Count the groups of these nodes, by default on the fabric with most of them; None if unknown nodes might be in other groups."""
     row = conn.execute(
         """
         SELECT count(DISTINCT e.node), count(DISTINCT q.group_id) FROM endpoint e JOIN router q USING (fabric_id, router)
@@ -65,7 +64,7 @@ def groups_of(conn: Conn, nodes: Sequence[str], fabric_id: int | None = None) ->
 
 
 def load_counts(conn: Conn, cards: JobEndpoints, from_s: float, to_s: float) -> NicCounts:
-    """Counters in whole windows within [from_s, to_s), of the finest table that has most of them.
+    """Load counters in whole windows within [from_s, to_s), from the finest table with most of them.
 
     Parameters
     ----------
@@ -95,17 +94,17 @@ def load_counts(conn: Conn, cards: JobEndpoints, from_s: float, to_s: float) -> 
 def load_observations(
     conn: Conn, job_pk: int, start_s: float, end_s: float, intervals: Sequence[tuple[float, float]]
 ) -> list[NicObservation]:
-    """One observation an interval: the mean over the job's counted NICs.
+    """Return one observation per interval: the mean over the job's counted NICs.
 
     Parameters
     ----------
     start_s, end_s : float
-        Of the job, in epoch seconds; intervals are within it.
+        Start and end of the job, in epoch seconds; intervals are within them.
 
     Raises
     ------
     BadRequest
-        An interval is not within the job, or no NIC of this technology counts latency and stalls.
+        An interval is outside the job, or NICs of this technology do not count latency and stalls.
     NotEnoughData
         Nothing was counted in an interval.
     """
@@ -131,7 +130,7 @@ def _observe_interval(conn: Conn, cards: JobEndpoints, begin: float, end: float)
         first, last = math.ceil(begin / width) * width, math.floor(end / width) * width
         if last <= first:
             continue
-        # As one window: sums by card.
+        # As one window: sums by network card.
         sums = _sum_windows(conn, cards, first, last, last - first, width).counts
         flits, stalls, packets, latency = (
             sums[name][0] for name in ("rq_flits", "rq_stall_cycles", "rq_packets", "latency_us_sum")
@@ -149,7 +148,7 @@ def _observe_interval(conn: Conn, cards: JobEndpoints, begin: float, end: float)
 
 
 def _sum_windows(conn: Conn, cards: JobEndpoints, first: int, last: int, step: int, width: int) -> NicCounts:
-    # A row of a second may reach back before the span, to the sample before it.
+    # A row per second may extend before the span, to the previous sample.
     whole = " AND ts - make_interval(secs => greatest(seconds - 1, 0)) >= to_timestamp(%(from)s)" if width == 1 else ""
     query = SQL(
         "SELECT endpoint, ((extract(epoch FROM ts)::bigint - %(from)s) / %(step)s)::int AS at, {} FROM {}"

@@ -1,4 +1,4 @@
-"""The stored network noise of jobs: which jobs wait for it, and what was found."""
+"""Stored network noise of jobs, and the jobs without it."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from flitwatch_domain.network_noise.of_job import JobNoise
 Conn = psycopg.Connection[Any]
 Row = dict[str, Any]
 
-#: Seconds after a job's end by which its last counters are stored, and for which an answer without counters is tried again: counters may be read in late.
+#: Seconds after a job's end until its last counters are stored; and for how long, and how often, a result without counters is retried, since counters can be late.
 SETTLED_S, AGAIN_S, RETRY_S = 120, 86_400, 3600
-#: Days since a job's end in which it is looked at: as long as minutes are kept.
+#: Days after its end during which a job is examined: as long as minutes are kept.
 KEPT_DAYS = 400
 
 
 @dataclass(frozen=True)
 class EndedJob:
-    """A job whose network noise is not known yet."""
+    """A job with unknown network noise."""
 
     job_pk: int
     start: datetime
@@ -32,7 +32,7 @@ class EndedJob:
 
 
 def list_waiting_jobs(conn: Conn, limit: int) -> list[EndedJob]:
-    """Ended jobs without network noise, or with that of another end, or of no counters; newest first."""
+    """Return ended jobs without network noise, with that of another end, or without counters; newest first."""
     rows = conn.execute(
         """
         SELECT job_pk, j.start_ts, j.end_ts
@@ -48,7 +48,7 @@ def list_waiting_jobs(conn: Conn, limit: int) -> list[EndedJob]:
 
 
 def save_noise(conn: Conn, job: EndedJob, fabric_id: int | None, window_s: int | None, noise: JobNoise) -> None:
-    """Keep what was found, in the place of what was found before; nothing where the job is gone."""
+    """Store the result in place of an earlier one; do nothing if the job was deleted."""
     parameters = {
         "job_pk": job.job_pk,
         "end": job.end,
@@ -87,7 +87,7 @@ def save_noise(conn: Conn, job: EndedJob, fabric_id: int | None, window_s: int |
 
 
 async def of_job(conn: AsyncConnection[Any], job_pk: int) -> Row | None:
-    """A job's row of job_network_noise; None if it was not made yet, or for another end."""
+    """Return a job's row of job_network_noise; None if it is missing, or belongs to another end."""
     async with conn.cursor(row_factory=dict_row) as cursor:
         await cursor.execute(
             "SELECT n.*, extract(epoch FROM n.end_ts - j.start_ts)::float8 AS elapsed_s FROM job_network_noise n JOIN job j USING (job_pk, end_ts)"

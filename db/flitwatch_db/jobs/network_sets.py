@@ -31,9 +31,9 @@ _JOBS = """
 
 @dataclass(frozen=True)
 class RunSetQuestion:
-    """One of the sets: runs or jobs by their numbers, or runs of an application that began in a span (epoch seconds).
+    """Definition of a set: runs or jobs by number, or runs of an application that began in a period (epoch seconds).
 
-    `bare`: the application is named without its folders.
+    `bare`: the application's name has no folders.
     """
 
     runs: Sequence[int] = ()
@@ -46,7 +46,7 @@ class RunSetQuestion:
 
 @dataclass(frozen=True)
 class RunSetCounters:
-    """The observations of a set, the members without any, with the reason, and whether any is simulated."""
+    """Observations of a set; the members without observations, with the reason; and whether any member is simulated."""
 
     observed: list[Observed]
     left_out: list[tuple[str, str]]
@@ -54,7 +54,7 @@ class RunSetCounters:
 
 
 def gather_set(conn: Conn, wanted: RunSetQuestion, most: int) -> RunSetCounters:
-    """Read one set, at most `most` members of it: the newest of an application."""
+    """Read one set with at most `most` members: for an application, the newest."""
     rows, missing = _list_members(conn, wanted, most)
     members: list[Observed] = []
     left_out = [(number, "there is none of this number") for number in missing]
@@ -77,7 +77,7 @@ def gather_set(conn: Conn, wanted: RunSetQuestion, most: int) -> RunSetCounters:
 
 
 def _list_members(conn: Conn, wanted: RunSetQuestion, most: int) -> tuple[list[dict[str, Any]], list[str]]:
-    """The rows, and the numbers that there are none of."""
+    """Return the rows, and the numbers that do not exist."""
     with conn.cursor(row_factory=dict_row) as cursor:
         if wanted.application is not None:
             exe = "regexp_replace(r.exe, '^.*/', '')" if wanted.bare else "r.exe"

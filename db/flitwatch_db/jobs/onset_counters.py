@@ -1,4 +1,4 @@
-"""Counters about the onset of a slow stretch: of routers, links and network cards, before it and after."""
+"""Counters around the onset of a slow stretch, before and after it: of routers, links and network cards."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ Conn = psycopg.Connection[Any]
 Row = dict[str, Any]
 Window = tuple[float, float]
 
-#: Seconds by which a NIC's row may come after counted events: rows stand at the sample that ends an interval.
+#: Seconds by which a NIC's row can be later than the counted events: its time is that of the sample that ends the interval.
 NIC_LATE_S = 10.0
-#: Minutes before the onset over which a job's own most is taken, and how many of them must be counted.
+#: Minutes before the onset in which a job's own maximum is taken, and how many must be counted.
 MINUTES, LEAST_MINUTES = 10, 3
-#: Routers whose ports are read: those that gained most stalls. The links that gained most end there, and unpacking every port takes ten times as long.
+#: Maximum number of routers whose ports are read: those with the largest increase of stalls, where the links with the largest increase end. All ports would take ten times as long.
 MOST_PORTS_OF = 32
 
 
 def own_series(conn: Conn, place: Row, from_s: float, to_s: float, width_s: int) -> slowdown.Series:
-    """Stall cycles per flit of a job's routers by time."""
+    """Return stall cycles per flit of a job's routers over time."""
     table = SQL("router_1s") if width_s == 1 else SQL("router_1m")
     where = (
         SQL("ts = ANY(ARRAY(SELECT generate_series(to_timestamp(%(from)s), to_timestamp(%(to)s), interval '1 s')))")
@@ -58,7 +58,7 @@ def own_series(conn: Conn, place: Row, from_s: float, to_s: float, width_s: int)
 def sent_by(
     conn: Conn, fabric_id: int, jobs: list[int], before: Window, after: Window
 ) -> dict[int, tuple[float | None, float | None]]:
-    """Bytes a second that the nodes of each job sent before and after; None if no NIC was counted."""
+    """Return bytes per second sent by the nodes of each job before and after; None if no NIC was counted."""
     rows = fetch_rows(
         conn,
         SQL("""
@@ -89,7 +89,7 @@ def sent_by(
 
 
 def most_sent(conn: Conn, fabric_id: int, jobs: list[int], low_s: float) -> dict[int, float]:
-    """The most bytes per second that the nodes of each job sent in a minute before the onset in which it ran; jobs with enough such minutes only."""
+    """Return the highest bytes per second of each job's nodes in a minute of its run before the onset; only for jobs with enough such minutes."""
     end_s = math.floor(low_s / 60) * 60
     rows = fetch_rows(
         conn,
@@ -112,7 +112,7 @@ def most_sent(conn: Conn, fabric_id: int, jobs: list[int], low_s: float) -> dict
 
 
 def of_routers(conn: Conn, fabric_id: int, size: int, before: Window, after: Window) -> RouterCounts:
-    """Flits and stall cycles of every router of a fabric in both windows; NaN if nothing was counted."""
+    """Return flits and stall cycles of every router of a fabric in both windows; NaN if not counted."""
     query = SQL("""
         SELECT array_send(array_agg(router)), array_send(array_agg(late::int)), array_send(array_agg(coalesce(flits, 'NaN'))),
         array_send(array_agg(coalesce(stalls, 'NaN')))
@@ -135,19 +135,19 @@ def of_routers(conn: Conn, fabric_id: int, size: int, before: Window, after: Win
 
 
 def _whole_seconds(before: Window, after: Window) -> dict[str, int]:
-    """Whole seconds within the windows."""
+    """Return the whole seconds within the windows."""
     return {"a": math.ceil(before[0]), "b": math.floor(before[1]), "c": math.ceil(after[0]), "d": math.floor(after[1])}
 
 
 def onward_of(fabric: Fabric, own: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Find routers where links of a job's routers `own` are counted, with these: sorted."""
+    """Return the sorted routers at which links of a job's routers `own` are counted, including these routers."""
     links = fabric.links
     here = fabric.router_links() & (np.isin(links.src, own) | np.isin(links.dst, own))
     return np.union1d(_counted_at(fabric)[0][here], own)
 
 
 def _counted_at(fabric: Fabric) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    """Routers and ports (L,) that count each link."""
+    """Return routers and ports (L,) at which each link is counted."""
     links = fabric.links
     return (links.dst, links.dst_port) if fabric.counted_at is CountedAt.RECEIVER else (links.src, links.src_port)
 
@@ -162,9 +162,10 @@ def of_links(
     before: Window,
     after: Window,
 ) -> list[LinkCount]:
-    """Links at a job's routers `own`, and those that join its groups, with what was counted on them.
+    """Return links at a job's routers `own`, and links that join its groups, with their counts.
 
-    Only those counted at the routers that gained most stalls, of `ends` (where its own links are counted) and of its groups.
+    Only links counted at the routers with the largest increase of stalls are included. The candidates are `ends`, where its own links are counted, and
+    the routers of its groups.
     """
     group, links = fabric.routers.group, fabric.links
     joined = np.setdiff1d(group[own], [-1])
@@ -202,7 +203,7 @@ def of_links(
 def _port_counts(
     conn: Conn, fabric_id: int, ports: Sequence[tuple[int, int]], before: Window, after: Window
 ) -> dict[tuple[int, int], Count]:
-    """Counts of some ports (router, port) over both windows; whole buckets of ten seconds only."""
+    """Return counts of some ports (router, port) in both windows, for whole ten-second buckets only."""
     query = SQL("""
         SELECT array_send(array_agg(router)), array_send(array_agg((ts >= to_timestamp(%(c)s))::int)), {}, {} FROM port_10s
         WHERE fabric_id = %(fabric)s AND router = ANY(%(routers)s)
@@ -217,7 +218,7 @@ def _port_counts(
     router, late = (np.asarray(packing.unpack_numbers(column, ">i4"), np.int64) for column in row[:2])
     if not len(router):
         return {}
-    # Sums by router and side: [flits or stalls][side][router][port], NaN if nothing was counted.
+    # Sums by router and side: [flits or stalls][side][router][port], NaN if not counted.
     place, index = np.unique(router, return_inverse=True)
     sums = []
     for values in (unpack_arrays(row[2], row[3]), unpack_arrays(row[4], row[5])):

@@ -13,9 +13,9 @@ from flitwatch_domain.trials import Outcome
 def load_outcomes(
     conn: psycopg.Connection[Any], job_ids: Sequence[str], since_s: float, cluster: str | None = None
 ) -> dict[str, Outcome]:
-    """Outcomes of jobs that ended since a moment (epoch seconds) or have not ended, by id; of a job that was requeued that of its last run.
+    """Return outcomes by id of jobs that ended since a time (epoch seconds) or have not ended; for a requeued job, that of its last run.
 
-    Jobs that the accounting does not know are left out: ids begin again, so that older jobs of the same id are not these.
+    Jobs unknown to accounting are omitted: ids are reused, so older jobs with the same id are different jobs.
     """
     rows = conn.execute(
         "SELECT DISTINCT ON (job_id) job_id, state, extract(epoch FROM start_ts)::float8, extract(epoch FROM end_ts)::float8 FROM job"

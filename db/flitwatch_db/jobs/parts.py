@@ -1,4 +1,4 @@
-"""Counters of a job's own parts while it ran: its network cards, and the links that its routers count, by class."""
+"""Counters of a job's own parts while it ran: its network cards, and the links counted at its routers, by class."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from flitwatch_domain.counters import CATALOGUE
 Conn = psycopg.Connection[Any]
 Floats = NDArray[np.float64]
 
-#: Rows of one table that an answer may read; beyond them a coarser table answers.
+#: Maximum number of rows read from one table; above it a coarser table is used.
 MOST_ROWS = 400_000
 STEPS = (10, 20, 30, 60, 120, 300, 600, 1800, 3600, 7200, 21_600, 86_400)
-#: Columns of router_1s (minutes, hours) and endpoint_1s by what is drawn: key, label, numerator, denominator.
+#: Curves from columns of router_1s (minutes, hours) and endpoint_1s: key, label, numerator, denominator.
 _LINKS = (
     ("blue", "Blue links", "blue_stall_cycles", "blue_flits"),
     ("black", "Black links", "black_stall_cycles", "black_flits"),
@@ -37,7 +37,7 @@ _WORDS = {"us": "µs", "cycles": "cycles", "flits": "flit", "packets": "request"
 
 @dataclass(frozen=True)
 class Part:
-    """A figure over time: NaN is unknown."""
+    """A value over time; NaN is unknown."""
 
     key: str
     label: str
@@ -47,7 +47,7 @@ class Part:
 
 @dataclass(frozen=True)
 class Parts:
-    """Starts of the steps in epoch seconds int64 (T,), their length in seconds, and the figures that were counted."""
+    """Starts of the steps in epoch seconds int64 (T,), their length in seconds, and the counted values."""
 
     ts: NDArray[np.int64]
     step_s: int
@@ -55,7 +55,7 @@ class Parts:
 
 
 def unit_of(numerator: str, denominator: str) -> str:
-    """The unit of a quotient of two columns by the catalogue of counters: µs / request, cycles / flit."""
+    """Return the unit of a quotient of two columns, from the catalogue of counters: µs / request, cycles / flit."""
     return f"{_WORDS[_find_unit(numerator)]} / {_WORDS[_find_unit(denominator)]}"
 
 
@@ -68,7 +68,7 @@ def _find_unit(column: str) -> str:
 
 
 def load_parts(conn: Conn, job_pk: int, from_s: float, to_s: float, points: int = 180) -> Parts:
-    """Counters of a job's network cards and of its routers' links in [from, to), in at most about `points` steps.
+    """Load counters of a job's network cards and of its routers' links in [from, to), in at most about `points` steps.
 
     Parameters
     ----------
@@ -90,7 +90,7 @@ def load_parts(conn: Conn, job_pk: int, from_s: float, to_s: float, points: int 
     nics = _sum_counters(conn, "endpoint", fabric, endpoints or [], ts, step, _NICS)
     all_parts = [*_compute_quotients(nics, _NICS), *_compute_quotients(link_sums, _LINKS)]
     keys = {item.key for item in all_parts}
-    # Waits stand for stalls where a technology counts no stalled requests, and all links if no class is told apart.
+    # Waits replace stalls if a technology does not count stalled requests, and all links are shown if there are no classes.
     hidden = ({"nic_waits"} if "nic_stalls" in keys else set()) | (
         {"links"} if keys & {"blue", "black", "green"} else set()
     )
@@ -98,8 +98,8 @@ def load_parts(conn: Conn, job_pk: int, from_s: float, to_s: float, points: int 
 
 
 def rows_within(width: int) -> SQL:
-    """The condition for rows of %(from)s to %(to)s, in epoch seconds, of a table with one row in `width` seconds."""
-    # Seconds are probed by their known keys, as every reader of them does.
+    """Return the condition for rows of %(from)s to %(to)s, in epoch seconds, of a table with one row per `width` seconds."""
+    # Rows per second are read by their known keys, as in all other reads.
     return (
         SQL("ts = ANY(ARRAY(SELECT generate_series(to_timestamp(%(from)s), to_timestamp(%(to)s - 1), interval '1 s')))")
         if width == 1

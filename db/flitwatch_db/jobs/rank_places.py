@@ -7,7 +7,7 @@ from typing import Any
 
 import psycopg
 
-# A name that is written alike comes first. Joined as sets: a run of 10,000 ranks on as many nodes would take minutes rank by rank.
+# An exact match of names comes first. Joined as sets: for a run of 10,000 ranks on as many nodes, single ranks would take minutes.
 _PLACE = """
     WITH held AS MATERIALIZED (
         SELECT r.run_id, n.node, host_of(n.node) AS host, min(n.endpoint) AS endpoint FROM run r JOIN job_node n USING (job_pk) WHERE r.run_id = ANY(%(runs)s) GROUP BY 1, 2
@@ -21,6 +21,6 @@ _PLACE = """
 
 
 def place_ranks(conn: psycopg.Connection[Any], runs: Sequence[int]) -> None:
-    """Set the endpoint of every rank of some runs; NULL if its node is not known, or may be several."""
+    """Set the endpoint of all ranks of some runs; NULL if the node is unknown or ambiguous."""
     if runs:
         conn.execute(_PLACE, {"runs": list(runs)})

@@ -1,4 +1,4 @@
-"""Jobs as the API lists them: pages by key, places on the fabric, neighbours."""
+"""Jobs for the API: pages by key, places on the fabric, neighbours."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ Row = dict[str, Any]
 
 @dataclass(frozen=True)
 class NameMask:
-    """Names as a caller may see them: pseudonyms of everyone's but their own.
+    """Names as a caller may see them: pseudonyms for all users except the caller.
 
     Attributes
     ----------
-    inner_pad, outer_pad : bytes[64]     the site's key, padded as HMAC wants it
+    inner_pad, outer_pad : bytes[64]     the site's key, padded for HMAC
     own : str or None
     """
 
@@ -34,7 +34,7 @@ class NameMask:
 
 
 def shown_jobs(shown: NameMask | None) -> tuple[sql.SQL, dict[str, str | bytes | None]]:
-    """The table `job` as a caller may see it, so that searching and sorting tell nothing more; and its parameters."""
+    """Return the table `job` as a caller may see it, so that searching and sorting reveal nothing more, and its parameters."""
     if shown is None:
         return SQL("job"), {}
     masked = """
@@ -49,7 +49,7 @@ def shown_jobs(shown: NameMask | None) -> tuple[sql.SQL, dict[str, str | bytes |
 _NOW, _INFINITY = "%(now)s::timestamptz", "'infinity'::timestamptz"
 _ELAPSED = SQL(f"extract(epoch FROM {end_or(_NOW)} - start_ts)::float8")
 
-#: What a list may be sorted by: an expression that is never NULL, and its type. Jobs that have not begun count as the newest.
+#: Sort keys: an expression that is never NULL, and its type. Jobs that have not started count as the newest.
 SORTS: dict[str, tuple[sql.Composable, sql.SQL]] = {
     "start": (SQL("coalesce(start_ts, 'infinity')"), SQL("timestamptz")),
     "submit": (SQL("coalesce(submit_ts, '-infinity')"), SQL("timestamptz")),
@@ -86,27 +86,27 @@ async def list_jobs(
     to: datetime | None = None,
     shown: NameMask | None = None,
 ) -> list[Row]:
-    """A page of jobs after a key.
+    """Return a page of jobs after a key.
 
     Parameters
     ----------
     sort : str
         A key of `SORTS`; ties are broken by job_pk.
     now : datetime
-        Until when running jobs count.
+        End of running jobs for filters and sorting.
     after : (text of the sort key, job_pk), optional
         The last row of the page before.
     name, text : str, optional
-        Parts of the job's name; of its id, name, user or account. Case does not matter.
+        Parts of the job's name; of its id, name, user or account. Case is ignored.
     from_, to : datetime, optional
-        Jobs that ran at some moment of [from, to].
+        Jobs that ran at some time in [from, to].
     shown : NameMask, optional
-        Without it names are as they are.
+        Without it, names are unchanged.
 
     Returns
     -------
     list of dict
-        Each with `sort_key`, the text to pass as `after`.
+        Each with `sort_key`, the text for the next page's `after`.
     """
     key, kind = SORTS[sort]
     conditions: list[sql.Composable] = []
@@ -134,7 +134,7 @@ async def list_jobs(
             text=text,
         )
     if from_ is not None:
-        # One of which nobody knows the end ran when it began.
+        # A job with unknown end counts as running only when it began.
         condition(f"coalesce({end_or(_INFINITY)}, start_ts) >= %(from)s AND start_ts IS NOT NULL", **{"from": from_})
     if to is not None:
         condition("start_ts <= %(to)s", to=to)
@@ -161,7 +161,7 @@ async def _fetch_rows(conn: Connection, query: sql.Composed | SQL, parameters: A
 
 
 async def load_places(conn: Connection, job_pks: Sequence[int], fabric_id: int | None = None) -> dict[int, Row]:
-    """Per job: the fabric of most of its endpoints, routers (sorted) and groups (sorted) that its nodes touch there, and its number of runs."""
+    """Return per job the fabric with most of its endpoints, sorted routers and groups of its nodes there, and its number of runs."""
     rows = await _fetch_rows(
         conn,
         SQL("""
@@ -182,7 +182,7 @@ async def load_places(conn: Connection, job_pks: Sequence[int], fabric_id: int |
 
 
 async def find_job(conn: Connection, job_id: str, cluster: str | None, now: datetime) -> Row | None:
-    """The newest job (latest restart) of that id as the scheduler prints it, with its node_list."""
+    """Return the newest job (latest restart) with that id as the scheduler prints it, with its node_list."""
     rows = await _fetch_rows(
         conn,
         SQL("SELECT {}, node_list FROM job ").format(_COLUMNS) + by_id.NEWEST,
@@ -192,7 +192,7 @@ async def find_job(conn: Connection, job_id: str, cluster: str | None, now: date
 
 
 async def list_planes(conn: Connection, job_pk: int) -> list[Row]:
-    """Every fabric that a job's nodes have endpoints on, the one of most endpoints first: fabric_id, name, nodes, endpoints, routers, groups."""
+    """Return all fabrics with endpoints of a job's nodes, most endpoints first: fabric_id, name, nodes, endpoints, routers, groups."""
     return await _fetch_rows(
         conn,
         SQL("""
@@ -207,7 +207,7 @@ async def list_planes(conn: Connection, job_pk: int) -> list[Row]:
 
 
 async def list_steps(conn: Connection, job_pk: int) -> list[Row]:
-    """A job's steps in the order they began."""
+    """Return a job's steps in order of start."""
     return await _fetch_rows(
         conn,
         SQL(
@@ -219,9 +219,9 @@ async def list_steps(conn: Connection, job_pk: int) -> list[Row]:
 
 
 async def list_neighbours(conn: Connection, job_pk: int, now: datetime, limit: int) -> list[Row]:
-    """Jobs that ran at the same time on the same routers or groups, of any plane that the job is on; those that share most first.
+    """Return jobs that ran at the same time on the same routers or groups, on any of the job's planes, most shared first.
 
-    `overlap_s` is the time that both ran; `shared_groups` counts groups in which both hold routers.
+    `overlap_s` is the time that both ran; `shared_groups` counts groups in which both have routers.
     """
     return await _fetch_rows(
         conn,
@@ -257,7 +257,7 @@ async def list_neighbours(conn: Connection, job_pk: int, now: datetime, limit: i
 async def list_holding_jobs(
     conn: Connection, fabric_id: int, at: datetime | None, limit: int, router: int | None = None
 ) -> list[Row]:
-    """Jobs that hold routers of a fabric at a moment (of one router, if named), largest first; at None, of a fabric whose counters have no time, all."""
+    """Return jobs on a fabric's routers at a time, or on one router, largest first. If `at` is None (counters without times), return all jobs."""
     then = SQL("" if at is None else f"AND j.start_ts <= %(at)s AND {end_or(_INFINITY, 'j.')} > %(at)s")
     return await _fetch_rows(
         conn,
@@ -272,7 +272,7 @@ async def list_holding_jobs(
 
 
 async def nodes_held(conn: Connection, fabric_id: int, at: datetime | None) -> int:
-    """Nodes of a fabric that jobs hold at a moment, each once: the end of one job may be known after the next has begun on its nodes."""
+    """Count the busy nodes of a fabric at a time, each once, because a job's end may be recorded after the next job's start on its nodes."""
     then = SQL("" if at is None else f"AND j.start_ts <= %(at)s AND {end_or(_INFINITY, 'j.')} > %(at)s")
     rows = await _fetch_rows(
         conn,
@@ -285,7 +285,7 @@ async def nodes_held(conn: Connection, fabric_id: int, at: datetime | None) -> i
 
 
 async def list_started_jobs(conn: Connection, fabric_id: int, from_: datetime, to: datetime, limit: int) -> list[Row]:
-    """The largest jobs of a fabric that began in [from, to), in the order they began."""
+    """Return the largest jobs of a fabric that started in [from, to), in order of start."""
     return await _fetch_rows(
         conn,
         SQL("""

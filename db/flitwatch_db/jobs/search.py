@@ -1,4 +1,4 @@
-"""One box for jobs, incidents, routers, nodes, users and fabrics."""
+"""Search for jobs, incidents, routers, nodes, users and fabrics."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from flitwatch_db.jobs.reads import NameMask, shown_jobs
 
 Row = dict[str, Any]
 
-#: Exact hits first, then beginnings, then parts; strpos needs no escaping of what the reader typed.
+#: Exact hits first, then prefixes, then parts; strpos needs no escaping of the user's text.
 _QUERIES = {
     "job": SQL("""
         SELECT 'job' AS kind, job_id AS id, job_id || coalesce(' ' || name, '') AS title,
@@ -60,7 +60,7 @@ _QUERIES = {
 
 
 async def find_hits(conn: Connection, text: str, each: int, shown: NameMask | None = None) -> list[Row]:
-    """Return up to `each` hits of each kind, exact ones first; `router` is the router of a node; a job has all of the words, and names are found as they are shown."""
+    """Return up to `each` hits of each kind, exact ones first; `router` is a node's router. A job must match all words, and names are matched as they are shown."""
     hits: list[Row] = []
     source, hidden = shown_jobs(shown)
     words = text.lower().split()

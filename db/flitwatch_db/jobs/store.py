@@ -1,4 +1,4 @@
-"""The scheduler's jobs in: a later record of a job replaces the earlier one."""
+"""Store the scheduler's jobs; a later record of a job replaces the earlier one."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _UPSERT = """
     RETURNING job_pk, cluster, job_id, restart, xmax = 0
 """
 
-# An incarnation is known by its submission and start: one that was numbered before all were known is the same row under another number.
+# An incarnation is identified by its submission and start: one that was numbered too early is the same row under another number.
 _RENUMBERED = """
     SELECT old.job_pk, new.job_pk, old.cluster || '/' || old.job_id, old.restart, j.restart
     FROM jsonb_to_recordset(%s::jsonb) AS j (cluster text, job_id text, restart int, submit_s float8, start_s float8)
@@ -59,7 +59,7 @@ _STEPS = """
         node_list = excluded.node_list
 """
 
-# Endpoints of hosts as fabrics spell them, of names as accounting does (flitwatch_domain.hosts).
+# Endpoints of hosts in fabrics' spelling, for names in accounting's (flitwatch_domain.hosts).
 _ENDPOINTS = """
     SELECT n.name, e.fabric_id, e.node, e.endpoint, e.router FROM unnest(%s::text[]) AS n (name) JOIN endpoint e ON host_of(e.node) = host_of(n.name)
     WHERE lower(e.node) = lower(n.name) OR strpos(e.node, '.') = 0 OR strpos(n.name, '.') = 0 ORDER BY 1, 2, 3, 4
@@ -70,9 +70,9 @@ _FABRICS = """
     FROM fabric f WHERE f.fabric_id = ANY(%s)
 """
 
-#: A run's clock is its node's, a job's is the scheduler's: seconds by which they may differ.
+#: A run's clock is its node's, a job's is the scheduler's: the seconds by which they may differ.
 _CLOCKS_S = 60.0
-#: Numbers of jobs begin anew after a while, so a run is only of a job that ran when the run began; of a requeued one, the incarnation that had begun.
+#: Job numbers are reused after a while, so a run belongs to a job that ran when the run began; for a requeued job, to the incarnation that had started.
 _LATE = """
     WITH own AS (
         SELECT DISTINCT ON (r.run_id) r.run_id, j.job_pk FROM run r JOIN job j ON j.job_id = r.job_id AND j.simulated = r.simulated
@@ -85,28 +85,28 @@ _LATE = """
 
 
 def upsert_jobs(conn: psycopg.Connection[Any], jobs: Sequence[Job], fabric_id: int | None = None) -> list[int]:
-    """Store jobs as `store_jobs` does; return the `job_pk` of each that is stored."""
+    """Store jobs like `store_jobs`; return the `job_pk` of each stored job."""
     return [job_pk for job_pk, _ in store_jobs(conn, jobs, fabric_id)]
 
 
 def store_jobs(
     conn: psycopg.Connection[Any], jobs: Sequence[Job], fabric_id: int | None = None
 ) -> list[tuple[int, Job]]:
-    """Store jobs with their steps and nodes, and give them the runs that came before them; return the `job_pk` of each, and the job as it is stored.
+    """Store jobs with their steps and nodes, and assign earlier runs to them; return the `job_pk` of each and the stored job.
 
-    Waiting tasks of an array whose tasks each have a row of their own are left out.
+    Rows of pending array tasks are omitted if all their tasks have their own rows.
 
     Parameters
     ----------
     jobs : sequence of Job
-        A job that occurs twice is stored as its last occurrence says.
+        If a job occurs twice, the last occurrence is stored.
     fabric_id : int, optional
-        The fabric whose endpoints the nodes are; without it, found by the nodes' names.
+        The fabric with the nodes' endpoints; by default found by the nodes' names.
 
     Raises
     ------
     BadInput
-        A host list that cannot be read; nothing is stored then.
+        A host list is unreadable; then nothing is stored.
     """
     if not jobs:
         return []
@@ -136,7 +136,7 @@ def store_jobs(
 
 
 def mark_runaways(conn: psycopg.Connection[Any]) -> int:
-    """Mark the stored jobs that run, according to their last records, and are past their limit by far, as `flitwatch_domain.jobs.mark_runaway` does; return how many."""
+    """Mark stored jobs that are running according to their last records but are far past their limit, like `flitwatch_domain.jobs.mark_runaway`; return their number."""
     return conn.execute(
         "UPDATE job SET state = %s, updated_at = clock_timestamp() WHERE state = 'RUNNING' AND end_ts IS NULL"
         " AND start_ts + make_interval(secs => 2 * limit_s + %s) < now()",
@@ -145,7 +145,7 @@ def mark_runaways(conn: psycopg.Connection[Any]) -> int:
 
 
 def _renumber_incarnations(conn: psycopg.Connection[Any], rows: str) -> None:
-    """Give stored incarnations the numbers that `rows` have for them; who held such a number takes the one that became free."""
+    """Set the numbers of stored incarnations from `rows`; a row that had such a number gets the one that became free."""
     moves = conn.execute(_RENUMBERED, [rows]).fetchall()
     if not moves:
         return
@@ -159,7 +159,7 @@ def _renumber_incarnations(conn: psycopg.Connection[Any], rows: str) -> None:
         spare = {old_number for moved, _, _, old_number, _ in own if moved in targets} - set(targets.values())
         holders = {holder for moved, holder, _, _, to in own if targets.get(moved) == to and holder is not None}
         numbers |= targets | dict(zip(sorted(holders - set(targets)), sorted(spare), strict=False))
-    # Numbers are unique at every moment: all step aside first.
+    # Numbers are unique at all times, so all get temporary ones first.
     for aside in (-1, 1):
         conn.execute(
             "UPDATE job SET restart = w.restart FROM unnest(%s::bigint[], %s::int[]) AS w (job_pk, restart) WHERE job.job_pk = w.job_pk",
@@ -171,7 +171,7 @@ def _encode_rows(rows: list[dict[str, Any]]) -> str:
     text = orjson.dumps(rows).decode()
     if "\\u0000" not in text:
         return text
-    # PostgreSQL's text has no NUL; the name of a job is the user's.
+    # PostgreSQL's text does not allow NUL; a job's name is chosen by the user.
     shown = [
         {k: v.replace("\0", "\N{SYMBOL FOR NULL}") if isinstance(v, str) else v for k, v in row.items()} for row in rows
     ]
@@ -240,12 +240,12 @@ class _Place(NamedTuple):
 def _write_places(
     conn: psycopg.Connection[Any], nodes: Mapping[int, Sequence[str]], fabric_id: int | None, old: Collection[int]
 ) -> None:
-    """Write the nodes of jobs in place of those of `old` ones: a row for each endpoint on a job's fabrics, one without a place where a node is on none."""
+    """Replace the nodes of `old` jobs: write a row for each endpoint on a job's fabrics, or one without a place if a node is on none."""
     if old:
         conn.execute("DELETE FROM job_node WHERE job_pk = ANY(%s)", [sorted(old)])
     places = _find_places(conn, sorted({node for names in nodes.values() for node in names}))
     fabrics = _choose_fabrics(conn, nodes, places, fabric_id)
-    # Most of a batch's time goes into these rows: a text behind the job's number serves all jobs on the same fabrics.
+    # Most of a batch's time is spent on these rows: the text after the job's number is shared by all jobs on the same fabrics.
     tails: defaultdict[frozenset[int], dict[str, list[str]]] = defaultdict(dict)
     lines: list[str] = []
     for job_pk, names in nodes.items():
@@ -261,7 +261,7 @@ def _write_places(
 
 
 def _find_places(conn: psycopg.Connection[Any], names: Sequence[str]) -> dict[str, list[_Place]]:
-    """Find the places of hosts, by name as accounting spells it, in the order of fabrics; hosts that no fabric has are left out."""
+    """Find the places of hosts, by name in accounting's spelling, in the order of fabrics; hosts without a fabric are omitted."""
     rows = conn.execute(_ENDPOINTS, [names]).fetchall() if names else []
     hosts: defaultdict[tuple[str, int], defaultdict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
     for name, on, node, endpoint, router in rows:
@@ -279,10 +279,10 @@ def _choose_fabrics(
     places: Mapping[str, Sequence[_Place]],
     fabric_id: int | None,
 ) -> dict[int, frozenset[int]]:
-    """Choose the fabrics on which each job lies.
+    """Choose the fabrics of each job.
 
-    A node's name may be known in several fabrics (nid00001 is on most Crays). A job lies on one: the one that names its cluster, else the one that knows most
-    of its nodes, else the newest; and on that fabric's planes (planes.py). Simulated jobs lie on simulated fabrics and measured ones on measured fabrics.
+    A node's name may exist on several fabrics (nid00001 is on most Crays). A job is placed on one: the one with its cluster's name, else the one with most of
+    its nodes, else the newest; and on that fabric's planes (planes.py). Simulated jobs are placed on simulated fabrics, measured ones on measured fabrics.
     """
     if not places:
         return {}
@@ -309,14 +309,14 @@ def _choose_fabrics(
     return chosen
 
 
-#: COPY's text: NULL, and the last fields of a node without a place.
+#: COPY's text for NULL, and the last fields of a node without a place.
 NULL = "\\N"
 _NOWHERE = "\t".join([NULL] * 3)
 _ESCAPES = str.maketrans({"\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r", "\0": "\N{SYMBOL FOR NULL}"})
 
 
 def _copy_lines(conn: psycopg.Connection[Any], into: LiteralString, lines: Sequence[str]) -> None:
-    """Append rows to a table, given as lines of COPY's text."""
+    """Append rows, given as lines in COPY's text format, to a table."""
     if lines:
         with conn.cursor() as cursor, cursor.copy(f"COPY {into} FROM STDIN") as copy:
             copy.write("".join(lines))
@@ -342,7 +342,7 @@ def place_jobs(conn: psycopg.Connection[Any], job_pks: Iterable[int], fabric_id:
 
 
 def place_unplaced(conn: psycopg.Connection[Any], fabric_id: int) -> int:
-    """Place jobs that came before their fabric, or before another plane of theirs; return how many were looked at."""
+    """Place jobs that were stored before their fabric, or before another of its planes; return how many were examined."""
     rows = conn.execute(
         """
         SELECT DISTINCT n.job_pk FROM job_node n JOIN endpoint e ON host_of(e.node) = host_of(n.node) AND e.fabric_id = %(fabric)s

@@ -1,4 +1,4 @@
-"""Traffic of jobs' network cards in a window: bytes sent and received by the jobs that ran in it, endpoint by endpoint."""
+"""Traffic of jobs' network cards in a window: bytes sent and received by the jobs that ran in it, by endpoint."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from flitwatch_domain.link_shares import JobTraffic
 
 Row = dict[str, Any]
 
-#: Longer windows are read by the minute, and those by the hour.
+#: Longer windows are read from minutes, and the longest from hours.
 LONGEST_BY_SECOND_S, LONGEST_BY_MINUTE_S = 900, 86_400
-#: Seconds by which a card's row may come after counted events: rows stand at the sample that ends an interval.
+#: Seconds by which a network card's row can be later than the counted events: its time is that of the sample that ends the interval.
 LATE_S = 10
 
 
 async def of_window(conn: Connection, fabric_id: int, from_s: float, to_s: float, most: int) -> list[Row]:
-    """Jobs that held endpoints of a fabric in [from, to), largest first.
+    """Return jobs with endpoints on a fabric in [from, to), largest first.
 
     Returns
     -------
     list of dict
-        job_pk, job_id, user, name, nodes, simulated, total (of such jobs), and by endpoint, in one order: endpoint, router, sent and received (bytes
-        while the job ran in the window, from the mean rate of what was counted; None: not counted).
+        job_pk, job_id, user, name, nodes, simulated, total (number of such jobs), and by endpoint, in the same order: endpoint, router, sent and received
+        (bytes while the job ran in the window, from the mean rate of the counted time; None: not counted).
     """
     query, parameters = _build_query(fabric_id, from_s, to_s, most)
     async with conn.cursor(row_factory=dict_row) as cursor:
@@ -36,14 +36,14 @@ async def of_window(conn: Connection, fabric_id: int, from_s: float, to_s: float
 
 
 def in_window(conn: psycopg.Connection[Any], fabric_id: int, from_s: float, to_s: float, most: int) -> list[Row]:
-    """The same over a connection of a thread."""
+    """Return the same with a blocking connection."""
     query, parameters = _build_query(fabric_id, from_s, to_s, most)
     with conn.cursor(row_factory=dict_row) as cursor:
         return cursor.execute(query, parameters).fetchall()
 
 
 def of_jobs(rows: list[Row]) -> list[JobTraffic]:
-    """The traffic of the jobs of such rows."""
+    """Return the traffic of the jobs in such rows."""
     traffic = []
     for row in rows:
         sent_bytes, received = (np.array(row[key], np.float64) for key in ("sent", "received"))

@@ -1,4 +1,4 @@
-"""An array or a heterogeneous job as a whole: its tasks or components, with their verdicts summed up."""
+"""An array or a heterogeneous job as a whole: its tasks or components, with a summary of their verdicts."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from flitwatch_domain.explanation.result import TaskVerdict, WholeJob
 
 Conn = psycopg.Connection[Any]
 
-#: Tasks that are listed and judged: those that run first, then the latest. An explanation reads minutes of a machine's counters.
+#: Maximum number of listed and examined tasks: running ones first, then the latest. An explanation reads minutes of a machine's counters.
 MOST_JUDGED = 100
 #: 530, 530_[1-9], 530[] and 530[].server of PBS.
 _WHOLE = re.compile(r"([0-9]{1,20})(?:_?\[[^\]]*\])?(?:\.([A-Za-z0-9][\w.-]*))?")
@@ -42,21 +42,21 @@ _TASKS = SQL("""
 
 
 def explain_whole(conn: Conn, job_id: str, cluster: str | None = None, now_s: float | None = None) -> WholeJob:
-    """Explain each task of an array, or each component of a heterogeneous job, and sum the verdicts up.
+    """Explain each task of an array, or each component of a heterogeneous job, and summarise the verdicts.
 
     Parameters
     ----------
     conn : psycopg.Connection
         With role `reader`.
     job_id, cluster : str
-        The number that the tasks share, as the scheduler prints it; of several clusters the newest.
+        The tasks' common number, as the scheduler prints it; of several clusters the newest.
     now_s : float, optional
-        The moment of the answer, epoch seconds; without it, the clock.
+        Time of the answer, epoch seconds; default: now.
 
     Raises
     ------
     NotFound
-        No array and no heterogeneous job has that number.
+        No array or heterogeneous job has that number.
     """
     now_s = time.time() if now_s is None else now_s
     match = _WHOLE.fullmatch(job_id)

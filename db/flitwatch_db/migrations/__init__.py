@@ -1,4 +1,4 @@
-"""Dated migrations in plain SQL, applied once each, in order, by one process at a time."""
+"""Dated migrations in plain SQL, each applied once, in order, by one process at a time."""
 
 from flitwatch_db.migrations.runner import (
     Migration,

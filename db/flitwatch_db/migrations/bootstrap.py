@@ -1,4 +1,4 @@
-"""Prerequisites of the first migration: roles, schemas, and TimescaleDB if the server offers it."""
+"""Prerequisites of the first migration: roles, schemas, and TimescaleDB if available on the server."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from flitwatch_db.core.editions import detect_edition
 
 log = logging.getLogger(__name__)
 
-#: Those of services are logins once they have passwords (`flitwatch_db.core.logins`); the owner of the tables never has one.
+#: Services' roles become logins once they have passwords (`flitwatch_db.core.logins`); the owner of the tables never has one.
 ROLES = ("flitwatch_owner", "flitwatch_writer", "flitwatch_reader", "flitwatch_gate", "flitwatch_keeper")
 
 
 def prepare_database(conn: psycopg.Connection[Any]) -> None:
-    """Create what is absent; to be called in a transaction, as the user who logged in."""
+    """Create missing objects; call it in a transaction, as the login user."""
     for role in ROLES:
         _create_role(conn, role)
-        # Whoever migrates can then act as each of them.
+        # The migrating user can then act as each of them.
         if not _fetch_value(
             conn, "SELECT pg_has_role(current_user, %s, 'USAGE') AND pg_has_role(current_user, %s, 'SET')", role, role
         ):
@@ -45,7 +45,7 @@ def prepare_database(conn: psycopg.Connection[Any]) -> None:
 
 
 def _let_policies_run(conn: psycopg.Connection[Any]) -> None:
-    """The full edition runs a policy as the table's owner and refuses one whose owner cannot log in; without a password no one else can."""
+    """Allow the owner to log in, because the full edition runs policies as the table's owner; without a password, no user can use that login."""
     if _fetch_value(conn, "SELECT rolcanlogin FROM pg_roles WHERE rolname = 'flitwatch_owner'"):
         return
     try:
@@ -71,7 +71,7 @@ def _create_role(conn: psycopg.Connection[Any], role: str) -> None:
         with conn.transaction():
             conn.execute(sql.SQL("CREATE ROLE {} NOLOGIN").format(sql.Identifier(role)))
     except (psycopg.errors.DuplicateObject, psycopg.errors.UniqueViolation):
-        # Roles belong to the server, the migration lock to the database: another database's migrator was quicker.
+        # Roles belong to the server, the migration lock to the database: another database's migrator created it first.
         log.debug("role %s was created meanwhile", role)
 
 
@@ -82,5 +82,5 @@ def _create_timescale(conn: psycopg.Connection[Any]) -> None:
         with conn.transaction():
             conn.execute("CREATE EXTENSION IF NOT EXISTS timescaledb")
     except psycopg.Error as problem:
-        # Installed but not preloaded, or reserved to administrators: plain partitions do the same work.
+        # Installed but not preloaded, or reserved to administrators: plain partitions are sufficient.
         log.warning("TimescaleDB is installed but cannot be used: %s", problem.diag.message_primary or problem)

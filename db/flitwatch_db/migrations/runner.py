@@ -1,4 +1,4 @@
-"""The runner: reads the dated files, applies what is missing, each in a transaction of its own."""
+"""Runner of migrations: reads the dated files and applies missing ones, each in a separate transaction."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ from flitwatch_domain.errors import Conflict, Forbidden, Unavailable
 
 log = logging.getLogger(__name__)
 
-#: One migrator a database at a time; a second waits and then finds nothing to do.
+#: Lock of the only migrator of a database; a second one waits and then has nothing to do.
 LOCK = 7205759403792792
-#: The first file: the schema of 0.1.0. A database of an earlier version has the files that it replaces, and their schema is the same.
+#: The first file: the schema of 0.1.0. A database of an earlier version has the files that this one replaces, with the same schema.
 BASELINE = "2026_11_29_91_baseline"
 #: The number of files that the baseline replaces, and the SHA-256 of their names and digests (`digest_names`).
 REPLACED = (58, "f024130542afeefa76f2823a5518add80d03772d1341d617e83c9a5fad221187")
@@ -45,8 +45,8 @@ class Migration:
     digest : str
         SHA-256 of the text; an applied file never changes.
     oldest : str or None
-        The oldest schema, by the name of its newest migration, whose versions go on alongside this one: of an expansion `BASELINE`, of a
-        contraction the one that it names. None, of a file without a mark: versions that do not know this migration end.
+        The oldest schema, by the name of its newest migration, whose versions can run together with this one: `BASELINE` for an expansion, the
+        given one for a contraction. None, for a file without a mark: versions without this migration must stop.
     """
 
     name: str
@@ -56,7 +56,7 @@ class Migration:
 
 
 def read_migrations(folder: Traversable) -> tuple[Migration, ...]:
-    """The migrations of a folder, oldest first."""
+    """Return the migrations of a folder, oldest first."""
     files = [f for f in folder.iterdir() if f.name.endswith(".sql")]
     texts = {f.name.removesuffix(".sql"): f.read_text("utf-8") for f in files}
     return tuple(_parse_migration(name, texts[name]) for name in sorted(texts))
@@ -70,11 +70,11 @@ def _parse_migration(name: str, text: str) -> Migration:
 
 @cache
 def list_migrations() -> tuple[Migration, ...]:
-    """All migrations of this version, oldest first."""
+    """Return all migrations of this version, oldest first."""
     return read_migrations(resources.files(__package__) / "sql")
 
 
-#: What was applied: name, digest, and the oldest schema beside it, which a database of an older version does not tell.
+#: Applied migrations: name, digest, and the oldest compatible schema, which is missing in a database of an older version.
 APPLIED = "SELECT name, digest, to_jsonb(m) ->> 'oldest' FROM flitwatch.migration m ORDER BY name"
 
 
@@ -85,25 +85,25 @@ def _load_applied(conn: psycopg.Connection[Any]) -> dict[str, tuple[str, str | N
 
 
 def list_pending_migrations(conn: psycopg.Connection[Any]) -> list[str]:
-    """Names of the migrations that this database lacks, in order."""
+    """Return the names of the migrations missing in this database, in order."""
     applied = _load_applied(conn)
     return [m.name for m in list_migrations() if m.name not in applied]
 
 
 def list_newer_migrations(conn: psycopg.Connection[Any]) -> dict[str, str | None]:
-    """List the migrations of a newer version that this one does not know, in order: the oldest schema that each runs with, by its name."""
+    """Return the migrations of a newer version that this one does not have, in order: the oldest compatible schema by name."""
     names = {m.name for m in list_migrations()}
     return {name: oldest for name, (_, oldest) in _load_applied(conn).items() if name not in names and name > BASELINE}
 
 
 def list_ending_migrations(newer: Mapping[str, str | None]) -> list[str]:
-    """Names of those newer migrations alongside which this version cannot run, in order."""
+    """Return the names of the newer migrations with which this version cannot run, in order."""
     names = {m.name for m in list_migrations()}
     return [name for name, oldest in newer.items() if oldest not in names]
 
 
 def ending_those_in_use(conn: psycopg.Connection[Any]) -> list[str]:
-    """Names of this version's migrations, of those that the database lacks, that would end the versions which use it now."""
+    """Return the names of this version's pending migrations that would stop the versions in use."""
     applied = _load_applied(conn)
     if not applied:
         return []
@@ -111,19 +111,19 @@ def ending_those_in_use(conn: psycopg.Connection[Any]) -> list[str]:
 
 
 def migrate_database(url: str) -> list[str]:
-    """Bring the database to this version; return the names of what was applied.
+    """Migrate the database to this version; return the names of the applied migrations.
 
-    One of a newer version, which this one can use, stays as it is. Safe to call from several processes at once and again at every start.
+    A compatible database of a newer version is not changed. It is safe to call this from several processes at once, and at every start.
 
     Raises
     ------
     Unavailable
-        The database does not answer, or is of an older version and the login is a service's.
+        The database does not respond, or is of an older version and the login is a service's.
     Conflict
-        An applied migration differs from this version's file, a newer version migrated the database to a schema on which this one cannot run,
-        its encoding is not UTF-8, or it has only some of the migrations that the baseline replaces.
+        An applied migration differs from this version's file, a newer version migrated the database to an incompatible schema, its encoding is
+        not UTF-8, or it has only some of the migrations that the baseline replaces.
     Forbidden
-        The user may not create schemas or roles.
+        The user is not allowed to create schemas or roles.
     """
     with connect(url, application="flitwatch migrate", autocommit=True) as conn:
         conn.execute("SELECT pg_advisory_lock(%s)", [LOCK])
@@ -199,7 +199,7 @@ def _check_texts(applied: Mapping[str, tuple[str, str | None]]) -> None:
 
 
 def digest_names(digests: Mapping[str, str]) -> str:
-    """Digest the names and digests of files, in order."""
+    """Return a digest of the names and digests of files, in order."""
     return hashlib.sha256("".join(f"{name} {digests[name]}\n" for name in sorted(digests)).encode()).hexdigest()
 
 
@@ -222,7 +222,7 @@ def _check_newer(beside: Mapping[str, str | None]) -> None:
 
 
 async def list_misfit_migrations(conn: Connection) -> tuple[list[str], list[str]]:
-    """Names of this version's migrations that the database lacks, and of newer ones that ended this version."""
+    """Return the names of this version's missing migrations, and of newer incompatible ones."""
     row = await (await conn.execute("SELECT to_regclass('flitwatch.migration') IS NOT NULL")).fetchone()
     names = [m.name for m in list_migrations()]
     if row is None or not row[0]:

@@ -1,1 +1,1 @@
-"""Accounts, sessions, tokens, the audit log, and the deletion of what is kept about one user."""
+"""Accounts, sessions, tokens, the audit log, and the deletion of a user's data."""

@@ -1,4 +1,4 @@
-"""Accounts, sessions and tokens; and the key of pseudonyms. Blocking; to be called on a connection with role `gate`."""
+"""Accounts, sessions and tokens, and the key of pseudonyms. Functions are blocking and need a connection with role `gate`."""
 
 from __future__ import annotations
 
@@ -34,17 +34,17 @@ TOKEN_PREFIX = "fwt_"
 
 # The library's defaults are RFC 9106's second choice: 64 MiB and three passes.
 _HASHER = PasswordHasher()
-#: Verified when there is no such account, so that the answer takes as long.
+#: Verified if the account does not exist, so that the answer takes as long.
 _NOBODY = _HASHER.hash(secrets.token_urlsafe(16))
 
 
 def hash_secret(secret: str) -> bytes:
-    """Hash a session's or a token's secret as it is stored."""
+    """Hash a session's or a token's secret for storage."""
     return hashlib.sha256(secret.encode()).digest()
 
 
 def add_account(conn: Conn, name: str, role: str, password: str | None = None) -> None:
-    """Make an account; without a password the account cannot log in with one.
+    """Add an account; without a password, it cannot log in with one.
 
     Raises
     ------
@@ -66,7 +66,7 @@ def add_account(conn: Conn, name: str, role: str, password: str | None = None) -
 
 
 def first_admin(conn: Conn) -> str | None:
-    """Make the account `admin` with a random password and return that, if there is no account at all; else None."""
+    """Create the account `admin` with a random password and return the password if there are no accounts; otherwise return None."""
     with conn.transaction():
         conn.execute("LOCK TABLE account IN SHARE ROW EXCLUSIVE MODE")
         if conn.execute("SELECT 1 FROM account LIMIT 1").fetchone():
@@ -77,7 +77,7 @@ def first_admin(conn: Conn) -> str | None:
 
 
 def list_accounts(conn: Conn) -> list[Row]:
-    """All accounts by name, without their secrets."""
+    """Return all accounts by name, without their secrets."""
     return _fetch_rows(
         conn,
         "SELECT name, role, disabled, password_hash IS NOT NULL AS password, issuer, created_at AS created, seen_at AS seen,"
@@ -87,7 +87,7 @@ def list_accounts(conn: Conn) -> list[Row]:
 
 
 def change_account(conn: Conn, name: str, *, role: str | None = None, disabled: bool | None = None) -> None:
-    """Give an account another role, or switch it off or on; its sessions end, and what becomes a service has no password any more.
+    """Change an account's role, or disable or enable it. Its sessions end, and an account that becomes a service loses its password.
 
     Raises
     ------
@@ -111,7 +111,7 @@ def change_account(conn: Conn, name: str, *, role: str | None = None, disabled: 
 
 
 def _check_admins(conn: Conn, held: Row) -> None:
-    """Conflict if the change takes the last admin who can log in, or of those who cannot the last of all."""
+    """Raise Conflict if the change removes the last admin who can log in, or the last admin if none can."""
     other_admin = conn.execute(
         "SELECT 1 FROM account WHERE role = 'admin' AND NOT disabled AND (NOT %s OR password_hash IS NOT NULL OR issuer IS NOT NULL)",
         [held["logs_in"]],
@@ -124,12 +124,12 @@ def _check_admins(conn: Conn, held: Row) -> None:
 
 
 def has_account(conn: Conn, name: str) -> bool:
-    """Return whether there is an account of that name."""
+    """Return whether an account with that name exists."""
     return conn.execute("SELECT 1 FROM account WHERE name = %s", [name]).fetchone() is not None
 
 
 def has_password(conn: Conn, name: str) -> bool:
-    """Return whether the account of that name is a local one with a password."""
+    """Return whether the account with that name is a local one with a password."""
     row = conn.execute(
         "SELECT 1 FROM account WHERE name = %s AND password_hash IS NOT NULL", [name.replace("\0", "")]
     ).fetchone()
@@ -137,7 +137,7 @@ def has_password(conn: Conn, name: str) -> bool:
 
 
 def remove_account(conn: Conn, name: str) -> None:
-    """Delete an account with its sessions and tokens. Anyone who comes by the centre's own login gets a new one at the next.
+    """Delete an account with its sessions and tokens. A user of the centre's own login gets a new account at the next login.
 
     Raises
     ------
@@ -151,7 +151,7 @@ def remove_account(conn: Conn, name: str) -> None:
 
 
 def rename_account(conn: Conn, name: str, new: str) -> None:
-    """Give an account another name, so that its old one is free; its sessions end.
+    """Rename an account, so that its old name is free; its sessions end.
 
     Raises
     ------
@@ -189,12 +189,12 @@ def set_password(conn: Conn, name: str, password: str) -> None:
 
 
 def log_in(conn: Conn, name: str, password: str) -> tuple[str, datetime]:
-    """Check a password and begin a session; return its secret and when it ends.
+    """Check a password and start a session; return its secret and its end.
 
     Raises
     ------
     Unauthenticated
-        Wrong, or no such account, or disabled, or a service's: the caller does not learn which.
+        The password is wrong, or the account is missing, disabled or a service's; the caller does not learn which.
     """
     row = conn.execute(
         "SELECT account_id, password_hash, disabled OR role = 'service' FROM account WHERE name = %s",
@@ -216,7 +216,7 @@ def log_in(conn: Conn, name: str, password: str) -> tuple[str, datetime]:
 
 
 def cookie_key(conn: Conn) -> bytes:
-    """The key with which this site signs cookies; Unavailable if it was removed."""
+    """Return the key for signing this site's cookies; Unavailable if it was removed."""
     row = conn.execute("SELECT key FROM seal_key").fetchone()
     if row is None:
         raise Unavailable(
@@ -226,7 +226,7 @@ def cookie_key(conn: Conn) -> bytes:
 
 
 def begin_session(conn: Conn, account_id: int) -> tuple[str, datetime]:
-    """A new session of an account: its secret and when it ends; those that ended are removed."""
+    """Start a session of an account and return its secret and its end; remove expired sessions."""
     secret, ends = secrets.token_urlsafe(32), datetime.now(UTC) + SESSION
     with conn.transaction():
         conn.execute("DELETE FROM session WHERE expires_at < now()")
@@ -243,8 +243,8 @@ def end_session(conn: Conn, secret: str) -> None:
     conn.execute("DELETE FROM session WHERE digest = %s", [hash_secret(secret)])
 
 
-#: Sessions and tokens by their digests, with whom they stand for. That a token was used is noted only where nobody holds its row, so that many are asked together
-#: and none waits.
+#: Callers by digests of sessions or tokens. A token's last use is recorded only if its row is not locked, so that concurrent lookups do
+#: not wait.
 OF_SESSIONS = (
     "SELECT s.digest, a.name, a.role, a.account_id, a.issuer, s.expires_at FROM session s JOIN account a USING (account_id)"
     " WHERE s.digest = ANY(%s) AND s.expires_at > now() AND NOT a.disabled AND a.role <> 'service'"
@@ -258,25 +258,25 @@ OF_TOKENS = (
 
 
 def session_caller(row: Sequence[Any]) -> Caller:
-    """The caller that a row of OF_SESSIONS tells of."""
+    """Return the caller in a row of OF_SESSIONS."""
     _, name, role, account_id, issuer, ends = row
     return Caller(name, role, "session", frozenset(SCOPES_OF[role]), f"account {account_id}", issuer, ends)
 
 
 def token_caller(row: Sequence[Any]) -> Caller:
-    """The caller that a row of OF_TOKENS tells of."""
+    """Return the caller in a row of OF_TOKENS."""
     _, name, role, scopes, token_id, ends = row
     return Caller(name, role, "token", frozenset(scopes) & frozenset(SCOPES_OF[role]), f"token {token_id}", ends=ends)
 
 
 def of_session(conn: Conn, secret: str) -> Caller | None:
-    """The caller of a session; None if it ended, or its account is disabled or a service's."""
+    """Return the caller of a session; None if it ended, or its account is disabled or a service's."""
     row = conn.execute(OF_SESSIONS, [[hash_secret(secret)]]).fetchone()
     return None if row is None else session_caller(row)
 
 
 def of_token(conn: Conn, secret: str) -> Caller | None:
-    """The caller of a token; None if it is unknown, revoked or expired, or its account is disabled."""
+    """Return the caller of a token; None if it is unknown, revoked or expired, or its account is disabled."""
     row = conn.execute(OF_TOKENS, [[hash_secret(secret)]]).fetchone()
     return None if row is None else token_caller(row)
 
@@ -284,12 +284,12 @@ def of_token(conn: Conn, secret: str) -> Caller | None:
 def add_token(
     conn: Conn, name: str, label: str, scopes: Sequence[str], days: float = TOKEN_DAYS
 ) -> tuple[int, str, datetime]:
-    """Make a token of an account; return its number, its secret (shown once, stored hashed) and when it expires.
+    """Create a token for an account; return its number, its secret (shown once, stored hashed) and its expiry.
 
     Raises
     ------
     BadRequest
-        A scope that does not exist or that the account's role does not have, or a life of more than a year.
+        A scope does not exist or is not in the account's role, or the lifetime exceeds a year.
     NotFound
     """
     account = _find_account(conn, name)
@@ -314,7 +314,7 @@ def add_token(
 
 
 def list_tokens(conn: Conn, name: str | None = None) -> list[Row]:
-    """Tokens of an account, or all, newest first, without their secrets."""
+    """Return tokens of an account, or all, newest first, without their secrets."""
     return _fetch_rows(
         conn,
         "SELECT t.token_id, a.name AS account, a.role, t.label, t.scopes, t.created_at AS created, t.expires_at AS expires,"
@@ -325,7 +325,7 @@ def list_tokens(conn: Conn, name: str | None = None) -> list[Row]:
 
 
 def revoke_token(conn: Conn, token_id: int, name: str | None = None) -> None:
-    """End a token; with `name` only if it is that account's. NotFound."""
+    """Revoke a token; with `name` only if it belongs to that account. Raise NotFound otherwise."""
     done = conn.execute(
         "UPDATE token t SET revoked_at = coalesce(revoked_at, now()) FROM account a WHERE a.account_id = t.account_id AND token_id = %(id)s"
         " AND (%(name)s::text IS NULL OR a.name = %(name)s)",
@@ -336,19 +336,19 @@ def revoke_token(conn: Conn, token_id: int, name: str | None = None) -> None:
 
 
 def of_provider(conn: Conn, issuer: str, subject: str, name: str, role: str | None) -> tuple[int, str]:
-    """The account of a user whom a provider vouches for, made at the first login: its number and its name, which it keeps.
+    """Return number and name of the account of a user authenticated by a provider; it is created at the first login and keeps its name.
 
     Parameters
     ----------
     role : str or None
-        That of today, as the provider says; None: roles are given here, at first `user`.
+        Current role according to the provider; None: roles are assigned in Flitwatch, at first `user`.
 
     Raises
     ------
     BadRequest
-        The name cannot be an account's.
+        The name is not valid for an account.
     Forbidden
-        The account is disabled or a service's, or the name belongs to another: an equal name is never a claim to it.
+        The account is disabled or a service's, or the name belongs to another account: an equal name does not give access to it.
     """
     with conn.transaction():
         row = conn.execute(

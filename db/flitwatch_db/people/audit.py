@@ -1,4 +1,4 @@
-"""The audit log: what was changed, and whose names were seen. Rows are added, never changed (the database refuses)."""
+"""Audit log of changes, and of names that were seen. Rows are only added; the database rejects changes."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from flitwatch_domain.errors import BadRequest
 
 @dataclass(frozen=True)
 class Entry:
-    """Something that a user did.
+    """Action of a user.
 
     Attributes
     ----------
-    actor, role, via : str           who, as whom (None: unknown), and through which channel: session, token, anonymous, command
-    action : str                     `POST /api/v1/tasks`, `users add`; of what was seen `see` and the route
-    target : str or None             the path that was asked for, or the thing that a command changed
+    actor, role, via : str           user, role (None: unknown), and channel: session, token, anonymous, command
+    action : str                     `POST /api/v1/tasks`, `users add`; for reads of names, `see` and the route
+    target : str or None             the requested path, or the object changed by a command
     status : int or None             HTTP status of the answer
     """
 
@@ -39,20 +39,20 @@ class Entry:
     details: dict[str, Any] = field(default_factory=dict)
 
 
-#: Letters that are kept of each field, and bytes of the details as JSON.
+#: Maximum numbers of characters per field; the details have a limit in bytes of JSON.
 MOST_LETTERS = {"actor": 200, "role": 40, "action": 200, "target": 500, "address": 64, "request_id": 64}
 MOST_DETAILS_BYTES = 8192
-#: No entry of so many last days is deleted, whatever is set.
+#: Entries of the last days are never deleted, regardless of the setting.
 LEAST_KEEP_DAYS = 30
 
 
 def set_kept(conn: psycopg.Connection[Any], days: float | None) -> None:
-    """Keep entries for this many days; None keeps them indefinitely, as without a setting.
+    """Keep entries for this many days; None, the default, keeps them indefinitely.
 
     Raises
     ------
     BadRequest
-        Less than LEAST_KEEP_DAYS.
+        The number is below LEAST_KEEP_DAYS.
     """
     if days is not None and days < LEAST_KEEP_DAYS:
         raise BadRequest(
@@ -77,7 +77,7 @@ def _cut_details(details: dict[str, Any]) -> Jsonb:
 
 
 def add_entries(conn: psycopg.Connection[Any], entries: Sequence[Entry]) -> None:
-    """Append entries, on a connection with role `gate`; long fields are cut."""
+    """Append entries, on a connection with role `gate`; long fields are truncated."""
     with conn.cursor() as cursor:
         cursor.executemany(
             "INSERT INTO audit (actor, role, via, action, target, status, address, request_id, details)"
@@ -100,12 +100,12 @@ def add_entries(conn: psycopg.Connection[Any], entries: Sequence[Entry]) -> None
 
 
 def by_command(conn: psycopg.Connection[Any], action: str, target: str | None = None, **details: Any) -> None:
-    """Append what the command line did, under the name of the machine's user."""
+    """Append an action of the command line, with the machine's user as actor."""
     add_entries(conn, [Entry(getpass.getuser(), None, "command", action, target, details=details)])
 
 
 class AuditEntry(TypedDict):
-    """A row of table `audit`: who did what to whom, from where, with which HTTP status; None is unknown or does not apply."""
+    """A row of table `audit`: actor, action, target, origin and HTTP status; None is unknown or does not apply."""
 
     audit_id: int
     at: datetime
@@ -123,7 +123,7 @@ class AuditEntry(TypedDict):
 def list_entries(
     conn: psycopg.Connection[Any], limit: int, before: int | None = None, actor: str | None = None
 ) -> list[AuditEntry]:
-    """Entries, newest first, before a number and of one actor if named."""
+    """Return entries, newest first, below a number, and of one actor if given."""
     with conn.cursor(row_factory=dict_row) as cursor:
         rows = cursor.execute(
             "SELECT * FROM audit WHERE (%(before)s::bigint IS NULL OR audit_id < %(before)s) AND (%(actor)s::text IS NULL OR actor = %(actor)s)"

@@ -1,4 +1,4 @@
-"""Callers of many secrets, looked up at once; on a connection with role `gate`."""
+"""Lookup of several secrets' callers at once, on a connection with role `gate`."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from flitwatch_db.core.columns import Connection
 from flitwatch_db.people.accounts import OF_SESSIONS, OF_TOKENS, session_caller, token_caller
 from flitwatch_domain.access import Caller
 
-#: What a secret is of, and its digest.
+#: Kind of a secret, and its digest.
 Secret = tuple[Literal["session", "token"], bytes]
 
 
 async def find_callers(conn: Connection, asked: Collection[Secret]) -> dict[Secret, Caller]:
-    """The callers of sessions and tokens, in one statement for each of the two kinds.
+    """Return the callers of sessions and tokens, with one statement per kind.
 
     Returns
     -------
     dict
-        Without those that are unknown, have ended or were revoked, or whose account is disabled.
+        Unknown, expired and revoked secrets, and those of disabled accounts, are omitted.
     """
     by_secret: dict[Secret, Caller] = {}
     sessions, tokens = ([digest for kind, digest in asked if kind == which] for which in ("session", "token"))

@@ -1,4 +1,4 @@
-"""Deletion of what is kept about one user, on their request."""
+"""Deletion of a user's data on request."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from flitwatch_domain.errors import BadRequest
 
 Conn = psycopg.Connection[Any]
 
-#: JSON columns in which a user's name may stand; a row where it does is deleted whole, since what it tells is about that user.
+#: JSON columns that can contain a user's name; such a row is deleted as a whole, because it is about that user.
 _JSON = {
     "estimate": ("data", "result", "score", "parameters"),
     "event": ("payload",),
@@ -27,14 +27,14 @@ _JSON = {
     "alert_silence": ("matchers",),
     "recommendation": ("detail",),
 }
-#: A name is the value of one of these keys, or in its list, at any depth; what merely reads like it (a job, a counter, a key) is somebody else's.
+#: A name is the value of one of these keys, or in its list, at any depth. The same text elsewhere (a job, a counter, a key) is not the user's name.
 _NAMED = """jsonb_path_exists({}, '$.** ? (@.user[*] == $name || @.users[*] == $name || @.user_name[*] == $name || @.created_by[*] == $name)',
     jsonb_build_object('name', %(user)s::text), true)"""
-#: Rules and silences may pick users by an expression between slashes.
+#: Rules and silences can select users with an expression between slashes.
 _MENTIONED = """({field} LIKE '/%%/' AND replace({field}, '\\', '') ~ ('(^|[^[:alnum:]_.-])' || %(escaped)s || '($|[^[:alnum:]_.-])'))"""
 _EXPRESSIONS = {"alert_rule": sql.SQL("rule #>> '{where,user}'"), "alert_silence": sql.SQL("matchers ->> 'user'")}
 _KEYS = {"alert_rule": sql.SQL("name"), "alert_silence": sql.SQL("silence_id::text")}
-#: What a rule or silence is called, and its texts.
+#: Identifier of a rule or silence, and its texts.
 _TEXTS = {
     "alert_rule": {
         "name": "to_jsonb(name)",
@@ -45,48 +45,48 @@ _TEXTS = {
     "alert_silence": {"matchers": "matchers", "comment": "to_jsonb(comment)"},
     "alert": {"rule": "to_jsonb(rule)", "labels": "labels", "summary": "to_jsonb(summary)"},
 }
-#: A text at any depth holds the name as a word, in either case.
+#: A text at any depth contains the name as a word, regardless of case.
 _HOLDS = """EXISTS (SELECT FROM jsonb_path_query({}, '$.** ? (@.type() == "string")') AS held WHERE held #>> '{{}}' ~* %(word)s)"""
-#: Events only tell clients to ask anew; one that holds the name anywhere goes. A reason's own words (time, node) are not names: only what it quotes.
+#: Events only make clients reload, so one that contains the name anywhere is deleted. In a reason, only quoted words can be names, not its own (time, node).
 _TOLD = (
     "CASE kind WHEN 'dead_letter' THEN payload ->> 'reason' ~* %(quoted)s WHEN 'counters' THEN false ELSE "
     + _HOLDS
     + " END"
 )
-#: Who made it is one name of a thing that may be about anyone: it stays, without the name.
+#: Columns with the author's name in rows about other things: the row is kept, without the name.
 _MADE = {"task": "NULL", "recommendation": "NULL", "estimate": "NULL", "alert_silence": "'erased'"}
-#: A refused record is kept as it came, JSON or fields between bars, perhaps cut short.
+#: A refused record is stored unchanged, as JSON or as fields between bars, and may be truncated.
 _REFUSED = """EXISTS (SELECT FROM unnest(%(marks)s::text[]) AS mark WHERE position(convert_to(mark, 'UTF8') IN '|'::bytea || raw || '|'::bytea) > 0)
     OR reason ~* %(quoted)s OR where_ ~* %(quoted)s"""
 
 
 def erase_user(conn: Conn, user: str, *, dry_run: bool = False) -> dict[str, int]:
-    """Delete a user's jobs, their runs, and every kept result, blame, alert, rule, silence, task and refused record that names the user as a user.
+    """Delete a user's jobs and runs, and all stored results, blame, alerts, rules, silences, tasks and refused records that name the user as a user.
 
-    Rules and silences that pick the user by an expression go too, unless it picks others who are alike or almost everyone
-    (`flitwatch_db.people.picking`). All files go that wait for a task: anyone who brought them can bring them again. Refused records go whose reason
-    quotes the name, and events that hold it in any text. What the user made (tasks, estimates, silences) stays without their name. Other text that
-    happens to hold the name (a path, a job's name) is not searched, an account of that name stays (`flitwatch_db.people.accounts.remove_account`),
-    and so do the rules, silences and alerts that `list_remaining` names.
+    Rules and silences that select the user with an expression are deleted too, unless it also selects users with similar names or almost all users
+    (`flitwatch_db.people.picking`). All files of pending tasks are deleted, because they can be uploaded again. Refused records are deleted if the
+    reason quotes the name, and events if any text contains it. The user's own tasks, estimates and silences are kept without the name. Other texts
+    that contain the name (a path, a job's name) are not searched. An account with that name is kept (`flitwatch_db.people.accounts.remove_account`),
+    and so are the rules, silences and alerts from `list_remaining`.
 
-    Counters of routers name no user and stay. The log of records, backups and the audit log are not touched: the log forgets by its own
-    retention, and the audit log must not be changed. Estimates of others that were learnt alongside this user's jobs are made again without them.
-    That it was done is kept (a salted digest, no name), so that an archive that is restored later does not bring the user back (`Erased`);
-    `flitwatch_db.archive.forgetting` takes the user out of an archive's files.
+    Counters of routers do not name users and are kept. The log of records, backups and the audit log are not changed: the log has its own
+    retention, and the audit log is immutable. Other users' estimates that used this user's jobs are computed again without them.
+    A record of the erasure (a salted digest without the name) is kept, so that a later restore of an archive does not restore the user (`Erased`).
+    `flitwatch_db.archive.forgetting` removes the user from an archive's files.
 
     Parameters
     ----------
     conn : psycopg.Connection
         With role `owner`; everything is deleted in one transaction.
     user : str
-        The name as the scheduler has it.
+        The scheduler's name of the user.
     dry_run : bool
         Only count.
 
     Returns
     -------
     dict
-        {table: rows}; `created_by`: rows that stayed without the name of who made them
+        {table: rows}; `created_by`: rows that were kept without their author's name
 
     Raises
     ------
@@ -98,7 +98,7 @@ def erase_user(conn: Conn, user: str, *, dry_run: bool = False) -> dict[str, int
     parameters = _build_parameters(conn, user)
     counts: dict[str, int] = {}
     with conn.transaction(force_rollback=dry_run):
-        # What waits for its task may hold the name in any form. First, so that a task which has read it cannot store it behind our back.
+        # Files of pending tasks can contain the name in any form. They come first, so that a task that has read one cannot store the name again afterwards.
         counts["task_file"] = _delete_rows(conn, "task_file", sql.SQL("true"), parameters)
         for table, columns in _JSON.items():
             counts[table] = _delete_rows(conn, table, _build_condition(table, columns), parameters)
@@ -116,7 +116,7 @@ def erase_user(conn: Conn, user: str, *, dry_run: bool = False) -> dict[str, int
             for table, then in _MADE.items()
         )
         mine = sql.SQL("job_pk IN (SELECT job_pk FROM job WHERE user_name = %(user)s)")
-        # Ranks, steps, forecasts and nodes go with their run and job.
+        # Ranks, steps, forecasts and nodes are deleted with their run and job.
         counts["run"] = _delete_rows(conn, "run", mine, parameters)
         counts["job"] = _delete_rows(conn, "job", sql.SQL("user_name = %(user)s"), parameters)
         conn.execute(
@@ -128,7 +128,7 @@ def erase_user(conn: Conn, user: str, *, dry_run: bool = False) -> dict[str, int
 
 
 def list_remaining(conn: Conn, user: str) -> list[str]:
-    """The rules, silences and alerts that `erase_user` leaves though they have to do with the user, and why, a line each."""
+    """Return the rules, silences and alerts related to the user that `erase_user` keeps, with the reason, one line each."""
     parameters = _build_parameters(conn, user)
     lines = []
     for table, key in _KEYS.items():
@@ -158,14 +158,14 @@ def list_remaining(conn: Conn, user: str) -> list[str]:
 
 
 class Erased:
-    """Users erased from this database, and when; on a connection with role `owner`."""
+    """Users erased from this database, with the times; on a connection with role `owner`."""
 
     def __init__(self, conn: Conn) -> None:
         self._rows = conn.execute("SELECT salt, digest, erased_at FROM erased_user").fetchall()
         self._at: dict[str, datetime | None] = {}
 
     def holds(self, user: str | None, began: datetime) -> bool:
-        """Return whether something that began then belonged to a user who has been erased since."""
+        """Return whether an object with that start belonged to a user who has been erased since."""
         if user is None or not self._rows:
             return False
         if user not in self._at:
@@ -198,7 +198,7 @@ def _build_parameters(conn: Conn, user: str) -> dict[str, str | list[str]]:
 
 
 def _build_condition(table: str, columns: tuple[str, ...]) -> sql.Composable:
-    """The rows of a table that are about the user."""
+    """Return the condition for the rows of a table that are about the user."""
     conditions: list[sql.Composable] = [sql.SQL(_NAMED).format(sql.Identifier(column)) for column in columns]
     if table in _EXPRESSIONS:
         conditions.append(sql.SQL(_MENTIONED).format(field=_EXPRESSIONS[table]))

@@ -1,4 +1,4 @@
-"""People whom a matcher of the user between slashes picks: one person, several alike, or almost everybody."""
+"""Classification of the users selected by a matcher between slashes: one user, several similar names, or almost all users."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ _PARTS = re.compile(r"[^\W\d_]+|\d+|[\W_]+")
 
 
 def classify_matcher(matcher: str, user: str) -> Whom | None:
-    """Return whom the matcher picks also a user, as the alert engine matches but ignoring case; None if it is no expression or does not pick the user.
+    """Return which users the matcher selects in addition to a user, like the alert engine but without case; None if it does not select the user.
 
-    "everybody": also a name that has the form of the user's and none of its letters and digits. "others too": also one that shares a part
-    of the name, or at most half of it at either end, as `user-.*` picks all that begin like user-ann.
+    "everybody": also a name in the same form with different letters and digits. "others too": also one that shares a part
+    of the name, or at most half of it at either end, as `user-.*` selects all names that begin like user-ann.
     """
     expression = expression_of(matcher)
     if expression is None or not _matches_name(expression, user):
@@ -30,7 +30,7 @@ def classify_matcher(matcher: str, user: str) -> Whom | None:
 def _matches_name(expression: str, name: str) -> bool:
     labels = {"user": name}
     try:
-        # By itself first: within a group some that are not valid would be.
+        # First without a group, because some invalid expressions are valid within a group.
         return match_labels({"user": f"/{expression}/"}, labels) or match_labels(
             {"user": f"/(?i:{expression})/"}, labels
         )
@@ -39,7 +39,7 @@ def _matches_name(expression: str, name: str) -> bool:
 
 
 def _vary_name(user: str) -> set[str]:
-    """Names of the user's form with some of its letters and digits."""
+    """Return names in the user's form that share some of its letters and digits."""
     half = (len(user) + 1) // 2
     names = {user[:n] + _swap_letters(user[n:]) for n in range(1, half + 1)}
     names |= {_swap_letters(user[:-n]) + user[-n:] for n in range(1, half + 1)}
@@ -50,7 +50,7 @@ def _vary_name(user: str) -> set[str]:
 
 
 def _swap_letters(text: str) -> str:
-    """Other letters and digits in the same places."""
+    """Replace all letters and digits by different ones."""
     digits = str.maketrans("0123456789", "5678901234")
     turned = codecs.encode(text, "rot13").translate(digits)
     return "".join("q" if c.isalnum() and not c.isascii() else c for c in turned)

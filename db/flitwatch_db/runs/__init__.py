@@ -1,1 +1,1 @@
-"""Runs of instrumented applications and measurements of the MPI microbenchmark: in and out."""
+"""Runs of instrumented applications and measurements of the MPI microbenchmark: reads and writes."""

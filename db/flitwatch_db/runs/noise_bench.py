@@ -1,4 +1,4 @@
-"""Measurements of the MPI microbenchmark: in and out."""
+"""Store and list measurements of the MPI microbenchmark."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _COLUMNS = (
 
 
 class Measurement(TypedDict):
-    """A measurement of noise_bench, version 1: seconds of a collective with and without perturbation, and how many came too late for their window."""
+    """A measurement of noise_bench, version 1: seconds of a collective with and without perturbation, and the number that missed their window."""
 
     kind: str
     version: int
@@ -49,7 +49,7 @@ class Measurement(TypedDict):
 
 
 def insert_measurements(conn: psycopg.Connection[Any], source: str, measurements: Iterable[Measurement]) -> int:
-    """Store measurements (keys as the columns of `noise_bench`); return how many are new. The same ones again change nothing."""
+    """Store measurements (keys as the columns of `noise_bench`); return the number of new ones. Duplicates have no effect."""
     new = 0
     for measurement in measurements:
         values = {"source": source, **measurement}
@@ -75,7 +75,7 @@ _SPLITS = (
     + _OF_A_NETWORK
     + SQL(") split")
 )
-#: One row a (network, collective, sizes, world, ratio); the five points of a box are those of all single measurements.
+#: One row per (network, collective, sizes, world, ratio); the five points of a box are those of all single measurements.
 SLOWDOWNS = (
     SQL("""
     SELECT * FROM (
@@ -100,7 +100,7 @@ SLOWDOWNS = (
     ORDER BY network, collective, collective_bytes, perturbation_bytes, world, ratio LIMIT %(limit)s
 """)
 )
-#: One row a (network, collective, sizes, world): the slowdowns of its splits over their ratios.
+#: One row per (network, collective, sizes, world): the slowdowns of its splits over their ratios.
 SPLITS_OVER_RATIOS = (
     SQL("""
     SELECT network, collective, collective_bytes, perturbation_bytes, world, array_agg(ratio ORDER BY ratio, split) AS ratios,
@@ -116,7 +116,7 @@ SPLITS_OVER_RATIOS = (
 
 
 class SlowdownRow(TypedDict):
-    """The columns of `SLOWDOWNS`; a mean is None if every measurement came too late for its window."""
+    """Columns of `SLOWDOWNS`; a mean is None if all measurements missed their window."""
 
     network: str
     collective: str

@@ -1,4 +1,4 @@
-"""Network noise as the API shows it: measured by the MPI microbenchmark, and simulated by tasks."""
+"""Network noise for the API: measured with the MPI microbenchmark, and simulated by tasks."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Row = dict[str, Any]
 async def list_measured(
     conn: Connection, limit: int, network: str | None = None, collective: str | None = None
 ) -> list[Row]:
-    """Slowdowns by ratio; the columns of `flitwatch_db.runs.noise_bench.SLOWDOWNS`."""
+    """Return slowdowns by ratio, with the columns of `flitwatch_db.runs.noise_bench.SLOWDOWNS`."""
     async with conn.cursor(row_factory=dict_row) as cursor:
         await cursor.execute(SLOWDOWNS, {"network": network, "collective": collective, "limit": limit})
         return await cursor.fetchall()
@@ -27,16 +27,16 @@ async def list_measured(
 async def over_ratios(
     conn: Connection, limit: int, network: str | None = None, collective: str | None = None
 ) -> list[Row]:
-    """Ratios and slowdowns of all splits of each series; the columns of `flitwatch_db.runs.noise_bench.SPLITS_OVER_RATIOS`."""
+    """Return ratios and slowdowns of all splits of each series, with the columns of `flitwatch_db.runs.noise_bench.SPLITS_OVER_RATIOS`."""
     async with conn.cursor(row_factory=dict_row) as cursor:
         await cursor.execute(SPLITS_OVER_RATIOS, {"network": network, "collective": collective, "limit": limit})
         return await cursor.fetchall()
 
 
 async def list_simulated(conn: Connection, tasks: int, asker: str | None) -> list[Row]:
-    """Results of the newest `tasks` studies and collectives that succeeded: {task_id, name, finished_at, result}.
+    """Return results of the newest `tasks` successful studies and collectives: {task_id, name, finished_at, result}.
 
-    `asker` as for `flitwatch_db.reads.tasks.page`.
+    `asker` is as in `flitwatch_db.tasks.reads.list_tasks`.
     """
     async with conn.cursor(row_factory=dict_row) as cursor:
         await cursor.execute(

@@ -1,4 +1,4 @@
-"""Runs and their steps."""
+"""Read runs and their steps."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ async def _fetch_rows(conn: Connection, query: sql.SQL | sql.Composed, parameter
 
 
 def build_exe_column(column: SQL, bare: bool) -> sql.Composable:
-    """An executable as it is compared: `bare` without its folders, as callers below scope `names` see it."""
+    """Build the executable's name for comparisons: with `bare`, without its folders, as shown to callers without scope `names`."""
     return SQL("regexp_replace({}, '^.*/', '')").format(column) if bare else column
 
 
 async def find_executable(conn: Connection, exe: str, nodes: int) -> str | None:
-    """The executable with its folders behind one without, of those on this many nodes the one that ran last."""
+    """Return the executable with folders for a name without them: the one that ran last on this many nodes."""
     rows = await _fetch_rows(
         conn,
         SQL(
@@ -55,7 +55,7 @@ async def list_runs(
     exe: str | None = None,
     bare: bool = False,
 ) -> list[Row]:
-    """Runs, newest number first, below `before`; of one job, of one application (`bare`: named without folders)."""
+    """Return runs numbered below `before`, newest first, of one job or of one application (`bare`: named without folders)."""
     return await _fetch_rows(
         conn,
         _RUN
@@ -68,14 +68,14 @@ async def list_runs(
 
 
 async def of_job(conn: Connection, job_pk: int) -> list[Row]:
-    """The runs of a job in the order they began."""
+    """Return the runs of a job in order of start."""
     return await _fetch_rows(
         conn, _RUN + SQL(" WHERE r.job_pk = %s ORDER BY r.start_ts NULLS LAST, r.run_id LIMIT 1000"), [job_pk]
     )
 
 
 async def find_run(conn: Connection, run_id: int) -> Row | None:
-    """A run, or None."""
+    """Return a run, or None."""
     rows = await _fetch_rows(conn, _RUN + SQL(" WHERE r.run_id = %s"), [run_id])
     return rows[0] if rows else None
 
@@ -102,7 +102,7 @@ class Steps:
 
 
 async def load_steps(conn: Connection, run_id: int, counters: int) -> Steps:
-    """The steps of a run; `counters` is the number of its counter names."""
+    """Load the steps of a run; `counters` is the number of its counter names."""
     step_columns = await fetch_columns(
         conn,
         SQL(
@@ -120,7 +120,7 @@ async def load_steps(conn: Connection, run_id: int, counters: int) -> Steps:
 async def load_recent_steps(
     conn: Connection, run_ids: list[int], recent_s: float
 ) -> dict[int, list[tuple[int, float]]]:
-    """(step, time_s) of the newest steps of each run, in order: those that reach into its last `recent_s` seconds."""
+    """Return (step, time_s) of each run's newest steps, in order: those that overlap its last `recent_s` seconds."""
     rows = await _fetch_rows(
         conn,
         SQL("""
@@ -142,7 +142,7 @@ async def _counter_sums(
 ) -> NDArray[np.float64] | None:
     sum_columns = await fetch_columns(
         conn,
-        # Rank-major: element i belongs to counter (i - 1) mod c.
+        # In rank-major order, element i belongs to counter (i - 1) mod c.
         SQL(
             "SELECT s.step, ((e.place - 1) %% %(c)s)::int AS counter, sum(e.value)::float8 AS value"
             " FROM run_step s, unnest(s.counters) WITH ORDINALITY AS e (value, place) WHERE s.run_id = %(run)s GROUP BY 1, 2"
@@ -153,7 +153,7 @@ async def _counter_sums(
     if not len(sum_columns["step"]):
         return None
     sums = np.full((len(step), counters), np.nan)
-    # Steps that came since `step` was read have no place in it.
+    # Steps that were added after `step` was read are omitted.
     has_place = np.isin(sum_columns["step"], step)
     sums[np.searchsorted(step, sum_columns["step"][has_place]), sum_columns["counter"][has_place]] = sum_columns[
         "value"
@@ -164,12 +164,12 @@ async def _counter_sums(
 async def load_usual_steps(
     conn: Connection, run_id: int, exe: str, nodes: int, ranks: int, step: NDArray[np.int32], most: int = 200
 ) -> tuple[int, NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]] | None:
-    """Mean, 10th and 90th percentile of each step over the newest other runs of the same application on as many nodes, or with as many ranks that report.
+    """Return mean, 10th and 90th percentile of each step over the newest other runs of the application with the same number of nodes or reporting ranks.
 
     Returns
     -------
     (runs, mean float64[n], p10 float64[n], p90 float64[n]) or None
-        None if there is no other run; NaN if no other run has that step.
+        None if there is no other run; NaN if other runs do not have that step.
     """
     others = await _fetch_rows(
         conn,

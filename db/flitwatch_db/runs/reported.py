@@ -1,4 +1,4 @@
-"""Runs that programs report of themselves, in the same rows as imported ones."""
+"""Runs reported by programs, stored in the same rows as imported ones."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Conn = psycopg.Connection[Any]
 
 @dataclass(frozen=True, slots=True)
 class StoredRun:
-    """Changes that a report made.
+    """Changes caused by a report.
 
     Attributes
     ----------
@@ -29,7 +29,7 @@ class StoredRun:
     created : bool
         False if the run had been reported before.
     new_steps : int
-        Steps that were not there; a step that comes again replaces itself.
+        Number of new steps; a repeated step replaces the stored one.
     """
 
     run_id: int
@@ -38,21 +38,21 @@ class StoredRun:
 
 
 def store_report(conn: Conn, run: Run, steps: Sequence[RunStep], owner: str | None) -> StoredRun:
-    """Store a run with its steps, or the same run again, within a transaction.
+    """Store a run with its steps, or update it, within a transaction.
 
     Parameters
     ----------
     owner : str or None
-        The user whose jobs the caller may report; None: everyone's.
+        The user whose jobs the caller may report; None: all users.
 
     Raises
     ------
     Conflict
-        The key is another run's, or whose job it is is not known yet.
+        The key belongs to another run, or the owner of the job is not known yet.
     Forbidden
-        The job is another user's.
+        The job belongs to another user.
     DiskFull
-        The database's disk has no room for it.
+        The database's disk has too little free space.
     """
     check_disk(conn)
     with conn.transaction():
@@ -72,13 +72,13 @@ def append_steps(conn: Conn, run_id: int, run_key: str, steps: Sequence[RunStep]
     Raises
     ------
     NotFound
-        No run of that number has this key.
+        There is no run with that number and key.
     Conflict
-        Whose job it is is not known.
+        The owner of the job is unknown.
     Forbidden
-        The job is another user's.
+        The job belongs to another user.
     DiskFull
-        The database's disk has no room for it.
+        The database's disk has too little free space.
     """
     check_disk(conn)
     with conn.transaction():
@@ -97,7 +97,7 @@ def _check_owner(conn: Conn, run_id: int, owner: str | None) -> None:
     if owner is None or job_id is None or user == owner:
         return
     if user is None:
-        # Taken now, it would count for whoever turns out to own the job.
+        # If stored now, they would belong to the job's eventual owner.
         raise Conflict(
             "the owner of this job is unknown",
             advice="Send the report again after the scheduler's record of the job has arrived, or use a service's token with scope runs.",

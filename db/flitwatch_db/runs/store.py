@@ -1,4 +1,4 @@
-"""Runs of instrumented applications in: heads, ranks and steps."""
+"""Store runs of instrumented applications: metadata, ranks and steps."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from flitwatch_domain.runs import Run, RunStep
 
 
 def upsert_run(conn: psycopg.Connection[Any], run: Run) -> int:
-    """Store a run's head and ranks; return its id. The same `run_key` again replaces them and keeps the steps."""
+    """Store a run's metadata and ranks; return its id. A repeated `run_key` replaces them and keeps the steps."""
     row = conn.execute(
         "INSERT INTO run (run_key, job_pk, job_id, exe, start_ts, ranks, counter_names, simulated) VALUES (%(key)s,"
-        # A requeued job has several rows: the one that had begun when the run did.
+        # A requeued job has several rows: select the one that had started when the run began.
         " (SELECT job_pk FROM job WHERE job_id = %(job)s AND simulated = %(simulated)s ORDER BY"
         " (start_ts <= to_timestamp(%(start)s::float8)) DESC NULLS LAST, restart DESC, job_pk DESC LIMIT 1),"
         " %(job)s, %(exe)s, to_timestamp(%(start)s::float8), %(ranks)s, %(counters)s, %(simulated)s)"
@@ -46,13 +46,13 @@ def upsert_run(conn: psycopg.Connection[Any], run: Run) -> int:
 
 
 def run_id_of(conn: psycopg.Connection[Any], run_key: str) -> int | None:
-    """The id of a run by its key; None if its head has not come."""
+    """Return the id of a run by its key; None if its metadata are not stored."""
     row = conn.execute("SELECT run_id FROM run WHERE run_key = %s", [run_key]).fetchone()
     return None if row is None else int(row[0])
 
 
 def upsert_steps(conn: psycopg.Connection[Any], run_id: int, steps: Sequence[RunStep]) -> int:
-    """Store steps of a run; the same step again replaces it. Returns how many rows there are new."""
+    """Store steps of a run, replacing existing ones; return the number of new rows."""
     new = 0
     with conn.cursor() as cursor:
         for step in steps:

@@ -1,4 +1,4 @@
-"""Runs of running jobs that wait for a forecast, and their steps."""
+"""Runs of running jobs without a current forecast, and their steps."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _NEW_STEPS = """
 
 @dataclass(frozen=True)
 class WaitingRun:
-    """A running instrumented job with steps after which there is no forecast yet."""
+    """A running instrumented job with new steps since its last forecast."""
 
     run_id: int
     job_id: str | None
@@ -38,7 +38,7 @@ _COLUMNS = tuple(field.name for field in fields(WaitingRun))
 
 
 def waiting_runs(conn: psycopg.Connection[Any]) -> list[WaitingRun]:
-    """Runs whose steps have grown since their last forecast, where there is a forecaster for their application."""
+    """Return runs with new steps since their last forecast, if there is a forecaster for their application."""
     return [
         WaitingRun(**dict(zip(_COLUMNS, row, strict=True)) | {"counters": tuple(row[8] or ())})
         for row in conn.execute(_NEW_STEPS).fetchall()
@@ -46,5 +46,5 @@ def waiting_runs(conn: psycopg.Connection[Any]) -> list[WaitingRun]:
 
 
 def step_times(conn: psycopg.Connection[Any], run_ids: Sequence[int]) -> list[tuple[int, int, float]]:
-    """Run, step and seconds of every step of these runs."""
+    """Return run, step and seconds of all steps of these runs."""
     return conn.execute("SELECT run_id, step, time_s FROM run_step WHERE run_id = ANY(%s)", [list(run_ids)]).fetchall()

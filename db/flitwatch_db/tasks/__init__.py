@@ -1,6 +1,6 @@
-"""Work in the queue: start it, follow it, cancel it; and the worker that does it.
+"""Task queue: start, follow and cancel tasks; and the worker that runs them.
 
-The queue is table `task`: workers take its rows with SKIP LOCKED, and a NOTIFY wakes them.
+The queue is table `task`: workers claim its rows with SKIP LOCKED, and a NOTIFY wakes them.
 """
 
 from flitwatch_db.tasks.context import Handler, TaskContext

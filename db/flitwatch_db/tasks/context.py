@@ -1,4 +1,4 @@
-"""View of the outside that a running task has in its own process: progress out, the cancel flag in."""
+"""Interface of a running task in its own process: it reports progress and receives the cancel flag."""
 
 from __future__ import annotations
 
@@ -14,25 +14,25 @@ import orjson
 
 from flitwatch_domain.errors import Cancelled
 
-#: Progress is handed over this often.
+#: Interval of progress reports.
 BEAT_S = 0.25
 
-#: A handler gets the task's argument and its context, and returns the result; both are JSON objects, the result with fields of the task's own.
+#: A handler gets the task's arguments and its context, and returns the result; both are JSON objects.
 Handler = Callable[[dict[str, Any], "TaskContext"], Mapping[str, Any]]
 
 
 class TaskContext:
-    """Given to a handler; its methods may be called from any thread and as often as one likes.
+    """Context of a handler; its methods can be called from any thread at any rate.
 
     Parameters
     ----------
     dsn : str
-        The database.
+        URL of the database.
     task_id : int
     pipe : Connection
-        To the worker: reports of progress and the ending go out as JSON; anything that comes in is the request to stop.
+        Connection to the worker: it sends progress and the result as JSON, and any received message is a request to stop.
     executor : str
-        Where the task's independent parts run; see `flitwatch_db.tasks.executors`.
+        Executor of the task's independent parts; see `flitwatch_db.tasks.executors`.
     """
 
     def __init__(self, dsn: str, task_id: int, pipe: Connection, executor: str = "local:1") -> None:
@@ -46,21 +46,21 @@ class TaskContext:
         threading.Thread(target=self._relay_progress, name=f"task {task_id}", daemon=True).start()
 
     def report(self, done: int, total: int, message: str = "") -> None:
-        """Say how far the work is: `done` of `total` (0: unknown), and in words."""
+        """Report progress: `done` of `total` (0: unknown), and a message."""
         with self._lock:
             self._progress = (int(done), int(total), message[:500])
 
     def cancelled(self) -> bool:
-        """Return whether to stop: the owner asked, or the worker is being shut down (the task then starts again elsewhere)."""
+        """Return whether to stop: the owner cancelled, or the worker is shutting down (then the task is restarted elsewhere)."""
         return self._cancel.is_set()
 
     def check(self) -> None:
-        """Raise `Cancelled` if the work is to stop."""
+        """Raise `Cancelled` if the work should stop."""
         if self.cancelled():
             raise Cancelled(f"task {self.task_id} was cancelled")
 
     def end(self, ending: bytes) -> None:
-        """Hand over the last progress and the ending."""
+        """Send the last progress and the result."""
         self._tell_progress()
         with self._lock:
             self._pipe.send_bytes(ending)
@@ -72,7 +72,7 @@ class TaskContext:
                 self._progress = None
 
     def _relay_progress(self) -> None:
-        """Hand over progress and wait for the cancel flag; without a worker to work for, end the process and its children."""
+        """Send progress and wait for the cancel flag; if the worker is gone, end the process and its children."""
         with contextlib.suppress(OSError, EOFError):
             while True:
                 if self._pipe.poll(BEAT_S):

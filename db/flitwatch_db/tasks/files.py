@@ -1,7 +1,7 @@
-"""Tables `task_file` and `task_file_piece`: what a user uploads for a task to read.
+"""Tables `task_file` and `task_file_piece`: users' uploads for tasks.
 
-A trigger deletes it when the task ends. What waits longer is
-deleted after a day, and what a caller without a login uploaded after an hour.
+A trigger deletes a file when its task ends. Files without a started task are deleted after a day, and those from callers without a login after an
+hour.
 """
 
 from __future__ import annotations
@@ -19,28 +19,28 @@ from flitwatch_domain.errors import NotFound, TooMany
 Connection = psycopg.Connection[Any]
 
 MAX_FILE_BYTES = 64 << 20
-#: A piece of a file: what the API and a worker hold of it at a time.
+#: Size of a piece of a file, the part that the API or a worker has in memory at a time.
 PIECE_BYTES = 1 << 20
-#: Files that wait for a task: of one person, of the visits of one address, and of all visits together (768 MiB).
+#: Maximum numbers of pending files: per user, per address of visits, and of all visits together (768 MiB).
 WAITING_EACH, WAITING_ADDRESS, WAITING_VISITS = 8, 4, 12
 _COUNT_LOCK = 1_931_204
 _LATER_S = 600
 
 
 def begin_file(conn: Connection, created_by: str, visits: tuple[str, str] | None = None) -> int:
-    """A new file without content; its number.
+    """Create an empty file and return its number.
 
     Parameters
     ----------
     visits : (str, str), optional
-        Of a caller without a login: what the authors of visits from this address, and of all visits, begin with.
+        For a caller without a login: the prefixes of the authors of visits from this address, and of all visits.
 
     Raises
     ------
     TooMany
-        Too many files wait already.
+        There are too many pending files.
     DiskFull
-        The database's disk has no room for it.
+        The database's disk has too little free space.
     """
     check_disk(conn)
     conn.execute("SELECT pg_advisory_xact_lock(%s)", [_COUNT_LOCK])
@@ -66,7 +66,7 @@ def _check_share(own: list[int], limit: str, most: int) -> None:
 
 
 def _make_room(conn: Connection, visitors: str, own: int) -> None:
-    """Delete the oldest file of an address that has more than the caller will have, if all places of visits are taken; TooMany if none has."""
+    """If the limit of visits is reached, delete the oldest file of an address with more files than the caller; TooMany if there is none."""
     rows = conn.execute(
         "SELECT file_id, regexp_replace(created_by, '[^/]*$', '') FROM task_file"
         " WHERE task_id IS NULL AND starts_with(created_by, %s) ORDER BY file_id",
@@ -85,7 +85,7 @@ def _make_room(conn: Connection, visitors: str, own: int) -> None:
 
 
 def _list_waiting(conn: Connection, author: str, begins: bool = False) -> list[int]:
-    """Numbers of the files without a task whose author is this one; `begins`: whose author begins so."""
+    """Return the numbers of an author's files without a task; with `begins`, of all authors with this prefix."""
     rows = conn.execute(
         "SELECT file_id FROM task_file WHERE task_id IS NULL AND (created_by = %(by)s OR %(begins)s AND starts_with(created_by, %(by)s))"
         " ORDER BY file_id",
@@ -95,12 +95,12 @@ def _list_waiting(conn: Connection, author: str, begins: bool = False) -> list[i
 
 
 def append_piece(conn: Connection, file_id: int, piece: int, content: bytes) -> None:
-    """The next piece of a file.
+    """Append a piece to a file.
 
     Raises
     ------
     NotFound
-        The file was deleted meanwhile.
+        The file has been deleted.
     """
     try:
         conn.execute("INSERT INTO task_file_piece VALUES (%s, %s, %s)", [file_id, piece, content])
@@ -109,24 +109,24 @@ def append_piece(conn: Connection, file_id: int, piece: int, content: bytes) -> 
 
 
 def complete_file(conn: Connection, file_id: int, size: int) -> None:
-    """All of a file has come; only now may a task have it.
+    """Mark a file as complete, so that a task may use it.
 
     Raises
     ------
     NotFound
-        The file was deleted meanwhile.
+        The file has been deleted.
     """
     if conn.execute("UPDATE task_file SET bytes = %s WHERE file_id = %s", [size, file_id]).rowcount != 1:
         raise _make_not_found([file_id])
 
 
 def delete_file(conn: Connection, file_id: int, created_by: str | None) -> None:
-    """Delete a file that waits; `created_by`: only if it is theirs.
+    """Delete a pending file; with `created_by`, only if it belongs to that author.
 
     Raises
     ------
     NotFound
-        No such file waits.
+        There is no such pending file.
     """
     cursor = conn.execute(
         "DELETE FROM task_file WHERE file_id = %(id)s AND task_id IS NULL AND (%(by)s::text IS NULL OR created_by = %(by)s)",
@@ -137,12 +137,12 @@ def delete_file(conn: Connection, file_id: int, created_by: str | None) -> None:
 
 
 def claim_files(conn: Connection, task_id: int, files: Sequence[int], created_by: str | None) -> None:
-    """Give files that wait to a task; `created_by`: only theirs.
+    """Assign pending files to a task; with `created_by`, only that author's files.
 
     Raises
     ------
     NotFound
-        One does not wait, has not come whole, or is another caller's: no one learns which.
+        A file is not pending, is incomplete, or belongs to another caller; the message does not say which.
     """
     rows = conn.execute(
         "UPDATE task_file SET task_id = %(task)s WHERE file_id = ANY(%(ids)s) AND task_id IS NULL AND bytes IS NOT NULL"
@@ -155,12 +155,12 @@ def claim_files(conn: Connection, task_id: int, files: Sequence[int], created_by
 
 
 def check_still_there(conn: Connection, task_id: int, files: Sequence[int]) -> None:
-    """Hold a task's files until the transaction ends, so that what is stored of them and their erasure come one after the other.
+    """Lock a task's files until the transaction ends, so that storing results and an erasure do not overlap.
 
     Raises
     ------
     NotFound
-        One is not the task's, or was deleted while it ran.
+        A file does not belong to the task, or was deleted while it ran.
     """
     rows = conn.execute(
         "SELECT file_id FROM task_file WHERE task_id = %s AND file_id = ANY(%s) FOR UPDATE", [task_id, list(files)]
@@ -171,12 +171,12 @@ def check_still_there(conn: Connection, task_id: int, files: Sequence[int]) -> N
 
 
 def read_pieces(conn: Connection, task_id: int, file_id: int) -> Iterator[bytes]:
-    """The content of a task's file, a piece at a time.
+    """Yield the content of a task's file in pieces.
 
     Raises
     ------
     NotFound
-        The task has no such file.
+        The task does not have this file.
     """
     with conn.cursor(name="pieces") as cursor:
         cursor.itersize = 1

@@ -1,4 +1,4 @@
-"""The tasks of this package."""
+"""Handlers of this package's tasks."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from flitwatch_domain.task_models.simulations import Count
 if TYPE_CHECKING:
     from flitwatch_db.core.maintenance import Retention
 
-#: The cancel flag is looked at this often while waiting.
+#: Interval of checks of the cancel flag while waiting.
 PATIENCE_S = 0.1
 
 
 def lazy_handler(place: str) -> Handler:
-    """A handler given as module:function, imported when the first task of its name runs."""
+    """Return a handler given as module:function, which is imported when its first task runs."""
 
     def handler(args: dict[str, Any], context: TaskContext) -> Mapping[str, Any]:
         module, function = place.split(":")
@@ -36,7 +36,7 @@ class Counted(TypedDict):
 
 
 def run_count(args: dict[str, Any], context: TaskContext) -> Counted:
-    """`demo.count {to, delay_s}`: count with a pause before each number; the end-to-end example."""
+    """Run `demo.count {to, delay_s}`: count with a pause before each number; the end-to-end example."""
     request = Count.of(args)
     for number in range(request.to):
         due = time.monotonic() + request.delay_s
@@ -49,7 +49,7 @@ def run_count(args: dict[str, Any], context: TaskContext) -> Counted:
 
 
 def run_maintenance(args: dict[str, Any], context: TaskContext) -> Retention:
-    """`db.maintain {}`: retention and policies."""
+    """Run `db.maintain {}`: retention and policies."""
     from flitwatch_db.core.maintenance import maintain_database as run
 
     def step(done: int, total: int, what: str) -> None:
@@ -59,5 +59,5 @@ def run_maintenance(args: dict[str, Any], context: TaskContext) -> Retention:
     return run(context.dsn, on_step=step)
 
 
-#: What a worker of this package can do.
+#: Tasks that a worker of this package can run.
 HANDLERS: dict[str, Handler] = {"demo.count": run_count, "db.maintain": run_maintenance}

@@ -1,4 +1,4 @@
-"""A task in a process of its own, with limits; regardless of what it does, it can be ended."""
+"""A task in a separate process with limits, which can be ended at any time."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ from flitwatch_domain.json_logs import request_id
 
 log = logging.getLogger(__name__)
 
-#: After the request to stop: when a task is asked by SIGTERM, and when it is killed.
+#: Seconds after the request to stop until the task gets SIGTERM, and until it is killed.
 TERM_AFTER_S, KILL_AFTER_S = 2.0, 5.0
-#: Memory is looked at this often; a task gains about this much of a second's writing on its limit.
+#: Interval of memory checks; a task can exceed its limit by what it allocates in about this time.
 LOOK_S = 0.5
 GIB = 2**30
 _PAGE = os.sysconf("SC_PAGE_SIZE")
@@ -37,16 +37,16 @@ _PAGE = os.sysconf("SC_PAGE_SIZE")
 
 @dataclass(frozen=True)
 class Limits:
-    """Limits of one task, its own child processes included.
+    """Limits of one task, including its child processes.
 
     Attributes
     ----------
     memory_gib : float
-        Resident memory, watched from outside: address space says little of a process that loads PyTorch.
+        Resident memory, measured from outside: address space is not meaningful for a process that loads PyTorch.
     hours : float
         Wall time of one attempt.
     file_gib : float
-        Size of any file that it writes (RLIMIT_FSIZE).
+        Size of each file that it writes (RLIMIT_FSIZE).
     """
 
     memory_gib: float = 8.0
@@ -54,7 +54,7 @@ class Limits:
     file_gib: float = 8.0
 
     def within(self, other: Limits | None) -> Limits:
-        """The smaller of each."""
+        """Return the smaller of each pair of limits."""
         if other is None:
             return self
         return Limits(*(min(pair) for pair in zip(astuple(self), astuple(other), strict=True)))
@@ -62,7 +62,7 @@ class Limits:
 
 _USERS = Limits(memory_gib=4.0, hours=2.0, file_gib=1.0)
 _OPERATORS = Limits(memory_gib=8.0, hours=12.0, file_gib=8.0)
-#: What a task may use at most by the role of who asked for it; those of an admin or of a command are held by the worker's limits alone.
+#: Limits of a task by its author's role; tasks of an admin or of a command have only the worker's limits.
 LIMITS_BY_ROLE = {"viewer": _USERS, "user": _USERS, "service": _OPERATORS, "operator": _OPERATORS}
 
 
@@ -81,13 +81,13 @@ class TaskProcess:
     Parameters
     ----------
     module, name : str
-        The task's name and the module whose table HANDLERS has it.
+        The task's name and the module with its table HANDLERS.
     modules : list of str
-        What the server of forks loads once for all tasks.
+        Modules that the fork server loads once for all tasks.
     prepare : callable, optional
-        Called first in the process, for instance to set up the log; found by its name there.
+        Called first in the process, for instance to set up logging; imported by name there.
     executor : str
-        Where the task's independent parts run.
+        Executor of the task's independent parts.
     """
 
     def __init__(
@@ -103,12 +103,12 @@ class TaskProcess:
         self._limits = limits
         self._prepare = prepare
         self._executor = executor
-        # Not `fork`: the worker has threads. Not `spawn`: every task would load everything again.
+        # Not `fork`, because the worker has threads. Not `spawn`, because every task would load all modules again.
         self._context = multiprocessing.get_context("forkserver")
         self._context.set_forkserver_preload(modules)
 
     def run(self, args: dict[str, Any], record: TaskRecord, stopping: Callable[[], bool]) -> Ending:
-        """Run to the end, the limit or the request to stop; nothing of the task is left running."""
+        """Run to the end, the limit or the request to stop; no process of the task is left running."""
         ours, theirs = self._context.Pipe()
         child = self._context.Process(
             target=_run_task,
@@ -173,7 +173,7 @@ def _make_limit_ending(did: str, limit: str, of_what: str) -> Ending:
 
 
 def resident_bytes(pid: int) -> int:
-    """Resident memory of a process and of all that descend from it; 0 for one that has ended."""
+    """Return the resident memory of a process and all its descendants; 0 for one that has ended."""
     total = 0
     for descendant in _iterate_family(pid):
         with contextlib.suppress(OSError, ValueError):
@@ -196,7 +196,7 @@ def _get_pid(child: BaseProcess) -> int:
 
 
 def _send_signal(child: BaseProcess, number: signal.Signals) -> None:
-    """Send a signal to a task's process and its children; before it leads a group of its own, to itself."""
+    """Send a signal to a task's process group, or only to the process before it has its own group."""
     try:
         os.killpg(_get_pid(child), number)
     except ProcessLookupError:
@@ -214,7 +214,7 @@ def _run_task(
     prepare: Callable[[], None] | None,
     request: str | None,
 ) -> None:
-    """The life of a task's process: its group is its own, so that signals reach its children too and the terminal's do not."""
+    """Run a task in its process, in a new process group, so that signals reach its children, and the terminal's signals do not reach it."""
     os.setsid()
     size = int(limits.file_gib * GIB)
     resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
@@ -225,7 +225,7 @@ def _run_task(
     context = TaskContext(*outside)
     handler: Handler = importlib.import_module(module).HANDLERS[name]
     context.end(_run_handler(handler, args, context, limits))
-    # The worker ends what is left of the group.
+    # The worker ends the rest of the group.
     while True:
         signal.pause()
 

@@ -1,4 +1,4 @@
-"""Tasks as the API shows them."""
+"""Tasks for the API."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from flitwatch_domain.access import VISITOR
 
 Row = dict[str, Any]
 
-#: Visitors' tasks are their own: `asker` is who asks, None whoever may see everyone's.
+#: Visitors' tasks are private: `asker` is the caller, or None for callers who may see all tasks.
 OPEN_TO = SQL(
     " (%(asker)s::text IS NULL OR created_by IS NULL OR created_by = %(asker)s OR NOT starts_with(created_by, %(visitor)s))"
 )
@@ -30,7 +30,7 @@ async def list_tasks(
     state: str | None = None,
     asker: str | None = None,
 ) -> list[Row]:
-    """Tasks, newest first, numbered below `before`; with `asker` without those of other visitors."""
+    """Return tasks numbered below `before`, newest first; with `asker`, without other visitors' tasks."""
     async with conn.cursor(row_factory=dict_row) as cursor:
         await cursor.execute(
             _TASK
@@ -46,7 +46,7 @@ async def list_tasks(
 
 
 async def find_task(conn: Connection, task_id: int, asker: str | None = None) -> Row | None:
-    """A task, or None; with `asker` also of other visitors' tasks."""
+    """Return a task, or None; with `asker`, None for other visitors' tasks."""
     async with conn.cursor(row_factory=dict_row) as cursor:
         await cursor.execute(
             _TASK + SQL(" WHERE task_id = %(task)s AND") + OPEN_TO,

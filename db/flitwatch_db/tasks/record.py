@@ -1,4 +1,4 @@
-"""The row of a running task, kept by its worker: progress and heartbeats in, the cancel flag out."""
+"""Row of a running task, maintained by its worker: writes progress and heartbeats, reads the cancel flag."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from flitwatch_domain.errors import FlitwatchError
 
 log = logging.getLogger(__name__)
 
-#: The heartbeat is written at least this often, with or without progress.
+#: Longest interval of heartbeats, with or without progress.
 HEARTBEAT_S = 5.0
 
 
 class TaskRecord:
-    """Writes one attempt of a task down, from a thread of its own that no task can hold up."""
+    """Writer of one attempt of a task, in a separate thread that tasks cannot block."""
 
     def __init__(self, dsn: str, task_id: int, attempt: int, heartbeat_s: float = HEARTBEAT_S) -> None:
         self.dsn = dsn
@@ -34,12 +34,12 @@ class TaskRecord:
         self._monitor = threading.Thread(target=self._update_row, name=f"task {task_id}", daemon=True)
 
     def report(self, done: int, total: int, message: str) -> None:
-        """Keep progress, to be written soon."""
+        """Record progress, to be written soon."""
         with self._lock:
             self._progress = (done, total, message)
 
     def cancelled(self) -> bool:
-        """Return whether the owner asked to stop, or another worker has taken the task."""
+        """Return whether the owner cancelled, or another worker has taken the task."""
         return self._cancel.is_set()
 
     def __enter__(self) -> TaskRecord:
@@ -51,7 +51,7 @@ class TaskRecord:
         self._monitor.join()
 
     def _update_row(self) -> None:
-        """Write progress and heartbeats and read the cancel flag until the work ends, through losses of the connection."""
+        """Write progress and heartbeats and read the cancel flag until the work ends, reconnecting if necessary."""
         conn: psycopg.Connection[Any] | None = None
         silent_s = self._heartbeat_s
         while True:

@@ -1,4 +1,4 @@
-"""Table `task`: starting, reading and cancelling."""
+"""Table `task`: start, read and cancel tasks."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from flitwatch_domain.json_logs import request_id
 
 _NAME = re.compile(r"[a-z][a-z0-9_]*(\.[a-z][a-z0-9_]*)+")
 OPEN = ("queued", "running")
-#: Also runs by itself, beside the tasks of the workers that serve its queue; it makes room on the disk.
+#: Task that also runs automatically, alongside the tasks of its queue's workers; it frees disk space.
 MAINTENANCE = "db.maintain"
-#: First number of the advisory locks under which open tasks are counted before one is added.
+#: First number of the advisory locks that protect the count of open tasks before one is added.
 _COUNT_LOCK = 1_931_203
-#: A task that is to be run notifies this channel.
+#: Channel that is notified of tasks to run.
 CHANNEL = "flitwatch_task"
 
 
@@ -55,7 +55,7 @@ class Task:
 
     @property
     def is_open(self) -> bool:
-        """Return whether the task waits or runs."""
+        """Return whether the task is queued or running."""
         return self.state in OPEN
 
 
@@ -66,19 +66,19 @@ SELECT: LiteralString = (
 
 
 def queue_of(name: str) -> str:
-    """The queue of a task: its name's first word (`sim.study` waits in `sim`)."""
+    """Return the queue of a task: its name's first word (`sim.study` is in `sim`)."""
     if not _NAME.fullmatch(name) or len(name) > 100:
         raise BadRequest(f"{name[:100]!r} is not a task's name", advice="Names look like sim.study.")
     return name.partition(".")[0]
 
 
 def _join_transaction(conn: psycopg.Connection[Any]) -> contextlib.AbstractContextManager[object]:
-    """One transaction: the caller's, or one of our own on a connection that commits every statement."""
+    """Return a transaction: the caller's, or a new one on a connection in autocommit mode."""
     return conn.transaction() if conn.autocommit else contextlib.nullcontext()
 
 
 def open_of(conn: psycopg.Connection[Any], created_by: str) -> int:
-    """Count the tasks of an author that wait or run; until the transaction ends no one else counts that author's."""
+    """Count an author's queued and running tasks; until the transaction ends, other counts of that author wait."""
     conn.execute("SELECT pg_advisory_xact_lock(%s, hashtext(%s))", [_COUNT_LOCK, created_by])
     row = conn.execute(
         "SELECT count(*) FROM task WHERE created_by = %s AND state IN ('queued', 'running')", [created_by]
@@ -88,12 +88,12 @@ def open_of(conn: psycopg.Connection[Any], created_by: str) -> int:
 
 
 def open_of_visits(conn: psycopg.Connection[Any], visit: str, together: str, everyone: str) -> tuple[int, int, int]:
-    """Count the tasks of a visit, visits of its address and tasks of all visits that wait or run; until the transaction ends no one else counts them.
+    """Count queued and running tasks of a visit, of its address's visits, and of all visits; until the transaction ends, other counts wait.
 
     Parameters
     ----------
     visit, together, everyone : str
-        The visit's author, and what the authors of visits from its address and of all visits begin with.
+        The visit's author, and the prefixes of the authors of visits from its address and of all visits.
     """
     conn.execute("SELECT pg_advisory_xact_lock(%s, hashtext(%s))", [_COUNT_LOCK, everyone])
     row = conn.execute(
@@ -106,9 +106,9 @@ def open_of_visits(conn: psycopg.Connection[Any], visit: str, together: str, eve
 
 
 def is_open_or_failed_lately(conn: psycopg.Connection[Any], name: str, args: dict[str, Any]) -> bool:
-    """Return whether a task with these arguments waits, runs, or failed with an internal error in the last 30 minutes.
+    """Return whether a task with these arguments is queued, running, or failed with an internal error in the last 30 minutes.
 
-    A task that failed is not started again at once: it would fail every minute.
+    A failed task is not restarted at once, because it would fail every minute.
     """
     row = conn.execute(
         "SELECT EXISTS (SELECT FROM task WHERE name = %s AND args @> %s AND (state IN ('queued', 'running')"
@@ -127,23 +127,23 @@ def start_task(
     authorised: bool = False,
     role: str | None = None,
 ) -> int:
-    """Put a task in the queue; return its id. It is seen by workers when the caller's transaction commits.
+    """Add a task to the queue; return its id. Workers see it when the caller's transaction commits.
 
     Parameters
     ----------
     authorised : bool
-        Whether who asks may change what the site relies on: what the task recommends then steers advice, else it is a what-if of theirs.
+        Whether the author may change the site's settings: then the task's recommendation affects advice, otherwise it is only a what-if.
     role : str, optional
-        The role of who asks, which limits what the task's process may use; without one the worker's own limits hold.
+        The author's role, which limits the task's process; by default only the worker's own limits apply.
 
     Raises
     ------
     BadRequest
-        The name is not one of a task.
+        The task name is unknown.
     BadInput
-        A number of the arguments is not finite or beyond 64 bits.
+        A number in the arguments is not finite or beyond 64 bits.
     DiskFull
-        The database's disk has no room for results.
+        The database's disk has too little space for results.
     """
     queue_of(name)
     check_numbers(args or {}, "args")
@@ -161,7 +161,7 @@ def start_task(
 
 
 def get_task(conn: psycopg.Connection[Any], task_id: int) -> Task:
-    """One task; raise `NotFound` if there is none of that id."""
+    """Return one task; raise `NotFound` if the id does not exist."""
     with conn.cursor(row_factory=class_row(Task)) as cursor:
         task = cursor.execute(SELECT + " WHERE task_id = %s", [task_id]).fetchone()
     if task is None:
@@ -176,7 +176,7 @@ def list_tasks(
     before: int | None = None,
     limit: int = 100,
 ) -> list[Task]:
-    """Tasks, newest first, optionally of one state or name, and with ids below `before`."""
+    """Return tasks, newest first, optionally of one state or name, and with ids below `before`."""
     with conn.cursor(row_factory=class_row(Task)) as cursor:
         return cursor.execute(
             SELECT + " WHERE (%(state)s::text IS NULL OR state = %(state)s)"
@@ -188,7 +188,7 @@ def list_tasks(
 
 @dataclass(frozen=True)
 class QueueFigures:
-    """One queue: tasks that wait and run, for how long the oldest of each does (None: there is none), and tasks that failed in the last hour."""
+    """A queue: queued and running tasks, the age of the oldest of each (None: there is none), and tasks that failed in the last hour."""
 
     queue: str
     queued: int
@@ -199,7 +199,7 @@ class QueueFigures:
 
 
 def queue_figures(conn: psycopg.Connection[Any], queues: Sequence[str]) -> list[QueueFigures]:
-    """Figures of these queues, in their order, also of empty ones."""
+    """Return figures of these queues, in their order, including empty ones."""
     with conn.cursor(row_factory=class_row(QueueFigures)) as cursor:
         return cursor.execute(
             "SELECT queue, count(*) FILTER (WHERE state = 'queued') AS queued, count(*) FILTER (WHERE state = 'running') AS running,"
@@ -214,14 +214,14 @@ def queue_figures(conn: psycopg.Connection[Any], queues: Sequence[str]) -> list[
 
 
 def cancel_task(conn: psycopg.Connection[Any], task_id: int) -> Task:
-    """Cancel a task: at once if it waits, soon if it runs; return it as it is now.
+    """Cancel a task, at once if it is queued, soon if it is running; return its current state.
 
     Raises
     ------
     NotFound
-        There is no such task.
+        The task does not exist.
     Conflict
-        It has ended already.
+        It has already ended.
     """
     with _join_transaction(conn):
         changed = conn.execute(
@@ -238,7 +238,7 @@ def cancel_task(conn: psycopg.Connection[Any], task_id: int) -> Task:
 
 
 def emit_task_event(conn: psycopg.Connection[Any], task_id: int) -> None:
-    """Emit event `task` with the task's state and progress; wake the workers if it waits."""
+    """Emit event `task` with the task's state and progress; wake the workers if it is queued."""
     row = conn.execute("SELECT state, done, total, message FROM task WHERE task_id = %s", [task_id]).fetchone()
     if row is not None:
         state, done, total, message = row
@@ -249,27 +249,27 @@ def emit_task_event(conn: psycopg.Connection[Any], task_id: int) -> None:
         )
 
 
-#: Whole numbers from here on are not those of 64 bits.
+#: Integers from here on exceed 64 bits.
 BEYOND = 2**63
 
 
 def check_numbers(value: Any, where: str = "") -> None:
-    """Refuse numbers that JSON or its readers do not hold.
+    """Raise BadInput if JSON or its readers cannot represent a number.
 
-    A column of type jsonb keeps 1e308 as a whole number of 309 digits, which readers that have integers of 64 bits refuse.
+    A jsonb column stores 1e308 as an integer of 309 digits, which readers with 64-bit integers reject.
 
     Parameters
     ----------
     value : dict, list, str, number, bool or None
     where : str
-        What the value is, for the message.
+        Name of the value in the message.
 
     Raises
     ------
     BadInput
         A number is not finite, or is beyond 64 bits.
     """
-    # No recursion: how deep it is was chosen outside.
+    # No recursion, because the nesting depth is chosen by the caller.
     pending = [(where, value)]
     while pending:
         place, item = pending.pop()

@@ -1,4 +1,4 @@
-"""Maintenance and other periodic work, in threads alongside a worker's tasks: no task, however long, holds them up."""
+"""Maintenance and other periodic work, in threads alongside a worker's tasks, which cannot delay it."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from flitwatch_domain.errors import FlitwatchError
 
 log = logging.getLogger(__name__)
 
-#: How often the database is maintained, and how often a worker looks whether it is time.
+#: Interval of maintenance, and of a worker's checks whether it is due.
 EVERY_S, LOOK_S = 600.0, 20.0
 
 
 def run_upkeep(url: str, stop: threading.Event) -> None:
-    """Maintain the database until `stop` is set; of several workers one does it."""
+    """Maintain the database until `stop` is set; only one of several workers does it."""
     while True:
         try:
             if _is_due(url):
@@ -35,7 +35,7 @@ def run_upkeep(url: str, stop: threading.Event) -> None:
 
 
 def run_periodic(calls: Mapping[str, tuple[float, Callable[[str], object]]], url: str, stop: threading.Event) -> None:
-    """Call each with the database once per period until `stop` is set; of several workers one does it."""
+    """Call each with the database's URL once per period until `stop` is set; only one of several workers does it."""
     while True:
         try:
             for name in _claim_periods(url, {name: period_s for name, (period_s, _) in calls.items()}):
@@ -68,7 +68,7 @@ def _claim_periods(url: str, periods_s: Mapping[str, float]) -> list[str]:
 
 
 def _trim_log(url: str) -> None:
-    """Hold the log to its limits between the rounds of maintenance: it grows by hundreds of megabytes from one to the next."""
+    """Apply the log's limits between maintenance runs, because it grows by hundreds of megabytes from one to the next."""
     with connect(url, role="keeper", application="flitwatch upkeep", still_s=STILL_S) as conn:
         conn.execute("SET lock_timeout = '5s'")
         log_keep.trim_log(conn)

@@ -1,4 +1,4 @@
-"""The worker: takes tasks of its queues, runs each in a process of its own, and picks up what dead workers left."""
+"""Worker: takes tasks from its queues, runs each in a separate process, and recovers the tasks of dead workers."""
 
 from __future__ import annotations
 
@@ -30,16 +30,16 @@ from flitwatch_domain.json_logs import request_id
 
 log = logging.getLogger(__name__)
 
-#: A task whose worker was silent for so long is tried once more.
+#: A task whose worker was silent for this long is tried once more.
 STALLED_AFTER_S = 60.0
 ATTEMPTS = 2
-#: How long an ending is tried to be written while the database is away.
+#: Time limit for writing a result while the database is unavailable.
 WRITE_TIMEOUT_S = 120.0
 RECONNECT_S = 1.0
 #: The server answers the worker's own statements sooner, or is frozen.
 STATEMENT_S = 30.0
 SHUTDOWN_S = 10.0
-#: A signal to a service often goes to all its processes; a task that it ended first waits so long for the worker's own.
+#: A signal to a service often reaches all its processes; if it ends a task first, the task waits this long for the worker's own signal.
 SAME_SIGNAL_S = 1.0
 _RECOVER = SQL("""
     UPDATE task SET state = CASE WHEN cancel_requested THEN 'cancelled' WHEN attempts < %s THEN 'queued' ELSE 'failed' END,
@@ -51,7 +51,7 @@ _RECOVER = SQL("""
 
 @dataclass(frozen=True)
 class _Attempt:
-    """One attempt of a task, from 1, with the role and the request that asked for the task."""
+    """One attempt of a task, from 1, with the author's role and the request that started the task."""
 
     task_id: int
     name: str
@@ -62,34 +62,34 @@ class _Attempt:
 
 
 class Worker:
-    """Runs tasks until it is stopped.
+    """Worker that runs tasks until it is stopped.
 
     Parameters
     ----------
     dsn : str
-        The database.
+        URL of the database.
     handlers : mapping
-        What it can do: by task name, the module whose table HANDLERS has the handler.
+        Supported tasks: by task name, the module whose table HANDLERS has the handler.
     queues : sequence of str, optional
-        Only tasks of these queues (a name's first word); all that it has handlers for by default.
+        Only tasks of these queues (a name's first word); by default all with a handler.
     concurrency : int
-        Tasks at a time, each in a process.
+        Number of concurrent tasks, each in a process.
     stalled_after_s : float
-        After how much silence a worker counts as dead.
+        Time without a heartbeat after which a worker counts as dead.
     periodic : mapping, optional
-        By name: a period in seconds, and what one of the workers of its queue then calls with the database.
+        By name: a period in seconds, and a function that one of the queue's workers then calls with the database's URL.
     services : mapping, optional
-        By name: what runs in a thread alongside the tasks until the worker stops.
+        By name: a function that runs in a thread alongside the tasks until the worker stops.
     heartbeat : Heartbeat, optional
-        Beats as long as the loop that takes tasks comes round; tasks have processes of their own.
+        Updated in each iteration of the loop that takes tasks; tasks have separate processes.
     limits : Limits, optional
-        What each task may use.
+        Limits of each task.
     limits_by_role : mapping, optional
-        What a task may use at most by the role of who asked for it; LIMITS_BY_ROLE without one.
+        Limits of a task by its author's role; LIMITS_BY_ROLE by default.
     prepare : callable, optional
-        Called first in each task's process, for instance to set up the log.
+        Called first in each task's process, for instance to set up logging.
     executor : str
-        Where the independent parts of a task run; see `flitwatch_db.tasks.executors`.
+        Executor of a task's independent parts; see `flitwatch_db.tasks.executors`.
     """
 
     def __init__(
@@ -128,7 +128,7 @@ class Worker:
         self._slots: list[threading.Thread] = []
 
     def run(self) -> None:
-        """Work until `stop` is called or the process gets SIGTERM or SIGINT."""
+        """Run tasks until `stop` is called or the process gets SIGTERM or SIGINT."""
         if threading.current_thread() is threading.main_thread():
             for number in (signal.SIGTERM, signal.SIGINT):
                 signal.signal(number, lambda *_: self.stop())
@@ -151,11 +151,11 @@ class Worker:
             thread.join(SHUTDOWN_S)
 
     def stop(self) -> None:
-        """Stop soon: running tasks are asked to stop and go back to the queue. May be called from any thread."""
+        """Stop soon: running tasks are asked to stop and return to the queue. Can be called from any thread."""
         self._stopping.set()
 
     def _serve_queues(self, conn: psycopg.Connection[Any]) -> None:
-        """Start tasks as they come, sign in and pick up what dead workers left, until stopped or until the database goes away."""
+        """Start queued tasks, register this worker and recover tasks of dead workers, until stopped or until the database is unavailable."""
         conn.execute(f"LISTEN {table.CHANNEL}".encode())
         signed_s = looked_s = -math.inf
         try:
@@ -181,7 +181,7 @@ class Worker:
         )
 
     def _sign_in(self, conn: psycopg.Connection[Any]) -> None:
-        """Write down that this worker lives and which queues it serves; forget those that are silent."""
+        """Register this worker with its queues, and remove workers without a heartbeat."""
         conn.execute(
             "INSERT INTO worker (name, queues) VALUES (%s, %s) ON CONFLICT (name) DO UPDATE SET queues = excluded.queues, seen_at = excluded.seen_at",
             [self.name, self.queues],
@@ -201,7 +201,7 @@ class Worker:
             slot.start()
 
     def _work_slot(self, attempt: _Attempt | None) -> None:
-        """Run a task, and the next as long as there are any."""
+        """Run a task, and further ones as long as there are any."""
         try:
             while attempt is not None:
                 self._perform_task(attempt)
@@ -213,7 +213,7 @@ class Worker:
             log.warning("the worker lost touch with a task: %s", problem)
 
     def _take_task(self, conn: psycopg.Connection[Any]) -> _Attempt | None:
-        """Mark the oldest task that waits as running; None if none waits."""
+        """Mark the oldest queued task as running; return None if the queue is empty."""
         with conn.transaction():
             row = conn.execute(
                 "UPDATE task SET state = 'running', attempts = attempts + 1, started_at = coalesce(started_at, clock_timestamp()),"
@@ -272,7 +272,7 @@ class Worker:
         self._write_ending(attempt, "state = 'queued', attempts = attempts - 1, message = 'its worker was stopped'", [])
 
     def _write_ending(self, attempt: _Attempt, assignments: LiteralString, parameters: list[Any]) -> None:
-        """Write an ending, also if the database is unavailable for a while."""
+        """Write the result of an attempt, retrying while the database is unavailable."""
         query = SQL("UPDATE task SET {} WHERE task_id = %s AND attempts = %s AND state = 'running'").format(
             SQL(assignments)
         )
@@ -299,7 +299,7 @@ class Worker:
     def _recover_tasks(
         self, conn: psycopg.Connection[Any], why: str, condition: LiteralString, parameters: list[Any]
     ) -> None:
-        """Put running tasks back into the queue, or fail them after too many attempts."""
+        """Return running tasks to the queue, or mark them as failed after too many attempts."""
         failure = Jsonb({"kind": "internal", "message": f"{why} {ATTEMPTS} times"})
         with conn.transaction():
             rows = conn.execute(

@@ -1,4 +1,4 @@
-"""An answer that came whole and cannot be read."""
+"""A complete answer that cannot be read."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ class BadAnswer(BadInput):
     Attributes
     ----------
     body : bytes
-        What it said, for the dead letter.
+        The answer itself, for the dead letter.
     """
 
     def __init__(self, message: str, *, body: bytes, where: str = "", advice: str = "") -> None:

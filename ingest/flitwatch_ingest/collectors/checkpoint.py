@@ -14,7 +14,7 @@ import orjson
 from flitwatch_domain.errors import BadInput
 
 log = logging.getLogger(__name__)
-#: No space, or none left of a quota: somebody frees some, and the next save succeeds.
+#: The disk or the quota is full: once an operator frees space, the next save succeeds.
 _FULL = {errno.ENOSPC, errno.EDQUOT}
 
 
@@ -55,9 +55,9 @@ class Checkpoint:
         return value
 
     def save(self) -> None:
-        """Make the present value durable; does nothing if it has not changed.
+        """Make the current value durable; do nothing if it has not changed.
 
-        On a full disk the old value stays until a later save: what is then read twice is counted once.
+        On a full disk the old value is kept until a later save. Records that are then read twice are counted once.
         """
         if self._path is None:
             return

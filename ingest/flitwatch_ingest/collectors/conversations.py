@@ -1,4 +1,4 @@
-"""Conversations with many devices at a time in one thread: a question to each is under way, and the next one follows its answer."""
+"""Conversations with many devices at a time in one thread. Each device has one question in flight; its answer triggers the next one."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from flitwatch_ingest.collectors.devices import Answer, Device, needs_narrow_cou
 from flitwatch_ingest.sources import pma
 from flitwatch_ingest.sources.perfquery import Counters
 
-#: libibmad's: a question is asked three times, and waited for a second each time.
+#: As in libibmad: three tries per question, with a timeout of one second each.
 TIMEOUT_S, TRIES = 1.0, 3
-#: Beyond the adapter's own time, for one that does not tell that it gave up.
+#: Added to the adapter's own timeout, for adapters that do not report a timeout.
 _GRACE_S = 0.5
-#: A question that has waited so long makes room for the next device: the dead ones of a subnet are waited for together.
+#: After this long a question makes room for the next device, so that the dead devices of a subnet time out in parallel.
 _PATIENCE_S = 0.2
 _REDIRECTIONS = 3
 SILENT = f"no answer to {TRIES} questions of {TIMEOUT_S:g} s"
 
-#: What a device answered, or why it did not.
+#: A device's answer, or the reason why there is none.
 Heard = pma.Reply | str
 Conversation = Generator[pma.Question, Heard, Answer]
 
@@ -32,15 +32,15 @@ class Wire(Protocol):
     """Transport for datagrams: `umad.Port`."""
 
     def send(self, target: pma.Target, mad: bytes, timeout_s: float) -> str:
-        """Why it cannot be sent; empty if it is."""
+        """Return the reason why it cannot be sent; empty if it is."""
 
     def receive(self, timeout_s: float) -> tuple[bytes, bool] | None:
-        """An answer, or (False) a question that was given up; None after `timeout_s`."""
+        """Return an answer with True, or a question that timed out with False. Return None after `timeout_s`."""
 
 
 @dataclass
 class _Asked:
-    """A question under way."""
+    """A question in flight."""
 
     conversation: Conversation
     question: pma.Question
@@ -51,9 +51,9 @@ class _Asked:
 
 
 class Conversations:
-    """Asks devices through `wire`, `parallel` of them at a time, with `lanes` also for their ports' lanes.
+    """Poller of devices through `wire`, `parallel` of them at a time; with `lanes` also for the lanes of their ports.
 
-    `without` are pairs of a device's GUID and an attribute of lanes that it does not have; what is found out is added.
+    `without` contains pairs of a device's GUID and a lane attribute that the device lacks. New pairs are added.
     """
 
     def __init__(self, wire: Wire, parallel: int, lanes: bool, without: set[tuple[str, int]]) -> None:
@@ -62,12 +62,12 @@ class Conversations:
         self._lanes = lanes
         self._without = without
         self._transactions = itertools.count(random.getrandbits(31))
-        #: By transaction, the longest waited for first.
+        #: By transaction, oldest first.
         self._asked: dict[int, _Asked] = {}
         self._done: list[Answer] = []
 
     def read(self, devices: Iterable[Device]) -> Iterator[Answer]:
-        """Every device's answer as it is complete; what a silent one reported before is kept."""
+        """Yield each device's answer when it is complete. Values that a device reported before it fell silent are kept."""
         return self._run_conversations((device, self._read_counters(device)) for device in devices)
 
     def clear(self, devices: Iterable[Device]) -> Iterator[Answer]:
@@ -115,7 +115,7 @@ class Conversations:
             mad, whole = heard
             transaction, answer = pma.parse_reply(mad)
             pending = self._asked.pop(transaction, None)
-            # What was given up already, or was never asked, is no answer.
+            # Ignore answers to questions that timed out or were never asked.
             if pending is not None and whole:
                 self._handle_answer(pending, answer)
             elif pending is not None:
@@ -144,7 +144,7 @@ class Conversations:
         self._asked[transaction] = asked
 
     def _handle_answer(self, asked: _Asked, heard: Heard) -> None:
-        """Go on with the conversation."""
+        """Continue the conversation."""
         if isinstance(heard, pma.Reply) and heard.status == pma.REDIRECT:
             target = pma.redirect_target(heard.attribute)
             if target and asked.redirections < _REDIRECTIONS:
@@ -212,7 +212,7 @@ class Conversations:
 def _read_ports(
     device: Device, attribute: int, able: pma.Abilities
 ) -> Generator[pma.Question, Heard, tuple[dict[int, Counters], str]]:
-    """Counters by port up to the first that cannot be read, as perfquery reads them, and why not."""
+    """Return counters by port up to the first unreadable port, as perfquery does, and the reason."""
     by_port: dict[int, Counters] = {}
     for port in device.ports:
         heard = yield pma.Question(attribute, port)
@@ -234,7 +234,7 @@ def _clear_counters(device: Device) -> Conversation:
 
 
 def _refusal_reason(heard: Heard) -> str:
-    """Why this is no answer; empty if it is one."""
+    """Return the reason why this is not an answer; empty if it is one."""
     if isinstance(heard, str):
         return heard
     return f"refused with status 0x{heard.status:04x}" if heard.status else ""

@@ -1,4 +1,4 @@
-"""Devices of a subnet whose counters are read, and what they answer."""
+"""Devices of a subnet whose counters are read, and their answers."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from typing import NamedTuple
 from flitwatch_domain.fabric import Fabric
 from flitwatch_ingest.sources.perfquery import Counters
 
-#: On most devices a 32-bit counter, which stops at its largest value: then it is left out.
+#: On most devices a 32-bit counter that stops at its maximum; at the maximum it is omitted.
 WAIT = "PortXmitWait"
 
 
 @dataclass(frozen=True)
 class Device:
-    """A switch or an adapter's port, and which of its ports are asked."""
+    """A switch or an adapter's port, with the ports to poll."""
 
     name: str
     guid: str
@@ -23,7 +23,7 @@ class Device:
 
 
 class Answer(NamedTuple):
-    """Counters of a device by port, of 64 and of 32 bits; `why` some are missing; and those of its lanes with their port, one for each attribute."""
+    """Counters of a device by port, 64-bit and 32-bit; `why` some are missing; and lane counters with their port, one entry per attribute."""
 
     device: Device
     at_s: float
@@ -39,7 +39,7 @@ def needs_narrow_counters(device: Device, wide: dict[int, Counters]) -> bool:
 
 
 def devices_of(fabric: Fabric, adapters: bool) -> list[Device]:
-    """The switches with their cabled ports, with `adapters` also the endpoints; without a LID nothing can be asked."""
+    """Return the switches with their cabled ports, with `adapters` also the endpoints. Devices without a LID cannot be polled and are omitted."""
     routers, links = len(fabric.routers), fabric.links
     ports: list[set[int]] = [set() for _ in range(routers)]
     for vertex, port in zip(links.src.tolist(), links.src_port.tolist(), strict=True):

@@ -1,4 +1,4 @@
-"""Counters and topology of Ethernet switches that are asked one by one, several at a time."""
+"""Counters and topology of Ethernet switches, polled several at a time."""
 
 from __future__ import annotations
 
@@ -24,51 +24,51 @@ from flitwatch_ingest.collectors.rounds import MOST_NAMED, ask_again, format_nam
 from flitwatch_ingest.sources.ethernet import Reading, Tally, records_of
 from flitwatch_ingest.sources.rejection import Rejection
 
-#: Counters that a dead letter of their own names, in all.
+#: Limit of counters with a separate dead letter.
 MOST_LETTERS = 1_000
-#: A change of neighbours seldom comes alone: the topology is looked at so long after the last look, at the earliest.
+#: Changes of neighbours come in bursts: the topology is read again after this interval at the earliest.
 _SETTLE_S = 30.0
 
 Answer = TypeVar("Answer")
 
 
 class Source(Protocol):
-    """A switch that can be asked."""
+    """A switch that can be polled."""
 
     @property
     def place(self) -> str:
         """Return the address of the switch, without a password."""
 
     def describe(self) -> Switch:
-        """Its name, ports and neighbours; raises Unavailable or BadInput."""
+        """Return its name, ports and neighbours; raise Unavailable or BadInput."""
 
     def count(self) -> list[Reading]:
-        """Its counters: one reading of a switch that is asked, those that have come of one that sends; raises Unavailable or BadInput."""
+        """Return its counters: one reading of a polled switch, or the readings that a streaming switch has sent. Raise Unavailable or BadInput."""
 
     @property
     def moved(self) -> bool:
         """Return whether the switch reported a change of its neighbours since it was described."""
 
     def close(self) -> None:
-        """Let go of it."""
+        """Close the connection."""
 
 
 class PolledSwitch:
-    """A source that sends nothing unasked."""
+    """A source that sends data only when polled."""
 
     moved = False
 
     def close(self) -> None:
-        """Nothing is held between questions."""
+        """Do nothing: no connection is kept between polls."""
 
 
 def password_of(path: Path) -> str:
-    """The password that a file holds in one line.
+    """Return the password from a file of one line.
 
     Raises
     ------
     BadInput
-        It cannot be read, others may read it, or it holds none.
+        The file cannot be read, is readable by others, or contains no password.
     """
     return secret_of(path, "password")
 
@@ -87,24 +87,24 @@ class Round:
     error: FlitwatchError | None = None
 
     def fail(self, place: str, problem: FlitwatchError) -> None:
-        """Keep a switch that gave nothing."""
+        """Record a switch that returned nothing."""
         self.failed.setdefault(problem.message.removeprefix(f"{place}: "), []).append(place)
         self.error = self.error or problem
 
 
 class EthernetCollector:
-    """Asks switches and publishes what they count.
+    """Collector that polls switches and publishes their counters.
 
     Parameters
     ----------
     sources : sequence of Source
     publisher : Publisher
     door : str
-        What the records say that they come from: sonic or gnmi.
+        Kind of source named in the records: sonic or gnmi.
     name : str
         The fabric's name.
     checkpoint : Checkpoint
-        Remembers which counters have their dead letter.
+        Stores which counters already have a dead letter.
     parallel : int
         Number of switches to ask at the same time.
     """
@@ -124,16 +124,16 @@ class EthernetCollector:
         self._name = name
         self._checkpoint = checkpoint
         self._parallel = max(1, min(parallel, len(sources)))
-        #: What each said last: one that is away for a while does not change the topology.
+        #: Last description of each switch: a temporary outage does not change the topology.
         self._described: dict[str, Switch] = {}
 
     def discover(self, found: Round | None = None) -> Fabric:
-        """The topology as it is now.
+        """Return the current topology.
 
         Raises
         ------
         Unavailable, BadInput
-            No switch answers, or what they say makes no fabric.
+            No switch answers, or the answers do not form a fabric.
         """
         round_ = found if found is not None else Round()
         for source, answer in self._ask_all(lambda one: one.describe()):
@@ -146,7 +146,7 @@ class EthernetCollector:
         return fabric_of(list(self._described.values()), self._source, self._name)
 
     def read(self, found: Round | None = None) -> Round:
-        """Read all counters once and publish them; a switch that does not answer is counted by reason."""
+        """Read all counters once and publish them. Switches that do not answer are counted by reason."""
         found = found if found is not None else Round()
         for source, answer in self._ask_all(lambda one: one.count()):
             self._publisher.heartbeat.beat()
@@ -174,7 +174,7 @@ class EthernetCollector:
         say: Callable[[str], None],
         store: Callable[[Fabric], None],
     ) -> None:
-        """Read every `interval_s`, and the topology again every `discovery_s`, until `stop` is set; what does not answer is asked again."""
+        """Read counters every `interval_s` and the topology every `discovery_s` until `stop` is set. Failed switches are retried."""
         said, looked_s = set[str](), -math.inf
 
         def look(due: bool) -> bool:
@@ -236,7 +236,7 @@ class EthernetCollector:
             self._publish_dead_letter(str(problem.where), problem.reason, source.place, problem.body)
 
     def _publish_dead_letter(self, where: str, reason: str, name: str, value: object) -> None:
-        """A dead letter, the first of this place and reason."""
+        """Publish a dead letter for the first occurrence of this place and reason."""
         recorded = self._checkpoint.value.setdefault("named", [])
         key = f"{where}: {reason}"[:500]
         if key in recorded or len(recorded) >= MOST_LETTERS:
@@ -246,7 +246,7 @@ class EthernetCollector:
         recorded.append(key)
 
     def _flush_and_save(self) -> None:
-        """Return when all is durable, and what has a dead letter is remembered."""
+        """Wait until all records are durable, then save which counters have a dead letter."""
         self._publisher.flush()
         self._checkpoint.save()
 

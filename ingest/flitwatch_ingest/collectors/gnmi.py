@@ -1,4 +1,4 @@
-"""Switches that speak gNMI, asked for OpenConfig's trees by Subscribe with mode ONCE, or for SONiC's databases by POLL.
+"""Switches with a gNMI server, polled for OpenConfig's trees (Subscribe, mode ONCE) or for SONiC's databases (mode POLL).
 
 Protocol: openconfig/reference, rpc/gnmi/gnmi-specification.md; messages by pygnmi, the public client library; user and password are metadata of each
 call.
@@ -29,7 +29,7 @@ from flitwatch_ingest.sources.ethernet import Reading
 from flitwatch_ingest.sources.openconfig import Path
 
 TIMEOUT_S = 30.0
-#: A switch of 1,024 ports with 20 queues each is some 10 MB.
+#: A switch of 1,024 ports with 20 queues each has about 10 MB.
 MOST_MESSAGE_BYTES = 64 << 20
 MOST_UPDATES = 2_000_000
 _LOCAL = frozenset({"127.0.0.1", "[::1]", "localhost"})
@@ -46,14 +46,14 @@ _ADVICE = {
 
 
 class MissingTree(Unavailable):
-    """The switch answers, and does not have what was asked for."""
+    """The switch answers but lacks the requested tree."""
 
 
 class Trees(Protocol):
-    """Requests for the trees of a switch, and the meaning of the answers."""
+    """Requests for the trees of a switch, and the interpretation of the answers."""
 
     def describe(self, ask: Ask, name: str) -> Switch:
-        """The switch and its neighbours; `name` is its name where it says none."""
+        """Return the switch and its neighbours; `name` is used if the switch reports no name."""
 
     def count(self, ask: Ask, reading: Reading) -> None:
         """Add all counters to a reading."""
@@ -70,7 +70,7 @@ class Trees(Protocol):
 
 @dataclass(frozen=True)
 class Request:
-    """Paths of one subscription; the target of their prefix, and whether the server answers ONCE (else it is polled)."""
+    """Paths of one subscription, the target of their prefix, and whether the server supports ONCE (else it is polled)."""
 
     paths: tuple[str, ...]
     target: str = ""
@@ -86,35 +86,35 @@ class OpenConfig:
     """OpenConfig's trees."""
 
     def describe(self, ask: Ask, name: str) -> Switch:
-        """As `Trees`."""
+        """See `Trees`."""
         return openconfig.switch_of(ask(Request(openconfig.TOPOLOGY_PATHS)), name)
 
     def count(self, ask: Ask, reading: Reading) -> None:
-        """As `Trees`."""
+        """See `Trees`."""
         self.take(reading, ask(Request(openconfig.COUNTER_PATHS)))
 
     def streams(self, ask: Ask) -> tuple[Request, Request]:
-        """As `Trees`."""
+        """See `Trees`."""
         return Request(openconfig.COUNTER_PATHS), Request(openconfig.TOPOLOGY_PATHS[:1])
 
     def take(self, reading: Reading, updates: Sequence[Update]) -> None:
-        """As `Trees`."""
+        """See `Trees`."""
         openconfig.add_counters(reading, updates)
 
     def matters(self, path: Path) -> bool:
-        """As `Trees`: ages and counters of LLDP change all the time."""
+        """See `Trees`: ages and counters of LLDP change all the time."""
         names = {name for name, _ in path}
         return "neighbors" in names and not names & {"age", "last-update", "ttl", "counters"}
 
 
 class Sonic:
-    """SONiC's databases; its server answers no ONCE, so it is polled."""
+    """SONiC's databases; its server does not support ONCE, so it is polled."""
 
     def __init__(self) -> None:
         self._names: sonic_gnmi.Names | None = None
 
     def describe(self, ask: Ask, name: str) -> Switch:
-        """As `Trees`."""
+        """See `Trees`."""
         updates = ask(self._stream_request(sonic_gnmi.PORT_TABLE_PATHS, sonic_gnmi.APPL_DB))
         updates += ask(self._stream_request(sonic_gnmi.NAME_PATHS, sonic_gnmi.CONFIG_DB))
         with suppress(MissingTree):  # a switch without cables has no such table
@@ -122,12 +122,12 @@ class Sonic:
         return tables_of_sonic.switch_of(sonic_gnmi.updates_to_tables(updates), name)
 
     def count(self, ask: Ask, reading: Reading) -> None:
-        """As `Trees`."""
+        """See `Trees`."""
         request = self.streams(ask)[0]
         sonic_gnmi.add_counters(reading, ask(request), self._load_names(ask))
 
     def streams(self, ask: Ask) -> tuple[Request, Request]:
-        """As `Trees`; what the ports and queues are called is asked again."""
+        """See `Trees`; the names of ports and queues are requested again."""
         updates = ask(self._stream_request(sonic_gnmi.PORT_TABLE_PATHS, sonic_gnmi.APPL_DB))
         updates += ask(self._stream_request(sonic_gnmi.MAP_PATHS, sonic_gnmi.COUNTERS_DB))
         self._names = sonic_gnmi.names_of(sonic_gnmi.updates_to_tables(updates))
@@ -137,11 +137,11 @@ class Sonic:
         )
 
     def take(self, reading: Reading, updates: Sequence[Update]) -> None:
-        """As `Trees`."""
+        """See `Trees`."""
         sonic_gnmi.add_counters(reading, updates, self._names or sonic_gnmi.Names())
 
     def matters(self, path: Path) -> bool:
-        """As `Trees`."""
+        """See `Trees`."""
         return True
 
     def _load_names(self, ask: Ask) -> sonic_gnmi.Names:
@@ -159,7 +159,7 @@ TREES: dict[str, Callable[[], Trees]] = {"openconfig": OpenConfig, "sonic": Soni
 
 
 class GnmiSwitch(PolledSwitch):
-    """A switch by gNMI.
+    """A switch polled over gNMI.
 
     Parameters
     ----------
@@ -167,18 +167,18 @@ class GnmiSwitch(PolledSwitch):
         HOST:PORT.
     user, password : str, optional
     ca : Path, optional
-        Certificates that are trusted alongside none else (default: those of this system).
+        The only trusted certificates (default: those of this system).
     plain : bool
         Without TLS.
     encoding : str
         One of `ENCODINGS`.
     trees : Trees, optional
-        What is asked for (default: `OpenConfig`).
+        The requested trees (default: `OpenConfig`).
 
     Raises
     ------
     BadRequest
-        The address is none, or would carry a password beyond this machine without TLS.
+        The address is invalid, or would send a password to another machine without TLS.
     """
 
     def __init__(
@@ -207,11 +207,11 @@ class GnmiSwitch(PolledSwitch):
         self._shown = tuple((key, text) for key, text in (("username", user), ("password", password)) if text)
 
     def describe(self) -> Switch:
-        """As `Source`."""
+        """See `Source`."""
         return self.trees.describe(lambda request: self.ask(request)[0], self._host)
 
     def count(self) -> list[Reading]:
-        """As `Source`; the time is the latest that the switch says."""
+        """See `Source`; the time is the latest timestamp from the switch."""
         latest_s = 0.0
 
         def ask(request: Request) -> list[Update]:
@@ -226,7 +226,7 @@ class GnmiSwitch(PolledSwitch):
         return [reading]
 
     def ask(self, request: Request) -> tuple[list[Update], float]:
-        """The updates up to the end of the first answer, and the time that the switch gives them.
+        """Return the updates up to the end of the first answer, and the switch's timestamp for them.
 
         Raises
         ------
@@ -248,7 +248,7 @@ class GnmiSwitch(PolledSwitch):
         return updates, at_s
 
     def streaming(self, request: Request, every_s: float | None) -> gnmi_pb2.SubscriptionList:
-        """The subscription by which a switch sends unasked: every this many seconds, or (None) what changes."""
+        """Return a streaming subscription: samples every `every_s` seconds, or changes only if it is None."""
         subscription = self._build_subscription(request, gnmi_pb2.SubscriptionList.STREAM)
         for entry in subscription.subscription:
             entry.mode = gnmi_pb2.ON_CHANGE if every_s is None else gnmi_pb2.SAMPLE
@@ -262,7 +262,7 @@ class GnmiSwitch(PolledSwitch):
         timeout_s: float | None,
         begun: Callable[[grpc.Call], None] | None = None,
     ) -> Iterator[Iterator[gnmi_pb2.SubscribeResponse]]:
-        """The answers to a subscription; `begun` gets the call, which another thread may cancel.
+        """Yield the answers to a subscription; `begun` is passed the call, which another thread may cancel.
 
         Raises
         ------
@@ -271,7 +271,7 @@ class GnmiSwitch(PolledSwitch):
         ended = threading.Event()
 
         def requests() -> Iterator[gnmi_pb2.SubscribeRequest]:
-            # The end of the requests would end a poll.
+            # Ending the requests would end the poll.
             yield gnmi_pb2.SubscribeRequest(subscribe=wanted)
             ended.wait()
 
@@ -288,7 +288,7 @@ class GnmiSwitch(PolledSwitch):
                 call.cancel()
 
     def time_of(self, notification: gnmi_pb2.Notification) -> float:
-        """The switch's time; a switch whose clock is wrong, or that says none, counts by this host's."""
+        """Return the switch's time, or this host's time if the switch's clock is wrong or missing."""
         now_s = time.time()
         at_s = notification.timestamp / 1e9
         return at_s if abs(now_s - at_s) < TIMEOUT_S else now_s
@@ -302,13 +302,13 @@ class GnmiSwitch(PolledSwitch):
         return subscription
 
     def updates(self, notification: gnmi_pb2.Notification) -> Iterator[Update]:
-        """Paths and values; raises BadAnswer for what is no JSON."""
+        """Yield paths and values; raise BadAnswer for invalid JSON."""
         prefix = _elements_of(notification.prefix)
         for update in notification.update:
             yield (*prefix, *_elements_of(update.path)), self._decode_value(update.val)
 
     def deleted(self, notification: gnmi_pb2.Notification) -> list[Path]:
-        """Paths that are no more."""
+        """Return deleted paths."""
         prefix = _elements_of(notification.prefix)
         return [(*prefix, *_elements_of(path)) for path in notification.delete]
 
@@ -345,7 +345,7 @@ def _elements_of(path: gnmi_pb2.Path) -> Path:
 
 
 def check_ca_file(ca: File | None) -> File | None:
-    """The file, once it is known that it can be read; BadInput otherwise."""
+    """Return the file if it can be read; raise BadInput otherwise."""
     if ca is not None and b"BEGIN CERTIFICATE" not in ca.read_bytes():
         raise BadInput("contains no certificates", where=str(ca))
     return ca

@@ -1,7 +1,7 @@
-"""Switches that send their counters unasked: Subscribe with mode STREAM, SAMPLE for counters and ON_CHANGE for word that neighbours changed.
+"""Switches that stream their counters: Subscribe with mode STREAM, SAMPLE for counters and ON_CHANGE for changes of neighbours.
 
-A port's sample comes in several messages. It is whole when its next one begins, or when nothing more of it came for a while. A stream that ends, or that
-falls silent, is opened again; counters go on counting meanwhile, so a break makes two samples stand farther apart and loses nothing.
+A port's sample arrives in several messages. It is complete when the next one begins, or after a pause. A stream that ends or falls silent is
+reopened. Counters continue meanwhile, so a break only increases the time between two samples and loses nothing.
 """
 
 from __future__ import annotations
@@ -19,26 +19,26 @@ from flitwatch_ingest.collectors.answers import BadAnswer
 from flitwatch_ingest.collectors.gnmi import MOST_UPDATES, TIMEOUT_S, GnmiSwitch, Request
 from flitwatch_ingest.sources.ethernet import Reading
 
-#: A stream is silent after so many intervals, and not before so many seconds.
+#: A stream counts as silent after this many intervals, but not before this many seconds.
 _SILENT_INTERVALS, _SILENT_S = 3.0, 10.0
 _LEAST_PAUSE_S, _LONGEST_PAUSE_S = 1.0, 30.0
-#: Messages that cannot be read and are kept until they are counted.
+#: Limit of unreadable messages kept until they are counted.
 _MOST_BROKEN = 100
 
 
 class GnmiStream:
-    """A switch whose counters come every so often.
+    """A switch that streams its counters periodically.
 
     Parameters
     ----------
     switch : GnmiSwitch
     every_s : float
-        Seconds between samples that the switch is asked for.
+        Requested seconds between samples.
     """
 
     def __init__(self, switch: GnmiSwitch, every_s: float) -> None:
         self.place = switch.place
-        #: Whether the switch said that its neighbours changed.
+        #: Whether the switch reported a change of its neighbours.
         self.moved = False
         self._switch = switch
         self._every_s = every_s
@@ -59,19 +59,19 @@ class GnmiStream:
         self._heard = time.monotonic()
 
     def describe(self) -> Switch:
-        """As `Source`; the switch is asked."""
+        """See `Source`; the switch is polled."""
         self.moved = False
         switch = self._switch.describe()
         self._start_threads()
         return switch
 
     def count(self) -> list[Reading]:
-        """The samples that are whole since the last call.
+        """Return the samples completed since the last call.
 
         Raises
         ------
         Unavailable, BadInput
-            The stream is broken, and nothing came since.
+            The stream is broken, and nothing has arrived since.
         """
         self._start_threads()
         self._synced.wait(TIMEOUT_S)
@@ -118,7 +118,7 @@ class GnmiStream:
             thread.start()
 
     def _follow_repeatedly(self, follow: Callable[[], None], name: str) -> None:
-        """Follow a stream, and open it again when it ends."""
+        """Follow a stream and reopen it when it ends."""
         pause_s = _LEAST_PAUSE_S
         while not self._closed.is_set():
             begun = time.monotonic()
@@ -174,7 +174,7 @@ class GnmiStream:
             call.cancel()
 
     def _take_notification(self, notification: gnmi_pb2.Notification) -> None:
-        """Sort a message into the samples of its ports; what cannot be read is kept, and the stream goes on."""
+        """Sort a message into the samples of its ports. Unreadable parts are kept, and the stream continues."""
         at_s = self._switch.time_of(notification)
         part = Reading(at_s)
         try:

@@ -29,31 +29,31 @@ from flitwatch_stream.topics import ldms_topic
 
 #: A record per port, of a switch or an adapter.
 TOPIC = ldms_topic("ib_port")
-#: Records of a port's lanes, one of each attribute that the device has: data by service level, waits by virtual lane.
+#: Records of a port's lanes, one per attribute that the device has: data by service level, waits by virtual lane.
 LANE_TOPIC = ldms_topic("ib_lane")
 _LANE_OPTIONS = {pma.DATA_BY_LEVEL: "--xmtsl", pma.WAITS_BY_LANE: "--vlxmitcounters"}
 _DATA = ("PortXmitData", "PortRcvData", "PortXmitPkts", "PortRcvPkts")
-#: Debian and Red Hat put the tools here, where a service's PATH may not look.
+#: Debian and Red Hat install the tools here, which may not be in a service's PATH.
 _PLACES = ("/usr/sbin", "/sbin")
 DISCOVERY_S, DEVICE_S = 600, 60
-#: The tools put their process id into their messages.
+#: The tools include their process id in their messages.
 _PROCESS = re.compile(r"\[[0-9]+\]\s*")
 
 
 @dataclass(frozen=True)
 class Tools:
-    """infiniband-diags on this host; `ca` and `ca_port` choose the adapter that asks."""
+    """infiniband-diags on this host; `ca` and `ca_port` choose the adapter to send from."""
 
     ca: str = ""
     ca_port: int = 0
 
     def discover(self, name: str) -> Fabric:
-        """The subnet's topology.
+        """Return the subnet's topology.
 
         Raises
         ------
         MissingDependency, Unavailable
-            The tool is not installed, or finds no subnet.
+            The tool is not installed or finds no subnet.
         BadInput
             Its output cannot be read.
         """
@@ -65,7 +65,7 @@ class Tools:
         return ibnetdiscover.parse_fabric(answer.stdout, "ibnetdiscover", name)
 
     def counters(self, lid: int, ports: Sequence[int], extended: bool) -> tuple[dict[int, perfquery.Counters], str]:
-        """Counters by port, and why some are missing (empty: none)."""
+        """Return counters by port, and why some are missing (empty: none)."""
         words = [*(["-x"] if extended else []), "-l", str(lid), ",".join(map(str, ports))]
         try:
             answer = self._run_tool("perfquery", words, DEVICE_S)
@@ -75,11 +75,11 @@ class Tools:
         return by_port, "" if len(by_port) == len(ports) else _failure_reason(answer) or "some ports did not answer"
 
     def port(self) -> umad.Port:
-        """The adapter's port for many questions in this process; raises as `umad.Port`."""
+        """Return the adapter's port for many questions in this process. Raises the errors of `umad.Port`."""
         return umad.Port(self.ca, self.ca_port)
 
     def lanes(self, lid: int, port: int, attribute: int) -> perfquery.Counters:
-        """Counters of a port's lanes, one of `pma.LANE_ATTRIBUTES`; empty if the device does not answer, as one that has no such counters."""
+        """Return counters of a port's lanes for one of `pma.LANE_ATTRIBUTES`; empty if the device does not answer, as devices without these counters do."""
         try:
             answer = self._run_tool("perfquery", [_LANE_OPTIONS[attribute], str(lid), str(port)], DEVICE_S)
         except Unavailable:
@@ -119,8 +119,8 @@ def _failure_reason(answer: subprocess.CompletedProcess[str]) -> str:
 class Round:
     """Result of reading the subnet once.
 
-    `saturated` counts ports by counter, `lanes` counters of lanes; `failed` are names of devices by reason, `stuck` ports with a saturated counter.
-    `asked_by` says what asked, and `slow` why it was not the library.
+    `saturated` counts ports by counter, `lanes` counts lane counters. `failed` contains device names by reason, `stuck` the ports with a saturated
+    counter. `asked_by` names the tool that asked, and `slow` explains why it was not the library.
     """
 
     devices: int = 0
@@ -134,12 +134,12 @@ class Round:
     slow: str = ""
 
     def fail(self, device: Device, why: str) -> None:
-        """Keep a device that left something out."""
+        """Record a device with an incomplete answer."""
         self.failed.setdefault(why, []).append(device.name)
 
 
 class InfinibandCollector:
-    """Reads the counters of a subnet's ports, several devices at a time, and publishes them.
+    """Collector that reads the counters of a subnet's ports, several devices at a time, and publishes them.
 
     Parameters
     ----------
@@ -148,13 +148,13 @@ class InfinibandCollector:
     name : str
         The fabric's name, and the records' source.
     adapters : bool
-        Ask every adapter too; without it the switches' ports alone, which see both directions of every cable.
+        Ask every adapter too. Without it only the switches' ports are read, which see both directions of every cable.
     clear : bool
-        Clear the 32-bit port counters where one is saturated, after they were read.
+        Clear a port's 32-bit counters after reading if one is saturated.
     parallel : int
-        Devices that are asked at a time.
+        Number of devices asked at a time.
     lanes : bool
-        Ask for the lanes of each port too, which is a question a port and attribute.
+        Ask for the lanes of each port too: one question per port and attribute.
     """
 
     def __init__(
@@ -178,14 +178,13 @@ class InfinibandCollector:
         self._failures = LinkFailures(publisher)
 
     def discover(self) -> Fabric:
-        """The topology as it is now; raises as `Tools.discover`."""
+        """Return the current topology. Raises the errors of `Tools.discover`."""
         return self._tools.discover(self._name)
 
     def read(self, fabric: Fabric) -> Round:
-        """Read every port once and publish what it counted: by the library in this process, or where that cannot be by a process of perfquery a
-        question.
+        """Read every port once and publish its counters, with the library in this process or, if that fails, with one perfquery process per question.
 
-        What does not answer is counted by reason and asked again in the next round.
+        Devices that do not answer are counted by reason and retried in the next round.
         """
         outcome, devices = Round(), devices_of(fabric, self._adapters)
         try:
@@ -237,9 +236,9 @@ class InfinibandCollector:
         say: Callable[[str], None],
         store: Callable[[Fabric], None],
     ) -> None:
-        """Read every `interval_s`, and the topology again every `discovery_s`, until `stop` is set.
+        """Read counters every `interval_s` and the topology every `discovery_s` until `stop` is set.
 
-        A topology that cannot be read is tried again in the next round; meanwhile the ports of the one before are read.
+        If the topology cannot be read, it is retried in the next round. Meanwhile the ports of the previous topology are read.
         """
         fabric: Fabric | None = None
         slow = ""
@@ -272,7 +271,7 @@ class InfinibandCollector:
         return Answer(device, at_s, wide, narrow, why, [] if why or not self._lanes else self._lanes_of(device))
 
     def _lanes_of(self, device: Device) -> list[tuple[int, perfquery.Counters]]:
-        """Counters of lanes; a device whose first port does not have an attribute is not asked for it again."""
+        """Return counters of lanes. A device whose first port lacks an attribute is not asked for it again."""
         lanes = []
         for attribute in pma.LANE_ATTRIBUTES:
             if (device.guid, attribute) in self._without:
@@ -313,7 +312,7 @@ class InfinibandCollector:
             failures = {name: count for name, count in both.items() if name not in full}
             self._failures.publish(f"infiniband:{self._name}", at_s, device.guid, port, failures)
         for port, counted in lanes:
-            # One that stands still would make an instance of its own of each choice of lanes: none of the attribute is kept.
+            # A constant counter would create an instance for each choice of lanes: the attribute is omitted.
             full = perfquery.find_saturated(counted)
             found.saturated.update(full)
             if full:
@@ -339,5 +338,5 @@ def warnings_of(found: Round) -> list[str]:
 
 
 def slow_of(found: Round) -> str:
-    """Why perfquery asked, which takes a process a question."""
+    """Return the reason why perfquery was used, which starts one process per question."""
     return f"using the slower perfquery: {found.slow}"

@@ -1,4 +1,4 @@
-"""store_csv files to the log: once, or following their growth and rollovers."""
+"""store_csv files to the log, once or by following their growth and rollovers."""
 
 from __future__ import annotations
 
@@ -20,34 +20,34 @@ from flitwatch_ingest.collectors.tail import Tail, need_plain
 from flitwatch_ingest.sources import ldms_csv
 from flitwatch_ingest.sources.rejection import Rejection
 
-#: Flush and move the checkpoint at least after so many lines.
+#: Flush and move the checkpoint after at most this many lines.
 _LINES_A_FLUSH = 20_000
-#: Files kept open; a closed one is opened again when it grows.
+#: Number of files kept open. A closed file is reopened when it grows.
 _MOST_OPEN = 512
-#: Bytes in which a file's header and first row stand (a set has thousands of metrics), and bytes searched for a header at once.
+#: Bytes that contain a file's header and first row (a set has thousands of metrics), and bytes searched for a header at a time.
 _BEGINNING, _BLOCK = 2**20, 2**20
-#: A renamed or deleted file may still be written: it is done after so many rounds without growth.
+#: A renamed or deleted file may still grow: it is complete after this many rounds without growth.
 _IDLE_ROUNDS = 3
 
 
 @dataclass
 class Totals:
-    """Counts of what one pass published."""
+    """Counts of the records that one pass published."""
 
     records: int = 0
     values: int = 0
     schemas: set[str] = field(default_factory=set)
-    #: Records of each topic, and the epoch seconds that they span.
+    #: Records by topic, and the time span of each in epoch seconds.
     topics: Counter[str] = field(default_factory=Counter)
     spans: dict[str, tuple[float, float]] = field(default_factory=dict)
     producers: set[str] = field(default_factory=set)
     sources: set[str] = field(default_factory=set)
-    #: Records and values of each source.
+    #: Records and values by source.
     read: dict[str, tuple[int, int]] = field(default_factory=dict)
 
 
 class _FileMark(TypedDict):
-    """Position in a file: the bytes read up to `offset`; `fingerprint` tells it from another file of the same inode, `header` is its last."""
+    """Position in a file: `offset` is the end of the bytes read, `fingerprint` distinguishes files with the same inode, `header` is the last header."""
 
     path: str
     topic: str
@@ -59,7 +59,7 @@ class _FileMark(TypedDict):
 
 
 class CsvCollector:
-    """Publishes the lines of store_csv files.
+    """Collector that publishes the lines of store_csv files.
 
     Parameters
     ----------
@@ -68,7 +68,7 @@ class CsvCollector:
     publisher : Publisher
     checkpoint : Checkpoint
     follow : bool
-        The files still grow: a last line without an end is awaited, not rejected.
+        The files still grow: an unfinished last line is awaited, not rejected.
     host : str, optional
         Part of the sources' names.
     """
@@ -116,7 +116,7 @@ class CsvCollector:
                 return
 
     def once(self, stop: threading.Event | None = None) -> None:
-        """Publish everything that is in the files now."""
+        """Publish the current content of the files."""
         for path in self._list_files():
             if stop is not None and stop.is_set():
                 break
@@ -140,10 +140,10 @@ class CsvCollector:
                 paths.add(place)
             elif place.is_dir():
                 paths.update(self._data_files(place))
-        # A file that was renamed stays under its old name in _open until it is read to its end.
+        # A renamed file keeps its old name in _open until it is read to its end.
         paths.update(self._open)
         rows = sorted(path for path in paths if ldms_csv.parse_name(path) is not None)
-        # What is read once is read in the order of time, whatever the names: samples older than those kept are refused.
+        # One-shot reads follow the order of time, not of names: samples older than those kept are refused.
         return rows if self._follow else sorted(rows, key=lambda path: _first_time(path) or 0.0)
 
     @staticmethod
@@ -190,7 +190,7 @@ class CsvCollector:
         if entry is None:
             return
         if tail.size < entry["offset"]:
-            # Truncated in place: whatever stands there now is read as a new file.
+            # Truncated in place: the present content is read as a new file.
             entry["offset"], entry["header"] = 0, None
         decoder = self._build_decoder(tail.path, entry)
         since_flush = 0
@@ -226,7 +226,7 @@ class CsvCollector:
         return marks
 
     def _find_entry(self, tail: Tail, last: bool) -> _FileMark | None:
-        """The checkpoint's entry of a file; None while its first data line is not there."""
+        """Return the checkpoint's entry of a file; None until the file has a data line."""
         marks = self._files_known()
         mark = tail.fingerprint()
         if mark is None and not last:
@@ -242,7 +242,7 @@ class CsvCollector:
             "path": str(tail.path),
             "topic": name.topic,
             "source": source,
-            # The files of a rollover continue one another.
+            # Each file of a rollover continues the previous one.
             "key": f"{self._host}:{tail.path.parent}/{name.schema}",
             "fingerprint": mark or "",
             "offset": 0,
@@ -263,7 +263,7 @@ class CsvCollector:
 
 
 def _need_rows(path: Path, *, alone: bool) -> None:
-    """BadInput for a named file that cannot contain rows; a side file may be named alongside others, as `folder/*` does."""
+    """Raise BadInput for a named file that cannot contain rows. A side file may be named together with others, as in `folder/*`."""
     expected = "Expected a file of store_csv: its first line, or a .HEADER file next to it, names the columns."
     if not path.is_file():
         raise BadInput("is not a regular file", where=str(path), advice=expected)
@@ -281,7 +281,7 @@ def _need_rows(path: Path, *, alone: bool) -> None:
     try:
         with path.open("rb") as stream:
             if not stream.peek(1) and not alone:
-                # A rollover leaves an empty file until the first row comes.
+                # After a rollover a file is empty until its first row.
                 return
             first = b"\n" + stream.readline(_BEGINNING).removeprefix(b"\xef\xbb\xbf")
             previous = b""
@@ -299,7 +299,7 @@ def _need_rows(path: Path, *, alone: bool) -> None:
 
 
 def _first_time(path: Path) -> float | None:
-    """Epoch seconds of a file's first row; None if it cannot be distinguished from its beginning."""
+    """Return the epoch seconds of a file's first row; None if the beginning of the file does not contain it."""
     try:
         with path.open("rb") as stream:
             lines = stream.read(_BEGINNING).split(b"\n")[:-1]
@@ -311,5 +311,5 @@ def _first_time(path: Path) -> float | None:
     whole = row.partition(b",")[0].partition(b".")[0]
     if not whole.isdigit() or len(whole) > 15:
         return None
-    # With time_format=1 the first column counts milliseconds.
+    # With time_format=1 the first column is in milliseconds.
     return int(whole) / (1e3 if len(whole) > 11 else 1.0)

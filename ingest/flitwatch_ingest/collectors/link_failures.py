@@ -1,4 +1,4 @@
-"""Failures of links: counts of going down and of recovering, which feed no column and are kept when they change (topic ldms.ib_link)."""
+"""Link failures: counts of links going down and recovering. They feed no column and are stored when they change (topic ldms.ib_link)."""
 
 from __future__ import annotations
 
@@ -18,24 +18,24 @@ FAILURES = frozenset(_COUNTERS.values())
 
 
 def build_instance(guid: str, port: int, counter: str) -> str:
-    """The instance of a port's count: its GUID without leading zeros, its number, and the counter."""
+    """Return the instance of a port's count: GUID without leading zeros, port number, and counter."""
     return f"{plain_guid(guid)}/{port}/{counter}"
 
 
 def build_record(time_s: float, instance: str, count: int) -> dict[str, Any]:
-    """The record of a count."""
+    """Return the record of a count."""
     return {"timestamp": time_s, "instance": instance, "value": count}
 
 
 class LinkFailures:
-    """Publishes the counts of ports that have changed since they were read before; of a port that is new all."""
+    """Publisher of counts that have changed since the last reading; of a new port, all counts are published."""
 
     def __init__(self, publisher: Publisher) -> None:
         self._publisher = publisher
         self._last: dict[str, int] = {}
 
     def publish(self, source: str, time_s: float, guid: str, port: int, counters: Mapping[str, int]) -> None:
-        """Publish what changed of one port's counters, by perfquery's names."""
+        """Publish one port's changed counters, by perfquery's names."""
         for name, counter in _COUNTERS.items():
             count = counters.get(name)
             instance = build_instance(guid, port, counter)

@@ -1,4 +1,4 @@
-"""A collector's figures as OpenMetrics."""
+"""Metrics of a collector in OpenMetrics format."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from flitwatch_ingest.collectors.publisher import Publisher
 
 
 class PublisherCollector(Collector):
-    """Reads the figures of a publisher when they are asked for."""
+    """Metrics of a publisher, read at each scrape."""
 
     def __init__(self, publisher: Publisher) -> None:
         self._publisher = publisher
@@ -27,7 +27,7 @@ class PublisherCollector(Collector):
         yield CounterMetricFamily(
             "flitwatch_collector_waits", "Attempts to which the log did not answer.", value=publisher.waits
         )
-        # Absent until there was one: a collector that never came round is not one that came round in 1970.
+        # Absent before the first round, so that a new collector does not report a round in 1970.
         durable = GaugeMetricFamily(
             "flitwatch_collector_durable_timestamp_seconds",
             "When all records read so far were last durable in the log.",

@@ -1,4 +1,4 @@
-"""AriesNCL folders to the log: a run is published when its files have come to rest."""
+"""AriesNCL folders to the log: a run is published once its files no longer change."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from flitwatch_stream import topics
 
 
 class NclCollector:
-    """Publishes the runs of AriesNCL folders.
+    """Collector that publishes the runs of AriesNCL folders.
 
     Parameters
     ----------
@@ -28,9 +28,9 @@ class NclCollector:
     publisher : Publisher
     checkpoint : Checkpoint
     run_json : Path, optional
-        Instead of the run.json in the run's folder.
+        Used instead of the run.json in the run's folder.
     settle_s : float
-        While following, a run's files must not have changed for so long.
+        While following, a run is read after its files have not changed for this long.
     """
 
     def __init__(
@@ -51,7 +51,7 @@ class NclCollector:
         self.sources: set[str] = set()
 
     def run(self, stop: threading.Event, interval_s: float = 2.0, say: Callable[[str], None] | None = None) -> None:
-        """Follow until `stop` is set; runs that cannot be read yet are tried again."""
+        """Follow until `stop` is set; runs that cannot be read yet are retried."""
         while True:
             before = len(self.runs)
             self.look(stop)
@@ -61,7 +61,7 @@ class NclCollector:
                 return
 
     def look(self, stop: threading.Event | None = None) -> None:
-        """Publish the runs that have come to rest since the last look."""
+        """Publish the runs whose files have stopped changing since the last look."""
         for head in self._find_heads():
             if stop is not None and stop.is_set():
                 break
@@ -70,7 +70,7 @@ class NclCollector:
         self._checkpoint.save()
 
     def once(self) -> None:
-        """Publish every run that is in the folder; NotFound if there is none."""
+        """Publish every run in the folder; raise NotFound if there is none."""
         heads = list(self._find_heads())
         if not heads:
             raise NotFound(
@@ -120,7 +120,7 @@ class NclCollector:
 
     def _publish_run(self, found: ncl.NclRun) -> None:
         values = [orjson.dumps(value) for value in ncl.to_run_records(found)]
-        # A run.json or counter file that came later makes other records: they must not fall to the sequence of the first.
+        # A run.json or counter file that arrives later changes the records: they must not be dropped as repeats of the first.
         content = hashlib.blake2b(b"\n".join(values), digest_size=6).hexdigest()
         source = f"ncl:{found.run.run_key}@{content}"
         for sequence, value in enumerate(values, start=1):
@@ -129,7 +129,7 @@ class NclCollector:
         self.sources.add(source)
         if not found.rejected:
             return
-        # Another copy of a run may have the same good records and other bad ones.
+        # Another copy of a run may have the same valid records but different invalid ones.
         reasons = "\n".join(f"{problem.where}: {problem.reason}" for problem in found.rejected)
         source = f"{source}!{hashlib.blake2b(reasons.encode(), digest_size=6).hexdigest()}"
         for sequence, rejection in enumerate(found.rejected, start=1):

@@ -1,4 +1,4 @@
-"""Publishing with the headers of docs/contracts/log.md, patient while the log is unavailable."""
+"""Publishing with the headers of docs/contracts/log.md, with retries while the log is unavailable."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from flitwatch_ingest.sources.rejection import Rejection
 from flitwatch_stream import topics
 from flitwatch_stream.log import Producer
 
-#: Rejected input is published up to this length; the dead-letter table keeps its first 64 kB and its length.
+#: Rejected input is published up to this length. The dead-letter table keeps its first 64 kB and its length.
 MOST_RAW_BYTES = 8 * 2**20
 _LONGEST_PAUSE_S = 30.0
 
@@ -20,7 +20,7 @@ Say = Callable[[str], None]
 
 
 class Publisher:
-    """Appends records of sources; waits and tries again while the log does not answer.
+    """Publisher of sources' records; it waits and retries while the log does not answer.
 
     Parameters
     ----------
@@ -28,11 +28,11 @@ class Publisher:
     stop : threading.Event, optional
         Set it to give up waiting: the call raises Cancelled.
     say : callable, optional
-        Called with about waiting, in words for a person.
+        Called with messages about waiting, for people to read.
     patience_s : float, optional
         Raise Unavailable after waiting this long (default: wait indefinitely).
     heartbeat : Heartbeat, optional
-        Beats with all that is published and while the log is waited for; a collector's loop waits by it.
+        Beats at each published record and while waiting for the log. A collector's loop uses it to wait.
     """
 
     def __init__(
@@ -51,19 +51,19 @@ class Publisher:
         self.heartbeat = heartbeat or Heartbeat()
         self.published = 0
         self.rejections: list[Rejection] = []
-        #: How many rejections are kept for the report; all are published.
+        #: Number of rejections kept for the report; all are published.
         self.most_rejections = 10_000
         self.rejected = 0
-        #: Tries that the log did not answer, and when (Unix time) all that had been published was last durable.
+        #: Tries without an answer from the log, and the Unix time at which all published records were last durable.
         self.waits = 0
         self.durable_at: float | None = None
 
     def publish(
         self, topic: str, value: bytes, source: str, sequence: int | None = None, *, key: str | None = None
     ) -> bool:
-        """Append one record of `source`; False if it is too large for the log and was rejected instead.
+        """Append one record of `source`. Return False if it is too large for the log and was rejected instead.
 
-        `key` (default: the source) chooses the partition: sources that continue one another share one, so that they stay in order.
+        `key` (default: the source) chooses the partition. Sources that continue each other share a partition, so that they stay in order.
         """
         headers = [(topics.SOURCE, source.encode())]
         if sequence is not None:
@@ -79,7 +79,7 @@ class Publisher:
         return True
 
     def reject(self, rejection: Rejection, source: str, sequence: int | None = None) -> None:
-        """Append what could not be decoded; a sequence of its own, because the writer reads topics in any order."""
+        """Append undecodable input. It has its own sequence because the writer reads topics in any order."""
         self.rejected += 1
         if len(self.rejections) < self.most_rejections:
             self.rejections.append(rejection)
@@ -95,7 +95,7 @@ class Publisher:
         self._call_patiently(lambda: self._producer.append(topics.REJECTED, raw, key=of.encode(), headers=headers))
 
     def flush(self) -> None:
-        """Return when all that was published is durable."""
+        """Wait until all published records are durable."""
         self._call_patiently(self._producer.flush)
         self.durable_at = time.time()
 

@@ -1,4 +1,4 @@
-"""The loop of a collector that asks: counters in every round, the topology in some."""
+"""The loop of a polling collector: counters in every round, the topology in some."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection
 
 from flitwatch_domain.heartbeat import Heartbeat
 
-#: Devices or switches that a warning names.
+#: Number of devices or switches named in a warning.
 MOST_NAMED = 5
 
 
@@ -24,7 +24,7 @@ def ask_again(
     Parameters
     ----------
     look : callable
-        One round. It is passed whether the topology is due, and returns whether it read the topology. One that it did not read is due again in the next round.
+        One round. Its argument says whether the topology is due; it returns whether it read the topology. If it did not, the topology is due in the next round.
     discovery_s : float
         The topology is due again after this many seconds.
     """
@@ -38,6 +38,6 @@ def ask_again(
 
 
 def format_names(names: Collection[str]) -> str:
-    """The first few names in order, and how many more there are."""
+    """Return the first few names in order, and how many more there are."""
     others = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
     return f"{', '.join(sorted(names)[:MOST_NAMED])}{others}"

@@ -1,8 +1,8 @@
-"""Slurm accounting to the log: a file once, or a real `sacct` asked again and again.
+"""Slurm accounting to the log: a file once, or a real `sacct` polled periodically.
 
-Each round asks two questions: which jobs existed in the window since the last round (running and pending ones always do), and all that is known of
-those, requeues included, so that an incarnation keeps its number. A job is published when its record has changed. A job that accounting calls running
-and that `squeue` does not know, in two rounds, is a runaway.
+Each round asks two questions: which jobs existed since the last round (including all running and pending jobs), and all records of those jobs,
+requeues included, so that an incarnation keeps its number. A job is published when its record has changed. A job is a runaway if, in two rounds,
+accounting reports it as running and `squeue` does not list it.
 """
 
 from __future__ import annotations
@@ -31,23 +31,23 @@ _FIELDS = (
     "JobID", "JobIDRaw", "Cluster", "User", "Account", "JobName", "Partition", "State", "ExitCode", "Submit", "Start", "End", "ElapsedRaw", "NNodes", "NodeList", "TimelimitRaw",
 )  # fmt: skip
 _DELIMITER = "\x1f"
-#: Jobs asked for at once: keeps the command line short.
+#: Jobs per query, to keep the command line short.
 _JOBS_A_QUERY = 400
-#: Accounting records arrive late (slurmctld to slurmdbd): look back so far beyond the last round.
+#: Accounting records arrive late (slurmctld to slurmdbd): look back this far before the last round.
 _OVERLAP_S = 600
-#: Below the silence after which a loop counts as hanging (flitwatch_domain.heartbeat).
+#: Shorter than the silence after which a loop counts as hanging (flitwatch_domain.heartbeat).
 _TIMEOUT_S = 240.0
 
 
 def publish_jobs(jobs: Sequence[Job], publisher: Publisher, source: str = "sacct") -> int:
-    """Publish jobs as read from `source`; a later record of a job replaces an earlier one, so repeats do no harm and carry no sequence."""
+    """Publish jobs as read from `source`. A later record of a job replaces an earlier one, so repeats are harmless and have no sequence."""
     for job in jobs:
         publisher.publish(topics.JOBS, orjson.dumps(sacct.to_job_record(job)), f"{source}:{job.cluster}")
     return len(jobs)
 
 
 class SacctCollector:
-    """Follows Slurm's accounting by asking `sacct`.
+    """Collector that follows Slurm's accounting by polling `sacct`.
 
     Parameters
     ----------
@@ -83,7 +83,7 @@ class SacctCollector:
         self.jobs = 0
 
     def run(self, stop: threading.Event, interval_s: float = 30.0, say: Callable[[str], None] | None = None) -> None:
-        """Ask every `interval_s` seconds until `stop` is set; a sacct that fails is asked again."""
+        """Poll every `interval_s` seconds until `stop` is set; a failed sacct is retried."""
         while True:
             try:
                 changed = self.once()
@@ -96,7 +96,7 @@ class SacctCollector:
                 return
 
     def once(self) -> int:
-        """One round; returns how many jobs were published. Unavailable if sacct fails."""
+        """Run one round and return the number of published jobs. Raise Unavailable if sacct fails."""
         asked_at = time.time()
         last = self._checkpoint.value.get("asked_at")
         back_s = self._since_s if last is None else max(asked_at - float(last), 0.0) + self._overlap_s
@@ -114,7 +114,7 @@ class SacctCollector:
                 if digests.get(f"rejected {digest}") != digest:
                     self._publisher.reject(rejection, "sacct")
             if any(job.state == "RUNNING" for job in jobs):
-                # Asked behind sacct: what began since is in neither.
+                # Asked after sacct: jobs that began since are in neither answer.
                 queued = self._ask_squeue()
             for job in jobs:
                 if job.state == "RUNNING" and queued is not None and job.job_id not in queued:
@@ -132,7 +132,7 @@ class SacctCollector:
         return changed
 
     def _ask_squeue(self) -> set[str] | None:
-        """Ask which jobs the scheduler holds, array tasks one by one; None if it does not answer."""
+        """Return the scheduler's current jobs, array tasks one by one; None if it does not answer."""
         if self._squeue is None:
             return None
         command = [self._squeue, "--array", "--noheader", "--states=all", "--format=%i"]
@@ -157,7 +157,7 @@ class SacctCollector:
             jobs, rejected = sacct.decode_jobs(out, "sacct")
         except BadInput as bad:
             return [], [Rejection("sacct", bad.reason, out)]
-        # The job of a component or array task stands in the answer for each of its siblings.
+        # The answer repeats the job of a component or array task for each of its siblings.
         return list({(job.cluster, job.job_id, job.restart): job for job in jobs}.values()), rejected
 
     def _run_sacct(self, arguments: list[str]) -> bytes:
@@ -176,7 +176,7 @@ class SacctCollector:
 
 
 def _identity_of(job: Job) -> tuple[str, str]:
-    """A key of the incarnation, and a digest of its record."""
+    """Return a key of the incarnation, and a digest of its record."""
     return f"{job.cluster}/{job.job_id}/{job.restart}", hashlib.blake2b(
         orjson.dumps(sacct.to_job_record(job)), digest_size=8
     ).hexdigest()

@@ -1,4 +1,4 @@
-"""Slingshot's fabric telemetry to the log: from the topics of the fabric manager's Kafka, or from files with a record per line."""
+"""Slingshot's fabric telemetry to the log, from topics of the fabric manager's Kafka or from files with one record per line."""
 
 from __future__ import annotations
 
@@ -22,24 +22,24 @@ from flitwatch_ingest.sources.slingshot import BadRecord, samples_of
 from flitwatch_stream.log import Log, Record, TopicPartition
 
 SOURCE = "slingshot"
-#: All collectors of one group share the partitions; where to begin stands in the checkpoint.
+#: The collectors of one group share the partitions; the checkpoint has the start positions.
 GROUP = "flitwatch-slingshot"
-#: Records that are taken together; the checkpoint moves with them.
+#: Records processed together; the checkpoint moves after each batch.
 _AT_ONCE = 500
 _WAIT_S = 1.0
-#: So many looks without a record, and a topic is read to its end: the marks of transactions stand there and never come.
+#: After this many polls without a record, a topic counts as read to its end: transaction markers there are never delivered.
 _SILENT = 10
 
 Say = Callable[[str], None]
 
 
 class SensorRecords:
-    """Publishes the sensors of records; what cannot be read becomes a dead letter with its reason.
+    """Publisher of the sensors in records; unreadable input becomes a dead letter with its reason.
 
     Parameters
     ----------
     intake : Intake
-        With the table of Slingshot's sensors.
+        An intake with the table of Slingshot's sensors.
     publisher : Publisher
     """
 
@@ -48,11 +48,11 @@ class SensorRecords:
         self._publisher = publisher
         self._samples: list[Sample] = []
         self.records = 0
-        #: What became of the sensors' values, as `Intake` counts it.
+        #: Outcomes of the sensors' values, as counted by `Intake`.
         self.results: Counter[str] = Counter()
 
     def add(self, raw: bytes, where: str, source: str, sequence: int) -> None:
-        """Read one record; `where` names it for a person, `source` and `sequence` tell its dead letter from another's."""
+        """Read one record. `where` is its place for messages; `source` and `sequence` identify its dead letter."""
         self.records += 1
         try:
             parsed = samples_of(raw)
@@ -69,13 +69,13 @@ class SensorRecords:
         self._publisher.reject(rejection, f"{SOURCE}:{source}", sequence)
 
     def settle(self) -> None:
-        """Publish what was added, and return when all of it is durable."""
+        """Publish the added records and wait until they are durable."""
         self.results += self._intake.take(SOURCE, self._samples).results
         self._samples = []
 
 
 class TopicReader:
-    """Reads topics of the fabric manager's Kafka.
+    """Reader of topics of the fabric manager's Kafka.
 
     Parameters
     ----------
@@ -84,7 +84,7 @@ class TopicReader:
         They need not exist yet.
     records : SensorRecords
     checkpoint : Checkpoint
-        Knows the position in each partition, of this cluster alone: another's are begun at their oldest record.
+        Position in each partition of this cluster only. Partitions of another cluster are read from their oldest record.
     """
 
     def __init__(self, log: Log, topics: Sequence[str], records: SensorRecords, checkpoint: Checkpoint) -> None:
@@ -95,12 +95,12 @@ class TopicReader:
         self._cluster = ""
 
     def once(self, stop: threading.Event) -> None:
-        """Publish all that is in the topics now.
+        """Publish the current content of the topics.
 
         Raises
         ------
         NotFound
-            None of the topics is there.
+            None of the topics exists.
         """
         self._identify_cluster()
         here = self._log.topics()
@@ -177,7 +177,7 @@ class TopicReader:
 
 
 class _FileMark(TypedDict):
-    """Position in a file; `fingerprint` tells it from another file of the same inode."""
+    """Position in a file; `fingerprint` distinguishes files with the same inode."""
 
     path: str
     fingerprint: str
@@ -185,7 +185,7 @@ class _FileMark(TypedDict):
 
 
 class FileReader:
-    """Reads files with a record per line, and those in folders.
+    """Reader of files with one record per line, given by path or folder.
 
     Parameters
     ----------
@@ -193,7 +193,7 @@ class FileReader:
     records : SensorRecords
     checkpoint : Checkpoint
     follow : bool
-        The files still grow: a last line without an end is awaited.
+        The files still grow: an unfinished last line is awaited.
     """
 
     def __init__(self, places: Iterable[Path], records: SensorRecords, checkpoint: Checkpoint, *, follow: bool) -> None:
@@ -209,7 +209,7 @@ class FileReader:
             need_plain(file)
 
     def look(self, stop: threading.Event) -> None:
-        """Publish what was written since the last look."""
+        """Publish the lines written since the last look."""
         for file in self._list_files():
             if stop.is_set():
                 return
@@ -237,7 +237,7 @@ class FileReader:
         if mark is None:
             return
         if tail.size < mark["offset"]:
-            # Truncated in place: whatever stands there now is read as a new file.
+            # Truncated in place: the present content is read as a new file.
             mark["offset"] = 0
         source, cut, added = f"{self._host}:{tail.path}@{mark['fingerprint']}", False, 0
         for line in tail.lines(mark["offset"], last=not self._follow):
@@ -245,7 +245,7 @@ class FileReader:
                 begins = line.end - len(line.raw)
                 self._records.add(line.raw, f"{tail.path} byte {begins}", source, line.end)
                 added += 1
-            # Of a line that is too long only the beginning is refused.
+            # If a line is too long, only its beginning is rejected.
             cut = not line.raw.endswith(b"\n")
             mark["offset"] = line.end
             if added >= _AT_ONCE:
@@ -258,7 +258,7 @@ class FileReader:
         self._checkpoint.save()
 
     def _find_mark(self, tail: Tail) -> _FileMark | None:
-        """The checkpoint's entry of a file; None while its first line has no end."""
+        """Return the checkpoint's entry of a file; None until its first line is complete."""
         marks: dict[str, Any] = self._checkpoint.value.setdefault("files", {})
         fingerprint = tail.fingerprint()
         if fingerprint is None and self._follow:

@@ -1,4 +1,4 @@
-"""Switches that run SONiC: their databases in Redis, or dumps of them.
+"""Switches with SONiC: their databases in Redis, or dumps of them.
 
 Numbers of the databases: sonic-net/sonic-swss-common, common/database_config.json (APPL_DB 0, COUNTERS_DB 2, CONFIG_DB 4).
 """
@@ -30,7 +30,7 @@ APPLICATION, COUNTERS, CONFIGURATION = 0, 2, 4
 TIMEOUT_S = 10.0
 PORT = 6379
 _LOCAL = frozenset({"127.0.0.1", "::1", "localhost"})
-#: Hashes that are asked for at a time.
+#: Hashes requested at a time.
 _BATCH = 500
 
 
@@ -40,7 +40,7 @@ def source_of(place: str, user: str | None, password: str | None, ca: Path | Non
     Raises
     ------
     BadRequest
-        It is no such place, or would carry a password beyond this machine without TLS.
+        The place is invalid, or would send a password to another machine without TLS.
     """
     if "://" not in place and not place.startswith("unix:"):
         return DumpedSwitch(Path(place))
@@ -48,9 +48,9 @@ def source_of(place: str, user: str | None, password: str | None, ca: Path | Non
 
 
 class DumpedSwitch(PolledSwitch):
-    """A switch by dumps of its databases: a file with one or several, or a folder with a file a database.
+    """A switch read from dumps of its databases: a file with one or several, or a folder with one file per database.
 
-    The counters are of the time at which the file with them was written last.
+    The counters have the modification time of their file.
     """
 
     def __init__(self, path: Path) -> None:
@@ -62,12 +62,12 @@ class DumpedSwitch(PolledSwitch):
         return str(self._path)
 
     def describe(self) -> Switch:
-        """As `Source`."""
+        """See `Source`."""
         tables, _ = self._load_tables()
         return tables_of_sonic.switch_of(tables, default_name(self._path))
 
     def count(self) -> list[Reading]:
-        """As `Source`."""
+        """See `Source`."""
         tables, at_s = self._load_tables()
         try:
             return [sonic.reading_of(tables, at_s, self.place)]
@@ -98,7 +98,7 @@ class DumpedSwitch(PolledSwitch):
 
 
 class RedisSwitch(PolledSwitch):
-    """A switch by its Redis."""
+    """A switch read from its Redis."""
 
     def __init__(self, url: str, user: str | None, password: str | None, ca: Path | None) -> None:
         self._options: dict[str, Any] = {
@@ -139,7 +139,7 @@ class RedisSwitch(PolledSwitch):
         self._name = host
 
     def describe(self) -> Switch:
-        """As `Source`."""
+        """See `Source`."""
         try:
             with self._open_client(APPLICATION) as client:
                 keys = [tables_of_sonic.CHASSIS]
@@ -153,7 +153,7 @@ class RedisSwitch(PolledSwitch):
         return tables_of_sonic.switch_of(tables, self._name or self.place)
 
     def count(self) -> list[Reading]:
-        """As `Source`."""
+        """See `Source`."""
         try:
             with self._open_client(COUNTERS) as client:
                 tables = _load_hashes(client, sonic.MAPS)
@@ -184,7 +184,7 @@ class RedisSwitch(PolledSwitch):
 
 
 def _load_hashes(client: redis.Redis, keys: Iterable[str]) -> Tables:
-    """The hashes that are there."""
+    """Return the existing hashes."""
     names = list(keys)
     hashes: Tables = {}
     for first in range(0, len(names), _BATCH):

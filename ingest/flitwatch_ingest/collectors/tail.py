@@ -12,14 +12,14 @@ from typing import BinaryIO
 from flitwatch_domain.errors import BadInput
 from flitwatch_domain.importers.packed import form_of
 
-#: Read at most this much at a time.
+#: Bytes read at a time, at most.
 CHUNK_BYTES = 4 * 2**20
 _BEGINNING_BYTES = 65536
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A line with its end; `end` is the offset after it. A line longer than the limit comes in pieces without an end."""
+    """A line with its line end; `end` is the offset after it. A line longer than the limit is returned in pieces without a line end."""
 
     raw: bytes
     end: int
@@ -32,7 +32,7 @@ class Tail:
     ----------
     path : Path
     longest_line : int
-        A line longer than this is handed out in pieces.
+        A line longer than this is returned in pieces.
     """
 
     def __init__(self, path: Path, longest_line: int) -> None:
@@ -41,18 +41,18 @@ class Tail:
         status = os.fstat(self._stream.fileno())
         self.inode = f"{status.st_dev}:{status.st_ino}"
         self._longest = longest_line
-        #: Rounds in which a file without a name did not grow.
+        #: Rounds in which a deleted or renamed file did not grow.
         self.idle_rounds = 0
-        #: Size and time of change when it was last read to its end.
+        #: Size and modification time when the file was last read to its end.
         self.read_at: tuple[int, int] | None = None
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         self._stream.close()
 
     @property
     def size(self) -> int:
-        """Bytes in the file now."""
+        """Current size in bytes."""
         return os.fstat(self._stream.fileno()).st_size
 
     @property
@@ -70,7 +70,7 @@ class Tail:
         return f"{status.st_dev}:{status.st_ino}" != self.inode
 
     def fingerprint(self) -> str | None:
-        """A digest of the beginning through the first line that is no comment; None while that line has no end."""
+        """Return a digest from the beginning through the first line that is not a comment; None until that line is complete."""
         start = b""
         while len(start) <= self._longest:
             more = self._read_at(len(start), _BEGINNING_BYTES)
@@ -83,13 +83,13 @@ class Tail:
         return hashlib.blake2b(start[: self._longest], digest_size=6).hexdigest()
 
     def lines(self, offset: int, *, last: bool) -> Iterator[Line]:
-        """Lines from `offset` on.
+        """Yield lines from `offset` on.
 
         Parameters
         ----------
         offset : int
         last : bool
-            The file will not grow: hand out what follows the last line end, too.
+            The file will not grow: return the text after the last line end, too.
         """
         rest, held_at = b"", offset
         while True:
@@ -114,7 +114,7 @@ class Tail:
 
 
 def _first_data_line(start: bytes) -> int:
-    """The offset after the first line that is neither a comment nor empty; 0 if it has no end yet."""
+    """Return the offset after the first line that is neither a comment nor empty; 0 if that line is not complete yet."""
     at = 0
     while (end := start.find(b"\n", at)) >= 0:
         if start[at : at + 1] != b"#" and start[at:end].strip():
@@ -124,7 +124,7 @@ def _first_data_line(start: bytes) -> int:
 
 
 def need_plain(path: Path) -> None:
-    """BadInput for a compressed file, or one of UTF-16: these files are read from wherever they have grown to, which takes plain bytes."""
+    """Raise BadInput for a compressed or UTF-16 file: growing files are read from any offset, which requires plain bytes."""
     try:
         with path.open("rb") as stream:
             form = form_of(stream.peek(64))

@@ -1,7 +1,7 @@
-"""UFM Enterprise's REST interface: a subnet's topology from the manager that has it already, without a tool on the subnet.
+"""UFM Enterprise's REST interface: a subnet's topology from its manager, without a tool on the subnet.
 
-Paths and fields are those of NVIDIA's "UFM Enterprise REST API Guide": Links, Ports and Systems REST API; Access Tokens API (a token goes to
-/ufmRestV3 as `Authorization: Basic <token>`, user and password to /ufmRest).
+Paths and fields follow NVIDIA's "UFM Enterprise REST API Guide": Links, Ports and Systems REST API; Access Tokens API (/ufmRestV3 accepts a token as
+`Authorization: Basic <token>`, /ufmRest accepts user and password).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from flitwatch_domain.importers import ufm
 from flitwatch_domain.secret_file import secret_of
 from flitwatch_ingest.collectors.answers import BadAnswer
 
-#: A subnet of 40,000 ports is some 60 MB of records.
+#: A subnet of 40,000 ports has about 60 MB of records.
 MOST_BODY_BYTES = 1 << 30
 TIMEOUT_S = 120.0
 _LOCAL = frozenset({"127.0.0.1", "::1", "localhost"})
@@ -29,7 +29,7 @@ _LOCAL = frozenset({"127.0.0.1", "::1", "localhost"})
 
 @dataclass(frozen=True)
 class Credentials:
-    """Credentials sent with a request; `token` tells whether they are a UFM access token."""
+    """Credentials sent with a request; `token` is true for a UFM access token."""
 
     header: str = ""
     token: bool = False
@@ -41,7 +41,7 @@ def credentials_of(path: Path) -> Credentials:
     Raises
     ------
     BadInput
-        It cannot be read, others may read it, or it holds neither.
+        The file cannot be read, is readable by others, or contains neither.
     """
     text = secret_of(path, "credentials (user:password or an access token)")
     if ":" in text:
@@ -60,12 +60,12 @@ class Ufm:
         `https://HOST`, without a path.
     credentials : Credentials
     ca : Path, optional
-        Certificates that are trusted alongside none else (default: those of this system).
+        The only trusted certificates (default: those of this system).
 
     Raises
     ------
     BadRequest
-        The address is none, or would carry credentials beyond this machine without TLS.
+        The address is invalid, or would send credentials to another machine without TLS.
     BadInput
         `ca` contains no certificates.
     """
@@ -92,7 +92,7 @@ class Ufm:
                 raise BadInput(f"contains no certificates: {problem}", where=str(ca)) from None
 
     def client(self) -> httpx.Client:
-        """A client for this server's pages; it shows the credentials to this host alone, and over the same scheme."""
+        """Return a client for this server. It sends the credentials only to this host, over the same scheme."""
         return httpx.Client(
             timeout=TIMEOUT_S,
             follow_redirects=False,
@@ -101,14 +101,14 @@ class Ufm:
         )
 
     def topology(self, name: str) -> Fabric:
-        """The subnet as it is now.
+        """Return the current subnet.
 
         Raises
         ------
         Unavailable
-            The server does not answer, or refuses.
+            The server does not answer or refuses.
         BadAnswer
-            What it answers is no topology.
+            The answer is not a topology.
         """
         with self.client() as client:
             bodies = {part: self._get_resource(client, part) for part in ufm.PARTS}

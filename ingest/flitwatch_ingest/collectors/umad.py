@@ -1,4 +1,4 @@
-"""Management datagrams of this host's adapter by libibumad, which infiniband-diags is built on."""
+"""Management datagrams of this host's adapter through libibumad, the library of infiniband-diags."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from flitwatch_domain.errors import MissingDependency, Unavailable
 from flitwatch_ingest.sources import pma
 
 NAME, LIBRARY = "libibumad", "libibumad.so.3"
-#: Not yet, rather than never.
+#: Temporary errors.
 _LATER = frozenset({errno.ETIMEDOUT, errno.EAGAIN, errno.EINTR})
 
 
 class Port:
-    """An open port of the adapter that asks agents of performance management; use it as a context.
+    """An open port of the adapter for questions to performance-management agents; a context manager.
 
     Parameters
     ----------
@@ -31,7 +31,7 @@ class Port:
     MissingDependency
         The library is not installed.
     Unavailable
-        There is no such port, or this user may not open it.
+        The port does not exist, or this user may not open it.
     """
 
     def __init__(self, ca: str = "", ca_port: int = 0) -> None:
@@ -45,7 +45,7 @@ class Port:
         self._fd = self._library.umad_open_port(ca.encode() or None, ca_port)
         if self._fd < 0:
             raise Unavailable(f"{NAME} opens no port: {self._describe_error(self._fd)}")
-        # The first port that is opened chooses the kernel's interface, and with it the head's length.
+        # Opening the first port chooses the kernel's interface, and thereby the length of the header.
         self._head = int(self._library.umad_size())
         self._answer = ctypes.create_string_buffer(self._head + pma.SIZE)
         self._agent = self._library.umad_register(self._fd, pma.CLASS, 1, 0, None)
@@ -55,7 +55,7 @@ class Port:
             raise Unavailable(f"{NAME} opens no port for performance management: {reason}")
 
     def close(self) -> None:
-        """Give the port back."""
+        """Close the port."""
         self._library.umad_close_port(self._fd)
 
     def __enter__(self) -> Self:
@@ -67,7 +67,7 @@ class Port:
         self.close()
 
     def send(self, target: pma.Target, mad: bytes, timeout_s: float) -> str:
-        """Send a question; why it cannot be sent, empty if it is."""
+        """Send a question. Return the reason if it cannot be sent, else an empty text."""
         question = ctypes.create_string_buffer(self._head + pma.SIZE)
         key = ctypes.c_int32(target.queue_key)
         self._library.umad_set_addr(question, target.lid, target.queue_pair, target.level, key)
@@ -77,7 +77,7 @@ class Port:
         return self._describe_error(done) if done < 0 else ""
 
     def receive(self, timeout_s: float) -> tuple[bytes, bool] | None:
-        """An answer, or a question (False) that the adapter gave up; None if none came in time.
+        """Return an answer with True, or a question that the adapter gave up with False; None after the timeout.
 
         Raises
         ------
@@ -88,7 +88,7 @@ class Port:
         wait_ms = max(1, int(timeout_s * 1000))
         agent = self._library.umad_recv(self._fd, self._answer, ctypes.byref(length), wait_ms)
         if agent < 0:
-            # A signal ends the wait with another result, and its own number of the system.
+            # A signal ends the wait with another result and its own errno.
             if -agent in _LATER or ctypes.get_errno() in _LATER:
                 return None
             raise Unavailable(f"{NAME} lost the port: {self._describe_error(agent)}")
@@ -96,6 +96,6 @@ class Port:
         return self._answer.raw[self._head :], status in (0, errno.ENOMEM)
 
     def _describe_error(self, code: int) -> str:
-        """In words; the library returns -1 or a negative number of the system."""
+        """Return an error as text; the library returns -1 or a negative errno."""
         number = ctypes.get_errno() or -code
         return os.strerror(number)

@@ -24,9 +24,9 @@ from flitwatch_ingest.exporters.intake import Intake, TakenSamples
 from flitwatch_ingest.exporters.limits import MOST_BYTES, HeldBody, Refused
 
 WRITE, METRICS = "/api/v1/write", "/v1/metrics"
-#: Bodies that are decoded and published at a time; others wait in memory.
+#: Number of bodies decoded and published at a time; others wait in memory.
 AT_A_TIME = 4
-#: Bytes of bodies that are held at a time; beyond it, and beyond a sender's share, requests are refused, to be sent again.
+#: Bytes of bodies held at a time. Requests beyond this limit or a sender's share of it are refused and can be retried.
 HELD_BYTES = 128 << 20
 RETRY_AFTER_S = 5
 _WRITTEN = "X-Prometheus-Remote-Write-"
@@ -35,12 +35,12 @@ Answer = Callable[[Request], Awaitable[Response]]
 
 
 def token_of(path: Path) -> str:
-    """The token that a file holds.
+    """Return the token in a file.
 
     Raises
     ------
     BadInput
-        It cannot be read, others may read it, or it holds none that a header can carry.
+        The file cannot be read, is readable by others, or contains no token that a header can carry.
     """
     try:
         text = path.read_text().strip()
@@ -53,13 +53,13 @@ def token_of(path: Path) -> str:
 
 
 class Door:
-    """Takes requests and publishes their samples; a success says that all of them are in the log.
+    """HTTP endpoint that publishes the samples of requests; success means that all of them are in the log.
 
     Parameters
     ----------
     intake : Intake
     token : str, optional
-        Senders must show it (default: no one is asked).
+        Token that senders must present (default: none).
     """
 
     def __init__(self, intake: Intake, token: str = "") -> None:
@@ -67,7 +67,7 @@ class Door:
         self._token = token
         self._places = asyncio.Semaphore(AT_A_TIME)
         self._held = Shares(HELD_BYTES)
-        #: Requests by path and what became of them: taken, partial, or a refusal's reason.
+        #: Requests by path and outcome: taken, partial, or the reason of a refusal.
         self.requests: Counter[tuple[str, str]] = Counter()
         self.app = Starlette(
             routes=[
@@ -133,7 +133,7 @@ class Door:
         return await self._with_body(request, lambda body: self._take_export(form, body, encoding))
 
     async def _with_body(self, request: Request, take: Callable[[bytes], Response]) -> Response:
-        """Read the body, however long that takes, and only then wait for a place among those that are taken."""
+        """Read the whole body first, then wait for a free slot to process it."""
         sender = to_network(request.client.host) if request.client else "local"
         held_body = HeldBody(self._held, sender)
         try:

@@ -1,4 +1,4 @@
-"""Samples become records of the log; what cannot is counted, and its first sample goes to the dead letters."""
+"""Samples as records of the log. Unusable samples are counted, and the first of each kind becomes a dead letter."""
 
 from __future__ import annotations
 
@@ -18,33 +18,33 @@ from flitwatch_ingest.exporters.sample import Sample
 from flitwatch_ingest.exporters.table import MetricTable, Series, UnmappedSeries, UnstoredSeries
 from flitwatch_ingest.sources.rejection import Rejection
 
-#: Series that are remembered; a sender with more makes a label of something that changes with every sample.
+#: Limit of remembered series. A sender with more has a label that changes with every sample.
 MOST_SERIES = 1_000_000
-#: Metrics and reasons that get a dead letter.
+#: Limit of metrics and reasons that get a dead letter.
 MOST_NAMED = 10_000
-#: Of a body that cannot be read so much is kept.
+#: Bytes kept of an unreadable body.
 MOST_BAD_BYTES = 64 << 10
-#: A clock may run ahead of ours by so much.
+#: A sender's clock may be ahead of ours by this much.
 AHEAD_S = 300.0
-#: An exporter whose last odd value is so long ago may have been mended.
+#: An exporter whose last wrong value is older than this may have been fixed.
 WRONG_UNIT_S = 3600.0
-#: Prometheus' mark that a series ended, a NaN of its own (model/value/value.go).
+#: Prometheus' marker for the end of a series, a special NaN (model/value/value.go).
 STALE = struct.pack("<Q", 0x7FF0000000000002)
-#: Every integer up to here is a float of its own.
+#: Every integer up to here has an exact float.
 _EXACT = 1 << 53
 
 
 class InvalidSample(Exception):
-    """A sample of a mapped metric that counts nothing; its text is the reason."""
+    """An unusable sample of a mapped metric; its text is the reason."""
 
 
 class _WrongUnit(InvalidSample):
-    """A value that its exporter cannot have multiplied as the table says: nothing of this metric counts that it sends."""
+    """A value that is not a multiple of the table's divisor: this exporter's samples of the metric are not counted."""
 
 
 @dataclass
 class TakenSamples:
-    """Results of the samples of one delivery, and the reason for the first one rejected."""
+    """Results of the samples of one delivery, and the reason for the first rejection."""
 
     results: Counter[str] = field(default_factory=Counter)
     first: str = ""
@@ -56,19 +56,19 @@ class TakenSamples:
 
     @property
     def accepted(self) -> int:
-        """Samples that were dealt with as the table says, an unmapped one by its dead letter."""
+        """Samples that were handled according to the table; an unmapped one counts because of its dead letter."""
         return self.results.total() - self.invalid
 
 
 class Intake:
-    """Publishes samples; safe to call from several threads.
+    """Publisher of samples; safe to call from several threads.
 
     Parameters
     ----------
     table : MetricTable
     publisher : Publisher
     checkpoint : Checkpoint, optional
-        Remembers which metrics have their dead letter.
+        Stores which metrics already have a dead letter.
     most_series : int, optional
     """
 
@@ -83,41 +83,41 @@ class Intake:
         self._publisher = publisher
         self._checkpoint = checkpoint or Checkpoint(None)
         self._named: dict[str, None] = dict.fromkeys(self._checkpoint.value.get("named", []))
-        #: Until when (monotonic seconds) nothing counts of a metric of an exporter, which sends it in another unit than the table says.
+        #: Monotonic time until which a metric of an exporter is not counted, because its unit differs from the table's.
         self._wrong_units: dict[tuple[str, str], float] = {}
         self._series: dict[tuple[str, tuple[tuple[str, str], ...]], Series | str] = {}
         self._most_series = most_series
-        #: The last count of link failures of each port.
+        #: Last count of link failures by port.
         self._failures: dict[str, int] = {}
         self._lock = threading.Lock()
-        #: Samples by sender's protocol and what became of them.
+        #: Samples by protocol and outcome.
         self.samples: Counter[tuple[str, str]] = Counter()
-        #: What was not taken since the start, metrics, pages and records, and the first reason of each; as many as get a dead letter.
+        #: Metrics, pages and records rejected since the start, with the first reason of each; the limit is that of dead letters.
         self.refused: dict[str, str] = {}
-        #: Counters that a row names and no catalogue has, in the order they came.
+        #: Counters that are in the table but in no catalogue, in order of arrival.
         self.unknown: dict[str, None] = {}
 
     @property
     def series(self) -> int:
-        """Series that are remembered."""
+        """Number of remembered series."""
         return len(self._series)
 
     @property
     def named(self) -> int:
-        """Metrics, with a reason, that have a dead letter."""
+        """Number of pairs of metric and reason that have a dead letter."""
         return len(self._named)
 
     def take(self, door: str, samples: Iterable[Sample]) -> TakenSamples:
-        """Publish what the table maps, and return when all of it is durable.
+        """Publish the mapped samples and wait until they are durable.
 
         Raises
         ------
         Unavailable, Cancelled
-            The log does not answer: nothing is lost when the sender sends all of it again.
+            The log does not answer. Nothing is lost if the sender repeats the whole delivery.
         """
         with self._lock:
             delivery, samples = TakenSamples(), list(samples)
-            # The unit is a metric's, not a value's: one value that cannot be tells of all of them.
+            # The unit belongs to the metric: one impossible value invalidates all of them.
             for sample in samples:
                 self._check_unit(sample)
             for sample in samples:
@@ -128,7 +128,7 @@ class Intake:
             return delivery
 
     def refuse(self, door: str, what: str, reason: str, taken: TakenSamples, count: int = 1) -> None:
-        """Count something that is no sample of a counter, such as a histogram."""
+        """Count an item that is not a counter's sample, such as a histogram."""
         with self._lock:
             taken.results["invalid"] += count
             self.samples[door, "invalid"] += count
@@ -136,30 +136,30 @@ class Intake:
             self._reject_once(door, what, reason, orjson.dumps({"name": what}))
 
     def maps(self, name: str) -> bool:
-        """Return whether samples of this metric may be kept."""
+        """Return whether samples of this metric can be kept."""
         return self._table.maps(name)
 
     def keep_bad(self, door: str, where: str, reason: str, body: bytes) -> None:
-        """Make a dead letter of a body that cannot be read, the first with this reason."""
+        """Make a dead letter of an unreadable body if it is the first with this reason."""
         with self._lock:
             self.samples[door, "invalid"] += 1
             self._reject_once(door, where, reason, body[:MOST_BAD_BYTES])
             self._flush_and_save()
 
     def note_refused(self, what: str, reason: str) -> None:
-        """Remember for the report that a metric, a page or a record was not taken."""
+        """Add a rejected metric, page or record to the report."""
         if len(self.refused) < MOST_NAMED:
             self.refused.setdefault(what[:500], reason)
 
     def _flush_and_save(self) -> None:
-        """Return when all is durable, and what has a dead letter is remembered."""
+        """Wait until all records are durable, then save which metrics have a dead letter."""
         self._publisher.flush()
         if len(self._checkpoint.value.get("named", [])) != len(self._named):
             self._checkpoint.value["named"] = list(self._named)
             self._checkpoint.save()
 
     def _check_unit(self, sample: Sample) -> None:
-        """Remember the metric of an exporter whose value is no multiple of what the table says."""
+        """Block an exporter's metric if its value is not a multiple of the table's divisor."""
         key = _unit_key(sample)
         if not key[1]:
             return
@@ -224,7 +224,7 @@ class Intake:
         except UnstoredSeries as why:
             return str(why)
         if series.kept:
-            # Not remembered: they are most of what a fabric says, and no count is taken from one to the next.
+            # Not remembered: most samples of a fabric are like this, and no differences are taken between them.
             return series
         if len(self._series) >= self._most_series:
             raise InvalidSample(f"more than {self._most_series} series: a label changes with every sample")
@@ -235,7 +235,7 @@ class Intake:
 
     def _reject_sample(self, door: str, sample: Sample, reason: str, taken: TakenSamples) -> None:
         taken.first = taken.first or f"{sample.name}: {reason}"
-        # orjson writes what JSON has no number for as null.
+        # orjson writes non-finite numbers as null.
         raw = {"name": sample.name, "labels": dict(sample.labels), "value": sample.value, "time_ms": sample.time_ms}
         self._reject_once(door, sample.name, reason, orjson.dumps(raw, default=str, option=orjson.OPT_NON_STR_KEYS))
 
@@ -257,7 +257,7 @@ def _to_count(value: float | str, series: Series) -> int:
     if isinstance(value, str) or not math.isfinite(value) or value < 0:
         raise InvalidSample("its value is not a count")
     count, rest = divmod(int(value), series.divide)
-    # Beyond 2^53 a float has lost its last digits anyway.
+    # Floats above 2^53 are not exact anyway.
     if value < _EXACT and (rest or value != int(value)):
         raise _wrong_unit(series) if series.divide > 1 else InvalidSample("its value is not an integer")
     if count >= 1 << 64:
@@ -272,5 +272,5 @@ def _wrong_unit(series: Series) -> _WrongUnit:
 
 
 def _unit_key(sample: Sample) -> tuple[str, str]:
-    """A metric and the exporter that sends it, by Prometheus' label of the address."""
+    """Return a metric and the exporter that sends it, by Prometheus' label of the address."""
     return sample.name, next((value for label, value in sample.labels if label == "instance"), "")

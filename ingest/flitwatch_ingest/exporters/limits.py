@@ -1,13 +1,13 @@
-"""Limits for senders, and the refusal sent when one is exceeded."""
+"""Limits for senders, and the refusal for requests that exceed one."""
 
 from __future__ import annotations
 
 from flitwatch_domain.shares import Shares
 
-#: Of a body, compressed or not. Prometheus sends 2,000 samples at a time, which are less than 1 MB.
+#: Limit of a body, compressed or not. Prometheus sends 2,000 samples at a time, which are less than 1 MB.
 MOST_BYTES = 8 << 20
 MOST_SERIES = 50_000
-#: As many of a time and a value as MOST_BYTES hold; an empty one takes two bytes.
+#: As many samples of time and value as fit into MOST_BYTES; an empty one takes two bytes.
 MOST_SAMPLES = 500_000
 MOST_LABELS = 64
 MOST_LABEL_BYTES = 2048
@@ -18,12 +18,12 @@ Labels = tuple[tuple[str, str], ...]
 
 
 class Refused(Exception):
-    """A request that is not taken.
+    """A refused request.
 
     Attributes
     ----------
-    status : int     of HTTP
-    reason : str     one word, by which refusals are counted
+    status : int     HTTP status
+    reason : str     one word, the key for counting refusals
     """
 
     def __init__(self, status: int, reason: str, text: str) -> None:
@@ -33,18 +33,18 @@ class Refused(Exception):
 
 
 def check_label_count(count: int) -> None:
-    """Refuse more labels than a series may have, before they are read."""
+    """Raise Refused, before labels are read, if a series has too many."""
     if count > MOST_LABELS:
         raise Refused(400, "too_many_labels", f"a series has {count} labels, at most {MOST_LABELS}")
 
 
 def labels_of(pairs: list[tuple[str, str]]) -> tuple[str, Labels]:
-    """A metric's name and its sorted labels.
+    """Return a metric's name and its sorted labels.
 
     Raises
     ------
     Refused
-        No name, a label twice or without a name, or more or longer ones than the limits.
+        The name is missing, a label is repeated or unnamed, or labels exceed the limits.
     """
     check_label_count(len(pairs))
     if any(len(text.encode("utf-8", "replace")) > MOST_LABEL_BYTES for pair in pairs for text in pair):
@@ -61,11 +61,11 @@ def labels_of(pairs: list[tuple[str, str]]) -> tuple[str, Labels]:
 
 
 class HeldBody:
-    """Counts what has come of a body: a slow one holds no more than that.
+    """Received part of a body; a slow sender occupies only the bytes received so far.
 
     Attributes
     ----------
-    bytes : int    taken of `shares`, to be given back
+    bytes : int    taken from `shares`, to be returned
     """
 
     def __init__(self, shares: Shares, sender: str) -> None:
@@ -77,7 +77,7 @@ class HeldBody:
         Raises
         ------
         Refused
-            The body is too long, or too much of its sender's is held.
+            The body is too long, or the sender's share is exhausted.
         """
         if self.bytes + count > MOST_BYTES:
             raise Refused(413, "too_large", f"the body has more than {MOST_BYTES} bytes")

@@ -1,7 +1,7 @@
-"""Messages of Prometheus' remote write, 1.0 (`prometheus.WriteRequest`) and 2.0 (`io.prometheus.write.v2.Request`), as protobuf reads them.
+"""Protobuf messages of Prometheus' remote write, 1.0 (`prometheus.WriteRequest`) and 2.0 (`io.prometheus.write.v2.Request`).
 
-Series, histograms and exemplars are declared as bytes, which have the same form on the wire: series are counted before any of them is opened, and of the others the
-number alone is needed.
+Series, histograms and exemplars are declared as bytes, which have the same wire format. Series are counted before any is parsed; the others are only
+counted.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ _F = descriptor_pb2.FieldDescriptorProto
 _STRING, _BYTES, _DOUBLE = _F.TYPE_STRING, _F.TYPE_BYTES, _F.TYPE_DOUBLE
 _INT64, _UINT32, _INT32 = _F.TYPE_INT64, _F.TYPE_UINT32, _F.TYPE_INT32
 
-#: message: field: (number, type, message's name where it is one, repeated)
+#: message: field: (number, type, name of the message type if it is one, repeated)
 _MESSAGES: dict[str, dict[str, tuple[int, Any, str, bool]]] = {
     "Label": {"name": (1, _STRING, "", False), "value": (2, _STRING, "", False)},
     "Sample": {"value": (1, _DOUBLE, "", False), "timestamp": (2, _INT64, "", False)},
@@ -32,7 +32,7 @@ _MESSAGES: dict[str, dict[str, tuple[int, Any, str, bool]]] = {
         "histograms": (3, _BYTES, "", True),
         "exemplars": (4, _BYTES, "", True),
     },
-    # google.rpc.Status, as OTLP answers a refusal.
+    # google.rpc.Status, OTLP's form of a refusal.
     "Status": {"code": (1, _INT32, "", False), "message": (2, _STRING, "", False)},
 }
 

@@ -1,4 +1,4 @@
-"""The figures of the exporters' endpoint as OpenMetrics."""
+"""Metrics of the exporters' endpoint in OpenMetrics format."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from flitwatch_ingest.exporters.scraper import Scraper
 
 
 class DoorCollector(Collector):
-    """Reads the figures when they are asked for."""
+    """Metrics of the endpoint, read at each scrape."""
 
     def __init__(self, intake: Intake, door: Door | None, scraper: Scraper | None) -> None:
         self._intake = intake

@@ -28,30 +28,30 @@ from flitwatch_ingest.exporters.messages import Status
 from flitwatch_ingest.exporters.sample import Sample
 
 PROTOBUF, JSON = "application/x-protobuf", "application/json"
-#: Of a request in JSON; to read an object of two bytes takes a hundred times as long as to read a message of two.
+#: Limit of objects in a JSON request. A two-byte JSON object takes a hundred times as long to parse as a two-byte message.
 MOST_OBJECTS = 300_000
 _NUMBERS = frozenset({"asInt", "as_int", "asDouble", "as_double", "timeUnixNano", "time_unix_nano", "flags"})
-#: Of a data point: nobody measured it (DataPointFlags).
+#: Flag of a data point without a measurement (DataPointFlags).
 _NO_VALUE = 1
-#: Attributes of a resource that Prometheus calls instance.
+#: Resource attributes that correspond to Prometheus' label `instance`.
 _INSTANCE = ("service_instance_id", "host_name")
 
 
 @dataclass
 class ExportedSamples:
-    """One request's samples, and by metric and reason how many data points are none."""
+    """One request's samples, and the number of unusable data points by metric and reason."""
 
     samples: list[Sample] = field(default_factory=list)
     others: Counter[tuple[str, str]] = field(default_factory=Counter)
 
 
 def form_of(content_type: str) -> str:
-    """`PROTOBUF` or `JSON`.
+    """Return `PROTOBUF` or `JSON` for a Content-Type.
 
     Raises
     ------
     Refused
-        Neither of them.
+        The content type is neither of them.
     """
     kind = content_type.partition(";")[0].strip().lower()
     if kind not in (PROTOBUF, JSON):
@@ -60,12 +60,12 @@ def form_of(content_type: str) -> str:
 
 
 def decompress_gzip(body: bytes, encoding: str) -> bytes:
-    """A body, decompressed where it is compressed by gzip.
+    """Return a body, decompressed if it is gzip-compressed.
 
     Raises
     ------
     Refused
-        It is no gzip, compressed otherwise, or larger than the limit: no more than that is ever decompressed.
+        The body is not valid gzip, is compressed differently, or is larger than the limit. Decompression stops at the limit.
     """
     if encoding in ("", "identity"):
         return body
@@ -89,7 +89,7 @@ def decode_export(form: str, body: bytes) -> ExportedSamples:
     Raises
     ------
     Refused
-        It is malformed, or has more data points or attributes than the limits.
+        The request is malformed, or its data points or attributes exceed the limits.
     """
     try:
         if form == JSON:
@@ -100,7 +100,7 @@ def decode_export(form: str, body: bytes) -> ExportedSamples:
     except (DecodeError, json_format.ParseError, ValueError, RecursionError):
         raise Refused(400, "malformed", "the body is not an ExportMetricsServiceRequest") from None
     export = ExportedSamples()
-    # Parts without a data point are counted too: two bytes make one.
+    # Parts without a data point are counted too: each costs a sender only two bytes.
     parts = len(request.resource_metrics)
     for resource in request.resource_metrics:
         parts += len(resource.scope_metrics) + sum(len(scope.metrics) for scope in resource.scope_metrics[:MOST_SERIES])
@@ -119,7 +119,7 @@ def decode_export(form: str, body: bytes) -> ExportedSamples:
 def _build_object(numbers: Iterator[int], pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if next(numbers) > MOST_OBJECTS:
         raise Refused(413, "too_many_series", f"the request has more than {MOST_OBJECTS} JSON objects")
-    # Of a field that stands twice one would win; and int() takes 1_000 and digits of other scripts.
+    # If a field is repeated, one value would win; and int() accepts 1_000 and digits of other scripts.
     value = dict(pairs)
     odd = [
         name
@@ -146,7 +146,7 @@ def _add_metric(found: ExportedSamples, metric: Any, about: dict[str, str]) -> N
     counted = kind == "sum" and metric.sum.is_monotonic
     if len(found.samples) + len(points) > MOST_SERIES:
         raise Refused(413, "too_many_series", f"the request has more than {MOST_SERIES} data points")
-    # Prometheus' receivers of OpenTelemetry cut the ending that the convention asks of a counter.
+    # Prometheus' OpenTelemetry receivers remove the suffix that the convention requires for counters.
     name = f"{metric.name}_total" if counted and not metric.name.endswith("_total") else metric.name
     for point in points:
         if point.flags & _NO_VALUE:
@@ -170,7 +170,7 @@ def _text_of(value: Any) -> str:
 
 
 def build_response(form: str, rejected: int, why: str) -> bytes:
-    """The answer to a request that was taken, but for `rejected` data points."""
+    """Return the answer to an accepted request with `rejected` data points."""
     message = ExportMetricsServiceResponse()
     if rejected:
         message.partial_success.rejected_data_points = rejected
@@ -179,7 +179,7 @@ def build_response(form: str, rejected: int, why: str) -> bytes:
 
 
 def build_refusal(form: str, status: int, text: str) -> bytes:
-    """google.rpc.Status, as the protocol asks."""
+    """Return a google.rpc.Status, as the protocol requires."""
     # Codes of google/rpc/code.proto: UNAVAILABLE, UNAUTHENTICATED, INVALID_ARGUMENT.
     code = {503: 14, 401: 16}.get(status, 3)
     if form == JSON:

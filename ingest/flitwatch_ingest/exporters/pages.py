@@ -1,7 +1,7 @@
-"""Pages of exporters as samples: Prometheus' text, and UFM telemetry's CSV and JSON, a row per port.
+"""Pages of exporters as samples: Prometheus' text, and UFM telemetry's CSV and JSON with one row per port.
 
-The forms of UFM telemetry are those of its documentation ("Prometheus Endpoint Support": URL prefixes /csv and /json) and of Mellanox/ufm_sdk_3.0,
-plugins/fluentd_telemetry_plugin (telemetry_parser.py names the columns that say whose row it is; tests/message_samples has rows).
+The formats of UFM telemetry follow its documentation ("Prometheus Endpoint Support": URL prefixes /csv and /json) and Mellanox/ufm_sdk_3.0,
+plugins/fluentd_telemetry_plugin (telemetry_parser.py names the columns that identify a row's port; tests/message_samples has rows).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from flitwatch_domain import numerals
 from flitwatch_ingest.exporters.limits import MOST_LABEL_BYTES, NAME, Refused, labels_of
 from flitwatch_ingest.exporters.sample import Sample
 
-#: Columns that say whose row it is, whatever their case; all others are counters.
+#: Columns that identify a row's port, in any case; all others are counters.
 OWNER = frozenset(
     {
         "source_id",
@@ -38,27 +38,27 @@ OWNER = frozenset(
 TIME = "timestamp"
 #: Their names in the table of metrics.
 _RENAMED = {"port_number": "port_num", "port": "port_num"}
-#: UFM telemetry counts microseconds; a number of seconds, or of milliseconds, is smaller.
+#: UFM telemetry uses microseconds; times in seconds or milliseconds are smaller numbers.
 _MICROSECONDS, _MILLISECONDS = 10**14, 10**11
 #: No counter is wider than 64 bits.
 _LARGEST = 1 << 64
-#: What a cell says if there is no value.
+#: Texts of a cell without a value.
 _NOTHING = frozenset({"", "na", "n/a", "nan", "null", "none"})
 
 
 class BadPage(Exception):
-    """A page in none of the forms; its text is the reason."""
+    """A page in an unknown format; its text is the reason."""
 
 
 def samples_of(body: bytes, instance: str, now_ms: int, maps: Callable[[str], bool]) -> Iterator[Sample]:
-    """The page's samples.
+    """Yield the page's samples.
 
-    Of a column of rows for which `maps` is false only the first value comes, so that it can be named; a page may have hundreds of them.
+    For columns for which `maps` is false, only the first value is yielded, so that the column can be named; a page may have hundreds of them.
 
     Raises
     ------
     BadPage
-        The page is in none of the forms, or was cut short.
+        The page is in an unknown format or was truncated.
     """
     try:
         text = body.decode("utf-8-sig")
@@ -78,10 +78,10 @@ def samples_of(body: bytes, instance: str, now_ms: int, maps: Callable[[str], bo
 
 
 def _lines_of_prometheus(page: str, instance: str, now_ms: int) -> Iterator[Sample]:
-    # Types are left out: the parser would give a counter the ending that its exporter did not.
+    # Types are omitted: the parser would add a suffix to counters that their exporter did not use.
     lines = page.splitlines(keepends=True)
     for number, line in enumerate(lines, 1):
-        # The parser takes 1_000 and digits of other scripts; behind the labels stand a value and a time, and nothing else.
+        # The parser accepts 1_000 and digits of other scripts; after the labels only a value and a time are valid.
         behind = line.rpartition("}")[2] if "}" in line else " ".join(line.split()[1:])
         if not line.startswith("#") and ("_" in behind or not behind.isascii()):
             raise ValueError(f"line {number} has {behind.strip()[:40]!r}, which is not a number")
@@ -106,7 +106,7 @@ def _parse_documents(body: bytes) -> Iterator[Mapping[str, object]]:
 
 
 def _parse_lines(text: str) -> Iterator[Mapping[str, object]]:
-    # A number that was cut short would be another number.
+    # A truncated number would be a different number.
     if not text.endswith("\n"):
         raise ValueError("its last line is incomplete")
     reader = csv.reader(text.lstrip().splitlines(), strict=True)
@@ -157,7 +157,7 @@ def _time_ms(value: object, now_ms: int) -> int:
 
 
 def _parse_value(value: object) -> float | None:
-    """A number; None if the cell is empty, or holds words, as states and names do."""
+    """Return a number; None if the cell is empty or contains words, such as states and names."""
     if isinstance(value, bool):
         return None
     if isinstance(value, int | float):

@@ -28,7 +28,7 @@ V1, V2 = "prometheus.WriteRequest", "io.prometheus.write.v2.Request"
 
 @dataclass
 class WrittenSamples:
-    """One request's samples; of histograms and exemplars the number alone."""
+    """One request's samples, and the number of its histograms and exemplars."""
 
     samples: list[Sample] = field(default_factory=list)
     histograms: int = 0
@@ -41,7 +41,7 @@ def message_of(content_type: str) -> str:
     Raises
     ------
     Refused
-        It names none that is read.
+        The type is not supported.
     """
     kind, *parameters = (part.strip() for part in content_type.split(";"))
     settings = dict(part.partition("=")[::2] for part in parameters)
@@ -52,12 +52,12 @@ def message_of(content_type: str) -> str:
 
 
 def decompress_snappy(body: bytes) -> bytes:
-    """A body in Snappy's block format, decompressed.
+    """Return a body in Snappy's block format, decompressed.
 
     Raises
     ------
     Refused
-        It is none, or says that it is larger than the limit: that is read before anything is decompressed.
+        The body is not in this format, or its declared size, which is read first, exceeds the limit.
     """
     length = _said_length(body)
     if length > MOST_BYTES:
@@ -84,7 +84,7 @@ def decode_write(proto: str, body: bytes) -> WrittenSamples:
     Raises
     ------
     Refused
-        It is malformed, or has more series or labels than the limits.
+        The message is malformed, or its series or labels exceed the limits.
     """
     written = WrittenSamples()
     try:

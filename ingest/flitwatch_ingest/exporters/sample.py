@@ -1,4 +1,4 @@
-"""One value of one series, anyone who sent it."""
+"""One value of one series, from any sender."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ class Sample:
     ----------
     name : str                      the metric's name
     labels : tuple of (str, str)    sorted, without the name
-    value : float, int or str     a text only where a table keeps values as they came
+    value : float, int or str     a text only if a table keeps raw values
     time_ms : int                   Unix time
     """
 

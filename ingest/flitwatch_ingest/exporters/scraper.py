@@ -1,4 +1,4 @@
-"""Asks exporters for their metrics, as Prometheus does."""
+"""Polling of exporters for their metrics, as Prometheus does."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from flitwatch_ingest.exporters.intake import Intake, TakenSamples
 from flitwatch_ingest.exporters.pages import BadPage, samples_of
 from flitwatch_ingest.exporters.sample import Sample
 
-#: Of one exporter's page: 900 switches' ports are some 10 MB.
+#: Limit of one exporter's page: the ports of 900 switches take about 10 MB.
 MOST_PAGE_BYTES = 256 << 20
 TIMEOUT_S = 30.0
 AT_A_TIME = 8
@@ -22,20 +22,20 @@ _ACCEPT = {"Accept": "text/plain;version=0.0.4"}
 
 
 class Scraper:
-    """Reads pages, in Prometheus' text format or UFM telemetry's rows, and hands their samples on.
+    """Reader of pages in Prometheus' text format or UFM telemetry's rows; it passes the samples to an intake.
 
-    A page that cannot be read is a dead letter, once for each reason, and nothing of it counts.
+    An unreadable page becomes a dead letter, once per reason, and none of its samples are counted.
 
     Parameters
     ----------
     urls : sequence of str
     intake : Intake
     say : callable
-        Called with when an exporter begins or ceases to fail.
+        Called with a message when an exporter begins or ceases to fail.
     open_client : callable, optional
-        Makes the client that asks, with what it must show and whom it trusts.
+        Opens the HTTP client, with its credentials and trusted certificates.
     door : str
-        What the records' source is called.
+        Name of the records' source.
     """
 
     def __init__(
@@ -52,11 +52,11 @@ class Scraper:
         self._open_client = open_client
         self._door = door
         self._failing: dict[str, str] = {}
-        #: Scrapes by URL and what became of them.
+        #: Scrapes by URL and outcome.
         self.scrapes: Counter[tuple[str, str]] = Counter()
 
     def look(self) -> TakenSamples:
-        """Ask every exporter once; one that fails is counted, and the others are read."""
+        """Poll every exporter once. A failed one is counted, and the others are read."""
         total = TakenSamples()
         with self._open_client() as client, ThreadPoolExecutor(AT_A_TIME) as pool:
             for url, (samples, why, page) in zip(
@@ -75,7 +75,7 @@ class Scraper:
         return total
 
     def _scrape_page(self, client: httpx.Client, url: str) -> tuple[list[Sample], str, bytes]:
-        """The samples; why there are no more of them, and then the page, if there is one."""
+        """Return the samples, the reason for an incomplete result, and the page in that case if there is one."""
         page = bytearray()
         try:
             with client.stream("GET", url, headers=_ACCEPT) as answer:

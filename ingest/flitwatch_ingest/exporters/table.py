@@ -1,4 +1,4 @@
-"""Table that maps exporters' metrics to counters of a technology, and labels to the port that they count."""
+"""Table that maps exporters' metrics to counters of a technology, and labels to ports."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from flitwatch_domain.importers.yaml_text import parse_yaml
 from flitwatch_ingest.collectors import link_failures
 from flitwatch_stream.topics import ldms_topic
 
-#: What labels can say, and the column of a record that says it (docs/contracts/log.md).
+#: Meanings of labels, and the record's column for each (docs/contracts/log.md).
 COLUMNS = {"host": "hostname", "node": "node_name", "device": "device", "guid": "guid", "lid": "lid", "port": "port"}
 _NUMBERS = frozenset({"lid", "port"})
-#: Where counters go by the table that maps them, and where what is no counter goes, kept as it came.
+#: Topics for counters by table, and topics for raw values that are not counters.
 _TOPICS = {
     "prometheus": {
         Technology.INFINIBAND: ldms_topic("ib_prometheus"),
@@ -57,8 +57,8 @@ class Metric(_Strict):
     Attributes
     ----------
     counter : str    the vendor's name; `{label}` is replaced by that label's value, `{group}` by a group of a pattern
-    divide : int     the exporter multiplied by it: bytes of what the device counts in words of 4 bytes
-    bits : int       a device's counter of this many bits stops at its largest value (default: as the catalogue says)
+    divide : int     the exporter's factor, such as 4 if it reports bytes and the device counts words of 4 bytes
+    bits : int       width of a device's counter that stops at its maximum (default: from the catalogue)
     """
 
     counter: str
@@ -67,7 +67,7 @@ class Metric(_Strict):
 
 
 class Pattern(Metric):
-    """A regular expression of whole names."""
+    """A regular expression for whole names."""
 
     name: re.Pattern[str]
 
@@ -92,7 +92,7 @@ class _Document(_Strict):
 
 
 class UnmappedSeries(Exception):
-    """The table has no place for a series; its text is the reason."""
+    """The table does not map a series; its text is the reason."""
 
 
 @dataclass(frozen=True)
@@ -105,16 +105,16 @@ class Series:
         Samples of one port and counter stay in order.
     counter : str
     owner : dict
-        Columns of the record that say whose port it is.
+        Columns of the record that identify the port.
     known : bool
         Whether the catalogue knows the counter.
     kept : bool
-        Whether any value is kept as it came: a gauge, a rate or a text.
+        Whether values are kept raw: gauges, rates or texts.
     divide : int
     ceiling : int or None
         The value at which the device's counter stops.
     failures : bool
-        Whether it counts failures of a link, which are kept when they change.
+        Whether it counts link failures, which are stored when they change.
     """
 
     topic: str
@@ -128,22 +128,22 @@ class Series:
     failures: bool = False
 
     def record_as_it_came(self, time_ms: int, value: float | str) -> dict[str, Any]:
-        """The record of a value that is no count."""
+        """Return the record of a value that is not a count."""
         reading = {"text": value} if isinstance(value, str) else {"value": float(value)}
         return {"timestamp": time_ms / 1000, "instance": self.key, **self.owner, **reading}
 
     def record(self, time_ms: int, count: int) -> dict[str, Any]:
-        """The record of one sample."""
+        """Return the record of one sample."""
         if self.failures:
             return link_failures.build_record(time_ms / 1000, self.key, count)
         if not self.known:
             return {"timestamp": time_ms / 1000, "instance": self.key, **self.owner, "value": count}
-        # The counter's name tells records of one port apart.
+        # The counter's name distinguishes records of one port.
         return {"timestamp": time_ms / 1000, "instance": self.counter, **self.owner, self.counter: count}
 
 
 class UnstoredSeries(Exception):
-    """The table or the catalogue says that nothing is kept of a metric; its text says which of the two."""
+    """The table or the catalogue excludes a metric; its text says which of the two."""
 
 
 @dataclass(frozen=True)
@@ -158,14 +158,14 @@ _Layer = tuple[dict[str, _Row], list[tuple[re.Pattern[str], _Row]]]
 
 
 class MetricTable:
-    """The package's table with a site's files before it.
+    """The package's table, overridden by a site's files.
 
     Parameters
     ----------
     paths : sequence of Path
-        A site's files; the last comes first.
+        A site's files; later ones take precedence.
     source : str
-        Whose table: prometheus or slingshot.
+        Name of the package's table: prometheus or slingshot.
     """
 
     def __init__(self, paths: Sequence[Path] = (), source: str = "prometheus") -> None:
@@ -181,9 +181,9 @@ class MetricTable:
         Raises
         ------
         UnmappedSeries
-            No row has the metric, or a label is absent.
+            No row matches the metric, or a label is missing.
         UnstoredSeries
-            Nothing is kept of it.
+            The metric is excluded.
         """
         row, groups = self._find_row(name)
         if row.kept:
@@ -265,7 +265,7 @@ def _fill_template(template: str, values: Mapping[str, str]) -> str:
 
 
 def _build_owner(exporter: Exporter, labels: Mapping[str, str]) -> dict[str, str | int]:
-    """The owner's columns: the texts always, so that all records of a counter have the same columns; the numbers where the labels say them."""
+    """Return the owner's columns. Text columns are always present, so that all records of a counter match; numbers only if labels give them."""
     columns: dict[str, str | int] = {column: "" for role, column in COLUMNS.items() if role not in _NUMBERS}
     for role, rules in exporter.labels.items():
         text = _first_text(rules if isinstance(rules, list) else [rules], labels)

@@ -1,4 +1,4 @@
-"""flitwatch-sampler: what a receiving host learns from marked packets, published as summaries (docs/contracts/log.md)."""
+"""flitwatch-sampler: measurements from marked packets on a receiving host, published as summaries (docs/contracts/log.md)."""
 
 from flitwatch_ingest.sampler.contexts import Contexts
 from flitwatch_ingest.sampler.plan import SamplerPlan, make_plan

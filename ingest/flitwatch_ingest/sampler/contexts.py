@@ -1,4 +1,4 @@
-"""Owners of the packets: job, tag and phase, as the scheduler's prolog and the application declare them."""
+"""Owners of packets: job, tag and phase, declared by the scheduler's prolog and the application."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 from flitwatch_domain.errors import BadInput
 
 _PORTS = 1 << 16
-#: Jobs that one host knows at a time; more are refused, so that nobody fills its memory.
+#: Limit of jobs on one host; more are refused to protect its memory.
 MOST_JOBS = 1000
 MOST_CONTEXTS = 100_000
 
@@ -20,7 +20,7 @@ Port = Annotated[int, Field(ge=0, lt=_PORTS)]
 
 
 class Context(NamedTuple):
-    """None is unknown."""
+    """Job, tag and phase of packets; None is unknown."""
 
     job: str | None
     tag: str | None
@@ -44,9 +44,9 @@ class PortRange(BaseModel):
 
 
 class Declaration(BaseModel):
-    """One datagram on the control socket. What is left out stays as it was; `end` forgets the job.
+    """One datagram on the control socket. Omitted fields keep their values; `end` removes the job.
 
-    Without `ports` a job has all that no other job declared, if it is the only such one on the host.
+    A job without `ports` owns all ports that no other job declared, if it is the only such job on the host.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -76,12 +76,12 @@ class Contexts:
         self._contexts = [Context(None, None, None)]
 
     def declare(self, said: Declaration) -> None:
-        """Take a declaration.
+        """Apply a declaration.
 
         Raises
         ------
         BadInput
-            More jobs or contexts than a host can have.
+            The host has too many jobs or contexts.
         """
         if said.end:
             self._jobs.pop(said.job, None)
@@ -97,11 +97,11 @@ class Contexts:
         self._jobs[said.job] = Declaration.model_validate((before.model_dump() if before else {}) | changes)
 
     def of(self, number: int) -> Context:
-        """The context behind a number."""
+        """Return the context with a number."""
         return self._contexts[number]
 
     def table(self) -> tuple[NDArray[np.uint32], int]:
-        """Numbers of contexts by destination port (uint32[65536]; empty if no ports are declared), and that of other packets."""
+        """Return the numbers of contexts by destination port (uint32[65536]; empty if no ports are declared), and the number for other packets."""
         alone = [declaration for declaration in self._jobs.values() if not declaration.ports]
         other = self._number(Context(alone[0].job, None, alone[0].phase)) if len(alone) == 1 else 0
         if len(alone) == len(self._jobs):

@@ -1,4 +1,4 @@
-"""Plan for a receiving host: the hosts that can send to it, and the links that their packets might have passed."""
+"""Plan for a receiving host: the hosts that can send to it, and the links that their packets may use."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class _Part(BaseModel):
 
 
 class PlanSource(_Part):
-    """Senders whose packets have the same candidates: those behind one router."""
+    """Senders with the same candidate links: the nodes of one router."""
 
     networks: Annotated[tuple[ipaddress.IPv4Network, ...], Field(min_length=1)]
     links: Annotated[tuple[Link, ...], Field(min_length=1)]
@@ -45,13 +45,13 @@ class SamplerPlan(_Part):
     host : str
         This host's name there.
     variant : str
-        As the whole fabric marks: one-bit or standard.
+        Marking scheme of the whole fabric: one-bit or standard.
     g : int
         The hash's constant.
     downsampling : int
-        Senders mark one of this many packets; estimates are scaled by it.
+        Senders mark one in this many packets; estimates are scaled accordingly.
     addresses : tuple of IPv4Address
-        This host's own; packets for others are not counted.
+        This host's addresses; packets for others are not counted.
     sources : tuple of PlanSource
     """
 
@@ -71,7 +71,7 @@ class SamplerPlan(_Part):
         Raises
         ------
         BadInput
-            It is no plan; says where.
+            The file is not a valid plan; the message names the place.
         """
         try:
             return cls.model_validate_json(path.read_bytes())
@@ -108,7 +108,7 @@ def make_plan(
     downsampling: int = 1,
     detour: int = 0,
 ) -> SamplerPlan:
-    """The plan of `host`: candidates are the links of all ways of at most `detour` hops above the shortest.
+    """Return the plan of `host`. Candidates are the links of all paths at most `detour` hops longer than the shortest.
 
     Parameters
     ----------
@@ -118,9 +118,9 @@ def make_plan(
     Raises
     ------
     NotFound
-        A node that is not in the fabric, or no address of the host.
+        A node is not in the fabric, or the host has no address.
     BadInput
-        A text that is not an address, or too many links.
+        A text is not an address, or there are too many links.
     """
     endpoints: dict[str, list[int]] = defaultdict(list)
     for endpoint, node in enumerate(fabric.endpoints.node):

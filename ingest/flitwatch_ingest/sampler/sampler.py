@@ -1,4 +1,4 @@
-"""The daemon's loop: take finished slices from the capture, publish them, listen for contexts."""
+"""The daemon's loop: it takes finished slices from the capture, publishes them, and receives contexts."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ from flitwatch_ingest.sampler.contexts import Context, Contexts, parse_declarati
 from flitwatch_ingest.sampler.plan import SamplerPlan
 from flitwatch_stream import topics
 
-#: A slice is taken so long after its end: packets that the capture has still to read.
+#: Delay between a slice's end and its reading, for packets that the capture has not read yet.
 GRACE_S = 0.5
-#: Sequences are reserved in blocks, so that a crash never publishes under a number that was used.
+#: Sequences are reserved in blocks, so that no number is reused after a crash.
 BLOCK = 1000
 _MOST_DECLARATION = 64 * 1024
 _SUMS = ("traffic", "traffic_variance", "congested", "congested_variance")
 
 
 class SampleRecord(TypedDict):
-    """A record of packet samples (docs/contracts/log.md): a context's sums in a slice by link, and how many packets had which outcome.
+    """A record of packet samples (docs/contracts/log.md): a context's sums in a slice by link, and packet counts by outcome.
 
-    `start` is in epoch seconds; what was sampled is scaled to all packets, with the variance of that.
+    `start` is in epoch seconds. Samples are scaled to all packets, with the variance of the estimate.
     """
 
     fabric: str
@@ -58,22 +58,22 @@ class SampleRecord(TypedDict):
 
 
 class Sampler:
-    """Captures on an interface until stopped.
+    """Capture on an interface, with publication of its slices.
 
     Parameters
     ----------
     plan : SamplerPlan
     publisher : Publisher
     checkpoint : Checkpoint
-        Keeps the sequence. Sums that were not published when the process dies are lost.
+        Stores the sequence. Unpublished sums are lost if the process dies.
     interface, network_namespace : str
-        Where packets arrive; the namespace's path, or empty for the process's own.
+        Interface where packets arrive; path of its namespace, or empty for the process's own.
     slice_s : float
-        Length of a slice, whole seconds.
+        Length of a slice in whole seconds.
     control : Path, optional
-        A Unix datagram socket to listen on for declarations.
+        A Unix datagram socket for declarations.
     say : callable, optional
-        Called with what a person should know.
+        Called with messages for the operator.
 
     Raises
     ------
@@ -113,7 +113,7 @@ class Sampler:
         self._control = _open_control_socket(control) if control is not None else None
 
     def run(self, stop: threading.Event) -> None:
-        """Capture and publish until `stop` is set; then publish what is held."""
+        """Capture and publish until `stop` is set; then publish the remaining sums."""
         thread = threading.Thread(target=self._capture.run, name="capture", daemon=True)
         thread.start()
         try:
@@ -128,7 +128,7 @@ class Sampler:
         self.publish(None)
 
     def publish(self, before_slice: int | None) -> None:
-        """Publish the slices before a number (None: all that is held)."""
+        """Publish the slices before a number (None: all slices)."""
         slices = self._capture.take(2**62 if before_slice is None else before_slice)
         if not slices and before_slice is not None and not self._is_due(before_slice):
             return
@@ -153,7 +153,7 @@ class Sampler:
             self._publisher.flush()
 
     def _is_due(self, before_slice: int) -> bool:
-        """Once a slice also hosts that decoded nothing say what came."""
+        """Return whether outcomes are due. They are reported once per slice, even if nothing was decoded."""
         due = before_slice > self._said_slice
         self._said_slice = before_slice
         return due
@@ -236,12 +236,12 @@ class Sampler:
 
 
 def _scale_variance(variance: Any, estimate: Any, downsampling: int) -> Any:
-    """Of an estimate from one packet in D, times D: D^2 V + N (D - 1), N what all packets would have counted."""
+    """Return the variance of an estimate from one packet in D, scaled by D: D^2 V + N (D - 1), where N is the count over all packets."""
     return downsampling**2 * variance + np.maximum(estimate * downsampling, 0.0) * (downsampling - 1)
 
 
 def _open_control_socket(path: Path) -> socket.socket:
-    """A datagram socket for the owner and the group."""
+    """Return a datagram socket for the owner and the group."""
     path.parent.mkdir(parents=True, exist_ok=True)
     if path.is_socket():
         path.unlink()

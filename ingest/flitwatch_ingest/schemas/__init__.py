@@ -1,4 +1,4 @@
-"""Row schemas of LDMS: what is in a record, and what of it is counted."""
+"""Row schemas of LDMS: the columns of a record, and its counters."""
 
 from flitwatch_ingest.schemas.avro import avro_schema
 from flitwatch_ingest.schemas.charts import Claims, chart_arrays

@@ -31,12 +31,12 @@ _TIME_UNITS_US = {
     "timestamp-micros": 1,
     "local-timestamp-micros": 1,
 }
-#: `store_avro_kafka` sends zero for every scalar of this type, whatever was sampled.
+#: `store_avro_kafka` sends zero for every scalar of this type, regardless of the sampled value.
 _ALWAYS_ZERO = "unsigned-int"
 
 
 class AvroWire(NamedTuple):
-    """One field as `flitwatch_core.codec.Feed.add_avro` takes it."""
+    """One field in the form of `flitwatch_core.codec.Feed.add_avro`."""
 
     wire: int
     null_branch: int
@@ -61,11 +61,11 @@ class AvroFields:
 
     @property
     def has_lists(self) -> bool:
-        """Return whether list lengths must be taken from a record."""
+        """Return whether list lengths must be read from a record."""
         return any(w.is_list for w in self.wires)
 
     def row_schema(self, name: str, record: bytes = b"") -> RowSchema:
-        """The row schema; `record` (with its five-byte prefix) tells the lengths of lists.
+        """Return the row schema; `record` (with its five-byte prefix) gives the lengths of lists.
 
         Raises
         ------
@@ -87,7 +87,7 @@ class AvroFields:
             for n, w, size in zip(self.names, self.wires, lengths, strict=True)
         ]
         schema = row_schema(name, columns)
-        # A counter that is always zero is unknown, not idle: it stays an observation.
+        # A counter that is always zero is unknown, not idle: it remains an observation.
         zero = {n for n, w in zip(self.names, self.wires, strict=True) if w.zero_is_unknown}
         if any(c.use is not None and c.name in zero for c in schema.columns):
             columns_kept = tuple(
@@ -97,7 +97,7 @@ class AvroFields:
         return schema
 
     def wires_for(self, schema: RowSchema) -> list[AvroWire]:
-        """The wires in the schema's order; identity columns must be known."""
+        """Return the wires in the schema's order; identity columns must be known."""
         return [
             w._replace(zero_is_unknown=False) if c.role is not Role.VALUE else w
             for c, w in zip(schema.columns, self.wires, strict=True)
@@ -105,12 +105,12 @@ class AvroFields:
 
 
 def avro_schema(text: str) -> AvroFields:
-    """Compile a schema as the registry gives it.
+    """Compile a schema from the registry.
 
     Raises
     ------
     BadInput
-        It is not a record of scalars and lists of scalars.
+        The schema is not a record of scalars and lists of scalars.
     """
     try:
         schema = orjson.loads(text)

@@ -1,4 +1,4 @@
-"""From a row schema's counters to the columns they add to, as the core's tallies take it."""
+"""Mapping of a row schema's counters to table columns, in the form of the core's tallies."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ from flitwatch_ingest.schemas.rows import RowKind, RowSchema
 
 PORT_ARRAYS = ("flits", "stall_cycles", "packets")
 LANE_ARRAYS = ("sl_flits", "stall_cycles", "packets")
-#: Classes by the code that the core keeps for a port (0 is none of them).
+#: Traffic classes by the core's code for a port (0: none of them).
 LINK_CLASSES = ("green", "black", "blue")
-#: Tiles that a counter summed over the router stands for.
+#: Number of tiles in a counter that is summed over the router.
 _ALL_TILES = {"rt_flits": 40, "pt_flits": 8}
 _OWN_ENDPOINT = 4
-#: Of a cell whose set does not count the time of its port.
+#: For a cell whose set does not count the time of its port.
 _UNTIMED = -1
-#: Every exporter has these: where a record holds a single counter, they count the time.
+#: Every exporter has these: they count the time if a record contains a single counter.
 _MEASURES_TIME = frozenset({"port_tx_words", "port_tx_flits", "port_tx_bytes", "nic_tx_bytes"})
 
 
 def require_columns(core: Any) -> None:
-    """Compare the counter tables' columns with those that the noise core was built for.
+    """Check that the counter tables have the columns that the noise core was built for.
 
     Raises
     ------
     ImportError
-        They differ: sums would land in other columns.
+        They differ, so sums would go to wrong columns.
     """
     classes = [column for name in LINK_CLASSES for column in LINK_CLASS_COLUMNS[name]]
     at = core.CLASS_COLUMNS
@@ -49,19 +49,19 @@ def require_columns(core: Any) -> None:
 require_columns(codec)
 
 #: port, array, three router columns, class part, endpoint place, endpoint column, scale, tiles, lane, the lane's array, the port's scale,
-#: nanoseconds of stall a count, bits at which the device's counter stops
+#: nanoseconds of stall per count, width in bits of the device's stopping counter
 Cell = tuple[int, int, int, int, int, int, int, int, int, int, int, int, int, int, int]
 _NO_LANE = (-1, -1)
 
 
 class Claims:
-    """Numbers for counter names, shared by all feeds: two instances of a device must not count the same counter."""
+    """Numbers of counter names, shared by all feeds, so that two instances of a device do not count the same counter."""
 
     def __init__(self) -> None:
         self._numbers: dict[str, int] = {}
 
     def number(self, name: str) -> int:
-        """The name's number."""
+        """Return the name's number."""
         return self._numbers.setdefault(name, len(self._numbers))
 
 
@@ -73,7 +73,7 @@ def chart_arrays(schema: RowSchema, claims: Claims) -> tuple[NDArray[np.int32], 
     cells : int32[n, 15]
         Distinct sets of destinations.
     cell_of : int32[c]
-        The cell of each counter, -1: it is checked but feeds no column.
+        The cell of each counter. -1: the counter is checked but feeds no column.
     claim_of : uint32[c]
     """
     cells: dict[Cell, int] = {}
@@ -95,8 +95,7 @@ def chart_arrays(schema: RowSchema, claims: Claims) -> tuple[NDArray[np.int32], 
 
 
 def _is_lone_counter(schema: RowSchema) -> bool:
-    """Return whether a record has one counter of a port that has several: exporters send samples one at a time, and the port's time must be counted
-    once."""
+    """Return whether a record contains only one of a port's counters. Exporters send samples one at a time, and the port's time must be counted once."""
     uses = [column.use for column in schema.columns if column.use is not None]
     return len(uses) == 1 and uses[0].kind.technology is not Technology.CRAY_XC
 
@@ -128,14 +127,14 @@ def _of_port(use: CounterUse) -> tuple[int, int, int]:
 
 
 def _find_lane(use: CounterUse) -> tuple[int, int]:
-    """The lane that a counter is of, and which array of it."""
+    """Return a counter's lane and its array in that lane."""
     if use.kind.lane_array is None or use.vc is None:
         return _NO_LANE
     return use.vc, LANE_ARRAYS.index(use.kind.lane_array)
 
 
 def _port_cell(use: CounterUse) -> Cell | None:
-    """Of the row's own port: a switch's adds to its router and its port's arrays, an adapter's to its endpoint."""
+    """Return the cell of the row's own port. A switch's port adds to its router and the port's arrays, an adapter's to its endpoint."""
     columns = [ROUTER_COLUMNS.index(name) for name in use.router_columns]
     array = PORT_ARRAYS.index(use.kind.port_array) if use.kind.port_array else -1
     endpoint = use.kind.endpoint_column

@@ -1,4 +1,4 @@
-"""The row schema of a JSON record that no known one fits."""
+"""The row schema of a JSON record that matches no known schema."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ def json_schema(name: str, record: bytes, known: Mapping[str, Column] | None = N
         The row schema's name.
     record : bytes
     known : mapping, optional
-        Columns of the schema's other lists of metrics by name: a metric that was a real number once stays one, also where a record
-        happens to show an integer.
+        Columns of the schema's other lists of metrics by name. A metric that was once a real number remains one, even if a record
+        contains an integer.
 
     Raises
     ------
     BadInput
-        The record is not a flat JSON object of numbers, texts and lists of them.
+        The record is not a flat JSON object of numbers, texts and lists of these.
     """
     try:
         value = orjson.loads(record)

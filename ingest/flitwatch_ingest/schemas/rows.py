@@ -1,4 +1,4 @@
-"""A row schema: the columns of one kind of record and the part each plays."""
+"""A row schema: the columns of one kind of record and the role of each."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from flitwatch_domain.counters import CounterUse, Scope, identify_counter
 from flitwatch_domain.errors import BadInput
 from flitwatch_domain.fabric import Technology
 
-#: A row of more columns is no metric set of this world.
+#: Largest plausible number of columns in a metric set.
 MOST_COLUMNS = 16_384
 
 KIND_WORDS = {Kind.UNSIGNED: "u64", Kind.REAL: "f64", Kind.TEXT: "text"}
@@ -22,21 +22,21 @@ TIME = "timestamp"
 COMPONENT = "component_id"
 PRODUCERS = frozenset({"producer", "M_producer", "ProducerName"})
 INSTANCES = frozenset({"instance", "M_instance"})
-#: What names an adapter, or an adapter's or a switch's port, in the samplers of LDMS, in exporters and in perfquery's words.
+#: Names of columns that identify an adapter, or an adapter's or a switch's port, in LDMS samplers, exporters and perfquery.
 ADAPTERS = frozenset({"ca_name", "hca", "device", "dev", "interface", "iface_name", "nic"})
 PORTS = frozenset({"port", "port_num", "portnum", "port_number", "lport"})
-#: What says whose port it is, whoever sent the record.
+#: Columns that identify the port regardless of the sender.
 GUIDS = frozenset({"guid", "node_guid", "port_guid"})
 LIDS = frozenset({"lid", "port_lid"})
 HOSTS = frozenset({"hostname", "host", "node_name"})
 _DEVICES = ADAPTERS | PORTS
-#: Keys of a list's entries, the longest first: in Avro's names `tel_list_iface_name` also ends in `_name`.
+#: Keys of a list's entries, longest first: the Avro name `tel_list_iface_name` also ends in `_name`.
 _KEYS = ("iface_name", "ca_name", "interface", "device", "name", "hca", "nic")
-#: A dot is LDMS's own sign of a list's metric; an underscore, in Avro, may be a part of a name.
+#: In LDMS a dot marks a list's metric; in Avro it is an underscore, which can also be part of a name.
 _LIST_ENDS = {".": 2, "_": 3}
-#: What LDMS puts before the metrics of each set.
+#: Columns that LDMS puts before the metrics of each set.
 _OF_LDMS = frozenset({"job_id", "app_id"})
-#: Where a set says which router it counts.
+#: Columns that name the counted router.
 _ROUTER_HINTS = ("aries_rtr_id", "rtr")
 
 _TECHNOLOGIES = (
@@ -50,9 +50,9 @@ _TECHNOLOGIES = (
 
 
 class RowKind(StrEnum):
-    """Destination of the rows of a schema: the counter tables, or `observation` without conversion.
+    """Destination of a schema's rows: the counter tables, or `observation` without conversion.
 
-    A PORT is an adapter's or a switch's: which of the two, its GUID, LID or name says, row by row.
+    A PORT belongs to an adapter or a switch; each row's GUID, LID or name decides which.
     """
 
     ROUTER = "router"
@@ -63,7 +63,7 @@ class RowKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """One metric of a row; `length` is a list's, 0 for a scalar. `use` is set where its deltas are taken, `unknown` where it is alongside counters and is none."""
+    """One metric of a row; `length` is a list's length, 0 for a scalar. `use` is set if deltas are taken, `unknown` for a non-counter next to counters."""
 
     name: str
     kind: Kind
@@ -74,7 +74,7 @@ class Column:
 
 
 class SchemaColumn(TypedDict):
-    """A column as table ldms_schema keeps it; `length` is that of an array."""
+    """A column in the form of table ldms_schema; `length` is the length of an array."""
 
     name: str
     kind: str
@@ -100,7 +100,7 @@ class RowSchema:
 
     @property
     def digest(self) -> str:
-        """Tells lists of metrics under one name apart."""
+        """Digest that distinguishes lists of metrics with the same name."""
         text = "\n".join(f"{c.name}\t{KIND_WORDS[c.kind]}\t{c.length}" for c in self.columns)
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
@@ -111,9 +111,9 @@ class RowSchema:
         return next((names[name] for name in _ROUTER_HINTS if name in names), -1)
 
     def described(self) -> list[SchemaColumn]:
-        """The columns as table ldms_schema keeps them, in the order of the arrays of table observation.
+        """Return the columns in the form of table ldms_schema, in the order of the arrays of table observation.
 
-        Within a kind, counters come before other integers, as the decoder lays them out.
+        Within a kind, counters precede other integers, as in the decoder.
         """
         stored = [c for c in self.columns if c.role not in (Role.TIME, Role.COMPONENT)]
         ordered = [c for c in stored if c.use is not None] + [c for c in stored if c.use is None]
@@ -126,18 +126,18 @@ def _describe_column(column: Column) -> SchemaColumn:
 
 
 def technology_of(name: str) -> Technology | None:
-    """The technology that a schema's name tells."""
+    """Return the technology implied by a schema's name."""
     lowered = name.lower()
     return next((technology for prefix, technology in _TECHNOLOGIES if lowered.startswith(prefix)), None)
 
 
 def row_schema(name: str, columns: Sequence[Column]) -> RowSchema:
-    """Say what every column is for, from the names alone.
+    """Determine each column's role from its name.
 
     Raises
     ------
     BadInput
-        No timestamp, more than `MOST_COLUMNS` columns, or a name that cannot be stored.
+        The timestamp is missing, there are more than `MOST_COLUMNS` columns, or a name cannot be stored.
     """
     if len(columns) > MOST_COLUMNS:
         raise BadInput(f"the record has {len(columns)} metrics, more than {MOST_COLUMNS}")
@@ -174,12 +174,12 @@ def row_schema(name: str, columns: Sequence[Column]) -> RowSchema:
 
 
 def port_suffix(name: str) -> str:
-    """`mlx5_0.1` of `ib.port_xmit_data#mlx5_0.1`, as sysclassib writes the ports of a node side by side; else nothing."""
+    """Return the port suffix that sysclassib adds, `mlx5_0.1` of `ib.port_xmit_data#mlx5_0.1`; else an empty text."""
     return name.partition("#")[2]
 
 
 def strip_list_name(name: str) -> str:
-    """A column's name without its list's: `ca_name` of `ib_nics.ca_name`."""
+    """Return a column's name without its list's name: `ca_name` of `ib_nics.ca_name`."""
     return name.rpartition(".")[2]
 
 
@@ -194,7 +194,7 @@ def _choose_row_kind(uses: Sequence[CounterUse | None]) -> RowKind:
 
 
 def _list_prefixes(columns: Sequence[Column]) -> tuple[str, ...]:
-    """`nics.` of a row that stands for one entry of a list, `nics_` in Avro; of each list whose entries the row holds."""
+    """Return the prefixes of all lists with entries in a row: `nics.`, or `nics_` in Avro."""
     prefixes = []
     for column in columns:
         if column.kind is not Kind.TEXT or column.length:
@@ -227,7 +227,7 @@ def _with_role(column: Column, prefixes: Sequence[str], has_component: bool) -> 
 
 
 def _with_owner(column: Column) -> Column:
-    """Make a column that names a port's owner an identity column, because it also distinguishes ports: component_id is 0 on every node where it was not set."""
+    """Make a column that names a port's owner an identity column. It must distinguish ports because an unset component_id is 0 on every node."""
     says = strip_list_name(column.name) in GUIDS | LIDS | HOSTS | PRODUCERS
     if column.role is Role.VALUE and not column.length and column.kind is not Kind.REAL and says:
         return replace(column, role=Role.IDENTITY)
@@ -235,7 +235,7 @@ def _with_owner(column: Column) -> Column:
 
 
 def _is_unknown(column: Column, prefixes: Sequence[str], technology: Technology | None) -> bool:
-    """Return whether a column is a number that is not stored, because its meaning is unknown."""
+    """Return whether a column is a number of unknown meaning, which is not stored."""
     if column.role is not Role.VALUE or column.kind is Kind.TEXT or column.name in _OF_LDMS:
         return False
     return identify_counter(_strip_prefix(column.name, prefixes), technology) is None

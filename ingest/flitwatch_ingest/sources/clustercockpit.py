@@ -1,6 +1,6 @@
-"""ClusterCockpit's job archive: a folder a job, with what is known of it in `meta.json`.
+"""ClusterCockpit's job archive: one folder per job, with its metadata in `meta.json`.
 
-Source: cc-specifications, job-meta.schema.json. Metrics alongside it (`data.json`) are of nodes, not of the network, and are not read.
+Source: cc-specifications, job-meta.schema.json. The metrics in `data.json` describe nodes, not the network, and are not read.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from flitwatch_ingest.sources.incarnations import Found
 from flitwatch_ingest.sources.rejection import Rejection
 
 META = "meta.json"
-#: The longest job script and 100,000 nodes with their cores fit.
+#: Enough for the longest job script and 100,000 nodes with their cores.
 _LONGEST = 64_000_000
 _STATES = {
     "boot_fail": "BOOT_FAIL",
@@ -40,7 +40,7 @@ _GOING_ON = frozenset({"PENDING", "RUNNING", "SUSPENDED"})
 
 
 def find_job_files(folder: Path) -> Iterator[Path]:
-    """Every meta.json below a folder, in the order of names."""
+    """Yield every meta.json below a folder, ordered by name."""
     for path in sorted(folder.iterdir()):
         if path.is_dir() and not path.is_symlink():
             yield from find_job_files(path)
@@ -49,7 +49,7 @@ def find_job_files(folder: Path) -> Iterator[Path]:
 
 
 class ClusterCockpitReader:
-    """Turns files meta.json into jobs.
+    """Decoder of meta.json files.
 
     Parameters
     ----------
@@ -61,7 +61,7 @@ class ClusterCockpitReader:
         self._cluster = cluster
 
     def read(self, source: IO[bytes], where: str) -> Iterator[Found | Rejection]:
-        """The job of one file, or why it was rejected."""
+        """Yield the job of one file, or its rejection."""
         raw = source.read(_LONGEST + 1)
         try:
             yield self._parse_job(raw), True
@@ -69,7 +69,7 @@ class ClusterCockpitReader:
             yield Rejection(where, bad.reason, raw[: 1 << 16])
 
     def rest(self) -> Iterator[Found | Rejection]:
-        """Nothing: each file is a whole job."""
+        """Yield nothing: each file is a complete job."""
         return iter(())
 
     def _parse_job(self, raw: bytes) -> Job:

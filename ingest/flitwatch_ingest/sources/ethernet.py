@@ -1,4 +1,4 @@
-"""Counters of an Ethernet switch's ports as records of the log: what feeds the tables, what is kept as it came, and what nothing is kept of."""
+"""Counters of an Ethernet switch's ports as records of the log: counters for the tables, raw values, and ignored values."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from flitwatch_stream.topics import ldms_topic
 PORT_TOPIC = ldms_topic("ethernet_port")
 #: A record per port: its queues.
 QUEUE_TOPIC = ldms_topic("ethernet_queue")
-#: A record per port: counters without a column, such as marks of congestion and pause frames.
+#: A record per port: counters without a column, such as congestion marks and pause frames.
 OTHER_TOPIC = ldms_topic("ethernet_other")
-#: What a switch says beside counters that are worth keeping: sizes of packets, error correction, levels of buffers, and the watchdog's settings.
+#: Values of a switch that are not stored: packet sizes, error correction, buffer levels, and the watchdog's settings.
 _UNUSED = re.compile(
     r"SAI_PORT_STAT_(ETHER|IP|IPV6|LLR|IF_(IN|OUT)_(BROADCAST|MULTICAST|UNKNOWN|VLAN|FEC|FABRIC)|TRIM|TX_TRIM|EEE|OIF)_?.*"
     r"|EST_PORT_STAT_PFC_[0-9]_(ON2OFF_RX_PKTS|RECENT_PAUSE_TIMESTAMP|RECENT_PAUSE_TIME_US)"
@@ -35,15 +35,15 @@ Record = dict[str, float | int | str]
 
 @dataclass
 class Reading:
-    """Counters of a switch by port; counters of a queue have its number after their names.
+    """Counters of a switch by port; the name of a queue's counter ends with the queue's number.
 
     Attributes
     ----------
     at_s : float                 Unix time
     ports : {port: {name: count}}
-    bad : {name: value}          of counters whose value is no count
-    broken : list of (reason, body)   messages that cannot be read, of a switch that sends unasked
-    breaks : int                 times that it stopped sending, and was asked again, before this
+    bad : {name: value}          counters whose value is not a count
+    broken : list of (reason, body)   unreadable messages of a streaming switch
+    breaks : int                 number of interrupted streams before this reading
     """
 
     at_s: float
@@ -53,7 +53,7 @@ class Reading:
     breaks: int = 0
 
     def add(self, port: str, name: str, value: object) -> None:
-        """One counter of a port; what is no count is kept apart."""
+        """Add one counter of a port. Values that are not counts are kept separately."""
         count = numerals.parse_whole(str(value))
         if count is None or max(len(port), len(name)) > _LONGEST_NAME:
             self.bad[name[:_LONGEST_NAME]] = str(value)[:200]
@@ -63,7 +63,7 @@ class Reading:
 
 @dataclass
 class Tally:
-    """Results for the counters of a reading: counts of those in records, those not stored, and those in no catalogue with the first value of each."""
+    """Results for the counters of a reading: numbers of stored and of ignored counters, and counters in no catalogue with their first values."""
 
     placed: int = 0
     kept: int = 0
@@ -73,7 +73,7 @@ class Tally:
 
 
 def records_of(reading: Reading, switch: str, found: Tally) -> Iterator[tuple[str, str, Record]]:
-    """(topic, port, record) of each port of a switch; `found` is added to."""
+    """Yield (topic, port, record) of each port of a switch; results are added to `found`."""
     for port, counted in reading.ports.items():
         port_counts, queue_counts, others = _sort_counters(counted, found)
         owner: Record = {"timestamp": reading.at_s, "node_name": switch, "interface": port}

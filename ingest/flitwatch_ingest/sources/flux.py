@@ -1,4 +1,4 @@
-"""Jobs of Flux: `flux jobs --json`, and what the service job-list answers, one object or several.
+"""Jobs of Flux: output of `flux jobs --json` and answers of the service job-list, one object or several.
 
 Sources: flux-jobs(1); Flux RFC 20 (resource set R), RFC 21 (job states), RFC 22 (idsets), RFC 29 (hostlists), RFC 19 (FLUID and its F58 form).
 """
@@ -39,23 +39,23 @@ _AS_SLURM = {
 
 
 class FluxReader:
-    """Turns files of Flux's jobs into jobs.
+    """Decoder of files with Flux jobs.
 
     Parameters
     ----------
     cluster : str
-        Flux does not name it.
+        Name of the cluster, which Flux does not report.
     """
 
     def __init__(self, cluster: str = "default") -> None:
         self._cluster = cluster
 
     def read(self, source: IO[bytes], where: str) -> Iterator[Found | Rejection]:
-        """Jobs and rejected entries as they are read. BadInput at once for what does not begin as JSON."""
+        """Yield jobs and rejected entries as they are read. Raise BadInput at once if the input does not begin as JSON."""
         return self._parse_jobs(stream_entries(source, where))
 
     def rest(self) -> Iterator[Found | Rejection]:
-        """Nothing: each entry is a whole job."""
+        """Yield nothing: each entry is a complete job."""
         return iter(())
 
     def _parse_jobs(self, found: Iterator[tuple[str, Any] | Rejection]) -> Iterator[Found | Rejection]:
@@ -84,7 +84,7 @@ def _parse_job(entry: Any, cluster: str) -> Job:
     node_list = _node_list(entry.get("nodelist") or execution.get("nodelist"))
     state = _parse_state(entry)
     ran = entry.get("t_run")
-    # What has begun has a time of its end once its program is over.
+    # A started job has an end time once its program has ended.
     end = (entry.get("t_cleanup") or entry.get("t_inactive")) if state not in ("PENDING", "RUNNING") else None
     job = Job(
         cluster,
@@ -109,7 +109,7 @@ def _parse_job(entry: Any, cluster: str) -> Job:
 
 
 def job_number(value: Any) -> int:
-    """A job's id as a number; Flux prints it as a number, in F58 (ƒ2Wy), or in hexadecimal digits."""
+    """Return a job's id as a number. Flux prints it in decimal, in F58 (ƒ2Wy) or in hexadecimal."""
     if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**64:
         return value
     text = value.strip() if isinstance(value, str) else ""
@@ -139,7 +139,7 @@ def _parse_state(entry: Mapping[str, Any]) -> str:
 
 
 def _name_state(value: Any, names: Mapping[int, str], what: str) -> str:
-    """A state's name, which job-list writes as a number."""
+    """Return a state's name; job-list writes states as numbers."""
     if isinstance(value, str):
         return value.strip().upper()
     if isinstance(value, int) and value in names:
@@ -160,7 +160,7 @@ def _exit_code(entry: Mapping[str, Any]) -> str | None:
 
 
 def _parse_execution(resources: Any) -> Mapping[str, Any]:
-    """The key `execution` of a resource set R, which may stand as text."""
+    """Return the key `execution` of a resource set R, which may be JSON text."""
     if isinstance(resources, str):
         try:
             resources = orjson.loads(resources)
@@ -200,13 +200,13 @@ def _optional_text(value: Any) -> str | None:
 
 
 def _limit_s(value: Any) -> float | None:
-    """Seconds of a duration; 0 is no limit."""
+    """Return seconds of a duration; 0 is no limit."""
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
     return float(value) if is_number and 0 < value < LATEST_S else None
 
 
 def _time_s(value: Any) -> float | None:
-    """Epoch seconds; 0 and nothing mean that it has not come."""
+    """Return epoch seconds; None if the value is 0 or missing, which means that the event has not happened."""
     if value in (None, 0, ""):
         return None
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):

@@ -1,4 +1,4 @@
-"""Numbers of a requeued job's incarnations, where Slurm's output has no Restarts."""
+"""Numbers of a requeued job's incarnations if Slurm's output lacks Restarts."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from typing import NamedTuple
 
 from flitwatch_domain.jobs import Job
 
-#: A job and whether its restart count is known (else it follows from its incarnations).
+#: A job, and whether its restart count is known (else it is derived from its incarnations).
 Found = tuple[Job, bool]
 #: A cluster and a job id.
 JobKey = tuple[str, str]
 
 
 class Held(NamedTuple):
-    """An incarnation that the database holds; times in epoch seconds."""
+    """An incarnation in the database; times in epoch seconds."""
 
     restart: int
     submit_s: float | None
@@ -32,10 +32,10 @@ class _Seen(NamedTuple):
 
 
 def number_restarts(found: Iterable[Found], held: Mapping[JobKey, Sequence[Held]] | None = None) -> list[Job]:
-    """Give each incarnation of a requeued job its number, in the order of submission, where Slurm did not print it.
+    """Number the incarnations of a requeued job in the order of submission if Slurm did not print the numbers.
 
-    A repeated line is no incarnation. One that the database holds (same submission and start) keeps at least its number, and no other one is given the
-    number of an incarnation that is held and not in this output.
+    A repeated line is not an incarnation. An incarnation in the database (same submission and start) keeps at least its number. Numbers of stored
+    incarnations that are missing in this output are not reused.
     """
     jobs = list(found)
     lines: defaultdict[JobKey, defaultdict[_Seen, list[int]]] = defaultdict(lambda: defaultdict(list))
@@ -50,7 +50,7 @@ def number_restarts(found: Iterable[Found], held: Mapping[JobKey, Sequence[Held]
         if len(places) == 1 and key not in printed_numbers and not (held and key in held):
             ((at, *_),) = places.values()
             if not out[at].restart:
-                continue  # the only one is number 0, as it was read
+                continue  # a single incarnation has number 0, as decoded
         order = sorted(places, key=lambda incarnation: (*_time_key(incarnation), min(places[incarnation])))
         for incarnation, restart in _number_incarnations(
             order, (held or {}).get(key, ()), printed_numbers[key]
@@ -62,7 +62,7 @@ def number_restarts(found: Iterable[Found], held: Mapping[JobKey, Sequence[Held]
 
 
 def list_unnumbered(found: Iterable[Found]) -> set[JobKey]:
-    """The jobs whose numbers are not known from Slurm."""
+    """Return the jobs whose numbers Slurm did not print."""
     return {(job.cluster, job.job_id) for job, is_known in found if not is_known}
 
 
@@ -87,7 +87,7 @@ def _number_incarnations(order: Sequence[_Seen], held: Sequence[Held], known: Co
 
 
 def _match_incarnations(order: Sequence[_Seen], held: Sequence[Held]) -> dict[_Seen, Held]:
-    """Match incarnations with those in the database, first by equal times, then by times that do not contradict (a pending job that has started since)."""
+    """Match incarnations with those in the database, first by equal times, then by compatible times (a pending job that has started since)."""
     matched: dict[_Seen, Held] = {}
     free = sorted(held, key=_time_key)
     for alike in (_times_equal, _may_be):
@@ -121,7 +121,7 @@ def _time_key(one: _Seen | Held) -> tuple[float, float]:
 
 
 def _to_seen(job: Job) -> _Seen:
-    # What was submitted and started at one time is one incarnation, seen again; of what never started nothing else is known.
+    # Equal submission and start times mean the same incarnation; jobs that never started have no other key.
     if job.start_s is None:
         return _Seen(job.submit_s, None, job.end_s, job.state)
     return _Seen(job.submit_s, job.start_s, None, "")

@@ -1,4 +1,4 @@
-"""Objects of a long JSON text one by one: of a list, of the list `jobs` of an object, or written behind one another."""
+"""Stream of objects in a long JSON text: a list, the list `jobs` of an object, or concatenated objects."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from flitwatch_domain.errors import BadInput
 from flitwatch_ingest.sources.rejection import Rejection
 
 _BLOCK = 1 << 20
-#: No single entry is longer.
+#: Limit of a single entry.
 _LONGEST_ENTRY = 1 << 24
-#: As much of what cannot be read is kept.
+#: Bytes kept of unreadable input.
 _KEPT = 1 << 16
 _LIST = re.compile(r'\s*(?:\{\s*"jobs"\s*:\s*)?\[')
 _BETWEEN = re.compile(r"[\s,]*")
 
 
 def stream_entries(source: IO[bytes], where: str) -> Iterator[tuple[str, Any] | Rejection]:
-    """Each entry with its place. Memory holds one entry and a block; of a text that breaks off the whole entries are read.
+    """Yield each entry with its place. Memory use is one entry and one block. From a truncated text, complete entries are read.
 
     Raises
     ------
     BadInput
-        The text does not begin as JSON: at once.
+        The text does not begin as JSON; raised at once.
     """
     text = _Text(source)
     begin = _LIST.match(text.ahead)
@@ -64,7 +64,7 @@ def _iterate_entries(text: _Text, where: str, in_list: bool) -> Iterator[tuple[s
 
 
 class _Text:
-    """A file's text, block by block: `ahead` holds what was read; the part before `at` is done with."""
+    """A file's text, read in blocks: `ahead` is the buffer, already processed before `at`."""
 
     def __init__(self, source: IO[bytes]) -> None:
         self._source = source
@@ -74,7 +74,7 @@ class _Text:
         self.more()
 
     def more(self) -> bool:
-        """Read a block; whether there was one."""
+        """Read a block. Return whether there was one."""
         if self._over:
             return False
         block = self._source.read(_BLOCK)
@@ -83,7 +83,7 @@ class _Text:
         return not self._over
 
     def skip_between(self) -> None:
-        """Leave out blanks and commas."""
+        """Skip white space and commas."""
         while True:
             blank = _BETWEEN.match(self.ahead, self.at)
             self.at = blank.end() if blank else self.at

@@ -1,8 +1,8 @@
-"""LDMS store_csv files: lines to the JSON that store_avro_kafka writes for the same set.
+"""LDMS store_csv files: conversion of lines to the JSON that store_avro_kafka writes for the same set.
 
-A file is `<schema>[.<epoch>]`, or `<schema>_<7 hex digits>` with an as_is decomposition; `.HEADER.` and `.KIND.` files are alongside it and are no
-data. The header is the first line, or the side file (altheader); a restarted ldmsd writes it again. Strings are not escaped, so a comma in one makes
-a ragged line.
+A file is named `<schema>[.<epoch>]`, or `<schema>_<7 hex digits>` with an as_is decomposition. The side files `.HEADER.` and `.KIND.` contain no data.
+The header is the first line, or the side file (altheader); a restarted ldmsd writes it again. Strings are not escaped, so a comma in a string
+changes the number of cells.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _SIDE = re.compile(r".+\.(HEADER|KIND)(\.[0-9]{9,11})?")
 _INTEGER = re.compile(rb"-?\d{1,20}")
 _FLOAT = re.compile(rb"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
 _NO_NUMBER = frozenset({b"nan", b"-nan", b"inf", b"-inf", b"+inf"})
-#: A line longer than this is no set of LDMS; store_csv itself stops at 1 MiB buffers.
+#: A longer line is not an LDMS set; store_csv itself stops at 1 MiB buffers.
 LONGEST_LINE = 8 * 2**20
 #: Columns that name the sampler or the job, not metrics.
 IDENTITY = frozenset({"timestamp", "producer", "component_id", "job_id", "app_id"})
@@ -34,7 +34,7 @@ IDENTITY = frozenset({"timestamp", "producer", "component_id", "job_id", "app_id
 
 @dataclass(frozen=True, slots=True)
 class CsvName:
-    """Parts of the name of a file of store_csv."""
+    """Parts of the name of a store_csv file."""
 
     schema: str
     epoch: str | None
@@ -46,7 +46,7 @@ class CsvName:
 
 
 def parse_name(path: str | Path) -> CsvName | None:
-    """Schema and rollover epoch of a file's name; None for side files and hidden files."""
+    """Return schema and rollover epoch from a file's name; None for side files and hidden files."""
     name = Path(path).name
     if name.startswith(".") or _SIDE.fullmatch(name):
         return None
@@ -57,7 +57,7 @@ def parse_name(path: str | Path) -> CsvName | None:
 
 
 def side_header(path: Path) -> bytes | None:
-    """The header of a file that was stored with altheader: the side file of the same epoch, else the newest one not after it."""
+    """Return the header of a file written with altheader, from the side file of the same epoch, else from the newest earlier one."""
     name = _EPOCH.fullmatch(path.name)
     stem, epoch = (name.group(1), int(name.group(2))) if name else (path.name, None)
     choices = []
@@ -80,19 +80,19 @@ def _escape_glob(text: str) -> str:
 
 @dataclass
 class Header:
-    """The columns after the two time columns, and how the time is written."""
+    """The columns after the two time columns, and the format of the time."""
 
     columns: list[str]
     milliseconds: bool
 
     def __post_init__(self) -> None:
-        #: Cells a line must have, and how many of them are metrics.
+        #: Number of cells in a line, and number of metrics among them.
         self.width = len(self.columns) + 2
         self.metrics = sum(name not in IDENTITY for name in self.columns)
 
 
 def parse_header(line: bytes) -> Header:
-    """Read `#Time,Time_usec,...` or `#Time_msec,Time_usec,...`; BadInput for anything else."""
+    """Parse `#Time,Time_usec,...` or `#Time_msec,Time_usec,...`; raise BadInput for other headers."""
     names = line.rstrip(b"\r\n").decode("utf-8", errors="replace").lstrip("\ufeff").removeprefix("#").split(",")
     if len(names) < 3 or names[0] not in ("Time", "Time_msec") or names[1] != "Time_usec":
         raise BadInput(
@@ -108,14 +108,14 @@ def parse_header(line: bytes) -> Header:
 
 @dataclass
 class Decoder:
-    """Decodes the lines of one file in order.
+    """Decoder for the lines of one file, in order.
 
     Attributes
     ----------
     header : Header or None
         The header in force; a header line replaces it.
     records, values : int
-        Lines decoded so far and metric values in them.
+        Numbers of decoded lines and of metric values in them.
     """
 
     where: str
@@ -123,7 +123,7 @@ class Decoder:
     records: int = 0
     values: int = 0
     producers: set[str] = field(default_factory=set)
-    #: Epoch seconds of the records, from the earliest to the latest.
+    #: Epoch seconds of the earliest and latest record.
     first_s: float = math.inf
     last_s: float = -math.inf
     _template: Template | None = None
@@ -131,12 +131,12 @@ class Decoder:
     _component: int | None = None
 
     def line(self, raw: bytes, number: int | None = None, offset: int | None = None) -> bytes | Rejection | None:
-        """The JSON of a data line, a rejection, or None for a header or an empty line.
+        """Return the JSON of a data line, a rejection, or None for a header or an empty line.
 
         Parameters
         ----------
         raw : bytes
-            The line with its end; without one it is half-written.
+            The line with its line end; without one it is incomplete.
         number, offset : int, optional
             Place in the file, for messages.
         """
@@ -193,7 +193,7 @@ class Decoder:
 
 
 def _parse_timestamp(first: bytes, micros: bytes, milliseconds: bool) -> float:
-    """Epoch seconds: `1795216807.001584,1584`, or `1795216807001,584` with time_format=1."""
+    """Return epoch seconds: `1795216807.001584,1584`, or `1795216807001,584` with time_format=1."""
     if milliseconds:
         if not (first.isdigit() and micros.isdigit() and len(first) <= 15 and int(micros) < 1000):
             raise BadInput(f"time {first[:30]!r},{micros[:30]!r} is not milliseconds and microseconds")
@@ -209,7 +209,7 @@ def _parse_timestamp(first: bytes, micros: bytes, milliseconds: bool) -> float:
 
 
 def _convert_cell(name: str, cell: bytes) -> Any:
-    """A cell as the type it has: integers stay integers, NaN is unknown (null), the rest is text; a GUID is text, also one of digits alone."""
+    """Return a cell with its type: integers stay integers, NaN becomes null, the rest is text. GUIDs are always text, even if they contain only digits."""
     if name.rpartition(".")[2] in GUIDS:
         return cell.decode("utf-8", errors="replace")
     if _INTEGER.fullmatch(cell):

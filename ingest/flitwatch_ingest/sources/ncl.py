@@ -1,7 +1,7 @@
 """AriesNCL output: a folder with `<exe>.timings.json` and `<exe>.counters.<step>.bin` (or the older `<exe>.nettiles.<n>.yaml`).
 
-AriesNCL writes no wall clock, host or job: a `run.json` alongside the files gives the run's start, job and nodes. A name in counters.txt that PAPI
-does not know shifts the columns after it and leaves garbage in the last one; such counter files are refused, the step times are kept.
+AriesNCL writes no wall-clock time, host or job: a `run.json` in the same folder gives the run's start, job and nodes. A name in counters.txt that is
+unknown to PAPI shifts the columns after it and leaves garbage in the last one. Such counter files are refused; the step times are kept.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from flitwatch_ingest.sources.rejection import Rejection
 
 _BIN = re.compile(r"(.+)\.counters\.([0-9]{1,9})\.bin")
 _MOST_RANKS, _MOST_COUNTERS, _LONGEST_STEP_NS = 1_000_000, 10_000, 10 * 86400 * 10**9
-#: No counter of an Aries runs faster than this: 48 tiles of 8 channels, or a NIC's bytes, stay below it.
+#: Upper bound of an Aries counter's rate: 48 tiles of 8 channels, or a NIC's bytes, stay below it.
 _MOST_COUNTS_PER_NS = 320.0
 
 
 def find_runs(folder: str | Path) -> list[Path]:
-    """The files that head a run in `folder`: each `*.timings.json`, or the first `*.nettiles.*.yaml` of an application."""
+    """Return the first file of each run in `folder`: each `*.timings.json`, or the first `*.nettiles.*.yaml` of an application."""
     place = Path(folder)
     if not place.is_dir():
         raise NotFound(f"{place} is not a folder", advice="Name the folder that holds AriesNCL's output.")
@@ -42,12 +42,12 @@ def find_runs(folder: str | Path) -> list[Path]:
 
 
 def read_run(head: Path, run_json: str | Path | None = None, *, exe: str | None = None) -> NclRun:
-    """Read the run that `head` (see `find_runs`) belongs to.
+    """Read the run of `head` (see `find_runs`).
 
     Raises
     ------
     BadInput
-        The head or the run.json cannot be used; single counter files are `rejected`.
+        The head or the run.json is unusable. Single bad counter files are `rejected` instead.
     """
     facts = read_run_json(head.parent, run_json)
     if head.suffix == ".yaml":
@@ -81,7 +81,7 @@ def _read_file(path: Path) -> bytes:
 
 
 def _parse_timings(data: bytes, where: str) -> tuple[list[str], list[int], dict[int, NDArray[np.int64]]]:
-    """Counter names, ranks and each step's times in ns."""
+    """Return counter names, ranks and each step's times in ns."""
     try:
         value: Any = orjson.loads(data)
     except orjson.JSONDecodeError as broken:
@@ -116,7 +116,7 @@ def _whole_numbers(values: Any, below: int) -> bool:
 
 
 def _doubtful_names(names: list[str], folder: Path) -> str | None:
-    """Why no column of the counter files can be trusted, or None."""
+    """Return the reason why the columns of the counter files are unreliable, or None."""
     requested = _asked_for(folder)
     if requested is not None and len(requested) != len(names):
         return f"counters.txt asks for {len(requested)} counters, {len(names)} were recorded: columns are shifted"
@@ -146,7 +146,7 @@ def _read_counts(
     refusal: str | None,
     rejected: list[Rejection],
 ) -> NDArray[np.int64] | None:
-    """Counts of a step, [rank, counter]; None (and a rejection) where they cannot be trusted."""
+    """Return counts of a step, [rank, counter]; None, and a rejection, if they are unreliable."""
     if not names:
         return None
     expected = 8 * len(ranks) * len(names)
@@ -171,7 +171,7 @@ def _read_counts(
 def _find_implausible(
     values: NDArray[np.int64], names: list[str], ranks: list[int], time_ns: NDArray[np.int64]
 ) -> str | None:
-    """Return a description of a value that no counter can reach within the step, if there is one; pointers (VC_PTR) are not counts."""
+    """Return a description of a value that a counter cannot reach within the step, if there is one. Pointers (VC_PTR) are not counts."""
     counts = np.array([not name.endswith("_PTR") for name in names])
     limit = np.maximum(time_ns.astype(float), 1e6) * _MOST_COUNTS_PER_NS
     wrong = (values < 0) | ((values > limit[:, None]) & counts)
@@ -193,7 +193,7 @@ def _head_of(file: Path) -> bytes:
 
 
 def to_run_records(found: NclRun) -> list[RunRecord | RunStepRecord]:
-    """The JSON values of topic flitwatch.runs.v1 (docs/contracts/log.md): the run, then its steps."""
+    """Return the JSON values of topic flitwatch.runs.v1 (docs/contracts/log.md): the run, then its steps."""
     run = found.run
     head: RunRecord = {
         "type": "run",

@@ -1,4 +1,4 @@
-"""run.json: what AriesNCL does not write (docs/contracts/files.md)."""
+"""run.json: facts about a run that AriesNCL does not write (docs/contracts/files.md)."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class RunFacts:
     nodes: dict[int, str] = field(default_factory=dict)
 
     def run(self, exe: str, key: str, ranks: list[int], counters: list[str]) -> Run:
-        """The run whose content has digest `key`; run.json's name of the application wins over the file's."""
+        """Return the run with content digest `key`. The application's name in run.json takes precedence over the file's."""
         name = self.exe or exe
         return Run(
             run_key=f"{name}-{key}",
@@ -39,7 +39,7 @@ class RunFacts:
 
 
 def read_run_json(folder: Path, named: str | Path | None) -> RunFacts:
-    """Read the run.json that was named, or the one in `folder` if there is one; BadInput names file and key."""
+    """Read the given run.json, or the one in `folder` if there is one; raise BadInput with file and key."""
     path = Path(named) if named is not None else folder / "run.json"
     try:
         data = path.read_bytes()
@@ -95,7 +95,7 @@ def _parse_nodes(ranks: Any, where: str) -> dict[int, str]:
 
 @dataclass(frozen=True, eq=False)
 class NclRun:
-    """A run, its steps in order, and what was refused."""
+    """A run, its steps in order, and its rejections."""
 
     run: Run
     steps: tuple[RunStep, ...]

@@ -1,7 +1,7 @@
-"""The layout of AriesNCL before 2019: `<exe>.nettiles.<n>.yaml` and `<exe>.proctiles.<n>.yaml`, a pair for each step.
+"""The layout of AriesNCL before 2019: `<exe>.nettiles.<n>.yaml` and `<exe>.proctiles.<n>.yaml`, one pair per step.
 
-A file's head lists the times of the reporting ranks and every counter that a tile could have; a row is `rank x y` and the values of those
-counters of tile (x, y) that counters.txt asked for, in its order. Counters that are no tile's land in a row of a tile that does not exist.
+A file's head lists the times of the reporting ranks and all possible counters of a tile. A row contains `rank x y` and the values of those
+counters of tile (x, y) that counters.txt requested, in its order. Counters without a tile are in a row of a nonexistent tile.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class _Step:
 
 
 def find_yaml_heads(folder: Path) -> dict[str, Path]:
-    """The first file of each application that has this layout."""
+    """Return the first file of each application with this layout."""
     first_files: dict[str, Path] = {}
     for path in sorted(folder.glob("*.nettiles.*.yaml")):
         match = _FILE.fullmatch(path.name)
@@ -51,7 +51,7 @@ def find_yaml_heads(folder: Path) -> dict[str, Path]:
 
 
 def read_yaml_run(head: Path, facts: RunFacts) -> NclRun:
-    """Read all steps of the application that `head` belongs to."""
+    """Read all steps of the application of `head`."""
     from flitwatch_ingest.sources.ncl_run import NclRun
 
     match = _FILE.fullmatch(head.name)
@@ -149,7 +149,7 @@ def _take_row(text: str, columns: list[str], processor: bool, asked: list[str] |
 
 
 def _select_names(columns: list[str], x: int, y: int, processor: bool, asked: list[str] | None) -> list[str]:
-    """The counters whose values a row of tile (x, y) holds."""
+    """Return the counters in a row of tile (x, y)."""
     part = "PT_" if processor else ""
     if asked is None:
         return [f"AR_RTR_{part}{x}_{y}_{column}" for column in columns if column not in ("mpirank", "tilex", "tiley")]
@@ -164,7 +164,7 @@ def _select_names(columns: list[str], x: int, y: int, processor: bool, asked: li
 def _build_step(
     number: int, step: _Step, ranks: list[int], counters: list[str], head: Path, rejected: list[Rejection]
 ) -> RunStep | None:
-    """A step with a value for every rank and counter; what is missing makes its counters unknown, never zero."""
+    """Return a step with a value for every rank and counter. Missing values make the step's counters unknown, never zero."""
     where = f"{head.parent}: step {number}"
     if sorted(step.time_ns) != list(range(len(ranks))):
         rejected.append(Rejection(where, f"has times of {len(step.time_ns)} ranks, counts of {len(ranks)}"))

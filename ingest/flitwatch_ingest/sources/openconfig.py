@@ -1,8 +1,8 @@
-"""OpenConfig's trees as a switch sends them by gNMI: counters by port and queue, and the tree of a document again.
+"""OpenConfig's trees from gNMI: counters by port and queue, and reconstruction of a document's tree.
 
 Paths: openconfig-interfaces.yang and openconfig-if-ethernet.yang (/interfaces/interface/state/counters, .../ethernet/state), openconfig-qos.yang
-(/qos/interfaces/interface/output/queues/queue/state), openconfig-lldp.yang (/lldp). Values come leaf by leaf or as JSON of a whole container (RFC 7951, in which
-numbers of 64 bits are texts and names may have their module before a colon).
+(/qos/interfaces/interface/output/queues/queue/state), openconfig-lldp.yang (/lldp). Values come as single leaves or as JSON of a whole container (RFC 7951:
+64-bit numbers are texts, and names may have a module prefix).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from flitwatch_ingest.sources.ethernet import Reading
 #: An element of a path: its name and its keys.
 Element = tuple[str, dict[str, str]]
 Path = tuple[Element, ...]
-#: What is asked for counters, and for the topology.
+#: Paths requested for counters, and for the topology.
 COUNTER_PATHS = (
     "/interfaces/interface/state/counters",
     "/interfaces/interface/ethernet/state/counters",
@@ -28,12 +28,12 @@ COUNTER_PATHS = (
 TOPOLOGY_PATHS = ("/lldp", "/interfaces/interface/ethernet/state/port-speed")
 _MOST_DEPTH = 64
 _NO_COUNTERS = frozenset({"name", "queue-management-profile", "last-clear"})
-#: Queues have names; those of nearly all switches end in their number: `3`, `UC3`, `Ethernet8:3`, `TC3`.
+#: Names of queues; on nearly all switches they end in the queue's number: `3`, `UC3`, `Ethernet8:3`, `TC3`.
 _NUMBER = re.compile(r"(?:.*\D)?([0-9]{1,3})")
 
 
 def walk_leaves(path: Path, value: object) -> Iterator[tuple[Path, object]]:
-    """Every leaf below a path; JSON's lists of objects get their keys from `name`, `interface-id` or `id`."""
+    """Yield every leaf below a path. Objects in JSON lists get their keys from `name`, `interface-id` or `id`."""
     if len(path) > _MOST_DEPTH:
         return
     if isinstance(value, dict):
@@ -54,7 +54,7 @@ def _list_keys(entry: dict[str, Any]) -> dict[str, str]:
 
 
 def add_counters(reading: Reading, updates: Iterable[tuple[Path, object]]) -> None:
-    """Add the counters of all ports; a queue's number is the last one in its name."""
+    """Add the counters of all ports. A queue's number is the last number in its name."""
     for path, value in updates:
         for at, leaf in walk_leaves(path, value):
             names = [name for name, _ in at]
@@ -69,13 +69,13 @@ def add_counters(reading: Reading, updates: Iterable[tuple[Path, object]]) -> No
 
 
 def _add_counter(reading: Reading, port: str, name: str, queue: str, leaf: object) -> None:
-    # Beside counters stand names and the time at which somebody cleared them.
+    # The container also has names and the time of the last clear.
     if name not in _NO_COUNTERS:
         reading.add(port, name + queue, leaf)
 
 
 def switch_of(updates: Iterable[tuple[Path, object]], name: str) -> Switch:
-    """The switch with its neighbours and its ports' speeds; `name` is its name where it says none."""
+    """Return the switch with its neighbours and its ports' speeds; `name` is used if the switch reports no name."""
     tree: dict[str, Any] = {}
     for path, value in updates:
         for at, leaf in walk_leaves(path, value):
@@ -100,11 +100,11 @@ def _insert_leaf(tree: dict[str, Any], path: Path, leaf: object) -> None:
 
 
 class _Entry(tuple[tuple[str, str], ...]):
-    """The keys of a list's entry, apart from names of fields."""
+    """The keys of a list's entry, distinct from field names."""
 
 
 def _restore_lists(tree: object) -> object:
-    """The tree with its entries as lists again."""
+    """Return the tree with its entries converted back to lists."""
     if not isinstance(tree, dict):
         return tree
     entries = [inner for key, inner in tree.items() if isinstance(key, _Entry)]

@@ -1,11 +1,11 @@
 """Accounting logs of PBS (OpenPBS, PBS Professional, Torque): `MM/DD/YYYY HH:MM:SS;TYPE;ID;key=value key=value`.
 
 Source: "PBS Professional Administrator's Guide", chapter Accounting. A job has several records: queued (Q), started (S), requeued (R), deleted (D),
-aborted (A), ended (E). Of changes (a) the wall time is read, and of a suspension (z) that it counts no longer. The others are about reservations,
-licences and moves; they are passed over, and so are the records of an array as a whole (`7[].server`): its tasks are jobs of their own.
+aborted (A), ended (E). A change (a) can set a new wall time, and a suspension (z) invalidates the time limit. The other types describe
+reservations, licences and moves, and are skipped. Records of a whole array (`7[].server`) are skipped too, because its tasks are jobs of their own.
 
-A job with a start and no end may have lost its end: the server was down, a file is missing, or the log is an old one. It is RUNNING only while
-nothing speaks against it, else UNKNOWN without an end (`PbsReader.rest`).
+The end of a job may be missing: the server was down, a file is missing, or the log is old. A started job without an end is RUNNING only if no
+evidence contradicts it, else UNKNOWN without an end (`PbsReader.rest`).
 """
 
 from __future__ import annotations
@@ -31,26 +31,26 @@ _RECORD = re.compile(
     r"([0-9][0-9]/[0-9][0-9]/[0-9]{4} [0-9][0-9]:[0-9][0-9]:[0-9][0-9]);([A-Za-z]);([^;]*);?(.*)", re.DOTALL
 )
 _BEGINNING = re.compile(rb"[0-9][0-9]/[0-9][0-9]/[0-9]{4} [0-9][0-9]:[0-9][0-9]:[0-9][0-9];[A-Za-z];")
-#: The last attribute of a record, and those that nobody must read half.
+#: The last attribute of a record, and attributes that must not be truncated.
 _LAST_ATTRIBUTE = re.compile(rb"[; ]([A-Za-z_][\w.]*)=[^\s=;]+\s*$")
 _NEVER_HALF = frozenset({b"user", b"start", b"end", b"ctime", b"qtime", b"exec_host", b"exec_vnode", b"Exit_status"})
-#: Values with spaces stand in quotes.
+#: Values with spaces are quoted.
 _ATTRIBUTE = re.compile(r'(?:(?<=\s)|^)([A-Za-z_][\w.]*)=("[^"]*"|\S*)')
 _STATUS = re.compile(r"-?[0-9]{1,9}")
-#: A chunk of exec_vnode begins with a name; a vnode of a host with several is `host[2]`.
+#: A chunk of exec_vnode begins with a name; on a host with several vnodes the name is `host[2]`.
 _VNODE = re.compile(r"([^:()+\[\]]+)(?:\[[0-9]+\])?(?::[^()+]*)?")
 _TYPES = frozenset("QSRDAEaz")
-#: A record of a job of 100,000 hosts has a few megabytes.
+#: A record of a job with 100,000 hosts has a few megabytes.
 _LONGEST_LINE = 16_000_000
-#: Jobs that are not over, held until they are.
+#: Limit of unfinished jobs in memory.
 _OPEN_JOBS = 100_000
-#: A file is a day: a log whose last record is older says nothing of what is now.
+#: A file covers one day: a log whose last record is older does not describe the present.
 _DAY_S = 86_400.0
-#: Until its end is recorded, a job is killed and its files are copied back: its record comes that much later than its wall time at most.
+#: Longest delay of an end record after the wall time, for killing the job and copying its files back.
 _ENDING_S = 3600.0
-#: PBS's own exit statuses (src/include/job.h): killed for its memory, its wall time.
+#: PBS's own exit statuses (src/include/job.h): killed for memory, for wall time.
 _OUT_OF_MEMORY, _OUT_OF_TIME = (-26, -27), -29
-#: From here on an exit status is a signal.
+#: Exit statuses from here on are signals.
 _SIGNALS = 256
 
 
@@ -66,12 +66,12 @@ class _Open:
 
 
 class PbsReader:
-    """Turns the records of one or several log files, in the order of time, into jobs.
+    """Decoder of jobs from the records of one or several log files, in order of time.
 
     Parameters
     ----------
     zone : ZoneInfo, optional
-        The server's time zone, of the times before the records (default: the machine's).
+        Time zone of the records' timestamps (default: the machine's).
     cluster : str, optional
         Name of the cluster (default: the server's name in the job's id, without its domain).
     now_s : float, optional
@@ -86,12 +86,12 @@ class PbsReader:
         self._open: OrderedDict[tuple[str, str], _Open] = OrderedDict()
 
     def read(self, lines: IO[bytes], where: str) -> Iterator[Found | Rejection]:
-        """The jobs that a file ends, and its rejected lines; memory holds the jobs that are not over, up to `_OPEN_JOBS`.
+        """Yield the jobs that end in a file, and its rejected lines. Memory contains at most `_OPEN_JOBS` unfinished jobs.
 
         Raises
         ------
         BadInput
-            The file's first line is no record: at once, before a job is asked for.
+            The file's first line is not a record; raised at once, before the first job is requested.
         """
         numbered = enumerate(lines, start=1)
         first = next(((number, raw) for number, raw in numbered if raw.strip()), None)
@@ -106,11 +106,10 @@ class PbsReader:
         return self._read_records(chain([first], numbered), where)
 
     def rest(self) -> Iterator[Found | Rejection]:
-        """The jobs that are not over, as far as they came; a deletion of a job that no record describes is rejected, and a job that ends before it
-        starts.
+        """Yield the unfinished jobs with their last known state. Reject deletions of unknown jobs, and jobs that end before they start.
 
-        PENDING or RUNNING, or UNKNOWN if it is unknown whether it still is: the log's last record is more than a day old, or the job's wall time
-        is over and no record tells its end. An end that nothing tells stays unknown.
+        A job is PENDING or RUNNING. It is UNKNOWN if the log's last record is more than a day old, or if the job's wall time is over without an end
+        record. A missing end stays unknown.
         """
         while self._open:
             yield self._finish_job(self._open.popitem(last=False)[1])
@@ -122,7 +121,7 @@ class PbsReader:
             if not raw.strip():
                 continue
             place = f"{where}:{number}"
-            # A text in quotes may hold line feeds.
+            # Quoted text may contain line feeds.
             while raw.count(b'"') % 2 and len(raw) < _LONGEST_LINE and (row := next(rows, None)):
                 if _BEGINNING.match(row[1]):
                     waiting.append(row)
@@ -151,7 +150,7 @@ class PbsReader:
         yield from self._take_event(kind, cluster, job_id, when, message, Rejection(place, "", raw))
 
     def _parse_identity(self, text: str) -> tuple[str, str | None]:
-        """Cluster and job id, 7_3 for task 3 of array 7; None for an array as a whole."""
+        """Return cluster and job id, `7_3` for task 3 of array 7; None for the id of a whole array."""
         job_id, server = pbs_job_id(text)
         return self._cluster or server or "default", job_id
 
@@ -166,7 +165,7 @@ class PbsReader:
             _apply_change(open_job, kind, attributes)
             return
         if open_job is not None and _begins_anew(open_job.job, kind, attributes, at_s):
-            # Nothing told the end of the run before: it came before this record, and nobody knows when.
+            # The previous run has no end record: it ended at an unknown time before this record.
             del self._open[key]
             yield self._finish_job(open_job, lost=True)
             open_job = None
@@ -241,7 +240,7 @@ class PbsReader:
 
 
 def _is_complete(raw: bytes) -> bool:
-    """Check whether a last line without its end has all that is read of a record."""
+    """Check whether an unfinished last line contains all required parts of a record."""
     last = _LAST_ATTRIBUTE.search(raw)
     if last is None or last.group(1) in _NEVER_HALF or raw.count(b'"') % 2:
         return False
@@ -253,7 +252,7 @@ def _decode_text(raw: bytes) -> str:
 
 
 def _parse_attributes(message: str) -> dict[str, str]:
-    """Values by name, the first of each: what a user wrote is behind who he is."""
+    """Return the first value of each name: text written by the user comes after the user's identity."""
     values: dict[str, str] = {}
     for name, value in _ATTRIBUTE.findall(message):
         values.setdefault(name, value.strip('"'))
@@ -261,7 +260,7 @@ def _parse_attributes(message: str) -> dict[str, str]:
 
 
 def _apply_change(held: _Open | None, kind: str, attributes: Mapping[str, str]) -> None:
-    """Take in that a job may run for another time, or that it was suspended: PBS does not count that time."""
+    """Apply a change of the wall time, or a suspension, which makes the limit unknown: PBS does not count suspended time."""
     if held is None:
         return
     if kind == "z":
@@ -271,7 +270,7 @@ def _apply_change(held: _Open | None, kind: str, attributes: Mapping[str, str]) 
 
 
 def _begins_anew(job: Job, kind: str, attributes: Mapping[str, str], at_s: float) -> bool:
-    """Return whether a record belongs to a later run than the one held: the job is queued again, or starts at another time."""
+    """Return whether a record belongs to a later run than `job`: it queues the job again, or has another start time."""
     if job.state != "RUNNING" or job.start_s is None:
         return False
     if kind == "Q":
@@ -313,7 +312,7 @@ def _parse_job(cluster: str, job_id: str, attributes: Mapping[str, str]) -> Job:
 
 
 def _list_hosts(attributes: Mapping[str, str]) -> list[str]:
-    """Hosts in the order given, each once: of `n1/0*36+n2/0*36`, else of `(n1:ncpus=36)+(n2[0]:ncpus=18+n2[1]:ncpus=18)`."""
+    """Return distinct hosts in the given order, from `n1/0*36+n2/0*36` or else from `(n1:ncpus=36)+(n2[0]:ncpus=18+n2[1]:ncpus=18)`."""
     places = attributes.get("exec_host")
     if places:
         names = [chunk.partition("/")[0].strip() for chunk in places.split("+")]
@@ -329,7 +328,7 @@ def _list_hosts(attributes: Mapping[str, str]) -> list[str]:
 
 
 def _final_state(attributes: Mapping[str, str], deleted: bool) -> str:
-    """The state in Slurm's words of a job that is over."""
+    """Return an ended job's state in Slurm's terms."""
     status = _parse_status(attributes)
     if status == _OUT_OF_TIME or (status is not None and status >= _SIGNALS and _used_up(attributes)):
         return "TIMEOUT"
@@ -341,7 +340,7 @@ def _final_state(attributes: Mapping[str, str], deleted: bool) -> str:
 
 
 def _used_up(attributes: Mapping[str, str]) -> bool:
-    """Return whether the job used all of its time limit."""
+    """Return whether the job used its whole time limit."""
     limit = _limit_s(attributes)
     used = fields.elapsed_s(attributes.get("resources_used.walltime", ""))
     return limit is not None and used is not None and used >= limit

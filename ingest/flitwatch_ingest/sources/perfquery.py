@@ -13,16 +13,16 @@ _HEAD = re.compile(
     r"#\s*Port\w*( extended)? counters:.*\bport\s+([0-9]+)(?: \(CapMask: (0x[0-9a-fA-F]+)\))?", re.IGNORECASE
 )
 _VALUE = re.compile(r"(\w+):\.*(0x[0-9a-fA-F]+|[0-9]+)\s*$")
-#: Fields that say what was asked, and count nothing.
+#: Fields that describe the query and are not counters.
 _ASKED = frozenset({"PortSelect", "CounterSelect", "CounterSelect2"})
-#: libibmad takes PortCounters' QP1Dropped from where VL15Dropped stands. Without the capability there are no waits, and perfquery prints 0.
+#: libibmad reads PortCounters' QP1Dropped from the position of VL15Dropped. Without the capability there are no waits, and perfquery prints 0.
 _FALSE = _ASKED | {"QP1Dropped"}
 _WAITS = 1 << 12
 Counters = dict[str, int]
 
 
 def parse_ports(text: str) -> dict[int, Counters]:
-    """Counters by port; what is not a counter's line is left out."""
+    """Return counters by port; lines without a counter are ignored."""
     by_port: dict[int, Counters] = {}
     port: Counters | None = None
     absent = _ASKED
@@ -39,7 +39,7 @@ def parse_ports(text: str) -> dict[int, Counters]:
 
 
 def find_saturated(counters: Counters) -> set[str]:
-    """The counters of PortCounters that are at their largest value, and count no more until they are cleared."""
+    """Return the counters of PortCounters that are at their maximum and need clearing before they count again."""
     return {name for name, value in counters.items() if value == _ceiling(name)}
 
 

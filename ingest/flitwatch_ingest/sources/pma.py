@@ -1,4 +1,4 @@
-"""Performance management of InfiniBand as datagrams carry it: questions to a device's agent, and counters in its answers by perfquery's names.
+"""Datagrams of InfiniBand performance management: questions to a device's agent, and counters from its answers by perfquery's names.
 
 Layouts: InfiniBand specification 1.4, 13.4 (the header and ClassPortInfo) and 16.1.3 f. (the counters); names are those of libibmad.
 """
@@ -11,19 +11,19 @@ from typing import NamedTuple
 from flitwatch_domain.counters import LANES
 from flitwatch_ingest.sources.perfquery import Counters
 
-#: Bytes of a datagram, and where its attribute begins.
+#: Size of a datagram, and offset of its attribute.
 SIZE, _BEGIN = 256, 64
 GET, SET = 1, 2
 CLASS = 4
 CLASS_PORT_INFO, PORT_COUNTERS, WAITS_BY_LANE, PORT_COUNTERS_EXTENDED, DATA_BY_LEVEL = 0x01, 0x12, 0x1C, 0x1D, 0x36
 #: Attributes of a port's lanes.
 LANE_ATTRIBUTES = (DATA_BY_LEVEL, WAITS_BY_LANE)
-#: The status of an answer that names another place to ask at.
+#: Status of an answer that redirects to another agent.
 REDIRECT = 2
 _HEADER = struct.Struct(">BBBBHxxQHxxI")
 _REDIRECTION = struct.Struct(">25xBxxHxxII")
 _MASKS = struct.Struct(">xxHI")
-#: PortCounters without QP1Dropped, as perfquery is read; two of 4 bits share a byte.
+#: PortCounters without QP1Dropped, which is ignored in perfquery's output too; two 4-bit counters share a byte.
 _NARROW = struct.Struct(">4xHBBHHHHBBxB2xH5I")
 _TRAFFIC = ("PortXmitData", "PortRcvData", "PortXmitPkts", "PortRcvPkts")
 _ERRORS = (
@@ -38,7 +38,7 @@ _ERRORS = (
     "PortRcvConstraintErrors",
 )
 _NIBBLES = ("LocalLinkIntegrityErrors", "ExcessiveBufferOverrunErrors")
-#: PortCountersExtended: what every device has, has with all widths, and has as ClassPortInfo's second mask says.
+#: PortCountersExtended: counters of every device, of devices with all widths, and of devices with bits in ClassPortInfo's second mask.
 _WIDE = (
     (8, _TRAFFIC),
     (40, ("PortUnicastXmitPkts", "PortUnicastRcvPkts", "PortMulticastXmitPkts", "PortMulticastRcvPkts")),
@@ -76,7 +76,7 @@ class Reply(NamedTuple):
 
 
 class Abilities(NamedTuple):
-    """Optional counters that a device has, from its ClassPortInfo."""
+    """Optional counters of a device, from its ClassPortInfo."""
 
     waits: bool
     dropped: bool
@@ -85,20 +85,20 @@ class Abilities(NamedTuple):
 
 
 def build_datagram(question: Question, transaction: int) -> bytes:
-    """A question's `SIZE` bytes."""
+    """Return the datagram of a question, `SIZE` bytes."""
     head = _HEADER.pack(1, CLASS, 1, question.method, 0, transaction, question.attribute, 0)
     about = struct.pack(">xBH14xB", question.port, question.mask & 0xFFFF, question.mask >> 16)
     return (head.ljust(_BEGIN, b"\0") + about).ljust(SIZE, b"\0")
 
 
 def parse_reply(mad: bytes) -> tuple[int, Reply]:
-    """The transaction's low 32 bits (the kernel uses the others) and what the datagram answers."""
+    """Return the transaction's low 32 bits (the kernel uses the others) and the reply in the datagram."""
     _, _, _, _, status, transaction, _, _ = _HEADER.unpack_from(mad)
     return transaction & 0xFFFFFFFF, Reply(status, mad[_BEGIN:SIZE])
 
 
 def redirect_target(attribute: bytes) -> Target | None:
-    """Return the target that an agent redirects to; None if it gives only a GID."""
+    """Return the target of an agent's redirection; None if it contains only a GID."""
     level, lid, queue_pair, queue_key = _REDIRECTION.unpack_from(attribute)
     return Target(lid, queue_pair & 0xFFFFFF, queue_key, level >> 4) if lid else None
 
@@ -110,12 +110,12 @@ def parse_abilities(attribute: bytes) -> Abilities:
 
 
 def clear_mask(able: Abilities) -> int:
-    """The mask that clears all of PortCounters that a device has."""
+    """Return the mask that clears all PortCounters of a device."""
     return 0xFFFF | able.waits << 16 | able.dropped << 17
 
 
 def parse_counters(number: int, attribute: bytes, able: Abilities) -> Counters:
-    """The counters of an answer to the attribute `number`, as `perfquery.parse` gives them."""
+    """Return the counters in an answer to attribute `number`, in the form of `perfquery.parse_ports`."""
     if number in _LANES:
         layout, names = _LANES[number]
         return dict(zip(names, layout.unpack_from(attribute), strict=True))

@@ -1,4 +1,4 @@
-"""Input that was not taken, kept with its place, its reason and its bytes."""
+"""Rejected input with its place, reason and bytes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Slurm accounting: what `sacct` prints, as text with a delimiter or as JSON."""
+"""Slurm accounting: output of `sacct`, as delimited text or JSON."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from flitwatch_ingest.sources.rejection import Rejection
 def decode_jobs(
     data: bytes, where: str, *, zone: ZoneInfo | None = None, cluster: str = "default"
 ) -> tuple[list[Job], list[Rejection]]:
-    """Jobs of one sacct output, in the order printed, and what could not be read; restarts are numbered within this output.
+    """Return the jobs of one sacct output, in order of appearance, and the rejected parts. Restarts are numbered within this output.
 
     Parameters and errors are those of `read_jobs`.
     """
@@ -34,7 +34,7 @@ def read_jobs(
     cluster: str = "default",
     columns: Sequence[str] | None = None,
 ) -> tuple[list[Found], list[Rejection]]:
-    """Jobs of one output, each with whether its restart count is known, and what could not be read.
+    """Return the jobs of one output, each with a flag for a known restart count, and the rejected parts.
 
     Parameters and errors are those of `stream_jobs`.
     """
@@ -55,26 +55,26 @@ def stream_jobs(
     cluster: str = "default",
     columns: Sequence[str] | None = None,
 ) -> Iterator[Found | Rejection]:
-    """The same one by one. Text is read as it comes; JSON is one value, and is held whole.
+    """Yield the same one by one. Text is streamed; JSON is a single value and is read as a whole.
 
     Parameters
     ----------
     source : file of bytes
-        Output of `sacct --parsable2` (any delimiter, any fields with a JobID), of `sacct --json` (Slurm 22.05 and later), or what slurmctld
-        says (`squeue --json`, `scontrol show jobs --json`).
+        Output of `sacct --parsable2` (any delimiter, any fields with a JobID), of `sacct --json` (Slurm 22.05 and later), or of slurmctld
+        (`squeue --json`, `scontrol show jobs --json`).
     where : str
         Name of the input, for messages.
     zone : ZoneInfo, optional
         Time zone of times without one (default: the machine's).
     cluster : str
-        Name of the cluster, if the output has none.
+        Name of the cluster if the output has none.
     columns : sequence of str, optional
-        The columns of a text without a header; sacct's usual ones are recognised.
+        Columns of a text without a header; sacct's usual columns are recognised.
 
     Raises
     ------
     BadInput
-        The input is no sacct output at all: recognised by its beginning, before a job is asked for.
+        The input is not sacct output, judged from its beginning; raised before the first job is requested.
     """
     lines, head = iter(source), []
     for line in lines:
@@ -89,7 +89,7 @@ def stream_jobs(
 
 
 class SacctReader:
-    """Turns outputs of sacct into jobs; the parameters are those of `stream_jobs`."""
+    """Decoder of sacct outputs; the parameters are those of `stream_jobs`."""
 
     def __init__(
         self, zone: ZoneInfo | None = None, cluster: str = "default", columns: Sequence[str] | None = None
@@ -97,16 +97,16 @@ class SacctReader:
         self._zone, self._cluster, self._columns = zone, cluster, columns
 
     def read(self, source: IO[bytes], where: str) -> Iterator[Found | Rejection]:
-        """As `stream_jobs`."""
+        """See `stream_jobs`."""
         return stream_jobs(source, where, zone=self._zone, cluster=self._cluster, columns=self._columns)
 
     def rest(self) -> Iterator[Found | Rejection]:
-        """Nothing: no job goes on in another file."""
+        """Yield nothing: jobs do not span files."""
         return iter(())
 
 
 def to_job_record(job: Job) -> JobRecord:
-    """The JSON value of topic flitwatch.jobs.v1 for a job (docs/contracts/log.md)."""
+    """Return the JSON value of topic flitwatch.jobs.v1 for a job (docs/contracts/log.md)."""
     return {
         "cluster": job.cluster,
         "job_id": job.job_id,

@@ -12,7 +12,7 @@ from flitwatch_domain.units import EARLIEST_S, LATEST_S
 
 _NOTHING = frozenset({"", "unknown", "none", "none assigned", "n/a", "(null)", "invalid"})
 _EPOCH = re.compile(r"[0-9]{9,11}(?:\.[0-9]+)?")
-#: Slurm's NO_VAL and INFINITE of 32 and 64 bits, and 0: what a time is that never came.
+#: Slurm's 32-bit and 64-bit NO_VAL and INFINITE, and 0: values of a time that is not set.
 NO_TIMES = frozenset({0, 0xFFFFFFFE, 0xFFFFFFFF, 2**64 - 2, 2**64 - 1})
 _ELAPSED = re.compile(r"(?:(?:([0-9]{1,6})-)?([0-9]{1,4}):)?([0-9]{1,4}):([0-9]{2})(?:\.[0-9]+)?")
 _STATE = re.compile(r"([A-Z][A-Z_]+)(?: by \S+)?\+?")
@@ -34,20 +34,20 @@ def is_nothing(text: str) -> bool:
 
 
 def optional_text(text: str) -> str | None:
-    """The cell's text, or None if it says nothing."""
+    """Return the cell's text, or None if it has no value."""
     return None if is_nothing(text) else text.strip()
 
 
 def time_s(text: str, zone: ZoneInfo | None) -> float | None:
-    """Epoch seconds of a time: epoch, ISO with or without a zone; None for Unknown, None and NO_VAL; BadInput otherwise.
+    """Return epoch seconds of an epoch or ISO time with or without a zone; None for Unknown, None and NO_VAL. Raise BadInput otherwise.
 
-    Of the hour that comes twice when summer time ends the first is taken; see `times_s`.
+    In the repeated hour at the end of summer time, the first instance is chosen; see `times_s`.
     """
     return next(iter(times_s(text, zone)), None)
 
 
 def times_s(text: str, zone: ZoneInfo | None) -> tuple[float, ...]:
-    """Epoch seconds that a time may be: none, one, or two of a clock that was set back."""
+    """Return the possible epoch seconds of a time: none, one, or two if the clock was set back."""
     if is_nothing(text):
         return ()
     text = text.strip()
@@ -65,14 +65,14 @@ def times_s(text: str, zone: ZoneInfo | None) -> tuple[float, ...]:
         folds = (moment.replace(fold=0), moment.replace(fold=1))
     try:
         times = [_check_range(fold.astimezone(UTC).timestamp(), text) for fold in folds]
-    except (OverflowError, OSError, ValueError):  # year 1 in a zone east of Greenwich is year 0
+    except (OverflowError, OSError, ValueError):  # year 1 is year 0 in a zone east of Greenwich
         raise BadInput(f"{text[:40]!r} is not a time") from None
-    # In spring the two differ as well, of a time that no clock showed: it is read as before.
+    # In spring the two also differ, for a nonexistent local time: the first one is used.
     return tuple(dict.fromkeys(times)) if times[-1] > times[0] else (times[0],)
 
 
 def hour_s(text: str, zone: ZoneInfo | None) -> float | None:
-    """Epoch seconds at which an hour, `2026-01-31T10:`, begins; None if a clock is set within it, and where it is none."""
+    """Return epoch seconds of an hour's beginning, `2026-01-31T10:`; None if the clock is set within it, or if it is not an hour."""
     try:
         first, last = times_s(f"{text}00:00", zone), times_s(f"{text}59:59", zone)
     except BadInput:
@@ -81,7 +81,7 @@ def hour_s(text: str, zone: ZoneInfo | None) -> float | None:
 
 
 def elapsed_s(text: str) -> float | None:
-    """Seconds of Elapsed, [DD-[HH:]]MM:SS, or of ElapsedRaw; None if it says nothing or is neither."""
+    """Return seconds of Elapsed, [DD-[HH:]]MM:SS, or of ElapsedRaw; None if it is empty or neither."""
     text = text.strip()
     seconds = numerals.parse_whole(text, most=10**11)
     if seconds is not None:
@@ -94,7 +94,7 @@ def elapsed_s(text: str) -> float | None:
 
 
 def limit_s(text: str) -> float | None:
-    """Seconds of Timelimit, [DD-[HH:]]MM:SS; None if there is no limit (UNLIMITED) or the partition has it."""
+    """Return seconds of Timelimit, [DD-[HH:]]MM:SS; None for no limit (UNLIMITED) or the partition's limit."""
     return elapsed_s(text) if ":" in text else None
 
 
@@ -105,7 +105,7 @@ def _check_range(seconds: float, text: str) -> float:
 
 
 def parse_state(text: str) -> str:
-    """The state's name: CANCELLED of `CANCELLED by 1002`; BadInput for what is none of Slurm's."""
+    """Return the state's name: CANCELLED of `CANCELLED by 1002`. Raise BadInput for a state that Slurm does not have."""
     match = _STATE.fullmatch(text.strip())
     if match is None or match.group(1) not in STATES:
         raise BadInput(f"{text[:40]!r} is not a state of Slurm")
@@ -122,7 +122,7 @@ def exit_code(text: str) -> str | None:
 
 
 def parse_count(text: str) -> int | None:
-    """A whole number, None for an empty cell."""
+    """Return a whole number, None for an empty cell."""
     text = text.strip()
     if is_nothing(text):
         return None
@@ -133,7 +133,7 @@ def parse_count(text: str) -> int | None:
 
 
 def node_list(text: str) -> str | None:
-    """The host list as written, after checking that it can be expanded; None if no node was assigned."""
+    """Return the host list unchanged after checking that it can be expanded; None if no node was assigned."""
     if is_nothing(text):
         return None
     hostlist.expand_hosts(text)

@@ -16,7 +16,7 @@ from flitwatch_ingest.sources.rejection import Rejection
 
 
 def decode_json_jobs(data: bytes, where: str, cluster: str) -> tuple[list[tuple[Job, bool]], list[Rejection]]:
-    """Jobs with whether their restart is known, and rejected entries; of a truncated file the whole entries are read."""
+    """Return jobs, each with a flag for a known restart count, and rejected entries. From a truncated file, complete entries are read."""
     jobs: list[tuple[Job, bool]] = []
     rejected: list[Rejection] = []
     for place, entry, raw in _iterate_entries(data, where, rejected):
@@ -48,7 +48,7 @@ def _iterate_entries(data: bytes, where: str, rejected: list[Rejection]) -> Iter
 def _entries_of_broken(
     data: bytes, where: str, rejected: list[Rejection], why: str
 ) -> Iterator[tuple[str, Any, bytes]]:
-    """Entries one by one up to the damage; the rest is rejected."""
+    """Yield entries up to the damage; the rest is rejected."""
     text = data.decode("utf-8", errors="replace")
     opened = text.find('"jobs"')
     start = text.find("[", opened) + 1
@@ -95,7 +95,7 @@ def _parse_job(entry: dict[str, Any], cluster: str) -> tuple[Job, bool]:
 
 
 def _controllers_job(entry: dict[str, Any], cluster: str) -> tuple[Job, bool]:
-    """A job as slurmctld knows it: `squeue --json`, `scontrol show jobs --json`, slurmrestd's /slurm/*/jobs."""
+    """Return a job from slurmctld's records: `squeue --json`, `scontrol show jobs --json`, slurmrestd's /slurm/*/jobs."""
     state = _parse_state(entry["job_state"])
     begun = state not in ("PENDING", "REQUEUE_HOLD", "REQUEUE_FED", "SPECIAL_EXIT", "RESV_DEL_HOLD")
     over = begun and state not in (
@@ -126,7 +126,7 @@ def _controllers_job(entry: dict[str, Any], cluster: str) -> tuple[Job, bool]:
         partition=_optional_text(entry.get("partition")),
         exit_code=_exit_code(entry.get("exit_code")) if over else None,
         submit_s=_parse_time_s(entry.get("submit_time")),
-        # What has not begun has the scheduler's forecast here, and what has not ended its limit.
+        # For pending jobs this is the scheduler's forecast, for running jobs the limit.
         start_s=_parse_time_s(entry.get("start_time")) if begun else None,
         end_s=_parse_time_s(entry.get("end_time")) if over else None,
         nodes=_parse_node_count(entry.get("node_count")),
@@ -137,7 +137,7 @@ def _controllers_job(entry: dict[str, Any], cluster: str) -> tuple[Job, bool]:
 
 
 def _job_id(entry: dict[str, Any]) -> str:
-    """The id as sacct prints it: 3_4 for a task of an array, 10+1 for a component of a heterogeneous job."""
+    """Return the id in sacct's form: 3_4 for an array task, 10+1 for a component of a heterogeneous job."""
     array, het = entry.get("array") or {}, entry.get("het") or {}
     task = _optional_number(array.get("task_id"))
     pending = array.get("task") or ""
@@ -174,7 +174,7 @@ def _parse_step(step: dict[str, Any]) -> JobStep:
 
 
 def _optional_number(value: Any) -> int | None:
-    """A number in either form; None if it is not set."""
+    """Return a number in either form; None if it is not set."""
     if isinstance(value, dict):
         value = value.get("number") if value.get("set") and not value.get("infinite") else None
     if value is None or isinstance(value, bool):
@@ -192,13 +192,13 @@ def _parse_node_count(value: Any) -> int | None:
 
 
 def _parse_time_s(value: Any) -> float | None:
-    """Epoch seconds; 0 and NO_VAL mean that it has not come yet."""
+    """Return epoch seconds; None for 0 and NO_VAL, which mean that the event has not happened yet."""
     number = _optional_number(value)
     return None if number is None else fields.time_s(str(number), None)
 
 
 def _minutes(value: Any) -> float | None:
-    """Seconds of a limit in minutes; None if there is none, or the partition has it."""
+    """Return seconds of a limit in minutes; None for no limit or the partition's limit."""
     number = _optional_number(value)
     return None if number is None or not 0 < number < 0xFFFFFFFE else 60.0 * number
 
@@ -208,7 +208,7 @@ def _optional_text(value: Any) -> str | None:
 
 
 def _parse_state(value: Any) -> str:
-    """One state of a text or a list: a list's first is the state, REQUEUED alongside PENDING is how sacct prints it."""
+    """Return the state from a text or list. The first entry of a list is the state; PENDING with REQUEUED becomes REQUEUED, as in sacct's text."""
     names = value if isinstance(value, list) else [value]
     if not names or not all(isinstance(name, str) for name in names):
         raise BadInput("has no state")

@@ -1,7 +1,7 @@
-"""`sacct --parsable2`: a header, then a record a job or step; fields in any order, any delimiter.
+"""`sacct --parsable2`: a header, then one record per job or step; fields in any order, any delimiter.
 
-A name or comment may contain the delimiter. Such a line has too many cells; it is read only where exactly one way to share them out gives
-every other column a value of its kind, and rejected otherwise.
+A name or comment may contain the delimiter. Such a line has too many cells. It is accepted only if exactly one assignment of cells gives every
+other column a valid value, and rejected otherwise.
 """
 
 from __future__ import annotations
@@ -21,25 +21,25 @@ from flitwatch_domain.jobs import Job, JobStep, infer_end_s, split_job_id
 from flitwatch_ingest.sources import sacct_fields as fields
 from flitwatch_ingest.sources.rejection import Rejection
 
-#: What may stand between the columns; a header may have another text there, and says it itself.
+#: Possible delimiters of a text without a header; a header may use others.
 DELIMITERS = ("\x1f", "|", "\t", "^", ";", ",")
-#: Columns whose text is the user's: they may contain the delimiter.
+#: Columns with text written by users, which may contain the delimiter.
 _FREE_TEXT = frozenset(
     {"jobname", "comment", "admincomment", "systemcomment", "workdir", "submitline", "wckey", "extra"}
 )
-#: More cells than this beyond the header are not shared out: the ways to do so grow too many.
+#: Limit of surplus cells: with more, there are too many possible assignments.
 _MOST_SURPLUS = 12
 _LONGEST_LINE = 1_000_000
-#: Lines that a text with line feeds in it may take.
+#: Limit of lines in a text with line feeds.
 _MOST_LINES = 20
-#: An id as most are: a job's, or a step's.
+#: A usual id of a job or step.
 _USUAL_ID = re.compile(r"[0-9]{1,20}(?:\.[a-z0-9]{1,38})?")
 #: A column's name in lower case.
 _COLUMN = re.compile(r"[a-z_][a-z0-9_]*")
-#: The first column of a header, with its width, and what stands between it and the next.
+#: The first column of a header, with its width, and the delimiter after it.
 _FIRST_COLUMN = re.compile(r" *[A-Za-z]+(?:%-?[0-9]+)?( *[^A-Za-z0-9% \r\n][^A-Za-z0-9%\r\n]*)")
 
-#: Known outputs that are not read: the words with which they begin, what they are, and what to use instead.
+#: Known unsupported outputs: their first words, a description, and the alternative.
 _NOT_READ = (
     (b"JobId=", "scontrol show job", "Use scontrol show jobs --json, or sacct --parsable2."),
     (b"JOBID PARTITION NAME", "squeue", "Use squeue --json, or sacct --allusers --parsable2."),
@@ -50,13 +50,13 @@ _NOT_READ = (
 
 _Checks = dict[str, Callable[[str], Any]]
 
-#: Cells repeat: a step has the times and nodes of its job. So many values of each column are kept, of cells up to this length.
+#: Cells repeat: a step has the times and nodes of its job. Number of cached values per column, and length limit of cached cells.
 _KEPT_CELLS, _KEPT_CELL_LENGTH = 4096, 200
 
-#: Steps join a job among so many that were read last; sacct prints them right behind it.
+#: Steps are joined to one of this many last jobs; sacct prints them right after their job.
 _OPEN_JOBS = 10_000
-#: What sacct prints where nobody asks for columns, what `flitwatch collect sacct` asks for, and what Open XDMoD's shredder asks for and logs
-#: (its class Shredder\Slurm); without a header they are known by their cells.
+#: sacct's default columns, the columns of `flitwatch collect sacct`, and those that Open XDMoD's shredder requests and logs
+#: (its class Shredder\Slurm). Without a header they are detected from their cells.
 _LAYOUTS = (
     ("jobid", "jobname", "partition", "account", "alloccpus", "state", "exitcode"),
     ("jobid", "jobidraw", "cluster", "user", "account", "jobname", "partition", "state", "exitcode", "submit", "start", "end", "elapsedraw", "nnodes", "nodelist"),
@@ -69,19 +69,19 @@ _LAYOUTS = (
 def read_text_jobs(
     lines: Iterable[bytes], where: str, zone: ZoneInfo | None, cluster: str, columns: Sequence[str] | None = None
 ) -> Iterator[tuple[Job, bool] | Rejection]:
-    """Jobs with whether their restart is known, and rejected lines, as they are read; memory holds the last `_OPEN_JOBS` jobs.
+    """Yield jobs, each with a flag for a known restart count, and rejected lines. Memory contains the last `_OPEN_JOBS` jobs.
 
     Parameters
     ----------
     lines : iterable of bytes
-        With their ends.
+        Lines with their line ends.
     columns : sequence of str, optional
         The columns of an output without a header.
 
     Raises
     ------
     BadInput
-        There is no header with a JobID, and the columns are neither named nor known: at once, before a job is asked for.
+        The text has no header with a JobID, and the columns are neither given nor known; raised at once, before the first job is requested.
     """
     numbered = enumerate(lines, start=1)
     first = next(((number, raw) for number, raw in numbered if raw.strip()), None)
@@ -111,7 +111,7 @@ def _read_rows(
         if not raw.strip() or raw.rstrip(b"\r\n") == header:
             continue
         try:
-            # A text may hold line feeds: the fields of a record go on until there are as many as the header has.
+            # Text may contain line feeds: a record continues until it has as many fields as the header.
             record, joined_lines = raw, 0
             while reader.is_short(record) and joined_lines < _MOST_LINES and len(record) < _LONGEST_LINE:
                 if joined_lines == len(lines):
@@ -138,7 +138,7 @@ def _read_rows(
 def _detect_columns(
     raw: bytes, here: str, zone: ZoneInfo | None, named: Sequence[str] | None
 ) -> tuple[str, list[str], bool]:
-    """Delimiter, columns, and whether the line is a header."""
+    """Return the delimiter, the columns, and whether the line is a header."""
     try:
         return (*_parse_header(raw, here), True)
     except BadInput:
@@ -187,7 +187,7 @@ def _parse_header(raw: bytes, here: str) -> tuple[str, list[str]]:
 
 
 class _Reader:
-    """Turns lines into jobs; a step joins the job of its id that was read last."""
+    """Decoder from lines to jobs. A step is joined to the last job with its id."""
 
     def __init__(self, columns: list[str], delimiter: str, zone: ZoneInfo | None, cluster: str) -> None:
         self._columns = columns
@@ -212,23 +212,23 @@ class _Reader:
             "_end": _check_empty,
         }
         self._zone, self._hour = zone, lru_cache(_KEPT_CELLS)(lambda text: fields.hour_s(text, zone))
-        #: Times that a clock showed twice.
+        #: Local times that occur twice.
         self._twice: set[str] = set()
         for name in ("submit", "start", "end", "eligible"):
             self._checks[name] = self._read_time
         self._values = [_Values(name, self._checks.get(name, fields.optional_text)) for name in columns]
         self._start, self._end = (columns.index(name) if name in columns else None for name in ("start", "end"))
         self._number = 0
-        # In the order they were read, each with whether its restart is known and with its steps.
+        # In reading order, each with a flag for a known restart count and its steps.
         self._open: OrderedDict[int, _OpenJob] = OrderedDict()
         self._latest: dict[tuple[str, str], int] = {}
 
     def is_short(self, raw: bytes) -> bool:
-        """Check whether a text has several fields, and fewer than the header."""
+        """Check whether a text has several fields, but fewer than the header."""
         return 0 < raw.count(self._separator) < len(self._columns) - 1
 
     def is_whole(self, raw: bytes) -> bool:
-        """Check whether a text has as many fields as the header, each valid for its column, and line feeds only in those that are any text."""
+        """Check whether a text has as many fields as the header, each valid for its column, with line feeds only in free-text fields."""
         cells = raw.decode("utf-8", errors="replace").rstrip("\r\n").split(self._delimiter)
         if len(cells) != len(self._columns) or any(
             "\n" in cell and name in self._checks for name, cell in zip(self._columns, cells, strict=False)
@@ -247,11 +247,11 @@ class _Reader:
         return nodes is not None and listed is not None and len(hostlist.expand_hosts(listed)) != nodes
 
     def values(self, text: str) -> dict[str, Any]:
-        """A line's values by column; BadInput if they cannot be."""
+        """Return a line's values by column; raise BadInput if they are invalid."""
         return self._parse_cells(text.split(self._delimiter))
 
     def take(self, raw: bytes) -> Iterator[tuple[Job, bool]]:
-        """Read one line, and give the job that no step joins any more; BadInput says why it cannot be."""
+        """Read one line, and yield the job that can no longer get steps; raise BadInput with the reason."""
         if len(raw) > _LONGEST_LINE:
             raise BadInput(f"the line has {len(raw)} bytes")
         values = self.values(raw.decode("utf-8", errors="replace").rstrip("\r\n"))
@@ -275,7 +275,7 @@ class _Reader:
             yield _build_job(*job)
 
     def rest(self) -> Iterator[tuple[Job, bool]]:
-        """The jobs that are still open."""
+        """Yield the jobs that are still open."""
         return (_build_job(*job) for job in self._open.values())
 
     def _add_step(self, cluster: str, job_id: str, step: str, values: dict[str, Any]) -> None:
@@ -306,7 +306,7 @@ class _Reader:
         return ways[0]
 
     def _join_cells(self, cells: list[str], shares: tuple[int, ...]) -> list[str]:
-        """The cells with each free-text column taking as many surplus cells as `shares` names it."""
+        """Return the cells after joining surplus cells to free-text columns; `shares` lists a column once per surplus cell."""
         out: list[str] = []
         rest = iter(cells)
         extra = {column: shares.count(which) for which, column in enumerate(self._free)}
@@ -330,7 +330,7 @@ class _Reader:
         return times[0] if times else None
 
     def _read_times(self, text: str) -> tuple[float, ...]:
-        """Read a time as `fields.times_s` does, of each hour's first one by its calendar."""
+        """Return the result of `fields.times_s`, computed with the calendar once per hour."""
         if len(text) == 19 and text[13] == text[16] == ":" and text.isascii():
             minute, second = text[14:16], text[17:]
             if minute.isdigit() and second.isdigit() and minute < "60" > second:
@@ -347,17 +347,17 @@ class _Reader:
         starts: Sequence[float],
         ends: Sequence[float],
     ) -> None:
-        """Of the hour that summer time's end repeats, take the one that Elapsed leaves possible; else the first."""
+        """Choose the instance of a repeated hour (end of summer time) that agrees with Elapsed; else the first one."""
         ways = [(start, end) for start in starts for end in ends if end - start == took_s]
         submits = self._read_times(cells.get("submit", ""))
-        # A job that began and ended within the hour is placed by its submission, where that lies outside of it.
+        # A job within the repeated hour is placed by its submission time if that is outside of the hour.
         possible = [way for way in ways if len(submits) != 1 or submits[0] <= way[0]] or ways
         if possible:
             values["start"], values["end"] = possible[0]
 
 
 class _Values(dict[str, Any]):
-    """Values of a column by cell: the last ones are kept, since cells repeat."""
+    """Cache of a column's last values by cell, since cells repeat."""
 
     def __init__(self, name: str, read: Callable[[str], Any]) -> None:
         self._name, self._read = name, read
@@ -380,7 +380,7 @@ _OpenJob = tuple[str, str, dict[str, Any], list[JobStep]]
 
 
 def _build_job(cluster: str, job_id: str, values: dict[str, Any], steps: list[JobStep]) -> tuple[Job, bool]:
-    """The job, and whether its restart is known."""
+    """Return the job, and whether its restart is known."""
     nodes, restart = values.get("nnodes"), values.get("restarts")
     job = Job(
         cluster=cluster,

@@ -1,10 +1,10 @@
-"""Records of Slingshot's fabric telemetry as samples: what switches say of their ports, on Kafka or in files of the same records.
+"""Samples from records of Slingshot's fabric telemetry: counters and states of switch ports, from Kafka or from files with the same records.
 
-Forms: HPE's collector writes Redfish events, `{"Context", "Events": [{"MessageId", "EventTimestamp", "Oem": {"Sensors": [...], "TelemetrySource"}}]}`
-with the sensors' fields `Timestamp`, `Location`, `PhysicalContext`, `Value` (a text) and others (Cray-HPE/hms-hmcollector,
+Formats: HPE's collector writes Redfish events, `{"Context", "Events": [{"MessageId", "EventTimestamp", "Oem": {"Sensors": [...], "TelemetrySource"}}]}`
+whose sensors have the fields `Timestamp`, `Location`, `PhysicalContext`, `Value` (a text) and others (Cray-HPE/hms-hmcollector,
 internal/hmcollector/redfish.go; topics: cmd/hmcollector). SMA's telemetry API wraps these in `metrics.messages[]` (unifiedcontrolsystem/dai-ds,
 eventsim). HPCM writes `{"name", "fields", "tags", "timestamp"}` (dai-ds, monitoring, TopicMetricFabricPerfTelemetry and its tests), where the fields
-are a sensor's, or, as on Frontier, one value whose sensor the tags describe.
+are a sensor's, or, as on Frontier, one value whose tags describe the sensor.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from flitwatch_domain.importers.slingshot import location_of
 from flitwatch_ingest.exporters.limits import MOST_BYTES, MOST_LABEL_BYTES, MOST_SERIES
 from flitwatch_ingest.exporters.sample import Sample
 
-#: Where HPE's collector and HPCM publish counters and states of ports.
+#: Topics of HPE's collector and HPCM with counters and states of ports.
 TOPICS = (
     "cray-fabric-perf-telemetry",
     "cray-fabric-telemetry",
@@ -30,7 +30,7 @@ TOPICS = (
     "slingshot_CrayFabricTelemetry",
     "slingshot_CrayFabricCritTelemetry",
 )
-#: What a sensor says beside its name, its value and its time.
+#: A sensor's fields other than name, value and time.
 _LABELS = (
     "DeviceSpecificContext",
     "Index",
@@ -43,7 +43,7 @@ _LABELS = (
     "SubIndex",
     "Switch",
 )
-#: Unix time by its number of digits, in milliseconds: seconds, ms, us and ns of the years 2001 to 2286.
+#: Factor to milliseconds by the number of digits of a Unix time: seconds, ms, us and ns in the years 2001 to 2286.
 _MS = {10: 1000.0, 13: 1.0, 16: 1e-3, 19: 1e-6}
 
 Entry = dict[str, Any]
@@ -54,30 +54,30 @@ class BadRecord(Exception):
 
 
 class _BadSensor(Exception):
-    """A sensor that cannot be read; its text is the reason."""
+    """An unreadable sensor; its text is the reason."""
 
 
 @dataclass
 class SensorSamples:
-    """A record's samples; how many of its sensors could not be read, and why the first of them."""
+    """A record's samples, the number of unreadable sensors, and the reason for the first of them."""
 
     samples: list[Sample] = field(default_factory=list)
     bad: int = 0
     first: str = ""
 
     def refuse(self, at: int, reason: str) -> None:
-        """Count a sensor that cannot be read."""
+        """Count an unreadable sensor."""
         self.bad += 1
         self.first = self.first or f"sensor {at}: {reason}"
 
 
 def samples_of(record: bytes) -> SensorSamples:
-    """The samples of one record.
+    """Return the samples of one record.
 
     Raises
     ------
     BadRecord
-        It is no record of the telemetry, or larger than the limits.
+        The record is not telemetry, or exceeds the limits.
     """
     if len(record) > MOST_BYTES:
         raise BadRecord(f"the record has {len(record)} bytes, at most {MOST_BYTES}")
@@ -99,7 +99,7 @@ def samples_of(record: bytes) -> SensorSamples:
 
 
 def _list_sensors(value: Any) -> Iterator[tuple[Any, Entry]]:
-    """Each sensor, and what its event says."""
+    """Yield each sensor with the fields of its event."""
     if not isinstance(value, dict):
         raise BadRecord("not a JSON object")
     if "fields" in value:
@@ -109,7 +109,7 @@ def _list_sensors(value: Any) -> Iterator[tuple[Any, Entry]]:
     messages = _require_list(wrapped.get("messages"), "metrics.messages") if isinstance(wrapped, dict) else [value]
     for message in messages:
         events = message.get("Events") if isinstance(message, dict) else None
-        # Some controllers write one event without a list around it.
+        # Some controllers write a single event without a list.
         for event in [events] if isinstance(events, dict) else _require_list(events, "Events"):
             oem = event.get("Oem") if isinstance(event, dict) else None
             if oem is None:
@@ -165,7 +165,7 @@ def _text_of(entry: Entry, key: str) -> str:
 
 
 def _parse_value(found: Any) -> float | str:
-    """A number where it is one, in JSON or as a text; else the text."""
+    """Return a number if the value is one, in JSON or as text; else the text."""
     if isinstance(found, (int, float)) and not isinstance(found, bool):
         return found
     if not isinstance(found, str):

@@ -1,7 +1,7 @@
 """Counters of SONiC's COUNTERS_DB, from a dump or from Redis.
 
-Tables: COUNTERS_PORT_NAME_MAP and COUNTERS_QUEUE_NAME_MAP say which object is which port (`Ethernet0`) and which queue (`Ethernet0:3`), COUNTERS_QUEUE_TYPE_MAP
-which queues are for unicast, and `COUNTERS:oid:...` has the counters by SAI's names (sonic-net/sonic-swss, orchagent/portsorch.cpp; tables as in
+Tables: COUNTERS_PORT_NAME_MAP and COUNTERS_QUEUE_NAME_MAP map ports (`Ethernet0`) and queues (`Ethernet0:3`) to objects, COUNTERS_QUEUE_TYPE_MAP
+marks the unicast queues, and `COUNTERS:oid:...` has the counters by SAI's names (sonic-net/sonic-swss, orchagent/portsorch.cpp; tables as in
 sonic-net/sonic-utilities, tests/mock_tables/counters_db.json).
 """
 
@@ -24,14 +24,14 @@ _UNICAST = ("", "SAI_QUEUE_TYPE_UNICAST", "SAI_QUEUE_TYPE_ALL")
 
 
 def reading_of(tables: Tables, at_s: float, where: str) -> Reading:
-    """The counters of all ports.
+    """Return the counters of all ports.
 
-    A queue for multicast, or of a number beyond the lanes that tables hold, is not read: it sends what no priority pauses.
+    Multicast queues and queues beyond the tables' lanes are not read, because no priority pauses their traffic.
 
     Raises
     ------
     BadInput
-        There is no map of ports.
+        The map of ports is missing.
     """
     names = tables.get(PORT_NAMES)
     if not names:
@@ -49,7 +49,7 @@ def reading_of(tables: Tables, at_s: float, where: str) -> Reading:
 
 
 def queues_of(tables: Tables) -> Iterable[tuple[str, int, str]]:
-    """(port, number, object) of the queues for unicast."""
+    """Yield (port, number, object) of each unicast queue."""
     types = tables.get(QUEUE_TYPES, {})
     for name, oid in tables.get(QUEUE_NAMES, {}).items():
         match = _QUEUE.fullmatch(name)
@@ -63,13 +63,13 @@ def is_lane(queue: str) -> bool:
 
 
 def is_unicast(kind: str) -> bool:
-    """Return whether a queue's type, if it is known, is one for unicast."""
+    """Return whether a queue's type is unicast or unknown."""
     return kind in _UNICAST
 
 
 def add_counter(reading: Reading, port: str, name: str, value: object, queue: str = "") -> None:
-    """A field of a port, or of one of its queues, as the counter that it is; settings and states count nothing."""
-    # Beside counters stand the watchdog's settings and states, which are words, and estimates with a point.
+    """Add a field of a port or queue as a counter; settings and states are ignored."""
+    # The table also has the watchdog's settings and states, which are words, and estimates with a decimal point.
     if name.startswith("SAI_QUEUE_STAT_"):
         reading.add(port, f"{name}_{queue}" if queue else name, value)
     elif name.startswith("SAI_PORT_STAT_"):

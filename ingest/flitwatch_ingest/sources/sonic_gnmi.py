@@ -1,9 +1,9 @@
-"""Decoder for SONiC's databases as its telemetry server sends them by gNMI: counters of COUNTERS_DB, ports and neighbours of APPL_DB, the switch's
-name of CONFIG_DB.
+"""Decoder for SONiC's databases from its gNMI telemetry server: counters from COUNTERS_DB, ports and neighbours from APPL_DB, the switch's
+name from CONFIG_DB.
 
-The database is the target of a path's prefix, and a path is TABLE, KEY and FIELD, with JSON below (sonic-net/SONiC,
+The database is the target of a path's prefix. A path consists of TABLE, KEY and FIELD, with JSON below (sonic-net/SONiC,
 doc/system-telemetry/grpc_telemetry.md). Virtual paths name ports and queues, not objects: `COUNTERS/Ethernet*` is `{"Ethernet0": {counter: value}}`,
-and `COUNTERS/Ethernet*/Queues` is `{"Ethernet0:3": {...}}`, by the vendor's names of ports (`etp1`) where the switch has them (sonic-net/sonic-gnmi,
+and `COUNTERS/Ethernet*/Queues` is `{"Ethernet0:3": {...}}`, with the vendor's port names (`etp1`) if the switch has them (sonic-net/sonic-gnmi,
 sonic_data_client/virtual_db.go).
 """
 
@@ -17,7 +17,7 @@ from flitwatch_ingest.sources import sonic
 from flitwatch_ingest.sources.ethernet import Reading
 from flitwatch_ingest.sources.openconfig import Path
 
-#: Paths by the database that has them. A path to a table that is not there fails all of its request.
+#: Paths by database. A path to a missing table makes the whole request fail.
 COUNTERS_DB, APPL_DB, CONFIG_DB = "COUNTERS_DB", "APPL_DB", "CONFIG_DB"
 PORT_PATH, QUEUE_PATH = "/COUNTERS/Ethernet*", "/COUNTERS/Ethernet*/Queues"
 MAP_PATHS = (f"/{sonic.QUEUE_NAMES}", f"/{sonic.QUEUE_TYPES}")
@@ -29,7 +29,7 @@ _QUEUES = "Queues"
 
 @dataclass
 class Names:
-    """Names that a switch uses for its ports, and its queues for multicast.
+    """A switch's names of ports, and its multicast queues.
 
     Attributes
     ----------
@@ -42,7 +42,7 @@ class Names:
 
 
 def updates_to_tables(updates: Iterable[tuple[Path, object]]) -> Tables:
-    """The hashes of updates as a dump of the databases would have them."""
+    """Return the hashes of updates in the form of a database dump."""
     merged: Tables = {}
     for path, value in updates:
         names = [name for name, _ in path]
@@ -69,7 +69,7 @@ def names_of(found: Tables) -> Names:
 
 
 def add_counters(reading: Reading, updates: Iterable[tuple[Path, object]], names: Names) -> None:
-    """Add what updates of the virtual paths count; what is not an object of counters by port is kept apart."""
+    """Add the counters in updates of the virtual paths. Other values are kept separately."""
     for path, value in updates:
         elements = [name for name, _ in path]
         if elements[:1] != [sonic.COUNTERS]:
@@ -88,9 +88,9 @@ def add_counters(reading: Reading, updates: Iterable[tuple[Path, object]], names
 def _split_rows(
     value: Mapping[str, Mapping[str, object]], queues: bool, aliases: Mapping[str, str]
 ) -> Iterable[tuple[str, str, Mapping[str, object]]]:
-    """(port, queue or nothing, counters) of each key."""
+    """Yield (port, queue or empty text, counters) of each key."""
     split = {key: (key.rpartition(":")[0], key.rpartition(":")[2]) if queues else (key, "") for key in value}
-    # A server names either all ports as the vendor does, or none; a vendor's name may be SONiC's of another port.
+    # A server uses vendor names for all ports or for none; a vendor name may be SONiC's name of another port.
     renamed = aliases if all(port in aliases for port, _ in split.values()) else {}
     for key, (port, queue) in split.items():
         if not queues or sonic.is_lane(queue):

@@ -1,7 +1,7 @@
-"""The Standard Workload Format of the Parallel Workloads Archive: a header of `; Label: value`, then 18 numbers a job.
+"""The Standard Workload Format of the Parallel Workloads Archive: a header of `; Label: value`, then 18 numbers per job.
 
 Source: Chapin et al., "Benchmarks and Standards for the Evaluation of Parallel Job Schedulers", JSSPP 1999, version 2.2 of the format. -1 is
-unknown. The lines of a job that was checkpointed (status 2, 3, 4) repeat parts of its first line and are passed over.
+unknown. The additional lines of a checkpointed job (status 2, 3, 4) repeat parts of its first line and are skipped.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Submission:
     ----------
     submit_s : float           epoch seconds
     wait_s, run_s, limit_s : float or None   None: unknown, or it never ran
-    processors : int or None   those that it got, else those that it asked for
+    processors : int or None   allocated processors, else requested ones
     user : int or None
     """
 
@@ -50,7 +50,7 @@ class Submission:
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """Header of a log: epoch seconds of its start (0: its times are epoch seconds), and the machine's size; None: not given."""
+    """Header of a log: epoch seconds of its start (0: its times are epoch seconds), and the machine's size. None: not given."""
 
     begin_s: int
     nodes: int | None
@@ -58,12 +58,12 @@ class Header:
 
 
 def read_workload(lines: IO[bytes], where: str) -> tuple[Header, Iterator[Submission | Rejection]]:
-    """The jobs of a log as they were submitted, for a simulation.
+    """Return the jobs of a log as submitted, for a simulation.
 
     Raises
     ------
     BadInput
-        The header does not say when the log begins: at once.
+        The header has no start time; raised at once.
     """
     header, rows = _read_header(lines, where)
     return header, _read_submissions(rows, where, header)
@@ -118,7 +118,7 @@ def _read_header(lines: IO[bytes], where: str) -> tuple[Header, Iterator[tuple[i
 
 
 def _parse_values(raw: bytes) -> list[float]:
-    """The 18 numbers of a line; BadInput."""
+    """Return the 18 numbers of a line; raise BadInput if it has others."""
     cells = raw[:_LONGEST_LINE].decode("ascii", errors="replace").split()
     if len(cells) != _FIELDS:
         raise BadInput(f"has {len(cells)} field{'s' * (len(cells) != 1)}, the format {_FIELDS}")
@@ -131,34 +131,34 @@ def _parse_values(raw: bytes) -> list[float]:
 
 
 class SwfReader:
-    """Turns workload logs into jobs.
+    """Decoder of workload logs.
 
     Parameters
     ----------
     cluster : str
-        The format names users and queues by numbers, and no cluster.
+        Name of the cluster, which the format lacks. Users and queues are numbers.
     """
 
     def __init__(self, cluster: str = "default") -> None:
         self._cluster = cluster
 
     def read(self, lines: IO[bytes], where: str) -> Iterator[Found | Rejection]:
-        """Jobs and rejected lines as they are read.
+        """Yield jobs and rejected lines as they are read.
 
         Raises
         ------
         BadInput
-            The header does not say when the log begins, or that it begins before 2000: at once.
+            The header has no start time, or one before 2000; raised at once.
         """
         header, rows = _read_header(lines, where)
-        # Some logs count from 1970: each time is then looked at by itself.
+        # Some logs count from 1970: each time is then checked separately.
         if header.begin_s and not EARLIEST_S <= header.begin_s <= LATEST_S:
             raise BadInput("begins outside 2000 to 2100, the range of stored times", where=where)
         whole_nodes = header.nodes is not None and header.nodes == header.processors
         return self._read_jobs(rows, where, header.begin_s, whole_nodes)
 
     def rest(self) -> Iterator[Found | Rejection]:
-        """Nothing: each line is a whole job."""
+        """Yield nothing: each line is a complete job."""
         return iter(())
 
     def _read_jobs(
@@ -186,7 +186,7 @@ class SwfReader:
         if number < 0 or submit < 0:
             raise BadInput("has no number or no time of submission")
         submit_s = _check_time(begin_s + submit)
-        # Who was cancelled while he waited ran for no time.
+        # A job cancelled while waiting has no run time.
         started = wait >= 0 and not (status == 5 and run <= 0)
         start_s = _check_time(submit_s + wait) if started else None
         return Job(

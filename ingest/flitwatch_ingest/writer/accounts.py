@@ -1,4 +1,4 @@
-"""Records of the topics that are ours: jobs, runs, packet samples, rejected input."""
+"""Records of Flitwatch's own topics: jobs, runs, packet samples, rejected input."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from flitwatch_ingest.writer.pending_rows import FAULTS, PendingRows, header_tex
 from flitwatch_stream import shapes, topics
 from flitwatch_stream.log import Record
 
-#: Takes a record that the database refuses, and why.
+#: Called with a record that the database refuses, and the reason.
 Refuse = Callable[[Record, str], None]
-#: What a record that cannot be stored raises.
+#: Errors for a record that cannot be stored.
 REFUSED = (psycopg.DataError, psycopg.IntegrityError, BadInput, *FAULTS)
 
 
 def decode_own_record(record: Record, pending_rows: PendingRows) -> None:
-    """Decode one record of our own topics into what the transaction writes."""
+    """Decode one record of our own topics into rows of the transaction."""
     try:
         if record.topic == topics.JOBS:
             pending_rows.jobs.append((record, job_of(shapes.parse_job(record.value))))
@@ -52,12 +52,12 @@ def decode_own_record(record: Record, pending_rows: PendingRows) -> None:
 
 
 def job_of(value: shapes.JobValue) -> Job:
-    """A job as the domain knows it.
+    """Return a job as a domain object.
 
     Raises
     ------
     BadInput
-        A job id or a node list that Slurm does not write.
+        The job id or node list is not valid in Slurm.
     """
     split_job_id(value.job_id)
     if value.node_list:
@@ -70,7 +70,7 @@ def job_of(value: shapes.JobValue) -> Job:
 
 
 def run_of(value: shapes.RunValue) -> Run:
-    """A run's head as the domain knows it."""
+    """Return a run's head as a domain object."""
     return Run(
         value.run_key,
         value.exe,
@@ -84,12 +84,12 @@ def run_of(value: shapes.RunValue) -> Run:
 
 
 def step_of(value: shapes.StepValue) -> RunStep:
-    """A run's step as the domain knows it.
+    """Return a run's step as a domain object.
 
     Raises
     ------
     BadInput
-        A number beyond 64 bits.
+        A number exceeds 64 bits.
     """
     try:
         times = np.array(value.time_ns, np.int64)
@@ -100,7 +100,7 @@ def step_of(value: shapes.StepValue) -> RunStep:
 
 
 def summary_of(value: shapes.SampleValue) -> sample_table.Summary:
-    """A summary of packet samples as the database takes it."""
+    """Return a summary of packet samples in the database's form."""
     sums = np.array([getattr(value, name) for name in sample_table.SUMS], np.float64).T.reshape(
         len(value.link), len(sample_table.SUMS)
     )
@@ -129,7 +129,7 @@ def _refusal_reason(record: Record, problem: Exception) -> str:
 
 
 def write_samples(conn: psycopg.Connection[Any], pending_rows: PendingRows, refuse: Refuse) -> None:
-    """Add summaries of packet samples. One that the database refuses is handed to `refuse`."""
+    """Add summaries of packet samples. Those that the database refuses are passed to `refuse`."""
     if not pending_rows.samples:
         return
     try:
@@ -145,7 +145,7 @@ def write_samples(conn: psycopg.Connection[Any], pending_rows: PendingRows, refu
 
 
 def write_jobs(conn: psycopg.Connection[Any], pending_rows: PendingRows, refuse: Refuse) -> list[JobEvent]:
-    """Store jobs; return their events. A job that the database refuses is handed to `refuse`."""
+    """Store jobs and return their events. Jobs that the database refuses are passed to `refuse`."""
     if not pending_rows.jobs:
         return []
     stored: list[tuple[int, Job]] = []
@@ -163,7 +163,7 @@ def write_jobs(conn: psycopg.Connection[Any], pending_rows: PendingRows, refuse:
 
 
 def write_runs(conn: psycopg.Connection[Any], pending_rows: PendingRows, refuse: Refuse) -> list[RunEvent]:
-    """Store runs and steps in the order they came; return their events. What cannot be stored is handed to `refuse`."""
+    """Store runs and steps in order of arrival and return their events. Records that cannot be stored are passed to `refuse`."""
     ids: dict[str, int | None] = {}
     new: dict[int, int] = {}
     for record, item in pending_rows.runs:

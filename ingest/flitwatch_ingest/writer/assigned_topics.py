@@ -1,7 +1,7 @@
-"""The topics that are this writer's, and the consumer that reads them.
+"""The topics of this writer, and the consumer that reads them.
 
-LDMS spreads a node's samples over all partitions of a topic, so a topic is one writer's as a whole: who has which is divided by locks
-in the database (`flitwatch_db.ingest.topic_leases`), and the consumer reads the topics by name in a group of its own.
+LDMS spreads a node's samples over all partitions of a topic, so each topic belongs to one writer as a whole. Locks in the database assign topics to
+writers (`flitwatch_db.ingest.topic_leases`), and the consumer reads the topics by name in a group of its own.
 """
 
 from __future__ import annotations
@@ -17,30 +17,30 @@ from flitwatch_ingest.writer.merging import Merger
 from flitwatch_stream import topics
 from flitwatch_stream.log import Consumer, Log, OnAssign, Record, TopicPartition
 
-#: How often it is looked for new topics and for writers that came or went.
+#: Interval of checks for new topics and for changes of the set of writers.
 LOOK_S = 1.0
-#: While records wait for other partitions, reading waits no longer for more.
+#: Poll timeout while records wait for other partitions.
 _MERGING_S = 0.02
-#: A topic that waits for the schema registry is tried again after this time.
+#: Retry interval of a topic that waits for the schema registry.
 BLOCKED_S = 5.0
 OURS = (topics.JOBS, topics.RUNS, topics.REJECTED, topics.SAMPLES)
 
 
 class AssignedTopics:
-    """Topics to read, and the consumer that reads them.
+    """Topics of a writer, and the consumer that reads them.
 
     Parameters
     ----------
     log : Log
     open_leases : callable
-        Gives the claims on the log's topics, once the log has said which one it is.
+        Opens the leases on the log's topics once the log has identified itself.
     group : str
     pattern : str
-        Which topics are LDMS rows.
+        Pattern of topics with LDMS rows.
     on_assign : callable
-        Where to begin; see `flitwatch_stream.log.Log.consumer`.
+        Returns the start offsets; see `flitwatch_stream.log.Log.consumer`.
     let_go : callable
-        Writes what is held of these topics and forgets them; they are another writer's then.
+        Writes the pending rows of topics and drops them, before another writer takes them over.
     """
 
     def __init__(
@@ -70,11 +70,11 @@ class AssignedTopics:
 
     @property
     def reading(self) -> frozenset[str]:
-        """The topics that are being read."""
+        """The topics being read."""
         return self._reading
 
     def poll(self, most: int, timeout_s: float) -> list[Record]:
-        """Records of the topics that are this writer's, those of a backlog in the order of their times."""
+        """Return records of this writer's topics; records of a backlog are in order of time."""
         self._refresh_share()
         if self._consumer is None:
             time.sleep(timeout_s)
@@ -84,16 +84,16 @@ class AssignedTopics:
         return records
 
     def epochs(self, topics: Iterable[str]) -> dict[str, int]:
-        """The epochs of the leases under which topics were read."""
+        """Return the lease epochs under which topics were read."""
         return {topic: self._read_under[topic] for topic in topics if topic in self._read_under}
 
     def block(self, topic: str) -> None:
-        """Leave a topic alone for a while; it is read again from where `on_assign` says."""
+        """Pause a topic for a while; reading resumes at the offset from `on_assign`."""
         self._blocked[topic] = time.monotonic() + BLOCKED_S
         self._open_reader()
 
     def reopen(self) -> None:
-        """Read everything again from where `on_assign` says."""
+        """Reread everything from the offsets of `on_assign`."""
         self._close_consumer()
         self.look_again()
 
@@ -102,18 +102,18 @@ class AssignedTopics:
         self._looked_at = -LOOK_S
 
     def ends(self) -> dict[tuple[str, int], int]:
-        """The next offset to be written, for every partition that matches."""
+        """Return the next offset to be written of every matching partition."""
         names = [name for name in self._log.topics() if self._is_wanted(name)]
         return {(name, p): end for name in names for p, end in enumerate(self._log.end_offsets(name))}
 
     @property
     def places(self) -> set[TopicPartition]:
-        """The partitions that are being read."""
+        """The partitions being read."""
         return set() if self._consumer is None else set(self._consumer.assignment())
 
     def caught_up(self) -> bool:
-        """Return whether everything in the log for the topics being read was read."""
-        # A reader that was just opened has not found all partitions yet.
+        """Return whether all records in the log of the topics being read have been read."""
+        # A newly opened reader has not found all partitions yet.
         partitions = {TopicPartition(topic, p) for topic in self._reading for p in range(self._sizes.get(topic, 0))}
         return self._merger.empty and partitions <= self.places and not self._unread_partitions()
 
@@ -123,7 +123,7 @@ class AssignedTopics:
         return self._partitions_before(self._consumer.end_offsets())
 
     def _unread_as_seen(self) -> set[TopicPartition]:
-        # Asked for often: a broker that is asked anew for every partition costs the writer more than its records do.
+        # Called often: asking the broker for every partition would cost more than processing the records.
         return set() if self._consumer is None else self._partitions_before(self._consumer.seen_end_offsets())
 
     def _partitions_before(self, ends: Mapping[TopicPartition, int]) -> set[TopicPartition]:
@@ -141,7 +141,7 @@ class AssignedTopics:
         return self._claims
 
     def close(self) -> None:
-        """Stop reading; the locks go."""
+        """Stop reading and release the locks."""
         self._close_consumer()
         if self._claims is not None:
             self._claims.close()
@@ -162,14 +162,14 @@ class AssignedTopics:
             self._let_go(beyond)
             self._leases.release(beyond)
         claims = self._leases.take(share)
-        # Not the epochs before this look: an earlier one may have counted some up and then lost its connection.
+        # Do not use earlier epochs: an earlier check may have incremented some and then lost its connection.
         now_under = self._leases.epochs(self.mine - beyond)
         if lost_topics := [name for name, epoch in now_under.items() if epoch != self._read_under.get(name, epoch)]:
-            # What is held in memory may be written by now.
+            # The pending rows may have been written by now.
             self._read_under = {}
             raise Conflict(f"another writer had {', '.join(sorted(lost_topics))} meanwhile")
         if not self.mine - beyond <= claims:
-            # The locks went with their connection, and may be another's by now.
+            # The locks were lost with their connection, and another writer may hold them by now.
             self._close_consumer()
             self._let_go(self.mine - beyond - claims)
         self.mine = claims

@@ -1,4 +1,4 @@
-"""One transaction: everything that came since the last one, and the positions that cover it."""
+"""One transaction: all records since the last one, and their end positions."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ from flitwatch_ingest.writer.accounts import write_jobs, write_runs, write_sampl
 from flitwatch_ingest.writer.pending_rows import PendingRows, letter_of
 from flitwatch_stream.log import Record, TopicPartition
 
-#: Events of one kind in a transaction; what is beyond stands in the tables.
+#: Limit of events of one kind per transaction; the rest is only in the tables.
 MOST_EVENTS = 20
 
 
 @dataclass
 class Batch:
-    """Content of a transaction, and the epochs of the topic leases under which it is written; writing it again after a failure has the same result."""
+    """Content of a transaction, and the epochs of its topic leases. Writing it again after a failure has the same result."""
 
     counters: counters.Batch
     pending_rows: PendingRows
@@ -57,7 +57,7 @@ class Batch:
         Raises
         ------
         Conflict
-            Another writer has moved on.
+            Another writer has advanced.
         """
         pending = self.pending_rows
         new = {(topic, partition): position for (topic, partition), position in self.new.items()}
@@ -93,7 +93,7 @@ class Batch:
             events.emit_event(conn, kind, payload)
 
     def _leave_out_removed(self, conn: psycopg.Connection[Any]) -> None:
-        """Count nothing of fabrics that were removed since they were read; the others stay until the transaction ends."""
+        """Drop counts of fabrics that were removed since they were read, and lock the others until the transaction ends."""
         fabric_ids = counters.fabrics_of(self.counters) | {
             gap.fabric_id for gap in self.gaps if gap.fabric_id is not None
         }
@@ -127,12 +127,12 @@ class Batch:
         ]
 
     def already_written(self, stored: Mapping[tuple[str, int], Position]) -> bool:
-        """Return whether the database is at the end of this batch: the commit arrived, but the answer was lost.
+        """Return whether the database is at the end of this batch, because the commit arrived but the answer was lost.
 
         Raises
         ------
         Conflict
-            It stands neither there nor where this batch begins.
+            The database is neither at the end nor at the beginning of this batch.
         """
         standing = {place: stored.get((place.topic, place.partition)) for place in self.new}
         if standing == self.new and self.new != self.before:
@@ -152,7 +152,7 @@ def _letter_events(letters: Sequence[DeadLetter]) -> list[tuple[str, DeadLetterE
 
 
 def counter_rows(ledger: Ledger, fabric_ids: Sequence[int], closed_s: int) -> counters.Batch:
-    """Take the sums of all routers and endpoints, and those of ports up to bucket `closed_s`."""
+    """Take the sums of all routers and endpoints, and of ports up to bucket `closed_s`."""
     ports = [part for fabric in fabric_ids if (part := _take_ports(ledger, fabric, closed_s)) is not None]
     return counters.Batch(
         routers=_to_rows(ledger.take_routers()),
@@ -195,7 +195,7 @@ def _to_lane_rows(taken: Iterable[tuple[Any, ...]]) -> list[counters.LaneRows]:
 
 
 def _join_ports(parts: Sequence[counters.PortRows]) -> counters.PortRows | None:
-    """One set of rows; fabrics differ in their number of ports."""
+    """Return all rows joined; fabrics differ in their number of ports."""
     if len(parts) < 2:
         return parts[0] if parts else None
     width = max(p.flits.shape[1] for p in parts)

@@ -7,11 +7,11 @@ from collections.abc import Mapping
 
 from flitwatch_ingest.writer.topic_feed import TopicFeed
 
-#: A feed that says nothing for longer does not hold the others up.
+#: A feed that is silent for longer does not delay the others.
 QUIET_S = 15.0
-#: Pauses shorter than this are no silence of the whole feed.
+#: Shorter pauses do not count as silence of the whole feed.
 _PAUSE_S = 2.0
-#: So many of the instances may lag behind: broken clocks must not hold everything up.
+#: Share of the instances that may lag behind, so that wrong clocks do not delay everything.
 _STRAGGLERS = 0.05
 
 
@@ -22,11 +22,11 @@ class FeedClocks:
         self._heard: dict[str, float] = {}
 
     def record_arrival(self, topic: str) -> None:
-        """Records of the topic came."""
+        """Record the arrival of records of a topic."""
         self._heard[topic] = time.monotonic()
 
     def reached_s(self, feeds: Mapping[str, TopicFeed]) -> float | None:
-        """The time, in seconds since 1970, that nearly all instances of all feeds that are heard have passed."""
+        """Return the epoch seconds that nearly all instances of all active feeds have passed."""
         now = time.monotonic()
         reached = []
         for topic, feed in feeds.items():
@@ -38,7 +38,7 @@ class FeedClocks:
         return min(heard) if heard else max((clock for _, clock in reached), default=None)
 
     def now_us(self, topic: str, feed: TopicFeed) -> int | None:
-        """Return the time in microseconds for the instances of a feed: the median of their clocks, plus the time since the last arrival."""
+        """Return the time of a feed's instances in microseconds: the median of their clocks plus the time since the last arrival."""
         clock_us = feed.feed.clock_us(0.5)
         if clock_us < 0:
             return None

@@ -1,4 +1,4 @@
-"""The transaction that is being written while records of the next one are gathered."""
+"""The transaction that is written while records of the next one are collected."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from flitwatch_ingest.writer.measures import Measures
 
 
 class CommitPipeline:
-    """At most one batch under way, on a connection and a thread of its own.
+    """Pipeline with at most one batch in flight, on its own connection and thread.
 
     Parameters
     ----------
@@ -20,7 +20,7 @@ class CommitPipeline:
         Used by no other thread.
     measures : Measures
     heartbeat : Heartbeat
-        Of the loop that waits here: waiting for the database does not count as a hang.
+        Heartbeat of the waiting loop: waiting for the database does not count as a hang.
     """
 
     def __init__(self, database: Database, measures: Measures, heartbeat: Heartbeat) -> None:
@@ -36,17 +36,17 @@ class CommitPipeline:
         return self._under_way is not None and not self._under_way[1].done()
 
     def send(self, batch: Batch) -> None:
-        """Begin to write a batch; the one before has landed."""
+        """Begin to write a batch; the previous one must be finished."""
         assert self._under_way is None
         self._under_way = batch, self._thread.submit(self._write_batch, batch)
 
     def wait(self) -> tuple[Batch, float] | None:
-        """Wait for what is under way; return it, and when (`time.time()`) it was in.
+        """Wait for the batch in flight; return it and its commit time (`time.time()`).
 
         Raises
         ------
         Conflict, Cancelled
-            As `Database.write`.
+            See `Database.write`.
         """
         in_flight, self._under_way = self._under_way, None
         if in_flight is None:
@@ -55,7 +55,7 @@ class CommitPipeline:
         return in_flight[0], in_flight[1].result()
 
     def abandon(self) -> None:
-        """Wait for what is under way, regardless of the outcome, and let go of the database."""
+        """Wait for the batch in flight, ignore its outcome, and close the connection."""
         in_flight, self._under_way = self._under_way, None
         if in_flight is not None:
             self._await_write(in_flight[1])
@@ -66,7 +66,7 @@ class CommitPipeline:
             self._heartbeat.beat()
 
     def close(self) -> None:
-        """The same, for the last time."""
+        """Do the same and stop the thread."""
         self.abandon()
         self._thread.shutdown()
 

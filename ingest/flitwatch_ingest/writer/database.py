@@ -1,4 +1,4 @@
-"""The writer's connection, and transactions that are tried until they are in."""
+"""The writer's connection, and transactions that are retried until committed."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from flitwatch_ingest.writer.measures import Measures
 
 log = logging.getLogger(__name__)
 
-#: Between tries to write: what comes after the database is back waits for the rest of one.
+#: Delay between tries to write; after an outage, records wait for the rest of one delay.
 LONGEST_PAUSE_S = 1.0
-#: What a connection raises when the server is away, refuses for now, or has cut it off.
+#: Errors of a connection whose server is unreachable, refuses temporarily, or closed it.
 AWAY = (
     psycopg.OperationalError,
     psycopg.InterfaceError,
@@ -31,15 +31,15 @@ AWAY = (
 
 
 class Database:
-    """One connection as role writer, opened again when it breaks.
+    """One connection with role writer, reopened when it breaks.
 
     Parameters
     ----------
     url : str
     reader : callable
-        Gives the consumer group and the log, which is asked who it is once it answers.
+        Returns the consumer group and the log's identity, which is requested once the log answers.
     stop : threading.Event
-        Ends waiting.
+        Set it to end waiting.
     measures : Measures
     """
 
@@ -60,7 +60,7 @@ class Database:
             The server does not answer.
         """
         if self._conn is None or self._conn.closed:
-            # What a crash takes back it takes back whole, positions and rows together; it is read again from the log.
+            # A crash loses positions and rows together; the records are then read again from the log.
             self._conn = connect(
                 self._url,
                 role="writer",
@@ -72,7 +72,7 @@ class Database:
         return self._conn
 
     def positions(self) -> dict[tuple[str, int], Position]:
-        """Load the group's positions in its log."""
+        """Return the group's positions in its log."""
         return ingest.load_positions(self.conn, self._reader())
 
     def close(self) -> None:
@@ -82,14 +82,14 @@ class Database:
             conn.close()
 
     def write(self, batch: Batch) -> None:
-        """Write a batch in one transaction, as often as it takes to be sure that it is in exactly once.
+        """Write a batch in one transaction, with retries until it is certain that it was committed exactly once.
 
         Raises
         ------
         Conflict
-            Another writer has moved on in its partitions; nothing is written.
+            Another writer has advanced in its partitions; nothing is written.
         Cancelled
-            Waiting was ended; nothing is known of the last try.
+            Waiting was ended; the outcome of the last try is unknown.
         """
         pause_s, tries = 0.1, 0
         while True:
@@ -116,5 +116,5 @@ def _what_helps(problem: Exception) -> str:
 
 
 def first_line(problem: Exception) -> str:
-    """The first line of what went wrong."""
+    """Return the first line of an error message."""
     return next((line.strip() for line in str(problem).splitlines() if line.strip()), type(problem).__name__)

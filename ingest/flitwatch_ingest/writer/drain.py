@@ -1,4 +1,4 @@
-"""The writer for one-shot imports: everything that is in the log now, then done."""
+"""The writer for one-shot imports: it writes the current content of the log and stops."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ def drain_log(
     progress: Progress = lambda done, total: None,
     limit_s: float | None = None,
 ) -> Measures:
-    """Write records until the database is at `until`, then stop; parameters, errors and result are those of `Drain`."""
+    """Write records until the database is at `until`, then stop. Parameters, errors and result are those of `Drain`."""
     with Drain(url, log_url, settings) as drain:
         return drain.write(until, progress, limit_s)
 
 
 class Drain:
-    """A writer for one or several imports; alongside a running writer it takes only topics that no one holds, and waits for the others to be written.
+    """A writer for one or several imports. Next to a running writer it takes only unassigned topics, and waits until the others are written.
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ class Drain:
         self.close()
 
     def close(self) -> None:
-        """Let go of topics, log and database."""
+        """Release the topics, and close the log and the database."""
         self._open.close()
 
     def write(
@@ -72,28 +72,28 @@ class Drain:
         Parameters
         ----------
         until : mapping, optional
-            Next offset by (topic, partition); without it, the ends of all topics as they are now.
+            Next offset by (topic, partition); without it, the present ends of all topics.
         progress : callable
-            Called with (records written, records in all).
+            Called with (records written, total records).
         limit_s : float, optional
-            Raise Unavailable after so long.
+            Raise Unavailable after this long.
 
         Raises
         ------
         DiskFull
-            The database's disk has no room; what is not written waits in the log.
+            The database's disk has no space; unwritten records wait in the log.
 
         Returns
         -------
         Measures
-            What this writer itself has carried.
+            Totals of this writer only.
         """
         writer = self._writer
         deadline = time.monotonic() + limit_s if limit_s is not None else None
         try:
             targets = dict(writer.assigned.ends() if until is None else until)
             writer.assigned.look_again()
-            # Of the log's whole length others wrote most before: what is told is this call's share.
+            # Most of the log was written before: report only the share of this call.
             begun = _count_done(ingest.load_positions(self._conn, writer.reader), targets)
             total = sum(targets.values()) - sum(begun.values())
             while True:

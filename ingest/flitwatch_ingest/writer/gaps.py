@@ -1,4 +1,4 @@
-"""Gap notes of the feeds as rows to store and rows to take back."""
+"""Gap notes of the feeds as rows to store and rows to delete."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from flitwatch_domain.counters import ENDPOINT_COLUMNS, ROUTER_COLUMNS
 from flitwatch_ingest.schemas import RowKind
 from flitwatch_ingest.writer.topic_feed import TopicFeed
 
-#: Of a device in an index; whoever names a set at greater length is told by its beginning.
+#: Length of a device's name in an index; longer names of sets are truncated.
 DEVICE_LETTERS = 500
 
 
 def take_gaps(feeds: Iterable[TopicFeed]) -> tuple[list[Gap], list[GapKey]]:
-    """(gaps to store, gaps to take away first), each gap at most once."""
+    """Return (gaps to store, gaps to delete first), each gap at most once."""
     put: dict[GapKey, Gap] = {}
     gone: dict[GapKey, None] = {}
     for feed in feeds:
@@ -29,7 +29,7 @@ def take_gaps(feeds: Iterable[TopicFeed]) -> tuple[list[Gap], list[GapKey]]:
                 _name_device(feed, instance.identity, instance.place.device), feed.name, _to_datetime(from_us), reason
             )
             put.pop(key, None)
-            # An open silence may be stored already, whether this note adds or ends it.
+            # An open silence may already be stored, both if this note adds it and if it ends it.
             if not add or reason == "silence":
                 gone[key] = None
             if add:

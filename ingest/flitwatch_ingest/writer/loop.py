@@ -1,4 +1,4 @@
-"""The writer: from the log into the database, each record once."""
+"""The writer: it moves each record from the log to the database exactly once."""
 
 from __future__ import annotations
 
@@ -36,16 +36,16 @@ from flitwatch_stream.log import Log, Record, TopicPartition
 log = logging.getLogger(__name__)
 
 _LONGEST_POLL_S = 0.25
-#: Between tries to read a log that does not answer.
+#: Delay between tries to read a log that does not answer.
 AWAY_S = 0.5
-#: Of the mark below which the database's disk takes nothing new, the part from which on it does again.
+#: Writing resumes when the free disk space reaches this multiple of the limit at which it stopped.
 ENOUGH_PART = 1.2
-#: How often fabrics are looked for that came or changed.
+#: Interval of checks for new or changed fabrics.
 _FABRICS_S = 2.0
 
 
 class Writer:
-    """Carries records; one transaction at a time, written while the next one's records are decoded.
+    """Main loop of a writer: one transaction at a time is written while the records of the next one are decoded.
 
     Parameters
     ----------
@@ -54,11 +54,11 @@ class Writer:
     source : Log
     settings : WriterSettings
     stop : threading.Event
-        Set it to end waiting for a database or a log that does not answer.
+        Set it to end waiting for an unresponsive database or log.
     opportunistic : bool
-        Takes only topics that no running writer holds.
+        Take only topics that no running writer holds.
     heartbeat : Heartbeat
-        Beats with each step, and while a database or a log is waited for.
+        Beats at each step, and while waiting for the database or the log.
     """
 
     def __init__(
@@ -104,13 +104,13 @@ class Writer:
         return reader
 
     def _open_leases(self) -> TopicLeases:
-        # Topics of the same name in two logs have nothing to do with one another.
+        # Topics of the same name in two logs are unrelated.
         return TopicLeases(self._url, " ".join(self.reader), self._opportunistic)
 
     # --- one step ----------------------------------------------------------------------------------------------------
 
     def run(self) -> None:
-        """Work until `stop` is set, then write what is held."""
+        """Work until `stop` is set, then write the pending rows."""
         pause_s = 0.2
         while not self.stop.is_set():
             self.heartbeat.beat()
@@ -118,7 +118,7 @@ class Writer:
                 self.step()
                 pause_s = 0.2
             except Cancelled as ended:
-                # What the last transaction held is gone from memory; the positions stand before it.
+                # The content of the last transaction is no longer in memory; the positions are before it.
                 log.warning("uncommitted records will be re-read: %s", ended)
                 self.close()
                 return
@@ -126,7 +126,7 @@ class Writer:
                 log.warning("%s", moved)
                 self._start_over()
             except AWAY as away:
-                # Records may have been taken by half: what the database has is the only truth.
+                # Records may have been processed partially: only the database is reliable.
                 log.warning("restarting from committed offsets: %s", first_line(away))
                 self._start_over()
                 self.heartbeat.wait(self.stop, pause_s)
@@ -134,23 +134,23 @@ class Writer:
         self.finish()
 
     def step(self) -> int:
-        """Read what has come, and make a transaction when one is due; return the number of records."""
+        """Read new records, and commit a transaction if one is due. Return the number of records."""
         if self._waits_for_room():
             return 0
         due_in = self._committed_at + self.settings.interval_s - time.monotonic()
         records = self._poll_records(min(max(due_in, 0.0), _LONGEST_POLL_S))
         if records:
             self.take(records)
-        # A database that is slower than the interval gets fewer and larger transactions.
+        # If the database is slower than the interval, transactions become fewer and larger.
         if (due_in <= 0 and not self._pipeline.busy) or self._memory.full:
             self._look_around()
             self.commit()
         return len(records)
 
     def _waits_for_room(self) -> bool:
-        """Leave records in the log for now, because the database's disk has no room for their rows."""
+        """Return whether records must stay in the log for now, because the database's disk has no space for their rows."""
         waits = self.measures.lack is not None
-        # A little more room ends it than begins it: what the database needs in between comes and goes.
+        # Resuming needs more space than stopping, because the database's temporary space varies.
         lack = self.disk.lack(ENOUGH_PART if waits else 1.0)
         if (lack is not None) != waits:
             log.warning("%s", "writing new records again" if lack is None else f"{lack}: new records wait in the log")
@@ -158,7 +158,7 @@ class Writer:
         if lack is None:
             return False
         if not waits:
-            # A reader that is not asked for minutes would be given up by its broker.
+            # A broker drops a reader that does not poll for minutes.
             self.assigned.reopen()
         self.heartbeat.wait(self.stop, AWAY_S)
         return True
@@ -168,13 +168,13 @@ class Writer:
             with self.measures.stage("poll"):
                 return self.assigned.poll(self.settings.most_records, timeout_s)
         except AWAY as away:
-            # Nothing was taken: reading goes on where it stopped, and what is held can be written meanwhile.
+            # Nothing was processed: reading continues at the same position, and pending rows can be written meanwhile.
             log.warning("the log cannot be read: %s", first_line(away))
             self.stop.wait(AWAY_S)
             return []
 
     def finish(self) -> None:
-        """Write what is held, also port buckets that are not over, and let others have the topics."""
+        """Write the pending rows, including unfinished port buckets, and release the topics."""
         try:
             self.commit(everything=True)
         except (Conflict, Cancelled, Unavailable) as problem:
@@ -182,7 +182,7 @@ class Writer:
         self.close()
 
     def close(self) -> None:
-        """Let go of log and database; nothing is written."""
+        """Close the log and the database without writing."""
         self.assigned.close()
         self._pipeline.close()
         self._database.close()
@@ -204,7 +204,7 @@ class Writer:
             try:
                 self._schemas.prepare(record.value for record in records if not header_text(record, topics.DAMAGED))
             except Unavailable as away:
-                # Positions stay before these records, so they are read again later.
+                # Positions stay before these records, so that they are read again later.
                 log.warning("%s waits: %s", topic, away)
                 self.assigned.block(topic)
                 return
@@ -218,7 +218,7 @@ class Writer:
             if replays:
                 feed.feed.replay(True, self._memory.marks.closed_s(topic))
                 feed.consume(replays, self._memory.pending_rows, replaying=True)
-            # Also if nothing follows yet: what is found out of its devices from now on is new.
+            # Even if nothing follows yet: new findings about its devices count from here on.
             feed.feed.replay(False, -1)
             if new:
                 feed.consume(new, self._memory.pending_rows, replaying=False)
@@ -227,12 +227,12 @@ class Writer:
         self._turn_back()
 
     def _turn_back(self) -> None:
-        """Read records again that were passed while what precedes them was rebuilt."""
+        """Reread records that were skipped while the state before them was rebuilt."""
         if self._memory.marks.turn_back():
             self.assigned.reopen()
 
     def _split_unread(self, topic: str, records: Sequence[Record]) -> tuple[list[Record], list[Record]]:
-        """Return the records not yet taken: those that rebuild memory, and those to write. Moves the marks past it."""
+        """Return the unprocessed records: those that rebuild memory, and those to write. Move the marks past them."""
         marks = self._marks_of(topic, records)
         replays = self._select_replays(records, marks) if self._memory.marks.replaying(topic) else []
         replaying = self._memory.marks.replaying(topic)
@@ -242,7 +242,7 @@ class Writer:
             if mark.passed or record.offset < mark.position:
                 continue
             if replaying:
-                # A sample that was written, in another partition, may follow this one: their difference would pass for written.
+                # A written sample in another partition may follow this one: their difference would wrongly count as written.
                 mark.passed = True
                 continue
             if mark.fresh:
@@ -256,7 +256,7 @@ class Writer:
         return replays, new
 
     def _select_replays(self, records: Sequence[Record], marks: Mapping[int, Mark]) -> list[Record]:
-        """Return the records that are in the database and rebuild memory. Moves the marks past it."""
+        """Return records that are in the database and rebuild memory. Move the marks past them."""
         replays: list[Record] = []
         for record in records:
             mark = marks[record.partition]
@@ -269,7 +269,7 @@ class Writer:
                     record.partition,
                     record.offset,
                 )
-            # The log may have a hole where the replay ends.
+            # The log may have a gap at the end of the replay.
             mark.position = min(record.offset + 1, mark.replay_until)
             if record.offset < mark.replay_until:
                 mark.fresh = False
@@ -278,7 +278,7 @@ class Writer:
         return replays
 
     def _marks_of(self, topic: str, records: Sequence[Record]) -> dict[int, Mark]:
-        """The marks of the partitions of `records`."""
+        """Return the marks of the partitions of `records`."""
         marks: dict[int, Mark] = {}
         for record in records:
             if record.partition not in marks:
@@ -287,7 +287,7 @@ class Writer:
         return marks
 
     def _record_trimmed(self, record: Record, mark: Mark) -> None:
-        """The first record to be written after an assignment: what lacks before it was trimmed from the log."""
+        """Record the gap before the first record after an assignment: the missing records were trimmed from the log."""
         mark.fresh = False
         if mark.committed is None or record.offset <= mark.committed.position:
             return
@@ -318,7 +318,7 @@ class Writer:
         rates.records += len(records)
         rates.bytes += sum(len(record.value) for record in records)
         if topic != topics.REJECTED:
-            # Most records have no headers: they are counted without a look at each.
+            # Most records have no headers: they are counted without checking each one.
             sourced = [source_of(record) for record in records if record.headers]
             pending.arrived[DIRECT, topic] += len(records) - len(sourced)
             pending.arrived.update((source, topic) for source in sourced)
@@ -337,7 +337,7 @@ class Writer:
         return feed
 
     def _schema_id(self, schema: RowSchema) -> int:
-        # Outside the batch's transaction: an id that is stored without rows does no harm.
+        # Outside the batch's transaction: an id without rows is harmless.
         conn = self._database.conn
         with conn.transaction():
             return ingest.register_schema(conn, schema.name, schema.digest, schema.described(), schema.kind.value)
@@ -345,14 +345,14 @@ class Writer:
     # --- the transaction -----------------------------------------------------------------------------------------------
 
     def commit(self, everything: bool = False) -> None:
-        """Begin to write what is held, in one transaction, once the one before is in.
+        """Begin to write the pending rows in one transaction, once the previous one is committed.
 
-        `everything`: also port buckets that are not over; returns when it is in.
+        `everything`: include unfinished port buckets, and return after the commit.
 
         Raises
         ------
         Conflict
-            Another writer has these partitions: forget everything and begin again.
+            Another writer has these partitions: drop all state and restart.
         Cancelled
             `stop` was set while the database did not answer.
         """
@@ -360,7 +360,7 @@ class Writer:
         self._committed_at = time.monotonic()
         if self._memory.half_rebuilt:
             if self._memory.full:
-                # What it waits for does not come: others' records are read again rather than held without end.
+                # The awaited records do not come: read other records again rather than keeping them indefinitely.
                 self._start_over()
             return
         with self.measures.stage("prepare"):
@@ -398,18 +398,18 @@ class Writer:
 
     def _begin(self, places: list[TopicPartition]) -> dict[TopicPartition, int]:
         starts = self._memory.marks.begin(places, self._database.positions())
-        # A bucket that was written whole stays closed, also where the feed's clock has not come so far again.
+        # A completely written bucket stays closed, even if the feed's clock has not reached it again.
         closed_s = [self._memory.marks.closed_s(topic) for topic in {place.topic for place in places}]
         self._memory.ledger.ports_closed_s = max([self._memory.ledger.ports_closed_s, *closed_s])
         return starts
 
     def _let_go(self, names: set[str]) -> None:
-        """Topics that are another writer's from now on: write what is held of them, forget them."""
+        """Write the pending rows of topics that another writer takes over, and drop their state."""
         own_topics = names & self._memory.topics
         if not own_topics:
             return
         if self.replaying:
-            # Port buckets that are rebuilt by half can be neither written nor kept; the positions stand before them.
+            # Partially rebuilt port buckets can be neither written nor kept; the positions are before them.
             self._start_over()
             return
         try:
@@ -448,28 +448,28 @@ class Writer:
         )
 
     def _look_around(self) -> None:
-        """Look for instances that stopped, while the writer is where the log ends."""
+        """Look for stopped instances while the writer is at the end of the log."""
         now = time.monotonic()
         if now - self._silence_at < self.settings.silence_every_s:
             return
         self._silence_at = now
         if not self._memory.feeds or not self.assigned.caught_up():
             return
-        # What is no longer in the log cannot be replayed. A topic that waits is not read, and will be.
+        # Trimmed records cannot be replayed. A waiting topic is not read now, but will be.
         places = self.assigned.places
         for place, mark in self._memory.marks.items():
             if place in places:
                 mark.position = max(mark.position, mark.replay_until)
         self._turn_back()
         for topic, feed in self._memory.feeds.items():
-            # A topic that waits was not read to its end, and what was passed is read again.
+            # A waiting topic was not read to its end, and skipped records are read again.
             if topic not in self.assigned.reading:
                 continue
             if feed.counts and (clock_us := self._memory.clocks.now_us(topic, feed)) is not None:
                 feed.feed.check_silence(clock_us)
 
     def has_read(self, until: Mapping[tuple[str, int], int]) -> bool:
-        """Check whether every record before these offsets was taken, and no replay is going on."""
+        """Return whether every record before these offsets was processed and no replay is active."""
         marks = self._memory.marks
         return not self.replaying and all(
             not end or ((mark := marks.get(TopicPartition(*place))) is not None and mark.position >= end)
@@ -477,7 +477,7 @@ class Writer:
         )
 
     def give_up_held(self) -> None:
-        """Hand samples that are held back over to the dead letters: nothing more will come."""
+        """Turn withheld samples into dead letters, because no more records will come."""
         for feed in self._memory.feeds.values():
             feed.feed.give_up_held()
             feed.collect(self._memory.pending_rows)

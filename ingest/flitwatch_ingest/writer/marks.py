@@ -1,4 +1,4 @@
-"""Positions of a writer in each partition."""
+"""Positions of a writer, by partition."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from flitwatch_stream.log import TopicPartition
 
 @dataclass
 class Mark:
-    """One partition.
+    """Position of a writer in one partition.
 
     Attributes
     ----------
     position : int
-        The next record to take.
+        The next record to process.
     committed : Position or None
-        What the database says; None: no row yet.
+        Position in the database; None: no row yet.
     replay_until : int
-        Records before this one are in the database: they only rebuild what is in memory.
+        Records before this one are in the database and only rebuild memory.
     fresh : bool
-        Nothing was read since it was assigned.
+        Nothing was read since the assignment.
     passed : bool
-        Records from `position` on were read and not taken, because another partition of the topic is being replayed: they are read again.
+        Records from `position` on were read but not processed, because another partition of the topic is being replayed. They are read again.
     """
 
     position: int
@@ -46,7 +46,7 @@ class Marks(dict[TopicPartition, Mark]):
     def begin(
         self, places: Iterable[TopicPartition], stored: dict[tuple[str, int], Position]
     ) -> dict[TopicPartition, int]:
-        """Return the offsets to continue from; a partition that is new here begins at its `replay_from`."""
+        """Return the start offsets; a newly assigned partition begins at its `replay_from`."""
         starts = {}
         for place in places:
             if place not in self:
@@ -58,7 +58,7 @@ class Marks(dict[TopicPartition, Mark]):
         return starts
 
     def of(self, topic: str) -> dict[TopicPartition, Mark]:
-        """The partitions of one topic."""
+        """Return the partitions of one topic."""
         return {place: mark for place, mark in self.items() if place.topic == topic}
 
     def replaying(self, topic: str | None = None) -> bool:
@@ -66,14 +66,14 @@ class Marks(dict[TopicPartition, Mark]):
         return any(mark.replaying for place, mark in self.items() if topic is None or place.topic == topic)
 
     def turn_back(self) -> bool:
-        """Return whether records that were passed can be taken now; they are to be read again."""
+        """Return whether skipped records can be processed now and must be read again."""
         ready = [mark for place, mark in self.items() if mark.passed and not self.replaying(place.topic)]
         for mark in ready:
             mark.passed = False
         return bool(ready)
 
     def closed_s(self, topic: str) -> int:
-        """Up to which bucket the topic's ports are in the database; -1: none."""
+        """Return the last bucket of the topic's ports in the database; -1: none."""
         times = [
             m.committed.closed_through for m in self.of(topic).values() if m.committed and m.committed.closed_through
         ]
@@ -81,5 +81,5 @@ class Marks(dict[TopicPartition, Mark]):
 
 
 def bucket_time(epoch_s: int) -> datetime | None:
-    """A bucket's time as the database takes it; None below zero."""
+    """Return a bucket's time in the database's form; None for negative seconds."""
     return datetime.fromtimestamp(epoch_s, UTC) if epoch_s >= 0 else None

@@ -1,4 +1,4 @@
-"""Measurements that a writer makes of itself."""
+"""A writer's measurements of itself."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TypedDict
 
-#: Transactions over which the lag is judged.
+#: Number of transactions for quantiles of the lag.
 LAST_LAGS = 1_000
 
 
@@ -36,7 +36,7 @@ class WriterReport(TypedDict):
 
 @dataclass
 class Measures:
-    """Totals since the start, the last transactions' lags, and by stage: processor time, and time waited."""
+    """Totals since the start, the lags of the last transactions, and CPU time and waiting time by stage."""
 
     records: int = 0
     values: int = 0
@@ -51,17 +51,17 @@ class Measures:
     waits: dict[str, float] = field(default_factory=lambda: defaultdict(float))
     lags_s: deque[float] = field(default_factory=lambda: deque(maxlen=LAST_LAGS))
     lag_max_s: float | None = None
-    #: Why records wait in the log; None if they are written.
+    #: Reason why records wait in the log; None if they are being written.
     lack: str | None = None
 
     def lagged(self, lag_s: float) -> None:
-        """A transaction ended so long after its oldest record was appended."""
+        """Record the lag of a transaction: the time from the append of its oldest record to its end."""
         self.lags_s.append(lag_s)
         self.lag_max_s = max(lag_s, self.lag_max_s or 0.0)
 
     @contextmanager
     def stage(self, name: str) -> Iterator[None]:
-        """Count the processor time of this thread under a stage, and the time it waited for others."""
+        """Add this thread's CPU time and waiting time to a stage."""
         begin, began = time.thread_time(), time.perf_counter()
         try:
             yield
@@ -71,12 +71,12 @@ class Measures:
             self.waits[name] += max(0.0, time.perf_counter() - began - spent)
 
     def lag(self, fraction: float = 0.95) -> float | None:
-        """A quantile of the time from a record's append to the end of its transaction, by the oldest record of each."""
+        """Return a quantile of the lag: the time from the append of a transaction's oldest record to its end."""
         ordered = sorted(self.lags_s)
         return ordered[min(len(ordered) - 1, int(fraction * len(ordered)))] if ordered else None
 
     def report(self) -> WriterReport:
-        """The figures as one JSON object."""
+        """Return all figures as one report."""
         return {
             "records": self.records,
             "values": self.values,
@@ -97,12 +97,12 @@ class Measures:
 
     @staticmethod
     def rss_mb() -> float:
-        """Resident memory now."""
+        """Return the present resident memory, MB."""
         with open("/proc/self/statm") as statm:
             return int(statm.read().split()[1]) * resource.getpagesize() / 1e6
 
     @staticmethod
     def cpu_s() -> float:
-        """Processor time of the whole process."""
+        """Return processor time of the whole process."""
         usage = resource.getrusage(resource.RUSAGE_SELF)
         return usage.ru_utime + usage.ru_stime

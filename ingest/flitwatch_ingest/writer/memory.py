@@ -1,4 +1,4 @@
-"""State of a writer between two transactions; it can be rebuilt from the log at any time."""
+"""State of a writer between two transactions. It can be rebuilt from the log at any time."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from flitwatch_stream.log import TopicPartition
 
 
 class Memory:
-    """Samples, sums and positions of the topics that a writer reads."""
+    """Samples, sums and positions of a writer's topics."""
 
     def __init__(self, settings: WriterSettings) -> None:
         self.settings = settings
@@ -38,7 +38,7 @@ class Memory:
 
     @property
     def full(self) -> bool:
-        """Return whether a transaction is due because of memory use."""
+        """Return whether memory use requires a transaction."""
         pending = self.pending_rows
         rows = (
             self.ledger.rows + len(pending.observations) + len(pending.runs) + len(pending.jobs) + pending.sample_rows
@@ -47,32 +47,32 @@ class Memory:
 
     @property
     def topics(self) -> set[str]:
-        """The topics with held samples."""
+        """The topics with samples in memory."""
         return {place.topic for place in self.marks} | self.feeds.keys()
 
     @property
     def half_rebuilt(self) -> bool:
-        """Return whether port buckets are being rebuilt for one topic that are closed for another: nothing can be written until they are complete.
+        """Return whether port buckets are being rebuilt for one topic but closed for another: nothing can be written until they are complete.
 
-        A part of them would be written before the topic's positions move, and again by anyone who rebuilds them after this writer.
+        Otherwise a part would be written before the topic's positions move, and again by the next writer that rebuilds them.
         """
         marks = self.marks
         topics = {place.topic for place, mark in marks.items() if mark.replaying and place.topic in self.feeds}
         return any(marks.closed_s(topic) < self.ledger.ports_closed_s for topic in topics)
 
     def forget(self, names: set[str]) -> None:
-        """Drop what is held of topics, after it was written."""
+        """Drop the state of topics after it was written."""
         for topic in names:
             self.feeds.pop(topic, None)
             for place in list(self.marks.of(topic)):
                 del self.marks[place]
-        # Another writer may take them on, and give them back.
+        # Another writer may take them over and return them.
         self.sequences = Sequences()
 
     def take(self, everything: bool) -> Batch:
-        """Take what the next transaction writes; `everything`: also port buckets that are not over.
+        """Take the rows of the next transaction; `everything`: include unfinished port buckets.
 
-        While memory is being rebuilt no bucket is closed: a part of it would be written, and anyone who reads the rest would take it for written.
+        While memory is being rebuilt, no bucket is closed. Otherwise a part would be written, and the rest would wrongly count as written.
         """
         clock_s = self.clocks.reached_s(self.feeds)
         closed_s = self.ledger.ports_closed_s
@@ -109,12 +109,12 @@ class Memory:
         closed = bucket_time(closed_s) if feed.counts else None
         old = mark.committed
         if old is not None and old.position == mark.position and old.closed_through == closed:
-            # Nothing came: how far back it would be read does not deserve a row of its own.
+            # No records came: a changed replay position alone does not need a row.
             return old
         return Position(mark.position, replay_from, closed)
 
     def _counters_events(self, rows: CounterBatch, clock_s: float | None) -> list[CountersEvent]:
-        """Events that tell readers how far the counters of each fabric are complete."""
+        """Return events that report up to which time the counters of each fabric are complete."""
         if rows.routers is None or clock_s is None:
             return []
         news: list[CountersEvent] = []

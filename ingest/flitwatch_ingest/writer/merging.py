@@ -1,9 +1,8 @@
-"""One order over the partitions of a topic, for a backlog.
+"""Merging of a backlog's records over the partitions of a topic.
 
-A producer spreads the samples of a node over all partitions. Read one after the other, as a log hands out a backlog, neighbouring samples
-would be minutes apart, and the later partitions' too late to be counted. So old records wait until every partition of their topic has come
-as far, by the times at which they were appended, or holds no more. They wait outside of the writer's memory: a position never covers a
-record that was not handed on.
+A producer spreads the samples of a node over all partitions. A log returns a backlog partition by partition, so neighbouring samples would be
+minutes apart, and those of later partitions too late to be counted. Old records therefore wait until every partition of their topic has reached
+their append time or is empty. They wait outside of the writer's memory: a position never covers a record that was not passed on.
 """
 
 from __future__ import annotations
@@ -18,24 +17,24 @@ from operator import itemgetter
 from flitwatch_domain.errors import Unavailable
 from flitwatch_stream.log import Record, TopicPartition
 
-#: Records appended no longer ago (or ahead, by this clock) go straight on: by how much partitions differ then is within the 16 samples that the deltas put
-#: right, also for sets sampled ten times a second.
+#: Records appended within this time (before or after this clock) are not delayed. Partitions then differ by less than the 16 samples that the deltas
+#: can reorder, even for sets sampled ten times per second.
 LIVE_S = 1.0
-#: Records that wait may have so many bytes; then the oldest go on unmerged.
+#: Limit of bytes in waiting records; beyond it, the oldest are passed on unmerged.
 MOST_BYTES = 256 << 20
-#: Nothing waits longer, or than it had waited in the log: a producer whose clock is ahead must not hold its partition up.
+#: Longest wait, or the time that the record spent in the log if that is longer. A producer with a fast clock must not delay its partition.
 LONGEST_S = 5.0
-#: Where all producers are ahead, it is this clock that is behind: nobody knows how long a record waited in the log, and it may wait here so long.
+#: Longest wait if all producers are ahead: then this clock is slow, and the time that records spent in the log is unknown.
 LONGEST_BEHIND_S = 60.0
-#: A partition of which so much waits is not read until most of that was handed on: the others catch up instead.
+#: A partition with this many waiting bytes is paused until most are passed on, so that the others catch up.
 AHEAD_BYTES, CAUGHT_UP_BYTES = 16 << 20, 2 << 20
-#: How often it is asked which partitions hold more.
+#: Interval of queries for partitions with unread records.
 ASK_S = 0.1
 
 
 @dataclass
 class _Partition:
-    """Records that wait, each with the time it is ordered by (never before the one ahead) and until when it waits at most."""
+    """Waiting records, each with its sort time (never before its predecessor's) and the end of its longest wait."""
 
     records: deque[tuple[int, float, Record]] = field(default_factory=deque)
     reached_ms: int = -1
@@ -44,12 +43,12 @@ class _Partition:
 
 
 class Merger:
-    """Holds records of a backlog until they can be handed on in the order of their times.
+    """Buffer of a backlog's records until they can be passed on in order of time.
 
     Parameters
     ----------
     unread : callable
-        The partitions that hold more than was read of them.
+        Returns the partitions with unread records.
     """
 
     def __init__(self, unread: Callable[[], set[TopicPartition]]) -> None:
@@ -65,7 +64,7 @@ class Merger:
         return not self._topics
 
     def ahead(self) -> set[TopicPartition]:
-        """The partitions that were read so much further than the others that these should be read first."""
+        """Return the partitions that are so far ahead that the others should be read first."""
         places = set()
         for topic, partitions in self._topics.items():
             for number, partition in partitions.items():
@@ -75,7 +74,7 @@ class Merger:
         return places
 
     def drop(self, places: Iterable[TopicPartition]) -> None:
-        """Forget what waits of these partitions: they are read again."""
+        """Drop the waiting records of partitions that are read again."""
         for topic, partition in places:
             gone = self._topics.get(topic, {}).pop(partition, None)
             if gone is not None:
@@ -84,7 +83,7 @@ class Merger:
                     del self._topics[topic]
 
     def merge(self, records: Sequence[Record]) -> list[Record]:
-        """Take records as they were read; return those whose turn has come."""
+        """Add records in reading order; return those that are due."""
         wall_ms = time.time() * 1000
         from_ms, to_ms = wall_ms - LIVE_S * 1000, wall_ms + LIVE_S * 1000
         old = {record.topic for record in records if not from_ms <= record.timestamp_ms <= to_ms} | self._topics.keys()
@@ -102,7 +101,7 @@ class Merger:
                 out.append(record)
         if now - self._asked_at >= ASK_S:
             self._asked_at = now
-            # Records are in hand, which the log will not hand out again: what was known before serves until it answers.
+            # The log will not return the present records again: use the previous answer until it responds.
             with suppress(Unavailable):
                 self._more = self._unread()
         for topic in list(self._topics):
@@ -119,7 +118,7 @@ class Merger:
     def _release_records(self, topic: str, now: float) -> list[Record]:
         partitions = self._topics[topic]
         more = [place.partition for place in self._more if place.topic == topic]
-        # What is still to come of a partition is no older than what came last of it.
+        # Future records of a partition are not older than its last one.
         horizon = min((partitions[p].reached_ms if p in partitions else -1 for p in more), default=None)
         out: list[tuple[int, Record]] = []
         for partition in partitions.values():
@@ -133,7 +132,7 @@ class Merger:
                 out.append((time_ms, record))
         if not any(partition.records for partition in partitions.values()):
             del self._topics[topic]
-        # Stable: records of one partition keep their order.
+        # Stable sort: records of one partition keep their order.
         out.sort(key=itemgetter(0))
         return [record for _, record in out]
 

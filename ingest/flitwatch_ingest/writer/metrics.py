@@ -1,4 +1,4 @@
-"""A writer's figures as OpenMetrics, on the loopback."""
+"""Metrics of a writer in OpenMetrics format, on the loopback interface."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class WriterCollector(Collector):
-    """Reads the figures when they are asked for."""
+    """Metrics of a writer, read at each scrape."""
 
     def __init__(self, writer: Writer) -> None:
         self._writer = writer

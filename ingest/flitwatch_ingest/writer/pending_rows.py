@@ -1,4 +1,4 @@
-"""Rows other than counters that the next transaction will write."""
+"""Rows of the next transaction, other than counters."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ log = logging.getLogger(__name__)
 
 REASON_LETTERS = 500
 OUR_FAULT = "unexpected error while decoding"
-#: What a fault of ours raises when a record comes that nobody thought of; not what a lost database or registry raises.
+#: Errors that a bug raises for an unexpected record, as opposed to errors of a lost database or registry.
 FAULTS = (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, AssertionError)
 
 
@@ -34,35 +34,35 @@ class Rates:
     duplicates: int = 0
     late: int = 0
     dead: int = 0
-    #: Records of counters that no fabric has a place for.
+    #: Records of counters without a place in any fabric.
     unplaced: int = 0
 
 
 @dataclass
 class PendingRows:
-    """Collects until the transaction; then a new one begins."""
+    """Rows collected for one transaction; the next one starts with a new object."""
 
     letters: list[DeadLetter] = field(default_factory=list)
-    #: Of dead letters and of records kept as they came.
+    #: Bytes of dead letters and of raw records.
     kept_bytes: int = 0
     observations: list[Observation] = field(default_factory=list)
     rates: dict[str, Rates] = field(default_factory=lambda: defaultdict(Rates))
-    #: Records by what they come from, and topic.
+    #: Records by source and topic.
     arrived: Counter[tuple[str, str]] = field(default_factory=Counter)
     schema_records: dict[int, int] = field(default_factory=lambda: defaultdict(int))
     jobs: list[tuple[Record, Job]] = field(default_factory=list)
     runs: list[tuple[Record, Run | tuple[str, RunStep]]] = field(default_factory=list)
     samples: list[tuple[Record, Summary]] = field(default_factory=list)
-    #: Rows that the samples will make.
+    #: Number of rows from the samples.
     sample_rows: int = 0
     sequences: dict[str, int] = field(default_factory=dict)
     unplaced: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
-    #: When the oldest record was appended to the log, in milliseconds since 1970; 0: none.
+    #: Append time of the oldest record, in milliseconds since 1970; 0: none.
     oldest_ms: int = 0
     newest_ms: int = 0
 
     def letter(self, record: Record, reason: str, where: str = "") -> None:
-        """Keep a record that cannot be used."""
+        """Add a dead letter for an unusable record."""
         letter = letter_of(record, reason, where)
         self.letters.append(letter)
         self.kept_bytes += len(letter.raw)
@@ -70,12 +70,12 @@ class PendingRows:
 
 
 def source_of(record: Record) -> str:
-    """Return the source under which the arrival of a record is counted: its source's kind, or the twin."""
+    """Return the source for counting a record's arrival: its source's kind, or the twin."""
     return TWIN if header_text(record, topics.SIMULATED) else kind_of(header_text(record, topics.SOURCE))
 
 
 def rejection_reason(record: Record, problem: Exception) -> str:
-    """The reason of a dead letter: what `BadInput` says, or an unexpected error, which is logged; the records behind it are read."""
+    """Return the reason for a dead letter: the message of `BadInput`, or of an unexpected error, which is also logged."""
     if isinstance(problem, BadInput):
         return problem.reason
     log.error(
@@ -89,7 +89,7 @@ def rejection_reason(record: Record, problem: Exception) -> str:
 
 
 def letter_of(record: Record, reason: str, where: str = "") -> DeadLetter:
-    """A record that cannot be used, with the first of its bytes and of its reason, which may name a metric of any length."""
+    """Return an unusable record as a dead letter, with bytes and reason truncated; the reason may contain a metric's name of any length."""
     reason = reason if len(reason) <= REASON_LETTERS else reason[: REASON_LETTERS - 1] + "…"
     return DeadLetter(
         record.topic,
@@ -104,7 +104,7 @@ def letter_of(record: Record, reason: str, where: str = "") -> DeadLetter:
 
 
 def header_text(record: Record, name: str) -> str:
-    """A header's text, or nothing; NUL, which cannot be stored, is U+FFFD."""
+    """Return a header's text, or an empty text. NUL, which cannot be stored, becomes U+FFFD."""
     for key, value in record.headers:
         # Kafka's headers may have no value.
         if key == name and value is not None:

@@ -1,4 +1,4 @@
-"""Destination of an instance's counts: component to endpoint to router, by the fabrics that are stored."""
+"""Destination of an instance's counts, from component to endpoint to router, using the stored fabrics."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ NOWHERE = (-1, -1, -1, -1, -1)
 
 @dataclass(frozen=True)
 class Place:
-    """Place of an instance in a fabric; `reason` explains why it has none."""
+    """Place of an instance in a fabric; `reason` explains a missing place."""
 
     fabric_id: int = -1
     router: int = -1
@@ -46,12 +46,12 @@ class _Known:
 
     @cached_property
     def ports(self) -> FabricPorts:
-        """Ports by GUID, LID and name, built when the first set asks for one."""
+        """Ports by GUID, LID and name, built on first use."""
         return FabricPorts(self.fabric)
 
 
 class Places:
-    """The fabrics of a database, read again when they change.
+    """The fabrics of a database, reread when they change.
 
     Parameters
     ----------
@@ -69,7 +69,7 @@ class Places:
 
     @property
     def fabric_ids(self) -> list[int]:
-        """The fabrics that are wired."""
+        """Return the fabrics with wiring."""
         return sorted(self._known)
 
     def simulated(self, fabric_id: int) -> bool:
@@ -77,7 +77,7 @@ class Places:
         return self._known[fabric_id].fabric.simulated
 
     def name(self, fabric_id: int) -> str:
-        """The fabric's name."""
+        """Return the fabric's name."""
         return self._known[fabric_id].fabric.name
 
     def changed(self, conn: psycopg.Connection[Any]) -> bool:
@@ -133,9 +133,9 @@ class Places:
         component : int or None
             LDMS's component_id.
         owner : Owner
-            What the set says about its port.
+            The set's description of its port.
         hint : str
-            The router's name, where the set says it.
+            The router's name, if the set contains it.
         """
         named = f"component {component}" if component is not None else "a set without component_id"
         named = named if kind is RowKind.ROUTER else str(owner) if owner != Owner() else named
@@ -187,7 +187,7 @@ class Places:
 
 
 def _capacity_rates(fabric: Fabric, counted: NDArray[np.int32]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Counts of data that ports (R, P) and endpoints (E,) could have sent in a unit of their stalls; NaN if that is unknown."""
+    """Return the data counts that ports (R, P) and endpoints (E,) could send per unit of stall; NaN if unknown."""
     links, routers = fabric.links, len(fabric.routers)
     worth = stall_worth(fabric)
     of_endpoints = np.full(len(fabric.endpoints), np.nan)

@@ -1,5 +1,5 @@
-"""Ports that records count: identified by GUID, by LID, or by component or host and the adapter's name, in that order; a port of an Ethernet or
-Slingshot switch by their names."""
+"""Ports of records, identified by GUID, by LID, or by component or host and the adapter's name, in that order. Ports of Ethernet or Slingshot
+switches are identified by their names."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from flitwatch_ingest.schemas.rows import (
 )
 
 _LAST_NUMBER = re.compile(r"([0-9]+)(?!.*[0-9])")
-#: What openibd writes into node descriptions: HCA-1 is the kernel's adapter 0.
+#: openibd's node descriptions: HCA-1 is the kernel's adapter 0.
 _VENDOR_NUMBER = re.compile(r"HCA-([0-9]+)", re.IGNORECASE)
 _KERNEL_NUMBER = re.compile(r"mlx[0-9]+_([0-9]+)", re.IGNORECASE)
 #: ca_name and port as sysclassib joins them.
@@ -40,9 +40,9 @@ class Owner:
     ----------
     guids : tuple of str      without 0x and leading zeros
     lid : int or None
-    names : tuple of str      what the port's device is called
-    hosts : tuple of str      who sent the record: the port's node, unless a GUID or LID says otherwise
-    adapter : str             mlx5_0, cxi1, hsn0; empty: not said
+    names : tuple of str      names of the port's device
+    hosts : tuple of str      sender of the record: the port's node, unless a GUID or LID contradicts
+    adapter : str             mlx5_0, cxi1, hsn0; empty: not given
     port : int or None
     """
 
@@ -66,7 +66,7 @@ class Owner:
 
 
 def owner_of(schema: RowSchema, identity: str) -> Owner:
-    """Read a set's identity by the columns that make it up."""
+    """Parse a set's identity using its columns."""
     columns = [c for c in schema.columns if c.role is Role.IDENTITY]
     parts = identity.split("\x1f")[:-1]
     if len(parts) != len(columns):
@@ -83,7 +83,7 @@ def owner_of(schema: RowSchema, identity: str) -> Owner:
         texts["adapter"].append(match.group(1))
         texts["port"].append(match.group(2))
     return Owner(
-        # A GUID that the sampler could not read is 0.
+        # The sampler writes 0 for an unreadable GUID.
         tuple(guid for text in texts["guid"] if (guid := plain_guid(text))),
         _first_number(texts["lid"]),
         tuple(texts["name"]),
@@ -102,13 +102,13 @@ def _part_of_identity(name: str, kind: Kind) -> str:
         ("adapter", ADAPTERS),
     ):
         if name in names:
-            # A port may be named by a text: hsn0.
+            # A port may be a text: hsn0.
             return "adapter" if part == "port" and kind is Kind.TEXT else part
     if name in PRODUCERS | (HOSTS - {"node_name"}):
         return "host"
     if name == "node_name":
         return "name"
-    # In Avro's names the list's stands before with an underscore.
+    # Avro names begin with the list's name and an underscore.
     if name.endswith("port") and kind is Kind.UNSIGNED:
         return "port"
     return "adapter"
@@ -121,7 +121,7 @@ def _first_number(texts: list[str]) -> int | None:
 
 @dataclass(frozen=True)
 class ResolvedPort:
-    """A switch's port or an endpoint; `reason` says why neither."""
+    """A switch's port or an endpoint; `reason` explains why it is neither."""
 
     router: int = -1
     port: int = -1
@@ -132,7 +132,7 @@ class ResolvedPort:
 
 @dataclass
 class FabricPorts:
-    """The ports of one fabric by everything that they are called."""
+    """The ports of one fabric by all their names."""
 
     fabric: Fabric
     _endpoints_by_guid: dict[str, list[int]] = field(default_factory=lambda: defaultdict(list))
@@ -149,7 +149,7 @@ class FabricPorts:
         lids, lmc = self._of_endpoints("lids", 0), self._of_endpoints("lmc", 0)
         owners = self._of_endpoints("adapter_guids", None)
         for e in range(len(ends)):
-            # Of many adapters the first port has the node's GUID, which the two lists may spell differently.
+            # On many adapters the first port has the node's GUID, which the two lists may spell differently.
             for guid in {plain_guid(guid_text) for guid_text in (ends.guid[e], owners[e]) if guid_text is not None}:
                 self._endpoints_by_guid[guid].append(e)
             for lid in range(lids[e], lids[e] + (1 << min(lmc[e], 7))) if lids[e] else ():
@@ -203,7 +203,7 @@ class FabricPorts:
     def _router_of(self, owner: Owner) -> int | None:
         routers = self.fabric.router_by_name
         for name in owner.names:
-            # A switch is spelled as freely as a host.
+            # Names of switches vary in spelling as much as names of hosts.
             known = name if name in routers else find_host(name, self._routers_by_host.get(host_key(name), ()))
             if known is not None:
                 return routers[known]
@@ -261,7 +261,7 @@ class FabricPorts:
         return ResolvedPort(endpoint=endpoint, device=f"{node} {adapter}" if adapter else node)
 
     def _find_adapter(self, ends: list[int], owner: Owner) -> ResolvedPort:
-        """Find one of a node's endpoints: by the adapter's name if the fabric is InfiniBand, whose numbers have gaps; otherwise by its number."""
+        """Find one of a node's endpoints: by the adapter's name in InfiniBand fabrics, whose numbers have gaps; otherwise by its number."""
         node, fabric = str(self.fabric.endpoints.node[ends[0]]), self.fabric
         if fabric.technology is not Technology.INFINIBAND:
             match = _LAST_NUMBER.search(owner.adapter)
@@ -289,19 +289,19 @@ class FabricPorts:
 
 
 def _names_match(owner: Owner, name: str) -> bool:
-    """Return whether a device may be the one that a record names; LIDs repeat in every subnet, names rarely."""
+    """Return whether a device matches the names in a record; LIDs repeat in every subnet, names rarely."""
     return not owner.names or any(
         set(_list_spellings(text)) & set(_list_spellings(name)) for text in _first_words(owner.names)
     )
 
 
 def _first_words(names: tuple[str, ...]) -> list[str]:
-    """A node map or a description may follow with the adapter: `luna-0001 mlx5_2`."""
+    """Return the first word of each name; a node map or description may append the adapter: `luna-0001 mlx5_2`."""
     return [word for name in names for word in dict.fromkeys((name, name.partition(" ")[0]))]
 
 
 def _list_spellings(host: str) -> tuple[str, ...]:
-    """A host's name as it is, in lower case, and what its spellings have in common."""
+    """Return a host's name unchanged, in lower case, and in the common form of its spellings."""
     whole = host.strip().lower()
     return tuple(dict.fromkeys((whole, host_key(whole))))
 
@@ -316,7 +316,7 @@ def _same_adapter(known: str | None, said: str) -> bool:
 
 
 def unresolved_reason(fabrics: list[str], owner: Owner, component: int | None) -> str:
-    """Why a port belongs to none of the fabrics, and what would help."""
+    """Return the reason why a port is in none of the fabrics, and a remedy."""
     who = str(owner)
     if not (owner.guids or owner.lid is not None or owner.names or owner.hosts):
         who = f"component {component}" if component is not None else "a set without component_id"

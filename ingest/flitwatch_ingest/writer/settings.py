@@ -14,27 +14,27 @@ class WriterSettings:
     Attributes
     ----------
     group : str
-        Consumer group. Writers of one group share the topics.
+        Consumer group; its writers share the topics.
     pattern : str
-        Which topics are LDMS rows.
+        Pattern of topics with LDMS rows.
     fabric : str or None
-        The fabric that components are of; without it, whichever one fabric knows a component.
+        The fabric of all components; without it, the only fabric with the component.
     registry : str or None
-        URL or file of the Avro schemas.
+        URL or file with the Avro schemas.
     interval_s : float
-        Records wait at most so long for their transaction.
+        Longest wait of a record for its transaction.
     most_records : int
-        Records taken from the log at once.
+        Records read from the log at a time.
     most_rows : int
-        Rows in memory after which a transaction is made at once.
+        Rows in memory that trigger a transaction.
     most_bytes : int
-        Bytes of dead letters and of records kept as they came, the same.
+        Bytes of dead letters and raw records that trigger a transaction.
     port_delay_s : float
-        A ten-second bucket of ports is written when the feed is so far past its end.
+        A ten-second bucket of ports is written when the feed is this far past its end.
     silence_every_s : float
-        How often it is looked for instances that stopped.
+        Interval of checks for stopped instances.
     most_future_s : float
-        Records whose clock is further ahead are refused.
+        Records whose clock is ahead by more are refused.
     """
 
     group: str = "writer"

@@ -1,4 +1,4 @@
-"""Collectors number their records: what was written once is not written again."""
+"""Sequence numbers of collectors, so that no record is written twice."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from flitwatch_stream.shapes import INDEXED_BYTES
 
 
 class Sequences:
-    """The last sequence of each source, as far as this writer has taken it."""
+    """The last sequence of each source that this writer has processed."""
 
     def __init__(self) -> None:
         self._last: dict[str, int] = {}
 
     def learn(self, conn: psycopg.Connection[Any], records: Sequence[Record]) -> None:
-        """Read what is stored of the sources of `records` that are new here."""
+        """Load the stored sequences of new sources in `records`."""
         unknown = {source for record in records if record.headers and (source := _source_of(record)) not in self._last}
         unknown.discard("")
         if unknown:
@@ -29,7 +29,7 @@ class Sequences:
             self._last |= {source: stored.get(source, -1) for source in unknown}
 
     def repeats(self, record: Record, moved: dict[str, int]) -> bool:
-        """Return whether the record was written before; if not, it becomes the source's last one and is added to `moved`."""
+        """Return whether the record was written before. If not, make it the source's last one and add it to `moved`."""
         source, sequence = _source_of(record), header_text(record, topics.SEQUENCE)
         if not source or not sequence.isascii() or not sequence.isdigit() or len(sequence) > 18:
             return False
@@ -41,6 +41,6 @@ class Sequences:
 
 
 def _source_of(record: Record) -> str:
-    """Return the source of a record; empty if the name is too long for a collector's."""
+    """Return the source of a record; empty if the name is too long for a collector."""
     source = header_text(record, topics.SOURCE)
     return source if len(source.encode()) <= INDEXED_BYTES else ""

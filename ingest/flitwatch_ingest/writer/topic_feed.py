@@ -1,4 +1,4 @@
-"""One LDMS topic: its row schemas, its instances, and the core's feed that they live in."""
+"""One LDMS topic: its row schemas, its instances, and the core's feed that contains them."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ from flitwatch_ingest.writer.ports import Owner, owner_of
 from flitwatch_stream.log import Record
 from flitwatch_stream.topics import LDMS_PREFIX
 
-#: Lists of metrics that one topic may carry; a topic with more carries something else.
+#: Limit of metric lists per topic; a topic with more is not LDMS.
 MOST_PLANS = 64
 _LATE = 18
 
-#: Gives the id of a row schema in the database.
+#: Returns the id of a row schema in the database.
 SchemaId = Callable[[RowSchema], int]
 
 
 @dataclass
 class Plan:
-    """A row schema as the core's feed knows it."""
+    """A row schema in the form of the core's feed."""
 
     schema: RowSchema
     schema_id: int
@@ -39,7 +39,7 @@ class Plan:
 
 @dataclass
 class Instance:
-    """Sender of samples, as a gap row names it."""
+    """Sender of samples, as named in a gap row."""
 
     plan: int
     component: int | None
@@ -49,7 +49,7 @@ class Instance:
 
 
 class TopicFeed:
-    """Consumes the records of one topic.
+    """Consumer of one topic's records.
 
     Parameters
     ----------
@@ -85,14 +85,14 @@ class TopicFeed:
         return any(plan.schema.kind is not RowKind.OTHER for plan in self.plans)
 
     def consume(self, records: Sequence[Record], pending_rows: PendingRows, replaying: bool) -> None:
-        """Decode and book records in their order; the Avro schemas they name were asked for."""
+        """Decode and count records in their order; their Avro schemas must have been fetched."""
         values = [record.value for record in records]
         n = len(values)
         partitions = np.fromiter((record.partition for record in records), np.int32, n)
         offsets = np.fromiter((record.offset for record in records), np.int64, n)
         chosen = np.arange(n, dtype=np.uint32)
         rates = pending_rows.rates[self.topic]
-        # Every round adds a plan or an instance, or refuses a record: it ends.
+        # Every round adds a plan or an instance, or refuses a record, so the loop ends.
         while len(chosen):
             _, accepted, repeats, _, counted, _, pending, strangers, refused = self.feed.consume(
                 values, partitions, offsets, chosen, replaying
@@ -123,11 +123,11 @@ class TopicFeed:
         pending_rows: PendingRows,
         replaying: bool,
     ) -> Any:
-        """Learn what records wait for; return which to give again, the others are dead letters now."""
+        """Add the plans and instances that records need. Return the records to retry; the others have become dead letters."""
         again: list[int] = []
         fresh: set[tuple[int, int]] = set()
         for index, need, number in pending:
-            # One new plan at a time: nearly always it fits all that wait, and learning costs milliseconds.
+            # One new plan at a time: it usually fits all waiting records, and adding one takes milliseconds.
             if need == Need.INSTANCE or (need, number) in fresh:
                 again.append(index)
                 continue
@@ -153,7 +153,7 @@ class TopicFeed:
         avro_id = None if wires is None else number
         for index, plan in enumerate(self.plans):
             if plan.schema.digest == schema.digest and plan.avro_id == avro_id:
-                # Its metrics are those of a plan that does not fit: one is listed twice, for instance.
+                # Its metrics match a plan that does not fit, for instance because one is listed twice.
                 code, field, byte = self.feed.fault_of(index, value)
                 raise BadInput(describe_error(code, schema.columns[field].name if field >= 0 else None, byte))
         if len(self.plans) >= MOST_PLANS:
@@ -198,7 +198,7 @@ class TopicFeed:
         return self._places.find(schema.kind, component, owner, hint)
 
     def replace(self) -> int:
-        """Find every instance's place again, after fabrics came or changed; return how many moved."""
+        """Update every instance's place after a change of fabrics. Return the number of moved instances."""
         moved = 0
         for index, instance in enumerate(self.instances):
             place = self._find_place(instance.plan, instance.component, instance.identity, instance.hint)
@@ -219,7 +219,7 @@ class TopicFeed:
         return moved
 
     def collect(self, pending_rows: PendingRows) -> None:
-        """Rows kept as they came, and records that were held back and then refused."""
+        """Add raw rows, and records that were withheld and then refused, to `pending_rows`."""
         for index, plan in enumerate(self.plans):
             self._take_observations(index, plan, pending_rows)
         for partition, offset, code, _, raw in self.feed.take_letters():

@@ -1,4 +1,4 @@
-"""Permutations that keep days or weeks together: what is alike within them stays alike, so chance is no smaller than it is."""
+"""Permutations that keep days or weeks together, which preserves correlation within them, so that p-values are not too small."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ Ints = NDArray[np.int64]
 
 
 def block_orders(block: Ints, permutations: int, rng: np.random.Generator) -> Ints:
-    """Orders of runs (permutations, runs): blocks of neighbouring runs in random order, then a circular shift.
+    """Return orders of runs (permutations, runs): blocks of neighbouring runs in random order, then a circular shift.
 
-    `block` (runs,) does not decrease. The runs of a block stay alongside one another, but for the one that the shift cuts.
+    `block` (runs,) does not decrease. The runs of a block stay adjacent, except in the block that the shift splits.
     """
     first = np.flatnonzero(np.diff(block, prepend=block[:1] - 1))
     size = np.diff(np.append(first, len(block)))
@@ -29,9 +29,9 @@ def block_orders(block: Ints, permutations: int, rng: np.random.Generator) -> In
 
 
 def permuted_correlations(problem: Problem, orders: Ints, users: Ints | slice = slice(None)) -> tuple[Floats, Floats]:
-    """Correlations of each user with the outcome: as seen (users,), and with the outcome in other orders (permutations, users).
+    """Return correlations of each user with the outcome: observed (users,), and with permuted outcomes (permutations, users).
 
-    The outcome is what the rest of the model leaves (Freedman and Lane 1983); in another order it is projected again.
+    The outcome is the residual of the rest of the model (Freedman and Lane 1983). Each permutation is projected again.
     """
     columns = problem.regressors[:, users]
     lengths = np.sqrt((columns**2).sum(0))
@@ -44,7 +44,7 @@ def permuted_correlations(problem: Problem, orders: Ints, users: Ints | slice = 
 
 
 def design_effect(problem: Problem, orders: list[Ints], users: Ints | slice = slice(None)) -> Floats:
-    """By how much each user's score wanders more than that of independent runs, (users,); at least 1, the largest over the kinds of blocks."""
+    """Return the factor by which each user's score varies more than with independent runs, (users,); at least 1, the maximum over the kinds of blocks."""
     wander = [
         permuted_correlations(problem, each, users)[1].std(0) * np.sqrt(max(problem.degrees_of_freedom, 1))
         for each in orders
@@ -53,6 +53,6 @@ def design_effect(problem: Problem, orders: list[Ints], users: Ints | slice = sl
 
 
 def block_p_values(problem: Problem, orders: Ints, users: Ints) -> Floats:
-    """One-sided p-values (users,), add-one estimates: the least possible is 1 / (permutations + 1)."""
+    """Return one-sided p-values (users,), add-one estimates: the minimum is 1 / (permutations + 1)."""
     observed, by_chance = permuted_correlations(problem, orders, users)
     return ((by_chance >= observed - 1e-12).sum(0) + 1) / (len(orders) + 1)

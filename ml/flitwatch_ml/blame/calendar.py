@@ -1,7 +1,7 @@
 """Calendar model: the share of run times explained by hours and weekends, a smooth date trend, regimes, and a run's own circumstances (covariates).
 
-A user who was there only in a slow month, or only after an upgrade, goes with slow runs without slowing any. So everything that follows is asked of what
-is left of run times and exposure when these are taken out.
+A user who was active only in a slow month, or only after an upgrade, correlates with slow runs without slowing any. All later steps therefore use the
+residuals of run times and exposure after these effects are removed.
 """
 
 from __future__ import annotations
@@ -19,30 +19,30 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 WEEK_S = 7 * DAY_S
-#: With runs on fewer days an hour of the day more or less cannot be told from chance; all runs are then one stratum.
+#: With runs on fewer days, effects of the hour cannot be distinguished from chance; all runs are then one stratum.
 DAYS_FOR_STRATA = 32
-#: The date trend bends once in so many weeks, and no more often than once in so many days with runs.
+#: The date trend has one knot per this many weeks, and at most one per this many days with runs.
 WEEKS_A_BEND, DAYS_A_BEND = 3, 12
-#: A regime holds at least so many days with runs, and one in this many of all.
+#: A regime has at least this many days with runs, and at least one in this many of all days with runs.
 REGIME_DAYS, REGIME_SHARE = 6, 25
-#: A level shift is taken as one from this score on: of a hundred places to look at, the best by chance passes it in one set of six.
+#: Score threshold for a level shift. With a hundred candidate places, the best exceeds it by chance in one of six sets.
 SHIFT_Z = 3.0
 MOST_SHIFTS = 8
-#: Times beyond so many robust standard deviations count as that many, where the calendar is fitted.
+#: For fitting the calendar, times are clipped to this many robust standard deviations.
 WILD = 4.0
-#: Directions whose length is below this share of their own are explained by the others.
+#: Directions with a residual below this share of their length count as explained by the others.
 EXPLAINED = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
 class Calendar:
-    """The directions that are taken out of everything.
+    """The directions removed from all variables.
 
     Attributes
     ----------
     axes : float64 (runs, directions)     orthonormal
-    regimes_s : float64 (changes,)        epoch seconds since when another level holds: marks and change points
-    strata : bool                         whether hours and weekends are among them
+    regimes_s : float64 (changes,)        epoch seconds of level changes: marks and change points
+    strata : bool                         whether hours and weekends are included
     """
 
     axes: Floats
@@ -50,12 +50,12 @@ class Calendar:
     strata: bool
 
     def without(self, values: Floats) -> Floats:
-        """`values` (runs, ...) less what the calendar explains."""
+        """Return the residuals of `values` (runs, ...) after removing the calendar's effects."""
         return values - self.axes @ (self.axes.T @ values)
 
     @property
     def degrees_of_freedom(self) -> int:
-        """Runs less directions."""
+        """Number of runs minus number of directions."""
         return self.axes.shape[0] - self.axes.shape[1]
 
 
@@ -72,9 +72,9 @@ def fit_calendar(
     ----------
     start_s : (runs,)              epoch seconds
     log_time : float64 (runs,)     logarithms of run times
-    covariates : float64 (runs, k) circumstances of a run that slow it for themselves: groups spanned, jobs in the queue
-    marks_s : (marks,)             when routes, firmware or software changed
-    known : float64 (runs,)        what users already selected explain of log_time; change points are looked for in the rest
+    covariates : float64 (runs, k) circumstances of a run that slow it themselves: groups spanned, jobs in the queue
+    marks_s : (marks,)             times of changes of routes, firmware or software
+    known : float64 (runs,)        part of log_time explained by users already selected; change points are searched in the rest
     """
     start = np.asarray(start_s, float)
     response = winsorise_values(log_time - (0.0 if known is None else known))
@@ -98,7 +98,7 @@ def calendar_by_application(
     marks_s: ArrayLike = (),
     known: Floats | None = None,
 ) -> Calendar:
-    """Fit a calendar of each application (runs,) of its own: what is slow for one need not be for another."""
+    """Fit one calendar per application (runs,), because slow periods differ between applications."""
     labels = np.unique(application)
     fits, axes = [], []
     for label in labels.tolist():
@@ -112,7 +112,7 @@ def calendar_by_application(
 
 
 def by_application(application: Ints, make: Callable[[Floats], Floats], values: Floats) -> Floats:
-    """`make` of the values (runs,) of each application separately."""
+    """Apply `make` to the values (runs,) of each application separately."""
     made = np.empty_like(values)
     for label in np.unique(application).tolist():
         made[application == label] = make(values[application == label])
@@ -120,14 +120,14 @@ def by_application(application: Ints, make: Callable[[Floats], Floats], values: 
 
 
 def winsorise_values(values: Floats) -> Floats:
-    """Values with wild ones pulled in, so that one broken run does not bend the trend."""
+    """Return values with outliers clipped, so that one broken run does not distort the trend."""
     middle = np.median(values)
     spread = 1.4826 * np.median(np.abs(values - middle))
     return np.clip(values, middle - WILD * spread, middle + WILD * spread) if spread > 0 else values
 
 
 def orthonormal_basis(columns: Floats) -> Floats:
-    """An orthonormal basis of the span of columns (runs, k), dependent ones left out; the first column is never left out."""
+    """Return an orthonormal basis of the span of columns (runs, k) without dependent columns. The first column is always kept."""
     lengths = np.linalg.norm(columns, axis=0)
     if not (lengths > 0).any():
         return np.zeros((len(columns), 0))
@@ -137,14 +137,14 @@ def orthonormal_basis(columns: Floats) -> Floats:
 
 
 def _append_axis(axes: Floats, column: Floats) -> Floats:
-    """Orthonormal axes with one more for what they leave of a column, which is not nothing; twice, as the first time leaves rounding."""
+    """Return orthonormal axes plus one for a column's nonzero residual. The projection is done twice to remove rounding errors."""
     for _ in range(2):
         column = column - axes @ (axes.T @ column)
     return np.column_stack([axes, column / np.linalg.norm(column)])
 
 
 def _trend_basis(start: Floats) -> Floats:
-    """Quadratic splines of the date, with knots at equal numbers of runs."""
+    """Return quadratic splines of the date, with equal numbers of runs between knots."""
     span = float(np.ptp(start))
     bends = int(min(span / (WEEKS_A_BEND * WEEK_S), len(np.unique(day_numbers(start))) / DAYS_A_BEND))
     if span <= 0 or bends < 1:
@@ -155,7 +155,7 @@ def _trend_basis(start: Floats) -> Floats:
 
 
 def _add_regimes(start: Floats, response: Floats, axes: Floats, marks: Floats) -> tuple[Floats, Floats]:
-    """Axes with a step at each mark that has enough days around it and at each change point that the response shows."""
+    """Return axes with a step at each mark with enough days on both sides and at each change point of the response."""
     day = _day_numbers(start)
     ends = np.append(day, day[-1] + 1)
     least = max(REGIME_DAYS, int(ends[-1]) // REGIME_SHARE)
@@ -190,13 +190,13 @@ def _day_numbers(start: Floats) -> Ints:
 
 
 def _largest_step(candidates: Ints, response: Floats, axes: Floats, day: Ints) -> tuple[int | None, float]:
-    """The place after which the response differs most, and its score; the runs of a day may vary together."""
+    """Return the place after which the response changes most, and its score. Runs of a day may be correlated."""
     runs = len(response)
     freedom = runs - axes.shape[1] - 1
     if not len(candidates) or freedom < 2:
         return None, 0.0
     rest = response - axes @ (axes.T @ response)
-    # Products of a step with a column are the column's sum from there on.
+    # The product of a step with a column is the column's sum from the step on.
     explained = _sums_from(axes)[candidates]
     lengths = (runs - candidates) - (explained**2).sum(1)
     usable = lengths > 1e-3 * (runs - candidates)
@@ -213,5 +213,5 @@ def _largest_step(candidates: Ints, response: Floats, axes: Floats, day: Ints) -
 
 
 def _sums_from(values: Floats) -> Floats:
-    """The sum from each run on, as `values` (runs, ...)."""
+    """Return the sum from each run on, in the shape of `values` (runs, ...)."""
     return np.cumsum(values[::-1], axis=0)[::-1]

@@ -1,4 +1,4 @@
-"""Does it name anyone if there is no one to name: the same runs and users, with run times dealt out at random."""
+"""False alarm rate of blame, from the same runs and users with shuffled run times."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ from flitwatch_ml.blame.strata import day_numbers, normal_scores
 from flitwatch_ml.blame.verdict import CalendarBlame
 
 Floats = NDArray[np.float64]
-#: The rate at which a shuffled set counts as one with a name.
+#: False discovery rate up to which a shuffled set counts as one with a name.
 CALIBRATION_Q = 0.1
-#: Runs times shuffles: each shuffle costs as much as a verdict. Of very many runs there are fewer shuffles, but at least so many.
+#: Limit of runs times shuffles, because each shuffle costs as much as a verdict. With very many runs there are fewer shuffles, but at least this many.
 MOST_DEALT, LEAST_SHUFFLES = 500_000, 5
-#: Shares by which a planted user makes exposed runs longer.
+#: Relative slowdowns of exposed runs by a planted user.
 EFFECTS = (0.05, 0.1, 0.2, 0.4)
 
 
 class Calibration(TypedDict):
-    """Rate at which a method names users when no user can be to blame.
+    """Rate at which a method names users if no user can be to blame.
 
     Attributes
     ----------
-    shuffles : int              sets with shuffled run times
-    q : float                   the limit of false discoveries at which a name counts
-    sets_with_a_name : int      sets in which anyone is at or below it
-    share : float or None       of the sets; at most a tenth should be
+    shuffles : int              number of sets with shuffled run times
+    q : float                   limit of the false discovery rate for a name
+    sets_with_a_name : int      sets in which at least one user is at or below it
+    share : float or None       share of these sets; should be at most 0.1
     """
 
     shuffles: int
@@ -43,7 +43,7 @@ class Calibration(TypedDict):
 
 
 class Rotations(TypedDict):
-    """The same of run times that are moved around in time together: what one run has of the run before it stays, which a shuffle loses."""
+    """The same for run times rotated in time together, which keeps the correlation of successive runs that a shuffle destroys."""
 
     rotations: int
     q: float
@@ -51,7 +51,7 @@ class Rotations(TypedDict):
 
 
 class Power(TypedDict):
-    """How often a user who makes exposed runs longer by `effect` (a share) is found at a rate of false discoveries of `q`, in runs like these."""
+    """Rate at which a user who slows exposed runs by `effect` (a share) is found at false discovery rate `q`, in runs like these."""
 
     effect: float
     draws: int
@@ -78,9 +78,9 @@ def calibrate_blame(
     report: Callable[[int], object] = lambda done: None,
     application: ArrayLike | None = None,
 ) -> Calibration:
-    """Name no user: fit sets with the times of observations shuffled, in which no exposure can matter.
+    """Estimate the false alarm rate from sets with shuffled times of observations, in which exposure cannot matter.
 
-    Where runs times shuffles are more than 500,000 there are fewer sets than `shuffles`; the result says how many.
+    If runs times shuffles exceed 500,000, fewer sets than `shuffles` are used. The result contains their number.
     """
     rng = np.random.default_rng(seed)
     sets_with_name = 0
@@ -101,7 +101,7 @@ def rotate(
     most: int = 100,
     application: ArrayLike | None = None,
 ) -> Rotations:
-    """Name no user: fit sets with the times of observations rotated in the order of their starts, at most `most` of them, evenly spaced."""
+    """Estimate the false alarm rate from sets whose times are rotated in order of start, at most `most` rotations, evenly spaced."""
     runs = _observed(exposure, run_time_s, start_s, covariates, application)
     steps: list[int] = np.unique(np.linspace(1, len(runs.run_time_s) - 1, most).astype(int)).tolist()
     found = sum(_names_anybody(runs, _rotated(runs, by)) for by in steps)
@@ -117,7 +117,7 @@ def power(
     seed: int = 0,
     application: ArrayLike | None = None,
 ) -> list[Power]:
-    """Plant a random user who can be tested in shuffled run times of observations, at each of `EFFECTS` in turn, and count how often that user is found."""
+    """Plant the effect of a random testable user in shuffled run times, at each of `EFFECTS`, and count how often that user is found."""
     rng = np.random.default_rng([seed, 2])
     runs = _observed(exposure, run_time_s, start_s, covariates, application)
     testable = np.flatnonzero(
@@ -167,7 +167,7 @@ def _names_anybody(runs: Observations, times: Floats) -> bool:
 
 
 def rank_drivers(names: list[str], circumstances: Floats, run_time_s: Floats, start_s: Floats) -> list[Driver]:
-    """Correlate each circumstance of a run with its time, with hours, dates and regimes removed; the most significant first."""
+    """Correlate each circumstance of a run with its time after removing hours, dates and regimes. The most significant one comes first."""
     if not names:
         return []
     order = np.argsort(start_s, kind="stable")

@@ -10,12 +10,12 @@ from sklearn.utils import Tags
 
 from flitwatch_domain.errors import BadInput, NotEnoughData
 
-#: Below this no association can reach a useful p-value: with 4 slow of 8 runs the least possible is 1/70.
+#: With fewer runs no association can reach a useful p-value: with 4 slow of 8 runs the minimum is 1/70.
 MIN_RUNS = 8
 
 
 class BlameEstimator(BaseEstimator):
-    """Says to scikit-learn what runs are: amounts that are not negative, and times above zero."""
+    """Base class with scikit-learn tags: nonnegative amounts and positive times."""
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -26,15 +26,15 @@ class BlameEstimator(BaseEstimator):
 
 
 class BadRuns(BadInput, ValueError):
-    """Runs that no estimator can use; a ValueError too, as scikit-learn's contract asks."""
+    """Runs that no estimator can use; also a ValueError, as scikit-learn requires."""
 
 
 class TooFewRuns(NotEnoughData, ValueError):
-    """Fewer runs than any result needs; a ValueError too, as scikit-learn's contract asks."""
+    """Fewer runs than any result needs; also a ValueError, as scikit-learn requires."""
 
 
 def check_runs(matrix: ArrayLike, run_time_s: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """A matrix (runs, users) and positive run times (runs,) as float arrays; a clear error otherwise."""
+    """Return a matrix (runs, users) and positive run times (runs,) as float arrays; raise BadRuns or TooFewRuns otherwise."""
     values, times = _to_dense(matrix), _to_dense(run_time_s)
     if values.ndim != 2 or times.ndim != 1 or len(values) != len(times):
         raise BadRuns(f"runs x users and run times do not fit: shapes {values.shape} and {times.shape}")

@@ -1,4 +1,4 @@
-"""Checks that a finding must pass before a user is named: other weeks, any one week left out, and users who come together."""
+"""Checks that a finding must pass before a user is named: other weeks, any one week left out, and correlated users."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 
-#: A finding that a control would give by chance in one case of twenty is not beyond doubt.
+#: Significance level of the controls.
 DOUBT = 0.05
-#: Presence of other weeks: two of them are looked at, each as a finding of its own.
+#: Significance level for presence in other weeks; two weeks are tested separately.
 CONTROL = 0.01
-#: What goes with presence of another week by less than this share of what goes with the true one cannot be what made the finding.
+#: An effect of presence in another week below this share of the true effect cannot have caused the finding.
 SIZEABLE = 0.25
-#: Users whose exposure is this much alike, with calendar and other users out, may stand for one another.
+#: Users with this correlation of exposure, after removing calendar and other users, may be proxies of each other.
 ALIKE = 0.5
-#: A finding rests on at least so many weeks (days, where the runs span few weeks).
+#: A finding needs at least this many weeks (days, if the runs span few weeks).
 LEAST_PERIODS = 3
 
 
 def assign_periods(start_s: Floats) -> tuple[Ints, str]:
-    """The week of each run; its day, where the runs span fewer than six weeks."""
+    """Return the week of each run, or its day if the runs span fewer than six weeks."""
     weeks = np.floor(start_s / WEEK_S).astype(np.int64)
     if len(np.unique(weeks)) >= 6:
         return weeks, "week"
@@ -37,9 +37,9 @@ def assign_periods(start_s: Floats) -> tuple[Ints, str]:
 
 
 def depends_on_one_period(problem: Problem, user: int, exposed: Bools, period: Ints, spread: float) -> int | None:
-    """The period without which nothing would have been found; None: any one may be left out.
+    """Return the period without which there would be no finding; None if any single period can be left out.
 
-    `exposed` (runs,), `period` (runs,), `spread`: by how much the score wanders more than that of independent runs.
+    `exposed` (runs,), `period` (runs,), `spread`: factor by which the score varies more than with independent runs.
     """
     column = problem.regressors[:, user]
     labels = np.unique(period)
@@ -57,12 +57,12 @@ def depends_on_one_period(problem: Problem, user: int, exposed: Bools, period: I
 
 
 def other_weeks(problem: Problem, user: int, raw: Floats, start_s: Floats, spread: float) -> Iterator[int]:
-    """Weeks by which the user's presence may be shifted and still goes with the slow runs, when the true presence is taken out: -1, 1.
+    """Yield week shifts (-1, 1) for which the user's shifted presence still correlates with slow runs after removing the true presence.
 
-    `raw` (runs,) is the user's regressor before anything was taken out. A run is given the presence of the run nearest to the same hour of the other week.
-    It must hold with weekdays taken out too, where runs suffice: every week has them, so that anyone who comes on slow Mondays would always be found.
-    `rhythm` asks of them. And it must be sizeable: with very many runs a trifle is beyond chance. Runs of a day may vary together, and `spread` is by how much
-    the user's score wanders beyond that: the presence of another week wanders as much.
+    `raw` (runs,) is the user's regressor before any removal. Each run gets the presence of the run nearest to the same hour of the other week.
+    With enough runs, the correlation must persist after removing weekdays: otherwise every user of slow Mondays would be found, which `rhythm` tests.
+    The effect must also be large enough, because with very many runs tiny effects are significant. Runs of a day may be correlated. `spread` is the
+    additional variation of the user's score, which applies to shifted presence too.
     """
     own = float(raw @ raw)
     column = problem.regressors[:, user]
@@ -88,7 +88,7 @@ def other_weeks(problem: Problem, user: int, raw: Floats, start_s: Floats, sprea
 def _conditional_chance(
     taken: Floats, column: Floats, outcome: Floats, own: float, clusters: tuple[Ints, ...], spread: float
 ) -> tuple[float, float] | None:
-    """The chance of a column's score when others are taken out, and its slope; None if runs do not suffice or nothing is left of its squared length `own`."""
+    """Return the p-value of a column's score given other columns, and its slope; None if there are too few runs or no residual of squared length `own`."""
     if len(column) < 2 * taken.shape[1]:
         return None
     axes = orthonormal_basis(taken)
@@ -101,7 +101,7 @@ def _conditional_chance(
 
 
 def proxy_users(problem: Problem, user: int, candidates: Bools, spread: float) -> Ints:
-    """Users who are there when this one is, and given whom nothing is left for this one."""
+    """Return users with similar presence whose removal leaves no effect of this user."""
     lengths = np.sqrt((problem.regressors**2).sum(0))
     usable = candidates & (lengths**2 > EXPLAINED * np.maximum(problem.own, EXPLAINED))
     alike = np.zeros(len(lengths))

@@ -1,7 +1,7 @@
-"""Near copies: runs alongside exactly the same users whose times lie closer together than those of separate runs do.
+"""Near copies: runs with exactly the same users and closer times than separate runs have.
 
-A file in which runs were written several times, with their starts moved and times and amounts changed a little, holds no more than the runs it was made
-from. Ordinary runs alongside the same users have times that differ by the noise of the machine.
+A file that repeats runs with shifted starts and slightly changed times and amounts contains no more information than the original runs. Times of
+ordinary runs with the same users differ by the machine's noise.
 """
 
 from __future__ import annotations
@@ -16,23 +16,23 @@ from flitwatch_ml.blame.strata import day_numbers
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-#: Times are close where they differ by this share of the noise or less; it is halved until copies stand out, so many times at most.
+#: Times are close if they differ by at most this share of the noise. The share is halved until copies become significant, at most this many times.
 CLOSE, HALVINGS = 0.5, 24
-#: Copies stand out where so many times as many pairs are close as chance gives, and by so many standard deviations, and more than this by number.
+#: Copies are significant if the close pairs exceed the expected number by this factor, by this many standard deviations, and by this count.
 TIMES, SIGMAS, LEAST_PAIRS = 2.0, 5.0, 5
-#: The noise of the machine is at least this share of how far all run times differ.
+#: The machine's noise is at least this share of the spread of all run times.
 LEAST_NOISE = 0.05
-#: A user is taken out of the noise while the chance of the score is below this.
+#: A user's effect is removed from the noise if the p-value of the score is below this.
 ALPHA = 0.05
 
 
 def same_runs(exposure: Floats, run_time_s: Floats, start_s: Floats, covariates: Floats | None = None) -> Ints:
-    """A number for each run, (runs,): near copies of one run have the same. `exposure` is (runs, users), `covariates` (runs, k)."""
+    """Return a number for each run, (runs,); near copies share a number. `exposure` is (runs, users), `covariates` (runs, k)."""
     log_time = np.log(run_time_s)
     alone, groups = np.arange(len(log_time)), _beside_the_same(exposure)
     if not groups:
         return alone
-    # Less noise makes close times more of a chance. Whatever does not stand out beside all the differences there are is not looked at any further.
+    # With less noise, close times are more likely by chance. Copies that are not significant relative to all differences are not examined further.
     most = _robust_deviation(log_time)
     grain = _time_grain(run_time_s)
     if _find_closeness(log_time, groups, most, grain) is None:
@@ -50,7 +50,7 @@ def same_runs(exposure: Floats, run_time_s: Floats, start_s: Floats, covariates:
 
 
 def _beside_the_same(exposure: Floats) -> list[Ints]:
-    """Groups of two or more runs alongside exactly the same users, regardless of the amounts."""
+    """Return groups of two or more runs with exactly the same users, regardless of the amounts."""
     there = np.packbits(exposure > 0, axis=1)
     keys = np.ascontiguousarray(there).view(np.dtype((np.void, there.shape[1]))).ravel()
     label = np.unique(keys, return_inverse=True)[1]
@@ -60,15 +60,15 @@ def _beside_the_same(exposure: Floats) -> list[Ints]:
 
 
 def _find_closeness(log_time: Floats, groups: list[Ints], noise: float, grain: float) -> float | None:
-    """The largest difference of log times within which pairs are more than chance gives of such noise (a standard deviation); None: there is none.
+    """Return the largest difference of log times with significantly many pairs, given noise of this standard deviation; None if there is none.
 
-    `grain`: times that are rounded are equal by chance too.
+    `grain`: rounded times can be equal by chance.
     """
     if noise <= 0:
         return None
     size = np.array([len(group) for group in groups])
     pairs = float((size * (size - 1) / 2).sum())
-    # One row of all groups, farther apart than any two times that count as close.
+    # All groups in one row, separated by more than the difference of close times.
     far = float(np.ptp(log_time)) + 2 * CLOSE * noise
     row = np.sort(log_time[np.concatenate(groups)] - log_time.min() + np.repeat(np.arange(len(groups)) * far, size))
     for halving in range(HALVINGS):
@@ -81,7 +81,7 @@ def _find_closeness(log_time: Floats, groups: list[Ints], noise: float, grain: f
 
 
 def _estimate_noise(exposure: Floats, log_time: Floats, start_s: Floats, covariates: Floats | None) -> float:
-    """Estimate the variation of log times that neither the calendar nor a user explains; a robust standard deviation."""
+    """Estimate the robust standard deviation of log times that neither the calendar nor users explain."""
     order = np.argsort(start_s, kind="stable")
     positive = exposure[exposure > 0]
     raw = np.log1p(exposure[order] / (np.median(positive) if len(positive) else 1.0))
@@ -98,6 +98,6 @@ def _robust_deviation(values: Floats) -> float:
 
 
 def _time_grain(run_time_s: Floats) -> float:
-    """The least step between two run times, as a share of the middle one."""
+    """Return the smallest difference between two run times as a share of the median."""
     steps = np.diff(np.unique(run_time_s))
     return float(steps.min() / np.median(run_time_s)) if len(steps) else 1.0

@@ -1,4 +1,4 @@
-"""Effect sizes: extra seconds that a run takes alongside a user, with an interval."""
+"""Effect sizes: extra seconds of a run due to a user, with an interval."""
 
 from __future__ import annotations
 
@@ -10,34 +10,34 @@ from flitwatch_ml.blame.selection import EXPLAINED, Problem, sum_clusters
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-#: Share of intervals that hold the true effect.
+#: Share of intervals that contain the true effect.
 LEVEL = 0.95
-#: With fewer runs without a user nobody can say what a run takes alone; the effect is then that of the amounts.
+#: With fewer runs without a user, the time of an unexposed run is unknown; the effect is then that of the amounts.
 LEAST_ABSENT = 5
-#: Nobody makes a run a hundred times as long.
+#: Upper limit of a slowdown: a factor of a hundred is not plausible.
 MOST_LOG = float(np.log(100))
 
 
 def estimate_effects(
     problem: Problem, raw: Floats, exposed: NDArray[np.bool_], day: Ints, spread: Floats, time_s: Floats
 ) -> tuple[Floats, Floats]:
-    """Mean extra seconds of an exposed run (users,) and its interval (users, 2), given what `problem` has taken out; NaN if nothing is left of a user.
+    """Return mean extra seconds of an exposed run (users,) and the interval (users, 2), given the effects removed in `problem`; NaN without a residual.
 
-    Users multiply run times, by an amount and by whether the user was there at all, as it is unknown whether twice the nodes slow twice as much.
+    Users multiply run times, both by amount and by presence, as it is unknown whether twice the nodes slow twice as much.
 
     Parameters
     ----------
     problem : with logarithms of run times as its outcome
-    raw : float64 (runs, users)       regressors before anything was taken out
+    raw : float64 (runs, users)       regressors before any removal
     exposed : bool (runs, users);  day : int64 (runs,);  spread : float64 (users,)   widens the interval
-    time_s : float64 (runs,)          compared with the same times without what the fit gives exposed runs
+    time_s : float64 (runs,)          compared with the same times without the fitted effect of exposure
     """
     amounts, outcome = problem.regressors, problem.outcome[:, None]
     squares = (amounts**2).sum(0)
     usable = squares > EXPLAINED * np.maximum(problem.own, EXPLAINED)
     by_amount = amounts / np.where(usable, squares, np.nan)
     present, has_presence = _beside_amounts(problem, exposed, by_amount)
-    # The slopes are sums of log times, each by a weight.
+    # The slopes are weighted sums of log times.
     by_amount = by_amount - (by_amount * exposed).sum(0) * present
     slope, step = (by_amount * outcome).sum(0), (present * outcome).sum(0)
     runs = np.maximum(exposed.sum(0), 1)
@@ -58,7 +58,7 @@ def estimate_effects(
 def _beside_amounts(
     problem: Problem, exposed: NDArray[np.bool_], by_amount: Floats
 ) -> tuple[Floats, NDArray[np.bool_]]:
-    """Presence with what is taken out and the user's amount out, by its squared length (runs, users), and of whom there is any (users,); 0 for the others."""
+    """Return the residual presence without the user's amount, divided by its squared length (runs, users), and which users have one (users,); else 0."""
     present = exposed - problem.axes @ (problem.axes.T @ exposed)
     present = present - problem.regressors * (by_amount * present).sum(0)
     squares = (present**2).sum(0)

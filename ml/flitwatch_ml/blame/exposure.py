@@ -1,7 +1,7 @@
-"""Blame by exposure: how much of a user's traffic can have met the run, rank times, strata, and greedy conditional selection.
+"""Blame by exposure: the part of a user's traffic that could affect the run, with ranked times, strata, and greedy conditional selection.
 
-Strong aggressors mask one another: a user's marginal score is taken against runs that others slowed. So users are selected one
-after the other while the next is beyond chance, and every user's score is then given the others selected (Frisch-Waugh-Lovell).
+Strong aggressors mask each other, because a user's marginal score includes runs that others slowed. So users are selected one after the other while
+the next is significant. Each user's score is then conditional on the other selected users (Frisch-Waugh-Lovell).
 """
 
 from __future__ import annotations
@@ -15,23 +15,23 @@ from flitwatch_ml.blame.checks import BlameEstimator, check_runs
 from flitwatch_ml.blame.strata import centre_values, normal_scores
 
 Floats = NDArray[np.float64]
-#: A column whose squared length after projection is below this share of its own is explained by the others.
+#: A column counts as explained by the others if projection reduces its squared length below this share.
 EXPLAINED = 1e-9
 
 
 class ExposureBlame(BlameEstimator):
-    """Rank users by the association of exposure and run time, given the other users that matter.
+    """Ranking of users by the association of exposure and run time, given the other relevant users.
 
     Parameters
     ----------
     alpha : float
-        A user is selected while the chance that the best of the rest scores so high is below this (Bonferroni).
+        Users are selected while the p-value of the best remaining score is below this (Bonferroni).
     max_selected : int
-        At most this many users are selected.
+        Largest number of selected users.
     min_exposed : int
-        A user with fewer exposed runs, or fewer runs without, is not testable.
+        A user with fewer exposed or fewer unexposed runs is not testable.
     response : {"rank", "log"}
-        Run times enter as normal scores of their ranks or as logarithms.
+        Run times are used as normal scores of their ranks or as logarithms.
 
     Attributes
     ----------
@@ -56,9 +56,9 @@ class ExposureBlame(BlameEstimator):
         strata: ArrayLike | None = None,
         clusters: ArrayLike | None = None,
     ) -> ExposureBlame:
-        """Learn from `exposure` (runs, users), run times (runs,), strata (runs,) of time or of pooled sets, and clusters (runs,) of runs that share co-runners.
+        """Fit `exposure` (runs, users), run times (runs,), strata (runs,) of time or pooled sets, and clusters (runs,) of runs with common co-runners.
 
-        With `clusters` (days) the variance of a score is taken over clusters, as runs of a day are not independent.
+        With `clusters` (days), the variance of a score is computed over clusters, as runs of a day are not independent.
         """
         if self.response not in ("rank", "log"):
             raise ValueError(f"response is 'rank' or 'log', not {self.response!r}")
@@ -84,7 +84,7 @@ class ExposureBlame(BlameEstimator):
         return self
 
     def _z_scores(self, regressors: Floats, outcome: Floats, freedom: int) -> Floats:
-        """Score of each column: its covariance with the outcome over that covariance's standard error under no association."""
+        """Return the score of each column: its covariance with the outcome divided by the standard error under no association."""
         products = regressors.T @ outcome
         if self._clusters is None:
             variance = (outcome @ outcome) * (regressors**2).sum(0) / max(freedom, 1)
@@ -92,7 +92,7 @@ class ExposureBlame(BlameEstimator):
             sums = np.zeros((self._clusters.max() + 1, regressors.shape[1]))
             np.add.at(sums, self._clusters, regressors * outcome[:, None])
             independent = (outcome @ outcome) * (regressors**2).sum(0) / max(freedom, 1)
-            variance = np.maximum((sums**2).sum(0), independent)  # days can only make scores less certain
+            variance = np.maximum((sums**2).sum(0), independent)  # days can only reduce certainty
         return np.divide(products, np.sqrt(variance), out=np.zeros_like(products), where=variance > 0)
 
     def _select_users(

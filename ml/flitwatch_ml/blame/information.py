@@ -1,8 +1,8 @@
 """Exact mutual information of binary variables, and exact p-values of their association.
 
 For binary presence and binary optimality the permutation distribution of the 2 x 2 table is hypergeometric, so p-values
-need no permutations; with strata the count of slow runs among the present ones is a sum of independent hypergeometric
-variables, whose distribution is their convolution.
+need no permutations. With strata, the number of slow runs among the present ones is a sum of independent hypergeometric
+variables, with the convolution as its distribution.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ Bools = NDArray[np.bool_]
 
 
 def _n_log2_n(count: ArrayLike) -> Floats:
-    """n log2 n, with 0 log 0 = 0."""
+    """Return n log2 n, with 0 log 0 = 0."""
     counts = np.asarray(count, float)
     return counts * np.log2(np.where(counts > 0, counts, 1.0))
 
 
 def mutual_information_bits(present: Bools, slow: Bools) -> Floats:
-    """Mutual information of each column of `present` with `slow`, in bits (Bhatele 2020, section IV-A).
+    """Return mutual information of each column of `present` with `slow`, in bits (Bhatele 2020, section IV-A).
 
     Parameters
     ----------
@@ -52,25 +52,25 @@ def mutual_information_bits(present: Bools, slow: Bools) -> Floats:
 
 
 def association_sign(present: Bools, slow: Bools) -> Ints:
-    """+1 if presence goes with slow runs, -1 if it goes with optimal ones, 0 if neither; shape (users,)."""
+    """Return +1 if presence is associated with slow runs, -1 with optimal runs, 0 with neither; shape (users,)."""
     both = present[slow].sum(0, dtype=np.int64)
     return np.sign(both * len(slow) - present.sum(0, dtype=np.int64) * int(slow.sum()))
 
 
 @lru_cache(maxsize=65536)
 def _hypergeometric_distribution(total: int, slow: int, drawn: int) -> tuple[int, Floats]:
-    """Least value and probabilities of the slow ones among `drawn` of `total`, `slow` of them slow."""
+    """Return the least value and the probabilities of the number of slow runs among `drawn` of `total` runs with `slow` slow ones."""
     low, high = max(0, drawn + slow - total), min(drawn, slow)
     k = np.arange(low, high + 1)
 
-    # Of the logarithms only what depends on k: the sum of the probabilities is one.
+    # Only the terms that depend on k are needed, because the probabilities sum to one.
     logs = -gammaln(k + 1) - gammaln(slow - k + 1) - gammaln(drawn - k + 1) - gammaln(total - slow - drawn + k + 1)
     probabilities = np.exp(logs - logs.max())
     return low, probabilities / probabilities.sum()
 
 
 def exact_p_values(present: Bools, slow: Bools, strata: Ints | None = None) -> Floats:
-    """P(at least as many slow runs among the present ones), labels exchanged within strata.
+    """Return P(at least as many slow runs among the present ones) for labels permuted within strata.
 
     Parameters
     ----------
@@ -80,7 +80,7 @@ def exact_p_values(present: Bools, slow: Bools, strata: Ints | None = None) -> F
 
     Returns
     -------
-    float64, shape (users,): one-sided, exact; 1 if the margins leave no choice.
+    float64, shape (users,): one-sided, exact; 1 if the margins allow only one table.
     """
     strata = np.zeros(len(slow), np.int64) if strata is None else np.asarray(strata)
     labels = np.unique(strata)

@@ -1,4 +1,4 @@
-"""Runs that are one observation: near copies of one, and those that follow one another on a day alongside the same users."""
+"""Runs joined into observations: near copies of one run, and successive runs of a day with the same users."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from flitwatch_ml.blame.strata import day_numbers
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-#: Amounts of two runs that differ by no more than this share are the same.
+#: Amounts of two runs count as equal up to this relative difference.
 SAME = 0.05
 
 
 class Observations(NamedTuple):
-    """exposure (observations, users);  run_time_s, start_s, application (observations,);  covariates (observations, k), None if there are none"""
+    """Arrays: exposure (observations, users);  run_time_s, start_s, application (observations,);  covariates (observations, k), None if there are none."""
 
     exposure: Floats
     run_time_s: Floats
@@ -35,11 +35,11 @@ def merge_observations(
     marks_s: Floats | None = None,
     application: Ints | None = None,
 ) -> Observations:
-    """Runs in the order of their starts, those that belong together as one: the geometric mean of their times, the mean of the rest, the first start.
+    """Return runs in order of start, with related runs joined into one: geometric mean of times, first start, mean of the rest.
 
-    Everything else that slows the machine just then slows all of them. Counted one by one they would look like as many proofs of it. A mark
-    (`marks_s`: routes or firmware changed) parts them. Near copies of a run (`copies`) are one too, wherever they lie. Runs of two applications
-    (`application`: a number for each run) never are.
+    Other causes of slowness at that time affect all of them. Counted separately, they would look like independent evidence. A mark (`marks_s`: a
+    change of routes or firmware) separates them. Near copies of a run (`copies`) are joined too, at any distance. Runs of different applications
+    (`application`: a number per run) are never joined.
     """
     of = np.zeros(len(start_s), np.int64) if application is None else application
     parts = []
@@ -67,7 +67,7 @@ def merge_observations(
 def _of_one(
     exposure: Floats, run_time_s: Floats, start_s: Floats, covariates: Floats | None, marks_s: Floats | None
 ) -> Observations:
-    """Observations of one application."""
+    """Return the observations of one application."""
     joined = _merge_neighbours(exposure, run_time_s, start_s, covariates, marks_s)
     label = same_runs(joined.exposure, joined.run_time_s, joined.start_s, joined.covariates)
     _, firsts, copy, sizes = np.unique(label, return_index=True, return_inverse=True, return_counts=True)
@@ -89,7 +89,7 @@ def _of_one(
 def _merge_neighbours(
     exposure: Floats, run_time_s: Floats, start_s: Floats, covariates: Floats | None, marks_s: Floats | None
 ) -> Observations:
-    """Runs in the order of their starts, with those of a day that follow one another alongside the same users as one."""
+    """Return runs in order of start, with successive runs of a day and the same users joined."""
     order = np.argsort(start_s, kind="stable")
     amounts, start = exposure[order], start_s[order]
     same = (np.abs(np.diff(amounts, axis=0)) <= SAME * np.maximum(amounts[1:], amounts[:-1])).all(1)

@@ -1,6 +1,6 @@
-"""Permutation p-values of many users at once, labels exchanged within strata, as matrix products.
+"""Permutation p-values of many users at once, with labels permuted within strata, as matrix products.
 
-The exact distribution is at hand for binary presence (`information.exact_p_values`); these serve continuous exposure and any response.
+For binary presence the exact distribution is available (`information.exact_p_values`). These p-values support continuous exposure and any response.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from flitwatch_ml.blame.strata import centre_values
 
 Floats = NDArray[np.float64]
-#: Permutations made at a time: a block of products stays within the cache's reach.
+#: Permutations per block, so that a block of products fits into the cache.
 BLOCK = 1024
 
 
@@ -22,9 +22,9 @@ def permutation_p_values(
     permutations: int = 10_000,
     seed: int = 0,
 ) -> Floats:
-    """One-sided p-values (users,) of the covariance of each column of `regressors` (runs, users) with `outcome` (runs,).
+    """Return one-sided p-values (users,) of the covariance of each column of `regressors` (runs, users) with `outcome` (runs,).
 
-    Add-one estimates: the least possible is 1 / (permutations + 1). Single precision: ties within rounding count against the user.
+    Add-one estimates: the minimum is 1 / (permutations + 1). Computed in single precision: ties within rounding count against the user.
     """
     outcome = np.asarray(outcome, float)
     groups = (

@@ -13,16 +13,16 @@ from flitwatch_ml.blame.information import association_sign, exact_p_values, mut
 
 
 class PresenceBlame(BlameEstimator):
-    """Rank users by the mutual information of their presence and a run's optimality.
+    """Ranking of users by the mutual information of their presence and a run's optimality.
 
     Parameters
     ----------
     tau : float
-        A run is optimal when its time is below `tau` times the mean time of all runs.
+        A run is optimal if its time is below `tau` times the mean time of all runs.
     rule : {"throughout", "any"}
-        A user is present in a run with a job during the entire run (the paper), or during any part of it.
+        A user is present in a run if a job covers the entire run (the paper), or any part of it.
     min_exposed : int
-        A user with fewer present runs, or fewer absent ones, is not testable.
+        A user with fewer present or fewer absent runs is not testable.
 
     Attributes
     ----------
@@ -38,7 +38,7 @@ class PresenceBlame(BlameEstimator):
         self.min_exposed = min_exposed
 
     def fit(self, overlap: ArrayLike, run_time_s: ArrayLike, strata: ArrayLike | None = None) -> PresenceBlame:
-        """Learn from `overlap` (runs, users), the share of each run during which the user had a large job, and run times (runs,)."""
+        """Fit `overlap` (runs, users), the share of each run during which the user had a large job, and run times (runs,)."""
         if self.rule not in ("throughout", "any"):
             raise ValueError(f"rule is 'throughout' or 'any', not {self.rule!r}")
         shares, times = check_runs(overlap, run_time_s)

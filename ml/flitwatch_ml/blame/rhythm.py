@@ -1,7 +1,7 @@
-"""Rhythms that people know: hours, weekdays, weeks, fortnights and days of the month, by which both a user and a slow machine may come and go.
+"""Calendar rhythms that both a user and slow periods may follow: hours, weekdays, weeks, fortnights and days of the month.
 
-A user who is there on Mondays alone goes with slow runs wherever Mondays are slow, for any reason. Only runs of the same weekday, some alongside this
-user and some not, can tell. And anyone who comes for whole weeks goes with slow weeks: only runs of the same week can tell.
+If Mondays are slow for any reason, a user who is active only on Mondays correlates with slow runs. Only runs of the same weekday, with and without
+this user, can separate the two. Likewise, for users who are active for whole weeks, only runs of the same week can.
 """
 
 from __future__ import annotations
@@ -18,20 +18,20 @@ from flitwatch_ml.blame.strata import DAY_S
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-#: Runs for each part of a rhythm; with fewer it is looked at in coarser parts, or not at all.
+#: Runs needed per part of a rhythm. With fewer runs, coarser parts are used, or the rhythm is skipped.
 RUNS_A_PART = 4
-#: Weekdays are looked at with however few runs.
+#: Weekdays are tested with any number of runs.
 ALWAYS = "day of the week"
-#: Starts are in UTC. A site's midnight may lie elsewhere, to a quarter of a day.
+#: Starts are in UTC. A site's midnight may differ, in steps of a quarter of a day.
 MIDNIGHTS_S = tuple(hour * 3600.0 for hour in (0, 6, 12, 18))
-#: Days on which a week may begin: a slow stretch of a week need not wait for a Monday.
+#: Possible first days of a week: a slow week need not begin on a Monday.
 WEEK_DAYS = 7
 #: First days of the parts of a month.
 MONTH_PARTS = (1, 2, 4, 8, 15, 22, 28)
 
 
 def list_rhythms(start_s: Floats) -> Iterator[tuple[str, Ints]]:
-    """Each rhythm by its name, and the part of it in which each run lies (runs,); one name may come with several midnights."""
+    """Yield each rhythm's name and each run's part of the rhythm (runs,). A name may be repeated with several midnights."""
     candidates = (
         [(ALWAYS, weekday_numbers(start_s + midnight)) for midnight in MIDNIGHTS_S]
         + [_first_affordable("hour of the day", [np.floor(start_s % DAY_S / (3600 * width)) for width in (1, 2, 3)])]
@@ -51,9 +51,9 @@ def list_rhythms(start_s: Floats) -> Iterator[tuple[str, Ints]]:
 
 
 def find_rhythm(problem: Problem, user: int, start_s: Floats, limit: float) -> tuple[str, float, float] | None:
-    """The first rhythm alongside which chance gives as much as a user's finding in more than `limit` of cases; None: there is none.
+    """Return the first rhythm given which the p-value of a user's finding exceeds `limit`; None if there is none.
 
-    With its name come the share of the exposure that is left alongside it, and that chance: 1 if nothing is left.
+    The result contains its name, the share of exposure left after removing it, and the p-value: 1 if nothing is left.
     """
     column, own = problem.regressors[:, [user]], float(problem.own[user])
     values = np.column_stack([column, problem.outcome])
@@ -70,7 +70,7 @@ def find_rhythm(problem: Problem, user: int, start_s: Floats, limit: float) -> t
 def residuals_within(axes: Floats, values: Floats, part: Ints) -> tuple[Floats, int]:
     """Remove from `values` (runs, columns) orthonormal `axes` (runs, directions) and the means of parts (runs,); also return the number of directions removed.
 
-    Very many runs have hundreds of weeks, each may begin on any day: what the axes hold between runs of a part is found from their sums alone.
+    Many runs span hundreds of weeks, which may begin on any day. The axes' content between runs of a part is therefore computed from sums only.
     """
     residuals, runs = _without_means(values, part), np.bincount(part)
     sums = _sum_parts(axes, part)
@@ -86,7 +86,7 @@ def _without_means(values: Floats, part: Ints) -> Floats:
 
 
 def _sum_parts(values: Floats, part: Ints) -> Floats:
-    """Sums over the runs of each part, (parts, columns)."""
+    """Return sums over the runs of each part, (parts, columns)."""
     totals = np.zeros((int(part.max()) + 1, values.shape[1]))
     for sums, column in zip(totals.T, values.T, strict=True):
         sums[:] = np.bincount(part, column)
@@ -94,14 +94,14 @@ def _sum_parts(values: Floats, part: Ints) -> Floats:
 
 
 def rhythm_directions(axes: Floats, part: Ints) -> Floats:
-    """Orthonormal directions (runs, k) in which the parts of a rhythm differ beyond what `axes` (runs, directions) hold."""
+    """Return orthonormal directions (runs, k) of the differences between a rhythm's parts that `axes` (runs, directions) do not contain."""
     directions = (part[:, None] == np.unique(part)).astype(float)
     directions -= axes @ (axes.T @ directions)
     return orthonormal_basis(directions[:, (directions**2).sum(0) > EXPLAINED * len(directions)])
 
 
 def weekday_numbers(start_s: Floats) -> Ints:
-    """The day of the week of each run, (runs,): 0 is Monday; the epoch was a Thursday."""
+    """Return the day of the week of each run, (runs,): 0 is Monday; the epoch was a Thursday."""
     return (np.floor(start_s / DAY_S).astype(np.int64) + 3) % 7
 
 

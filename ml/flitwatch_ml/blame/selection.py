@@ -1,4 +1,4 @@
-"""Scores of many columns at once, given others: greedy selection, and each column's score given those selected (Frisch-Waugh-Lovell)."""
+"""Scores of many columns at once: greedy selection, and each column's score given the selected ones (Frisch-Waugh-Lovell)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from flitwatch_domain.several_sets import benjamini_hochberg
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
-#: A column whose squared length after projection is below this share of its own is explained by the others.
+#: A column counts as explained by the others if projection reduces its squared length below this share.
 EXPLAINED = 1e-9
 
 
@@ -24,10 +24,10 @@ class Problem:
     Attributes
     ----------
     regressors : float64 (runs, users);  outcome : float64 (runs,)
-    axes : float64 (runs, directions)    what was taken out, orthonormal
+    axes : float64 (runs, directions)    removed directions, orthonormal
     own : float64 (users,)               squared length of each user's column before
-    clusters : tuple of int64 (runs,)    groupings of runs (days) over which variances are taken too
-    means : int                          how many directions were taken out alongside `axes`, as means of parts are
+    clusters : tuple of int64 (runs,)    groupings of runs (days) for additional variances
+    means : int                          number of directions removed in addition to `axes`, such as means of parts
     """
 
     regressors: Floats
@@ -39,7 +39,7 @@ class Problem:
 
     @property
     def degrees_of_freedom(self) -> int:
-        """Runs less directions taken out."""
+        """Number of runs minus number of removed directions."""
         return self.axes.shape[0] - self._directions
 
     @property
@@ -47,7 +47,7 @@ class Problem:
         return self.axes.shape[1] + self.means
 
     def given(self, columns: Ints) -> Problem:
-        """The same with some users taken out as well."""
+        """Return the same problem with some users also removed."""
         if not len(columns):
             return self
         axes = np.linalg.qr(self.regressors[:, columns])[0]
@@ -56,7 +56,7 @@ class Problem:
         return Problem(residuals, rest, np.column_stack([self.axes, axes]), self.own, self.clusters, self.means)
 
     def scores(self, users: Ints | slice = slice(None)) -> Floats:
-        """z-score of each user: covariance with the outcome over its standard error under no association, the largest over the clusterings."""
+        """Return each user's z-score: covariance with the outcome over its standard error under no association, using the largest over the clusterings."""
         columns = self.regressors[:, users]
         products, squares = columns.T @ self.outcome, (columns**2).sum(0)
         error = np.sqrt((self.outcome @ self.outcome) * squares / max(self.degrees_of_freedom, 1)) * self.day_effect(
@@ -66,9 +66,9 @@ class Problem:
         return np.divide(products, error, out=np.zeros_like(products), where=there & (error > 0))
 
     def day_effect(self, users: Ints | slice = slice(None)) -> Floats:
-        """By how much each score's standard error over clusters is larger than that of independent runs, (users,); at least 1.
+        """Return the ratio of each score's standard error over clusters to that of independent runs, (users,); at least 1.
 
-        Of what the user's own effect leaves: a user who slows all of five runs would else look like five runs that vary.
+        It is computed after removing the user's own effect. Otherwise a user who slows five runs would look like five varying runs.
         """
         columns, ratio = self.regressors[:, users], np.ones(self.regressors[:, users].shape[1])
         squares = (columns**2).sum(0)
@@ -78,7 +78,7 @@ class Problem:
             ((self.outcome @ self.outcome) - slope**2 * squares) * squares / max(self.degrees_of_freedom - 1, 1)
         )
         for cluster in self.clusters:
-            # Days can only make scores less certain.
+            # Days can only reduce certainty.
             over = (sum_clusters(products, cluster) ** 2).sum(0) * self._small_sample_factor(
                 repeated_runs(columns, (cluster,))
             )
@@ -86,14 +86,14 @@ class Problem:
         return np.sqrt(ratio)
 
     def _small_sample_factor(self, repeated: Floats) -> Floats:
-        """By how much more a variance over clusters is too small than one over runs, (users,): directions were taken out of as many observations as there are."""
+        """Return the small-sample correction of a variance over clusters relative to one over runs, (users,), for the removed directions."""
         runs, directions = len(self.axes), self._directions
         apart = runs / repeated
         return (apart / np.maximum(apart - directions, 1.0)) / (runs / max(runs - directions, 1))
 
 
 def repeated_runs(columns: Floats, clusters: tuple[Ints, ...]) -> Floats:
-    """Return the number of runs with the same information on each column's user, (users,): 1 if a day's runs differ, their number if they are alike
+    """Return the number of runs with the same information about each column's user, (users,): 1 if a day's runs differ, their number if they are equal
     (Kish's design effect)."""
     squares, most = (columns**2).sum(0), np.ones(columns.shape[1])
     for cluster in clusters:
@@ -103,23 +103,23 @@ def repeated_runs(columns: Floats, clusters: tuple[Ints, ...]) -> Floats:
 
 
 def sum_clusters(values: Floats, cluster: Ints) -> Floats:
-    """Sums over the runs of each cluster, (clusters, ...)."""
+    """Return sums over the runs of each cluster, (clusters, ...)."""
     order = np.argsort(cluster, kind="stable")
     firsts = np.flatnonzero(np.diff(cluster[order], prepend=cluster[order[:1]] - 1))
     return np.add.reduceat(values[order], firsts, axis=0)
 
 
 def carrier_counts(columns: Floats) -> Floats:
-    """Return the number of runs that carry each column's score, (users,): all for an even column, about the exposed runs for a user who is rarely present."""
+    """Return the effective number of runs behind each column's score, (users,): all for an even column, about the exposed runs for a rare user."""
     squares = columns**2
     fourth = (squares**2).sum(0)
     return np.divide(squares.sum(0) ** 2, fourth, out=np.zeros_like(fourth), where=fourth > 0)
 
 
 def one_sided_p(z: Floats, freedom: int, carried_by: Floats | None = None) -> Floats:
-    """One-sided p-value of a score: a partial correlation's, exact for normal noise that is alike in all runs.
+    """Return the one-sided p-value of a score as a partial correlation; exact for normal noise with equal variance in all runs.
 
-    With `carried_by` (`carrier_counts`), the noise of the runs that carry a score may differ from that of the others: its size is then known from this many runs alone.
+    With `carried_by` (`carrier_counts`), the noise of these runs may differ from that of the others. Its variance is then estimated from only this many runs.
     """
     df = max(freedom - 1, 1)
     share = np.clip(z**2 / max(freedom, 1), 0.0, 1 - 1e-12)
@@ -128,9 +128,9 @@ def one_sided_p(z: Floats, freedom: int, carried_by: Floats | None = None) -> Fl
 
 
 def select_users(problem: Problem, candidates: Bools, alpha: float, most: int, spread: Floats | float = 1.0) -> Ints:
-    """Users taken one after the other while the chance that the best of the rest scores so high is below alpha (Bonferroni).
+    """Return users selected one after the other while the p-value of the best remaining score is below alpha (Bonferroni).
 
-    `spread` (users,) is by how much scores wander more than those of independent runs: anyone who comes by the week must not be taken for what weeks differ in.
+    `spread` (users,) is the factor by which scores vary more than with independent runs. Differences between weeks must not select users of whole weeks.
     """
     selected: list[int] = []
     alive, tests = candidates.copy(), int(candidates.sum())
@@ -147,10 +147,10 @@ def select_users(problem: Problem, candidates: Bools, alpha: float, most: int, s
 
 
 def confirm_users(problem: Problem, selected: Ints, candidates: Bools, spread: Floats | float, q: float) -> Ints:
-    """Of the selected, in their order, those whose own rate of false discoveries is at most `q` given the others that stay; the least certain goes first.
+    """Return the selected users, in order, whose false discovery rate is at most `q` given the other remaining users. The least certain is removed first.
 
-    Whom chance alone selected takes noise along, and makes the rest look more certain than they are. As in `select_users`, a score that few runs carry counts
-    in full here: else one true culprit after the other would go, each for the noise of those who went before.
+    A user selected by chance absorbs noise and makes the others look too certain. As in `select_users`, scores that depend on few runs count in full.
+    Otherwise true culprits would be removed one after the other, each for the noise of those removed before.
     """
     while len(selected):
         rates = benjamini_hochberg(p_values(*conditional_scores(problem, selected), candidates, spread))[selected]
@@ -164,7 +164,8 @@ def confirm_users(problem: Problem, selected: Ints, candidates: Bools, spread: F
 def p_values(
     z: Floats, freedom: Ints, candidates: Bools, spread: Floats | float, carried_by: Floats | None = None
 ) -> Floats:
-    """The chance of each candidate's score by its own degrees of freedom, (users,); NaN for the others. `spread` as in `select_users`, `carried_by` as in `one_sided_p`."""
+    """Return the p-value of each candidate's score with its own degrees of freedom, (users,); NaN for the others. For `spread` see `select_users`, for
+    `carried_by` see `one_sided_p`."""
     p, z = np.full(len(z), np.nan), z / spread
     for each in np.unique(freedom):
         at = candidates & (freedom == each)
@@ -173,7 +174,7 @@ def p_values(
 
 
 def conditional_scores(problem: Problem, selected: Ints) -> tuple[Floats, Ints]:
-    """Each user's score given the (other) users selected, and the degrees of freedom of each."""
+    """Return each user's score given the (other) selected users, and its degrees of freedom."""
     conditioned = problem.given(selected)
     z, freedom = conditioned.scores(), np.full(problem.regressors.shape[1], conditioned.degrees_of_freedom)
     alone = replace(problem, regressors=problem.regressors[:, selected], own=problem.own[selected])

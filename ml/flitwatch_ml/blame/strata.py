@@ -1,4 +1,4 @@
-"""Strata of start times, and centring within them: a user who only works when the machine is busy drops out."""
+"""Strata of start times, and centring within them, which removes users who work only when the machine is busy."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ DAY_S = 86_400.0
 
 
 def hour_and_weekend(start_s: ArrayLike, hours: int = 6) -> NDArray[np.int64]:
-    """A stratum for each run: its part of the day (`hours` long) and whether it started at a weekend.
+    """Return the stratum of each run: part of the day (`hours` long) and weekend or not.
 
     `start_s` is local time in seconds since a Thursday's midnight (the epoch was one), shape (runs,).
     """
@@ -24,12 +24,12 @@ def hour_and_weekend(start_s: ArrayLike, hours: int = 6) -> NDArray[np.int64]:
 
 
 def day_numbers(start_s: ArrayLike) -> NDArray[np.int64]:
-    """The day of each run, shape (runs,): runs of one day share co-runners."""
+    """Return the day of each run, shape (runs,): runs of one day share co-runners."""
     return np.floor(np.asarray(start_s, float) / DAY_S).astype(np.int64)
 
 
 def centre_values(values: Floats, strata: NDArray[np.int64]) -> Floats:
-    """`values` (runs, ...) less the mean of their stratum."""
+    """Return `values` (runs, ...) minus the mean of their stratum."""
     values = np.array(values, float)
     _, index = np.unique(strata, return_inverse=True)
     sizes = np.bincount(index)
@@ -39,5 +39,5 @@ def centre_values(values: Floats, strata: NDArray[np.int64]) -> Floats:
 
 
 def normal_scores(values: Floats) -> Floats:
-    """Ranks (ties share theirs) mapped to normal quantiles, shape (runs,): one wild run cannot carry the result."""
+    """Return ranks (with ties averaged) mapped to normal quantiles, shape (runs,), so that one outlier cannot dominate the result."""
     return norm.ppf((rankdata(values) - 0.5) / len(values))

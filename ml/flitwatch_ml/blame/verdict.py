@@ -1,4 +1,4 @@
-"""Blame that knows the calendar: who is named, who cannot be judged, and for what reasons."""
+"""Blame adjusted for the calendar: named users, users that cannot be judged, and the reasons."""
 
 from __future__ import annotations
 
@@ -40,42 +40,42 @@ from flitwatch_ml.blame.strata import DAY_S, day_numbers, hour_and_weekend, norm
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-#: With fewer runs the calendar alone takes half of what there is to know.
+#: With fewer runs, the calendar alone uses half of the degrees of freedom.
 NAMING_RUNS = 20
-#: Runs for each circumstance that is taken out.
+#: Runs needed per removed circumstance.
 RUNS_A_CIRCUMSTANCE = 4
-#: Runs lie in at least so many weeks (days, where they span fewer than six weeks).
+#: Runs must be from at least this many weeks (days, if they span fewer than six weeks).
 LEAST_PERIODS = 4
-#: Times the middle amount, whose logarithm counts: the larger, the more presence alone counts, beside how much there was (1: half of what a run
-#: of the middle amount counts for is reached at 0.4 of it, 4: at 0.3; eighty sets at +10 %: recall 0.42 and 0.44).
+#: Factor of the median amount before taking the logarithm. The larger it is, the more presence counts relative to the amount (1: half of the
+#: median's weight is reached at 0.4 of it, 4: at 0.3; eighty sets at +10 %: recall 0.42 and 0.44).
 PRESENCE = 4.0
-#: Less of a user's exposure than this differs from what dates, hours and regimes foretell: they cannot be told from the calendar.
+#: If dates, hours and regimes leave less than this share of a user's exposure, the user cannot be distinguished from the calendar.
 LEAST_LEFT = 0.1
-#: A user's score is compared with permutations of days and of weeks: as many to see how far it wanders, and as many more for a p-value.
+#: Permutations of days and of weeks per score: this many to estimate its variation, and the same number again for a p-value.
 WANDER, PERMUTATIONS = 400, 2000
-#: Permutations x runs that are held at a time: beyond 5,000 runs there are fewer permutations, at least as many as a p-value of a hundredth and a spread need.
+#: Limit of permutations x runs in memory: above 5,000 runs there are fewer permutations, but enough for a p-value of 0.01 and a spread.
 HELD, LEAST_WANDER, LEAST_PERMUTATIONS = 10_000_000, 100, 200
-#: What follows the number of observations where runs are fewer of them.
+#: Suffix of the number of observations if it is smaller than the number of runs.
 REPEATED = " (near copies of a run are one observation, and so are runs of a day, one after the other alongside the same users)"
-#: What a permutation's p-value must be below.
+#: Upper limit of a permutation's p-value.
 BLOCK_P = 0.01
 
 
 class CalendarBlame(BlameEstimator):
-    """Name users whose exposure coincides with slow runs beyond what the calendar and the other users explain.
+    """Blame that names users whose exposure coincides with slow runs beyond the effects of the calendar and the other users.
 
     Parameters
     ----------
-    alpha : float                      a user is taken out as well, while the chance that the best of the rest scores so high is below this; more than
-        an error level, as whom no one takes out hides others (eight strong users: 81 % of them found at 0.05, 92 % at 0.5)
+    alpha : float                      users are also removed while the p-value of the best remaining score is below this. It is larger than an
+        error level, because users that are not removed hide others (eight strong users: 81 % of them found at 0.05, 92 % at 0.5)
     max_selected, min_exposed          as in ExposureBlame
-    seed : int                         of the permutations
+    seed : int                         seed of the permutations
 
     Attributes (users,)
     ----------
     score_ : float64        conditional z-score; high: exposed runs are slow
-    p_value_, q_value_      one-sided; the larger of two chances, given everyone selected and given those of them alone who have a rate of at
-        most 0.05 themselves (`selection.confirmed`), so that whom chance selected makes no one surer; NaN for users that are not testable
+    p_value_, q_value_      one-sided; the larger of two p-values: given all selected users, and given only those with a rate of at most 0.05
+        themselves (`selection.confirm_users`), so that users selected by chance do not increase certainty; NaN for untestable users
     effect_s_ : float64, effect_interval_s_ : float64 (users, 2)   seconds that an exposed run takes longer on average, 95 %
     verdict_ : list of str  named | cannot tell | no evidence
     reasons_ : list of list of str
@@ -98,10 +98,10 @@ class CalendarBlame(BlameEstimator):
         marks_s: ArrayLike = (),
         application: ArrayLike | None = None,
     ) -> CalendarBlame:
-        """Learn from `exposure` (runs, users), run times (runs,), starts in epoch seconds (runs,), covariates (runs, k) and marks (when routes or
-        firmware changed).
+        """Fit `exposure` (runs, users), run times (runs,), starts in epoch seconds (runs,), covariates (runs, k) and marks (changes of routes or
+        firmware).
 
-        With `application` (runs,) the runs of several are judged together: each has a calendar and a noise of its own, and a user's score is over all
+        With `application` (runs,), runs of several applications are judged together. Each has its own calendar and noise, and a user's score covers all
         of them.
         """
         self._take_runs(exposure, run_time_s, start_s, covariates, marks_s, application=application)
@@ -121,9 +121,9 @@ class CalendarBlame(BlameEstimator):
         joined: bool = False,
         application: ArrayLike | None = None,
     ) -> CalendarBlame:
-        """As `fit`, without effects and verdicts: scores, p- and q-values; permutations only where a q-value without them is at most `below`.
+        """Fit only scores, p-values and q-values, without effects and verdicts. Permutations are used only for q-values of at most `below`.
 
-        `joined`: the runs are `observations` already, in the order of their starts. Shuffled times must not join them again.
+        `joined`: the runs are already `observations` in order of start. Shuffled times must not join them again.
         """
         self._take_runs(exposure, run_time_s, start_s, covariates, marks_s, joined, application)
         self._score_users(below)
@@ -169,13 +169,14 @@ class CalendarBlame(BlameEstimator):
         self._exposed = self._amounts > 0
         self.exposed_runs_ = self._exposed.sum(0)
         positive = self._amounts[self._exposed]
-        # In units of the middle amount: neither a file's unit nor one huge job plays a part.
+        # In units of the median amount: neither a file's unit nor one huge job matters.
         self._raw = np.log1p(PRESENCE * self._amounts / (np.median(positive) if len(positive) else 1.0))
 
     def _score_users(self, below: float = 1.0) -> None:
-        """Calendar, selection, and each user's score given the others selected; twice, as change points are clearer without what users explain.
+        """Fit the calendar, select users, and compute each user's score given the other selected users. This is done twice, as change points are
+        clearer without the users' effects.
 
-        It ends early where no one comes near being selected or having a q-value of at most `below`: permutations only make scores less certain.
+        It ends early if no user is close to selection or to a q-value of at most `below`, because permutations only reduce certainty.
         """
         log_time, explained_log_time, of = np.log(self._times), None, self._application
         tame = by_application(of, winsorise_values, log_time)
@@ -216,20 +217,20 @@ class CalendarBlame(BlameEstimator):
         return bool(nobody and np.nanmin(benjamini_hochberg(carried), initial=1.0) > below)
 
     def _carrier_counts(self) -> Floats:
-        """Return the number of observations that carry each user's score: a day's runs alongside the same user count as one, less the directions
-        removed."""
+        """Return the effective number of observations behind each user's score: a day's runs with the same user count once; removed directions are
+        subtracted."""
         columns, axes = self._problem.regressors, self._problem.axes
         repeated = repeated_runs(columns, self._problem.clusters)
         return np.minimum(carrier_counts(columns) / repeated, len(columns) / repeated - axes.shape[1])
 
     def _varied_users(self) -> NDArray[np.bool_]:
-        """Users without whom there are runs enough, or whose amount differs where they are always there."""
+        """Return users with enough unexposed runs, or always-present users with varying amounts."""
         absent = len(self._times) - self.exposed_runs_ >= self.min_exposed
         spread = self._raw.std(0) / np.maximum(self._raw.mean(0), 1e-300)
         return absent | (spread >= 0.25)
 
     def _set_chances(self) -> None:
-        """The larger of two chances: given everyone selected, and given those of them alone who are beyond chance themselves."""
+        """Set p-values: the larger of two, given all selected users and given only the significant ones."""
         confirmed_users = confirm_users(self._problem, self.selected_, self.testable_, self._spread, FOUND_Q)
         score_sets = [conditional_scores(self._problem, self.selected_)]
         if len(confirmed_users) < len(self.selected_):
@@ -243,16 +244,16 @@ class CalendarBlame(BlameEstimator):
         self.ranking_ = np.argsort(-np.where(self.testable_, self.score_ / self._spread, -np.inf), kind="stable")
 
     def _widen_spread(self) -> None:
-        """Divide scores by how far they wander when days and weeks are put in another order."""
+        """Divide scores by their variation under permutations of days and weeks."""
         self._spread = self._estimate_wander(self._problem.given(self.selected_))
         for user in self.selected_.tolist():
             self._spread[user] = self._estimate_wander(self._given_others(user), np.array([user]))[0]
-        # Whom selection takes out may have taken the weeks' own differences along.
+        # Users removed by selection may have absorbed differences between weeks.
         self._spread = np.maximum(self._spread, self._before)
         self._set_chances()
 
     def _estimate_wander(self, problem: Problem, users: Ints | slice = slice(None)) -> Floats:
-        """Estimate the factor by which permutations widen the standard error over days that scores already have; at least 1."""
+        """Estimate the factor by which permutations widen the scores' standard error over days; at least 1."""
         if not self._orders:
             rng = np.random.default_rng(self.seed)
             blocks = [day_numbers(self._start)] + ([self._period] if self._unit == "week" else [])
@@ -320,7 +321,7 @@ class CalendarBlame(BlameEstimator):
         return f"{share:.0%} of the exposure coincides with dates, hours, regimes or circumstances of the runs: cannot be separated from the calendar"
 
     def _list_doubts(self, user: int) -> Any:
-        """Reasons why a finding is no name."""
+        """Return reasons against naming a user."""
         problem, spread = self._given_others(user), float(self._spread[user])
         at = np.array([user])
         p = float(block_p_values(problem, self._many_orders, at)[0])
@@ -354,7 +355,7 @@ class CalendarBlame(BlameEstimator):
         return datetime.fromtimestamp(float(begin), UTC).strftime("%Y-%m-%d")
 
     def _measure_effects(self) -> None:
-        """Effects in seconds, given the others selected."""
+        """Estimate effects in seconds, given the other selected users."""
         day = day_numbers(self._start)
         log_time = replace(self._problem, outcome=self.calendar_.without(np.log(self._times)))
         beside = (self._raw, self._exposed, day, self._spread, self._times)
@@ -371,6 +372,6 @@ def _permutation_count(runs: int, least: int, most: int) -> int:
 
 
 def _format_users(users: list[int]) -> str:
-    """Users by their places in braces, three at most, and how many more there are."""
+    """Return at most three users as indices in braces, and the number of the others."""
     more = f" and {len(users) - 3} more" if len(users) > 3 else ""
     return ", ".join(f"{{{user}}}" for user in users[:3]) + more

@@ -18,13 +18,13 @@ class MeanCurve(BaseEstimator):
     """
 
     def fit(self, counters: ArrayLike, step_time_s: ArrayLike) -> MeanCurve:
-        """Learn from counters (runs, steps, counters) and times (runs, steps); NaN marks a missing step."""
+        """Fit counters (runs, steps, counters) and times (runs, steps); NaN marks a missing step."""
         self.time_s_ = _mean_known(np.asarray(step_time_s, float))
         self.counters_ = _mean_known(np.asarray(counters, float))
         return self
 
     def deviations(self, counters: ArrayLike, step_time_s: ArrayLike) -> tuple[Floats, Floats]:
-        """Counters and times less the mean curve; NaN if the step is missing or no training run had it."""
+        """Return counters and times minus the mean curve; NaN if the step is missing, or missing in all training runs."""
         return np.asarray(counters, float) - self.counters_, np.asarray(step_time_s, float) - self.time_s_
 
 

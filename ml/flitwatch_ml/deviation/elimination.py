@@ -1,7 +1,7 @@
-"""Recursive feature elimination: drop the least important feature, fit again, until none is left (Bhatele 2020, section IV-B).
+"""Recursive feature elimination: drop the least important feature and refit until none is left (Bhatele 2020, section IV-B).
 
-The subset is chosen on rows of the training runs and its error taken on rows that played no part in the choice: a subset that is chosen on
-the rows whose error is reported looks better than it is.
+The subset is chosen on rows of the training runs, and its error is measured on other rows. Reporting the error on the rows of the choice would be
+too optimistic.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from flitwatch_ml.deviation.learners import Learner
 
 Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
-#: The smallest feature set whose error is within this factor of the least counts as the well-performing one.
+#: The well-performing subset is the smallest one with an error within this factor of the minimum.
 AS_GOOD = 1.02
 
 
@@ -26,10 +26,10 @@ class Elimination:
 
     Attributes
     ----------
-    rank : int64, shape (features,)      1 for the feature that was left last
+    rank : int64, shape (features,)      1 for the last remaining feature
     survives : bool, shape (features,)   in the well-performing subset
-    chosen_error : float                 of that subset on the rows that it was chosen on: too good
-    error : float                        of that subset, fitted on all training rows, on held-out rows
+    chosen_error : float                 error of that subset on the rows of the choice: too optimistic
+    error : float                        error of that subset on held-out rows, after fitting on all training rows
     """
 
     rank: NDArray[np.int64]
@@ -51,12 +51,12 @@ def eliminate_features(
     Parameters
     ----------
     train, choose, held_out : bool, shape (rows,)
-        Rows to learn from while eliminating, rows that the subset is chosen on, and rows that its error is taken on. No two overlap; for
-        the last fit the first two are joined.
+        Rows for fitting during elimination, rows for choosing the subset, and rows for its error. They do not overlap. The last fit uses the
+        first two together.
     error
-        Maps predictions for the rows of a mask, and the mask, to an error.
+        Function of predictions for the rows of a mask and the mask; returns an error.
 
-    Ties in importance drop the later feature, so the order of rows plays no part beyond the learner's own.
+    Ties in importance drop the later feature, so that the order of rows matters only to the learner.
     """
     x, y = rows
     features = x.shape[1]

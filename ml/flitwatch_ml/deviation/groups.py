@@ -1,7 +1,7 @@
-"""Share of the deviation that the features of one meaning explain on held-out runs, and whether the folds agree.
+"""Share of the deviation explained by the features of one meaning on held-out runs, and agreement of the folds.
 
-Counters of one meaning stand in for one another: elimination keeps one of them in one fold and another one in the next. So a group has a model of its own in
-each fold, of all its features and no others. No feature is chosen for it, hence nothing flatters its error on the held-out runs.
+Counters of one meaning are interchangeable: elimination keeps different ones in different folds. So each group has its own model in each fold, with
+all its features and no others. No features are selected, so its error on the held-out runs is not too optimistic.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from flitwatch_ml.deviation.learners import Learner
 Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 LEVEL = 0.95
-#: A group that carries is kept in at least this share of the folds.
+#: A group with verdict "carries" is kept in at least this share of the folds.
 STABLE = 0.7
 
 Verdict = Literal["carries", "cannot tell", "not used"]
@@ -31,12 +31,12 @@ class Explained:
 
     Attributes
     ----------
-    name : str                     the group's
-    features : tuple of int        places of its features
-    explained, low, high : float   1 - error of a model of this group alone / error of the mean curve alone, mean over folds, with an interval that holds for
-        all groups at once; below zero where such a model is worse than the mean curve
-    kept, folds : int              folds in which the elimination kept one of its features, of all
-    verdict : carries | cannot tell | not used     not used: no fold kept any
+    name : str                     name of the group
+    features : tuple of int        indices of its features
+    explained, low, high : float   1 - error of this group's model / error of the mean curve, mean over folds, with a simultaneous interval for all
+        groups; negative if the model is worse than the mean curve
+    kept, folds : int              number of folds in which elimination kept one of its features, and number of all folds
+    verdict : carries | cannot tell | not used     not used: no fold kept a feature
     """
 
     name: str
@@ -50,7 +50,7 @@ class Explained:
 
 
 def group_places(groups: Sequence[str]) -> dict[str, tuple[int, ...]]:
-    """Places of the features of each group, groups in order of their first feature."""
+    """Return the indices of each group's features; groups are in order of their first feature."""
     return {name: tuple(at for at, group in enumerate(groups) if group == name) for name in dict.fromkeys(groups)}
 
 
@@ -62,10 +62,10 @@ def share_explained(
     held_out: Mask,
     error: Callable[[Floats, Mask], float],
 ) -> float:
-    """1 - error / error of the mean curve, on held-out rows of (x, y), of a model of `columns` that learned from the `known` rows."""
+    """Return 1 - error / error of the mean curve on held-out rows of (x, y), for a model of `columns` fitted to the `known` rows."""
     x, y = rows
     own = x[:, list(columns)]
-    # Rows without any reading of the group say nothing of it.
+    # Rows without readings of the group are not informative.
     usable = known & np.isfinite(own).any(1)
     if not usable.any():
         return 0.0
@@ -75,10 +75,10 @@ def share_explained(
 
 
 def rank_groups(groups: Sequence[str], shares: Sequence[dict[str, float]], survives: Sequence[Mask]) -> list[Explained]:
-    """The groups over folds, the one that explains most first.
+    """Return the groups over all folds, in descending order of the explained share.
 
-    `shares` has what each fold's held-out runs say, `survives` (features,) which features each fold kept. Folds share their training runs, so their
-    mean is less certain than that of independent ones: its variance is (1 / folds + 1 / (folds - 1)) times theirs (Nadeau and Bengio 2003).
+    `shares` contains the shares explained on each fold's held-out runs, `survives` (features,) the features kept in each fold. Folds share training runs,
+    so their mean is less certain than with independent folds: its variance is (1 / folds + 1 / (folds - 1)) times theirs (Nadeau and Bengio 2003).
     """
     folds, of = len(shares), group_places(groups)
     level = 1 - (1 - LEVEL) / max(len(of), 1)

@@ -1,4 +1,4 @@
-"""The regressors of the deviation model, with an importance for each feature."""
+"""Regressors of the deviation model, with feature importances."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ TREES = 60
 
 
 class Learner(Protocol):
-    """Regressor interface needed by recursive feature elimination."""
+    """Regressor interface for recursive feature elimination."""
 
     feature_importances_: Floats
 
@@ -22,7 +22,7 @@ class Learner(Protocol):
 
 
 def make_learner(name: str, seed: int) -> Learner:
-    """A gradient-boosted regressor: "lightgbm" (one thread: the default) or "gbr" (scikit-learn's, the paper's)."""
+    """Return a gradient-boosted regressor: "lightgbm" (one thread, the default) or "gbr" (scikit-learn, as in the paper)."""
     if name == "lightgbm":
         return _Boosted(seed)
     if name == "gbr":
@@ -35,7 +35,7 @@ def make_learner(name: str, seed: int) -> Learner:
 
 
 class _Boosted:
-    """LightGBM without its estimator's checks and copies of the model, which took an eighth of a fit of so few rows."""
+    """LightGBM without its estimator's checks and model copies, which take an eighth of the time for so few rows."""
 
     def __init__(self, seed: int) -> None:
         self.parameters: dict[str, Any] = {

@@ -18,15 +18,15 @@ from flitwatch_ml.folds import distinct_runs, run_folds, too_few
 
 Floats = NDArray[np.float64]
 MIN_RUNS = 8
-#: Rows below which no tree can be grown.
+#: Minimum number of rows for growing a tree.
 LEAST_ROWS = 2
-#: Of a fold's training runs (or rows), one in so many is set aside to choose the subset of counters on.
+#: One in this many of a fold's training runs (or rows) is set aside for choosing the subset of counters.
 CHOOSE_ON = 4
 
 
 @dataclass(frozen=True)
 class _Fold:
-    """Result of a fold: of the features that deviate, of the mean curve alone, and of each group (share of the deviation that it explains)."""
+    """Result of a fold: for the deviating features, for the mean curve alone, and for each group (explained share of the deviation)."""
 
     elimination: Elimination
     baseline: float
@@ -36,35 +36,35 @@ class _Fold:
 class DeviationModel(BaseEstimator):
     """Relevance of each counter for the deviation of step times, by recursive feature elimination over folds of runs.
 
-    Selection is nested: in each fold the subset of counters is chosen on a part of the training runs, and its error taken on the held-out ones.
+    Selection is nested: in each fold the subset of counters is chosen on a part of the training runs, and its error is measured on the held-out runs.
 
     Parameters
     ----------
     inputs : {"rates", "deltas"}
-        Counters per second of the step, or as counted over the step (the paper's). A count over a step contains the step's own
-        duration, which alone predicts its time. So does the rate of a counter with a fixed volume: a fold takes a counter's rate only where the
-        count agrees with it (`_agree`), and a group explains no more than its counts do.
+        Counters per second of the step, or counts over the step (as in the paper). A count over a step reflects the step's own duration,
+        which alone predicts its time. So does the rate of a counter with a fixed volume. A fold therefore uses a counter's rate only if the count
+        agrees with it (`_agree`), and a group explains no more than its counts do.
     learner : {"lightgbm", "gbr"}
     folds : int
     split : {"run", "row"}
-        Rows of one run stay together, or (the paper's) are divided at random: that flatters, and is there to show by how much.
+        Keep rows of one run together, or divide them at random (as in the paper). The latter is too optimistic and serves as a comparison.
     seed : int
 
     Attributes
     ----------
-    relevance_ : float64, shape (counters,)      share of folds in which the counter is in the well-performing subset
-    relevance_spread_ : float64, shape (counters,)   standard error of that share, of folds that share training runs; 0 for constant counters alone
-    rank_ : float64, shape (counters,)           mean elimination rank; 1 was left last
+    relevance_ : float64, shape (counters,)      share of folds with the counter in the well-performing subset
+    relevance_spread_ : float64, shape (counters,)   standard error of that share, for folds with common training runs; 0 only for constant counters
+    rank_ : float64, shape (counters,)           mean elimination rank; 1 is the last remaining feature
     rank_spread_ : float64, shape (counters,)    its standard deviation over folds
-    mape_ : float          % error of mean curve + predicted deviation on held-out runs that had no part in the choice;  mape_spread_ over folds
-    chosen_mape_ : float   % error on the runs that the subset was chosen on, which flatters
+    mape_ : float          % error of mean curve + predicted deviation on held-out runs not used in the choice;  mape_spread_ over folds
+    chosen_mape_ : float   % error on the runs used in the choice, which is too optimistic
     baseline_mape_ : float % error of the mean curve alone, held out
-    constant_ : bool, shape (counters,)          counters that never deviate; they are left out, with relevance 0
-    explained_ : list of Explained               what each group of features explains; empty if no groups were given
-    place_ : int64, shape (counters,)            from 1: features of the group that explains most first, within a group by rank; by rank alone
+    constant_ : bool, shape (counters,)          counters that never deviate; they are omitted, with relevance 0
+    explained_ : list of Explained               explained share of each group of features; empty if no groups were given
+    place_ : int64, shape (counters,)            from 1: ordered by the group's explained share, then by rank within the group; only by rank
     without groups
     runs_ : int                                  distinct runs used
-    folds_ : int                                 folds made; at most one a distinct run
+    folds_ : int                                 number of folds; at most one per distinct run
     """
 
     def __init__(
@@ -83,17 +83,17 @@ class DeviationModel(BaseEstimator):
         circumstances: ArrayLike | None = None,
         groups: Sequence[str] = (),
     ) -> DeviationModel:
-        """Learn from counts per step (runs, steps, counters) and times (runs, steps).
+        """Fit counts per step (runs, steps, counters) and times (runs, steps).
 
-        NaN marks a missing step among times and a missing reading among counts. LightGBM learns from steps with some readings, "gbr" from those with
-        all.
+        NaN marks a missing step in times and a missing reading in counts. LightGBM uses steps with at least one reading, "gbr" only steps with
+        all readings.
 
         Parameters
         ----------
         circumstances : (runs, k)
-            What is the same during a whole run, such as the groups that it spans; features after the counters.
+            Values that are constant during a run, such as the spanned groups; features after the counters.
         groups
-            The meaning of each feature: those of one meaning are also judged together.
+            The meaning of each feature. Features of one meaning are also judged together.
         """
         if self.inputs not in ("rates", "deltas"):
             raise ValueError(f"inputs is 'rates' or 'deltas', not {self.inputs!r}")
@@ -105,7 +105,7 @@ class DeviationModel(BaseEstimator):
             raise BadInput(f"{len(groups)} groups for {features.shape[2]} features: give one for each")
         self._groups = tuple(groups)
         labels = distinct_runs(times)
-        canonical = np.argsort(labels, kind="stable")  # learners that draw rows must not depend on the runs' order
+        canonical = np.argsort(labels, kind="stable")  # learners that sample rows must not depend on the runs' order
         features, times, labels = features[canonical], times[canonical], labels[canonical]
         self.runs_ = len(np.unique(labels))
         if self.runs_ < MIN_RUNS:
@@ -124,8 +124,8 @@ class DeviationModel(BaseEstimator):
         return self
 
     def _rank_places(self) -> NDArray[np.int64]:
-        """Ranks of counters that stand in for one another hang on which of them a fold drops first; what their group explains on held-out runs does
-        not."""
+        """Return places ordered by group first. Ranks of interchangeable counters depend on which one a fold drops first; the explained share of
+        their group does not."""
         of_group = {row.name: at for at, row in enumerate(sorted(self.explained_, key=lambda row: -row.explained))}
         group = np.array([of_group[name] for name in self._groups]) if self._groups else np.zeros(len(self.rank_))
         place = np.empty(len(self.rank_), np.int64)
@@ -176,7 +176,7 @@ class DeviationModel(BaseEstimator):
         return np.concatenate([counted, np.where(missing[:, :, None], np.nan, alike)], axis=2), times
 
     def _held_out(self, labels: NDArray[np.int64], times: Floats) -> list[NDArray[np.bool_]]:
-        """For each fold, which rows (runs, steps) are held out."""
+        """Return the held-out rows (runs, steps) of each fold."""
         masks = []
         if self.split == "run":
             for _, runs in run_folds(labels, self.folds, self.seed):
@@ -226,7 +226,7 @@ class DeviationModel(BaseEstimator):
         return _Fold(elimination, baseline, shares)
 
     def _counted(self, features: Floats, times: Floats, held: NDArray[np.bool_]) -> Floats:
-        """Deviations of counters as counted over a step, and of circumstances."""
+        """Return deviations of counts over a step, and of circumstances."""
         if self.inputs == "rates":
             features = np.concatenate(
                 [features[:, :, : self._counters] * times[:, :, None], features[:, :, self._counters :]], axis=2
@@ -235,7 +235,7 @@ class DeviationModel(BaseEstimator):
         return curve.deviations(features, times)[0]
 
     def _selection_rows(self, held: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        """Return the training rows (runs, steps) on which the subset is chosen: whole runs, or rows if rows are divided."""
+        """Return the training rows (runs, steps) for choosing the subset: whole runs, or rows if rows are divided."""
         rng = np.random.default_rng([self.seed, 1])
         if self.split == "row":
             return ~held & (rng.integers(0, CHOOSE_ON, held.shape) == 0)
@@ -246,16 +246,16 @@ class DeviationModel(BaseEstimator):
 
 
 def _spread_of_share(share: Floats, folds: int) -> Floats:
-    """Standard error of shares of folds: of (k + 1/2) / (n + 1), as k = n of so few folds is no certainty, and wider as folds share runs (Nadeau and
-    Bengio 2003)."""
+    """Return the standard error of shares of folds. It uses (k + 1/2) / (n + 1), as k = n of so few folds is not certain, and is widened because folds
+    share runs (Nadeau and Bengio 2003)."""
     likely = (share * folds + 0.5) / (folds + 1)
     return np.sqrt(likely * (1 - likely) * (1 / folds + 1 / max(folds - 1, 1)))
 
 
 def _agree(rates: Floats, counts: Floats, time_s: Floats) -> NDArray[np.bool_]:
-    """Counters (features,) whose rates and counts, both (rows, features), go with time alike.
+    """Return counters (features,) whose rates and counts, both (rows, features), correlate with time in the same direction.
 
-    A fixed volume has a rate that falls as time rises, and a count that does not: its rate is the duration in other words.
+    With a fixed volume, the rate falls as time rises, but the count does not: the rate only reflects the duration.
     """
     of_rates, of_counts = _correlations(rates, time_s), _correlations(counts, time_s)
     agree: NDArray[np.bool_] = (of_rates >= 0) | (of_counts <= of_rates / 2)
@@ -263,7 +263,7 @@ def _agree(rates: Floats, counts: Floats, time_s: Floats) -> NDArray[np.bool_]:
 
 
 def _correlations(values: Floats, with_: Floats) -> Floats:
-    """Correlation of each column (features,) with `with_` (rows,), over the rows that have it; 0 if nothing varies."""
+    """Return the correlation of each column (features,) with `with_` (rows,) over its known rows; 0 without variation."""
     there = np.isfinite(values)
     rows = np.maximum(there.sum(0), 1)
     left = np.where(there, values - np.where(there, values, 0.0).sum(0) / rows, 0.0)
@@ -273,19 +273,19 @@ def _correlations(values: Floats, with_: Floats) -> Floats:
 
 
 def _nothing(features: int, baseline: float) -> Elimination:
-    """A fold that takes no feature: the mean curve's error."""
+    """Return a fold without features: the mean curve's error."""
     return Elimination(np.full(features, features, np.int64), np.zeros(features, bool), baseline, baseline)
 
 
 def _placed(found: Elimination, taken: NDArray[np.bool_]) -> Elimination:
-    """An elimination among the features `taken`, in the places of all features; those left out come last."""
+    """Return an elimination among the features `taken`, mapped to all features; omitted features come last."""
     rank, survives = np.full(len(taken), len(taken), np.int64), np.zeros(len(taken), bool)
     rank[taken], survives[taken] = found.rank, found.survives
     return Elimination(rank, survives, found.chosen_error, found.error)
 
 
 def _never_deviates(features: Floats, times: Floats) -> NDArray[np.bool_]:
-    """Counters that are the same at each step of every run, or that no one read."""
+    """Return counters that are equal at each step of every run, or that were never read."""
     deviations, _ = MeanCurve().fit(features, times).deviations(features, times)
     largest, scale = (np.max(np.nan_to_num(np.abs(values)), axis=(0, 1)) for values in (deviations, features))
     return largest <= 1e-12 * np.maximum(scale, 1e-300)

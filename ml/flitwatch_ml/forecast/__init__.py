@@ -1,19 +1,19 @@
 """Forecast: the time of the next k steps from the counters and times of the last m.
 
-What is learned from:
+Training data:
 
-- `series` holds the steps of runs, and the windows that a forecaster learns from.
+- `series` contains the steps of runs and the windows for training.
 
 Forecasters:
 
 - `baselines` need no learning beyond the mean curve;
-- `forecasters` learn from windows: ridge, LightGBM and attention, whose net is in `attention` (PyTorch).
+- `forecasters` learn from windows: ridge, LightGBM and attention, with the net in `attention` (PyTorch).
 
-What is served, and why:
+Choice and deployment:
 
 - `backtest` runs every forecaster on the same held-out runs, `chronological` in order of time;
-- `intervals` computes prediction intervals from held-out residuals, `importance` what a forecast rests on;
-- `serving` packs the winner into bytes without code; `served_net` computes its net without PyTorch.
+- `intervals` computes prediction intervals from held-out residuals, `importance` the importance of a forecast's inputs;
+- `serving` stores the winner as bytes without code; `served_net` evaluates its net without PyTorch.
 
 Start at `backtest`.
 """

@@ -1,9 +1,9 @@
 """Scalar dot-product attention over the last m steps, with a fully connected head (Bhatele 2020, section IV-C).
 
-The last step asks, the m steps answer; the head sees the answer, the last step, and the linear inputs, which also reach the output directly.
-Several nets with their own first weights, dropout and input noise are trained side by side: on one core the time of so small a net goes
-into the calls, not into the arithmetic, so that n nets cost about as much as one. What remains goes into random numbers and into products over
-all m steps, so both are made as few as possible.
+The last step is the query, the m steps are keys and values. The head gets the result, the last step, and the linear inputs, which also reach the output
+directly. Several nets with different initial weights, dropout and input noise are trained together. On one core, calls dominate the time of such a
+small net, so that n nets cost about as much as one. The rest of the time is spent on random numbers and products over all m steps, so the code
+minimises both.
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ from torch.nn import functional
 Floats = NDArray[np.float64]
 MAX_BATCH = 256
 INPUT_NOISE = 0.05
-#: Random numbers are drawn for so many steps at once, and each step takes a stretch of them that begins anywhere.
+#: Number of steps for which random numbers are drawn at once. Each step uses a stretch of them with a random start.
 STRETCHES = 4
 
 
 class Stretches:
-    """Random numbers drawn once by `draw(count)`; each call hands out a stretch, as drawing again takes longer than the net itself."""
+    """Random numbers drawn once by `draw(count)`. Each call returns a stretch of them, as drawing takes longer than the net itself."""
 
     def __init__(self, draw: Callable[[int], torch.Tensor]) -> None:
         self._draw = draw
         self._numbers = torch.empty(0)
 
     def of(self, shape: torch.Size) -> torch.Tensor:
-        """Numbers of a shape; those of one call are independent of each other."""
+        """Return numbers in a shape; the numbers of one call are independent."""
         size = math.prod(shape)
         if len(self._numbers) < STRETCHES * size:
             self._numbers = self._draw(STRETCHES * size)
@@ -41,7 +41,7 @@ class Stretches:
 
 
 class Dropout(nn.Module):
-    """Dropout by stretches of one mask."""
+    """Dropout with stretches of one mask."""
 
     def __init__(self, share: float) -> None:
         super().__init__()
@@ -88,16 +88,16 @@ class Attention(nn.Module):
         self.dropout = Dropout(dropout)
 
     def embedded(self, past: torch.Tensor) -> torch.Tensor:
-        """(nets, windows, m, hidden)"""
+        """Return (nets, windows, m, hidden)"""
         rows = past.reshape(self.nets, -1, past.shape[-1]) @ self.embed.weight
         shift = self.embed.bias.unsqueeze(1) + self.position
         return torch.tanh(rows.view(*past.shape[:-1], -1) + shift)
 
     def weights(self, embedded: torch.Tensor) -> torch.Tensor:
-        """Attention of the last step over the m steps, (nets, windows, m), each row summing to one.
+        """Return the last step's attention over the m steps, (nets, windows, m); each row sums to one.
 
-        A step's score is the product of its key and the query; the key's map goes to the query's side, if there is one row instead of m, and its
-        bias, the same for all steps, falls out of the softmax.
+        A step's score is the product of its key and the query. The key's map is applied to the query, which has one row instead of m. Its bias is
+        the same for all steps and cancels in the softmax.
         """
         query = self.query(embedded[:, :, -1]) @ self.key.weight.transpose(1, 2)
         scores = (embedded @ query.unsqueeze(-1)).squeeze(-1) / math.sqrt(embedded.shape[-1])
@@ -105,7 +105,7 @@ class Attention(nn.Module):
 
     def forward(self, past: torch.Tensor, linear: torch.Tensor) -> torch.Tensor:
         embedded = self.dropout(self.embedded(past))
-        # The weights sum to one, so that the value of the mean is the mean of the values.
+        # The weights sum to one, so the value of the mean is the mean of the values.
         context = self.value((self.weights(embedded).unsqueeze(-2) @ embedded).squeeze(-2))
         hidden = self.first(torch.cat([context, embedded[:, :, -1], linear], dim=-1))
         return (self.linear(linear) + self.last(self.dropout(functional.gelu(hidden)))).squeeze(-1)
@@ -124,8 +124,8 @@ def train_nets(
     seed: int,
     device: str,
 ) -> Attention:
-    """Fit by L1 loss, AdamW and one cycle; targets are standardised by the caller. Deterministic by seed on one device."""
-    torch.set_num_threads(1)  # so small a net gains nothing from a second thread, and waits for it on a busy machine
+    """Fit with L1 loss, AdamW and one cycle. The caller standardises the targets. Deterministic by seed on one device."""
+    torch.set_num_threads(1)  # a second thread does not help such a small net, and delays it on a busy machine
     torch.manual_seed(seed)
     x, z, y = (torch.as_tensor(part, dtype=torch.float32, device=device) for part in (past, linear, target))
     model = Attention(nets, x.shape[1], x.shape[2], z.shape[1], hidden, dropout).to(device)
@@ -151,7 +151,7 @@ def train_nets(
 
 
 def predict_mean(model: Attention, past: Floats, linear: Floats, device: str) -> Floats:
-    """Mean output (windows,) of a trained model's nets."""
+    """Return the mean output (windows,) of a trained model's nets."""
     torch.set_num_threads(1)
     with torch.inference_mode():
         x, z = (torch.as_tensor(part, dtype=torch.float32, device=device) for part in (past, linear))
@@ -160,7 +160,7 @@ def predict_mean(model: Attention, past: Floats, linear: Floats, device: str) ->
 
 
 def mean_attention(model: Attention, past: Floats, device: str) -> Floats:
-    """Mean weights over a trained model's nets, (windows, m), the oldest step first; each row sums to one."""
+    """Return the mean weights over a trained model's nets, (windows, m), oldest step first; each row sums to one."""
     torch.set_num_threads(1)
     with torch.inference_mode():
         x = torch.as_tensor(past, dtype=torch.float32, device=device).expand(model.nets, -1, -1, -1)

@@ -1,4 +1,4 @@
-"""The backtest: every forecaster on the same held-out runs; the one that wins is the one that serves."""
+"""The backtest: all forecasters on the same held-out runs; the winner is deployed."""
 
 from __future__ import annotations
 
@@ -17,20 +17,27 @@ from sklearn.base import clone
 from flitwatch_domain.errors import NotEnoughData
 from flitwatch_ml.folds import distinct_runs, run_folds, too_few
 from flitwatch_ml.forecast.baselines import NAIVE, with_averages
-from flitwatch_ml.forecast.forecasters import AttentionForecaster, LightGBMForecaster, RidgeForecaster
+from flitwatch_ml.forecast.forecasters import (
+    AttentionForecaster,
+    CountersForecaster,
+    LightGBMForecaster,
+    RidgeForecaster,
+)
 from flitwatch_ml.forecast.intervals import MIN_RUNS as LEAST_RUNS_HELD
 from flitwatch_ml.forecast.intervals import half_width, share_covered
 from flitwatch_ml.forecast.series import Standard, StepSeries, Windows
 
 Floats = NDArray[np.float64]
 MIN_RUNS = 20
-#: The paper's forecaster: counters and times of m steps to the sum of the next k, by attention and nothing else.
+#: Attention without ridge and boosting, on counters and times of m steps.
 ALONE = "attention alone"
+#: The paper's forecaster: counters of m steps to the sum of the next k.
+COUNTERS = "attention on counters"
 BOOTSTRAPS = 2000
 
 
 def learned_forecasters() -> dict[str, RidgeForecaster | LightGBMForecaster | AttentionForecaster]:
-    """Return the forecasters that learn, as unfitted prototypes; those with attention only where PyTorch can train them."""
+    """Return the learning forecasters as unfitted prototypes; attention is included only if PyTorch is installed."""
     learned: dict[str, RidgeForecaster | LightGBMForecaster | AttentionForecaster] = {
         "ridge": RidgeForecaster(),
         "lightgbm": LightGBMForecaster(),
@@ -41,8 +48,13 @@ def learned_forecasters() -> dict[str, RidgeForecaster | LightGBMForecaster | At
     return learned
 
 
+def paper_forecasters() -> dict[str, RidgeForecaster | LightGBMForecaster | AttentionForecaster]:
+    """Return the learning forecasters and that of Bhatele 2020 (section IV-C) as unfitted prototypes."""
+    return {**learned_forecasters(), COUNTERS: CountersForecaster(on_ridge=False, with_boosting=False)}
+
+
 def has_pytorch() -> bool:
-    """Return true where PyTorch is installed, without loading it."""
+    """Return whether PyTorch is installed, without loading it."""
     return importlib.util.find_spec("torch") is not None
 
 
@@ -52,13 +64,13 @@ class Backtest:
 
     Attributes
     ----------
-    mape : name -> % error over held-out windows, each run weighing the same
-    gain : (mean, low, high) of 1 - attention's error / the best other's, paired by run, 90 % bootstrap interval
+    mape : name -> % error over held-out windows, with equal weight per run
+    gain : (mean, low, high) of 1 - attention's error / the best other error, paired by run, 90 % bootstrap interval
     coverage90 : share of held-out windows within the 90 % interval of the serving forecaster, calibrated on the other folds; None for a single fold
-    half_width90 : of that interval, in log; NaN if too few runs were held out
-    serves : name of the forecaster with the least error; of an average, its members joined by " + "
-    nested_mape : % error of the forecaster that the other folds choose, fold by fold; None for a single fold. The error of `serves` itself is the least of several
-    train_s, infer_ms : one fit of the attention forecaster; one forecast a running job for 1,000 jobs
+    half_width90 : half-width of that interval, in log; NaN if too few runs were held out
+    serves : name of the forecaster with the least error; for an average, its members joined by " + "
+    nested_mape : % error if each fold uses the choice of the other folds; None for a single fold. The error of `serves` is a minimum of several
+    train_s, infer_ms : time of one fit of the attention forecaster; time of one forecast per job for 1,000 jobs
     """
 
     mape: dict[str, float]
@@ -76,7 +88,7 @@ class Backtest:
 
 @dataclass
 class _Collected:
-    """Forecasts of held-out windows, fold after fold."""
+    """Forecasts of held-out windows, collected fold by fold."""
 
     forecasts: dict[str, list[Floats]]
     observed: list[Floats] = field(default_factory=list)
@@ -88,7 +100,7 @@ class _Collected:
     def add(
         self, prototypes: Mapping[str, Any], past: Windows, future: Windows, k: int, owner: NDArray, fold: int
     ) -> None:
-        """Fit every forecaster on `past` and keep what it makes of `future`, whose runs are `owner`."""
+        """Fit every forecaster to `past` and store its forecasts of `future`, whose runs are `owner`."""
         for name, forecast in NAIVE.items():
             self.forecasts[name].append(forecast(future, k))
         for name, prototype in prototypes.items():
@@ -127,15 +139,15 @@ def run_backtest(
     stride: int = 1,
     serve: str | None = None,
 ) -> Backtest:
-    """Hold out each fold of runs once (or only the first `rounds` folds) and forecast it with forecasters that never saw it.
+    """Hold out each fold of runs once (or only the first `rounds` folds) and forecast it with forecasters fitted to the others.
 
-    Windows start every `stride` steps; long runs are taken in segments, with `stride` = k. With `serve` this forecaster serves regardless of its
-    error.
+    Windows start every `stride` steps; long runs are cut into segments, with `stride` = k. With `serve`, this forecaster is deployed regardless of
+    its error.
     """
     labels = distinct_runs(series.times)
     if len(np.unique(labels)) < MIN_RUNS:
         raise too_few(f"a backtest needs {MIN_RUNS}", labels)
-    canonical = np.argsort(labels, kind="stable")  # nets that draw rows must not depend on the runs' order
+    canonical = np.argsort(labels, kind="stable")  # nets that sample rows must not depend on the runs' order
     series, labels = series.runs(canonical), labels[canonical]
     prototypes = learned_forecasters() if learned is None else learned
     collected = _Collected({name: [] for name in (*NAIVE, *prototypes)})
@@ -161,7 +173,7 @@ def backtest_unseen(
     learned: Mapping[str, Any] | None = None,
     stride: int = 1,
 ) -> Backtest:
-    """Learn from `known` runs and forecast `new` ones of another kind, for example longer ones (Bhatele 2020, section V-C)."""
+    """Learn from `known` runs and forecast `new` runs of another kind, for example longer ones (Bhatele 2020, section V-C)."""
     prototypes = learned_forecasters() if learned is None else learned
     standard = Standard.learn(known, sets)
     past, future = standard.training(known, m, k), _known_windows(standard.windows(new, m, k, stride))
@@ -231,13 +243,13 @@ def _by_run(values: Floats, owner: NDArray) -> Floats:
 
 
 def attention_gain(errors: dict[str, Floats]) -> tuple[float, float, float]:
-    """`relative_gain` of attention on the best other forecaster."""
+    """Return the `relative_gain` of attention over the best other forecaster."""
     best = min((name for name in errors if name != "attention"), key=lambda name: errors[name].mean())
     return relative_gain(errors["attention"], errors[best])
 
 
 def relative_gain(ours: Floats, theirs: Floats) -> tuple[float, float, float]:
-    """(mean, low, high): 1 - mean(ours) / mean(theirs) of errors paired by run, with a 90 % bootstrap interval over runs; NaN if the other makes no error."""
+    """Return (mean, low, high): 1 - mean(ours) / mean(theirs) of errors paired by run, with a 90 % bootstrap interval over runs; NaN if theirs is 0."""
     if not theirs.any():
         return math.nan, math.nan, math.nan
     draws = np.random.default_rng(0).integers(0, len(ours), (BOOTSTRAPS, len(ours)))

@@ -1,4 +1,4 @@
-"""Forecasts that need no learning beyond the mean curve; they are alongside every learned one."""
+"""Forecasts that need no learning beyond the mean curve, for comparison with every learned one."""
 
 from __future__ import annotations
 
@@ -11,26 +11,26 @@ Floats = NDArray[np.float64]
 
 
 def last_steps(windows: Windows, k: int) -> Floats:
-    """k x the mean time of the last m steps."""
+    """Return k x the mean time of the last m steps."""
     return k * windows.last_s
 
 
 def curve_forecast(windows: Windows, k: int) -> Floats:
-    """The mean curve's time of the next k steps."""
+    """Return the mean curve's time of the next k steps."""
     return windows.curve_s
 
 
 def ratio_forecast(windows: Windows, k: int) -> Floats:
-    """The mean curve's time of the next k steps x how the last m steps stood to the curve."""
+    """Return the mean curve's time of the next k steps x the ratio of the last m steps to the curve."""
     return windows.curve_s * np.exp(windows.ratio)
 
 
-#: Forecasters whose forecasts are averaged in log, as rivals: whoever averages a net with trees must beat averages without a net.
+#: Forecasters averaged in log for comparison: an average of a net with trees must beat averages without a net.
 AVERAGED = (("ridge", "lightgbm"), ("ratio", "ridge", "lightgbm"))
 
 
 def with_averages(forecasts: dict[str, Floats]) -> dict[str, Floats]:
-    """Forecasts by name, and those of `AVERAGED` whose members are all there; their names are joined by " + "."""
+    """Return forecasts by name, including averages of `AVERAGED` with all members present; their names are joined by " + "."""
     return forecasts | {
         " + ".join(names): np.exp(np.mean([np.log(forecasts[name]) for name in names], axis=0))
         for names in AVERAGED

@@ -1,9 +1,9 @@
-"""The backtest in order of time: learn from the past, forecast the future, choose what serves by what was already seen.
+"""The backtest in order of time: learn from the past, forecast the future, and choose the deployed forecaster from earlier errors.
 
-Runs are cut into an early part and three later blocks. Every candidate learns from all runs before a block and forecasts the block. What
-serves in a block is the candidate with the least error on the blocks before it, together with all that cannot be distinguished from it
-there: their forecasts are averaged in log. Where an average of baselines (`AVERAGED`) had less error than these together, it serves. So the served error has no part in the choice. The first block is for choosing and for calibrating
-only. All candidates forecast the same windows.
+Runs are divided into an early part and three later blocks. Every candidate learns from all runs before a block and forecasts the block. The candidate
+with the least error on earlier blocks is deployed in a block, together with all candidates that cannot be distinguished from it there. Their forecasts
+are averaged in log. If an average of baselines (`AVERAGED`) had less error than these together, it is deployed instead. So the reported error does not
+influence the choice. The first block is only for choosing and calibrating. All candidates forecast the same windows.
 """
 
 from __future__ import annotations
@@ -24,30 +24,30 @@ from flitwatch_ml.forecast.intervals import AdaptiveInterval, half_width
 from flitwatch_ml.forecast.series import Standard, StepSeries, Windows
 
 Floats = NDArray[np.float64]
-#: The first part of the runs, which is only learned from, and the blocks that follow.
+#: Share of the first runs, used only for learning, and number of blocks after them.
 EARLY, BLOCKS = 0.4, 3
-#: Features are chosen on what follows this share of the early part.
+#: Features are chosen on the part after this share of the early part.
 CHOOSE_AFTER = 0.6
 MIN_RUNS = 50
-#: A candidate serves beside the best one unless it is worse by more than so many standard errors of the difference, paired by run.
+#: A candidate is deployed with the best one unless it is worse by more than this many standard errors of the difference, paired by run.
 APART = 1.64
 
 
 @dataclass
 class Chronological:
-    """Forecasts of later runs by forecasters that learned from earlier ones.
+    """Forecasts of later runs by forecasters fitted to earlier ones.
 
     Attributes
     ----------
-    mape : name -> % error over the scored windows, each run weighing the same
+    mape : name -> % error over the scored windows, with equal weight per run
     errors : name -> % error of each scored run, in order of time
-    served : % error of each scored run by what served then
-    chosen : which candidates served together in each scored block
-    coverage90 : share of scored windows within the adaptive 90 % interval of what served; fixed_coverage90 within the interval
+    served : % error of each scored run with the forecaster deployed at that time
+    chosen : candidates deployed together in each scored block
+    coverage90 : share of scored windows within the adaptive 90 % interval of the deployed forecasters; fixed_coverage90 within the interval
         calibrated once, on the first block
-    serves : which would serve next, by all blocks
-    half_width90 : of the adaptive interval of those, in log
-    runs, windows : scored
+    serves : candidates to deploy next, chosen from all blocks
+    half_width90 : half-width of their adaptive interval, in log
+    runs, windows : numbers of scored runs and windows
     """
 
     mape: dict[str, float]
@@ -63,11 +63,11 @@ class Chronological:
 
     @property
     def served_mape(self) -> float:
-        """% error of what served."""
+        """% error of the deployed forecasters."""
         return float(self.served.mean())
 
     def gain(self) -> tuple[float, float, float]:
-        """(mean, low, high): 1 - error of what served / error of the best candidate, averages of baselines among them,, known afterwards only; paired by run."""
+        """Return (mean, low, high): 1 - error of the deployed forecasters / error of the best candidate in hindsight, including averages; paired by run."""
         return relative_gain(self.served, self.errors[min(self.mape, key=self.mape.__getitem__)])
 
 
@@ -81,9 +81,9 @@ def backtest_in_order(
     stride: int = 1,
     serve: tuple[str, ...] = (),
 ) -> Chronological:
-    """Forecast each block of `series` (runs that started at `start_s`) from the runs before it.
+    """Forecast each block of `series` (runs with starts `start_s`) from the runs before it.
 
-    With `serve` these candidates serve regardless of their errors.
+    With `serve`, these candidates are deployed regardless of their errors.
     """
     series = _in_order(series, start_s)
     edges = _block_edges(series)
@@ -98,11 +98,11 @@ def backtest_in_order(
 def choose_features(
     series: StepSeries, start_s: ArrayLike, m: int, k: int, sets: Sequence[tuple[str, ...]]
 ) -> tuple[str, ...]:
-    """Choose the feature set to forecast from: of the runs that `backtest_in_order` only learns from, the later ones choose, so that they are not
-    part of any reported error.
+    """Choose the feature set for forecasting. The choice uses the later part of the runs that `backtest_in_order` only learns from, so that it does
+    not influence any reported error.
 
-    These are few, so the first of `sets` stays unless another one has less error by more than `APART` standard errors, paired by run.
-    Ridge and LightGBM choose for all; attention takes seconds a fit.
+    These runs are few, so the first of `sets` is kept unless another one has less error by more than `APART` standard errors, paired by run.
+    Ridge and LightGBM choose for all forecasters, because an attention fit takes seconds.
     """
     series = _in_order(series, start_s)
     early = int(_block_edges(series)[0])
@@ -122,7 +122,7 @@ def choose_features(
 
 
 def _in_order(series: StepSeries, start_s: ArrayLike) -> StepSeries:
-    """Distinct runs by start."""
+    """Return distinct runs in order of start."""
     labels = distinct_runs(series.times)
     first = np.unique(labels, return_index=True)[1]
     if len(first) < MIN_RUNS:
@@ -137,14 +137,14 @@ def _block_edges(series: StepSeries) -> NDArray[np.int64]:
 
 @dataclass
 class _Block:
-    """Log residuals of each run of a block, by candidate, and % errors by run."""
+    """Log residuals by candidate and run of a block, and % errors by run."""
 
     residuals: dict[str, list[Floats]]
     errors: dict[str, Floats]
     windows: int
 
     def averaged_residuals(self, names: tuple[str, ...]) -> list[Floats]:
-        """Log residuals of each run where the forecasts of `names` are averaged in log."""
+        """Return log residuals of each run for the log average of the forecasts of `names`."""
         return [np.mean(parts, axis=0) for parts in zip(*(self.residuals[name] for name in names), strict=True)]
 
 
@@ -217,7 +217,7 @@ def _summarise_blocks(blocks: list[_Block], serve: tuple[str, ...]) -> Chronolog
 
 
 def _winner(blocks: list[_Block], single: list[str]) -> tuple[str, ...]:
-    """Those of `best_together`, or an average of baselines that had less error."""
+    """Return the result of `best_together`, or an average of baselines with less error."""
     together = best_together({name: _block_errors(blocks, name) for name in single})
 
     def error(names: tuple[str, ...]) -> float:
@@ -228,7 +228,7 @@ def _winner(blocks: list[_Block], single: list[str]) -> tuple[str, ...]:
 
 
 def best_together(errors: Mapping[str, Floats]) -> tuple[str, ...]:
-    """The candidate with the least mean error over runs first, then those that cannot be distinguished from it."""
+    """Return the candidate with the least mean error over runs, followed by candidates that cannot be distinguished from it."""
     best = min(errors, key=lambda name: errors[name].mean())
     alike = [best]
     for name, values in errors.items():
@@ -243,7 +243,7 @@ def _block_errors(blocks: list[_Block], name: str) -> Floats:
 
 
 def _calibrate_interval(blocks: list[_Block], names: tuple[str, ...]) -> AdaptiveInterval:
-    """An interval that has seen the runs of these blocks in order."""
+    """Return an interval updated with the runs of these blocks in order."""
     interval = AdaptiveInterval()
     for block in blocks:
         for run in block.averaged_residuals(names):

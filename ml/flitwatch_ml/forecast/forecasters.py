@@ -1,10 +1,11 @@
-"""Learned forecasters over windows: `fit(windows)` learns the log ratio to the mean curve, `predict(windows)` gives seconds.
+"""Learned forecasters over windows: `fit(windows)` learns the log ratio to the mean curve, `predict(windows)` returns seconds.
 
-All learn from the same windows, those that the end of a run cuts short among them (docs/adr/0025).
+All learn from the same windows, including those truncated by the end of a run (docs/adr/0025).
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,7 @@ Floats = NDArray[np.float64]
 
 
 def flatten_windows(windows: Windows) -> Floats:
-    """A row a window for learners without a notion of time: last step, mean, trend and spread of the past, placement, share of the run, ratio."""
+    """Return one row per window for learners without time: last step, mean, trend and spread of the past, placement, share of the run, ratio."""
     past = windows.past
     columns = [past[:, -1], past.mean(1), past[:, -1] - past[:, 0], past.std(1), windows.placement]
     return np.concatenate([*columns, windows.share[:, None], windows.ratio[:, None]], axis=1)
@@ -44,7 +45,7 @@ class RidgeForecaster(BaseEstimator):
         return self.model_.predict((flatten_windows(windows) - self.centre_) / self.scale_)
 
     def predict(self, windows: Windows) -> Floats:
-        """Seconds of the next k steps, (windows,)."""
+        """Return seconds of the next k steps, (windows,)."""
         return windows.curve_s * np.exp(self.log_ratio(windows))
 
 
@@ -77,25 +78,25 @@ class LightGBMForecaster(BaseEstimator):
         return np.mean([model.predict(rows) for model in self.models_], axis=0)
 
     def predict(self, windows: Windows) -> Floats:
-        """Seconds of the next k steps, (windows,)."""
+        """Return seconds of the next k steps, (windows,)."""
         return windows.curve_s * np.exp(self.log_ratio(windows))
 
 
 class AttentionForecaster(BaseEstimator):
-    """Attention that learns what ridge leaves, averaged over `seeds` nets and, on request, with LightGBM.
+    """Attention fitted to the residuals of ridge, averaged over `seeds` nets and optionally with LightGBM.
 
-    Without `on_ridge` and `with_boosting` it is attention alone (Bhatele 2020, section IV-C).
+    Without `on_ridge` and `with_boosting` it is only attention (Bhatele 2020, section IV-C).
 
     Parameters
     ----------
-    hidden, dropout, epochs : of the net; at least `least_steps` optimiser steps are made regardless of `epochs`
-    seeds : nets averaged
-    on_ridge : learn the residual of a ridge forecast, instead of the target itself
-    with_boosting : average with LightGBM, half and half
+    hidden, dropout, epochs : settings of the net; training takes at least `least_steps` optimiser steps regardless of `epochs`
+    seeds : number of averaged nets
+    on_ridge : learn the residual of a ridge forecast instead of the target
+    with_boosting : average with LightGBM at equal weights
     device : "cpu", "cuda", or "auto" for a GPU if there is one
     """
 
-    #: As trained, or as served.
+    #: The net in its trained or its deployed form.
     net_: Any
 
     def __init__(
@@ -164,14 +165,35 @@ class AttentionForecaster(BaseEstimator):
         return forecast
 
     def predict(self, windows: Windows) -> Floats:
-        """Seconds of the next k steps, (windows,)."""
+        """Return seconds of the next k steps, (windows,)."""
         return windows.curve_s * np.exp(self.log_ratio(windows))
 
     def attention(self, windows: Windows) -> Floats:
-        """Weights over the past steps, (windows, m), oldest first; each row sums to one."""
+        """Return weights over the past steps, (windows, m), oldest first; each row sums to one."""
         from flitwatch_ml.forecast.attention import mean_attention
 
         return mean_attention(self.net_, windows.past, self.device_)
+
+
+class CountersForecaster(AttentionForecaster):
+    """Attention over counters and placement, without step times (Bhatele 2020, section IV-C and figure 6)."""
+
+    def fit(self, windows: Windows) -> CountersForecaster:
+        super().fit(_keep_counters(windows))
+        return self
+
+    def log_ratio(self, windows: Windows) -> Floats:
+        return super().log_ratio(_keep_counters(windows))
+
+    def attention(self, windows: Windows) -> Floats:
+        """Return weights over the past steps, (windows, m), oldest first; each row sums to one."""
+        return super().attention(_keep_counters(windows))
+
+
+def _keep_counters(windows: Windows) -> Windows:
+    """Return the windows without the times of past steps (the first feature), their ratio to the mean curve, and the share of the run."""
+    nothing = np.zeros(len(windows.run))
+    return replace(windows, past=windows.past[:, :, 1:], ratio=nothing, share=nothing)
 
 
 def _linear_inputs(windows: Windows) -> Floats:

@@ -1,9 +1,9 @@
-"""Importance of a forecast's inputs: the growth of its error on later runs when one input is taken from another run (Bhatele 2020, figure 11).
+"""Importance of a forecast's inputs: increase of its error on later runs if one input is taken from another run (Bhatele 2020, figure 11).
 
-The forecasters learn from the earlier runs, with the path that serves, and forecast later ones that they never saw. Then one input of each
-later run is replaced by that of another of them, at the same steps: its values stay plausible, what it says of this run is gone. Counters of one
-meaning that move together are replaced together, as each would stand in for the others. A forecast that leans on noise gains as much as it
-loses by that, so an interval over runs that holds zero means "cannot tell".
+The forecasters learn from the earlier runs with the production code, and forecast unseen later ones. Then one input of each later run is replaced by
+that of another later run at the same steps. Its values stay plausible, but lose the information about this run. Correlated counters of one meaning
+are replaced together, as each can substitute for the others. A forecast that relies on noise gains as much as it loses by this, so an interval over runs
+that contains zero means "cannot tell".
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ from flitwatch_ml.forecast.series import Standard, StepSeries, Windows
 from flitwatch_ml.forecast.serving import Choice, Serving, fit_serving
 
 Floats = NDArray[np.float64]
-#: Learned from so much of the runs, by start; the rest is forecast.
+#: Share of the runs, in order of start, used for learning; the rest is forecast.
 EARLY = 0.6
 MIN_RUNS = 30
 #: Counters of one meaning with at least this correlation are replaced together.
 TOGETHER = 0.7
-#: Each input comes from so many other runs in turn.
+#: Number of other runs that replace each input in turn.
 DONORS = 8
 LEVEL = 0.95
-#: The inputs that are no counters.
+#: Inputs that are not counters.
 TIME, PLACEMENT = "time of the past steps", "placement"
 
 Verdict = Literal["carries", "cannot tell", "not used"]
@@ -40,7 +40,7 @@ Verdict = Literal["carries", "cannot tell", "not used"]
 
 @dataclass(frozen=True)
 class Input:
-    """Inputs that are replaced together: `columns` of the past, and the placement or the times that belong to them."""
+    """Inputs replaced together: `columns` of the past, with the related placement or times."""
 
     name: str
     meaning: str
@@ -50,14 +50,14 @@ class Input:
 
 @dataclass(frozen=True)
 class Importance:
-    """Of one input.
+    """Importance of one input.
 
     Attributes
     ----------
-    name : str           its feature's, or those of all that are replaced together
+    name : str           name of its feature, or of all features replaced together
     meaning : str        "stalls on the row bus"
     features : tuple of str
-    increase, low, high : float      percentage points of error added, mean over later runs, with an interval over runs that holds for all inputs at once
+    increase, low, high : float      added error in percentage points, mean over later runs, with a simultaneous interval for all inputs
     verdict : carries | cannot tell | not used       not used: no forecast changed
     """
 
@@ -72,7 +72,7 @@ class Importance:
 
 @dataclass(frozen=True)
 class Weights:
-    """Attention over the past steps, oldest first: mean over later runs with an interval of 95 % over runs."""
+    """Attention over the past steps, oldest first: mean over later runs with a 95 % interval over runs."""
 
     forecaster: str
     mean: Floats
@@ -87,10 +87,10 @@ class Importances:
     Attributes
     ----------
     forecaster : str
-    mape : float         % error on the later runs as they are
-    learned, runs : int  runs learned from, and later ones
-    inputs : tuple of Importance     the largest first
-    weights : tuple of Weights       of each member that is a net
+    mape : float         % error on the unchanged later runs
+    learned, runs : int  numbers of earlier and later runs
+    inputs : tuple of Importance     in descending order
+    weights : tuple of Weights       attention weights of each net among the members
     """
 
     forecaster: str
@@ -110,17 +110,17 @@ def measure_importances(
     sets: tuple[str, ...],
     members: tuple[str, ...],
 ) -> Importances:
-    """Of the forecasters `members`, averaged as they serve.
+    """Measure the importance of inputs for the forecasters `members`, averaged as deployed.
 
     Parameters
     ----------
-    start_s : (runs,)    when each run began
-    counters : names of `series.features(sets)` after the time: the run's own counters, then those of each set
+    start_s : (runs,)    start of each run
+    counters : names of `series.features(sets)` after the time: the run's own counters, then the counters of each set
 
     Raises
     ------
     NotEnoughData
-        With fewer than `MIN_RUNS` distinct runs.
+        There are fewer than `MIN_RUNS` distinct runs.
     """
     labels = distinct_runs(series.times)
     first = np.unique(labels, return_index=True)[1]
@@ -151,12 +151,12 @@ def measure_importances(
 
 
 def _run_errors(serving: Serving, windows: Windows) -> Floats:
-    """% error of each run."""
+    """Return the % error of each run."""
     return _by_run(np.abs(serving.predict(windows) / windows.future_s - 1) * 100, windows)
 
 
 def _by_run(values: Floats, windows: Windows) -> Floats:
-    """Mean over the windows of each run, (runs, ...)."""
+    """Return means over the windows of each run, (runs, ...)."""
     return np.array([values[windows.run == run].mean(0) for run in np.unique(windows.run)])
 
 
@@ -175,13 +175,13 @@ def _measure_input(one: Input, serving: Serving, windows: Windows, usual: Floats
 
 
 def _student_interval(values: Floats, level: float) -> tuple[float, float, float]:
-    """Mean over runs with Student's interval."""
+    """Return the mean over runs with Student's interval."""
     half = student.ppf((1 + level) / 2, len(values) - 1) * values.std(ddof=1) / np.sqrt(len(values))
     return float(values.mean()), float(values.mean() - half), float(values.mean() + half)
 
 
 def _draw_donors(windows: Windows, rng: np.random.Generator) -> NDArray[np.int64]:
-    """For each window one of another run at the same step; itself only where no other run has that step."""
+    """Return, for each window, a window of another run at the same step; the window itself only if no other run has that step."""
     names = np.unique(windows.run)
     circle = rng.permutation(names)
     place = np.empty(names.max() + 1, np.int64)
@@ -205,7 +205,7 @@ def _replace_input(windows: Windows, one: Input, donor: NDArray[np.int64]) -> Wi
 
 
 def _list_inputs(counters: Sequence[str], sets: tuple[str, ...], known: StepSeries, standard: Standard) -> list[Input]:
-    """Time, placement, and counters with those of the same meaning that move with them in the runs learned from."""
+    """Return the inputs: time, placement, and counters grouped with counters of the same meaning that correlate in the training runs."""
     inputs = [Input(TIME, "time", (TIME,), (0,))]
     if "placement" in sets:
         inputs.append(Input(PLACEMENT, "placement", PLACED, ()))
@@ -224,7 +224,7 @@ def _list_inputs(counters: Sequence[str], sets: tuple[str, ...], known: StepSeri
 
 
 def correlated_groups(rows: Floats, features: Sequence[Feature]) -> list[list[int]]:
-    """Features (by index) of one meaning that are correlated by `TOGETHER` or more with each other, directly or over others; rows (rows, features)."""
+    """Return groups of features (indices) of one meaning with a correlation of at least `TOGETHER`, direct or transitive; `rows` is (rows, features)."""
     spread = rows.std(0)
     standard = (rows - rows.mean(0)) / np.where(spread > 0, spread, 1.0)
     alike = np.abs(standard.T @ standard) / max(len(rows), 1) >= TOGETHER

@@ -1,7 +1,7 @@
-"""Step series of runs, and the windows that a forecaster learns from.
+"""Step series of runs, and windows for training and forecasting.
 
-A window ends before step t: it holds m past steps; its target is the log of (time of the next k steps / the mean curve's time of the same steps), so
-that what every run does at that step is not learned again (Bhatele 2020, section IV-C; standardisation and target are ours).
+A window ends before step t and contains m past steps. Its target is the log of (time of the next k steps / the mean curve's time of the same steps), so
+that behaviour common to all runs is not learned again (Bhatele 2020, section IV-C; standardisation and target are ours).
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from flitwatch_domain.errors import BadInput, NotEnoughData
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-#: What may be added to the application's own counters, in the paper's order.
+#: Optional features in addition to the application's own counters, in the paper's order.
 FEATURE_SETS = ("placement", "io", "sys")
-#: Below this spread a feature is constant over runs and is left unscaled.
+#: A feature with a smaller spread counts as constant over runs and is not scaled.
 CONSTANT = 1e-9
-#: A window that the end of its run cuts short still teaches if at least one in so many of its k steps is there.
+#: A window truncated by the end of its run is used for training if at least one in this many of its k steps exists.
 SHORTEST_FUTURE = 5
 
 
@@ -33,7 +33,7 @@ class StepSeries:
     times : (runs, steps), seconds; NaN if a step is missing
     counters : (runs, steps, counters), counts per second of the step on the run's own routers
     placement : (runs, placement features) or None, for example NUM_ROUTERS and NUM_GROUPS
-    io, sys : (runs, steps, counters) or None, counts per second on routers with I/O nodes, and on routers with no node of the run
+    io, sys : (runs, steps, counters) or None, counts per second on routers with I/O nodes, and on routers without a node of the run
     """
 
     times: Floats
@@ -52,13 +52,13 @@ class StepSeries:
             raise BadInput(f"run {run}, step {step}: a step's time must be above zero")
 
     def runs(self, index: ArrayLike) -> StepSeries:
-        """The runs of `index` only."""
+        """Return the runs of `index` only."""
         chosen = np.asarray(index)
         parts = {name: None if (part := getattr(self, name)) is None else part[chosen] for name in FEATURE_SETS}
         return replace(self, times=self.times[chosen], counters=self.counters[chosen], **parts)
 
     def features(self, sets: tuple[str, ...]) -> Floats:
-        """log times and log1p rates, (runs, steps, features); the time of a step is always the first."""
+        """Return log times and log1p rates, (runs, steps, features); the first feature is always the step's time."""
         layers = [np.log(self.times)[:, :, None], np.log1p(self.counters)]
         for name in ("io", "sys"):
             if name in sets:
@@ -82,7 +82,7 @@ class Windows:
     share : (windows,)       step / steps of the curve
     ratio : (windows,)       log of (time of the last m steps / the curve's time of them)
     curve_s : (windows,)     the mean curve's time of the next k steps
-    future_s : (windows,)    the observed time of the next k steps; NaN if it is not known
+    future_s : (windows,)    the observed time of the next k steps; NaN if unknown
     last_s : (windows,)      mean time of the last m steps
     whole : (windows,)       whether the future has all k steps; a window for training may have fewer (`Standard.training`)
     """
@@ -104,7 +104,7 @@ class Windows:
         return np.log(self.future_s / self.curve_s)
 
     def chosen(self, mask: ArrayLike) -> Windows:
-        """The windows of `mask` only."""
+        """Return the windows of `mask` only."""
         return Windows(*(getattr(self, name)[np.asarray(mask)] for name in self.__dataclass_fields__))
 
 
@@ -121,15 +121,13 @@ class Standard:
 
     @classmethod
     def learn(cls, series: StepSeries, sets: tuple[str, ...]) -> Standard:
-        """Means per step and scales over all steps of `series` (training runs)."""
+        """Return the standard of `series` (training runs): means per step and scales over all steps."""
         unknown = set(sets) - set(FEATURE_SETS)
         if unknown:
             raise BadInput(f"unknown feature set {sorted(unknown)[0]!r}; there are {', '.join(FEATURE_SETS)}")
         features = series.features(sets)
         there: NDArray[np.bool_] = np.logical_or.reduce(np.isfinite(series.times), axis=0)
-        steps = (
-            int(np.flatnonzero(there)[-1]) + 1 if there.any() else 0
-        )  # beyond the longest training run there is no curve
+        steps = int(np.flatnonzero(there)[-1]) + 1 if there.any() else 0  # the curve ends with the longest training run
         if not there[:steps].all() or not steps:
             raise NotEnoughData(f"no training run has step {int(np.argmin(there))}")
         features = features[:, :steps]
@@ -141,11 +139,11 @@ class Standard:
         )
 
     def windows(self, series: StepSeries, m: int, k: int, stride: int = 1, least: int | None = None) -> Windows:
-        """Every window of m past steps with known times; steps beyond the curve continue at the mean of its last quarter.
+        """Return every window of m past steps with known times. Beyond its end, the curve continues with the mean of its last quarter.
 
-        A counter that was not read is taken at its mean.
+        Missing readings are replaced by the counter's mean.
 
-        With `least`, also those whose future the end of the run cuts short to `least` steps or more.
+        With `least`, windows are included whose future is truncated to at least `least` steps by the end of the run.
         """
         steps = series.times.shape[1]
         if steps < m + k:
@@ -157,20 +155,20 @@ class Standard:
         parts = [self._ending_at(t, series.times, standard, curve, m, k) for t in ends]
         joined = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
         valid = np.isfinite(joined["past"][:, :, 0]).all(1) & np.isfinite(joined["last_s"])
-        joined["past"] = np.nan_to_num(joined["past"], nan=0.0)  # as where it serves
+        joined["past"] = np.nan_to_num(joined["past"], nan=0.0)  # as in production
         joined = {name: values[valid] for name, values in joined.items()}
         return Windows(placement=place[joined["run"]], **joined)
 
     def training(self, series: StepSeries, m: int, k: int, stride: int = 1) -> Windows:
-        """The windows to learn from: of known future, also those that the end of the run cuts short.
+        """Return the training windows, with known future, including those truncated by the end of the run.
 
-        Runs are few and short, and most starts within a run have fewer than k steps before them: of 20 steps with m = 8 and k = 10 only three have all.
+        Runs are few and short, and most windows have fewer than k future steps: in 20 steps with m = 8 and k = 10, only three windows have all.
         """
         windows = self.windows(series, m, k, stride, least=max(1, k // SHORTEST_FUTURE))
         return windows.chosen(np.isfinite(windows.future_s))
 
     def at_end(self, series: StepSeries, m: int, k: int) -> Windows:
-        """The window that ends with the last step of each run; the future is not known, and a feature that is not is taken at its mean."""
+        """Return the window that ends with the last step of each run. Its future is unknown; unknown features are replaced by their mean."""
         steps = series.times.shape[1]
         if steps < m:
             raise NotEnoughData(f"not enough data: a forecast needs {m} steps, the run has {steps}")
@@ -183,7 +181,7 @@ class Standard:
         return Windows(placement=place, **self._ending_at(steps, times, standard, curve, m, k))
 
     def usual_s(self, after: int, ahead: int) -> Floats:
-        """The mean curve's time of each of `ahead` steps from step `after` on."""
+        """Return the mean curve's time of each of `ahead` steps from step `after` on."""
         return _extend_curve(self.curve_s, after + ahead)[after:]
 
     def _ending_at(self, t: int, times: Floats, standard: Floats, curve: Floats, m: int, k: int) -> dict[str, NDArray]:
@@ -211,7 +209,7 @@ def _log_placement(series: StepSeries, sets: tuple[str, ...]) -> Floats:
 
 
 def _mean_known(values: Floats) -> Floats:
-    """Mean over the first axis of what is known; 0 if nothing is."""
+    """Return the mean of known values over the first axis; 0 if none is known."""
     mask = np.isfinite(values)
     sums, counts = np.where(mask, values, 0.0).sum(0), mask.sum(0)
     return np.divide(sums, counts, out=np.zeros(sums.shape), where=counts > 0)

@@ -1,4 +1,4 @@
-"""A trained attention net without PyTorch, which takes half a gigabyte of memory: for a worker that only forecasts with a net of some thousand numbers."""
+"""A trained attention net without PyTorch, which takes half a gigabyte of memory, for workers that only forecast with a net of a few thousand numbers."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class ServedNet:
-    """The arrays of `flitwatch_ml.forecast.attention.Attention` by their names there, as float64."""
+    """The arrays of `flitwatch_ml.forecast.attention.Attention` with the same names, as float64."""
 
     arrays: Mapping[str, Floats]
 
     @classmethod
     def of(cls, stored: Mapping[str, NDArray[Any]]) -> ServedNet:
-        """Take the arrays of a trained net."""
+        """Return a net with the arrays of a trained net."""
         return cls({name: array.astype(np.float64) for name, array in stored.items()})
 
     def predict(self, past: Floats, linear: Floats) -> Floats:

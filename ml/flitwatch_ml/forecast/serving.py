@@ -1,4 +1,4 @@
-"""The forecaster that won its backtest, fitted on all runs, as bytes that hold arrays and trees but no code."""
+"""The winner of a backtest, fitted to all runs, as bytes that contain arrays and trees but no code."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ FORMAT = 1
 
 @dataclass(frozen=True)
 class Choice:
-    """Forecasters that serve together, with their error and interval (% and log) on runs that had no part in the choice, and the reason."""
+    """Forecasters deployed together, with their error and interval (% and log) on runs not used in the choice, and the reason."""
 
     members: tuple[str, ...]
     mape: float
@@ -40,14 +40,14 @@ class Choice:
 
 @dataclass(frozen=True)
 class Serving:
-    """A fitted forecaster and what it needs around it.
+    """A fitted forecaster with its standard and interval.
 
     Attributes
     ----------
-    name : ratio, curve, last steps, ridge, lightgbm, attention alone or attention; of several members all their names
+    name : ratio, curve, last steps, ridge, lightgbm, attention alone or attention; for several members, all their names
     model : the fitted forecaster; None for those that need no learning
-    half_width90 : of the 90 % interval, in log
-    mape : its % error on held-out runs
+    half_width90 : half-width of the 90 % interval, in log
+    mape : % error on held-out runs
     members : forecasters whose forecasts are averaged in log, in place of a model
     """
 
@@ -61,15 +61,15 @@ class Serving:
     members: tuple[Serving, ...] = ()
 
     def forecast(self, series: StepSeries) -> tuple[Windows, Floats]:
-        """The window that ends with each run's last step, and the seconds of the next k steps, (runs,).
+        """Return the window that ends with each run's last step, and the forecast seconds of the next k steps, (runs,).
 
-        `series` holds runs with as many known steps each, at least m.
+        All runs of `series` have the same number of known steps, at least m.
         """
         windows = self.standard.at_end(series, self.m, self.k)
         return windows, self.predict(windows)
 
     def predict(self, windows: Windows) -> Floats:
-        """Seconds of the next k steps, (windows,); `windows` are of this forecaster's standard."""
+        """Return seconds of the next k steps, (windows,); `windows` must use this forecaster's standard."""
         if self.members:
             return np.exp(np.mean(np.log([member.predict(windows) for member in self.members]), axis=0))
         if self.model is None:
@@ -78,7 +78,7 @@ class Serving:
 
 
 def fit_serving(series: StepSeries, m: int, k: int, sets: tuple[str, ...], chosen: Choice) -> Serving:
-    """The forecasters that were chosen, fitted on all runs."""
+    """Return the chosen forecasters, fitted to all runs."""
     standard = Standard.learn(series, sets)
     windows = standard.training(series, m, k)
 
@@ -94,7 +94,7 @@ def fit_serving(series: StepSeries, m: int, k: int, sets: tuple[str, ...], chose
 
 
 def dump_serving(serving: Serving) -> bytes:
-    """Bytes of a fitted forecaster."""
+    """Return a fitted forecaster as bytes."""
     standard = serving.standard
     arrays: dict[str, NDArray[Any]] = {
         "standard.curve_s": standard.curve_s,
@@ -129,7 +129,7 @@ def dump_serving(serving: Serving) -> bytes:
 
 
 def load_serving(stored: bytes) -> Serving:
-    """Load what `dump_serving` wrote; BadInput for anything else."""
+    """Load the output of `dump_serving`; raise BadInput for other bytes."""
     try:
         with np.load(io.BytesIO(stored), allow_pickle=False) as file:
             arrays = {name: file[name] for name in file.files}
@@ -192,8 +192,7 @@ def _load_trees(arrays: dict[str, NDArray[Any]], prefix: str) -> LightGBMForecas
 
 
 class _AttentionHead(TypedDict):
-    """Header stored with the arrays of an attention forecaster: its settings, the sizes of its layers, the scale of its target, and the models it is based
-    on."""
+    """Header stored with the arrays of an attention forecaster: settings, sizes of layers, scale of the target, and underlying models."""
 
     parameters: dict[str, Any]
     shape: Any

@@ -1,1 +1,1 @@
-"""Work over the database: read runs, estimate, keep the result with its data, parameters, code version and score."""
+"""Work on the database: read runs, estimate, store the result with its data, parameters, code version and score."""

@@ -1,4 +1,4 @@
-"""Blame: users, and jobs of one name, whose exposure is associated with slow runs of one application."""
+"""Blame: users and job names whose exposure is associated with slow runs of one application."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from flitwatch_domain.neighbourhood import Definition, Neighbourhood, compute_ne
 from flitwatch_ml.blame import CalendarBlame, PresenceBlame
 from flitwatch_ml.work.sets import none_if_nan, result_of
 
-#: How a definition's rule reads.
+#: Texts for a definition's rule.
 PARTS = {"throughout": "the entire run", "any": "any part of the run"}
 CAVEAT = (
     "Dependence between exposure and slow runs; not proof of cause. Users who always run together cannot be separated, and "
@@ -27,7 +27,7 @@ CAVEAT = (
 
 @dataclass(frozen=True, eq=False)
 class CoRunning:
-    """Names alongside the runs, what they did there, which of them the runs' own jobs bear, and how the runs lay (runs, circumstances)."""
+    """Names concurrent with the runs, their exposure, the names of the runs' own jobs, and the runs' placement (runs, circumstances)."""
 
     names: list[str]
     met: Neighbourhood
@@ -36,7 +36,7 @@ class CoRunning:
 
 
 def co_running(found: estimates.CoRunningJobs, least_nodes: int) -> dict[str, CoRunning]:
-    """Users, and names of jobs, by the definitions that the scorecard uses too."""
+    """Return users and job names, with the scorecard's definitions."""
     parts, lay = {}, measure_circumstances(found.windows, found.jobs)
     for by in estimates.BY:
         names, jobs = found.by(by)
@@ -54,7 +54,7 @@ def fit_blame(
     marks_s: Any = (),
     application: Any = None,
 ) -> CalendarBlame:
-    """The estimator as it serves: of circumstances, those that are known of every run."""
+    """Return the fitted production estimator; it uses only circumstances that are known for every run."""
     covariates = lay[:, np.isfinite(lay).all(0)]
     return CalendarBlame().fit(exposure, time_s, start_s, covariates, marks_s, application)
 
@@ -68,7 +68,7 @@ def estimate_blame(
     definition: Definition,
     marks_s: Any = (),
 ) -> tuple[Estimate, dict[str, list[Entry]]]:
-    """The result and its ranked entries, by user and by application."""
+    """Return the result and its ranked entries, by user and by application."""
     times = runs.step_time_s.sum(1)
     if not beside["user"].names:
         raise NotEnoughData("no user had a job alongside these runs")
@@ -105,7 +105,7 @@ class Method(TypedDict):
 
 
 def method_of(blame: CalendarBlame, least_nodes: int, tau: float, presence: str) -> Method:
-    """Describe the blame method; `presence`: the paper's definition of presence."""
+    """Describe the blame method; `presence` is the paper's definition of presence."""
     calendar = blame.calendar_
     return {
         "name": "exposure, rank times, conditional on the calendar and the users selected",
@@ -121,7 +121,7 @@ def method_of(blame: CalendarBlame, least_nodes: int, tau: float, presence: str)
 
 
 def columns_of(runs: estimates.Runs) -> dict[str, list[Any]]:
-    """Return the start and duration of the compared runs, and which were slow."""
+    """Return start and duration of the compared runs, and which of them were slow."""
     times = runs.step_time_s.sum(1)
     return {
         "start_s": runs.start_s.tolist(),
@@ -131,7 +131,7 @@ def columns_of(runs: estimates.Runs) -> dict[str, list[Any]]:
 
 
 def score_of(users: list[Entry]) -> dict[str, int]:
-    """Count the users of each kind."""
+    """Return the number of users by verdict."""
     return {
         "found": sum(user.entry["verdict"] == NAMED for user in users),
         "cannot_tell": sum(user.entry["verdict"] == CANNOT_TELL for user in users),
@@ -143,7 +143,7 @@ def score_of(users: list[Entry]) -> dict[str, int]:
 def rank_entries(
     ours: CalendarBlame, beside: CoRunning, times: Any, definition: Definition, nodes: NDArray[np.float64] | None
 ) -> list[Entry]:
-    """Blamed names in the order of their ranking; `nodes` (runs,) of each run, None if the files say none."""
+    """Return blamed names in order of rank; `nodes` (runs,) is each run's node count, None if the files have none."""
     overlap, exposure = beside.met.overlap, beside.met.exposure
     paper = PresenceBlame(tau=definition.tau, rule=definition.rule).fit(overlap, times)
     hours_of = np.full(len(beside.names), np.nan) if nodes is None else nodes @ (exposure > 0) / 3600
@@ -152,7 +152,7 @@ def rank_entries(
     rows = []
     for at in ours.ranking_.tolist():
         name = beside.names[at]
-        # Others stand here by their place: a name would outlive its erasure.
+        # Other users are given by index: a name in the text would remain after its erasure.
         reasons = [in_words(reason, lambda other: f"in place {place[other]}") for reason in ours.reasons_[at]]
         low, high = ours.effect_interval_s_[at]
         hours = float(hours_of[at])
@@ -170,5 +170,5 @@ def rank_entries(
 
 
 def in_words(reason: str, naming: Any) -> str:
-    """A reason with its references to other users, {17}, as `naming` calls them."""
+    """Return a reason after replacing references to other users, {17}, by the names from `naming`."""
     return re.sub(r"\{([0-9]+)\}", lambda found: str(naming(int(found[1]))), reason)

@@ -1,4 +1,4 @@
-"""Deviation: relevance of counters for the deviation of one application's step times, on rates and on the paper's deltas."""
+"""Deviation: relevance of counters for deviations of one application's step times, from rates and from the paper's deltas."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from flitwatch_ml.work.sets import LEAST_COUNTED, Floats, result_of, select_runs
 
 INPUTS = ("rates", "deltas")
 FOLDS = 10
-#: The paper's learner takes hours beyond so many steps: it learns from the newest runs.
+#: Limit of steps: with more, the paper's learner takes hours. It uses the newest runs.
 MOST_ROWS = 20_000
-#: By name of the definition: ours, or the paper's gradient-boosted regression.
+#: Learner by definition: ours, or the paper's gradient-boosted regression.
 LEARNERS = {"ours": "lightgbm", "paper": "gbr"}
 
 
 class GroupRow(TypedDict):
-    """Share of the deviation that the features of one meaning explain, with an interval, and the number of folds that kept one of them."""
+    """Share of the deviation explained by the features of one meaning, with an interval, and the number of folds that kept one of them."""
 
     name: str
     features: list[str]
@@ -39,7 +39,7 @@ class GroupRow(TypedDict):
 
 
 class StepData(TypedDict):
-    """Runs with what was counted in their steps (runs, steps, features), how they lay (runs, circumstances), and the names of both."""
+    """Runs with counts in their steps (runs, steps, features), their placement (runs, circumstances), and the names of both."""
 
     runs: estimates.Runs
     counts: Floats
@@ -50,14 +50,14 @@ class StepData(TypedDict):
 def step_data(
     runs: estimates.Runs, counts: Floats, names: Sequence[str], lay: Floats, definition: str = "ours"
 ) -> StepData:
-    """Select the data for an estimate: features counted in most steps, circumstances known of every run, and runs with readings.
+    """Select the data for an estimate: features counted in most steps, circumstances known for every run, and runs with readings.
 
-    The paper's definition takes counters alone, runs with every reading, and no more steps than `MOST_ROWS`.
+    The paper's definition uses only counters, runs with every reading, and at most `MOST_ROWS` steps.
 
     Raises
     ------
     NotEnoughData
-        Nothing was counted, and nothing is known of how the runs lay.
+        There are neither counts nor placements of runs.
     """
     there: NDArray[np.bool_] = np.isfinite(counts)
     feature_mask = there.mean((0, 1)) >= LEAST_COUNTED if len(counts) else np.zeros(counts.shape[2], bool)
@@ -91,7 +91,7 @@ def fit_deviation(
     split: str = "run",
     technology: Technology | None = None,
 ) -> DeviationModel:
-    """The model as it serves, and as the scorecard scores it."""
+    """Return the fitted model, as used in production and in the scorecard."""
     groups = [feature_of(name, technology).group for name in names]
     model = DeviationModel(inputs=inputs, learner=LEARNERS[definition], folds=FOLDS, split=split)
     return model.fit(counts, times, lay, groups if split == "run" else ())
@@ -105,7 +105,7 @@ def estimate_deviation(
     technology: Technology | None,
     check: Callable[[], None],
 ) -> Estimate:
-    """Relevance on both inputs, and how far the paper's division of rows flatters each; `check` is called between fits."""
+    """Return relevance on both inputs, and the optimism of the paper's division of rows for each; `check` is called between fits."""
     runs, names = data["runs"], data["names"]
     by_inputs: dict[str, Any] = {}
     for inputs in INPUTS:
@@ -138,7 +138,7 @@ def estimate_deviation(
 
 
 def group_rows(model: DeviationModel, names: Sequence[str]) -> list[GroupRow]:
-    """Return the share that each group explains, in the form that is stored."""
+    """Return the explained share of each group in its stored form."""
     return [
         {
             "name": group.name,

@@ -1,4 +1,4 @@
-"""Drift check: whether new runs still resemble those that the forecaster learned from, by the coverage of its intervals and the shift of its inputs."""
+"""Drift check: comparison of new runs with the forecaster's training runs, using the coverage of its intervals and the shift of its inputs."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ from flitwatch_db.estimates import store
 
 Floats = NDArray[np.float64]
 
-#: Above this the population stability index speaks of a shift (the usual convention: 0.1 slight, 0.25 large).
+#: A population stability index above this means a shift (usual convention: 0.1 slight, 0.25 large).
 SHIFT = 0.25
-#: Below this an interval that promises 90 % does not keep it; with 30 outcomes chance reaches it once in fifty.
+#: Coverage below this means that a 90 % interval does not hold; with 30 outcomes, chance reaches it once in fifty.
 LEAST_COVERAGE, LEAST_OUTCOMES = 0.78, 30
-#: A population stability index of fewer values says more about their number than about a shift.
+#: With fewer values, a population stability index reflects their number rather than a shift.
 LEAST_VALUES = 100
 BINS = 10
 
 
 def inner_deciles(values: ArrayLike) -> list[float]:
-    """Inner deciles of the values that were learned from."""
+    """Return the inner deciles of the training values."""
     numbers = np.asarray(values, float)
     return np.quantile(numbers[np.isfinite(numbers)], np.arange(1, BINS) / BINS).tolist()
 
 
 def stability_index(reference_edges: ArrayLike, values: ArrayLike) -> float:
-    """Population stability index of `values` against the deciles of the reference: sum (p - q) ln(p / q) with q = 1 / 10; 0 for the same distribution."""
+    """Return the population stability index of `values` relative to the reference's deciles: sum (p - q) ln(p / q) with q = 1 / 10; 0 for equal distributions."""
     numbers = np.asarray(values, float)
     numbers = numbers[np.isfinite(numbers)]
     share = np.bincount(np.searchsorted(np.asarray(reference_edges, float), numbers), minlength=BINS) + 0.5
@@ -39,16 +39,16 @@ def stability_index(reference_edges: ArrayLike, values: ArrayLike) -> float:
 
 
 class Drift(TypedDict):
-    """Fit of a served forecast to newer runs.
+    """Fit of a deployed forecast to newer runs.
 
     Attributes
     ----------
     checked : str                   ISO time
-    forecasts : int                 forecasts whose run has ended since
-    coverage90 : float or None      of them, the share within their interval of 90 %
+    forecasts : int                 forecasts of runs that have ended since
+    coverage90 : float or None      share of them within their 90 % interval
     mape : float or None            mean absolute error in percent
     psi : dict                      population stability index by feature
-    drifting : bool                 whether it no longer fits; `why` says by what
+    drifting : bool                 whether it no longer fits; `why` contains the reason
     """
 
     checked: str
@@ -61,7 +61,7 @@ class Drift(TypedDict):
 
 
 def measure_drift(conn: psycopg.Connection[Any], exe: str, nodes: int, estimate_id: int) -> Drift | None:
-    """Coverage, error and shift since an estimate was made; None if nothing has come since."""
+    """Return coverage, error and shift since an estimate; None without newer data."""
     stored = store.data_and_result_of(conn, estimate_id)
     if stored is None:
         return None

@@ -1,4 +1,4 @@
-"""Forecasts: backtests of one application by m, k and features; the best in order of time is fitted on all runs and deployed."""
+"""Forecasts: backtests of one application by m, k and features. The best one in order of time is fitted to all runs and deployed."""
 
 from __future__ import annotations
 
@@ -26,21 +26,21 @@ from flitwatch_ml.work.sets import LEAST_COUNTED, Floats, result_of, select_runs
 NDArrayBool = np.ndarray[Any, np.dtype[np.bool_]]
 
 FOLDS = 5
-#: From so many steps on, the paper's m and k for MILC: an eighth and a quarter of the run, a quarter and a half of it.
+#: From this many steps on, the paper's m and k for MILC are used: an eighth and a quarter of the run, a quarter and a half of it.
 LONG_RUN_STEPS = 40
-#: Past this the paper's long-run mode begins: segments of 40 from the previous 30.
+#: Above this number of steps, the paper's long-run mode is used: segments of 40 from the previous 30.
 SEGMENT_STEPS, SEGMENT_M, SEGMENT_K = 200, 30, 40
-#: Why the paper's forecaster serves.
+#: Reason for deploying the paper's forecaster.
 PAPERS = "the paper's forecaster was asked for"
 WITHOUT_PYTORCH = (
     "Forecasters with attention were not tested, because PyTorch is not installed (pip install 'flitwatch[ml]')"
 )
-#: Of the runs, the share that must carry a further set of features whole.
+#: Share of the runs that must have a complete additional feature set.
 LEAST_WHOLE = 0.9
 
 
 class SeriesData(TypedDict):
-    """Runs as a series, the names of its counters, and what had to be left out."""
+    """Runs as a series, the names of its counters, and the omitted data."""
 
     runs: estimates.Runs
     series: StepSeries
@@ -49,7 +49,7 @@ class SeriesData(TypedDict):
 
 
 def choose_grid(steps: int) -> tuple[tuple[int, int], tuple[int, int]]:
-    """(short m, long m), (short k, long k) for runs of this many steps; of 20 and 80 steps the paper's (section V-C)."""
+    """Return (short m, long m), (short k, long k) for runs of this many steps; for 20 and 80 steps they are the paper's (section V-C)."""
     if steps < 4:
         raise NotEnoughData(f"not enough data: a forecast needs runs of 4 steps, these have {steps}")
     if steps >= SEGMENT_STEPS:
@@ -60,7 +60,7 @@ def choose_grid(steps: int) -> tuple[tuple[int, int], tuple[int, int]]:
 
 
 def feature_sets(series: StepSeries) -> list[tuple[str, ...]]:
-    """app, then each further set that these runs carry, in the paper's order."""
+    """Return app, then each additional feature set of these runs, in the paper's order."""
     sets: list[tuple[str, ...]] = [()]
     for name in FEATURE_SETS:
         if getattr(series, name) is not None:
@@ -75,7 +75,7 @@ def estimate_forecast(
     tell: Callable[[int, int, str], None],
     definition: str = OURS.name,
 ) -> tuple[Estimate, dict[int, bytes]]:
-    """The backtests, and the fitted forecasters by m."""
+    """Return the backtests, and the fitted forecasters by m."""
     if definition == PAPER.name and not has_pytorch():
         raise MissingDependency(
             "the paper's forecaster needs PyTorch, which is not installed", advice="pip install 'flitwatch[ml]'"
@@ -94,7 +94,7 @@ def estimate_forecast(
     train_s = 0.0
     for done, (m, k, chosen) in enumerate(combinations):
         tell(done, total, f"backtest m {m}, k {k}, {_join_features(chosen)}")
-        # Attention takes seconds a fit: it is ablated over features at the headline's m and k, the others over everything.
+        # An attention fit takes seconds: its features are ablated only at the headline's m and k, those of the others everywhere.
         learned = learned_forecasters()
         if (m, k) != (long_m, long_k):
             learned = {name: one for name, one in learned.items() if name not in ("attention", ALONE)}
@@ -150,7 +150,7 @@ def estimate_forecast(
 
 
 def features_of(series: StepSeries, start_s: Floats, m: int, k: int) -> tuple[str, ...]:
-    """Choose the features to forecast from: placement if it is known, and more if the earliest runs alone show that it helps."""
+    """Choose the forecast's features: placement if known, and more if the earliest runs show that they help."""
     sets = feature_sets(series)
     usual = ("placement",) if ("placement",) in sets else ()
     if len(np.unique(distinct_runs(series.times))) >= RUNS_IN_ORDER:
@@ -163,14 +163,14 @@ def features_of(series: StepSeries, start_s: Floats, m: int, k: int) -> tuple[st
 def in_order(
     series: StepSeries, start_s: Floats, m: int, k: int, sets: tuple[str, ...], definition: str = OURS.name
 ) -> Chronological:
-    """The backtest in order of time of what serves, as the scorecard scores it: ours, or attention alone, the paper's."""
+    """Return the backtest in order of time as in the scorecard: our candidates, or only the paper's attention."""
     return backtest_in_order(series, start_s, m, k, sets, serve=(ALONE,) if definition == PAPER.name else ())
 
 
 def _choose_forecasters(
     series: StepSeries, start_s: Floats, m: int, k: int, sets: tuple[str, ...], definition: str
 ) -> tuple[Backtest | Chronological, Choice]:
-    """By a backtest in order of time; where there are too few runs for that, the one with the least error over held-out runs."""
+    """Choose with a backtest in order of time; with too few runs for that, choose the least error over held-out runs."""
     paper = definition == PAPER.name
     if len(np.unique(distinct_runs(series.times))) < RUNS_IN_ORDER:
         row = run_backtest(series, m, k, sets, folds=FOLDS, serve=ALONE if paper else None)
@@ -188,7 +188,7 @@ def _choose_forecasters(
 
 
 class InputRow(TypedDict):
-    """Importance of one input for a forecast: percentage points of error added if it is another run's, with an interval over runs."""
+    """Importance of one input for a forecast: added error in percentage points if it comes from another run, with an interval over runs."""
 
     name: str
     meaning: str
@@ -209,7 +209,7 @@ class WeightsRow(TypedDict):
 
 
 class ForecastBasis(TypedDict):
-    """Importance of the inputs of forecasters, with the number of runs learned from and of the later runs forecast."""
+    """Importance of the inputs of forecasters, with the numbers of training runs and of later runs."""
 
     forecaster: str
     mape: float
@@ -228,7 +228,7 @@ def rests_on(
     sets: tuple[str, ...],
     members: tuple[str, ...],
 ) -> tuple[list[ForecastBasis], str | None]:
-    """Of what serves and of the paper's forecaster; or what is lacking."""
+    """Return the importance of inputs for the deployed and the paper's forecaster, or the missing data."""
     names = [*counters, *(f"{name}.{item}" for name in ("io", "sys") if name in sets for item in LDMS_FOUR)]
     try:
         member_sets = dict.fromkeys((members, (ALONE,)) if has_pytorch() else (members,))
@@ -294,7 +294,7 @@ def _join_features(sets: tuple[str, ...]) -> str:
 
 
 def _gain_of_attention(row: Backtest | Chronological) -> Gain | None:
-    """Of attention on the best other candidate."""
+    """Return the gain of attention over the best other candidate."""
     if "attention" not in row.mape or math.isnan((gain := attention_gain(row.errors))[0]):
         return None
     mean, low, high = gain
@@ -332,7 +332,7 @@ def _choice_reason(row: Backtest) -> str:
 def _list_surprises(
     rows: dict[Any, Backtest | Chronological], short_m: int, long_m: int, k: int, sets: tuple[str, ...]
 ) -> Iterator[str]:
-    """List results that differ from what is expected."""
+    """Yield results that differ from expectations."""
     short, long = (min(rows[m, k, sets].mape.values()) for m in (short_m, long_m))
     if long > short:
         yield f"more past does not help: {long:.1f} % with m = {long_m}, {short:.1f} % with m = {short_m}"
@@ -347,12 +347,12 @@ def series_data(
     """Select the data for a forecast, as the task and the scorecard do: features counted in most steps, runs with readings, and each further set of
     `FEATURE_SETS` that is complete for nearly all of them.
 
-    `counts` (runs, steps, features) are increments within a step; `io` and `rest` (runs, steps, counters) are per second; a lost reading stays NaN.
+    `counts` (runs, steps, features) are increments within a step. `io` and `rest` (runs, steps, counters) are per second. Missing readings stay NaN.
 
     Raises
     ------
     NotEnoughData
-        Nothing was counted in most of the steps.
+        No feature was counted in most of the steps.
     """
     there: NDArrayBool = np.isfinite(counts)
     feature_mask = there.mean((0, 1)) >= LEAST_COUNTED

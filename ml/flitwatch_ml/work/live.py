@@ -1,4 +1,4 @@
-"""Running instrumented jobs: a forecast after every step batch, kept and reported as an event."""
+"""Running instrumented jobs: a forecast after every batch of steps, stored and sent as an event."""
 
 from __future__ import annotations
 
@@ -26,20 +26,20 @@ from flitwatch_ml.work.sets import Floats
 
 log = logging.getLogger(__name__)
 
-#: How often steps are looked for. Steps take seconds.
+#: Interval of checks for new steps. Steps take seconds.
 EVERY_S = 2.0
-#: Held while one worker forecasts, so that others do not do it again.
+#: Lock of the forecasting worker, so that others do not repeat its work.
 _LOCK = 7205759403792799
 
 
 class Live:
-    """Makes forecasts; keeps the forecasters that it loaded."""
+    """Live forecasting with a cache of loaded forecasters."""
 
     def __init__(self) -> None:
         self._models: dict[int, dict[int, Serving]] = {}
 
     def step(self, conn: psycopg.Connection[Any]) -> int:
-        """Forecast every running job whose steps have grown; return how many forecasts were made."""
+        """Forecast every running job with new steps. Return the number of forecasts."""
         groups: dict[tuple[int, int], list[WaitingRun]] = defaultdict(list)
         for run in waiting_runs(conn):
             groups[run.estimate_id, run.steps].append(run)
@@ -58,7 +58,7 @@ class Live:
         return len(forecasts)
 
     def _find_serving(self, conn: psycopg.Connection[Any], estimate_id: int, steps: int) -> Serving | None:
-        """The forecaster that takes most of the past there is."""
+        """Return the forecaster that uses the most of the available past."""
         if estimate_id not in self._models:
             self._models = {other_id: models for other_id, models in self._models.items() if len(self._models) < 100}
             stored = estimate_store.models_of(conn, estimate_id)
@@ -70,7 +70,7 @@ class Live:
 def forecast_runs(
     conn: psycopg.Connection[Any], serving: Serving, waiting: list[WaitingRun]
 ) -> list[tuple[Forecast, WaitingRun]]:
-    """Forecast runs of one application with as many steps."""
+    """Forecast runs of one application with equal numbers of steps."""
     series = _build_series(conn, serving, waiting)
     windows, expected_s = serving.forecast(series)
     after = waiting[0].steps
@@ -104,7 +104,7 @@ def forecast_runs(
 
 
 def _build_series(conn: psycopg.Connection[Any], serving: Serving, waiting: list[WaitingRun]) -> StepSeries:
-    """Steps so far with the features that the forecaster takes; what was not counted stays NaN and is taken at its mean."""
+    """Return the steps so far with the forecaster's features. Missing counts stay NaN and are replaced by their mean later."""
     index = np.array([waiting_run.run_id for waiting_run in waiting], np.int64)
     times = np.full((len(waiting), waiting[0].steps), np.nan)
     line = {waiting_run.run_id: at for at, waiting_run in enumerate(waiting)}
@@ -116,7 +116,7 @@ def _build_series(conn: psycopg.Connection[Any], serving: Serving, waiting: list
     place = {name: at for at, name in enumerate(features)}
     counts = np.full((*times.shape, len(waiting[0].counters)), np.nan)
     for at, name in enumerate(waiting[0].counters):
-        if name in place:  # a run may lack what others recorded
+        if name in place:  # a run may lack counters of other runs
             counts[:, :, at] = all_counts[:, :, place[name]]
     parts: dict[str, Floats] = {}
     if "placement" in serving.standard.sets:
@@ -128,7 +128,7 @@ def _build_series(conn: psycopg.Connection[Any], serving: Serving, waiting: list
 
 
 class ForecastEvent(TypedDict):
-    """Event `forecast_runs`: what the next steps of a running job will take, against what they usually take."""
+    """Event `forecast_runs`: forecast time of a running job's next steps, compared with their usual time."""
 
     run_id: int
     job_id: str | None
@@ -168,7 +168,7 @@ def _forecast_event(made: Forecast, one: WaitingRun, mape: float) -> ForecastEve
 
 
 def serve_forecasts(dsn: str, stop: threading.Event) -> None:
-    """Forecast until stopped, through losses of the database; one worker at a time does it, another takes over when that one ends."""
+    """Forecast until stopped, even after database failures. One worker at a time forecasts; another takes over when it ends."""
     live = Live()
     while not stop.is_set():
         try:
@@ -181,6 +181,6 @@ def serve_forecasts(dsn: str, stop: threading.Event) -> None:
             log.warning("no forecasts: %s", problem)
             stop.wait(EVERY_S)
         except Exception:
-            # A forecast that fails must not end those that follow.
+            # A failed forecast must not stop later ones.
             log.exception("no forecasts")
             stop.wait(10 * EVERY_S)

@@ -1,4 +1,4 @@
-"""Blame for measured runs from uploaded files: users alongside the runs, judged and stored in the same way as recorded runs."""
+"""Blame for measured runs from uploaded files: concurrent users are judged and stored in the same way as for recorded runs."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from flitwatch_ml.measured import MeasuredRuns, read_measured
 from flitwatch_ml.work.blame import CoRunning, columns_of, fit_blame, in_words, method_of, rank_entries, score_of
 from flitwatch_ml.work.sets import result_of
 
-#: What errors call the two files of a task, which have no names of their own.
+#: Names in errors of a task's two files, which have no names of their own.
 RUNS_FILE, EXPOSURE_FILE = "runs.csv", "exposure.csv"
 CAVEAT = (
     "Dependence between exposure and slow runs; not proof of cause. Runs and exposure are used as in the files. Users who "
@@ -35,10 +35,10 @@ class MeasuredVerdicts:
     Attributes
     ----------
     blame : the fitted estimator
-    users : entries in the order of their ranking
-    reasons : of each of them, with other users by their names
-    calibration : how often shuffled run times give a name
-    drivers : how run times vary with the circumstances of the runs
+    users : entries in order of rank
+    reasons : reasons for each entry, with names of other users
+    calibration : how often shuffled run times lead to a name
+    drivers : correlation of run times with the runs' circumstances
     """
 
     data: MeasuredRuns
@@ -52,14 +52,14 @@ class MeasuredVerdicts:
 def judge_runs(
     data: MeasuredRuns, shuffles: int, seed: int, report: Callable[[int], object] = lambda done: None
 ) -> MeasuredVerdicts:
-    """Verdicts by the estimator that serves.
+    """Return verdicts of the production estimator.
 
     Raises
     ------
     NotEnoughData
-        Too few runs: nothing can be determined of anyone.
+        There are too few runs for any verdict.
     """
-    # What a job covers of a run the files do not say: who has an amount was there.
+    # The files do not contain the overlap of job and run: users with an amount count as present.
     presence = (data.exposure > 0).astype(float)
     beside = CoRunning(data.users, Neighbourhood(presence, data.exposure), set(), data.circumstances)
     try:
@@ -88,7 +88,7 @@ def judge_runs(
 def estimate_measured(
     judged: MeasuredVerdicts, name: str, seed: int, created_by: str | None = None
 ) -> tuple[Estimate, dict[str, list[Entry]]]:
-    """The same as it is kept: an estimate of application `name`, and its entries."""
+    """Return the verdicts in their stored form: an estimate of application `name`, and its entries."""
     data, blame = judged.data, judged.blame
     runs = Runs(np.zeros(len(data.runs), np.int64), data.start_s, data.time_s[:, None], simulated=False)
     parameters = {
@@ -100,7 +100,7 @@ def estimate_measured(
     result = {
         "method": method_of(blame, 0, OURS.tau, "presence with an amount above 0"),
         "caveat": CAVEAT,
-        # Runs of files have names; a number would be that of a recorded run.
+        # Runs from files have names; a number would refer to a recorded run.
         "runs": {"run_id": [None] * len(data.runs), "name": data.runs, **columns_of(runs)},
         "calibration": judged.calibration,
         "drivers": judged.drivers,
@@ -112,19 +112,19 @@ def estimate_measured(
 
 
 def nodes_of(data: MeasuredRuns) -> int:
-    """On how many nodes all of the runs ran; 0 if the files say none, or several."""
+    """Return the common number of nodes of all runs; 0 if the files have none, or several."""
     if data.nodes is None or np.ptp(data.nodes) > 0 or data.nodes[0] != int(data.nodes[0]):
         return 0
     return int(data.nodes[0])
 
 
 def read_pieces(runs: Iterable[bytes], exposure: Iterable[bytes]) -> MeasuredRuns:
-    """Measured runs from two files that come in pieces. They are held in memory only: nothing stays, however the process ends.
+    """Return measured runs from two files that arrive in pieces. They are kept only in memory, so that nothing remains if the process ends.
 
     Raises
     ------
     BadInput
-        Naming file and line.
+        A file is invalid; the message contains file and line.
     """
     with _in_memory(RUNS_FILE, runs) as first, _in_memory(EXPOSURE_FILE, exposure) as second:
         return read_measured(first, second, called=(RUNS_FILE, EXPOSURE_FILE))

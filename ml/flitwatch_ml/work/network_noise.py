@@ -1,4 +1,4 @@
-"""Every minute: the network noise of jobs that ended, from the counters of their network cards."""
+"""Network noise of ended jobs, computed every minute from the counters of their network cards."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from flitwatch_db.core.connection import try_lock
 from flitwatch_db.jobs import network_cards, network_noise
 from flitwatch_domain.network_noise.of_job import JobNoise, job_noise
 
-#: Jobs of one round; what is left waits for the next.
+#: Limit of jobs per round; the rest waits for the next one.
 MOST_JOBS = 200
-#: Held while one worker does it, so that others do not do it again.
+#: Lock of the active worker, so that others do not repeat its work.
 _LOCK = 7205759403792798
 
 
 def save_network_noise(dsn: str) -> int:
-    """Keep the network noise of the jobs that wait for it; return how many. Done again, it changes nothing. One worker at a time does it."""
+    """Store the network noise of pending jobs and return their number. The operation is idempotent, and one worker at a time runs it."""
     with connect(dsn, role="writer", application="flitwatch network noise") as conn:
         if not try_lock(conn, _LOCK):
             return 0

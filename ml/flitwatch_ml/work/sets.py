@@ -1,4 +1,4 @@
-"""The runs of one application, as estimators take them."""
+"""The runs of one application, in the form that estimators need."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from flitwatch_db.estimates.store import Estimate
 from flitwatch_domain.errors import NotEnoughData
 
 Floats = NDArray[np.float64]
-#: Of a feature, the share of the steps in which it was counted.
+#: Minimum share of the steps in which a feature must be counted.
 LEAST_COUNTED = 0.5
 
 
 def complete_runs(runs: estimates.Runs) -> estimates.Runs:
-    """Runs with the usual number of steps, none missing: partial runs have partial times."""
+    """Return runs with the usual number of steps and none missing, because partial runs have partial times."""
     if len(runs.run_id) == 0:
         raise NotEnoughData("there are no runs of this application with a start and steps")
     counts = np.isfinite(runs.step_time_s).sum(1)
@@ -32,7 +32,7 @@ def complete_runs(runs: estimates.Runs) -> estimates.Runs:
 
 
 def select_runs(runs: estimates.Runs, chosen: Any) -> estimates.Runs:
-    """Of these runs the chosen ones."""
+    """Return the chosen runs."""
     return replace(runs, run_id=runs.run_id[chosen], start_s=runs.start_s[chosen], step_time_s=runs.step_time_s[chosen])
 
 
@@ -45,7 +45,7 @@ def result_of(
     score: dict[str, Any],
     result: dict[str, Any],
 ) -> Estimate:
-    """An estimate of these runs by this version of the code."""
+    """Return an estimate of these runs by this version of the code."""
     data = {
         "runs": len(runs.run_id),
         "steps": runs.step_time_s.shape[1],
@@ -56,5 +56,5 @@ def result_of(
 
 
 def none_if_nan(value: float) -> float | None:
-    """A number, or None if it is not one."""
+    """Return the number, or None for NaN."""
     return None if np.isnan(value) else float(value)

@@ -1,4 +1,4 @@
-"""On a schedule and on new runs: which estimates are due, and what the others still lack."""
+"""Due estimates, on a schedule and after new runs, and the missing data of the others."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from flitwatch_ml.work.drift import measure_drift
 
 log = logging.getLogger(__name__)
 
-#: A backtest holds out a fifth of the runs; with fewer its error is that of a handful of runs.
+#: A backtest holds out a fifth of the runs; with fewer runs its error would depend on a handful.
 FORECAST_RUNS = 20
 NEEDED = {"blame": BLAME_RUNS, "deviation": DEVIATION_RUNS, "forecast": FORECAST_RUNS}
-#: Estimated anew when the runs have grown by so much: a tenth, and at least so many.
+#: Growth of the runs that triggers a new estimate: a tenth, and at least this many.
 GROWTH, LEAST_GROWTH = 0.1, 5
 _LOCK = 7205759403792797
 
 
 def is_due(kind: str, runs: int, newest_run: int, state: State | None) -> bool:
-    """Return whether to estimate: enough runs, and never done, or grown enough, or the forecaster drifts and there are new runs."""
+    """Return whether an estimate is due. There must be enough runs and either no estimate, enough growth, or drift with new runs."""
     if runs < NEEDED[kind]:
         return False
     if state is None or state.estimate_id is None:
@@ -37,7 +37,7 @@ def is_due(kind: str, runs: int, newest_run: int, state: State | None) -> bool:
 
 
 def start_due_tasks(dsn: str) -> list[int]:
-    """Start the tasks that are due, say what the rest lacks, and measure drift; return the tasks started. One worker at a time does it."""
+    """Start due tasks, store the missing data of the others, and measure drift. Return the started tasks. One worker at a time runs it."""
     started = []
     with connect(dsn, role="writer", application="flitwatch watch") as conn:
         if not try_lock(conn, _LOCK):

@@ -126,10 +126,10 @@ OTHERS = {
 
 #: Variables of the set-up and the build, and passwords that are asked for: not of the configuration file.
 NOT_IN_FILE = {"FLITWATCH_CONFIG", "FLITWATCH_COMMIT", "FLITWATCH_NO_APT", "FLITWATCH_VIEWER_PASSWORD"}
-FILE_HEAD = """# Settings of Flitwatch's services on this machine. An environment variable overrides a line here, and an option of a command overrides
-both.
+FILE_HEAD = """# Settings of Flitwatch's services on this machine. An environment variable overrides a line here,
+# and an option of a command overrides both.
 # The file holds addresses, not passwords: name files that hold those (passfile=... in a database's URL, oidc_client_secret_file).
-# Every line below is commented out; it shows the default, or nothing if there is none.
+# Every line below is commented out. It shows the default, or nothing if there is none.
 """
 
 

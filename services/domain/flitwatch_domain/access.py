@@ -11,12 +11,12 @@ from flitwatch_domain.errors import BadRequest
 ROLES = ("viewer", "user", "operator", "admin", "service")
 
 
-#: What a token may be allowed: read data, see names, ask for advice, start tasks, report runs, change alerts, manage people.
+#: Permissions of a token: read data, see names, ask for advice, start tasks, report runs, change alerts, manage accounts.
 Scope = Literal["read", "names", "advice", "tasks", "runs", "operate", "admin"]
 SCOPES: tuple[Scope, ...] = get_args(Scope)
 
 
-#: The most that an account of a role can hand to a token.
+#: Largest set of scopes that an account of each role can give to a token.
 SCOPES_OF = {
     "viewer": ("read",),
     "user": ("read", "advice", "tasks", "runs"),
@@ -26,7 +26,7 @@ SCOPES_OF = {
 }
 
 
-#: What a visitor without a login never may, whatever their role: everyone's estimates rest on runs.
+#: Scopes that a visitor without a login never has, in any role: all users' estimates depend on runs.
 NEVER_ANONYMOUS = frozenset({"runs"})
 
 
@@ -47,10 +47,10 @@ class Caller:
     ----------
     name, role : str
     via : str                        session, token or anonymous
-    scopes : frozenset of str        what the caller may do: all of the role's, or those of the token that the role still has
-    number : str                     stands for the caller where requests are counted
-    issuer : str or None             the provider that vouches for the account
-    ends : datetime or None          when the session or token does
+    scopes : frozenset of str        permissions of the caller: all of the role's scopes, or the token's scopes that the role still has
+    number : str                     identifies the caller in request limits
+    issuer : str or None             provider that authenticated the account
+    ends : datetime or None          when the session or token expires
     """
 
     name: str
@@ -62,16 +62,16 @@ class Caller:
     ends: datetime | None = None
 
 
-#: What is written where somebody without an account made something, or somebody who was erased.
+#: Author shown for changes by a visitor without a login or by an erased user.
 RESERVED = frozenset({"anonymous", "nobody", "erased"})
 
 
-#: What the authors of visits without a login begin with: no account's name does.
+#: Prefix of the authors of visits without a login. An account's name cannot begin with it.
 VISITOR = "anonymous/"
 
 
 def check_name(name: str) -> None:
-    """BadRequest for what cannot be an account's name."""
+    """Raise BadRequest if the name is not valid for an account."""
     if not name or name != name.strip() or len(name) > 200 or not name.isprintable():
         raise BadRequest("an account's name is 1 to 200 printable characters without blanks around them")
     if name in RESERVED or name.startswith(VISITOR):
@@ -79,6 +79,6 @@ def check_name(name: str) -> None:
 
 
 def check_password(password: str) -> None:
-    """BadRequest for a password that is too short or too long."""
+    """Raise BadRequest if the password is too short or too long."""
     if not PASSWORD_MIN <= len(password) <= PASSWORD_MAX:
         raise BadRequest(f"a password has {PASSWORD_MIN} to {PASSWORD_MAX} characters")

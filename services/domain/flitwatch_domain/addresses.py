@@ -1,15 +1,15 @@
-"""Network addresses as they are counted where something is limited."""
+"""Network addresses, grouped for limits."""
 
 from __future__ import annotations
 
 from ipaddress import IPv4Address, ip_address, ip_network
 
-#: Of a text in place of an address, as a proxy may send it, so much counts.
+#: Characters kept of a text that is not an address, as a proxy may send it.
 MOST_LETTERS = 64
 
 
 def to_network(address: str) -> str:
-    """The /64 of an IPv6 address, which one host has all of; an IPv4 address; or the beginning of what is neither."""
+    """Return an IPv4 address, the /64 of an IPv6 address (one host owns all of it), or the first characters of any other text."""
     try:
         ip = ip_address(address)
     except ValueError:

@@ -1,4 +1,4 @@
-"""Rules of alerting as data: what is watched, when it fires and clears, and the state machine that says so."""
+"""Alert rules as data: the watched signal, the conditions to fire and clear, and the state machine."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints, Validation
 
 from flitwatch_domain.errors import BadInput
 
-#: What a rule may watch; values and labels of each stand in docs/contracts/alerts.md.
+#: Signals that a rule can watch. docs/contracts/alerts.md lists the values and labels of each.
 Signal = Literal[
     "incident",
     "slowdown",
@@ -32,12 +32,12 @@ By = Literal["machine", "group", "class"]
 
 _DURATION = re.compile(r"([0-9]{1,7}(?:\.[0-9]{1,3})?)(s|m|h|d)?")
 _UNIT_S = {None: 1.0, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0}
-#: A threshold lies within; beyond, a double no longer holds every whole number.
+#: Largest threshold: a larger double does not represent every integer.
 MOST = 1e15
 LONGEST_S = 31 * 86_400.0
-#: A matcher's program. Of 11,000 steps, as `(\\w?){1000}` makes, a label of 400 letters took 60 ms; the engine matches each alert with each silence.
+#: Limits of a matcher's program. With 11,000 steps, from `(\\w?){1000}`, a label of 400 letters took 60 ms; the engine matches each alert with each silence.
 _MOST_STEPS, _MOST_MEMORY = 2000, 1 << 20
-#: What to write instead of what RE2 does not know, by how it says so.
+#: Advice for expressions that RE2 rejects, keyed by its error message.
 _INSTEAD = {
     "invalid perl operator: (?": "lookahead and lookbehind are not supported: match the whole value, or add a second matcher",
     "invalid escape sequence: \\": "back-references are not supported: list the alternatives, as in aa|bb",
@@ -45,15 +45,15 @@ _INSTEAD = {
     "invalid repetition size": "repeat at most 1000 times, or write + or *",
     "pattern too large": "repeat fewer times, or write + or *",
 }
-#: What RE2 reads and Go's regexp, which Alertmanager has, does not: any single byte, a group's name in other letters, quoted text without end.
-#: Quoted text, what is escaped and classes are passed over whole.
+#: Syntax that RE2 accepts and Go's regexp, used by Alertmanager, rejects: any single byte, another spelling of named groups, quoted text without end.
+#: Quoted text, escapes and classes are skipped as a whole.
 _TOKEN = re.compile(
     r"\\Q.*?(?:\\E|(?P<open>\Z))|(?P<byte>\\C)|\\.|\[\^?\]?(?:\[:\^?\w+:\]|\\.|[^\]\\])*\]|\(\?P?<(?P<name>\w+)>",
     re.DOTALL,
 )
-#: What JSON and the database hold: no NUL, and by its constraints no half of a surrogate pair.
+#: Text that JSON and the database accept: no NUL, and no lone surrogate (a constraint of the string type).
 Text = Annotated[str, StringConstraints(max_length=400, pattern=r"^[^\x00]*$")]
-#: Labels that every alert has beside those of its series.
+#: Labels that every alert has in addition to those of its series.
 OWN = ("rule", "severity", "signal")
 _LABELS: dict[Signal, tuple[str, ...]] = {
     "slowdown": ("run", "job", "exe", "user"),
@@ -69,16 +69,16 @@ _LABELS: dict[Signal, tuple[str, ...]] = {
     "incident": ("fabric", "incident"),
 }
 _BY: dict[By, tuple[str, ...]] = {"machine": (), "group": ("group",), "class": ("class",)}
-#: Signals whose values are about what `by` says.
+#: Signals whose values refer to the unit in `by`.
 COUNTED = ("stall_ratio", "congested_routers")
-#: Signals that wait until the writer says that counters are complete.
+#: Signals that wait until the writer reports that counters are complete.
 OF_COUNTERS = (*COUNTED, "root")
 #: Labels of every signal.
 SERIES_LABELS = tuple(dict.fromkeys(name for names in (*_LABELS.values(), *_BY.values()) for name in names))
 
 
 def parse_duration_s(value: object) -> float:
-    """Seconds of `90`, `90s`, `5m`, `1h` or `2d`; ValueError otherwise."""
+    """Convert `90`, `90s`, `5m`, `1h` or `2d` to seconds; ValueError otherwise."""
     match = _DURATION.fullmatch(str(value).strip())
     if isinstance(value, bool) or match is None:
         raise ValueError("write a duration as 90s, 5m, 1h or 2d")
@@ -91,8 +91,8 @@ def parse_duration_s(value: object) -> float:
 class Rule(BaseModel):
     """One rule.
 
-    A series of the signal (one set of labels) fires when its value has been at or above `above` for `for_s`. If the signal has a probability, this must
-    be at or above `probability` too. The series clears when the value is below `clear` (hysteresis), or when it has had no sample for `absent_s`.
+    A series of the signal (one set of labels) fires once its value has been at or above `above` for `for_s`. If the signal has a probability, this must
+    also be at or above `probability`. The series clears when the value is below `clear` (hysteresis), or after no sample for `absent_s`.
     """
 
     model_config = ConfigDict(extra="forbid", populate_by_name=True, frozen=True)
@@ -173,16 +173,16 @@ class Rule(BaseModel):
 
     @property
     def series_labels(self) -> tuple[str, ...]:
-        """Labels of the signal's series."""
+        """Return the labels of the signal's series."""
         return _LABELS[self.signal] + (_BY[self.by] if self.signal in COUNTED else ())
 
     @property
     def clears_below(self) -> float:
-        """The lower threshold."""
+        """Return the lower threshold."""
         return self.above if self.clear is None else self.clear
 
     def described(self, sample: Sample) -> str:
-        """The summary of one series."""
+        """Return the summary of one series."""
         text = self.summary or f"{self.signal} is {{value}} (at or above {self.above:g})"
         for name, word in {**dict(sample.labels), **sample.words, "value": f"{sample.value:.3g}"}.items():
             text = text.replace(f"{{{name}}}", word)
@@ -190,7 +190,7 @@ class Rule(BaseModel):
 
 
 def read_rule(value: object, where: str = "rule") -> Rule:
-    """A rule from plain data; BadInput names the field."""
+    """Parse a rule from plain data; BadInput names the field."""
     try:
         return Rule.model_validate(value)
     except ValidationError as problem:
@@ -207,12 +207,12 @@ class Sample:
 
     Attributes
     ----------
-    at_s : float                 epoch seconds: the end of what it was taken from
+    at_s : float                 epoch seconds: end of the data used
     labels : tuple of (name, value), sorted
     value : float
-    probability : float or None  that the value is at or above the rule's threshold, where the signal predicts
-    evidence : dict              based on: numbers and places of the page
-    words : mapping              what a summary may say of it alongside its labels
+    probability : float or None  probability that the value is at or above the rule's threshold, if the signal predicts
+    evidence : dict              source of the value: numbers and page addresses
+    words : mapping              further values for the summary, in addition to its labels
     """
 
     at_s: float
@@ -237,10 +237,10 @@ class SeriesState:
 
 
 def advance_series(rule: Rule, held: SeriesState, sample: Sample) -> SeriesState:
-    """The standing after one more sample."""
+    """Return the state after one more sample."""
     likely = rule.probability is None or (sample.probability is not None and sample.probability >= rule.probability)
     high = sample.value >= rule.above and likely
-    # An alert that fires ends by its value alone: a wide interval is no all-clear.
+    # A firing alert ends by its value only: a wide interval does not mean that the condition ended.
     stays = held.phase == "firing" and sample.value >= rule.clears_below
     if not high and not stays:
         return SeriesState(seen_s=sample.at_s)
@@ -264,8 +264,7 @@ def expression_of(matcher: str) -> str | None:
 
 @lru_cache(maxsize=1024)
 def _compile_expression(expression: str) -> Any:
-    """An expression of RE2, which matches in time that grows with the text and never doubles with each letter; ValueError says what to write
-    instead."""
+    """Compile an expression with RE2, whose matching time is linear in the text; ValueError with advice if it is not accepted."""
     options = re2.Options()
     options.log_errors, options.max_mem = False, _MOST_MEMORY
     try:
@@ -292,7 +291,7 @@ def _check_go(expression: str) -> None:
 
 
 def check_matchers(matchers: Mapping[str, str]) -> None:
-    """ValueError names a matcher that is no regular expression of both RE2 and Go, and says what to write instead."""
+    """Raise ValueError with advice, naming the matcher, if one is not a regular expression of both RE2 and Go."""
     for matcher in matchers.values():
         expression = expression_of(matcher) or ""
         try:
@@ -303,8 +302,10 @@ def check_matchers(matchers: Mapping[str, str]) -> None:
 
 
 def check_silence(matchers: Mapping[str, str]) -> None:
-    """ValueError if matchers cannot be read, or where all of them match what an alert lacks: the silence of a typo would be one of everything,
-    which Alertmanager refuses too."""
+    """Raise ValueError if a matcher is invalid, or if all of them match missing labels.
+
+    Such a silence, often a typo, would match every alert; Alertmanager refuses it too.
+    """
     check_matchers(matchers)
     if match_labels(matchers, {}):
         named = ", ".join(f"{name}={value}" for name, value in matchers.items())
@@ -315,7 +316,7 @@ def check_silence(matchers: Mapping[str, str]) -> None:
 
 
 def match_labels(matchers: Mapping[str, str], labels: Mapping[str, str]) -> bool:
-    """Return whether labels have every matcher's value; a value between slashes is a regular expression of the whole value."""
+    """Return whether labels match all matchers; a value between slashes is a regular expression for the whole value."""
     for name, matcher in matchers.items():
         value = labels.get(name, "")
         expression = expression_of(matcher)

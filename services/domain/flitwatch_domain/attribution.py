@@ -1,20 +1,17 @@
-"""Attribution by flow: which jobs make the links on a job's paths stall.
+"""Attribution by flow: the jobs that make links on a slow job's paths stall.
 
-No counter says whose flits wait for whose. What is known is where a job's traffic goes, how many cycles a flit waits there, how many it waits there
-when the network is quiet, and what every job puts on each link (`link_shares`), now and in the quiet moment. From these:
+Counters do not show which flits wait for which. They show how many cycles a flit waits on a job's path, now and in a quiet moment. The routes and
+network cards show each job's path and its load on each link (`link_shares`), now and in the quiet moment. From these:
 
-1. The damage at a place is the waiting there beyond the quiet one, weighted by the part of the slow job's traffic that passes it.
-2. It is divided among the jobs by how much the load of each rose there since the quiet moment: stalls that came with a load belong to that load. A
-job
-   that runs since before the quiet moment and sends no more than then has no part in it, and one that came since has all of its load in it. It does
-   not matter whether the slow job was there before them.
-3. The slow job's own part is the square of its share of what rose. Waiting grows faster than load, so that on a link whose traffic is half its own,
-its own
-   traffic alone would wait a quarter as long at most.
+1. The damage at a place is the waiting in excess of the quiet waiting, weighted by the part of the slow job's traffic that passes the place.
+2. The damage is divided among the jobs by the increase of each job's load there since the quiet moment. A job that ran before it with the same load
+   has no part; a job that started later counts with its whole load. It does not matter whether the slow job started before or after them.
+3. The slow job's own part is the square of its share of the increase, because waiting grows faster than load. On a link where half of the traffic is its
+   own, its traffic alone would cause at most a quarter of the waiting.
 
-A place is a port, or where only a router's sums are left, all links of a class that are counted at that router.
+A place is a port or, if only a router's sums remain, all links of a class that are counted at that router.
 
-Where ports count what they send (InfiniBand's PortXmitWait), `link_waits` finds the waiting of each link first.
+If ports count the waiting to send (InfiniBand's PortXmitWait), `link_waits` first derives the waiting of each link.
 """
 
 from __future__ import annotations
@@ -31,11 +28,11 @@ from flitwatch_domain.link_shares import JobTraffic, Routes
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-#: Places whose waiting is divided: those with most damage, until they hold this part of it, and no more than so many.
+#: Places whose waiting is divided: those with most damage, up to this share of it and this number of places.
 MOST_DAMAGE, MOST_PLACES = 0.9, 64
-#: Jobs whose traffic is laid on links: those that move most.
+#: Maximum number of jobs whose traffic is laid on links: those with most traffic.
 MOST_JOBS = 64
-#: The jobs' expected loads on the damaged places must come to at least this part of what these carried.
+#: The jobs' expected loads on the damaged places must add up to at least this share of the counted traffic there.
 LEAST_EXPLAINED = 0.5
 
 
@@ -47,7 +44,7 @@ class Places:
     ----------
     links : int64 (n,)     counted links between routers
     place : int64 (n,)     the place at which each is counted
-    count : int            of places
+    count : int            number of places
     """
 
     links: Ints
@@ -55,13 +52,13 @@ class Places:
     count: int
 
     def sums(self, of_links: Floats) -> Floats:
-        """Sums by place, (count, ...), of figures by link (n, ...)."""
+        """Sum values by link (n, ...) to values by place (count, ...)."""
         sums = np.zeros((self.count, *of_links.shape[1:]))
         np.add.at(sums, self.place, of_links)
         return sums
 
     def shared_out(self, of_places: Floats, links: int) -> Floats:
-        """Figures by place (count,) as figures by link (links,), the links of a place alike; NaN for links that are not counted."""
+        """Map values by place (count,) to values by link (links,): links of a place get the same value, links that are not counted get NaN."""
         size = np.bincount(self.place, minlength=self.count)
         by_link = np.full(links, np.nan)
         by_link[self.links] = (of_places / np.maximum(size, 1))[self.place]
@@ -75,8 +72,8 @@ class LinksOfMoment:
     Attributes
     ----------
     loads : float64 (links, n)       bytes that some jobs are expected to put on each link of the fabric
-    jobs : int64 (n,)                places of these jobs in `Moment.traffic`
-    heat : float64 (links,)          the waiting there of the slow job's traffic, to a common factor; 0 if it is not known
+    jobs : int64 (n,)                indices of these jobs in `Moment.traffic`
+    heat : float64 (links,)          waiting of the slow job's traffic there, up to a common factor; 0 if unknown
     whole : float64 (links,)         the sums of `loads`
     """
 
@@ -94,8 +91,8 @@ class Moment:
     ----------
     seconds : float
     flits, stalls : float64 (places,)     NaN: not counted
-    traffic : of each job, the same jobs in every moment; None: it did not run
-    by_link : where the links of a place are known one by one; None: they count alike
+    traffic : one item per job, the same jobs in every moment; None: the job did not run
+    by_link : known values of a place's single links; None: they count equally
     """
 
     seconds: float
@@ -106,7 +103,7 @@ class Moment:
 
     @property
     def ratio(self) -> Floats:
-        """Stall cycles per flit; 0 if nothing flowed, NaN if not counted."""
+        """Return stall cycles per flit; 0 if nothing flowed, NaN if not counted."""
         mask = np.isfinite(self.flits) & np.isfinite(self.stalls)
         ratio = np.divide(self.stalls, self.flits, out=np.zeros(len(self.flits)), where=mask & (self.flits > 0))
         return np.where(mask, ratio, np.nan)
@@ -118,13 +115,13 @@ class Attribution:
 
     Attributes
     ----------
-    waiting : float            stall cycles that a flit of the slow job meets beyond the quiet ones: mean over its way and the moments
+    waiting : float            stall cycles that a flit of the slow job meets beyond the quiet ones: mean over its path and the moments
     quiet : float              the same in the quiet moment
-    counted : float            the part of the slow job's traffic that passes counted places
-    part : float64 (jobs,)     of the waiting; the slow job's own among them. They come to 1 less what no known job explains
+    counted : float            part of the slow job's traffic that passes counted places
+    part : float64 (jobs,)     each job's part of the waiting, including the slow job's own. The sum is 1 minus the part that no known job explains
     moments : float64 (moments, jobs)      the same by moment
-    waits : float64 (moments,)             the waiting of each moment
-    reason : str or None       why the parts are not known
+    waits : float64 (moments,)             waiting of each moment
+    reason : str or None       why the parts are unknown
     """
 
     waiting: float
@@ -145,15 +142,15 @@ def attribute_waiting(
     own: int,
     flit_bytes: float | None,
 ) -> Attribution:
-    """Divide what a job waits for among the jobs.
+    """Divide a job's waiting among the jobs.
 
     Parameters
     ----------
-    routes : of the machine
-    weight : float64 (places,)      the part of the slow job's traffic that each place sees
-    slow, quiet : moments while the job is slow, and one while its way was quiet
-    own : the slow job's place among the jobs
-    flit_bytes : of a count of `flits`; None: unknown, and what no job explains stays unseen
+    routes : routes of the machine
+    weight : float64 (places,)      part of the slow job's traffic that passes each place
+    slow, quiet : moments while the job is slow, and one while its path was quiet
+    own : index of the slow job among the jobs
+    flit_bytes : size of one unit of `flits`; None: unknown, and the unexplained part cannot be computed
     """
     before = np.nan_to_num(quiet.ratio)
     ratios = [stretch.ratio for stretch in slow]
@@ -180,7 +177,7 @@ def attribute_waiting(
         users = _divide_load(np.maximum(now - then, 0.0), now, own)
         moments[place] = explained * _divide_damage(place_damage[worst], users)
     if slow[0].by_link is not None:
-        # A job is slow in every moment: a short jam of others, ten times as bad, is not ten times as much of that.
+        # A job is slow in every moment, so a short jam of other jobs that is ten times as bad does not count ten times as much.
         capped = np.minimum(divided, np.median(divided))
         divided = capped if capped.any() else divided
     return attribution(divided @ moments / divided.sum(), moments, waits)
@@ -189,10 +186,9 @@ def attribute_waiting(
 def compute_user_parts(
     routes: Routes, places: Places, weight: Floats, moment: Moment, flit_bytes: float | None
 ) -> Floats | None:
-    """Parts (jobs,) that jobs have in the traffic where the flits of a way wait in a moment: all of it, not only what is new; None if that is not
-    known.
+    """Return each job's part (jobs,) of the traffic at places where a path's flits wait in a moment; None if unknown.
 
-    `weight` float64 (places,) is the part of that way's traffic that each place sees.
+    All of the traffic counts, not only its increase. `weight` float64 (places,) is the part of the path's traffic that passes each place.
     """
     waiting = weight * np.nan_to_num(moment.ratio)
     if waiting.sum() <= 0:
@@ -210,13 +206,13 @@ def compute_user_parts(
 
 
 def _divide_damage(damage: Floats, users: Floats) -> Floats:
-    """Parts of the jobs (jobs,) in the damage of places (places,), by their parts at each (places, jobs)."""
+    """Return the parts of the jobs (jobs,) in the damage of places (places,), from their parts at each place (places, jobs)."""
     parts: Floats = damage @ users / max(float(damage.sum()), 1e-300)
     return parts
 
 
 def _divide_load(rose: Floats, now: Floats, own: int) -> Floats:
-    """Parts (places, jobs) by what rose; if nothing did, by what is there."""
+    """Return parts (places, jobs) by the increase of load; without an increase, by the current load."""
     rose = np.where(rose.sum(axis=1, keepdims=True) > 0, rose, now)
     whole = rose.sum(axis=1)
     others = whole - rose[:, own]
@@ -228,7 +224,7 @@ def _divide_load(rose: Floats, now: Floats, own: int) -> Floats:
 
 
 def _find_worst_places(damage: Floats) -> Ints:
-    """The places with most damage."""
+    """Return the places with most damage."""
     order = np.argsort(-damage, kind="stable")[:MOST_PLACES]
     cumulative = np.cumsum(damage[order])
     enough = int(np.searchsorted(cumulative, MOST_DAMAGE * damage.sum())) + 1
@@ -239,10 +235,10 @@ def _find_worst_places(damage: Floats) -> Ints:
 def _estimate_loads(
     routes: Routes, places: Places, moment: Moment, at: Ints, flit_bytes: float | None, heat: Floats | None
 ) -> tuple[Floats, float]:
-    """Bytes a second that each job is expected to put on some places, (places, jobs), and how much of what they carried that explains, to 1.
+    """Estimate bytes per second of each job on some places (places, jobs), and the share of the counted traffic that they explain, at most 1.
 
-    A single place may carry twice what is expected of it, for its routes are not known one by one; all of them together may not. With `heat` each
-    link counts by that, and all of the slow job's way has to be explained.
+    A single place may carry twice its expected load, because its routes are not known individually; all places together may not. With `heat` each
+    link is weighted by it, and the slow job's whole path must be explained.
     """
     inverse = np.full(places.count, -1, np.int64)
     inverse[at] = np.arange(len(at))
@@ -267,7 +263,7 @@ def _estimate_loads(
 
 
 def that_move_most(traffic: Sequence[JobTraffic | None]) -> list[int]:
-    """Places of the jobs whose traffic is laid on links: those with known traffic and that send most."""
+    """Return the indices of the jobs whose traffic is laid on links: of those with known traffic, the ones that send most."""
     bytes_sent = {
         n: float(np.nansum(job_traffic.sent))
         for n, job_traffic in enumerate(traffic)
@@ -277,7 +273,7 @@ def that_move_most(traffic: Sequence[JobTraffic | None]) -> list[int]:
 
 
 def _require_traffic(moment: Moment, job: int) -> JobTraffic:
-    """Of a job that is known to run."""
+    """Return the traffic of a job that is known to run."""
     traffic = moment.traffic[job]
     assert traffic is not None
     return traffic

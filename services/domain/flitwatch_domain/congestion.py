@@ -1,4 +1,4 @@
-"""Kinds of congestion of a group: what router counters count there, each under the name that drivers give its counters."""
+"""Kinds of congestion of a group from router counters, each named like the drivers' group of features."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ class CongestionKind:
 
     Attributes
     ----------
-    name : str                 the group of features (`drivers`) that it stands for; empty: of the usual kind
-    above, below : columns of router_*; `seconds` below: a rate
+    name : str                 the group of features (`drivers`) that it represents; empty for the usual kind
+    above, below : columns of router_* in numerator and denominator; `seconds` in the denominator makes a rate
     unit : str                 in words
     """
 
@@ -22,7 +22,7 @@ class CongestionKind:
     unit: str
 
 
-#: What advice looks at where no driver says otherwise.
+#: Kind that advice uses if no driver selects another.
 USUAL = CongestionKind("", ("rt_stall_cycles",), ("rt_flits",), "stalls, in units of sending time")
 DRIVEN = {
     kind.name: kind

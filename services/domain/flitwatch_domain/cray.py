@@ -1,7 +1,7 @@
 """Names and numbers of a Cray XC: cnames, nids, groups and tiles.
 
-A component name reads cX-YcCsSaA...: cabinet column X, cabinet row Y, chassis C (0-2), slot S (0-15), Aries A (0), then node n (0-3), NIC or tile
-lRC. Two cabinets make a group: group = Y x (cabinets a row / 2) + X // 2, row = (X mod 2) x 3 + chassis, column = slot.
+A component name has the form cX-YcCsSaA...: cabinet column X, cabinet row Y, chassis C (0-2), slot S (0-15), Aries A (0), then node n (0-3), NIC or tile
+lRC. Two cabinets form a group: group = Y x (cabinets per row / 2) + X // 2, row = (X mod 2) x 3 + chassis, column = slot.
 Source: Cray XC "rtr --interconnect" output, checked against the cable lists of Theta and Edison.
 """
 
@@ -39,7 +39,7 @@ _CNAME = re.compile(
 
 @dataclass(frozen=True, slots=True, order=True)
 class Cname:
-    """A parsed component name; parts that the name does not have are None."""
+    """Parsed component name; missing parts are None."""
 
     cabinet_row: int
     cabinet: int
@@ -65,13 +65,13 @@ class Cname:
 
     @property
     def router(self) -> str:
-        """The router's name: c0-0c0s0a0."""
+        """Return the router's name: c0-0c0s0a0."""
         if self.chassis is None or self.slot is None:
             raise BadInput(f"{self} names no router", advice="A router's name looks like c0-0c0s0a0.")
         return f"c{self.cabinet}-{self.cabinet_row}c{self.chassis}s{self.slot}a{self.aries or 0}"
 
     def place(self, cabinets_per_row: int) -> tuple[int, int, int]:
-        """(group, row, column) of the router on a machine with that many cabinets in a row."""
+        """Return (group, row, column) of the router on a machine with this number of cabinets per row."""
         if self.chassis is None or self.slot is None:
             raise BadInput(f"{self} names no router", advice="A router's name looks like c0-0c0s0a0.")
         group = self.cabinet_row * (cabinets_per_row // 2) + self.cabinet // 2
@@ -95,37 +95,37 @@ def parse_cname(text: str) -> Cname:
 
 
 def tile_number(row: int, col: int) -> int:
-    """Port number (0-47) of tile (row, col): rows 0-4 are network tiles, row 5 processor tiles."""
+    """Return the port number (0-47) of tile (row, col): rows 0-4 are network tiles, row 5 processor tiles."""
     if not (0 <= row < TILES // TILE_COLUMNS and 0 <= col < TILE_COLUMNS):
         raise BadInput(f"tile {row}{col} does not exist", advice="Tiles are 00-47 and 50-57.")
     return row * TILE_COLUMNS + col
 
 
 def tile_name(tile: int) -> str:
-    """Two digits, row and column, of a tile's port number."""
+    """Return row and column of a tile's port number as two digits."""
     return f"{tile // TILE_COLUMNS}{tile % TILE_COLUMNS}"
 
 
 def nic_of_tile(tile: int) -> int:
-    """The NIC (0-3) behind a processor tile."""
+    """Return the NIC (0-3) behind a processor tile."""
     if not NETWORK_TILES <= tile < TILES:
         raise BadInput(f"tile {tile_name(tile)} is not a processor tile", advice="Processor tiles are 50-57.")
     return (tile - NETWORK_TILES) // 2
 
 
 def router_id(group: int, row: int, col: int) -> int:
-    """The machine-wide number of a router as DragonView counts: (group x 6 + row) x 16 + column."""
+    """Return the machine-wide number of a router as in DragonView: (group x 6 + row) x 16 + column."""
     return (group * ROWS + row) * COLS + col
 
 
 def router_cname(group: int, row: int, col: int, cabinets_per_row: int) -> str:
-    """The router's name at a place of a machine with that many cabinets in a row."""
+    """Return the router's name at a place of a machine with this number of cabinets per row."""
     half = cabinets_per_row // 2
     return f"c{2 * (group % half) + row // 3}-{group // half}c{row % 3}s{col}a0"
 
 
 def nid_of(name: str | Cname, cabinets_per_row: int) -> int:
-    """Node id of a node's cname: ((Y x cabinets a row + X) x 3 + chassis) x 64 + slot x 4 + node."""
+    """Return the node id of a node's cname: ((Y x cabinets per row + X) x 3 + chassis) x 64 + slot x 4 + node."""
     cname = parse_cname(name) if isinstance(name, str) else name
     if cname.chassis is None or cname.slot is None or cname.node is None:
         raise BadInput(f"{cname} names no node", advice="A node's name looks like c0-0c0s0n1.")

@@ -1,8 +1,8 @@
-"""Check for free disk space for new data of this machine's own database.
+"""Check for free disk space for new data in this machine's own database.
 
-Below a mark the platform takes none: the writer leaves records in the log, imports and tasks are refused with the reason. What is left is for the
-database's own log, for deletions and for small changes. Below half of it the embedded log takes no records either, and collectors hold their place.
-Nothing is known of the disk of a server elsewhere.
+Below a limit (the mark) the platform refuses new data: the writer leaves records in the log, and imports and tasks are refused with the reason. The
+remaining space is for the database's own log, deletions and small changes. Below half of the mark, the embedded log refuses records too, and
+collectors wait. The disk of a remote server is not checked.
 """
 
 from __future__ import annotations
@@ -14,28 +14,28 @@ from pathlib import Path
 
 from flitwatch_domain.errors import BadRequest, DiskFull
 
-#: Setting: the mark in MiB; 0 switches it off.
+#: Setting: the mark in MiB; 0 disables the check.
 LEAST_FREE = "FLITWATCH_DISK_LEAST_FREE_MIB"
-#: Without it, whichever is less.
+#: Default of the mark: the smaller of the two.
 LEAST_BYTES, LEAST_PART = 1 << 30, 0.05
-#: The part of the mark that is left to the log.
+#: The part of the mark that is reserved for the log.
 LOG_PART = 0.5
 MIB = 1 << 20
 
 
 class DataDisk:
-    """The disk of a folder; None: of a server elsewhere, whose disk always has room."""
+    """Disk of a folder. A folder of None means a remote server, whose disk is not checked."""
 
     def __init__(self, folder: Path | None) -> None:
         self.folder = folder
 
     @classmethod
     def of(cls, parameters: Mapping[str, str | int | None]) -> DataDisk:
-        """Find the disk of the server that a connection with these parameters (by their names in libpq) reaches."""
+        """Find the disk of the server that a connection with these parameters (named as in libpq) reaches."""
         passwords = parameters.get("passfile") or ""
         if not str(parameters.get("host") or "").startswith("/") or not passwords:
             return cls(None)
-        # Of the embedded server: FOLDER/logins/SERVICE/pgpass, beside FOLDER/data.
+        # Embedded server: the file is FOLDER/logins/SERVICE/pgpass, next to FOLDER/data.
         parents = Path(str(passwords)).parents
         if len(parents) < 3 or parents[1].name != "logins":
             return cls(None)
@@ -43,12 +43,12 @@ class DataDisk:
         return cls(data if data.is_dir() else None)
 
     def lack(self, part: float = 1.0, whose: str = "the database's") -> str | None:
-        """Say why nothing new is taken; None if more than `part` of the mark is free.
+        """Return why new data are refused; None if more than `part` of the mark is free.
 
         Raises
         ------
         BadRequest
-            The setting is no size.
+            The setting is not a valid size.
         """
         disk = self._read_disk()
         if disk is None:
@@ -62,7 +62,7 @@ class DataDisk:
         )
 
     def free_bytes(self) -> int | None:
-        """What is free; None if that is not known."""
+        """Return the free bytes; None if unknown."""
         disk = self._read_disk()
         return None if disk is None else disk.f_bavail * disk.f_frsize
 

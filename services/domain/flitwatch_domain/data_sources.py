@@ -1,6 +1,6 @@
-"""Sources: the ways data come in, what each needs, and which records came through it. docs/sources.md says how each was tried.
+"""Sources of data: the commands and permissions of each, and the records that it sent. docs/sources.md describes how each was tested.
 
-Commands hold `{site}` (the page's address), `{host}` (its host's name) and `{fabric}` (the machine's name), which the reader's page fills in.
+Commands contain `{site}` (the page's address), `{host}` (its host's name) and `{fabric}` (the machine's name), which the page fills in.
 """
 
 from __future__ import annotations
@@ -9,11 +9,11 @@ from dataclasses import dataclass
 
 from flitwatch_domain.access import Scope
 
-#: Published to the log by a producer itself, or under a name that no source has.
+#: Published to the log directly by a producer, or with an unknown source name.
 DIRECT = ""
 #: Records of the cluster twin.
 TWIN = "twin"
-#: Runs that programs report at the API: the source and the topic under which they are counted.
+#: Runs reported to the API by programs: the source and the topic under which they are counted.
 REPORTED = ("api", "runs")
 _LDMS = "ldms."
 _SLINGSHOT = ("ldms.slingshot", "ldms.cxi")
@@ -21,16 +21,16 @@ _SLINGSHOT = ("ldms.slingshot", "ldms.cxi")
 
 @dataclass(frozen=True)
 class DataSource:
-    """One way in.
+    """One source of data.
 
     Attributes
     ----------
     key, title, about : str
     commands : tuple of str     to copy, one per line
-    needs : tuple of str        permissions and programs
-    scope : str or None         what the token of a sender must be allowed at the API; None: it sends nothing to the API
-    sources : tuple of str      what records of this source say that they come from, before the first colon
-    topics : tuple of str       prefixes of topics whose records name no source
+    needs : tuple of str        required permissions and programs
+    scope : str or None         scope that a sender's token needs at the API; None: it sends nothing to the API
+    sources : tuple of str      source names in its records, up to the first colon
+    topics : tuple of str       prefixes of topics whose records have no source name
     """
 
     key: str
@@ -220,14 +220,14 @@ _KEYS = {name: source.key for source in DATA_SOURCES for name in source.sources}
 def kind_of(source: str) -> str:
     """Return the kind under which a record's source is counted: the name of a known source, or `DIRECT`.
 
-    A record's producer chooses that text, so only known names count apart.
+    A record's producer chooses the source name, so only known names are counted separately.
     """
     kind = source.partition("#")[0].partition(":")[0]
     return kind if kind in _KEYS else DIRECT
 
 
 def data_source_of(kind: str, topic: str) -> str | None:
-    """The key of the source that records of this source and topic came through; None if no source is known, as for the twin's."""
+    """Return the key of the source of records with this source name and topic; None if unknown, as for the twin's records."""
     if kind in _KEYS:
         return _KEYS[kind]
     if kind != DIRECT:

@@ -1,4 +1,4 @@
-"""Drivers in words: what a group of features explains of the deviation of step times, and how far that can be trusted."""
+"""Drivers in words: the part of step-time deviation that a group of features explains, and its reliability."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _PLURAL = (Meaning.STALLS, Meaning.ERRORS, Meaning.OTHER)
 
 
 def in_words(group: Mapping[str, Any]) -> str:
-    """A group {name, explained, low, high, kept, folds, verdict} as a sentence: "stalls on the row bus explain 60 % of the deviation (52 to 68 %),
+    """Format a group {name, explained, low, high, kept, folds, verdict} as a sentence: "stalls on the row bus explain 60 % of the deviation (52 to 68 %),
     kept in 8 of 10 folds"."""
     name, stability = group["name"], f"kept in {group['kept']} of {group['folds']} folds"
     explain = "explain" if str(name).startswith(_PLURAL) else "explains"
@@ -26,7 +26,7 @@ def in_words(group: Mapping[str, Any]) -> str:
 
 
 def answer_in_words(groups: Sequence[Mapping[str, Any]]) -> list[str]:
-    """A sentence for each group that is used, the strongest first; one that says so if none carries."""
+    """Return a sentence for each usable group, strongest first, or one sentence if no group is usable."""
     used = [in_words(group) for group in groups if group["verdict"] != NOT_USED]
     if any(group["verdict"] == CARRIES for group in groups):
         return used
@@ -34,5 +34,5 @@ def answer_in_words(groups: Sequence[Mapping[str, Any]]) -> list[str]:
 
 
 def _format_percent(share: float) -> str:
-    # Infinite if there is one fold only.
+    # The share is infinite if there is only one fold.
     return f"{100 * share:.0f}".replace("-", "\u2212").replace("inf", "∞")

@@ -1,10 +1,10 @@
-"""One error tree; a member's text says what failed, where, and what the caller can do."""
+"""One error tree. Each message says what failed, where, and what the caller can do."""
 
 from __future__ import annotations
 
 
 class FlitwatchError(Exception):
-    """The root: everything that Flitwatch raises on purpose.
+    """Base class of all errors that Flitwatch raises intentionally.
 
     Attributes
     ----------
@@ -13,7 +13,7 @@ class FlitwatchError(Exception):
     kind : str
         A stable, kebab-case name: the last part of the problem document's `type`.
     advice : str
-        What the caller can do; empty if the message says it.
+        What the caller can do; empty if the message contains it.
     """
 
     status = 500
@@ -28,7 +28,7 @@ class FlitwatchError(Exception):
 
 
 class BadInput(FlitwatchError):
-    """Input that cannot be used; the message names file, line or offset."""
+    """Unusable input; the message gives file, line or offset."""
 
     status = 422
     kind = "bad-input"
@@ -40,42 +40,42 @@ class BadInput(FlitwatchError):
 
 
 class BadRequest(FlitwatchError):
-    """A request whose parameters conflict or lie outside their range."""
+    """A request with conflicting or out-of-range parameters."""
 
     status = 400
     kind = "bad-request"
 
 
 class NotFound(FlitwatchError):
-    """A thing that was named but is not there."""
+    """The named object does not exist."""
 
     status = 404
     kind = "not-found"
 
 
 class Conflict(FlitwatchError):
-    """The thing exists already, or is in a state that forbids the request."""
+    """The object already exists, or its state does not allow the request."""
 
     status = 409
     kind = "conflict"
 
 
 class Forbidden(FlitwatchError):
-    """The caller may not see or do this."""
+    """The caller is not allowed to see or do this."""
 
     status = 403
     kind = "forbidden"
 
 
 class Unauthenticated(FlitwatchError):
-    """The caller is unknown, or the proof is wrong or over."""
+    """The caller is unknown, or the credentials are wrong or expired."""
 
     status = 401
     kind = "unauthenticated"
 
 
 class TooMany(FlitwatchError):
-    """More requests than the limit; `retry_after_s` says when the next may come."""
+    """More requests than the limit; `retry_after_s` is the time until the next is accepted."""
 
     status = 429
     kind = "too-many"
@@ -86,21 +86,21 @@ class TooMany(FlitwatchError):
 
 
 class TooCostly(FlitwatchError):
-    """A query or simulation over the limits; the message names the limit."""
+    """A query or simulation above the limits; the message gives the limit."""
 
     status = 413
     kind = "too-costly"
 
 
 class Unavailable(FlitwatchError):
-    """A component that is needed does not answer; the message says which and what to do."""
+    """A required component does not respond; the message says which one and what to do."""
 
     status = 503
     kind = "unavailable"
 
 
 class DiskFull(Unavailable):
-    """The database's disk has too little room left to store anything new."""
+    """The database's disk has too little free space for new data."""
 
     kind = "disk-full"
 
@@ -112,7 +112,7 @@ class MissingDependency(FlitwatchError):
     kind = "missing-dependency"
 
 
-#: Modules of the libraries that only an extra installs: what each is called, and the extra.
+#: Modules that only an extra installs: the library's name and the extra.
 EXTRAS = {
     "torch": ("PyTorch", "ml"),
     "matplotlib": ("Matplotlib", "sim"),
@@ -139,7 +139,7 @@ class Cancelled(FlitwatchError):
 
 
 class NotEnoughData(FlitwatchError):
-    """An estimator was given too little, for example "needs 8 runs, has 3"."""
+    """Too few data for an estimator, for example "needs 8 runs, has 3"."""
 
     status = 422
     kind = "not-enough-data"

@@ -1,4 +1,4 @@
-"""GUIDs of InfiniBand, however they are written."""
+"""InfiniBand GUIDs in any notation."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ _HEX = re.compile(r"[0-9a-f]{1,16}")
 
 
 def plain_guid(text: str) -> str:
-    """The hexadecimal digits alone, in lower case and without leading zeros; nothing where it is no GUID, or 0.
+    """Return only the hexadecimal digits, in lower case and without leading zeros; empty if the text is not a GUID, or for 0.
 
-    `0x0C42A10300595394`, `c42a10300595394`, `0c42:a103:0059:5394` and `S-0c42a10300595394` are one.
+    `0x0C42A10300595394`, `c42a10300595394`, `0c42:a103:0059:5394` and `S-0c42a10300595394` give the same result.
     """
     written = (
         text.strip().lower().removeprefix("s-").removeprefix("h-").removeprefix("0x").replace(":", "").replace("-", "")

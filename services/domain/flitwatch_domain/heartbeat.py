@@ -1,4 +1,4 @@
-"""Heartbeat of a process: the time at which its main loop last made progress, to tell a hung process from one that works or waits."""
+"""Heartbeat of a process: the time of its main loop's last progress, to distinguish a hung process from a working or waiting one."""
 
 from __future__ import annotations
 
@@ -6,18 +6,18 @@ import threading
 import time
 from collections.abc import Callable
 
-#: Longer than any round of a loop: connecting takes 10 s for each address, a cut connection is noticed after 20 s, a receiver's answer after 10 s.
+#: Longer than any iteration of a loop: connecting takes 10 s per address, a cut connection is noticed after 20 s, a receiver's answer takes up to 10 s.
 HANGS_AFTER_S = 300.0
-#: How often a loop that waits says that it does.
+#: Interval between the heartbeats of a waiting loop.
 WAIT_S = 1.0
 
 
 class Heartbeat:
-    """Touched by a loop each time it comes round, and while it waits.
+    """Heartbeat of a loop, updated in each iteration and while it waits.
 
     Parameters
     ----------
-    hangs_after_s : float    silence after which the loop counts as hanging
+    hangs_after_s : float    time without a heartbeat after which the loop counts as hung
     on_beat : function       called at each beat, from the loop's own thread
     """
 
@@ -27,13 +27,13 @@ class Heartbeat:
         self._at: float | None = None
 
     def beat(self) -> None:
-        """The loop has made progress."""
+        """Record progress of the loop."""
         self._at = time.monotonic()
         if self._on_beat is not None:
             self._on_beat()
 
     def wait(self, stop: threading.Event, seconds: float) -> bool:
-        """`stop.wait(seconds)`, beating meanwhile."""
+        """Run `stop.wait(seconds)` with heartbeats."""
         until = time.monotonic() + seconds
         while True:
             self.beat()
@@ -45,11 +45,11 @@ class Heartbeat:
 
     @property
     def silent_s(self) -> float | None:
-        """Seconds since the last beat; None before the first: the process begins, and may wait for a database."""
+        """Return seconds since the last beat; None before the first, while the process starts or waits for a database."""
         return None if self._at is None else time.monotonic() - self._at
 
     @property
     def is_hung(self) -> bool:
-        """Return whether the loop has been silent for too long."""
+        """Return whether the last beat was too long ago."""
         silent_s = self.silent_s
         return silent_s is not None and silent_s > self.hangs_after_s

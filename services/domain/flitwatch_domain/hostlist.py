@@ -11,35 +11,35 @@ from itertools import product
 
 from flitwatch_domain.errors import BadInput
 
-#: What accounting prints if no node was given to a job.
+#: Accounting's text for a job without nodes.
 NO_NODES = frozenset({"", "none assigned", "none", "(null)", "unknown"})
 
-#: The largest machine has 158,976 nodes; a range beyond this is a slip or an attack, and would fill the tables.
+#: The largest machine has 158,976 nodes; a larger range is a mistake or an attack, and would fill the tables.
 MOST_HOSTS = 200_000
-#: A name in the DNS is no longer; without a limit, a short text could name terabytes.
+#: Maximum length of a DNS name; without it, a short text could expand to terabytes.
 MOST_NAME = 255
 
-#: The last short lists with their hosts: each list of a job is read, checked and stored.
+#: Cache of the most recent short lists with their hosts, because each list of a job is read, checked and stored.
 _KEPT: dict[str, tuple[str, ...]] = {}
 _MOST_KEPT, _MOST_KEPT_HOSTS, _LONGEST_KEPT = 16_384, 32, 200
 
-#: What a text of one name lacks.
+#: Characters that a text with only one name does not contain.
 _SEVERAL = re.compile(r"[\[\],]")
-#: A name and one range, as most lists are.
+#: A name with one range, the most common form of a list.
 _ONE_RANGE = re.compile(r"([^\[\],\s]{0,200})\[([0-9]{1,18})-([0-9]{1,18})\]")
 _RANGE = re.compile(r"([0-9]+)(?:-([0-9]+))?")
-#: Of a name read backwards, which takes as long as the name; forwards every number in it would be tried.
+#: Applied to the reversed name, which takes linear time; forwards every number in it would be tried.
 _LAST_NUMBER = re.compile(r"([0-9]{1,18})")
-#: A longer run of digits is text.
+#: A longer run of digits is treated as text.
 _NUMBER = re.compile(r"(?<![0-9])([0-9]{1,18})(?![0-9])")
-#: Numbers of a name that can be ranged.
+#: Maximum number of ranges in a name.
 MOST_BRACKETS = 6
 
 
 def expand_hosts(text: str, *, limit: int = MOST_HOSTS) -> list[str]:
-    """Every host of a host list, in the order written.
+    """Return all hosts of a host list, in the order written.
 
-    Raises BadInput for an unbalanced bracket, a range that runs backwards, a name of more than
+    Raise BadInput for an unbalanced bracket, a descending range, a name of more than
     `MOST_NAME` characters, or more than `limit` hosts.
     """
     if (kept := _KEPT.get(text)) is not None and len(kept) <= limit:
@@ -69,10 +69,10 @@ def _expand_text(text: str, limit: int) -> list[str]:
 
 
 def compress_hosts(hosts: Iterable[str]) -> str:
-    """One host list for `hosts`, without repeats: the inverse of `expand_hosts` as a set.
+    """Return one host list for `hosts`, without duplicates: the inverse of `expand_hosts` as a set.
 
-    Numbers of a name are ranged, from the last to the first, where the rest of the names is the same: 2,048 blades of a Cray EX are
-    `x[1000-1007]c[0-7]s[0-7]b[0-1]n[0-1]`. Slurm refuses text behind the last bracket, so names that end in letters are written out.
+    Numbers in a name become ranges, from the last to the first, if the rest of the names is equal: 2,048 blades of a Cray EX are
+    `x[1000-1007]c[0-7]s[0-7]b[0-1]n[0-1]`. Slurm rejects text after the last bracket, so names that end in letters are listed individually.
     """
     families: dict[tuple[str, ...], list[tuple[str, ...]]] = {}
     plain: list[str] = []
@@ -83,7 +83,7 @@ def compress_hosts(hosts: Iterable[str]) -> str:
             continue
         end = len(host) - match.end()
         pieces = _NUMBER.split(host[:end])
-        # What stands before the last numbers of a name that has more is text.
+        # In a name with more numbers, the part before the last ones is treated as text.
         extra = max(0, len(pieces) - 2 * MOST_BRACKETS + 1)
         pieces[: extra + 1] = ["".join(pieces[: extra + 1])]
         families.setdefault(tuple(pieces[0::2]), []).append((*pieces[1::2], host[end:]))
@@ -91,10 +91,10 @@ def compress_hosts(hosts: Iterable[str]) -> str:
 
 
 def _fold_family(texts: tuple[str, ...], rows: list[tuple[str, ...]]) -> list[str]:
-    """Names of one family (the texts before each number) as host lists."""
+    """Format the names of one family (same text before each number) as host lists."""
     lists: list[tuple[str, ...]] = rows
     for at in range(len(texts) - 1, -1, -1):
-        # A number that fills the width of others with leading zeros prints the same there: 10 beside 08 and 09.
+        # A number as wide as others with leading zeros has the same form there: 10 with 08 and 09.
         widths = {len(row[at]) for row in lists if len(row[at]) > 1 and row[at][0] == "0"}
         alike: dict[tuple[int, tuple[str, ...]], list[str]] = {}
         for row in lists:
@@ -105,7 +105,7 @@ def _fold_family(texts: tuple[str, ...], rows: list[tuple[str, ...]]) -> list[st
 
 
 def _format_ranges(numbers: list[str], width: int) -> str:
-    """Numbers in ascending order, as they are within a bracket."""
+    """Format ascending numbers for a bracket."""
     if len(numbers) == 1:
         return numbers[0]
     ranges: list[list[int]] = []
@@ -118,7 +118,7 @@ def _format_ranges(numbers: list[str], width: int) -> str:
 
 
 def _format_host_list(texts: tuple[str, ...], row: tuple[str, ...]) -> str:
-    """A host list with brackets around what is more than a number, and around the last one behind another bracket."""
+    """Format a host list with brackets around multiple numbers, and around the last number if it follows another bracket."""
     ranged = [not numbers.isdigit() for numbers in row]
     if any(ranged):
         ranged[-1] = True
@@ -129,7 +129,7 @@ def _format_host_list(texts: tuple[str, ...], row: tuple[str, ...]) -> str:
 
 
 def _split_items(text: str) -> list[str]:
-    """Cut at commas outside brackets."""
+    """Split at commas outside brackets."""
     items, depth, start = [], 0, 0
     for at, char in enumerate(text):
         if char == "[":

@@ -12,14 +12,14 @@ _LOWER = {code: code + 32 for code in range(ord("A"), ord("Z") + 1)}
 def host_key(name: str) -> str:
     """Return what the spellings of one host have in common: its name without domain, in lower case; an address stays whole.
 
-    The function `host_of` of the database is the same.
+    It matches the database function `host_of`.
     """
     whole = name if _ADDRESS.fullmatch(name) else name.partition(".")[0]
     return whole.translate(_LOWER)
 
 
 def find_host(name: str, known: Iterable[str]) -> str | None:
-    """Return which of the known hosts of one machine a name is; None if it is none of them, or may be several.
+    """Return the known host of a machine that a name means; None if it matches no host or several.
 
     A name that is written alike comes first, then one that differs in case alone, then the only one without its domain.
     """

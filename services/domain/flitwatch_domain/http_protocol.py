@@ -1,7 +1,7 @@
-"""The HTTP protocol of every listener: uvicorn's with httptools, and limits that neither has.
+"""HTTP protocol of all listeners: uvicorn's protocol for httptools, with additional limits.
 
-A request's head has a largest size and a deadline, a body has a deadline, and an address has a share of the connections. It is in the domain because
-the API, the collectors and the metrics port use it, and they share no other package. Only listeners import it.
+A request's head has a size limit and a deadline, a body has a deadline, and an address has a share of the connections. It is in the domain because
+the API, the collectors and the metrics port use it and share no other package. Only listeners import it.
 """
 
 from __future__ import annotations
@@ -19,31 +19,31 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from flitwatch_domain.addresses import to_network
 from flitwatch_domain.shares import Shares
 
-#: The head of a request is due after so long, from the connection's first moment; its body after so much longer.
+#: Deadline of a request's head after the connection opened, and of its body after the head.
 HEAD_S = 15.0
 BODY_S = 30.0
-#: A request's address and headers together, as uvicorn allows with h11; and how many headers, as in http.client.
+#: Maximum size of a request's address and headers together, as in uvicorn with h11; and maximum number of headers, as in http.client.
 HEAD_BYTES = 64 << 10
 HEAD_FIELDS = 100
 _TOO_MANY = b"HTTP/1.1 503 Service Unavailable\r\nconnection: close\r\nretry-after: 15\r\ncontent-length: 0\r\n\r\n"
 _TOO_LARGE = b"HTTP/1.1 431 Request Header Fields Too Large\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
 
 
-#: Without uvicorn's warning about each request that cannot be understood: a client could fill the disk with them.
+#: Omits uvicorn's warning about invalid requests: a client could fill the disk with them.
 _log = logging.getLogger("uvicorn.error.requests")
 _log.setLevel(logging.ERROR)
 
 
 class HttpConfig(uvicorn.Config):
-    """The settings of a listener.
+    """Settings of a listener.
 
     Parameters
     ----------
     app : ASGI application
-    connections : int               requests are answered 503 while more are open
-    proxies : sequence of str       networks whose connections are not shared out, as each carries many people's
+    connections : int               limit of open connections; further requests get 503
+    proxies : sequence of str       networks without a limit per address, because each connection serves many users
     options
-        As of uvicorn.Config.
+        Options of uvicorn.Config.
     """
 
     def __init__(
@@ -75,17 +75,19 @@ class _HeadTooLarge(Exception):
 
 
 class HttpProtocol(HttpToolsProtocol):
-    """One connection of a listener with HttpConfig; heads and bodies are due within HEAD_S and BODY_S, however steadily their bytes drip, and a
-    larger head gets 431."""
+    """Connection of a listener with HttpConfig.
+
+    Heads and bodies are due within HEAD_S and BODY_S, even if bytes keep arriving slowly. A larger head gets 431.
+    """
 
     _due: asyncio.TimerHandle | None = None
-    #: Bytes since the last part of a body or the last end of a request; and those of the head that the parser has handed on.
+    #: Bytes since the last part of a body or the end of the last request, and bytes of the head that the parser has reported.
     _unused = 0
     _head = 0
     _dismiss: Callable[[], None] | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Begin."""
+        """Handle a new connection."""
         self.logger = _log
         super().connection_made(transport)
         self._set_deadline(HEAD_S)
@@ -96,57 +98,57 @@ class HttpProtocol(HttpToolsProtocol):
                 self._end(_TOO_MANY)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """End."""
+        """Handle the end of the connection."""
         self._set_deadline(None)
         if self._dismiss is not None:
             self._dismiss()
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        """Bytes came."""
+        """Handle received bytes."""
         if self._due is None and (self.cycle is None or self.cycle.response_complete):
-            # Empty lines before a request begin none, and yet end uvicorn's own limit of an idle connection.
+            # Empty lines before a request do not start it, but they cancel uvicorn's own idle timeout.
             self._set_deadline(HEAD_S)
         self._unused += len(data)
         super().data_received(data)
-        # httptools hands a header on when it is complete: until then nothing else counts its bytes.
+        # httptools reports a header only once it is complete; until then its bytes are not counted elsewhere.
         if self._unused > HEAD_BYTES:
             self._end(_TOO_LARGE)
 
     def on_message_begin(self) -> None:
-        """A request's first byte."""
+        """Handle a request's first byte."""
         self._head = 0
         self._set_deadline(HEAD_S)
         super().on_message_begin()
 
     def on_url(self, url: bytes) -> None:
-        """A part of the address."""
+        """Handle a part of the address."""
         self._count_head(len(url))
         super().on_url(url)
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        """One header, or a trailer."""
+        """Handle a header or trailer."""
         self._count_head(len(name) + len(value))
         super().on_header(name, value)
 
     def on_headers_complete(self) -> None:
-        """The head is here."""
+        """Handle the end of the head."""
         self._set_deadline(BODY_S)
         super().on_headers_complete()
 
     def on_body(self, body: bytes) -> None:
-        """A part of the body."""
+        """Handle a part of the body."""
         self._unused = 0
         super().on_body(body)
 
     def on_message_complete(self) -> None:
-        """All of the request is here; the application decides how long its answer takes."""
+        """Handle the end of the request; the application decides how long its answer takes."""
         self._unused = 0
         self._set_deadline(None)
         super().on_message_complete()
 
     def send_400_response(self, msg: str) -> None:
-        """Refuse what the parser does not accept."""
+        """Reject a request that the parser does not accept."""
         if self._head > HEAD_BYTES or self._has_too_many_headers():
             self._end(_TOO_LARGE)
         else:
@@ -155,7 +157,7 @@ class HttpProtocol(HttpToolsProtocol):
     def _count_head(self, size: int) -> None:
         self._head += size
         if self._head > HEAD_BYTES or self._has_too_many_headers():
-            # The parser ends with it, and `send_400_response` is called.
+            # This ends the parser, which calls `send_400_response`.
             raise _HeadTooLarge
 
     def _has_too_many_headers(self) -> bool:

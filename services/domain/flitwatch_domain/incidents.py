@@ -1,6 +1,6 @@
-"""An incident of a machine as an object: what is kept of it, how long it lasts, and what it costs.
+"""Incident of a machine as an object: its content, duration and cost.
 
-It opens when a slow job names its cause, and lasts while a cause keeps the links busy on which that job waits, whether or not the job still runs.
+It opens when a slow job's cause is named. It lasts while a cause keeps the links busy that the job waits for, even if the job has ended.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ from flitwatch_domain.explanation.result import CarryingLink, Remedy, SlowJob
 from flitwatch_domain.explanation.words import format_clock, format_count, format_jobs, format_percent
 
 MINUTE_S = 60.0
-#: A minute belongs to an incident where the waiting beyond the quiet one is this part of the worst: less ends it than began it.
+#: A minute belongs to an incident if its waiting in excess of the quiet minute is at least this part of the worst. Starting an incident takes more.
 STILL = 0.25
-#: So many seconds without it end it; a burst after a shorter pause belongs to it.
+#: This many seconds without such a minute end it; a burst after a shorter pause belongs to it.
 CALM_S = 180.0
-#: A cause is known to burst from its second burst on: then a calm of so many of its periods, and of `LONGEST_CALM_S` at most, ends the incident.
+#: A cause is known to burst from its second burst on. Then a calm of this many of its periods, at most `LONGEST_CALM_S`, ends the incident.
 CALM_PERIODS, LONGEST_CALM_S = 3, 1800.0
 #: A burst begins in a minute in which a job sends this part of its most, and ends in one in which it sends less than that part.
 BURST_BEGINS, BURST_ENDS = 0.5, 0.25
-#: A slow job belongs to an incident of the same causes that ended at most so long before.
+#: A slow job belongs to an incident of the same causes that ended at most this long before.
 REOPENS_S = 300.0
 
 State = Literal["open", "over", "withdrawn"]
@@ -56,7 +56,7 @@ class IncidentCause(TypedDict):
 
 
 class IncidentHead(TypedDict):
-    """One incident: the jobs that kept links congested, and what that cost."""
+    """One incident: the jobs that kept links congested, and the cost."""
 
     incident_id: int
     fabric: str
@@ -110,7 +110,7 @@ class IncidentAlert(TypedDict):
 
 
 class IncidentNote(TypedDict):
-    """A note on what was done about an incident."""
+    """A note about an action on an incident."""
 
     note_id: int
     at: datetime
@@ -135,7 +135,7 @@ class IncidentDetail(IncidentHead):
 
 @dataclass(frozen=True)
 class LostTime:
-    """Seconds that a job lost, with the interval (95 %), and its nodes."""
+    """Seconds that a job lost, with the 95 % interval, and its number of nodes."""
 
     seconds: float
     low_s: float
@@ -144,7 +144,7 @@ class LostTime:
 
 
 def node_hours(lost: Sequence[LostTime]) -> tuple[float, float, float]:
-    """Node-hours that jobs lost, and the interval (95 %): their errors do not depend on each other."""
+    """Return the node-hours that jobs lost, with the 95 % interval; the jobs' errors are independent."""
     each = [loss.seconds * loss.nodes / 3600 for loss in lost]
     below = math.hypot(*((loss.seconds - loss.low_s) * loss.nodes / 3600 for loss in lost))
     above = math.hypot(*((loss.high_s - loss.seconds) * loss.nodes / 3600 for loss in lost))
@@ -154,7 +154,7 @@ def node_hours(lost: Sequence[LostTime]) -> tuple[float, float, float]:
 
 @dataclass(frozen=True)
 class Minute:
-    """A minute that was looked at: its beginning, epoch seconds; the waiting there; the causes' part of the traffic, None: not known."""
+    """An examined minute: start in epoch seconds, the waiting, and the causes' part of the traffic (None: unknown)."""
 
     at_s: float
     waiting: float
@@ -175,7 +175,7 @@ def find_longest_calm(sent: Sequence[tuple[float, float]]) -> float:
 
 
 def _list_busy_minutes(minutes: Sequence[Minute], quiet: float, began_s: float, until_s: float) -> NDArray[np.float64]:
-    """Beginnings of the minutes in which causes keep links busy, epoch seconds, the earliest first."""
+    """Return the start times of the minutes in which causes keep links busy, in ascending epoch seconds."""
     inside = [minute.waiting - quiet for minute in minutes if began_s - MINUTE_S < minute.at_s < until_s]
     least = max(STILL * max(inside, default=0.0), LEAST_WAITING)
     busy_s = [
@@ -188,16 +188,16 @@ def _list_busy_minutes(minutes: Sequence[Minute], quiet: float, began_s: float, 
 
 @dataclass(frozen=True)
 class Pause:
-    """Calm between bursts: since when, epoch seconds, and the mean seconds from one burst to the next; None: only one is known."""
+    """Calm between bursts: its start in epoch seconds, and the mean seconds between bursts (None if only one burst is known)."""
 
     since_s: float
     period_s: float | None
 
 
 def find_pause(minutes: Sequence[Minute], quiet: float, began_s: float, until_s: float) -> Pause | None:
-    """Find the pause that the causes of an incident make at its last minute, the slow stretch being [began_s, until_s]; None if they keep the links busy.
+    """Return the current pause of an incident's causes, whose slow stretch is [began_s, until_s]; None if they keep the links busy.
 
-    Less than `CALM_S` is no pause.
+    A calm shorter than `CALM_S` is not a pause.
     """
     busy_s = _list_busy_minutes(minutes, quiet, began_s, until_s)
     if not len(busy_s) or max(minute.at_s for minute in minutes) - busy_s[-1] < CALM_S:
@@ -210,10 +210,10 @@ def find_pause(minutes: Sequence[Minute], quiet: float, began_s: float, until_s:
 def find_busy_interval(
     minutes: Sequence[Minute], quiet: float, began_s: float, until_s: float, longest_calm_s: float = CALM_S
 ) -> tuple[float, float]:
-    """From when until when causes kept links busy, epoch seconds: the slow stretch [began_s, until_s], and the minutes that hang together with it.
+    """Return the interval in which causes kept links busy, epoch seconds: the slow stretch [began_s, until_s] and the minutes connected to it.
 
-    A minute counts where a flit waits `STILL` of the worst beyond the quiet waiting, and where the causes have a part in the traffic there. More than
-    `longest_calm_s` without one, or without counters, end it.
+    A minute counts if a flit waits `STILL` of the worst in excess of the quiet waiting, and the causes have a part in the traffic there. More than
+    `longest_calm_s` without such a minute, or without counters, ends the interval.
     """
     busy_s = _list_busy_minutes(minutes, quiet, began_s, until_s)
     low, high = began_s, until_s
@@ -237,7 +237,7 @@ def make_title(
     gone: bool,
     pause: Pause | None = None,
 ) -> str:
-    """One line: who slowed whom, from when to when. Jobs by number; `gone`: all causes have ended; `pause`: between bursts."""
+    """Return one line: causes, victims, start and end. Jobs are given by number; `gone`: all causes have ended; `pause`: between bursts."""
     if not victims:
         return "Withdrawn: the complete run of the slowed job does not confirm it"
     who = format_jobs(causes) if causes else "unknown jobs"
@@ -261,7 +261,7 @@ def make_title(
 
 
 def make_detail(causes: Sequence[tuple[str, float | None]], node_hours_lost: tuple[float, float, float]) -> str:
-    """Describe what the title rests on, and what the incident cost."""
+    """Describe the basis of the title, and the incident's cost."""
     parts = [
         f"{format_percent(part)} of the added waiting is due to the traffic of job {job}."
         for job, part in causes
@@ -275,7 +275,7 @@ def make_detail(causes: Sequence[tuple[str, float | None]], node_hours_lost: tup
 
 
 def parts_of(named: Sequence[Mapping[int, float | None]], weights: Sequence[float]) -> dict[int, float | None]:
-    """Parts of an incident's causes, of what each slow job says, weighted by what it lost; the largest first."""
+    """Return the parts of an incident's causes, averaged over the slow jobs and weighted by their lost time, largest first."""
     total = sum(weights) or 1.0
     parts: dict[int, float | None] = {}
     for of, weight in zip(named, weights, strict=True):
@@ -286,12 +286,11 @@ def parts_of(named: Sequence[Mapping[int, float | None]], weights: Sequence[floa
 
 
 def causes_of(parts: Mapping[int, float | None], victims: Collection[int]) -> list[int]:
-    """Return the jobs with these parts (the largest first) that are causes of the whole: with `LEAST_PART` at least, and not slowed themselves;
-    always one or more."""
+    """Return the jobs with these parts (largest first) that are causes: at least `LEAST_PART`, and not slowed themselves; always one or more."""
     others = [pk for pk in parts if pk not in victims] or list(parts)
     return [pk for pk in others if pk == others[0] or parts[pk] is None or (parts[pk] or 0.0) >= LEAST_PART]
 
 
 def epoch_to_datetime(at_s: float) -> datetime:
-    """Epoch seconds as a time."""
+    """Convert epoch seconds to a datetime."""
     return datetime.fromtimestamp(at_s, UTC)

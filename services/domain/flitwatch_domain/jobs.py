@@ -1,4 +1,4 @@
-"""The scheduler's jobs and their steps."""
+"""Jobs of the scheduler and their steps."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import NamedTuple, TypedDict
 from flitwatch_domain.errors import BadInput
 from flitwatch_domain.units import LATEST_S
 
-# Flux numbers its jobs with 64 bits: up to 20 digits.
+# Flux's job ids have 64 bits: up to 20 digits.
 _JOB_ID = re.compile(r"([0-9]{1,20})(?:_([0-9]{1,18}|\[[^\]]*\]))?(?:\+([0-9]{1,18}))?")
 _PBS_JOB_ID = re.compile(r"([0-9]{1,18})(?:\[([0-9]{0,9})\])?(?:\.([A-Za-z0-9][\w.-]*))?")
 #: Slurm's states of a job that will not change any more.
@@ -27,7 +27,7 @@ FINAL_STATES = frozenset(
         "TIMEOUT",
     }
 )
-#: States in which a job gave its nodes back: it failed to start on them, or waits to run again, as another incarnation.
+#: States in which a job returned its nodes: it failed to start on them, or is requeued as another incarnation.
 RELEASED_STATES = frozenset(
     {
         "LAUNCH_FAILED",
@@ -39,11 +39,11 @@ RELEASED_STATES = frozenset(
         "SPECIAL_EXIT",
     }
 )
-#: The state of a job that accounting calls running and that is long gone: Slurm's "runaway job".
+#: State of a job that is running according to accounting but ended long ago: Slurm's "runaway job".
 RUNAWAY = "RUNAWAY"
-#: States of a job that is over, also where no record tells since when.
+#: States of a job that is over, even if its end time is unknown.
 OVER_STATES = FINAL_STATES | RELEASED_STATES | {"UNKNOWN", RUNAWAY}
-#: A job may run past its limit (OverTimeLimit, KillWait), and the time in which it was suspended does not count: it is gone after twice the limit and this.
+#: A job may run past its limit (OverTimeLimit, KillWait), and suspended time is not counted. It is a runaway after twice the limit plus this.
 RUNAWAY_AFTER_S = 3600.0
 
 
@@ -62,7 +62,7 @@ class JobStep:
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """One job, or one requeue of it.
+    """A job, or one requeue of it.
 
     Attributes
     ----------
@@ -70,11 +70,11 @@ class Job:
         Identity; job_id as Slurm prints it: 42, 3_4 (array), 10+1 (heterogeneous).
     user, account, name, partition : str or None
     state : str
-        One of Slurm's states, without what follows (`CANCELLED by 1002` is CANCELLED).
+        One of Slurm's states, without additions (`CANCELLED by 1002` is CANCELLED).
     exit_code : str or None
         Return code and signal, `0:0`.
     submit_s, start_s, end_s : float or None
-        Epoch seconds; None if Slurm says Unknown or None, or the job has not come so far.
+        Epoch seconds; None if Slurm says Unknown or None, or the event has not occurred yet.
     nodes : int or None
         Number of nodes.
     node_list : str or None
@@ -82,7 +82,7 @@ class Job:
     steps : tuple of JobStep
     simulated : bool
     limit_s : float or None
-        How long it may run; None if no record tells or there is no limit.
+        Time limit; None if unknown or unlimited.
     """
 
     cluster: str
@@ -105,13 +105,13 @@ class Job:
 
     @property
     def array_task(self) -> int | None:
-        """The task of an array job (4 of 3_4); None for others and for a pending array as a whole."""
+        """Return the task of an array job (4 of 3_4); None for other jobs and for a pending array as a whole."""
         task = split_job_id(self.job_id)[1]
         return int(task) if task is not None and task.isdigit() else None
 
     @property
     def het_offset(self) -> int | None:
-        """The component of a heterogeneous job (1 of 10+1)."""
+        """Return the component of a heterogeneous job (1 of 10+1)."""
         offset = split_job_id(self.job_id)[2]
         return int(offset) if offset is not None else None
 
@@ -136,13 +136,13 @@ def infer_end_s(state: str, start_s: float | None, end_s: float | None, elapsed_
 
 
 def infer_end(job: Job, elapsed_s: float | None = None) -> Job:
-    """Return a job with the end that `infer_end_s` finds; raises as it does."""
+    """Return a job with the end from `infer_end_s`; raises the same errors."""
     end_s = infer_end_s(job.state, job.start_s, job.end_s, elapsed_s)
     return job if end_s == job.end_s else replace(job, end_s=end_s)
 
 
 def mark_runaway(job: Job, now_s: float) -> Job:
-    """Return a job that runs, according to its record, and is past its limit by far with the state `RUNAWAY`; others as they are."""
+    """Set the state `RUNAWAY` for a job that is running according to its record but is far past its limit; return other jobs unchanged."""
     if job.state != "RUNNING" or job.end_s is not None or job.start_s is None or job.limit_s is None:
         return job
     is_gone = now_s > job.start_s + 2 * job.limit_s + RUNAWAY_AFTER_S
@@ -184,7 +184,7 @@ class JobRecord(TypedDict):
 
 
 def split_job_id(job_id: str) -> tuple[str, str | None, str | None]:
-    """(job, array task, heterogeneous offset) of a job id as Slurm prints it; BadInput if it is none."""
+    """Return (job, array task, heterogeneous offset) of a job id as Slurm prints it; BadInput if it is not one."""
     match = _JOB_ID.fullmatch(job_id)
     if match is None:
         raise BadInput(f"{job_id[:40]!r} is not a Slurm job id")
@@ -217,7 +217,7 @@ def pbs_job_id(text: str) -> PbsJobId:
 
 
 def kept_job_id(text: str) -> PbsJobId:
-    """The id under which a job is kept that a process writes as their scheduler prints it; what is no id of PBS stays as it is."""
+    """Return the stored id of a job from the id that a process reports in its scheduler's form; ids of other schedulers than PBS stay unchanged."""
     try:
         job_id, cluster = pbs_job_id(text)
     except BadInput:

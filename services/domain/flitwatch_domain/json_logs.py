@@ -1,4 +1,4 @@
-"""Structured logs of every service: one JSON object per line, each with the id of the request that it belongs to, from the API to the task that it started."""
+"""Structured logs of every service: one JSON object per line, with a request id that is passed on from the API to the tasks that it starts."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import logging
 from contextvars import ContextVar
 from datetime import UTC, datetime
 
-#: The request that is being served, or that asked for the task that runs; empty outside of one.
+#: The request being served, or the request that started the running task; empty otherwise.
 request_id: ContextVar[str | None] = ContextVar("request_id", default=None)
 
 
@@ -15,7 +15,7 @@ class JsonLines(logging.Formatter):
     """A record as one line of JSON: at, level, logger, message, request_id, fields, and the exception."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """One line."""
+        """Format a record as one line."""
         line = {
             "at": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
             "level": record.levelname.lower(),

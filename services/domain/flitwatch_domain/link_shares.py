@@ -1,14 +1,14 @@
-"""Shares of jobs in the traffic of links: a job's expected load on links, from what its nodes sent and received and from the routes of the machine.
+"""Shares of jobs in the traffic of links, estimated from the traffic of a job's nodes and the routes of the machine.
 
-No counter knows whose flits it counts. The estimate takes three steps:
+Counters do not distinguish jobs. The estimate has three steps:
 
-1. What a job's nodes send goes to its other nodes, to each in proportion to what it received. What they sent beyond what they received left the job:
-   it goes to the machine's I/O nodes evenly. What they received beyond what they sent came from there.
-2. Within a group traffic takes the direct cable, else one of the ways of two cables, all alike. Between groups it takes any cable of the pair.
-3. Adaptive routing sends a part through a third group, any alike. That part follows from the counters: bytes on cables between groups over bytes that
-   had to cross (each detour crosses twice).
+1. A job's node sends to the job's other nodes in proportion to their received traffic. Traffic sent in excess of traffic received left the job: it goes
+to the machine's I/O nodes evenly. Traffic received in excess of traffic sent came from there.
+2. Within a group, traffic uses the direct cable, or else one of the paths of two cables with equal probability. Between groups it uses any cable of the pair.
+3. Adaptive routing sends a part through a third group, all with equal probability. This part follows from the counters: bytes on cables between groups
+over bytes that had to cross (each detour crosses twice).
 
-Steps 2 and 3 are those of a dragonfly. `routes` chooses what takes their place on another machine.
+Steps 2 and 3 apply to a dragonfly. `routes` selects the replacement for other machines.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from flitwatch_domain.fabric import ROLES, Fabric, FabricKind, NodeRole
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-#: What the jobs' expected loads come to must lie between these, over what the link carried; else nobody is given a share of it.
+#: Limits of the sum of the jobs' expected loads over the link's counted traffic; outside of them no job gets a share.
 LEAST_EXPLAINED, MOST_EXPLAINED = 0.5, 2.0
-#: A job's share of a link that is smaller than this is not listed.
+#: Smaller shares of a link are not listed.
 LEAST_SHARE = 0.01
 
 
@@ -38,8 +38,8 @@ class JobTraffic:
     Attributes
     ----------
     router : int64 (n,)             router of each endpoint
-    sent, received : float64 (n,)   bytes, at each; NaN: not counted
-    endpoint : int64 (n,) or None   the endpoints; None: known by their routers alone
+    sent, received : float64 (n,)   bytes at each endpoint; NaN: not counted
+    endpoint : int64 (n,) or None   the endpoints; None: only their routers are known
     """
 
     router: Ints
@@ -49,20 +49,20 @@ class JobTraffic:
 
     @property
     def known(self) -> bool:
-        """Return whether enough of its network cards are counted (at least half) to estimate the rest from them."""
+        """Return whether at least half of its network cards are counted, which is enough to estimate the rest."""
         return len(self.sent) > 0 and 2 * int((np.isfinite(self.sent) & np.isfinite(self.received)).sum()) >= len(
             self.sent
         )
 
     def only(self, some: NDArray[np.bool_]) -> JobTraffic:
-        """That of some of the endpoints."""
+        """Return the traffic of some of the endpoints."""
         endpoint = None if self.endpoint is None else self.endpoint[some]
         return JobTraffic(self.router[some], self.sent[some], self.received[some], endpoint)
 
 
 @dataclass(frozen=True, eq=False)
 class Flow:
-    """Traffic of sources to targets: float64 (sources,) bytes that each sends, and the share (targets,) of any of them that each receives."""
+    """Traffic from sources to targets: float64 (sources,) bytes sent by each source, and the share (targets,) received by each target."""
 
     sent: Floats
     goes: Floats
@@ -75,7 +75,7 @@ class Ends:
     Attributes
     ----------
     count : int
-    io : float64 (count,) or None    the share of each in the traffic of the machine's I/O nodes; None: it has none
+    io : float64 (count,) or None    share of each in the traffic of the machine's I/O nodes; None: the machine has none
     """
 
     count: int
@@ -83,16 +83,16 @@ class Ends:
 
     @classmethod
     def of(cls, io_at: NDArray[np.integer], count: int) -> Ends:
-        """Ends, some of them, each named once an I/O node, serve the file system."""
+        """Build ends; `io_at` contains one entry per I/O node, for the ends that serve the file system."""
         return cls(count, np.bincount(io_at, minlength=count) / len(io_at) if len(io_at) else None)
 
 
 def flows_of(job: JobTraffic, at_source: Ints, sources: Ends, at_target: Ints, targets: Ends) -> list[Flow]:
-    """A job's traffic by source and target.
+    """Return a job's traffic by source and target.
 
     Parameters
     ----------
-    at_source, at_target : int64 (n,)    the source and the target that each of the job's endpoints belongs to
+    at_source, at_target : int64 (n,)    source and target of each of the job's endpoints
     """
     counted = np.isfinite(job.sent) & np.isfinite(job.received)
     scale = len(job.sent) / max(1, int(counted.sum()))
@@ -111,7 +111,7 @@ def flows_of(job: JobTraffic, at_source: Ints, sources: Ends, at_target: Ints, t
 
 @dataclass(frozen=True, eq=False)
 class _Traffic:
-    """Flows of some jobs together: the job of each, `Flow.sent` and `Flow.goes` (flows, routers), and bytes from group to group (flows, groups,
+    """Flows of several jobs: the job of each, `Flow.sent` and `Flow.goes` (flows, routers), and bytes from group to group (flows, groups,
     groups)."""
 
     owner: Ints
@@ -127,9 +127,9 @@ class Shares:
 
     Attributes
     ----------
-    share : float64 (links, jobs)   of what the link carried; NaN if it cannot be determined
-    explained : float64 (links,)    what the jobs' expected loads come to, over what was counted; NaN: not counted
-    detour : float                  the part of traffic between groups that takes a third group, as estimated
+    share : float64 (links, jobs)   share of the link's traffic; NaN if it cannot be determined
+    explained : float64 (links,)    sum of the jobs' expected loads over the counted traffic; NaN: not counted
+    detour : float                  estimated part of traffic between groups that passes a third group
     """
 
     share: Floats
@@ -137,17 +137,17 @@ class Shares:
     detour: float
 
 
-#: Where routes come from: expected of such a machine, or read from its forwarding tables.
+#: Source of routes: assumed for such a machine, or read from its forwarding tables.
 RoutesKnownBy = Literal["assumed", "tables"]
 
 
 class Routes(Protocol):
-    """Expected loads of links on one machine.
+    """Expected loads of a machine's links.
 
     Attributes
     ----------
     reason : str or None       why the machine has no estimate; None if it has one
-    links : int                of the fabric
+    links : int                number of links of the fabric
     known_by : str             `assumed` or `tables`
     """
 
@@ -156,20 +156,20 @@ class Routes(Protocol):
     known_by: RoutesKnownBy
 
     def detour(self, jobs: Sequence[JobTraffic], carried: Floats | None) -> float:
-        """The part of traffic that takes a longer way than it must, by what each link carried: float64 (L,), NaN if not counted."""
+        """Return the part of traffic on non-minimal paths, from the traffic of each link: float64 (L,), NaN if not counted."""
         ...
 
     def loads(self, jobs: Sequence[JobTraffic], links: Ints, detour: float) -> Floats:
-        """Bytes that jobs are expected to put on links between routers: float64 (len(links), len(jobs))."""
+        """Return the expected bytes of jobs on links between routers: float64 (len(links), len(jobs))."""
         ...
 
     def loads_as_carried(self, jobs: Sequence[JobTraffic], links: Ints, carried: Floats | None) -> Floats:
-        """The same with the detour that follows from what each link carried."""
+        """Return the same, with the detour estimated from each link's traffic."""
         ...
 
 
 class DragonflyRoutes:
-    """Expected loads of links on one dragonfly whose groups are all joined by cables.
+    """Expected loads of links in a dragonfly with cables between all pairs of groups.
 
     `reason` says why a fabric has no estimate; None if it has one.
     """
@@ -209,7 +209,7 @@ class DragonflyRoutes:
         self._ends = Ends.of(fabric.endpoints.router[io_nodes(fabric)], self._routers)
 
     def _find_gateways(self, away: Ints) -> tuple[list[Floats], list[Floats]]:
-        """By group: (groups, routers of it), which part of its traffic to a group leaves at each router; and enters there from it."""
+        """Return by group, (groups, routers of it), the parts of traffic to each group that leave at each router, and of traffic from it that enter there."""
         leaves = [np.zeros((self._groups, len(members))) for members in self._members]
         enters = [np.zeros((self._groups, len(members))) for members in self._members]
         for link in away.tolist():
@@ -220,10 +220,10 @@ class DragonflyRoutes:
         return leaves, enters
 
     def _inner_ways(self, local: Ints) -> None:
-        """Ways within groups: direct, else over a router between, every one alike.
+        """Compute paths within groups: direct, or else over one intermediate router with equal probability.
 
-        For each cable (`row` finds it), the routers that it is on the way to (`onward`: of what its begin sends there, the part that takes it), and
-        those that it is on the way from (`before`: of what they send to its end, the part that takes it).
+        For each cable (found with `row`), `onward` contains the routers behind it, with the part of its source's traffic to them that uses the cable.
+        `before` contains the routers ahead of it, with the part of their traffic to its end that uses the cable.
         """
         self._row = np.full(self.links, -1, np.int64)
         self._row[local] = np.arange(len(local))
@@ -258,15 +258,15 @@ class DragonflyRoutes:
         return _Traffic(np.array([at for at, _ in flows], np.int64), len(jobs), sent_bytes, goes, apart)
 
     def crossing(self, jobs: Sequence[JobTraffic]) -> float:
-        """Bytes that must go from group to group."""
+        """Return the bytes that must cross between groups."""
         return float(self._laid_out(jobs).apart.sum())
 
     def detour(self, jobs: Sequence[JobTraffic], carried: Floats | None) -> float:
-        """The part of traffic between groups that takes a third group.
+        """Return the part of traffic between groups that passes a third group.
 
         Parameters
         ----------
-        carried : float64 (L,) bytes that each link carried, NaN if not counted; None if bytes are not known.
+        carried : float64 (L,) bytes on each link, NaN if not counted; None if bytes are unknown.
         """
         return self._estimate_detour(self._laid_out(jobs), carried)
 
@@ -281,11 +281,11 @@ class DragonflyRoutes:
         return float(np.clip(crossed / must - 1, 0.0, 1.0))
 
     def loads(self, jobs: Sequence[JobTraffic], links: Ints, detour: float) -> Floats:
-        """Bytes that jobs are expected to put on links between routers: float64 (len(links), len(jobs))."""
+        """Return the expected bytes of jobs on links between routers: float64 (len(links), len(jobs))."""
         return self._compute_loads(self._laid_out(jobs), links, detour)
 
     def loads_as_carried(self, jobs: Sequence[JobTraffic], links: Ints, carried: Floats | None) -> Floats:
-        """The same with the detour that follows from what each link carried (as for `detour`)."""
+        """Return the same, with the detour estimated from each link's traffic (as in `detour`)."""
         traffic = self._laid_out(jobs)
         return self._compute_loads(traffic, links, self._estimate_detour(traffic, carried))
 
@@ -306,7 +306,7 @@ class DragonflyRoutes:
         return load
 
     def _split_legs(self, apart: Floats, detour: float) -> tuple[Floats, Floats]:
-        """Bytes between pairs of groups on the first way out (direct ones included), and on the second after a third group."""
+        """Return bytes between pairs of groups on the first leg (including direct traffic), and on the second leg after a third group."""
         thirds = max(1, self._groups - 2)
         off = ~np.eye(self._groups, dtype=bool)
         out = (apart.sum(axis=2)[:, :, None] - apart) / thirds * off
@@ -316,14 +316,14 @@ class DragonflyRoutes:
     def _flows_inside(
         self, g: int, traffic: _Traffic, first: Floats, second: Floats, detour: float
     ) -> tuple[Floats, Floats]:
-        """Bytes from router to router of a group as sums of products: two arrays (flows, products, routers of it).
+        """Return bytes between routers of a group as sums of products: two arrays (flows, products, routers of it).
 
-        In turn: what stays, what leaves, what arrives, and what passes through to another group. Of the last only where it enters and where it
-        leaves is kept, as if the two had nothing to do with each other.
+        The products are, in order: traffic that stays, leaves, arrives, and passes through to another group. For the last, only entry and exit routers
+        are stored, as if they were independent.
         """
         members, leaves, enters = self._members[g], self._leaves[g], self._enters[g]
         own, inbound, apart = traffic.sent[:, members], traffic.goes[:, members], traffic.apart
-        # What arrives for this group: direct, and over the last leg of a detour.
+        # Traffic that arrives for this group: direct, and over the last leg of a detour.
         arriving = (1 - detour) * apart[:, :, g] + second[:, :, g]
         out, back = (apart.sum(axis=axis) - apart.take(g, axis=axis) for axis in (2, 1))
         out[:, g], back[:, g] = 0.0, 0.0
@@ -333,7 +333,7 @@ class DragonflyRoutes:
         return np.stack(source, axis=1), np.stack(target, axis=1)
 
     def _bytes_on_cables(self, links: Ints, source: Floats, target: Floats) -> Floats:
-        """Bytes on cables of a group, (cables, flows), of bytes from router to router as `_flows_inside` returns them."""
+        """Return bytes on cables of a group, (cables, flows), from the bytes between routers as returned by `_flows_inside`."""
         flows, products, size = source.shape
         row, src, dst = self._row[links], self._place[self._src[links]], self._place[self._dst[links]]
         sources, targets = source.reshape(-1, size).T, target.reshape(-1, size).T
@@ -350,12 +350,12 @@ class DragonflyRoutes:
 
 
 def io_nodes(fabric: Fabric) -> Ints:
-    """Endpoints that serve the file system."""
+    """Return endpoints that serve the file system."""
     return np.flatnonzero(fabric.endpoints.role == ROLES.index(NodeRole.IO))
 
 
 def _pack_rows(parts: Sequence[Floats], order: Ints) -> tuple[Ints, Floats]:
-    """Rows of mostly zeros, some matrices of them one below the other: columns and values of what is not zero, (rows, most)."""
+    """Pack rows that are mostly zeros, from several matrices stacked vertically, into columns and values of the non-zeros, (rows, most)."""
     most = max((int((part != 0).sum(axis=1).max(initial=0)) for part in parts), default=0)
     columns = [np.argsort(part == 0, axis=1, kind="stable")[:, :most] for part in parts]
     values = [np.take_along_axis(part, column, axis=1) for part, column in zip(parts, columns, strict=True)]
@@ -363,7 +363,7 @@ def _pack_rows(parts: Sequence[Floats], order: Ints) -> tuple[Ints, Floats]:
 
 
 def _normalise_rows(values: Floats) -> Floats:
-    """Rows over their sums; rows of zeros stay so."""
+    """Divide rows by their sums; rows of zeros stay unchanged."""
     whole = values.sum(axis=-1, keepdims=True)
     parts: Floats = np.divide(values, whole, out=np.zeros_like(values), where=whole > 0)
     return parts
@@ -372,20 +372,20 @@ def _normalise_rows(values: Floats) -> Floats:
 def compute_shares(
     routes: Routes, jobs: Sequence[JobTraffic], links: Ints, carried: Floats | None, all_jobs: bool = True
 ) -> Shares:
-    """Each job's share of what links carried.
+    """Return each job's share of the traffic on links.
 
     Parameters
     ----------
-    routes : Routes             of a fabric that has an estimate
+    routes : Routes             routes of a fabric that has an estimate
     jobs : sequence of JobTraffic
-    links : int64 (n,)          links between routers that are asked for
-    carried : float64 (L,)      bytes that each link of the fabric carried, NaN if not counted; None: bytes are not known
+    links : int64 (n,)          requested links between routers
+    carried : float64 (L,)      bytes on each link of the fabric, NaN if not counted; None: bytes are unknown
     all_jobs : bool             whether these are all the jobs of the window
 
     Returns
     -------
     Shares
-        NaN for a job whose NICs are not counted, and for every job on a link that the jobs explain too little of.
+        NaN for a job whose NICs are not counted, and for all jobs on a link if the jobs explain too little of its traffic.
     """
     counted_jobs = [job for job in jobs if job.known]
     detour = routes.detour(counted_jobs, carried)
@@ -394,7 +394,7 @@ def compute_shares(
     total = np.nansum(load, axis=1)
     counted = np.full(len(links), np.nan) if carried is None else carried[links]
     explained = np.divide(total, counted, out=np.full(len(links), np.nan), where=counted > 0)
-    # Where every job's cards are counted, all of the traffic is theirs; else what they do not explain may be another's.
+    # If the network cards of all jobs are counted, the jobs send all traffic; otherwise the unexplained part may come from others.
     whole = (
         total
         if all_jobs and len(counted_jobs) == len(jobs)

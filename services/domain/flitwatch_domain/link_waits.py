@@ -1,14 +1,14 @@
-"""Waiting of flits for each link, where ports count what they send.
+"""Waiting of flits for each link, if waits are counted at the sending port.
 
-A port of InfiniBand counts how long it waits for room in the next switch, and not for which of the links that lead on from there. So a link's wait is in the
-counts of all ports that lead to it, mixed with the waits for its siblings. Three steps take these apart:
+An InfiniBand port counts how long it waits for room in the next switch, but not for which of that switch's links. A link's wait is therefore part of the
+counts of all ports that lead to it, mixed with the waits for its siblings. Three steps separate them:
 
-1. What goes from port to link: what the jobs are expected to send there, scaled until the sums are what each port and each link carried (tomogravity:
-   Zhang, Roughan, Duffield and Greenberg 2003).
-2. A first guess of a link's wait: the queue of M/M/1 before a link that is so full, to a common factor.
-3. The waits are scaled some times to what the ports counted (Richardson 1972, Lucy 1974). More often would fit them to the errors of step 1.
+1. Traffic from port to link: the jobs' expected traffic, scaled until the sums match the traffic of each port and each link (tomogravity:
+Zhang, Roughan, Duffield and Greenberg 2003).
+2. A first estimate of a link's wait, up to a common factor: the M/M/1 queue of a link with its utilisation.
+3. The waits are scaled several times to the ports' counts (Richardson 1972, Lucy 1974). More iterations would fit them to the errors of step 1.
 
-A count may be that of a port, or the sum of a switch's ports: the steps are the same.
+The steps are the same if a count is the sum of a switch's ports.
 """
 
 from __future__ import annotations
@@ -24,23 +24,23 @@ from flitwatch_domain.diagnosis import Turns
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-#: A fuller link has the queue of one that is so full.
+#: Highest utilisation used for a link's queue.
 FULL = 0.95
-#: Switches whose turns are worked on at once.
+#: Number of switches whose turns are processed together.
 BLOCK = 128
-#: How often traffic is scaled, and waits are.
+#: Iterations of scaling traffic, and waits.
 TRAFFIC_ROUNDS, WAIT_ROUNDS = 10, 4
 
 
 @dataclass(frozen=True, eq=False)
 class PortCounts:
-    """Counts of ports in a moment.
+    """Counts of ports in one interval.
 
     Attributes
     ----------
-    carried : float64 (links,)    flits that each link carried; NaN: not counted
-    count : int64 (links,)        the count that the waiting of each link is in
-    waited : float64 (counts,)    the waiting of each count, in times of a flit; NaN: not counted
+    carried : float64 (links,)    flits on each link; NaN: not counted
+    count : int64 (links,)        index of the count that includes the waiting of each link
+    waited : float64 (counts,)    waiting of each count, in flit times; NaN: not counted
     """
 
     carried: Floats
@@ -50,14 +50,14 @@ class PortCounts:
 
 @dataclass(frozen=True, eq=False)
 class _Block:
-    """Turns at some switches with as many links each.
+    """Turns at some switches with equal numbers of links.
 
     Attributes
     ----------
-    before : int64 (switches, n)    links that lead there
-    after : int64 (switches, m)     links that lead on
-    turns : slice                   of the turns
-    cell : int64 (turns,)           the place of each in (switches, n, m)
+    before : int64 (switches, n)    links that end there
+    after : int64 (switches, m)     links that begin there
+    turns : slice                   range of these turns
+    cell : int64 (turns,)           index of each turn in (switches, n, m)
     """
 
     before: Ints
@@ -68,7 +68,7 @@ class _Block:
 
 @dataclass(frozen=True, eq=False)
 class WaitingTurns:
-    """Turns that are in a count together with a turn to one of some links, switch by switch.
+    """Turns, by switch, whose waiting is in the same count as a turn to one of the given links.
 
     Attributes
     ----------
@@ -84,7 +84,7 @@ class WaitingTurns:
 
     @classmethod
     def to(cls, links: Ints, turns: Turns, counts: PortCounts) -> WaitingTurns:
-        """The turns whose waiting says how long flits wait for some links."""
+        """Collect the turns whose waiting shows how long flits wait for the given links."""
         there = np.zeros(len(counts.waited), bool)
         there[counts.count[turns.into(links)]] = True
         first = np.flatnonzero(there[counts.count])
@@ -111,13 +111,13 @@ class WaitingTurns:
 def link_waits(
     turns: WaitingTurns, loads: Floats, counts: PortCounts, use: Floats, most: Floats | None = None
 ) -> Floats:
-    """Waiting of a flit that is sent over each link, in times of a flit: (links,), 0 if none is, NaN if no count says it.
+    """Return the waiting of a flit for each link, in flit times: (links,), 0 for unused links, NaN if not counted.
 
     Parameters
     ----------
-    loads : float64 (links, jobs)    bytes that each job is expected to put on each link of the fabric: on those of the turns at least
-    use : float64 (links,)           of what each link can carry, the part that it carries; NaN: not counted
-    most : float64 (links,)          what a flit waits for each link at most: the rest of a count is waiting for other links
+    loads : float64 (links, jobs)    expected bytes of each job on each link of the fabric, at least on the links of the turns
+    use : float64 (links,)           utilisation of each link; NaN: not counted
+    most : float64 (links,)          upper limit of a flit's wait for each link: the rest of a count is waiting for other links
     """
     size = len(use)
     moved = _spread_flits(turns, loads, counts.carried)
@@ -140,7 +140,7 @@ def link_waits(
 
 
 def _spread_flits(turns: WaitingTurns, loads: Floats, carried: Floats) -> Floats:
-    """Flits that take each turn, to a common factor if nothing is counted."""
+    """Return the flits on each turn, up to a common factor if nothing is counted."""
     moved = np.empty(len(turns.before))
     for block in turns.blocks:
         came, onward = loads[block.before], loads[block.after]
@@ -160,12 +160,12 @@ def _spread_flits(turns: WaitingTurns, loads: Floats, carried: Floats) -> Floats
 
 
 def _sum_groups(of: Ints, values: Floats, count: int) -> Floats:
-    """Sums of what belongs to each, (count,)."""
+    """Sum the values of each group, (count,)."""
     sums: Floats = np.bincount(of, values, count).astype(np.float64)
     return sums
 
 
 def _safe_ratio(above: Floats, below: Floats) -> Floats:
-    """Quotients; 0 if nothing is below."""
+    """Divide; 0 if the denominator is 0."""
     quotient: Floats = np.divide(above, below, out=np.zeros_like(below), where=below > 0)
     return quotient

@@ -1,19 +1,19 @@
-"""Choice of one of several servers for a PostgreSQL connection, and the time until either end gives up a connection whose network was cut.
+"""Selection of one of several servers for a PostgreSQL connection, and the time until either end gives up a broken connection.
 
-A URL may name several hosts: one writes and the others follow it. A follower refuses every write, LISTEN too, so it is not taken: anyone who connects
-while another takes over tries again until it has.
+A URL can contain several hosts: one primary and its followers. A follower refuses all writes, including LISTEN, so it is not selected. A client that
+connects during a failover retries until there is a new primary.
 
-Without these a client waits for about 15 minutes (Linux's `tcp_retries2`), and the server keeps a vanished client's transaction, with its locks, for two
-hours (`tcp_keepalive_time`): longer than anyone's data may be late. Unix sockets ignore them.
+Without these settings a client waits for about 15 minutes (Linux's `tcp_retries2`), and the server keeps a vanished client's transaction and locks for
+two hours (`tcp_keepalive_time`). Both exceed the allowed delay of data. Unix sockets ignore these settings.
 """
 
 from __future__ import annotations
 
-#: Unanswered data are given up after so long.
+#: Time after which unacknowledged data are given up.
 GIVE_UP_MS = 20_000
 _IDLE_S, _INTERVAL_S, _COUNT = 10, 5, 3
 
-#: Parameters of libpq.
+#: Parameters of libpq, for the client's end.
 CLIENT: dict[str, str] = {
     "target_session_attrs": "primary",
     "keepalives_idle": str(_IDLE_S),

@@ -1,7 +1,7 @@
-"""Permission to name a file: only the command line's user may name one, on the machine that the command runs on.
+"""Permission to name a file, limited to the command line's user on the local machine.
 
-A text is plain until a command wraps it. Requests, tables and JSON hold plain text alone, so that everything that they name is made by a
-generator: parsers of topologies, routes and traffic look for a file only where the text itself is local.
+A text is plain unless a command wraps it. Requests, tables and JSON contain only plain text, so all objects that they name are generated. Parsers of
+topologies, routes and traffic open a file only if the text itself is local.
 """
 
 from __future__ import annotations
@@ -11,18 +11,18 @@ from typing import Any
 
 
 class LocalText(str):
-    """A text that was typed at the command line, and may name a file."""
+    """Text from the command line, which may name a file."""
 
 
 def local_path(text: str, prefix: str = "") -> Path | None:
-    """The file that a local text names after `prefix`; None if it names none, or is not local."""
+    """Return the file named after `prefix` by a local text; None if it names none, or is not local."""
     if not isinstance(text, LocalText) or not text.startswith(prefix):
         return None
     return Path(text.removeprefix(prefix))
 
 
 def as_local(value: Any) -> Any:
-    """The same value with every text in it, also in lists and objects, as a local one."""
+    """Return the same value with all texts marked as local, including texts in lists and objects."""
     if isinstance(value, dict):
         return {name: as_local(inner) for name, inner in value.items()}
     if isinstance(value, list | tuple):

@@ -1,8 +1,8 @@
 """Login of a PostgreSQL connection, and the source of its password.
 
-Each of the database's roles that a service works as is a login of its own, and none can become another. A URL names a file of passwords
-(`passfile`, or `PGPASSFILE`) in libpq's format, one `host:port:database:user:password` a line. A connection that asks for a role logs in as that
-role where the file knows its password; if it does not, with the URL's own login, which then has to be a member of the role.
+Each database role of a service has its own login, and cannot become another role. A URL names a password file (`passfile`, or `PGPASSFILE`) in libpq's
+format, with one `host:port:database:user:password` per line. A connection for a role logs in as that role if the file contains its password. Otherwise
+it uses the URL's own login, which must be a member of the role.
 """
 
 from __future__ import annotations
@@ -25,19 +25,19 @@ Parameters = dict[str, str | int | None]
 
 
 def log_in(given: Mapping[str, str | int | None], role: str | None) -> tuple[Parameters, str | None]:
-    """Complete the parameters of a connection that is to work as `role` (without `flitwatch_`).
+    """Complete the parameters of a connection for `role` (without `flitwatch_`).
 
     Returns
     -------
     parameters : dict
-        With user and password where the file of passwords knows them.
+        With user and password if the password file contains them.
     become : str or None
-        The role to take on after the log-in, where that is not the login itself.
+        The role to assume after login, if it differs from the login.
 
     Raises
     ------
     Unavailable
-        Everybody on the machine may read the file of passwords.
+        All users of the machine can read the password file.
     """
     parameters = dict(given)
     file = given.get("passfile") or os.environ.get("PGPASSFILE")
@@ -52,7 +52,7 @@ def log_in(given: Mapping[str, str | int | None], role: str | None) -> tuple[Par
 
 
 def read_passwords(file: Path, given: Mapping[str, Any]) -> dict[str, str]:
-    """The passwords by login that a file holds for this database on one of its servers; nothing where it cannot be read."""
+    """Return passwords by login from a file for this database on one of its servers; empty if the file is unreadable."""
     try:
         with file.open(encoding="utf-8") as lines:
             if os.fstat(lines.fileno()).st_mode & stat.S_IRWXO:
@@ -72,12 +72,12 @@ def read_passwords(file: Path, given: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _list_servers(given: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Host and port of each server that a connection may take; one port may stand for all."""
+    """Return host and port of each server in the parameters; one port can apply to all."""
     hosts = str(given.get("host") or "localhost").split(",")
     ports = str(given.get("port") or "5432").split(",")
     return list(zip(hosts, ports * len(hosts) if len(ports) == 1 else ports, strict=False))
 
 
 def _split_fields(line: str) -> list[str]:
-    """A line's fields: a colon or backslash inside one has a backslash before it."""
+    """Split a line into fields; a backslash escapes a colon or backslash."""
     return [re.sub(r"\\(.)", r"\1", field) for field in _FIELD.findall(line)][:5]

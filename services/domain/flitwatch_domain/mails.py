@@ -16,7 +16,7 @@ _BUTTON = "display:inline-block;padding:8px 14px;border-radius:6px;background:#0
 
 @dataclass(frozen=True)
 class MailPart:
-    """A part of a mail about one subject: a heading, sentences, the address of its page, and the rows of its picture (none: no picture)."""
+    """Part of a mail about one subject: a heading, sentences, the address of its page, and the rows of its picture (empty: no picture)."""
 
     heading: str
     sentences: Sequence[str]
@@ -38,7 +38,7 @@ def compose(subject: str, sender: str, to: Sequence[str], key: str, parts: Seque
     page = message.get_payload(1)
     for one, name in zip(parts, names, strict=True):
         if one.rows and isinstance(page, EmailMessage):
-            # Within the mail: a mail program that loads nothing from the network shows it too.
+            # Embedded in the mail, for mail programs that load nothing from the network.
             page.add_related(draw_timeline(one.rows), "image", "png", cid=f"<{name}>", disposition="inline")
     return message
 

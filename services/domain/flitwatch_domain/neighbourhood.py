@@ -1,6 +1,6 @@
-"""Jobs that ran alongside a run, and how much: the single definition of overlap, presence and exposure (Bhatele 2020, section IV-A, and beyond it).
+"""Jobs alongside a run: the only definition of overlap, presence and exposure (Bhatele 2020, section IV-A, with extensions).
 
-Scoring fills these tables from simulated jobs, the service from stored ones; both then call `compute_neighbourhood`.
+Scoring fills these tables from simulated jobs, the service from stored ones; both call `compute_neighbourhood`.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from flitwatch_domain.errors import BadInput
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-#: Least nodes of a large job: "larger than 128 nodes" (Bhatele 2020, section V-A), on a machine of 9,688 and more.
+#: Minimum nodes of a large job: "larger than 128 nodes" (Bhatele 2020, section V-A), on a machine of 9,688 and more.
 LARGE_JOB_NODES = 129
-#: On smaller machines a job of this share of the nodes is a large one.
+#: On smaller machines, a job with this share of the nodes is a large one.
 LARGE_SHARE = 1 / 32
-#: Of a run's time; jobs that cover it up to clock resolution cover it throughout.
+#: Share of a run's time, allowing for clock resolution, above which jobs cover it throughout.
 THROUGHOUT = 0.999
 
 
@@ -30,10 +30,10 @@ class Definition:
 
     Attributes
     ----------
-    name : how options and answers call it
+    name : name in options and answers
     rule : throughout | any       the part of a run that a user's large jobs cover together
-    least_nodes : int or None     of a large job; None: by the size of the machine (`large_job_nodes`)
-    tau : float                   a run is optimal below tau x the mean time
+    least_nodes : int or None     least nodes of a large job; None: from the machine's size (`large_job_nodes`)
+    tau : float                   a run is optimal if its time is below tau x the mean
     """
 
     name: str
@@ -48,7 +48,7 @@ DEFINITIONS = {one.name: one for one in (OURS, PAPER)}
 
 
 def large_job_nodes(machine_nodes: int | None) -> int:
-    """From how many nodes a job is a large one on a machine of this many (None: not known)."""
+    """Return the least number of nodes of a large job on a machine with this many nodes (None: unknown)."""
     if machine_nodes is None:
         return LARGE_JOB_NODES
     return max(2, min(LARGE_JOB_NODES, round(machine_nodes * LARGE_SHARE)))
@@ -63,7 +63,7 @@ def is_present(overlap: Floats, rule: str) -> NDArray[np.bool_]:
 
 @dataclass(frozen=True, eq=False)
 class Windows:
-    """Runs: begin_s, end_s (runs,), and `own`, the row of the run's own job in `Jobs` (-1: not known)."""
+    """Runs: begin_s, end_s (runs,), and `own`, the row of the run's own job in `Jobs` (-1: unknown)."""
 
     begin_s: Floats
     end_s: Floats
@@ -72,14 +72,14 @@ class Windows:
 
 @dataclass(frozen=True, eq=False)
 class Jobs:
-    """Jobs that may have met a run, a row each.
+    """Jobs that may have overlapped a run, one row each.
 
     Attributes
     ----------
-    name : int64 (jobs,)                 index of the user, or of the job's name; -1: no one's
+    name : int64 (jobs,)                 index of the user, or of the job's name; -1: none
     begin_s, end_s : float64 (jobs,)     inf while it runs
     nodes : float64 (jobs,)
-    group_nodes : float64 (jobs, groups) its nodes in each group of the fabric; a row of zeros where its place is not known
+    group_nodes : float64 (jobs, groups) its nodes in each group of the fabric; zeros if its place is unknown
     """
 
     name: Ints
@@ -90,19 +90,19 @@ class Jobs:
 
 
 def nodes_near(group_nodes: Floats, own_nodes: Floats) -> Floats:
-    """Nodes of jobs near a run: the sum over groups of a job's nodes there x the share of the run's own nodes there; (jobs,) of (jobs, groups) and (groups,)."""
+    """Return jobs' nodes near a run, (jobs,): the sum over groups of a job's nodes there x the share of the run's own nodes there."""
     total = own_nodes.sum()
     return group_nodes @ (own_nodes / total if total > 0 else np.zeros_like(own_nodes))
 
 
 @dataclass(frozen=True, eq=False)
 class Neighbourhood:
-    """Everybody alongside every run.
+    """Users or job names alongside every run.
 
     Attributes
     ----------
     overlap : float64 (runs, names)    share of the run that the name's large jobs cover together (their union), 0 to 1
-    exposure : float64 (runs, names)   nodes: sum over the name's jobs of any size of their share of the run x their nodes near the run
+    exposure : float64 (runs, names)   nodes: sum, over the name's jobs of any size, of their share of the run x their nodes near the run
     """
 
     overlap: Floats
@@ -110,9 +110,9 @@ class Neighbourhood:
 
 
 def compute_neighbourhood(windows: Windows, jobs: Jobs, names: int, least_nodes: int) -> Neighbourhood:
-    """Overlap and exposure of `names` names in every run; a run's own job is left out.
+    """Compute overlap and exposure of `names` names in every run, excluding a run's own job.
 
-    Nodes near a run are as `nodes_near` counts them. Where the place of no run is known, all of a job's
+    Nodes near a run are counted like in `nodes_near`. If no run's place is known, all of a job's
     nodes count.
     """
     runs = len(windows.begin_s)
@@ -133,12 +133,12 @@ def compute_neighbourhood(windows: Windows, jobs: Jobs, names: int, least_nodes:
     return Neighbourhood(np.minimum(overlap, 1.0), exposure)
 
 
-#: What may slow a run besides its neighbours, in the order of `measure_circumstances`.
+#: Possible causes of a slow run other than its neighbours, in the order of `measure_circumstances`.
 CIRCUMSTANCES = ("groups spanned", "largest share of its nodes in one group", "jobs that met it")
 
 
 def measure_circumstances(windows: Windows, jobs: Jobs) -> Floats:
-    """Measure how a run was placed and how full the machine was, (runs, 3) as CIRCUMSTANCES; NaN if a run's place is not known."""
+    """Measure a run's placement and the machine's load, (runs, 3) in the order of CIRCUMSTANCES; NaN if a run's place is unknown."""
     table = np.full((len(windows.begin_s), len(CIRCUMSTANCES)), np.nan)
     for run, (begin, end) in enumerate(zip(windows.begin_s.tolist(), windows.end_s.tolist(), strict=True)):
         table[run, 2] = ((jobs.begin_s < end) & (jobs.end_s > begin)).sum()
@@ -150,9 +150,9 @@ def measure_circumstances(windows: Windows, jobs: Jobs) -> Floats:
 
 
 def _measure_coverage(name: Ints, low: Floats, high: Floats, names: int) -> Floats:
-    """Length of the union of each name's intervals within [0, 1]."""
+    """Return the length of the union of each name's intervals within [0, 1]."""
     order = np.lexsort((low, name))
-    # Two apart, so that no name's intervals reach into the next one's.
+    # An offset of two per name keeps the intervals of different names apart.
     apart = 2.0 * name[order]
     begins, ends = low[order] + apart, high[order] + apart
     reached = np.maximum(np.concatenate([[-1.0], np.maximum.accumulate(ends)[:-1]]), apart) if len(ends) else ends

@@ -1,7 +1,7 @@
-"""Numbers in text from outside, in ASCII digits alone.
+"""Numbers in external text, restricted to ASCII digits.
 
-`int` and `float` also take what no device and no scheduler writes: `1_000`, digits of other scripts, blanks and line ends around a number, `nan`
-and `infinity`. A cell like that is damage, and would become a number that no one counted.
+`int` and `float` also accept forms that devices and schedulers never write: `1_000`, digits of other scripts, surrounding blanks and line ends, `nan`
+and `infinity`. Such a cell is damaged, and would become a number that was never counted.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import re
 
-#: As many digits as 64 bits and a sign need; more would cost time and fit no column.
+#: Digits of a 64-bit integer with a sign; more would cost time and fit no column.
 _WHOLE = re.compile(r"[-+]?[0-9]{1,20}")
 _HEXADECIMAL = re.compile(r"0[xX][0-9a-fA-F]{1,16}")
 _REAL = re.compile(r"[-+]?(?:[0-9]{1,400}(?:\.[0-9]{0,400})?|\.[0-9]{1,400})(?:[eE][-+]?[0-9]{1,4})?")
@@ -18,7 +18,7 @@ _NOT_FINITE = frozenset({"nan", "inf", "infinity"})
 
 
 def parse_whole(text: str, least: int = 0, most: int = (1 << 64) - 1) -> int | None:
-    """The integer that a text is, from `least` to `most`; None if it is none, or lies outside of them."""
+    """Parse an integer from `least` to `most`; None for any other text."""
     if _WHOLE.fullmatch(text) is None:
         return None
     number = int(text)
@@ -26,7 +26,7 @@ def parse_whole(text: str, least: int = 0, most: int = (1 << 64) - 1) -> int | N
 
 
 def whole_or_hexadecimal(text: str, most: int = (1 << 64) - 1) -> int | None:
-    """The same from 0, also of hexadecimal digits behind 0x."""
+    """Parse an integer from 0 to `most`, in decimal or hexadecimal digits after 0x; None for any other text."""
     if _HEXADECIMAL.fullmatch(text) is None:
         return parse_whole(text, 0, most)
     number = int(text, 16)
@@ -34,7 +34,7 @@ def whole_or_hexadecimal(text: str, most: int = (1 << 64) - 1) -> int | None:
 
 
 def is_infinite_or_nan(text: str) -> bool:
-    """Return whether a text is a word that `float` reads as a non-finite number, or a number beyond its range."""
+    """Return whether `float` parses a text as non-finite, because it is such a word or a number beyond the range."""
     text = text.strip()
     if _REAL.fullmatch(text) is not None:
         return math.isinf(float(text))
@@ -42,7 +42,7 @@ def is_infinite_or_nan(text: str) -> bool:
 
 
 def parse_real(text: str) -> float | None:
-    """The finite number that a text is; None if it is none."""
+    """Parse a finite number; None for any other text."""
     if _REAL.fullmatch(text) is None:
         return None
     number = float(text)

@@ -1,4 +1,4 @@
-"""Congestion of a group in the next hour: what is usual for the group at that hour of the day, and how much of today's difference from it stays."""
+"""Congestion of a group in the next hour, from its usual value at that hour and the persistence of today's difference from usual."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 HOUR_S = 3600
-#: Hours of a group before anything is said about its next one.
+#: Minimum number of hours of a group for a prediction.
 LEAST_HOURS = 72
-#: Below this a ratio counts as this: its logarithm is taken.
+#: Lower limit of a ratio before its logarithm is taken.
 LEAST_RATIO = 1e-6
 
 Place = tuple[int, int]
@@ -18,7 +18,7 @@ Now = Mapping[Place, tuple[float, float]]
 
 
 class _Group:
-    """The hours of one group, in the order in which they came."""
+    """Hours of one group in order of arrival."""
 
     def __init__(self) -> None:
         self.at: dict[int, int] = {}
@@ -43,7 +43,7 @@ class _Group:
         self._usual = []
 
     def usual(self) -> list[float]:
-        """Mean by hour of the day; an hour that was never counted has the mean of all."""
+        """Return the mean by hour of the day; an hour without counts has the mean of all."""
         if not self._usual:
             overall = None if all(self.by_hour) else float(np.mean(self.logs))
             for hour, values in enumerate(self.by_hour):
@@ -53,7 +53,7 @@ class _Group:
         return self._usual
 
     def pairs(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Differences from the usual of every hour whose next one was counted too, and of the next one."""
+        """Return the differences from usual of each hour with a counted successor, and those of the successors."""
         hours = np.fromiter(self.at, np.int64, len(self.at))
         apart = np.array(self.logs) - np.array(self.usual())[hours % 24]
         following = np.array(self.following)
@@ -62,9 +62,9 @@ class _Group:
 
 
 class Outlook:
-    """Hours of groups as they are counted, and what they say of the next one.
+    """Model of the hourly congestion of groups.
 
-    Logarithms of the hourly ratios less the group's mean at that hour of the day follow x(h + 1) = rho x(h) + noise; rho is that of all groups together.
+    The logarithms of the hourly ratios, less the group's mean at that hour of the day, follow x(h + 1) = rho x(h) + noise. All groups share one rho.
     """
 
     def __init__(self, hours: Mapping[tuple[int, int, int], float | None] | None = None) -> None:
@@ -75,22 +75,22 @@ class Outlook:
             self.add((fabric, group), at, ratio)
 
     def add(self, place: Place, at: int, ratio: float | None) -> None:
-        """One hour of a group, each once: epoch s of its begin, and stall cycles per flit, or None if it was not counted."""
+        """Add one hour of a group, each only once: its start in epoch s, and stall cycles per flit (None if not counted)."""
         if ratio is not None:
             self._groups.setdefault(place, _Group()).add(at // HOUR_S, ratio)
             self._stays.clear()
             self._usual.clear()
 
     def next_hour(self, now: Now) -> dict[Place, tuple[float, float]]:
-        """Expected stall cycles per flit of the hour that begins now.
+        """Return expected stall cycles per flit of the hour that begins now.
 
         Parameters
         ----------
-        now : {(fabric, group): (stall cycles per flit of the last minutes, until when in epoch s)}
+        now : {(fabric, group): (stall cycles per flit of the last minutes, end of the data in epoch s)}
 
         Returns
         -------
-        {(fabric, group): (expected stall cycles per flit, from when)}; groups with fewer than `LEAST_HOURS` hours are left out.
+        {(fabric, group): (expected stall cycles per flit, from when)}; groups with fewer than `LEAST_HOURS` hours are omitted.
         """
         places = tuple(
             place for place, history in self._groups.items() if len(history.logs) >= LEAST_HOURS and place in now
@@ -106,7 +106,7 @@ class Outlook:
         return forecast
 
     def _estimate_persistence(self, known: tuple[Place, ...]) -> float:
-        """Estimate how much of an hour's difference from the usual is left in the next one: rho, between 0 and 1."""
+        """Estimate rho, the part of an hour's difference from usual that remains in the next hour, between 0 and 1."""
         if known not in self._stays:
             pairs = [self._groups[place].pairs() for place in known]
             squares = sum(value for before, _ in pairs for value in (before * before).tolist())
@@ -115,7 +115,7 @@ class Outlook:
         return self._stays[known]
 
     def usual_ratio(self) -> dict[Place, float]:
-        """Mean of each group's hours; groups with fewer than `LEAST_HOURS` of them are left out."""
+        """Return the mean of each group's hours; groups with fewer than `LEAST_HOURS` hours are omitted."""
         if not self._usual:
             self._usual.update(
                 (place, float(np.mean(history.ratios)))

@@ -1,4 +1,4 @@
-"""Lines of text as a PDF of A4 pages, without a library: reports that are printed and mailed."""
+"""Lines of text as a PDF of A4 pages, without a library, for printed and mailed reports."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _LINES = (_HEIGHT - 2 * _MARGIN) // _LEAD
 
 
 def render_pdf(title: str, lines: Sequence[str]) -> bytes:
-    """A document in Courier, whose columns stay aligned; characters beyond Latin-1 become question marks."""
+    """Render a document in Courier, so that columns stay aligned; characters beyond Latin-1 become question marks."""
     pages = [lines[at : at + _LINES - 2] for at in range(0, len(lines), _LINES - 2)] or [[]]
     count = len(pages)
     objects = [

@@ -17,7 +17,7 @@ COLUMNS = ("job_id", "user", "name", "nodes", "since", "factor", "node_hours", "
 
 
 class ProjectLoss(TypedDict):
-    """A job of the project that an incident slowed; `slowed_by`: jobs that are named as causes, with their users as the reader may see them."""
+    """A job of the project that an incident slowed. `slowed_by` lists the named causes, with their users as the reader may see them."""
 
     job_id: str
     user: str | None
@@ -54,7 +54,7 @@ class ProjectReport(TypedDict):
 
 
 def find_month(month: str) -> tuple[float, float]:
-    """Return the first moment of a month such as 2026-10 and of the next one, in epoch seconds (UTC); ValueError if it is not a month."""
+    """Return the start of a month such as 2026-10 and of the next one, in epoch seconds (UTC); ValueError if it is not a month."""
     first = datetime.strptime(month, "%Y-%m").replace(tzinfo=UTC)
     after = first.replace(year=first.year + first.month // 12, month=first.month % 12 + 1)
     return first.timestamp(), after.timestamp()
@@ -132,7 +132,7 @@ def render_page(report: ProjectReport) -> str:
 
 
 def render_document(report: ProjectReport) -> bytes:
-    """The report as a PDF."""
+    """Render the report as a PDF."""
     lines = [describe_report(report), ""]
     if report["causes"]:
         lines += ["Slowed by", f"{'user':<24} {'jobs':>6} {'node-hours':>12}"]

@@ -1,4 +1,4 @@
-"""Jobs that hold nodes of a group now, and for how long: running jobs with their remaining run times, estimated from similar jobs."""
+"""Running jobs on a group's nodes, with their remaining run times estimated from similar jobs."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from numpy.typing import NDArray
 from flitwatch_domain.run_time import MOST_JOBS, whole_time
 
 Floats = NDArray[np.float64]
-#: Jobs of half to twice as many nodes are alike.
+#: Jobs on half to twice as many nodes are similar.
 SIZE_FACTOR = 2.0
 
 
 @dataclass(frozen=True)
 class Resident:
-    """A running job's nodes in one group; `left_s`: median of what is left of its run time, None if that cannot be determined."""
+    """A running job's nodes in one group; `left_s` is the median of its remaining run time, None if unknown."""
 
     user: str
     nodes: int
@@ -26,11 +26,11 @@ class Resident:
 
 @dataclass(eq=False)
 class PastTimes:
-    """Run times of completed jobs, asked for by what they have in common with a running one.
+    """Run times of completed jobs, selected by their similarity to a running one.
 
     Attributes
     ----------
-    users, names : whose and which job, in order of start; an empty name says nothing
+    users, names : user and name of each job, in order of start; an empty name is unknown
     nodes, times_s : float64[jobs]
     """
 
@@ -45,7 +45,7 @@ class PastTimes:
         self._names, self._name = _number_values(self.names)
 
     def left_s(self, user: str, name: str, nodes: int, elapsed_s: float) -> float | None:
-        """Median of the seconds that a job has left which has lasted `elapsed_s`, by the jobs most alike, if there are enough of them."""
+        """Return the median remaining seconds of a job that has run for `elapsed_s`, from the most similar jobs if there are enough."""
         for times in self._find_similar_times(user, name, nodes):
             forecast = whole_time(times, elapsed_s)
             if forecast is not None:
@@ -53,7 +53,7 @@ class PastTimes:
         return None
 
     def _find_similar_times(self, user: str, name: str, nodes: int) -> list[Floats]:
-        """Ascending run times by `run_time.BASES`."""
+        """Return ascending run times for each of `run_time.BASES`."""
         key = (user, name, nodes)
         times = self._held.get(key)
         if times is None:
@@ -70,14 +70,14 @@ def _number_values(values: Sequence[str]) -> tuple[NDArray[np.int64], dict[str, 
     return np.array([numbers.setdefault(value, len(numbers)) for value in values], np.int64), numbers
 
 
-#: Below this share of a group's held nodes with a known end nothing is said of the rest.
+#: If the ends of less than this share of a group's busy nodes are known, the result is unknown.
 LEAST_KNOWN = 0.5
 
 
 def compute_stay_share(residents: Sequence[Resident], horizon_s: float) -> float | None:
-    """Share of the nodes held now that is still held by the same jobs, mean over the next `horizon_s`; None if most ends are unknown.
+    """Return the share of the busy nodes that the same jobs still use, averaged over the next `horizon_s`; None if most ends are unknown.
 
-    A job of unknown end counts as one that stays.
+    A job with unknown end counts as staying.
     """
     total_nodes = sum(resident.nodes for resident in residents)
     known_nodes = sum(resident.nodes for resident in residents if resident.left_s is not None)

@@ -1,4 +1,4 @@
-"""The routes of a machine as far as they are known: of a dragonfly, under forwarding tables, or of a fat tree."""
+"""Known routes of a machine: of a dragonfly, from forwarding tables, or of a fat tree."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from flitwatch_domain.tree_routes import TreeRoutes
 
 
 def routes_of(fabric: Fabric, ports: NDArray[np.integer] | None = None) -> Routes:
-    """The expected loads of a machine's links; `reason` says why there is no estimate.
+    """Return the expected loads of a machine's links; `reason` says why there is no estimate.
 
     Parameters
     ----------
     ports : integer (switches, endpoints) or None
-        The output ports of the forwarding tables that are loaded, -1 if there is no entry; None: not known. Tables that do not fit the fabric are not used.
+        Output ports of the loaded forwarding tables, -1 if there is no entry; None if unknown. Tables that do not match the fabric are ignored.
     """
     if fabric.kind is FabricKind.DRAGONFLY:
         return DragonflyRoutes(fabric)

@@ -1,8 +1,8 @@
-"""Forecast of the duration of a running job without recorded steps: the run times of similar jobs, given the time that it has lasted so far.
+"""Forecast of the duration of a running job without recorded steps, from the run times of similar jobs and its elapsed time.
 
-Of jobs of its like only those count that took longer than it has lasted. If they are exchangeable with it, their order statistics hold its
-time with the probability that they say (Vovk 2005; interpolated between them as by Beran and Hall 1993), regardless of their distribution. Below
-`LEAST_JOBS` such jobs no two order statistics hold 90 %, so nothing is said.
+Only similar jobs that took longer than its elapsed time count. If they are exchangeable with it, intervals between their order statistics contain its
+time with known probability, regardless of the distribution (Vovk 2005; interpolated as by Beran and Hall 1993). With fewer than `LEAST_JOBS` such jobs,
+no interval between two order statistics reaches 90 %, so there is no forecast.
 """
 
 from __future__ import annotations
@@ -14,26 +14,26 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 Floats = NDArray[np.float64]
-#: The least number whose first and last order statistic hold 90 %: (n - 1) / (n + 1) = 0.9.
+#: Minimum number for which the interval from the first to the last order statistic reaches 90 %: (n - 1) / (n + 1) = 0.9.
 LEAST_JOBS = 19
-#: The newest count: an application changes.
+#: Maximum number of the newest jobs that are used, because an application changes.
 MOST_JOBS = 300
 LEVEL = 0.9
-#: What jobs of its like have in common, from the most alike to the least.
+#: Common properties of similar jobs, from most to least similar.
 BASES = ("user, name, size", "name, size", "user, size")
 
 
 @dataclass(frozen=True)
 class RunTime:
-    """The whole run time of a job that has lasted `elapsed_s`.
+    """Total run time of a job that has run for `elapsed_s`.
 
     Attributes
     ----------
-    expected_s, low_s, high_s : median and 90 % interval; None if nothing can be determined
-    basis : what the jobs that it rests on have in common; None if there are too few of each kind
-    jobs : how many of them took longer than this one has lasted
-    tested, coverage90 : this many of them were forecast from those before, at the same elapsed time, and this share was in its interval
-    lacks : why nothing can be determined
+    expected_s, low_s, high_s : median and 90 % interval; None if unknown
+    basis : common property of the jobs used; None if there are too few of each kind
+    jobs : number of these that took longer than the elapsed time
+    tested, coverage90 : number of these forecast from their predecessors at the same elapsed time, and the share inside the interval
+    lacks : reason if unknown
     """
 
     elapsed_s: float
@@ -48,7 +48,7 @@ class RunTime:
 
     @property
     def rests_on(self) -> str | None:
-        """Describe what the forecast rests on."""
+        """Describe the basis of the forecast."""
         if self.basis is None:
             return None
         like = " and ".join(self.basis.rsplit(", ", 1))
@@ -59,7 +59,7 @@ class RunTime:
 
 
 def predict_interval(times_s: ArrayLike) -> tuple[float, float, float]:
-    """(median, low, high): of the next time after these (at least `LEAST_JOBS`), with a 90 % interval."""
+    """Return (median, low, high) for the next time after these (at least `LEAST_JOBS`), with a 90 % interval."""
     median, low, high = np.quantile(
         np.asarray(times_s, float), [0.5, (1 - LEVEL) / 2, (1 + LEVEL) / 2], method="weibull"
     )
@@ -67,8 +67,10 @@ def predict_interval(times_s: ArrayLike) -> tuple[float, float, float]:
 
 
 def whole_time(ascending_s: Floats, elapsed_s: float) -> tuple[float, float, float] | None:
-    """(median, low, high) of the whole time of a job that has lasted `elapsed_s`, as `predict_interval`; None if fewer than `LEAST_JOBS` of these
-    took longer."""
+    """Return (median, low, high) of the total time of a job that has run for `elapsed_s`, as `predict_interval`.
+
+    None if fewer than `LEAST_JOBS` of these took longer.
+    """
     first = int(np.searchsorted(ascending_s, elapsed_s, side="right"))
     longer = ascending_s[first:]
     count = len(longer)
@@ -80,14 +82,14 @@ def whole_time(ascending_s: Floats, elapsed_s: float) -> tuple[float, float, flo
 
 
 def run_time(past_s: Mapping[str, ArrayLike], elapsed_s: float) -> RunTime:
-    """Forecast by the jobs most alike, if there are enough of them.
+    """Forecast from the most similar jobs, if there are enough.
 
     Parameters
     ----------
     past_s
-        Run times of completed jobs by what they have in common with this one (`BASES`), in order of start.
+        Run times of completed jobs by their common property with this one (`BASES`), in order of start.
     elapsed_s
-        How long the job has lasted.
+        Elapsed time of the job.
     """
     times_of = {basis: np.asarray(past_s[basis], float)[-MOST_JOBS:] for basis in BASES if basis in past_s}
     longer = {basis: times[times > elapsed_s] for basis, times in times_of.items()}
@@ -103,8 +105,7 @@ def run_time(past_s: Mapping[str, ArrayLike], elapsed_s: float) -> RunTime:
 
 
 def backtest_interval(times_s: Floats) -> tuple[int, float | None]:
-    """Return how many of these times, in order of start, have enough before them, and the share of those that were in the interval of the ones
-    before."""
+    """Return the number of these times, in order of start, with enough predecessors, and the share inside the interval from the predecessors."""
     hits = [
         low <= time <= high
         for at, time in enumerate(times_s.tolist())

@@ -11,20 +11,20 @@ from numpy.typing import NDArray
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """The head of a run.
+    """Metadata of a run.
 
     Attributes
     ----------
     run_key : str
-        Stable name of the run at its source; importing it again changes nothing.
+        Stable name of the run at its source; a repeated import changes nothing.
     exe : str
     job_id : str or None
     start_s : float or None
         Epoch seconds.
     ranks : tuple of int
-        The ranks that report (AriesNCL: one per node).
+        Reporting ranks (AriesNCL: one per node).
     nodes : tuple of (str or None)
-        The node of each of `ranks`.
+        Node of each of `ranks`.
     counters : tuple of str
         Vendor names, in the order of a step's values.
     simulated : bool
@@ -50,7 +50,7 @@ class RunStep:
     time_ns : int64[ranks]
         Elapsed time of the step on each rank.
     values : int64[ranks, counters] or None
-        Counts within the step; None if they were not recorded.
+        Counts within the step; None if not recorded.
     """
 
     step: int
@@ -59,19 +59,19 @@ class RunStep:
 
     @property
     def time_s(self) -> float:
-        """The slowest rank's time in seconds."""
+        """Return the slowest rank's time in seconds."""
         return float(self.time_ns.max()) / 1e9
 
 
 class RankRecord(TypedDict):
-    """A rank that reports, and its node."""
+    """A reporting rank and its node."""
 
     rank: int
     node: str | None
 
 
 class RunRecord(TypedDict):
-    """The head of a run on topic flitwatch.runs.v1 (docs/contracts/log.md): the fields of `Run`; `start` is in epoch seconds."""
+    """Metadata of a run on topic flitwatch.runs.v1 (docs/contracts/log.md): the fields of `Run`; `start` is in epoch seconds."""
 
     type: Literal["run"]
     run_key: str
@@ -84,7 +84,7 @@ class RunRecord(TypedDict):
 
 
 class RunStepRecord(TypedDict):
-    """A time step on topic flitwatch.runs.v1: nanoseconds by rank, and counts by rank and counter where they were recorded."""
+    """A time step on topic flitwatch.runs.v1: nanoseconds by rank, and counts, if recorded, by rank and counter."""
 
     type: Literal["step"]
     run_key: str

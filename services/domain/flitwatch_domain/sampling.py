@@ -1,6 +1,6 @@
-"""Packet samples (Taffet 2021, chapter 2): which links a receiver tests for a packet (algorithm 6), and which estimates it reports.
+"""Packet samples (Taffet 2021, chapter 2): the links that a receiver tests for a packet (algorithm 6), and the reported estimates.
 
-In packets a link is named by its number: one more than its index in the fabric, because the hash needs non-zero names of at most 16 bits.
+Packets contain a link's number, one more than its index in the fabric, because the hash needs non-zero names of at most 16 bits.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from flitwatch_domain.errors import BadInput
 from flitwatch_domain.fabric import Fabric
 
-#: Numbers of links must fit the hash's 16-bit lanes and, in the standard variant, the identification of an IP header.
+#: Link numbers must fit the hash's 16-bit lanes and, in the standard variant, the identification field of an IP header.
 MOST_LINKS = 2**16 - 1
 
 
@@ -27,21 +27,21 @@ _Z99 = 2.33
 
 
 def clip_estimates(estimate: NDArray[np.float64], variance: NDArray[np.float64], one_bit: bool) -> NDArray[np.float64]:
-    """Estimates of packets as they are shown: never below 0, and in the one-bit variant 0 if a link without traffic could show as much.
+    """Clip estimates of packets for display: at least 0, and in the one-bit variant 0 if a link without traffic could have the same estimate.
 
-    The paper's bound for that, 2.33 L sqrt(tested), is 2.33 standard deviations of a link without traffic where all paths have L links.
+    The paper's bound for this, 2.33 L sqrt(tested), is 2.33 standard deviations of a link without traffic if all paths have L links.
     """
     least = _Z99 * np.sqrt(variance) if one_bit else 0.0
     return np.where(estimate > least, np.maximum(estimate, 0.0), 0.0)
 
 
 class Reach:
-    """Hop counts between the vertices of a fabric, by breadth-first search once a vertex.
+    """Hop counts between the vertices of a fabric, from one breadth-first search per vertex.
 
     Raises
     ------
     BadInput
-        More links than 16-bit names.
+        The fabric has more links than 16-bit names.
     """
 
     def __init__(self, fabric: Fabric) -> None:
@@ -60,12 +60,12 @@ class Reach:
         self._to: dict[int, NDArray[np.int64]] = {}
 
     def candidates(self, source: int, destination: int, detour: int = 0) -> NDArray[np.int64]:
-        """Links (sorted indices) on some way from endpoint `source` to endpoint `destination` of at most `detour` hops above the shortest.
+        """Return the sorted indices of links on paths from endpoint `source` to endpoint `destination`, at most `detour` hops longer than the shortest.
 
         Raises
         ------
         BadInput
-            No way leads there.
+            There is no path.
         """
         routers = len(self._fabric.routers)
         begin, end = routers + source, routers + destination
@@ -79,7 +79,7 @@ class Reach:
         return np.flatnonzero(on_way & (there[self._src] + 1 + remaining[self._dst] <= shortest + detour))
 
     def path(self, source: int, destination: int) -> list[int]:
-        """The shortest way as links in order; of equal ones that of the lowest link numbers."""
+        """Return the links of the shortest path in order; ties go to the lowest link numbers."""
         routers = len(self._fabric.routers)
         at, end = routers + source, routers + destination
         remaining = self._to.setdefault(end, self._measure_distances(end, self._before))
@@ -103,7 +103,7 @@ class Reach:
         while waiting:
             at = waiting.popleft()
             if at >= routers and at != vertex:
-                continue  # an endpoint forwards nothing
+                continue  # endpoints do not forward
             for link in neighbours[at]:
                 other = int(ends[link])
                 if hops[other] < 0:

@@ -1,4 +1,4 @@
-"""A file with one line that its owner alone may read: a password, or a token."""
+"""One-line file with a password or a token, readable only by its owner."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from flitwatch_domain.errors import BadInput
 
 
 def secret_of(path: Path, what: str) -> str:
-    """The line, without blanks around it.
+    """Return the line without surrounding blanks.
 
     Parameters
     ----------
     path : Path
     what : str
-        What the line should be, for the error.
+        Expected content, for the error message.
 
     Raises
     ------
@@ -32,12 +32,12 @@ def secret_of(path: Path, what: str) -> str:
 
 
 def check_private(path: Path) -> None:
-    """Refuse a file that others than its owner may read or write.
+    """Raise an error if users other than the owner can read or write a file.
 
     Raises
     ------
     BadInput
-        With the command that closes it.
+        The message contains the command that restricts access.
     """
     if path.stat().st_mode & 0o077:
         raise BadInput("users other than its owner can read or write it", where=str(path), advice=f"chmod 600 {path}")

@@ -1,8 +1,8 @@
-"""Names found in several sets of runs, with the evidence of each (Bhatele 2020, table III), and all sets of a name taken together.
+"""Names found in several sets of runs, with the evidence of each (Bhatele 2020, table III), and the combined result of all sets.
 
-A set is the runs of one application on as many nodes. The paper lists users with high mutual information in more than one of its six sets. Ours asks
-for a verdict in each. Taken together, p-values of sets are combined by Cauchy's law (Liu and Xie 2020, equation 3), which stays valid where sets
-depend on one another: runs of all applications share the machine's slow weeks.
+A set contains the runs of one application on one number of nodes. The paper lists users with high mutual information in more than one of its six sets;
+our definition requires a verdict in each. P-values of sets are combined with the Cauchy combination (Liu and Xie 2020, equation 3). It stays valid for
+dependent sets: runs of all applications share the machine's slow weeks.
 """
 
 from __future__ import annotations
@@ -18,22 +18,22 @@ from numpy.typing import ArrayLike, NDArray
 from flitwatch_domain.blame import CANNOT_TELL, FOUND_Q, NAMED, NO_EVIDENCE
 
 Floats = NDArray[np.float64]
-#: A p-value near 1 must not outweigh all others together.
+#: Limit that keeps a p-value near 1 from outweighing all others.
 LARGEST_P = 0.99
 Evidence = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
 class SeveralSets:
-    """A name and what each set says of it.
+    """A name with the results of each set.
 
     Attributes
     ----------
-    found_in : int      sets in which it is found by the definition that was asked for
+    found_in : int      sets in which it is found by the requested definition
     tested_in : int     sets in which it could be tested
-    p, q : float|None   of all tested sets together; None if no set could test it
-    verdict, reasons    as in a single set: a name needs a set that names it, and none that doubts it
-    evidence : tuple    the entries of the sets, the strongest first
+    p, q : float|None   over all tested sets together; None if it was untestable in every set
+    verdict, reasons    as in a single set: `named` requires one set that names it, and no set that doubts it
+    evidence : tuple    the entries of the sets, strongest first
     """
 
     name: str
@@ -49,10 +49,10 @@ class SeveralSets:
 def several_sets(
     entries: Iterable[tuple[str, Evidence]], definition: Literal["ours", "paper"] = "ours", least_sets: int = 2
 ) -> list[SeveralSets]:
-    """Names that are found in at least `least_sets` sets (0: every name), most sets first.
+    """Return names that are found in at least `least_sets` sets (0: all names), most sets first.
 
-    `entries` are (name, entry) of every set: {testable, verdict, score, p, q, mi_bits, mi_sign, mi_q, ...}. By `ours` an entry is found where it is
-    named, by `paper` where mutual information is beyond chance and goes with slow runs. q-values are over all names, listed or not.
+    `entries` are (name, entry) of every set: {testable, verdict, score, p, q, mi_bits, mi_sign, mi_q, ...}. With `ours`, an entry is found if it is
+    named; with `paper`, if mutual information is significant and related to slow runs. q-values cover all names, listed or not.
     """
     by_name: dict[str, list[Evidence]] = {}
     for name, entry in entries:
@@ -82,15 +82,15 @@ def is_found(entry: Evidence, definition: Literal["ours", "paper"]) -> bool:
 
 
 def combine_p_values(p_values: ArrayLike) -> float:
-    """One p-value of several, regardless of their dependence (Cauchy combination, equal weights)."""
+    """Combine p-values into one, regardless of their dependence (Cauchy combination, equal weights)."""
     p = np.clip(np.asarray(p_values, float), 1e-300, LARGEST_P)
-    # tan((1/2 - p) pi) is 1 / tan(p pi), which keeps its digits where p is small.
+    # tan((1/2 - p) pi) is 1 / tan(p pi), which is accurate for small p.
     statistic = float(np.mean(1 / np.tan(p * np.pi)))
     return math.atan2(1.0, statistic) / math.pi
 
 
 def benjamini_hochberg(p_values: Floats) -> Floats:
-    """q-values of Benjamini and Hochberg (1995): the least false-discovery rate at which each is found; NaN stays NaN."""
+    """Return q-values of Benjamini and Hochberg (1995): the least false-discovery rate at which each is found; NaN stays NaN."""
     p_values = np.asarray(p_values, float)
     q_values = np.full(p_values.shape, np.nan)
     places = np.flatnonzero(~np.isnan(p_values))
@@ -117,7 +117,7 @@ def _combine_evidence(evidence: list[Evidence], definition: str) -> float | None
 
 
 def _decide_verdict(evidence: list[Evidence], q: float | None) -> tuple[str, tuple[str, ...]]:
-    """The verdict of all sets: what a set doubts, other sets do not settle."""
+    """Return the verdict of all sets: a doubt in one set cannot be settled by other sets."""
     doubts = [
         entry
         for entry in evidence

@@ -1,10 +1,10 @@
-"""Dividing something of a fixed size among addresses, so that none takes all of it."""
+"""Fair division of a fixed amount among addresses, so that none can use all of it."""
 
 from __future__ import annotations
 
 from collections import Counter
 
-#: So many times what is left one may hold: one alone gets two thirds, n get 2 / (2 n + 1) each, and something is always left for the next.
+#: Each address may use at most this multiple of the free amount: one gets two thirds, n get 2 / (2 n + 1) each, and some is always free for the next.
 FACTOR = 2
 
 
@@ -13,7 +13,7 @@ class Shares:
 
     Parameters
     ----------
-    most : int    of all together
+    most : int    total amount
     """
 
     def __init__(self, most: int) -> None:
@@ -22,7 +22,7 @@ class Shares:
         self._total = 0
 
     def take(self, of: str, count: int = 1) -> bool:
-        """Take more; False if that would be too much, and nothing is taken."""
+        """Take more; return False and take nothing if the limit would be exceeded."""
         if self._held[of] + count > FACTOR * (self._most - self._total - count):
             return False
         self._held[of] += count
@@ -30,7 +30,7 @@ class Shares:
         return True
 
     def give_back(self, of: str, count: int = 1) -> None:
-        """Give back what was taken."""
+        """Release an amount that was taken."""
         self._total -= count
         self._held[of] -= count
         if not self._held[of]:

@@ -1,4 +1,4 @@
-"""Table files (CSV) that a spreadsheet opens without running what they quote."""
+"""Table files (CSV) that are safe to open in a spreadsheet."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-#: A spreadsheet runs a text that begins so; a quote before it keeps it text.
+#: A spreadsheet evaluates a text that begins with one of these; a quote before it prevents that.
 FORMULA = ("=", "+", "-", "@", "'", "\t", "\r")
 
 
 def render_table(columns: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> str:
-    """Render rows as CSV with a header: None is empty, times are in ISO 8601, and texts that begin like a formula get a quote before them."""
+    """Render rows as CSV with a header: None is empty, times are in ISO 8601, and texts that look like a formula get a leading quote."""
     file = io.StringIO()
     table = csv.writer(file, lineterminator="\n")
     table.writerow(columns)

@@ -1,4 +1,4 @@
-"""A job's expected load on links where the forwarding tables of the fabric are known: its traffic is followed target by target."""
+"""Expected load of a job on links, following its traffic to each target through the fabric's known forwarding tables."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ from flitwatch_domain.tree_routes import TerminalLoads
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-#: Pairs of a switch and a target that are followed together.
+#: Maximum number of (switch, target) pairs processed together.
 MOST_PAIRS = 1_000_000
-#: Switches on a way; a table that goes in circles leads nowhere.
+#: Maximum number of switches on a path; a longer one is a loop and leads nowhere.
 MOST_HOPS = 64
 OTHER_FABRIC = "The forwarding tables belong to another version of the fabric."
 HOLES = "The forwarding tables reach some nodes only from some switches."
 
 
 class TableRoutes:
-    """Expected loads of links of a fabric under its forwarding tables.
+    """Expected loads of links of a fabric with its forwarding tables.
 
     Parameters
     ----------
     fabric : Fabric
-    ports : integer (switches, endpoints)    the port at which each switch sends to each endpoint; -1: no entry
+    ports : integer (switches, endpoints)    port of each switch towards each endpoint; -1: no entry
     """
 
     known_by: RoutesKnownBy = "tables"
@@ -41,7 +41,7 @@ class TableRoutes:
             self.reason = OTHER_FABRIC
             return
         led = ports >= 0
-        # A node that no switch leads to is away.
+        # A node that no switch reaches is down.
         if (led.any(axis=0) & ~led.all(axis=0)).any():
             self.reason = HOLES
             return
@@ -58,15 +58,15 @@ class TableRoutes:
         self._sources, self._targets = Ends.of(home[io], switches), Ends.of(io, endpoints)
 
     def detour(self, jobs: Sequence[JobTraffic], carried: Floats | None) -> float:
-        """Traffic takes the way of the tables."""
+        """Return 0: all traffic follows the tables."""
         return 0.0
 
     def loads_as_carried(self, jobs: Sequence[JobTraffic], links: Ints, carried: Floats | None) -> Floats:
-        """Bytes that jobs are expected to put on links, as for `loads`."""
+        """Return the expected bytes of jobs on links, as in `loads`."""
         return self.loads(jobs, links, 0.0)
 
     def loads(self, jobs: Sequence[JobTraffic], links: Ints, detour: float) -> Floats:
-        """Bytes that jobs are expected to put on links, those of endpoints among them: float64 (len(links), len(jobs))."""
+        """Return the expected bytes of jobs on links, including endpoints' links: float64 (len(links), len(jobs))."""
         load = np.zeros((len(links), len(jobs)))
         row = np.full(self.links, -1, np.int64)
         row[links] = np.arange(len(links))
@@ -86,13 +86,13 @@ class TableRoutes:
         return load
 
     def _list_flows(self, job: JobTraffic) -> list[Flow]:
-        """A job's traffic by switch and endpoint."""
+        """Return a job's traffic by switch and endpoint."""
         some = self._terminals.spread(job)
         assert some.endpoint is not None
         return flows_of(some, some.router, self._sources, some.endpoint, self._targets)
 
     def _follow_flows(self, flows: Sequence[tuple[int, Flow]], row: Ints, load: Floats) -> None:
-        """Add the bytes of flows, each with its job, to loads (rows, jobs); `row` of each link, -1: not asked for."""
+        """Add the bytes of flows, each with its job, to loads (rows, jobs); `row` of each link, -1: not requested."""
         parts = []
         for number, flow in flows:
             source, target = np.flatnonzero(flow.sent), np.flatnonzero(flow.goes)

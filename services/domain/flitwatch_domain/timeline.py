@@ -1,4 +1,4 @@
-"""A small picture for a mail that shows when the slow job had its usual speed, when it was slow, and when the named jobs ran. It is a PNG, because mail programs do not show SVG."""
+"""Small picture for a mail: when the slow job had its usual speed, when it was slow, and when the named jobs ran. It is a PNG, because mail programs do not show SVG."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Any, Literal, TypedDict
 
 Kind = Literal["usual", "slow", "named"]
-#: Colours that a reader with a colour vision deficiency tells apart; red, green, blue.
+#: Colours that readers with a colour vision deficiency can distinguish; red, green, blue.
 INKS: dict[Kind, tuple[int, int, int]] = {"usual": (154, 160, 166), "slow": (197, 34, 31), "named": (242, 153, 0)}
 _PAPER = (255, 255, 255)
 WIDTH, ROW, GAP = 600, 18, 6

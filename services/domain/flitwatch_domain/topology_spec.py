@@ -1,8 +1,8 @@
-"""The grammar of topologies (SPEC): machines by name and generated fabrics by their sizes, as every command, task and study writes them.
+"""Grammar of topologies (SPEC) in all commands, tasks and studies: machines by name, and generated fabrics by size.
 
-`theta` and its like name a machine; `xgft:h;m1,..;w1,..[;p1,..]`, `torus:20,20,20` and `dragonfly:GROUPS,ROWS,COLS[,BLUE_ROUTERS]` give sizes;
-`hyperx:S1,S2;ENDPOINTS[;CABLES]`, `rails:RAILS,NODES,GROUPS,SPINES` and `planes:PLANES;h;m1,..;w1,..[;p1,..]` too; `file:PATH`, in a `LocalText` alone, names a file. Flows and packets take
-them all, routes all but tori.
+`theta` and similar names are machines. `xgft:h;m1,..;w1,..[;p1,..]`, `torus:20,20,20`, `dragonfly:GROUPS,ROWS,COLS[,BLUE_ROUTERS]`,
+`hyperx:S1,S2;ENDPOINTS[;CABLES]`, `rails:RAILS,NODES,GROUPS,SPINES` and `planes:PLANES;h;m1,..;w1,..[;p1,..]` give sizes. `file:PATH` names a file, but only
+in a `LocalText`. The flow-level and packet-level simulators accept all of them, routing all except tori.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from flitwatch_domain.fabric import Fabric
 from flitwatch_domain.importers import read_fabric
 from flitwatch_domain.local_text import local_path
 
-#: What a request may write; what is within may still make no topology.
+#: Numbers allowed in a request; they do not always describe a valid topology.
 NUMBERS_PATTERN = r"[0-9]{1,6}(,[0-9]{1,6}){0,15}"
 _TREE_PATTERN = rf"[1-8];{NUMBERS_PATTERN};{NUMBERS_PATTERN}(;[0-9]{{1,5}}(\.[0-9]{{1,4}})?(,[0-9]{{1,5}}(\.[0-9]{{1,4}})?){{0,15}})?"
 XGFT_PATTERN = f"xgft:{_TREE_PATTERN}"
@@ -39,12 +39,12 @@ MACHINES: dict[str, Callable[[], Fabric]] = {
     "quartz1": generators.build_quartz1,
 }
 
-#: A fabric of that many takes some GB before its first packet.
+#: A fabric with this many endpoints needs some GB before its first packet.
 _MOST_ENDPOINTS = 1_000_000
 
 
 class TreeSizes(NamedTuple):
-    """XGFT(h; m1..mh; w1..wh), with p parallel cables by level (empty: one)."""
+    """Sizes of XGFT(h; m1..mh; w1..wh), with p parallel cables by level (empty: one)."""
 
     height: int
     m: list[int]
@@ -53,14 +53,14 @@ class TreeSizes(NamedTuple):
 
 
 def parse_integers(text: str) -> list[int]:
-    """Integers between commas; ValueError."""
+    """Parse comma-separated integers; ValueError otherwise."""
     if not re.fullmatch(r"[0-9]{1,9}(,[0-9]{1,9})*", text):
         raise ValueError(f"{text!r} is not a list of positive integers")
     return [int(part) for part in text.split(",")]
 
 
 def tree_sizes(text: str) -> TreeSizes:
-    """Parse the text after `xgft:`; ValueError for text that describes no tree."""
+    """Parse the text after `xgft:`; ValueError if it does not describe a tree."""
     fields = [field.strip() for field in text.split(";")]
     if len(fields) not in (3, 4):
         raise ValueError("height, m and w are needed, and p if cables are parallel")
@@ -108,7 +108,7 @@ def _parse_dragonfly(text: str) -> Fabric:
     return generators.build_dragonfly(groups, rows, cols, blue_routers=blue[0] if blue else 12)
 
 
-#: Fabrics by their sizes that both engines take as they are; ValueError for what is no such text.
+#: Fabrics by size that both engines accept unchanged; ValueError for any other text.
 GENERATED: dict[str, Callable[[str], Fabric]] = {
     "dragonfly": _parse_dragonfly,
     "hyperx": _parse_hyperx,
@@ -123,7 +123,7 @@ def _few_endpoints(spec: str, factors: list[int]) -> None:
 
 
 def fabric_of(spec: str) -> Fabric:
-    """The fabric that a SPEC names, for packets and routes.
+    """Build the fabric of a SPEC, for packets and routes.
 
     Raises
     ------

@@ -1,10 +1,10 @@
-"""A job's expected load on the links of a fat tree, from its topology alone.
+"""Expected load of a job on the links of a fat tree, from its topology only.
 
-Traffic goes up to the nearest switches that lead down to its target, and down from there. At every switch it is spread evenly over the cables of its
-shortest ways, as adaptive routing does and as static tables do over many targets.
+Traffic goes up to the nearest switches with a path down to its target, and down from there. At every switch it is divided evenly over the cables of its
+shortest paths, like with adaptive routing, or with static tables over many targets.
 
-Leaves that have the same switches above them differ in the last cable only. So the recurrence over levels runs once for all targets of such a class:
-once for a pod, and once more for leaves that lack a cable.
+Leaves with the same switches above them differ only in the last cable. So the recurrence over levels runs once for all targets of such a class:
+once per pod, and once more for leaves that lack a cable.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ NO_TREE = "The routes of this machine are unknown, because it is neither a drago
 NO_WAY = "Some switches of the tree do not reach each other by going up and then down."
 
 
-#: Sparse (switches, switches): of what is at each switch of one level (columns), the part that goes to each of the next. SciPy has no types.
+#: Sparse (switches, switches): the part of the traffic at each switch of one level (columns) that goes to each of the next. SciPy has no types.
 _Step = Any
 
 
@@ -38,13 +38,13 @@ class _Class:
     Attributes
     ----------
     members : int64 (n,)             the targets
-    above : int64 (n,)               switches from which traffic for them goes down
+    above : int64 (n,)               switches at which traffic for them turns down
     rises : float64 (switches, 1)    1 if it goes up, else 0
-    pattern : int                    the row of `TreeRoutes._up_parts` by which it goes up
-    climbs, falls : _Step sequence   the steps up and down; those down without the last cable to a leaf
-    down : int64 (n,)                the links of those steps down, by their places among the links down
-    part : float64 (n, 1)            of what is at the begin of each, the part that takes it
-    last : int64 (n,)                the links down to its leaves
+    pattern : int                    row of `TreeRoutes._up_parts` for its way up
+    climbs, falls : _Step sequence   steps up and down; those down exclude the last cable to a leaf
+    down : int64 (n,)                links of the steps down, as indices into the links down
+    part : float64 (n, 1)            part of the traffic at the source of each link that uses it
+    last : int64 (n,)                links down to its leaves
     """
 
     members: Ints
@@ -59,9 +59,9 @@ class _Class:
 
 
 class TreeRoutes:
-    """Expected loads of links on one fat tree, of any width and with cables missing.
+    """Expected loads of links in one fat tree, of any width and with missing cables.
 
-    `reason` says why a fabric has no estimate; None if it has one. Cables between switches of one level carry nothing.
+    `reason` says why a fabric has no estimate; None if it has one. Cables between switches of one level carry no traffic.
     """
 
     known_by: RoutesKnownBy = "assumed"
@@ -96,7 +96,7 @@ class TreeRoutes:
         self._set_classes(level)
 
     def _list_steps(self, links: Ints, split: Floats, level: Ints) -> list[_Step]:
-        """Steps over links of one direction, in the order in which traffic takes them; `split`: of what is at the begin of each, the part that takes it."""
+        """Return steps over links of one direction in the order of traffic; `split` is the part of the traffic at each link's source that uses it."""
         from scipy.sparse import csr_array  # 25 MB that other fabrics do not need
 
         src, dst = self._src[links], self._dst[links]
@@ -146,7 +146,7 @@ class TreeRoutes:
             )
 
     def _find_patterns(self, up: Floats) -> tuple[Floats, list[int]]:
-        """Ways up, (patterns, links up), and the one that each class takes wherever it goes up at all: one for all classes unless cables are missing."""
+        """Return patterns of ways up, (patterns, links up), and the pattern of each class: one for all classes unless cables are missing."""
         src = self._src[self._up]
         patterns: list[Floats] = []
         chosen: list[int] = []
@@ -174,7 +174,7 @@ class TreeRoutes:
         return covers
 
     def _count_climbs(self, level: Ints, above: Bools) -> Floats:
-        """Cables that traffic for each class climbs from each switch: (switches, classes), inf where it cannot."""
+        """Count the cables that traffic for each class climbs from each switch: (switches, classes), inf if unreachable."""
         climbs = np.where(above, 0.0, np.inf)
         parents = _group_ends(self._src[self._up], self._dst[self._up], self._switches)
         for switch in np.argsort(-level, kind="stable").tolist():
@@ -193,7 +193,7 @@ class TreeRoutes:
         return False
 
     def _split_evenly(self, links: Ints, taken: Bools) -> Floats:
-        """Of what is at the begin of each link, the part that takes it: evenly over the cables that are taken, (links, classes)."""
+        """Return the part of the traffic at each link's source that uses it, with even division over the used cables, (links, classes)."""
         cables = taken * self._cables[links, None]
         whole = np.zeros((self._switches, taken.shape[1]))
         np.add.at(whole, self._src[links], cables)
@@ -201,9 +201,9 @@ class TreeRoutes:
         return split
 
     def _last_cables(self, level: Ints, up: Floats, of_target: Ints) -> None:
-        """Of each link down to a leaf: the part of the leaf's traffic at its begin that takes it, and of what the leaf itself sent up the part that is there.
+        """For each link down to a leaf, compute the part of the leaf's traffic at its source that uses it, and the part of the leaf's own upward traffic there.
 
-        `up` (links up, classes) is the part that takes each link up, `of_target` the class of each target.
+        `up` (links up, classes) is the part that uses each link up; `of_target` is the class of each target.
         """
         class_of = np.full(self._switches, -1, np.int64)
         class_of[self._targets] = of_target
@@ -218,15 +218,15 @@ class TreeRoutes:
         self._own = np.bincount(of[len(key) :], self._own_up, len(pairs))[of[: len(key)]]
 
     def detour(self, jobs: Sequence[JobTraffic], carried: Floats | None) -> float:
-        """Traffic takes no longer way than it must."""
+        """Return 0: all traffic uses shortest paths."""
         return 0.0
 
     def loads_as_carried(self, jobs: Sequence[JobTraffic], links: Ints, carried: Floats | None) -> Floats:
-        """Bytes that jobs are expected to put on links, as for `loads`."""
+        """Return the expected bytes of jobs on links, as in `loads`."""
         return self.loads(jobs, links, 0.0)
 
     def loads(self, jobs: Sequence[JobTraffic], links: Ints, detour: float) -> Floats:
-        """Bytes that jobs are expected to put on links, those of endpoints among them: float64 (len(links), len(jobs))."""
+        """Return the expected bytes of jobs on links, including endpoints' links: float64 (len(links), len(jobs))."""
         parts = [(at, of_part, number) for at, job in enumerate(jobs) for of_part, number in self._by_part(job)]
         flows = [(at, flow) for at, of_part, number in parts for flow in self._list_flows(of_part, number)]
         load = np.zeros((len(links), len(jobs)))
@@ -246,16 +246,16 @@ class TreeRoutes:
         return load
 
     def _by_part(self, job: JobTraffic) -> list[tuple[JobTraffic, int]]:
-        """A job's traffic apart for each part of a fabric whose parts are not joined, and the number of the part."""
+        """Divide a job's traffic by the connected parts of the fabric, each with the number of the part."""
         part = self._part[job.router]
         return [(job.only(part == number), number) for number in np.unique(part).tolist()]
 
     def _list_flows(self, some: JobTraffic, part: int) -> list[Flow]:
-        """The traffic by switches of a job in one part."""
+        """Return a job's traffic in one part, by switch."""
         return flows_of(some, some.router, self._io[part], some.router, self._io[part])
 
     def _lay_flows(self, sent: Floats, goes: Floats, up: Ints) -> tuple[Floats, Floats]:
-        """Bytes of flows, (switches, flows) sent by each switch and the share that goes to each, on some links up and on all down, (links, flows) each."""
+        """Return bytes of flows on some links up and all links down, (links, flows) each. Inputs are bytes sent per switch and shares per target switch."""
         rising = np.zeros((len(self._up_parts), *sent.shape))
         falling = np.zeros((len(self._down), sent.shape[1]))
         down_src, down_dst = self._src[self._down], self._dst[self._down]
@@ -276,7 +276,7 @@ class TreeRoutes:
             own = sent[dst] * self._own[target.last, None]
             falling[target.last] += (fallen[src] - own) * goes[dst] * self._last[target.last, None]
         src = self._src[self._up[up]]
-        # A leaf sends nothing up for itself.
+        # A leaf sends nothing up to itself.
         risen = -(sent * goes)[src] * self._own_up[up, None]
         for part, amount in zip(self._up_parts, rising, strict=True):
             risen += amount[src] * part[up, None]
@@ -284,8 +284,7 @@ class TreeRoutes:
 
 
 class TerminalLoads:
-    """Expected loads of the links between switches and endpoints: what each endpoint of a job sends and receives, as far as that is known one by
-    one."""
+    """Expected loads of the links between switches and endpoints: the sent and received traffic of each endpoint of a job, if known individually."""
 
     def __init__(self, fabric: Fabric) -> None:
         links, switches = fabric.links, len(fabric.routers)
@@ -300,7 +299,7 @@ class TerminalLoads:
         self._first = np.cumsum(self._nodes) - self._nodes
 
     def spread(self, job: JobTraffic) -> JobTraffic:
-        """A job's traffic by endpoint: of a job whose endpoints are not known, that of each router evenly over the router's endpoints."""
+        """Return a job's traffic by endpoint; if its endpoints are unknown, that of each router evenly over the router's endpoints."""
         if job.endpoint is not None:
             return job
         size = self._nodes[job.router]
@@ -311,7 +310,7 @@ class TerminalLoads:
         return JobTraffic(job.router[place], sent_bytes, received, endpoint)
 
     def loads(self, links: Ints, job: JobTraffic, io: Ints) -> Floats:
-        """Bytes on links (links,) of a job, with what it exchanges with the file system's endpoints; 0 on links between switches."""
+        """Return a job's bytes on links (links,), including traffic with the file system's endpoints; 0 on links between switches."""
         some = self.spread(job)
         assert some.endpoint is not None
         sums = []
@@ -332,13 +331,13 @@ class TerminalLoads:
 
 
 def _group_ends(begin: Ints, end: Ints, count: int) -> list[Ints]:
-    """By begin (`count` of them), the ends."""
+    """Group the ends by begin (`count` groups)."""
     order = np.argsort(begin, kind="stable")
     return np.split(end[order], np.searchsorted(begin[order], np.arange(1, count)))
 
 
 def _find_parts(count: int, a: Ints, b: Ints) -> Ints:
-    """The part of each switch, (count,), of a fabric whose switches are joined by cables from a to b."""
+    """Return the connected part of each switch, (count,), for cables from a to b."""
     part = np.arange(count)
     while True:
         least = part.copy()

@@ -1,6 +1,6 @@
-"""Randomised trials of advice: who takes part, and which half a job is in.
+"""Randomised trials of advice: the participants, and the half of each job.
 
-Whether advice is given to a job is drawn before its outcome is known, so that the difference between the halves is the advice's and no one's choice. A job
+The half of a job is drawn before its outcome is known. Differences between the halves are therefore caused by the advice and not by a choice. A job
 stays in its half regardless of the outcome (intention to treat).
 """
 
@@ -10,24 +10,24 @@ import hashlib
 from dataclasses import dataclass
 from pathlib import Path
 
-#: Where the agent records who was drawn, unless the site says otherwise.
+#: Default file in which the agent records the drawn jobs.
 RECORD = Path("/var/lib/flitwatch/slurm/trial.jsonl")
 
 
 @dataclass(frozen=True)
 class Participant:
-    """A job for which there was advice to give.
+    """A job with available advice.
 
     Attributes
     ----------
     job_id : str
-    advised : bool           it was given the advice; else it was left alone
+    advised : bool           whether it got the advice
     application : str
     nodes : int
-    action : str             delay or prefer: what the advice was
-    slowdown : float         what was expected without it
+    action : str             delay or prefer: the advice
+    slowdown : float         expected slowdown without the advice
     usual_s : float          the application's mean run time
-    at_s : float             when it was drawn, epoch seconds
+    at_s : float             time of the draw, epoch seconds
     """
 
     job_id: str
@@ -42,7 +42,7 @@ class Participant:
 
 @dataclass(frozen=True)
 class Outcome:
-    """Outcome of a job: epoch seconds; None: not yet, or unknown."""
+    """Outcome of a job in epoch seconds; None if it is pending or unknown."""
 
     state: str
     start_s: float | None
@@ -50,6 +50,6 @@ class Outcome:
 
 
 def is_advised(salt: str, job_id: str, share: float) -> bool:
-    """Return whether a job is in the half that is given advice: the same for the same job, regardless of who asks and how often."""
+    """Return whether a job is in the half with advice; the result is always the same for the same job."""
     drawn = int.from_bytes(hashlib.sha256(f"{salt}\0{job_id}".encode()).digest()[:8], "big")
     return drawn < share * 2.0**64

@@ -1,4 +1,4 @@
-"""Units that occur in files, in bits, bytes and seconds."""
+"""Units in files, in bits, bytes and seconds."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ import re
 from flitwatch_domain.errors import BadInput
 
 GIB = 2**30
-#: Epoch seconds of 2000 and 2100: a time outside is a slip, whatever wrote it.
+#: Epoch seconds of 2000 and 2100: a time outside is treated as an error.
 EARLIEST_S, LATEST_S = 946684800, 4102444800
 
-#: Gb/s of one lane by InfiniBand speed name: data rate after coding, as ibnetdiscover abbreviates it.
+#: Gb/s of one lane by InfiniBand speed name, as abbreviated by ibnetdiscover: data rate after coding.
 INFINIBAND_LANE_GBPS: dict[str, float] = {
     "SDR": 2.0,
     "DDR": 4.0,
@@ -32,13 +32,13 @@ def _find_lane_widths() -> dict[float, int]:
     return {speed: min(widths) for speed, widths in widths_by_speed.items() if len(widths) == 1}
 
 
-#: Lanes of a cable up to EDR by its bits per second, where only one width has that speed.
+#: Lanes of a cable up to EDR by its bits per second, if only one width has that speed.
 INFINIBAND_WIDTHS = _find_lane_widths()
 _WIDTH_SPEED = re.compile(r"([0-9]{1,4})x([A-Z]+[0-9]*)")
 
 
 def infiniband_bandwidth_bps(text: str) -> float:
-    """Bits per second of a width and speed such as `4xHDR` or `2xEDR`; BadInput for an unknown one."""
+    """Convert a width and speed such as `4xHDR` or `2xEDR` to bits per second; BadInput for an unknown one."""
     match = _WIDTH_SPEED.fullmatch(text)
     if match is None or match.group(2) not in INFINIBAND_LANE_GBPS or int(match.group(1)) not in (1, 2, 4, 8, 12):
         raise BadInput(f"{text!r} is not an InfiniBand width and speed", advice="Expected one like 4xHDR.")

@@ -1,8 +1,8 @@
-"""Agreement between the twin's two modes: the same jobs on the same nodes, by footprints (campaign) and by routed flows (per second).
+"""Agreement between the twin's two modes: the same jobs on the same nodes with footprints (campaign) and with routed flows (per second).
 
     python -m flitwatch_research.agreement [--seed 1] [--mixes 24]
 
-prints one JSON object. Both sides see exchanges only: the file system and its incasts are not resolved to links in a campaign.
+prints one JSON object. Both modes use only exchanges, because a campaign does not resolve the file system and its incasts to links.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from flitwatch_twin.stall import waiting
 from flitwatch_twin.static_model import StaticPathModel
 
 WATCHED = ("amg-128", "milc-128", "minivite-128", "umt-128", "amg-512", "milc-512")
-#: Nodes that are next to one another in an allocation: the scheduler's gaps cut jobs into such pieces.
+#: Contiguous nodes in an allocation: gaps in the schedule divide jobs into such pieces.
 PIECE = 32
 
 
@@ -43,14 +43,14 @@ class Mix:
 
 @dataclass(frozen=True, eq=False)
 class MixEffects:
-    """One mix by one mode: the load of each router (float64[R]) and the slowdown F of the watched runs (float64[W])."""
+    """Effects of a mix in one mode: the load of each router (float64[R]) and the slowdown F of the watched runs (float64[W])."""
 
     router_load: NDArray[np.float64]
     slowdown: NDArray[np.float64]
 
 
 def draw_mix(rng: np.random.Generator, machine: Machine, watched: list[Application]) -> Mix:
-    """A machine nine tenths full; rates as the twin's users have them, a tenth of the jobs sends as aggressors do."""
+    """Draw jobs on 90 % of a machine, with rates of the twin's users; a tenth of the jobs send like aggressors."""
     pieces = rng.permutation(machine.nodes // PIECE)
     order = (pieces[:, None] * PIECE + np.arange(PIECE)).ravel().astype(np.int32)
     sizes = [app.nodes for app in watched]
@@ -84,7 +84,7 @@ def _felt_in_campaign(
     linear = Linear(machine, view, prints)
     others = np.delete(
         np.arange(len(mix.nodes)), run
-    )  # the run's own load is not spread over its group, as in `window.look`
+    )  # the run's own load is not spread over its group, as in `window.observe_window`
     demand = np.float32(app.demand)
     router = linear.router(rates, others, view.own) + demand * prints.router[run, view.own] / np.float32(ROUTER)
     processor = linear.processor(rates, others, view.own) + demand * prints.processor[run, view.own] / np.float32(
@@ -106,7 +106,7 @@ def by_second(
     patterns: list[Pattern] = []
     for nodes, kind in zip(mix.nodes, mix.exchange.tolist(), strict=True):
         pattern = exchange_pattern(machine.node_endpoint[nodes], kind, rng)
-        assert pattern is not None  # jobs have four nodes at least
+        assert pattern is not None  # jobs have at least four nodes
         patterns.append(pattern)
     state = model.step(Flows(tuple(patterns), mix.rate * TwinSpec.model_validate({}).node_rate_bytes_per_s), 1.0)
     load = np.bincount(fabric.links.dst, state.link_bytes, fabric.vertices)[: len(fabric.routers)]
@@ -115,14 +115,14 @@ def by_second(
 
 
 class MixCorrelation(TypedDict):
-    """Of a correlation over mixes, its median and least value."""
+    """Median and minimum of a correlation over mixes."""
 
     median: float
     least: float
 
 
 class ApplicationCorrelation(TypedDict):
-    """An application's slowdown by both modes: Spearman's rank correlation over mixes, and the medians."""
+    """An application's slowdown in both modes: Spearman's rank correlation over mixes, and the medians."""
 
     slowdown_rank_correlation: float
     slowdown_median_campaign: float
@@ -141,10 +141,10 @@ class LoadCorrelation(TypedDict):
 
 
 def measure_agreement(seed: int, mixes: int, fabric: Fabric, names: tuple[str, ...] = WATCHED) -> LoadCorrelation:
-    """Draw mixes that each run every watched application, and compare.
+    """Draw mixes with all watched applications, and compare the modes.
 
-    Returns correlations of router and group loads over mixes, and for each application Spearman's rank correlation of F between the modes over
-    mixes and the median of F by each.
+    Return correlations of router and group loads over mixes, and for each application Spearman's rank correlation of F between the modes over
+    mixes and the median of F in each mode.
     """
     from scipy.stats import spearmanr
 
@@ -179,7 +179,7 @@ def measure_agreement(seed: int, mixes: int, fabric: Fabric, names: tuple[str, .
 
 
 def main() -> None:
-    """Command line."""
+    """Run the command line."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--mixes", type=int, default=24)

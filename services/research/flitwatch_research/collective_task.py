@@ -10,7 +10,7 @@ from flitwatch_research import collectives, routings, topologies
 
 
 def run_collective_task(args: dict[str, Any], context: TaskContext) -> collectives.CollectiveResult:
-    """`sim.collective`: the options of `flitwatch sim collective`."""
+    """Run `sim.collective` with the options of `flitwatch sim collective`."""
     request = Collective.of(args)
 
     def watch(done: int, total: int) -> bool:

@@ -1,4 +1,4 @@
-"""One collective under perturbation: the numbers that the command line, tasks and studies report."""
+"""One collective under perturbation: the figures of the command line, tasks and studies."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class CollectiveMeans(TypedDict):
 
 
 class CollectiveReport(TypedDict):
-    """Means with confidence intervals, and what the runs cost."""
+    """Means with confidence intervals, and the cost of the runs."""
 
     slowdown: MeanFigure
     overhead: MeanFigure
@@ -44,7 +44,7 @@ class CollectiveReport(TypedDict):
 
 
 class CollectiveResult(CollectiveReport):
-    """Answer of `flitwatch sim collective --json`: the run's options, and its report."""
+    """Output of `flitwatch sim collective --json`: the run's options and its report."""
 
     topology: str
     routing: str
@@ -71,7 +71,7 @@ class Mean:
 
 
 def mean_with_ci95(values: NDArray[np.float64] | NDArray[np.int64] | NDArray[np.uint32]) -> Mean:
-    """Mean and 95 % confidence interval of independent values, shape (n,)."""
+    """Return the mean and 95 % confidence interval of independent values, shape (n,)."""
     n = len(values)
     mean = float(np.mean(values))
     if n < 2:
@@ -81,12 +81,12 @@ def mean_with_ci95(values: NDArray[np.float64] | NDArray[np.int64] | NDArray[np.
 
 
 def split_endpoints(endpoints: int, ratio: float) -> tuple[int, int]:
-    """(ranks, perturbing): the perturbation ratio is perturbing endpoints over all endpoints.
+    """Return (ranks, perturbing): the perturbation ratio is perturbing endpoints over all endpoints.
 
     Raises
     ------
     BadRequest
-        Where the ratio leaves fewer than two ranks, or is outside [0, 1).
+        The ratio leaves fewer than two ranks, or is outside [0, 1).
     """
     if not 0.0 <= ratio < 1.0:
         raise BadRequest(f"the perturbation ratio {ratio} is outside [0, 1)")
@@ -143,14 +143,14 @@ def simulate_all(
     random_mapping: bool = True,
     watch: Watch | None = None,
 ) -> list[flow.Collective]:
-    """Run a collective on the endpoints that `ratio` leaves; see `flitwatch_research.flow.run_collectives`.
+    """Run a collective on the endpoints left by `ratio`; see `flitwatch_research.flow.run_collectives`.
 
     Raises
     ------
     BadRequest
-        For parameters that do not fit one another.
+        Parameters are incompatible.
     Cancelled
-        Where `watch` says so.
+        `watch` returned false.
     """
     ranks, perturbing = split_endpoints(routes.endpoints, ratio)
     try:
@@ -177,7 +177,7 @@ def simulate_all(
 
 
 def report_collective(result: flow.Collective) -> CollectiveReport:
-    """Means with confidence intervals, and what the runs cost."""
+    """Return means with confidence intervals, and the cost of the runs."""
     return {
         "slowdown": mean_with_ci95(result.slowdown).as_json(),
         "overhead": mean_with_ci95(result.overhead).as_json(),
@@ -192,7 +192,7 @@ def report_collective(result: flow.Collective) -> CollectiveReport:
 def run_collective(
     asked: CollectiveOptions, named: topologies.NamedTopology, routes: flow.Routes, watch: Watch | None = None
 ) -> CollectiveResult:
-    """Simulate what a command or a task of the same options asks for; returns the JSON object they answer with."""
+    """Run the simulation of a command or task with these options, and return their JSON result."""
     result = simulate_collective(
         routes,
         asked.pattern,

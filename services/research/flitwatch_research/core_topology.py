@@ -1,4 +1,4 @@
-"""Topologies, distances and forwarding tables: arrays in, arrays out."""
+"""Topologies, distances and forwarding tables as arrays."""
 
 from __future__ import annotations
 
@@ -41,25 +41,25 @@ __all__ = [
 def table_from_dump(
     topology: Topology, text: bytes, router_guid: Sequence[int], endpoint_guid: Sequence[int]
 ) -> tuple[RouteTable, int]:
-    """Read OpenSM's dump of forwarding tables onto a topology.
+    """Read OpenSM's dump of forwarding tables for a topology.
 
     Parameters
     ----------
     topology : Topology
     text : bytes
-        The dump; entries name their destination by port GUID.
+        The dump; entries contain the port GUID of their destination.
     router_guid, endpoint_guid : sequences of int, lengths routers and endpoints
         Switch GUIDs and the endpoints' port GUIDs; 0 is unknown.
 
     Returns
     -------
     (table, ignored)
-        `ignored` entries lead to switches, or to GUIDs that the topology does not have.
+        `ignored` is the number of entries for switches, or for GUIDs that are not in the topology.
 
     Raises
     ------
     ValueError
-        For text that is no dump (with its line), a switch that the topology does not have, or a port without a link.
+        The text is not a dump (with the line), a switch is not in the topology, or a port has no link.
     """
     switch_guid, names, at_switch, _, port, destination = parse_lft_dump(text)
     routers = {guid: router for router, guid in enumerate(router_guid) if guid}

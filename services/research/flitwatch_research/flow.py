@@ -1,8 +1,8 @@
-"""Flow-level noise: what a perturbation costs a collective (Hoefler, Schneider and Lumsdaine 2009, section 3).
+"""Flow-level noise: the cost of a perturbation for a collective (Hoefler, Schneider and Lumsdaine 2009, section 3).
 
 A pattern is a directed acyclic graph of messages in rounds. Each message's weight is the largest number of messages
-on a link of its route, counted over its round and over the perturbation, which stays the same over the rounds. The
-collective costs the longest path through the graph.
+on a link of its route, counted over its round and the perturbation, which is constant over the rounds. The
+collective's cost is the longest path through the graph.
 """
 
 from __future__ import annotations
@@ -40,13 +40,13 @@ class Collective:
     Attributes
     ----------
     quiet, perturbed : uint32 array of shape (runs,)
-        Cost without and with the perturbation; run i draws from (seed, first_run + i) alone.
+        Cost without and with the perturbation; run i depends only on (seed, first_run + i).
     increments : int
-        Link counts made: a message's link counts once for the quiet and once for the perturbed network.
+        Number of link counts: each link of a message counts once for the quiet and once for the perturbed network.
     cpu_s : float
-        Processor time of all threads. Like `increments` it is that of all semantics that were computed together.
+        CPU time of all threads. Like `increments`, it covers all semantics computed together.
     semantics : str
-        Which rule chained the messages; see `run_collective`.
+        Rule for chaining the messages; see `run_collectives`.
     """
 
     quiet: NDArray[np.uint32]
@@ -57,12 +57,12 @@ class Collective:
 
     @property
     def slowdown(self) -> NDArray[np.float64]:
-        """Perturbed over unperturbed cost, run by run."""
+        """Perturbed over unperturbed cost, by run."""
         return self.perturbed / self.quiet
 
     @property
     def overhead(self) -> NDArray[np.int64]:
-        """Perturbed minus unperturbed cost, run by run."""
+        """Perturbed minus unperturbed cost, by run."""
         return self.perturbed.astype(np.int64) - self.quiet
 
 
@@ -124,28 +124,28 @@ def run_collectives(
     routes : Routes
         The network.
     pattern : str
-        A name of `pattern_names()`, for some with an argument, as in "shift:4".
+        A name from `pattern_names()`, for some with an argument, as in "shift:4".
     ranks, perturbing : int
-        Endpoints of the application and endpoints that perturb; drawn at random and disjoint.
+        Numbers of endpoints of the application and of the perturbation; they are random and disjoint.
     semantics : sequence of {"longest-path", "orcs"}
-        "longest-path": a message waits for everything that its sender receives in earlier rounds. "orcs": it waits
-        only for the message by which its sender was reached in the round just before, as in the simulator behind the
-        published curves; never the larger of the two.
+        "longest-path": a message waits for all messages that its sender receives in earlier rounds. "orcs": it waits
+        only for the message received by its sender in the previous round, as in the simulator behind the
+        published curves; never for the larger of the two.
     wait_for_own_send : bool
         Longest path only: a message also waits for its sender's previous one.
     perturbation : {"permutation", "random-peer"}
-        Each perturbing endpoint sends to the next in a random circle, or to an independent random one.
+        Each perturbing endpoint sends to the next in a random cycle, or to an independent random one.
     watch : callable, optional
-        Called with (runs done, runs) about twenty times a second; a false answer cancels.
+        Called with (runs done, runs) about twenty times per second; returning false cancels the simulation.
 
     Returns
     -------
-    One Collective a semantics, or None after a cancel.
+    One Collective per semantics, or None after a cancellation.
 
     Raises
     ------
     ValueError
-        For sizes, names or numbers that do not fit.
+        Sizes, names or numbers are invalid.
     """
     outcome = _flow.run_collective(
         routes,

@@ -1,8 +1,8 @@
-"""Roots of congestion planted on the packet engine, and how well port counters alone find them.
+"""Roots of congestion planted in the packet engine, and their detection from port counters only.
 
-Each world has light uniform traffic of all endpoints. Into it go flows that together overload one link (or several): senders that all send to one
-endpoint, or whose routes all cross one link. Only use and stalls of each link reach the method; or, where packets are sampled, what the samples of
-one job's packets estimate: of the job that the roots are planted for, and in quiet runs of the light traffic.
+Each world has light uniform traffic of all endpoints. Planted flows together overload one or several links: their senders share a receiver, or their
+routes share a link. The method gets only use and stalls of each link. With packet sampling, it gets estimates from the samples of one job's packets:
+the job with the planted roots or, in quiet runs, the light traffic.
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ from flitwatch_domain.topology_spec import fabric_of
 from flitwatch_research.studies.taffet import congestion_of
 from flitwatch_simulation.packet.machine import Machine, build_machine
 
-#: Mean use, by uniform traffic, of the class of links between routers that it uses most.
+#: Mean use by uniform traffic of the most used class of links between routers.
 LIGHT = (0.05, 0.35)
-#: Of every endpoint's bandwidth: what the use of the links is measured with, once a machine.
+#: Share of every endpoint's bandwidth for measuring the links' use, once per machine.
 PROBE = 0.01
-#: What the planted flows offer, over what the link carries.
+#: Offered load of the planted flows relative to the link's capacity.
 OVERLOAD = (1.5, 3.0)
-#: No receiver of planted flows gets more than this part of what its own link carries.
+#: Largest load of a planted flow's receiver, as a share of its link's capacity.
 MOST_RECEIVED = 0.85
 MOST_RECEIVERS, MOST_SENDERS, LEAST_SENDERS = 6, 16, 4
 LENGTH_S = 5e-4
-#: Numbers of the engine's jobs: the light traffic of all endpoints, and what is planted into it.
+#: Numbers of the engine's jobs: the light traffic of all endpoints, and the planted flows.
 LIGHTLY, PLANTED = 0, 1
 PACKET_BYTES = 2048
 
@@ -45,7 +45,7 @@ Flows = list[tuple[int, int]]
 
 @dataclass(frozen=True)
 class Setting:
-    """A machine, its routing, what is planted (`incast`, `link`, or `quiet`: nothing), how often, and the part of the links that no one counts."""
+    """A machine, its routing, the kind of roots (`incast`, `link`, or `quiet`: none), their number, and the share of links without counters."""
 
     topology: str
     routing: str
@@ -56,7 +56,7 @@ class Setting:
 
 @dataclass(frozen=True)
 class World:
-    """One run: the planted links and what ports counted."""
+    """One run: the planted links and the port counters."""
 
     machine: Machine
     planted: tuple[int, ...]
@@ -66,7 +66,7 @@ class World:
 
 
 class Planter:
-    """Plants roots on one machine."""
+    """Planter of roots on one machine."""
 
     def __init__(self, topology: str, routing: str) -> None:
         self.machine = build_machine(fabric_of(topology), routing, packet_bytes=PACKET_BYTES)
@@ -105,7 +105,7 @@ class Planter:
 
     @cached_property
     def _most_used(self) -> float:
-        """Use of the most used class of links between routers, over that of the endpoints' links, under uniform traffic."""
+        """Use of the most used class of links between routers, relative to the endpoints' links, under uniform traffic."""
         everyone = np.arange(self.machine.endpoints)
         rate = PROBE * self.machine.terminal_bytes_per_s
         generators = [
@@ -130,7 +130,7 @@ class Planter:
         return link, [(int(sender), target) for sender in senders]
 
     def _plant_crossing(self, rng: np.random.Generator, taken: set[int]) -> tuple[int, Flows]:
-        """A link between routers, and pairs of endpoints whose routes cross it."""
+        """Return a link between routers, and pairs of endpoints whose routes cross it."""
         between = np.flatnonzero(self.fabric.router_links())
         while True:
             link = int(rng.choice(between))
@@ -145,7 +145,7 @@ class Planter:
                 return link, pairs
 
     def _pair_static(self, link: int, rng: np.random.Generator, taken: set[int]) -> Flows:
-        """Pairs by the static routes: some receivers behind the link, senders at least one switch before it, each of them once."""
+        """Return pairs from static routes: some receivers after the link, and senders at least one switch before it, each used once."""
         assert self._table is not None
         behind = np.flatnonzero(self._table[:, self._src[link]] == link)
         far = rng.permutation(np.flatnonzero(self._home != self._src[link])).tolist()
@@ -173,7 +173,7 @@ class Planter:
         return route
 
     def _pair_minimal(self, link: int, rng: np.random.Generator, taken: set[int]) -> Flows:
-        """On a dragonfly: endpoints of the link's first router to those of its second; of two groups, all of the one to all of the other."""
+        """Return pairs on a dragonfly: endpoints of the link's first router to those of its second; for a global link, all of one group to all of the other."""
         group = self.fabric.routers.group
         a, b = int(self._src[link]), int(self._dst[link])
         apart = group[a] != group[b]
@@ -195,7 +195,7 @@ class Planter:
         return pairs
 
     def _bundle_bytes_per_s(self, link: int) -> float:
-        """Bytes a second of a link and its parallel cables."""
+        """Return bytes per second of a link and its parallel cables."""
         return float(self._capacity[(self._src == self._src[link]) & (self._dst == self._dst[link])].sum())
 
     def _run_traffic(
@@ -229,7 +229,7 @@ class Planter:
         return self.machine.core.run(workload, packet_bytes=PACKET_BYTES, seed=seed, sampling=True)
 
     def distance(self, link: int, other: int) -> int:
-        """Links between two links, whichever way they lead: 0 for the same or a parallel cable, 1 if they touch."""
+        """Return the distance of two links in any direction: 0 for the same or a parallel cable, 1 if they touch."""
         ends = {int(self._src[link]), int(self._dst[link])}
         goal = {int(self._src[other]), int(self._dst[other])}
         if self._src[link] == self._src[other] and self._dst[link] == self._dst[other]:
@@ -243,7 +243,7 @@ class Planter:
 
 
 def measure_ports(machine: Machine, result: packet.Result) -> PortWindow:
-    """Compute what a run's ports counted, in flit times: at receivers the time that packets waited, at senders the time without credit."""
+    """Compute a run's port counters in flit times: waiting time of packets at receivers, time without credit at senders."""
     links, raw = machine.fabric.links, result.raw
     wire_s = np.asarray(raw["vc_bytes"]).sum(axis=1) / (np.asarray(links.bandwidth_bps) / 8)
     receiver = machine.fabric.counted_at is CountedAt.RECEIVER
@@ -255,7 +255,7 @@ def measure_ports(machine: Machine, result: packet.Result) -> PortWindow:
 
 
 class RootScore(TypedDict):
-    """Roots of a world: planted, found within one link, found exactly, named, and named that are none; with the confidence of each named one."""
+    """Roots of a world: numbers planted, found within one link, found exactly, named, and falsely named; with the confidence of each named one."""
 
     planted: int
     found: int
@@ -269,7 +269,7 @@ class RootScore(TypedDict):
 
 
 def score_counters(planter: Planter, world: World, findings: Findings) -> RootScore:
-    """Score the roots of a world that were found using port counters."""
+    """Score the roots of a world found from port counters."""
     confidence = [round(root.confidence, 3) for root in findings.roots]
     return _score_roots(
         planter, world, [root.link for root in findings.roots], confidence, findings.cannot_tell is not None
@@ -277,7 +277,7 @@ def score_counters(planter: Planter, world: World, findings: Findings) -> RootSc
 
 
 def score_samples(planter: Planter, world: World) -> RootScore:
-    """Score the roots that were found using packet samples; samples have no confidence of their own."""
+    """Score the roots found from packet samples, which have no confidence."""
     diagnosis = by_samples(world.samples)
     return _score_roots(
         planter, world, [root["link"] for root in diagnosis["roots"]], [], diagnosis["verdict"] == "cannot tell"
@@ -287,7 +287,7 @@ def score_samples(planter: Planter, world: World) -> RootScore:
 def _score_roots(
     planter: Planter, world: World, named: Sequence[int], confidence: list[float], cannot_tell: bool
 ) -> RootScore:
-    """Planted roots with a named one within one link, and named ones that are none."""
+    """Score planted roots with a named one within one link, and false names."""
     hits = [any(planter.distance(suspect, link) <= 1 for suspect in named) for link in world.planted]
     exact = [any(planter.distance(suspect, link) == 0 for suspect in named) for link in world.planted]
     right = [any(planter.distance(suspect, link) <= 1 for link in world.planted) for suspect in named]
@@ -327,13 +327,13 @@ QUIET = tuple(
 
 
 def run_samples(setting: Setting, seeds: Sequence[int]) -> list[RootScore]:
-    """Scores of one setting by packet samples, a seed each."""
+    """Return scores of one setting from packet samples, one per seed."""
     planter = Planter(setting.topology, setting.routing)
     return [score_samples(planter, planter.world(setting.kind, setting.roots, seed)) for seed in seeds]
 
 
 def score_setting(setting: Setting, seeds: Sequence[int]) -> list[RootScore]:
-    """Scores of one setting, a seed each."""
+    """Return scores of one setting, one per seed."""
     planter = Planter(setting.topology, setting.routing)
     scores = []
     for seed in seeds:
@@ -344,7 +344,7 @@ def score_setting(setting: Setting, seeds: Sequence[int]) -> list[RootScore]:
 
 
 def drop_counters(window: PortWindow, part: float, seed: int) -> PortWindow:
-    """The window without the counters of a random part of the links."""
+    """Return the window without the counters of a random part of the links."""
     lost = np.random.default_rng([seed, 1]).random(len(window.utilisation)) < part
     return PortWindow(
         window.fabric,

@@ -1,6 +1,6 @@
-"""Counters of an InfiniBand fabric's sending ports, fed by what links carried: PortXmitData and PortXmitWait.
+"""Counters of an InfiniBand fabric's sending ports, PortXmitData and PortXmitWait, computed from the links' traffic.
 
-A port counts a wait while it has data and the switch at the other end has no room: a full link makes those wait that lead to it, and never itself. Nodes always have room. Nothing here knows whose traffic it was.
+A port counts a wait while it has data and the switch at the other end has no buffer space: a full link delays the links before it, but never itself. Nodes always have space. The owner of traffic is not used.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ class PortCounters:
 
     Attributes
     ----------
-    words : float64[L]; sent, of four bytes.
-    waits : float64[L]; the time waited, in times of a word: of what a link carries, for the links that it takes next.
+    words : float64[L]; sent words of four bytes.
+    waits : float64[L]; waiting time of a link's traffic for its next links, in units of a word's time.
     """
 
     def __init__(self, fabric: Fabric, rng: np.random.Generator) -> None:
@@ -41,7 +41,7 @@ class PortCounters:
         self._kept = PatternTable(len(self._turns))
 
     def update(self, flows: Flows, state: FabricState) -> None:
-        """Add what one step carried of `flows`, and how long it waited."""
+        """Add one step's traffic of `flows` and its waiting time."""
         links = len(self.words)
         self._keep_patterns(flows)
         moved = self._kept.sum(self._kept.columns(flows.patterns), flows.rate * state.accepted) * state.dt_s
@@ -52,7 +52,7 @@ class PortCounters:
         self.waits += waited / WORD_BYTES * noise[self._sender]
 
     def _keep_patterns(self, flows: Flows) -> None:
-        """Turns of patterns that are new; those that are gone are forgotten."""
+        """Add the turns of new patterns, and drop those of ended ones."""
         self._kept.keep_only(flows.patterns)
         for pattern in flows.patterns:
             if pattern not in self._kept:
@@ -66,7 +66,7 @@ class PortCounters:
 
 
 def _list_turns(fabric: Fabric) -> NDArray[np.int64]:
-    """Pairs of a link and one that leaves the switch where it ends, first x links + second, sorted."""
+    """Return pairs of successive links as first x links + second, sorted."""
     links, turns = fabric.links, []
     for switch in range(len(fabric.routers)):
         into, out = np.flatnonzero(links.dst == switch), np.flatnonzero(links.src == switch)

@@ -1,4 +1,4 @@
-"""Writes docs/real-runs.md: blame on measured runs, the paper's alongside ours.
+"""The page docs/real-runs.md: blame on measured runs, with the paper's method and ours.
 
 `python -m flitwatch_research.real_runs RUNS.csv EXPOSURE.csv CORRELATION.csv [shuffles]`
 """
@@ -26,7 +26,7 @@ FIRST = 12
 
 
 def render_report(runs: Path, exposure: Path, correlation: Path, shuffles: int = SHUFFLES) -> str:
-    """The page as Markdown."""
+    """Return the page as Markdown."""
     data, ours = read_measured(runs, exposure), judge_measured(runs, exposure, shuffles, 1)
     published = _read_published(correlation)
     first, last = (datetime.fromtimestamp(float(second), UTC).date() for second in data.start_s[[0, -1]])
@@ -169,7 +169,7 @@ def _format_strongest(data: MeasuredRuns, users: list[MeasuredVerdict], publishe
 
 
 def _by_chance(data: MeasuredRuns) -> tuple[float, float]:
-    """Median and 95 % point of the largest correlation over all users with shuffled run times."""
+    """Return the median and 95 % point of the largest correlation over all users with shuffled run times."""
     rng = np.random.default_rng(1)
     columns = data.exposure - data.exposure.mean(0)
     columns /= np.linalg.norm(columns, axis=0)

@@ -1,4 +1,4 @@
-"""Routes by name: computed from the address, or filled into forwarding tables, or read from a subnet manager's dump."""
+"""Routes by name: computed from addresses, from forwarding tables, or from a subnet manager's dump."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from flitwatch_research import core_topology as topology
 from flitwatch_research import flow
 from flitwatch_research.topologies import NamedTopology
 
-#: In a dragonfly's minimal routes one global link costs more than any detour inside the groups.
+#: Cost of a global link in a dragonfly's minimal routes, larger than any detour inside the groups.
 _GLOBAL_LINK_COST = 1000
-#: 2 GB of tables, five times those of the largest machines of today.
+#: 2 GB of tables, five times the size for the largest current machines.
 MOST_TABLE_ENTRIES = 500_000_000
 
 
@@ -27,17 +27,17 @@ def routes_of(named: NamedTopology, routing: str | None = None) -> flow.Routes:
     ----------
     named : NamedTopology
     routing : str, optional
-        dmodk (fat trees), dor (tori), minhop, updn, ftree, minimal and valiant (dragonflies), or lft:PATH in a `LocalText`; by default
-        what suits the topology.
+        dmodk (fat trees), dor (tori), minhop, updn, ftree, minimal and valiant (dragonflies), or lft:PATH in a `LocalText` (default:
+        depends on the topology).
 
     Raises
     ------
     BadRequest
-        Where the routing is unknown or does not fit the topology.
+        The routing is unknown or does not fit the topology.
     TooCostly
-        For more than `MOST_TABLE_ENTRIES` entries of forwarding tables.
+        There are more than `MOST_TABLE_ENTRIES` entries in forwarding tables.
     BadInput
-        Where a dump of forwarding tables cannot be read, names the line.
+        A dump of forwarding tables cannot be read; the message contains the line.
     """
     if routing is None:
         return _first_that_fits(named)
@@ -114,7 +114,7 @@ def _ftree_routes(named: NamedTopology) -> flow.Routes:
 
 
 def opensm_order(named: NamedTopology) -> np.ndarray:
-    """The order in which OpenSM's tables list the switches: by GUID as read on a little-endian machine.
+    """Return the order of switches in OpenSM's tables: by GUID, read on a little-endian host.
 
     Returns
     -------

@@ -1,7 +1,7 @@
-"""Scores estimates against the twin's truth, in a process of its own: what estimates never sees the truth.
+"""Scoring of estimates against the twin's truth, in a separate process, so that estimators never have the truth in memory.
 
-`python -m flitwatch_research.scoring` reads requests, one JSON object {kind, scenario, seed, users, estimates} a line, and answers each with a line,
-{scores} or {error}, until its standard input ends. One such process serves a process that estimates as long as it lives.
+`python -m flitwatch_research.scoring` reads requests, one JSON object {kind, scenario, seed, users, estimates} per line, and answers each with a line,
+{scores} or {error}, until its standard input ends. One such process serves an estimating process for its whole life.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ import orjson
 from flitwatch_domain.blame import FOUND_Q
 from flitwatch_domain.errors import FlitwatchError
 
-#: A user counts from this mean effect on, in standard deviations of log run time over the runs that they met; the rest are nulls.
+#: Minimum mean effect of a user with an effect, in standard deviations of log run time over overlapping runs; the rest are nulls.
 EFFECT_SD = 0.05
-#: Recall is given for effects from each of these to the next.
+#: Class limits of effects for the recall.
 EFFECT_SIZES = (0.05, 0.1, 0.3, 1.0)
 FIRST = 10
 
 
 class BlameEstimate(TypedDict):
-    """A ranking of users by number, and the q-value of each; None: not named."""
+    """A ranking of users by index, and the q-value of each; None: not named."""
 
     ranking: list[int]
     q: list[float | None]
@@ -40,7 +40,7 @@ class DeviationEstimate(TypedDict):
 
 
 class BlameTruth(TypedDict):
-    """Users with an effect by number, with the role and the effect (standard deviations of log run time) of each."""
+    """Users with an effect by index, with role and effect (standard deviations of log run time)."""
 
     with_effect: list[int]
     roles: dict[str, str]
@@ -48,7 +48,7 @@ class BlameTruth(TypedDict):
 
 
 class BlameFigures(TypedDict):
-    """Ranking of users with an effect, and users that were named without one; counts are by size of the effect."""
+    """Scores of the ranking of users with an effect, and users named without one; counts are by size of effect."""
 
     average_precision: float | None
     precision_at_10: float | None
@@ -61,13 +61,13 @@ class BlameFigures(TypedDict):
 
 
 class BlameScore(BlameFigures):
-    """The same, with who has an effect."""
+    """The same, with the users with an effect."""
 
     truth: BlameTruth
 
 
 class DeviationScore(TypedDict):
-    """The planted counters, the place of the strongest, and the share that is among the first."""
+    """The planted counters, the rank of the strongest, and the share of them among the first."""
 
     planted: str
     rank_of_planted: int
@@ -106,16 +106,16 @@ def score_all(
 
 @cache
 def _start_scorer() -> subprocess.Popen[bytes]:
-    """The process that holds truths; it ends with this one, whose end closes its standard input."""
+    """Return the process with the truths. It ends when this process ends and closes its standard input."""
     argv = [sys.executable, "-m", "flitwatch_research.scoring"]
     return subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
 
 
 def score_blame(truth: Any, estimate: BlameEstimate) -> BlameScore:
-    """Score how well users with an effect rank first among all users, and which of the named users have none.
+    """Score the ranking of users with an effect among all users, and find named users without an effect.
 
-    Every user with a mean effect of at least `EFFECT_SD` counts. `average_precision` weighs each by the effect: missing a strong one costs
-    more. `precision_at_10` is the share of the first ten who have an effect, of at most `best_at_10`.
+    Every user with a mean effect of at least `EFFECT_SD` counts. `average_precision` is weighted by effect: missing a strong user costs
+    more. `precision_at_10` is the share of users with an effect among the first ten; its maximum is `best_at_10`.
     """
     effect = np.asarray(truth.effect_sd, float)
     ranking = np.asarray(estimate["ranking"], int)
@@ -142,7 +142,7 @@ def score_blame(truth: Any, estimate: BlameEstimate) -> BlameScore:
 
 
 def _average_precision(ranking: np.ndarray, weight: np.ndarray) -> float | None:
-    """Mean over the users of weight above 0 of the precision at their place, weighed; None if there is none."""
+    """Return the weighted mean of the precision at the ranks of users with positive weight; None if there are none."""
     hit = weight[ranking] > 0
     if not hit.any():
         return None
@@ -151,13 +151,13 @@ def _average_precision(ranking: np.ndarray, weight: np.ndarray) -> float | None:
 
 
 def pool_truths(truths: list[Any]) -> Any:
-    """One truth of several sets of the same machine: the mean effect over sets."""
+    """Return one truth for several sets of the same machine, with mean effects over sets."""
     effect_sd = np.mean([truth.effect_sd for truth in truths], axis=0)
     return SimpleNamespace(effect_sd=effect_sd, roles=truths[0].roles)
 
 
 def score_deviation(truth: Any, estimate: DeviationEstimate) -> DeviationScore:
-    """The planted counters, the place of the strongest among the ranks, and how many of n planted ones are among the first n."""
+    """Return the planted counters, the rank of the strongest, and the share of n planted ones among the first n."""
     order = sorted(estimate["rank"], key=estimate["rank"].__getitem__)
     several = list(truth.planted_counters)
     first = set(order[: len(several)])

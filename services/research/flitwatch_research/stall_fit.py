@@ -1,8 +1,8 @@
-"""Fits the twin's stall curve to the packet engine: the same flows through both, at common patterns and loads.
+"""Fit of the twin's stall curve to the packet engine, with the same flows in both, at common patterns and loads.
 
     python -m flitwatch_research.stall_fit [--seed 1] [--write]
 
-prints the curve, and its error on the cases that it was fitted to and on those of another seed; `--write` stores it where `stall` reads it.
+prints the curve, and its error on the fitted cases and on cases with another seed; `--write` stores it for `stall`.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from flitwatch_twin.stall import CURVE_FILE, StallCurve
 from flitwatch_twin.static_model import StaticPathModel
 from flitwatch_twin.users import Exchange
 
-#: Offered load of the fullest link, as the fluid engine sees it.
+#: Offered load of the fullest link in the fluid engine.
 LOADS = (0.3, 0.5, 0.7, 0.85, 1.0)
 GROUPS = (3, 4)
 PACKET_BYTES, SIMULATED_S = 2048, 2e-4
@@ -34,13 +34,13 @@ PACKET_BYTES, SIMULATED_S = 2048, 2e-4
 
 @dataclass(frozen=True, eq=False)
 class Case:
-    """One pattern at one load, through both engines.
+    """One pattern at one load, in both engines.
 
     Attributes
     ----------
-    link_utilisation, link_service_s : float64[L]; offered load over capacity, and time that the link spent on sending, by the fluid engine.
-    link_src : int[L], the vertex that each link leaves.
-    stall_s : float64[R]; what the packet engine's packets waited in each router's input buffers.
+    link_utilisation, link_service_s : float64[L]; offered load over capacity, and sending time of the link, from the fluid engine.
+    link_src : int[L], source vertex of each link.
+    stall_s : float64[R]; waiting time of the packet engine's packets in each router's input buffers.
     """
 
     name: str
@@ -50,7 +50,7 @@ class Case:
     stall_s: NDArray[np.float64]
 
     def predicted_s(self, curve: StallCurve) -> NDArray[np.float64]:
-        """The same stall by the curve: float64[R]."""
+        """Return the stalls predicted by the curve: float64[R]."""
         waited = self.link_service_s * curve.waiting(self.link_utilisation)
         by_vertex = np.bincount(self.link_src, waited, int(self.link_src.max()) + 1).astype(np.float64)
         return by_vertex[: len(self.stall_s)]
@@ -62,9 +62,9 @@ class FitError:
 
     Attributes
     ----------
-    case_median, case_worst : relative error of a case's stalls in sum; over the cases.
+    case_median, case_worst : relative error of a case's total stalls; median and maximum over the cases.
     router : sum of the routers' absolute errors over the sum of their stalls.
-    correlation : of the routers' stalls over all cases.
+    correlation : correlation of the routers' stalls over all cases.
     """
 
     case_median: float
@@ -74,7 +74,7 @@ class FitError:
 
 
 def common_cases(seed: int, loads: tuple[float, ...] = LOADS, groups: int = 4) -> list[Case]:
-    """Two jobs on random halves of a small dragonfly (groups of 2 x 4 routers), each pattern of the twin at each load."""
+    """Return cases of two jobs on random halves of a small dragonfly (groups of 2 x 4 routers), for each pattern of the twin and each load."""
     fabric = build_dragonfly(groups, rows=2, cols=4, blue_routers=4)
     machine = Machine.of(fabric)
     engine = build_machine(fabric, "adaptive0", packet_bytes=PACKET_BYTES)
@@ -116,7 +116,7 @@ def _simulate_case(
 
 
 def _make_generators(pattern: Pattern, rate: float) -> list[packet.Generator]:
-    """Poisson packets: each source to its peers in turn at random, as fast in sum as its flows."""
+    """Return generators of Poisson packets: each source sends to random peers, with the total rate of its flows."""
     generators = []
     for src in np.unique(pattern.src):
         mine = pattern.src == src
@@ -129,7 +129,7 @@ def _make_generators(pattern: Pattern, rate: float) -> list[packet.Generator]:
 
 
 def fit_curve(cases: list[Case]) -> StallCurve:
-    """The curve whose routers' stalls come nearest, by least squares of square roots (stalls vary as their size)."""
+    """Return the best curve for the routers' stalls, by least squares of square roots (the variance of stalls grows with their size)."""
     from scipy.optimize import least_squares
 
     measured = np.sqrt(np.concatenate([case.stall_s for case in cases]))
@@ -157,7 +157,7 @@ def measure_error(curve: StallCurve, cases: list[Case]) -> FitError:
 
 
 def main() -> None:
-    """Fit, judge on another seed, and store if asked to."""
+    """Fit, evaluate on another seed, and optionally store the curve."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--write", action="store_true", help="store the curve as the twin's")

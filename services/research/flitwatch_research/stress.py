@@ -1,7 +1,7 @@
-"""Hard calendars for blame: users with jobs on a time axis, runs alongside them, and a machine that is upgraded, drifts or is noisy; simulated.
+"""Hard simulated calendars for blame: users with jobs over time, concurrent runs, and a machine that is upgraded, drifts or is noisy.
 
-Each draw has eight strong users, twelve weak ones, and users who slow no other user and are there for three to eight weeks only. How a user's nodes
-slow a run is a saturating share of them; nothing here is an estimator's own form.
+Each draw has eight strong users, twelve weak ones, and users without an effect who are active for only three to eight weeks. A user's effect is a
+saturating function of the nodes; it is not the form of any estimator.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from flitwatch_ml.blame.strata import hour_and_weekend
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-#: What happens to all runs, by name.
+#: Worlds by name, with their effect on all runs.
 WORLDS = {
     "none": "nothing",
     "shift-10": "all runs take 10 % longer from one day on",
@@ -32,7 +32,7 @@ WORLDS = {
     "heavy-tails": "noise has Student's tails, 2.2 degrees of freedom",
     "nobody": "no user slows another; all runs take 20 % longer from one day on",
 }
-#: The calendar stress: no shift, and level shifts of all runs.
+#: Worlds of the calendar stress: no shift, and level shifts of all runs.
 CALENDAR = ("none", "shift-10", "shift-20")
 
 DAY_S, WEEK_S = 86_400.0, 604_800.0
@@ -40,15 +40,15 @@ DAY_S, WEEK_S = 86_400.0, 604_800.0
 EPOCH_S = 1_767_571_200.0
 DAYS, RUNS, USERS, ALONE_S, NOISE = 120, 200, 240, 300.0, 0.08
 STRONG, WEAK, PAIRS = 8, 12, 4
-#: Of each four weeks, the slow one.
+#: Index of the slow week in each four weeks.
 SLOW_WEEK = 1
-#: Nodes at which a user's effect is half of its most.
+#: Number of nodes at which a user's effect is half of its maximum.
 HALF_NODES = 30.0
 
 
 @dataclass(frozen=True, eq=False)
 class StressCase:
-    """Estimator inputs: exposure (runs, users), time_s and start_s (runs,). For scoring only: strong, null, effect_s (users,), partner {strong:
+    """Estimator inputs: exposure (runs, users), time_s and start_s (runs,). Only for scoring: strong, null, effect_s (users,), partner {strong:
     null}."""
 
     exposure: Floats
@@ -61,7 +61,7 @@ class StressCase:
 
 
 def draw_case(world: str, seed: int, runs: int = RUNS, users: int = USERS) -> StressCase:
-    """One set; deterministic by its arguments."""
+    """Return one set; deterministic by its arguments."""
     if world not in WORLDS:
         raise BadRequest(f"there is no world {world!r}", advice=f"Choose one of {', '.join(WORLDS)}.")
     rng = np.random.default_rng([seed, 27])
@@ -94,12 +94,12 @@ def draw_case(world: str, seed: int, runs: int = RUNS, users: int = USERS) -> St
     )
 
 
-#: The methods by name; ours is what serves.
+#: The methods by name; ours is the production method.
 OURS, WITHOUT_CALENDAR, PAPER = "ours", "exposure, without a calendar", "mutual information (the paper's)"
 
 
 def score_methods(world: str, seed: int) -> dict[str, tuple[float, float, float]]:
-    """(false share, recall of strong users, named) of each method on one draw; recall is NaN if no one is strong."""
+    """Return (false share, recall of strong users, number of names) of each method on one draw; recall is NaN without strong users."""
     drawn = draw_case(world, seed)
     plain = ExposureBlame().fit(drawn.exposure, drawn.time_s, hour_and_weekend(drawn.start_s))
     paper = PresenceBlame(rule="any").fit(drawn.exposure, drawn.time_s)
@@ -120,7 +120,7 @@ def score_methods(world: str, seed: int) -> dict[str, tuple[float, float, float]
 
 
 def _draw_exposure(rng: np.random.Generator, world: str, user: int, start: Floats) -> Floats:
-    """Nodes of a user's jobs alongside each run: jobs one after the other, with pauses, within the user's windows."""
+    """Return the nodes of a user's jobs during each run: successive jobs with pauses, within the user's windows."""
     span = DAYS * DAY_S
     if world == "campaigns":
         weeks = np.flatnonzero(rng.random(DAYS // 7 + 1) < rng.uniform(0.2, 0.45))
@@ -149,7 +149,7 @@ def _draw_exposure(rng: np.random.Generator, world: str, user: int, start: Float
 
 
 def _draw_levels(rng: np.random.Generator, world: str, start: Floats) -> Floats:
-    """Time of each run without users: the hour, what happens to all runs, and noise."""
+    """Return the time of each run without users: effects of the hour and the world, and noise."""
     span = DAYS * DAY_S
     after = start >= rng.uniform(0.25, 0.75) * span
     hour, phase = start % DAY_S / 3600, rng.uniform(0, 2 * np.pi, 2)

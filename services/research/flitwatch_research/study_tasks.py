@@ -1,4 +1,4 @@
-"""Studies as tasks: a sweep's parts go to the worker's executor where that is a cluster, any other study runs in one piece."""
+"""Studies as tasks: a sweep's parts run on the worker's executor if that is a cluster; other studies run as a whole."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from flitwatch_research.studies import registry, shared
 
 
 def run_study_task(args: dict[str, Any], context: TaskContext) -> dict[str, Any]:
-    """`sim.study {study, parameters}`."""
+    """Run `sim.study {study, parameters}`."""
     request = read_study(args)
     parameters = request.parameters.given()
     chosen = registry.find_study(request.study)

@@ -1,4 +1,4 @@
-"""CSV tables of runs as arrays, for data that did not come through the database; errors name file and line."""
+"""CSV tables of runs as arrays, for data that are not in the database; errors contain file and line."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from flitwatch_ml.folds import distinct_runs
 from flitwatch_ml.measured import _check_name, _parse_amount, _parse_number, _parse_time_s
 
 Floats = NDArray[np.float64]
-#: A table of steps may be this much larger than the rows it comes from.
+#: Limit of the ratio of a step table's size to the number of its rows.
 SPARSEST = 20
 
 
 def _read_rows(path: Path, columns: tuple[str, ...], more: bool = False) -> Iterator[tuple[int, list[str], list[str]]]:
-    """(line, values, header) of a CSV whose header begins with `columns`; with `more`, further columns follow."""
+    """Yield (line, values, header) of a CSV file whose header begins with `columns`; with `more`, further columns are allowed."""
     try:
         with open_text(path) as file:
             reader = csv.reader(file)
@@ -50,9 +50,9 @@ def _parse_step(text: str, where: str) -> int:
 
 @dataclass(frozen=True)
 class PresenceTable:
-    """runs, users: names;  overlap: (runs, users), 0 if the file says nothing;  time_s: (runs,);  notes: what a reader should know
+    """runs, users: names;  overlap: (runs, users), 0 for missing pairs;  time_s: (runs,);  notes: remarks for the user
 
-    Runs stand by time and users by whom they met, so that neither the order of the rows nor a user's name plays a part.
+    Runs are ordered by time and users by their overlaps, so that neither the order of rows nor users' names matter.
     """
 
     runs: list[str]
@@ -63,7 +63,7 @@ class PresenceTable:
 
 
 def read_presence(presence: Path, times: Path) -> PresenceTable:
-    """Read `run,user,overlap` and `run,time`; each run must have one time, each pair at most one overlap."""
+    """Read `run,user,overlap` and `run,time`; each run must have one time, and each pair at most one overlap."""
     time_of: dict[str, float] = {}
     for line, (run, text), _ in _read_rows(times, ("run", "time")):
         where = f"{times}:{line}"
@@ -97,12 +97,12 @@ def read_presence(presence: Path, times: Path) -> PresenceTable:
 
 
 def _row_labels(rows: Floats) -> NDArray[np.int64]:
-    """A label for each row, the same for equal rows, in their lexicographic order."""
+    """Return a label for each row, in lexicographic order; equal rows share a label."""
     return np.unique(rows, axis=0, return_inverse=True)[1].reshape(-1).astype(np.int64)
 
 
 def _notes_of_runs(runs: list[str], overlap: Floats, time_s: Floats, told: set[int]) -> Iterator[str]:
-    """Runs that no one was alongside, and those with the same time alongside the same users: perhaps one run, which would count double."""
+    """Yield notes on runs without concurrent users, and on runs with equal times and users, which may be one run counted twice."""
     alone = [run for index, run in enumerate(runs) if index not in told]
     if alone:
         yield f"runs without a row of presence: {len(alone)} (first: {alone[0]!r}); these runs are treated as having no other users alongside"
@@ -117,17 +117,17 @@ def _notes_of_runs(runs: list[str], overlap: Floats, time_s: Floats, told: set[i
 
 
 def _find_copies(labels: NDArray[np.int64]) -> list[tuple[int, int]]:
-    """(first, later) of each run whose label another has before it."""
+    """Return (first, later) for each run whose label occurred earlier."""
     first = np.unique(labels, return_index=True)[1][labels]
     return [(int(original), index) for index, original in enumerate(first) if original != index]
 
 
 @dataclass(frozen=True)
 class StepTable:
-    """runs, counters: names;  time_s: (runs, steps);  counts: (runs, steps, counters); NaN if a run lacks a step or a reading;  notes: what a
-    reader should know
+    """runs, counters: names;  time_s: (runs, steps);  counts: (runs, steps, counters); NaN for missing steps or readings;  notes: remarks for
+    the user
 
-    Runs stand by their times, regardless of the order of the rows; steps begin with the file's first.
+    Runs are ordered by their times, regardless of the order of rows; steps begin with the file's first step.
     """
 
     runs: list[str]
@@ -138,7 +138,7 @@ class StepTable:
 
 
 def read_steps(path: Path) -> StepTable:
-    """Read `run,step,time,counter...`; rows may be in any order, each run and step once."""
+    """Read `run,step,time,counter...`; rows can be in any order, but each run and step must be unique."""
     runs: dict[str, int] = {}
     rows: dict[tuple[int, int], list[float]] = {}
     counters: list[str] = []
@@ -161,7 +161,7 @@ def read_steps(path: Path) -> StepTable:
 
 
 def _parse_reading(text: str, where: str, name: str) -> float:
-    """A counter's increment; an empty cell is a reading that was lost."""
+    """Return a counter's increment; an empty cell is a lost reading."""
     return _parse_amount(text, where, name) if text.strip() else float("nan")
 
 
@@ -172,7 +172,7 @@ def _counter_names(header: list[str], where: str) -> list[str]:
 
 
 def _build_table(path: Path, runs: int, rows: dict[tuple[int, int], list[float]], width: int) -> Floats:
-    """(runs, steps, time and counters), NaN if a run lacks a step."""
+    """Return (runs, steps, time and counters), NaN for missing steps."""
     numbers = [step for _, step in rows]
     first, steps = min(numbers), max(numbers) - min(numbers) + 1
     if runs * steps > SPARSEST * len(rows) + 10_000:

@@ -1,4 +1,4 @@
-"""Topologies by their short text form (SPEC), as the command line, tasks and studies name them."""
+"""Topologies from their short text form (SPEC), as used by the command line, tasks and studies."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from flitwatch_research import core_topology as topology
 
 FORMS = "xgft:h;m1,..;w1,..[;p1,..] | torus:20,20,20 | hyperx:S1,S2;ENDPOINTS[;CABLES] | rails:RAILS,NODES,GROUPS,SPINES | planes:PLANES;h;m1,..;w1,..[;p1,..] | dragonfly:GROUPS,ROWS,COLS[,BLUE_ROUTERS] | theta | edison | cori | slingshot | quartz1 | file:PATH"
 
-#: A link takes about 60 bytes here and in the core: 1.5 GB. The largest machines of today have half a million cables.
+#: Limit of links. A link takes about 60 bytes here and in the core: 1.5 GB in total. The largest current machines have half a million cables.
 MOST_LINKS = 25_000_000
 #: The core numbers a switch's ports in 16 bits; InfiniBand itself in 8.
 MOST_PORTS = 65_535
@@ -28,16 +28,16 @@ MOST_PORTS = 65_535
 
 @dataclass(frozen=True)
 class NamedTopology:
-    """A topology, the text it came from, and how its routes are computed.
+    """A topology with its text form and default routings.
 
     Attributes
     ----------
     spec, kind : str
     core : flitwatch_research.core_topology.Topology
     default_routing : tuple of str
-        The first of these that fits is used unless the user names one.
+        The first suitable one is used by default.
     fabric : Fabric or None
-        Names and GUIDs, where the topology was imported or generated as a machine.
+        Names and GUIDs, if the topology was imported or generated as a machine.
     """
 
     spec: str
@@ -48,16 +48,16 @@ class NamedTopology:
 
 
 def parse_topology(spec: str) -> NamedTopology:
-    """Build the topology that `spec` names; `file:PATH` is known in a `LocalText` alone.
+    """Build the topology for `spec`; `file:PATH` is allowed only in a `LocalText`.
 
     Raises
     ------
     BadRequest
-        For a text of no known form, or sizes that make no topology.
+        The form of the text is unknown, or its sizes are invalid.
     TooCostly
-        For more than `MOST_LINKS` links.
+        There are more than `MOST_LINKS` links.
     BadInput
-        For a file that cannot be read as a fabric.
+        The file cannot be read as a fabric.
     """
     file = local_path(spec, "file:")
     if file is not None:
@@ -74,12 +74,12 @@ def parse_topology(spec: str) -> NamedTopology:
 
 
 def of_fabric(fabric: Fabric, spec: str | None = None) -> NamedTopology:
-    """The core's view of a fabric: one link each way an endpoint, one entry per cable.
+    """Return a fabric in the core's form: one link per endpoint and direction, one entry per cable.
 
     Raises
     ------
     BadRequest
-        Where an endpoint has no link, so that nothing can be routed to it.
+        An endpoint has no link, so it is unreachable.
     """
     links, routers = fabric.links, len(fabric.routers)
     terminal = (links.src >= routers) | (links.dst >= routers)
@@ -134,7 +134,7 @@ def _build_torus(spec: str, rest: str) -> NamedTopology:
 
 
 def _check_link_count(spec: str, links: float) -> None:
-    """Refuse before any memory is taken."""
+    """Raise TooCostly for too many links before memory is allocated."""
     if links > MOST_LINKS:
         raise TooCostly(
             f"topology {spec[:60]!r} has {links:.3g} links, more than {MOST_LINKS:,}",
@@ -143,7 +143,7 @@ def _check_link_count(spec: str, links: float) -> None:
 
 
 def _check_port_count(spec: str, ports: int) -> None:
-    """Refuse a switch whose ports the core cannot number in 16 bits."""
+    """Raise BadRequest for a switch with more ports than 16 bits can number in the core."""
     if ports > MOST_PORTS:
         raise BadRequest(
             f"topology {spec[:60]!r} has a switch with {ports:,} ports, more than {MOST_PORTS:,}",
@@ -189,7 +189,7 @@ class TopologySummary(TypedDict):
 
 
 def describe_topology(named: NamedTopology) -> TopologySummary:
-    """Sizes and distances: hops are links from endpoint to endpoint, both terminal links included."""
+    """Return sizes and distances; hops are links from endpoint to endpoint, including both terminal links."""
     mean, diameter, unreachable = topology.hop_summary(named.core)
     return {
         "spec": named.spec,

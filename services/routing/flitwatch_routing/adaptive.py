@@ -1,8 +1,8 @@
-"""The least largest load of a broken tree's links where traffic may split over all ways up and down: a linear program by destination leaf.
+"""Minimum of the largest link load in a damaged tree if traffic can split over all up/down paths: a linear program by destination leaf.
 
-Flows to one leaf merge, so that there is a flow a link and destination leaf: about 300,000 on quartz1. The answer is not the solver's objective but the
-bound that its prices of links prove: for prices w >= 0 of links with c cables, sum(w c) = 1, no routing has a largest load
-of a cable below sum(demand x cheapest way at w). It holds for any prices, also those of a solver that ran out of time.
+Flows to one leaf merge, so that there is one flow per link and destination leaf: about 300,000 on quartz1. The result is not the solver's objective but
+the bound proved by its link prices: for prices w >= 0 of links with c cables, sum(w c) = 1, no routing has a largest load
+of a cable below sum(demand x cheapest path at w). It holds for any prices, including those of a solver that ran out of time.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from flitwatch_routing.tree import Tree
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
-#: watch(seconds, nothing known yet, no moves) -> go on: as the optimiser's
+#: watch(seconds, nothing known yet, no moves) -> whether to continue, as in the optimiser
 Watch = Callable[[float, float, int], bool]
 
 
 @dataclass
 class _Program:
-    """Columns are flows; rows balance them, then add them up by link."""
+    """A linear program. Columns are flows; rows balance them, then sum them by link."""
 
     columns: int = 0
     rows: int = 0
@@ -50,9 +50,9 @@ class _Program:
 
 
 def least_load(tree: Tree, demand: Floats, time_limit_s: float, watch: Watch | None = None) -> tuple[float, bool]:
-    """(bound, exact) for demand (leaves, leaves) from row to column; `exact` is False if time ran out, and the bound then may be weak.
+    """Return (bound, exact) for demand (leaves, leaves) from row to column. `exact` is False if time ran out; the bound may then be weak.
 
-    The bound is infinite where no way up and down joins leaves that communicate.
+    The bound is infinite if no up/down path connects two communicating leaves.
     """
     has_demand = demand > 0
     if not has_demand.any():
@@ -75,7 +75,7 @@ def least_load(tree: Tree, demand: Floats, time_limit_s: float, watch: Watch | N
 
 
 def _within_pods(program: _Program, tree: Tree, demand: Floats, source: Ints, to: Ints) -> None:
-    """Leaf to spine to leaf: one flow a pair and spine, over two links."""
+    """Add flows leaf to spine to leaf: one flow per pair and spine, over two links."""
     up, _, _, down = tree.link_numbers()
     leaves, spines = tree.shape[1], tree.shape[3]
     pair, spine = np.nonzero((up[source] >= 0) & (down.reshape(-1, spines, leaves)[to // leaves, :, to % leaves] >= 0))
@@ -86,7 +86,7 @@ def _within_pods(program: _Program, tree: Tree, demand: Floats, source: Ints, to
 
 
 def _across_pods(program: _Program, tree: Tree, demand: Floats, source: Ints, to: Ints) -> None:
-    """Leaf to spine, spine to core, core to spine and leaf: flows merge by destination leaf at every switch."""
+    """Add flows leaf to spine, spine to core, core to spine and leaf. Flows merge by destination leaf at every switch."""
     up, over, back, down = tree.link_numbers()
     pods, leaves, _, spines, groups, cores = tree.shape
     each = spines // groups
@@ -95,7 +95,7 @@ def _across_pods(program: _Program, tree: Tree, demand: Floats, source: Ints, to
     rising = program.flows(len(pair))
     program.enter(program.balances(demand[source, to])[pair], rising, 1.0)
     program.load(up[source[pair], spine], rising)
-    # Spine to core: a balance a (spine, destination leaf) that some leaf of the pod sends to.
+    # Spine to core: one balance per (spine, destination leaf) with traffic from a leaf of the pod.
     merged, at = np.unique((source[pair] // leaves * spines + spine) * (pods * leaves) + to[pair], return_inverse=True)
     from_spine, dest = np.divmod(merged, pods * leaves)
     balance = program.balances(np.zeros(len(merged)))
@@ -104,7 +104,7 @@ def _across_pods(program: _Program, tree: Tree, demand: Floats, source: Ints, to
     crossing = program.flows(len(row))
     program.enter(balance[row], crossing, -1.0)
     program.load(over[from_spine[row], core], crossing)
-    # Core to spine of the destination's pod, and on to the leaf.
+    # Core to a spine of the destination's pod, then to the leaf.
     number = from_spine[row] % spines // each * cores + core
     merged, at = np.unique(number * (pods * leaves) + dest[row], return_inverse=True)
     from_core, dest = np.divmod(merged, pods * leaves)
@@ -122,7 +122,7 @@ def _across_pods(program: _Program, tree: Tree, demand: Floats, source: Ints, to
 def _solve_prices(
     program: _Program, cables: Floats, time_limit_s: float, watch: Watch | None
 ) -> tuple[Floats | None, bool]:
-    """Prices of links with `cables` (links,) working cables by HiGHS' interior points, without crossover: prices are wanted, not a vertex; None if there are none."""
+    """Return prices of links with `cables` (links,) working cables; None if there are none. HiGHS' interior-point method without crossover suffices for prices."""
     import highspy
     from scipy.sparse import csc_matrix
 
@@ -163,7 +163,7 @@ def _solve_prices(
 
 
 def _price_cheapest_ways(tree: Tree, prices: Floats) -> Floats:
-    """Price (leaves, leaves) of the cheapest way up and down at prices (links,); infinite if there is none."""
+    """Return the price (leaves, leaves) of the cheapest up/down path at prices (links,); infinite if there is none."""
     pods, leaves, _, spines, groups, cores = tree.shape
     count = pods * leaves
     price = np.where(tree.cables() == 0, np.inf, prices)
@@ -174,7 +174,7 @@ def _price_cheapest_ways(tree: Tree, prices: Floats) -> Floats:
     falls = np.full((pods, spines, count), np.inf)  # from a spine of the leaf's own pod
     for pod in range(pods):
         falls[pod, :, pod * leaves : (pod + 1) * leaves] = down.reshape(pods, spines, leaves)[pod]
-    above = falls.copy()  # from any spine, over cores where need be
+    above = falls.copy()  # from any spine, over cores if necessary
     if groups:
         each = spines // groups
         link = back.reshape(groups, cores, pods, each)

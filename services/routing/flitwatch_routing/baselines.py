@@ -1,4 +1,4 @@
-"""Tables that routes are compared with: destination modulo choices (what OpenSM's ftree gives on an intact tree), and random choices."""
+"""Baseline tables for comparison: destination modulo choices (as OpenSM's ftree on an intact tree), and random choices."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Ints = NDArray[np.int64]
 
 
 def ftree_tables(fabric: Fabric) -> Ints:
-    """Output ports (routers, endpoints): spine = d mod spines, core = d / spines mod cores; over the next link where one failed."""
+    """Return output ports (routers, endpoints): spine = d mod spines, core = d / spines mod cores; a failed link is replaced by the next one."""
     tree = as_tree(fabric)
     _, slots, switches = _tree_sizes(tree)
     spines, cores = tree.shape[3], tree.shape[5]
@@ -36,7 +36,7 @@ def ftree_tables(fabric: Fabric) -> Ints:
 
 
 def random_tables(fabric: Fabric, seed: int) -> Ints:
-    """Output ports (routers, endpoints), every choice uniform."""
+    """Return output ports (routers, endpoints) with uniformly random choices."""
     tree = as_tree(fabric)
     rng = np.random.default_rng(seed)
     leaves, slots, switches = _tree_sizes(tree)
@@ -57,7 +57,7 @@ def _tree_sizes(tree: Tree) -> tuple[int, int, tuple[int, int]]:
 
 
 def _build_solution(tree: Tree, spine_of: Ints, core_of: Ints, down_of: Ints) -> Solution:
-    """Every choice as the optimiser would return it."""
+    """Return all choices in the optimiser's form."""
     leaves, slots, _ = _tree_sizes(tree)
     leaf, dest = np.divmod(np.arange(leaves * slots), slots)
     return {

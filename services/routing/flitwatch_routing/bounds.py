@@ -1,4 +1,4 @@
-"""Lower bounds on the largest load of a link between switches, of the fabric that is there: failed cables and missing switches count."""
+"""Lower bounds on the largest load of a link between switches, for the actual fabric with failed cables and missing switches."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ from flitwatch_routing.adaptive import Watch, least_load
 from flitwatch_routing.packing import least_busiest
 from flitwatch_routing.tree import Tree, as_tree, of_leaves
 
-#: Seconds that the linear program of a broken tree may take: quartz1 with 1 % of its cables gone needs 5.
+#: Time limit in seconds for the linear program of a damaged tree: quartz1 without 1 % of its cables needs 5.
 LIMIT_S = 120.0
-#: Seconds that packing may take, and its part of the time limit.
+#: Time limit of packing in seconds, and its share of the whole limit.
 PACKING_S, PACKING_SHARE = 20.0, 0.25
-#: Bytes up to which every whole number has a float of its own; loads that are this close, relative, are the same.
+#: Limit up to which floats represent integers exactly; relative difference up to which loads count as equal.
 LARGEST_WHOLE, ROUNDING = 2.0**53, 1e-6
 Traffic = tuple[NDArray, NDArray, NDArray]
 
 
 @dataclass(frozen=True)
 class Bounds:
-    """Bytes of the busiest link between switches, at least.
+    """Lower bounds on the bytes of the busiest link between switches.
 
-    z_ar: without the one-port rule, as hardware-adaptive routing may spread (Taffet 2021, section 3.3);  exact: it is that optimum, and not only
-    below it
-    fixed: with the rule, by pigeonholes of leaves' entries and by packing them into ports; infinite (as z_ar) where failed cables part leaves that
-    communicate
+    z_ar: without the one-port rule, for hardware-adaptive routing (Taffet 2021, section 3.3);  exact: whether it is the optimum, not only a
+    lower bound
+    fixed: with the rule, from the pigeonhole principle for leaves' entries and from packing them into ports; infinite (like z_ar) if failed cables
+    separate communicating leaves
     """
 
     z_ar: float
@@ -42,20 +42,20 @@ class Bounds:
 def compute_bounds(
     fabric: Fabric, traffic: Traffic, time_limit_s: float = LIMIT_S, watch: Watch | None = None, packing: bool = True
 ) -> Bounds:
-    """Bounds for traffic (src, dst, bytes; endpoints from 0), without that of endpoints on no leaf; without `packing`, `fixed` is by pigeonholes
-    alone.
+    """Return bounds for traffic (src, dst, bytes; endpoints from 0), ignoring endpoints that are not on a leaf. Without `packing`, `fixed` uses only the
+    pigeonhole principle.
 
     Raises
     ------
     BadInput
-        Where the fabric is not a fat tree.
+        The fabric is not a fat tree.
     """
     return bounds_of(as_tree(fabric), of_leaves(fabric, traffic), time_limit_s, watch, packing)
 
 
 def whole_loads(size: NDArray, bound: float) -> float:
-    """The bound, raised to what whole entries of these bytes can add up to: a multiple of their greatest common divisor, where all are whole
-    numbers."""
+    """Return the bound rounded up to a possible sum of entries of these sizes: a multiple of their greatest common divisor, if all are
+    integers."""
     largest = float(size.max(initial=0.0))
     if not 0 < largest < LARGEST_WHOLE or not math.isfinite(bound) or (size != np.floor(size)).any():
         return bound
@@ -64,19 +64,19 @@ def whole_loads(size: NDArray, bound: float) -> float:
 
 
 def relative_gap(load: float, bound: float) -> float | None:
-    """Return the gap of a load above its bound, relative to the bound; None if no traffic crosses a switch, or some has no path up and down."""
+    """Return the gap of a load above its bound, relative to the bound; None if no traffic crosses a switch, or some has no up/down path."""
     return load / bound - 1 if 0 < bound < math.inf else None
 
 
 def unit_of(size: NDArray) -> float:
-    """Return the unit in which the core counts bytes, with single precision: a power of two, so that the conversion rounds nothing."""
+    """Return the unit of the core's single-precision byte counts, a power of two, so that conversion is exact."""
     return math.ldexp(1.0, math.frexp(float(size.max(initial=0)) or 1.0)[1])
 
 
 def bounds_of(
     tree: Tree, traffic: Traffic, time_limit_s: float = LIMIT_S, watch: Watch | None = None, packing: bool = True
 ) -> Bounds:
-    """`compute_bounds` of a fabric that is laid out already."""
+    """Return `compute_bounds` for an existing tree layout."""
     started = time.monotonic()
     pack_s = min(PACKING_S, PACKING_SHARE * time_limit_s)
 
@@ -105,7 +105,7 @@ def bounds_of(
 
 
 def _collect_entries(tree: Tree, leaf: NDArray, dst: NDArray, size: NDArray) -> list[tuple[NDArray, int]]:
-    """Bytes of each leaf's entries and the ports that they may take: those that leave it, up, and those that come down to it."""
+    """Return the bytes of each leaf's entries and the number of available ports, for traffic up from the leaf and down to it."""
     hosts, leaves = tree.shape[2], tree.shape[0] * tree.shape[1]
     flat = np.zeros((leaves, leaves * hosts))
     np.add.at(flat, (leaf, dst), size)

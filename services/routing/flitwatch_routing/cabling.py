@@ -1,7 +1,7 @@
-"""Choice of a cable for each entry of a forwarding table, among several cables between two switches.
+"""Choice of a cable for each entry of a forwarding table if several cables connect two switches.
 
-A table names a port. Which switch follows decides what every switch sends on; which cable leads there does not. So the optimiser chooses switches for links
-that stand for all their cables, and the entries of each link are then shared out among its cables.
+A table contains ports. The next switch determines all further traffic, but the cable to it does not. So the optimiser chooses switches, with one link for
+all parallel cables. The entries of each link are then distributed over its cables.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ Traffic = tuple[NDArray, NDArray, NDArray]
 
 @dataclass(frozen=True)
 class Cabling:
-    """Settings for sharing cables among entries: the traffic of each time slot (source, destination, bytes; columns of the tables).
+    """Settings for distributing entries over cables: the traffic of each time slot (source, destination, bytes; columns of the tables).
 
-    held (routers, destinations) : ports that entries keep where no cable of the link then carries more than `limit`, in bytes, a number per slot
+    held (routers, destinations) : ports that entries keep if no cable of the link then carries more than `limit`, in bytes, one number per slot
     """
 
     slots: Sequence[Traffic] = ()
@@ -33,9 +33,9 @@ class Cabling:
 
 
 def ports_of(tree: Tree, link: Ints, cabling: Cabling) -> Ints:
-    """The port (switches, places) of each entry that leaves by `link` (leaves, spines and cores; places); -1 if that is -1.
+    """Return the port (switches, places) of each entry that uses `link` (leaves, spines and cores; places); -1 if the link is -1.
 
-    Without traffic, the cables of a link have equally many entries, to within one.
+    Without traffic, the numbers of entries on a link's cables differ by at most one.
     """
     ports, cables = tree.link_ports(), tree.cables()
     result = np.where(link >= 0, ports[link, 0], -1)
@@ -59,7 +59,7 @@ def ports_of(tree: Tree, link: Ints, cabling: Cabling) -> Ints:
 
 
 def _find_held_cables(tree: Tree, ports: Ints, entry: Ints, places: int, held: Ints | None) -> NDArray[np.int32]:
-    """The cable of its link's `ports` (entries, cables) that each entry holds; -1 for none."""
+    """Return the cable among its link's `ports` (entries, cables) that each entry keeps; -1 for none."""
     if held is None:
         return np.full(len(entry), -1, np.int32)
     by_place = np.full((len(held), places), -1)
@@ -71,7 +71,7 @@ def _find_held_cables(tree: Tree, ports: Ints, entry: Ints, places: int, held: I
 
 
 def _entry_bytes(tree: Tree, link: Ints, entry: Ints, traffic: Traffic) -> Floats:
-    """Bytes (entries,) that pass each entry: traffic merges at every switch and follows `link` to the leaf of its destination."""
+    """Return the bytes (entries,) of each entry: traffic merges at every switch and follows `link` to the leaf of its destination."""
     places = link.shape[1]
     leaves, hosts = len(tree.leaf), tree.shape[2]
     src, dst = (tree.slot_of_endpoint[np.asarray(ends, np.int64)] for ends in traffic[:2])

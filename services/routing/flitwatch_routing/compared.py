@@ -1,4 +1,4 @@
-"""Loads of the tables that other routings would make, each scored by the same check."""
+"""Loads of the tables of other routings, all scored by the same check."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ BASELINES: dict[str, Callable[[Fabric, Traffic, int], NDArray[np.int64]]] = {
 def compare_baselines(
     fabric: Fabric, slots: Sequence[Traffic], seed: int, stopped: Callable[[], bool] = lambda: False
 ) -> dict[str, float | None]:
-    """Bytes of the busiest link between switches, added up over time slots, by each baseline of a fat tree, one LID an endpoint.
+    """Return the bytes of the busiest link between switches, summed over time slots, for each baseline of a fat tree with one LID per endpoint.
 
-    Baselines know the traffic of all slots together. None if their tables lose some of the traffic, and for those that were not laid before it was `stopped`.
+    Baselines get the summed traffic of all slots. The value is None if tables lose traffic, or if `stopped` before they were computed.
     """
     between = fabric.router_links()
     src, dst, size = (np.concatenate(column) for column in zip(*slots, strict=True))

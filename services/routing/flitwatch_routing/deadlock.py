@@ -1,4 +1,4 @@
-"""Deadlocks of forwarding tables: a cycle of links that each wait for the next (Dally and Seitz 1987), on one virtual lane."""
+"""Deadlocks of forwarding tables on one virtual lane: cycles of channel dependencies (Dally and Seitz 1987)."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ Ints = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Dependencies:
-    """cycle: links (indices of the fabric's) whose channel dependencies form a cycle, empty if none do;  pairs: different dependencies of a link on the next"""
+    """cycle: links (indices into the fabric's) whose channel dependencies form a cycle, empty if there is none;  pairs: number of distinct dependencies"""
 
     cycle: tuple[int, ...]
     pairs: int
 
     def named(self, fabric: Fabric) -> str:
-        """The cycle's switches, the first one again at the end."""
+        """Return the names of the cycle's switches; the first one is repeated at the end."""
         names, links = fabric.routers.name, fabric.links
         return " -> ".join(str(names[links.src[link]]) for link in (*self.cycle, *self.cycle[:1]))
 
 
 def find_dependencies(fabric: Fabric, ports: Ints, unknown: NDArray[np.bool_] | None = None) -> Dependencies:
-    """Dependencies of links between switches under `ports` (routers, destinations), over the ways from all endpoints to all but the `unknown` (endpoints,).
+    """Return dependencies of links between switches under `ports` (routers, destinations), for paths from all endpoints to all but the `unknown` (endpoints,).
 
-    Entries that no way from an endpoint uses count for nothing; a way that ends early or goes in a circle counts as far as it goes.
+    Entries not used by any path from an endpoint are ignored. A path that ends early or loops counts up to that point.
     """
     first, second = _collect_link_pairs(fabric, ports, unknown)
     return Dependencies(_find_cycle(first, second), len(first))
@@ -59,7 +59,7 @@ def _collect_link_pairs(fabric: Fabric, ports: Ints, unknown: NDArray[np.bool_] 
 
 
 def _find_cycle(first: Ints, second: Ints) -> tuple[int, ...]:
-    """A cycle of the graph with these edges, a shortest one through one of its vertices; empty if there is none."""
+    """Return a cycle of the graph with these edges, a shortest one through one vertex; empty if there is none."""
     from scipy.sparse import coo_matrix
     from scipy.sparse.csgraph import breadth_first_order, connected_components
 
@@ -67,7 +67,7 @@ def _find_cycle(first: Ints, second: Ints) -> tuple[int, ...]:
     from_, to = dense[: len(first)], dense[len(first) :]
     size = (len(vertices), len(vertices))
     count, part = connected_components(coo_matrix((np.ones(len(from_)), (from_, to)), size), True, "strong")
-    # Two routers are joined by links of their own each way, so that no link waits for itself.
+    # Two routers have separate links in each direction, so no link depends on itself.
     if count == len(vertices):
         return ()
     within = part[from_] == part[to]

@@ -9,16 +9,16 @@ import numpy as np
 from flitwatch_domain.fabric import Fabric
 from flitwatch_routing.lft import Dump
 
-#: Switches that are named.
+#: Number of switches named.
 MOST_NAMED = 10
 
 
 @dataclass(frozen=True)
 class Difference:
-    """Two dumps of one fabric, entry by entry, those for LIDs of switches among them; entries for destinations whose LID either dump does not tell are left out.
+    """Comparison of two dumps of one fabric by entry, including entries for switch LIDs. Destinations whose LID is unknown in a dump are omitted.
 
-    entries: compared;  changed: other ports, and entries that one alone has;  added, removed: of these, only in the second, only in the first
-    switches, destinations: how many have a changed entry;  unknown_endpoints: endpoints left out;  most: switches with most changed entries, with their numbers
+    entries: number compared;  changed: entries with different ports or in only one dump;  added, removed: changed entries only in the second, only in the first
+    switches, destinations: numbers with a changed entry;  unknown_endpoints: omitted endpoints;  most: switches with most changed entries, and the counts
     """
 
     entries: int

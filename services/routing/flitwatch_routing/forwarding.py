@@ -1,4 +1,4 @@
-"""Linear forwarding tables of a tree: the output port of every switch for every endpoint (every LID of it, `lmc`), complete and free of loops."""
+"""Linear forwarding tables of a tree: each switch's output port for every LID of every endpoint (`lmc`), complete and free of loops."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ Floats = NDArray[np.float64]
 
 
 class Solution(TypedDict):
-    """Choices as the optimiser returns them, by slots of endpoints.
+    """Choices in the optimiser's form, by slots of endpoints.
 
     Attributes
     ----------
-    leaf, dest : ints (choices,)        leaves and the slots that they send to
-    spine_of : ints (choices,)          the spine that each goes over
+    leaf, dest : ints (choices,)        leaves and the destination slots of their traffic
+    spine_of : ints (choices,)          the spine of each choice
     core_of, down_of : ints (spines * slots,), (cores * slots,)        the core above, the spine below
     core_used, down_used : uint8 of the same shapes        whether the choice carries traffic
     """
@@ -39,10 +39,10 @@ class Solution(TypedDict):
 
 
 def tables_of(tree: Tree, solution: Solution, fabric: Fabric, cabling: Cabling | None = None) -> Ints:
-    """Output ports (routers, endpoints * 2^lmc) from the optimiser's solution; -1 only where a switch cannot reach an endpoint by up*/down*, and for endpoints on no leaf.
+    """Return output ports (routers, endpoints * 2^lmc) from the optimiser's solution; -1 only if an endpoint is not on a leaf, or unreachable by up*/down*.
 
-    Entries that carry no traffic of the demand are filled, destination modulo choices, over links that work, so that every pair stays connected.
-    `cabling` says how entries share several cables between two switches.
+    Entries without traffic are filled with destination modulo choices over working links, so that every pair stays connected.
+    `cabling` determines how entries share several cables between two switches.
     """
     pods, leaves, hosts, spines, groups, _cores = tree.shape
     slots = pods * leaves * hosts
@@ -50,7 +50,7 @@ def tables_of(tree: Tree, solution: Solution, fabric: Fabric, cabling: Cabling |
     dest = np.arange(slots)
     pod_of, leaf_of = dest // (leaves * hosts), dest // hosts
     up_leaf, up_spine, down_core, down_spine = tree.link_numbers()
-    fall = down_spine[:, leaf_of % leaves]  # (spines, slots): link towards the leaf
+    fall = down_spine[:, leaf_of % leaves]  # (spines, slots): link to the leaf
     arrives = (fall >= 0) & (np.arange(pods * spines)[:, None] // spines == pod_of)
     core_link = _core_links(tree, down_core, solution, arrives, pod_of, per_group)
     spine_link = _spine_links(tree, up_spine, solution, arrives, fall, core_link >= 0, per_group)
@@ -63,12 +63,12 @@ def tables_of(tree: Tree, solution: Solution, fabric: Fabric, cabling: Cabling |
     return np.where(tree.slot_of_endpoint >= 0, result[:, tree.slot_of_endpoint], -1)
 
 
-#: Of every (leaf, slot) the spine, of every (spine, slot) the core, of every (core, slot) the spine below; -1 for none. Flat.
+#: The spine of every (leaf, slot), the core of every (spine, slot), the lower spine of every (core, slot); -1 for none. Flat.
 Choices = tuple[NDArray[np.int16], NDArray[np.int16], NDArray[np.int16]]
 
 
 def choices_of(tree: Tree, ports: Ints) -> Choices:
-    """Return the choices that ports (routers, endpoints) make where there is a choice; -1 if they have no entry, or one over a missing link."""
+    """Return the choices in tables of ports (routers, endpoints); -1 if an entry is missing or uses a missing link."""
     pods, leaves, hosts, spines, groups, _ = tree.shape
     slots = pods * leaves * hosts
     by_slot = np.full((len(ports), slots), -1)
@@ -93,7 +93,7 @@ def choices_of(tree: Tree, ports: Ints) -> Choices:
 
 
 def _find_choice(routers: Ints, ports: Ints, links: Ints) -> NDArray[np.int16]:
-    """The first of links (routers, slots, choices, cables) with the port that a router's table names."""
+    """Return the first of links (routers, slots, choices, cables) with the port in a router's table."""
     choice = np.full(links.shape[:2], -1, np.int16)
     for at, router in enumerate(routers.tolist()):
         if router >= 0 and links.shape[2]:
@@ -103,7 +103,7 @@ def _find_choice(routers: Ints, ports: Ints, links: Ints) -> NDArray[np.int16]:
 
 
 def keep_loaded_choices(tree: Tree, solution: Solution, loaded: Choices) -> Solution:
-    """The solution with loaded choices wherever it carries no traffic."""
+    """Return the solution with loaded choices in all places without traffic."""
     leaves = tree.shape[0] * tree.shape[1]
     slots = leaves * tree.shape[2]
     spine, core, down = (choice.astype(np.int64) for choice in loaded)
@@ -121,7 +121,7 @@ def keep_loaded_choices(tree: Tree, solution: Solution, loaded: Choices) -> Solu
 
 
 def _fill_choices(wanted: Ints, usable: NDArray[np.bool_]) -> Ints:
-    """The wanted choice (n, slots) where usable (n, slots, choices) allows it, else the next that is usable; -1 for none."""
+    """Return the wanted choice (n, slots) if usable (n, slots, choices), else the next usable one; -1 for none."""
     choices = usable.shape[2]
     first = np.where(wanted >= 0, wanted, np.arange(usable.shape[1]) % choices)
     result = np.full(first.shape, -1)
@@ -133,7 +133,7 @@ def _fill_choices(wanted: Ints, usable: NDArray[np.bool_]) -> Ints:
 
 
 def _select_links(wanted: Ints, links: Ints, usable: NDArray[np.bool_]) -> Ints:
-    """The link of `links` (n, slots, choices) that `_fill_choices` chooses; -1 for none."""
+    """Return the link of `links` (n, slots, choices) chosen by `_fill_choices`; -1 for none."""
     chosen = _fill_choices(wanted, usable)
     link = np.take_along_axis(links, np.maximum(chosen, 0)[:, :, None], axis=2)[:, :, 0]
     return np.where(chosen >= 0, link, -1)
@@ -142,7 +142,7 @@ def _select_links(wanted: Ints, links: Ints, usable: NDArray[np.bool_]) -> Ints:
 def _core_links(
     tree: Tree, down_core: Ints, solution: Solution, arrives: NDArray[np.bool_], pod_of: Ints, per_group: int
 ) -> Ints:
-    """The link (cores, slots) down from each core; -1 if it leads nowhere."""
+    """Return the link (cores, slots) down from each core; -1 if there is none."""
     _pods, _, _, spines, groups, cores = tree.shape
     slots = len(pod_of)
     result = np.full((groups * cores, slots), -1)
@@ -166,7 +166,7 @@ def _spine_links(
     core_ok: NDArray[np.bool_],
     per_group: int,
 ) -> Ints:
-    """The link (spines, slots) of each spine, down in its own pod and else up to a core; -1 if neither leads on."""
+    """Return the link (spines, slots) of each spine, down in its own pod, otherwise up to a core; -1 if there is neither."""
     _, _, _, spines, groups, cores = tree.shape
     if not groups:
         return np.where(arrives, fall, -1)
@@ -182,7 +182,7 @@ def _spine_links(
 
 
 def _leaf_links(tree: Tree, up_leaf: Ints, solution: Solution, spine_ok: NDArray[np.bool_], leaf_of: Ints) -> Ints:
-    """The link (leaves, slots) up from each leaf; -1 if none leads to the endpoint, and for the leaf's own endpoints."""
+    """Return the link (leaves, slots) up from each leaf; -1 if none reaches the endpoint, and for the leaf's own endpoints."""
     pods, leaves, _hosts, spines, _, _ = tree.shape
     slots = len(leaf_of)
     preference = np.full((pods * leaves, slots), -1)
@@ -198,8 +198,8 @@ def _leaf_links(tree: Tree, up_leaf: Ints, solution: Solution, spine_ok: NDArray
 
 @dataclass(frozen=True)
 class RouteCheck:
-    """valid: no loops, no holes;  loops, holes: pairs (source leaf, LID of an endpoint);  load: bytes a directed link, in the fabric's order;
-    lost: bytes that never arrive;  where: the first hole and the first loop in words, naming switch, port and endpoint
+    """valid: no loops, no holes;  loops, holes: pairs (source leaf, LID of an endpoint);  load: bytes per directed link, in the fabric's order;
+    lost: bytes that never arrive;  where: description of the first hole and the first loop, with switch, port and endpoint
     """
 
     valid: bool
@@ -217,10 +217,10 @@ def check_routes(
     unknown: NDArray[np.bool_] | None = None,
     lmc: int = 0,
 ) -> RouteCheck:
-    """Follow the tables from every switch with endpoints to every LID of every endpoint but the `unknown` (endpoints,); add up traffic on the links.
+    """Follow the tables from every switch with endpoints to every LID of every endpoint except the `unknown` (endpoints,), and sum traffic by link.
 
-    A hole is a way that ends before its endpoint: without an entry, at a port without a cable, or at another endpoint. BadInput for `ports` of another
-    shape than (routers, endpoints * 2^lmc). Traffic is spread evenly over an endpoint's LIDs.
+    A hole is a path that ends before its endpoint: without an entry, at a port without a cable, or at another endpoint. Raise BadInput if the shape of `ports`
+    is not (routers, endpoints * 2^lmc). Traffic is spread evenly over an endpoint's LIDs.
     """
     routers, endpoints, each = len(fabric.routers.name), len(fabric.endpoints.router), lids_each(lmc)
     if ports.shape != (routers, endpoints * each):
@@ -262,7 +262,7 @@ def check_routes(
 
 
 def links_by_port(fabric: Fabric, highest: int = 0) -> Ints:
-    """The link at (router, port), -1 for none; ports up to `highest` at least."""
+    """Return the link at (router, port), -1 for none; the array covers at least ports up to `highest`."""
     links, routers = fabric.links, len(fabric.routers.name)
     from_router = np.flatnonzero((links.src < routers) & (links.src_port >= 0))
     link_of = np.full((routers, max(int(links.src_port.max(initial=0)), highest) + 1), -1)
@@ -271,7 +271,7 @@ def links_by_port(fabric: Fabric, highest: int = 0) -> Ints:
 
 
 def way_of(fabric: Fabric, ports: Ints) -> Ints:
-    """The link that each entry of `ports` (routers, destinations) takes; -1 without an entry, or without a cable at its port."""
+    """Return the link of each entry of `ports` (routers, destinations); -1 without an entry, or without a cable at its port."""
     link_of = links_by_port(fabric, int(ports.max(initial=0)))
     return np.where(ports >= 0, np.take_along_axis(link_of, np.maximum(ports, 0), axis=1), -1)
 

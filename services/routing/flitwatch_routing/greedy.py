@@ -1,4 +1,4 @@
-"""Tables as AFAR makes them (Taffet 2021, section 3.2.1): ftree's, from which flows on congested links are moved greedily to links with less."""
+"""Tables of AFAR (Taffet 2021, section 3.2.1): ftree tables with flows moved greedily from congested links to less loaded ones."""
 
 from __future__ import annotations
 
@@ -15,25 +15,25 @@ Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 Traffic = tuple[NDArray, NDArray, NDArray]
 
-#: Other ports that are looked at, over all moves: with them it ends, as AFAR does with a number of iterations. quartz1 takes seconds.
+#: Limit of ports examined over all moves, corresponding to AFAR's number of iterations. quartz1 takes seconds.
 MOST_LOOKS = 4_000_000
-#: Links, the busiest first, that may be left as nothing relieves them, before it starts again with the busiest or ends.
+#: Number of links, busiest first, that can be skipped because nothing relieves them before the search restarts with the busiest or ends.
 PATIENCE = 256
-#: A link is relieved only by more than this, relative: sums of bytes are rounded.
+#: Minimum relative relief of a link, because sums of bytes are rounded.
 ROUNDING = 1e-9
 
 
 def greedy_tables(fabric: Fabric, traffic: Traffic) -> Ints:
-    """Output ports (routers, endpoints) of a fat tree for traffic (src, dst, bytes).
+    """Return output ports (routers, endpoints) of a fat tree for traffic (src, dst, bytes).
 
-    One entry at a time leaves the busiest link for the port, among those on shortest ways up and down, after which the busiest of the links concerned
-    carries least; entries of the link's own switch first, then those of switches before it. A link that nothing relieves is passed over, as the
-    dissertation's version does; a local optimum ends it.
+    One entry at a time is moved from the busiest link to the port, among those on shortest up/down paths, that minimises the largest load of the affected
+    links. Entries of the link's own switch come first, then those of upstream switches. A link that cannot be relieved is skipped, as in the
+    dissertation's version. The search ends at a local optimum.
 
     Raises
     ------
     BadInput
-        Where the fabric is not a fat tree.
+        The fabric is not a fat tree.
     """
     state = _Flows(fabric, ftree_tables(fabric), traffic)
     looks_left, moved = MOST_LOOKS, True
@@ -56,9 +56,9 @@ def greedy_tables(fabric: Fabric, traffic: Traffic) -> Ints:
 
 
 class _Flows:
-    """Tables, and the traffic that they put on switches and links.
+    """Tables, and their traffic on switches and links.
 
-    next (routers, endpoints): the link taken, -1 for none;  flow (routers, endpoints): bytes for the endpoint that pass the switch;
+    next (routers, endpoints): the next link, -1 for none;  flow (routers, endpoints): bytes for the endpoint through the switch;
     load (links,): bytes
     """
 
@@ -94,7 +94,7 @@ class _Flows:
         return np.where(self.next >= 0, self._port[np.maximum(self.next, 0)], -1)
 
     def relief(self, link: int) -> tuple[tuple[int, int, int] | None, int]:
-        """The best (router, endpoint, new link) that makes all links concerned carry less than this one does now; how many were looked at."""
+        """Return the best (router, endpoint, new link) after which all affected links carry less than this one now, and the number of examined options."""
         at = self._src[link]
         ends = np.flatnonzero((self.next[at] == link) & (self.flow[at] > self.least))
         rows = np.full(len(ends), at), ends
@@ -108,7 +108,7 @@ class _Flows:
         return None, looks + 1
 
     def _find_upstream_entries(self, router: Ints, end: Ints) -> tuple[Ints, Ints]:
-        """Entries (router, endpoint) that lead to these, and have traffic."""
+        """Return entries (router, endpoint) with traffic that lead to these."""
         entries: list[tuple[Ints, Ints]] = [(np.zeros(0, np.int64), np.zeros(0, np.int64))]
         for at in np.unique(router).tolist():
             into, ends = self._into[at], end[router == at]
@@ -137,7 +137,7 @@ class _Flows:
         return (int(router[row[best]]), int(to[best]), int(other[best])), len(row)
 
     def _trace_ways(self, first: Ints, end: Ints) -> Ints:
-        """Links between switches from a first one on to endpoints: (ways, hops), -1 after the last."""
+        """Return links between switches from a first one to endpoints: (paths, hops), -1 after the last."""
         hops = [first]
         while True:
             at = self._dst[np.maximum(hops[-1], 0)]
@@ -149,7 +149,7 @@ class _Flows:
             hops.append(link)
 
     def apply(self, router: int, end: int, link: int) -> None:
-        """Let the entry take another link."""
+        """Move an entry to another link."""
         moved = self.flow[router, end]
         for first, sign in ((int(self.next[router, end]), -1.0), (link, 1.0)):
             way = self._trace_ways(np.array([first]), np.array([end]))[0]

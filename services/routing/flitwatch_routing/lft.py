@@ -1,4 +1,4 @@
-"""Forwarding tables in OpenSM's dump format: what `-R file -U` reads and `opensm-lfts.dump` holds."""
+"""Forwarding tables in OpenSM's dump format, as read by `-R file -U` and written to `opensm-lfts.dump`."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from flitwatch_routing.lmc import first_lid, lids_each
 from flitwatch_routing.switch_lids import towards_switches
 
 Ints = NDArray[np.int64]
-#: GUIDs of generated fabrics, in the range that ibsim uses; adapters are spaced apart, as a port's GUID is the adapter's + 1.
+#: GUIDs of generated fabrics, in ibsim's range; adapters are spaced, as a port's GUID is the adapter's + 1.
 FIRST_SWITCH_GUID, FIRST_ADAPTER_GUID, ADAPTER_STEP = 0x0002C90000100000, 0x0002C90000200000, 0x10
 #: A LID has 16 bits.
 MOST_LIDS = 2**16
 
 
 def list_guids(fabric: Fabric) -> tuple[list[int], list[int]]:
-    """GUIDs of switches and port GUIDs of endpoints: the fabric's own, or those given to generated fabrics."""
+    """Return GUIDs of switches and port GUIDs of endpoints, either the fabric's or those for generated fabrics."""
     switches = [_parse_guid(text, FIRST_SWITCH_GUID + i) for i, text in enumerate(fabric.routers.guid)]
     ports = [
         _parse_guid(text, FIRST_ADAPTER_GUID + ADAPTER_STEP * i + 1) for i, text in enumerate(fabric.endpoints.guid)
@@ -41,11 +41,11 @@ def _parse_guid(text: object, otherwise: int) -> int:
 
 
 def format_dump(fabric: Fabric, ports: Ints, lmc: int = 0, switch_ports: Ints | None = None) -> Iterator[str]:
-    """The lines of the dump of tables (routers, endpoints * 2^lmc); entries name their destination by port GUID.
+    """Yield the lines of a dump of tables (routers, endpoints * 2^lmc); entries contain the port GUID of their destination.
 
-    The LIDs of switches have entries too, `switch_ports` (routers, routers) or those of `towards_switches`: what a dump leaves out, OpenSM gives no
-    path. LIDs are 1.. for switches, then endpoints, from a multiple of 2^lmc. OpenSM gives others: it moves an entry to the LID of the same port that
-    has the same last `lmc` bits. BadInput if there are not enough LIDs.
+    Switch LIDs have entries too, from `switch_ports` (routers, routers) or `towards_switches`, because OpenSM gives no path to LIDs missing in a
+    dump. LIDs are 1.. for switches, then endpoints, from a multiple of 2^lmc. OpenSM assigns others: it moves an entry to the LID of the same port
+    with the same last `lmc` bits. Raise BadInput if there are not enough LIDs.
     """
     switches, ends = list_guids(fabric)
     between = towards_switches(fabric) if switch_ports is None else switch_ports
@@ -63,7 +63,7 @@ def format_dump(fabric: Fabric, ports: Ints, lmc: int = 0, switch_ports: Ints | 
 
 
 def write_dump(path: Path, fabric: Fabric, ports: Ints, lmc: int = 0, switch_ports: Ints | None = None) -> None:
-    """Write the dump; the file appears whole or not at all. Raises as `format_dump`."""
+    """Write the dump atomically. Raises the errors of `format_dump`."""
     temporary = path.with_name(path.name + ".part")
     with open(temporary, "w") as file:
         file.writelines(line + "\n" for line in format_dump(fabric, ports, lmc, switch_ports))
@@ -71,15 +71,15 @@ def write_dump(path: Path, fabric: Fabric, ports: Ints, lmc: int = 0, switch_por
 
 
 def digest_ports(ports: Ints) -> str:
-    """Tells tables (routers, endpoints * 2^lmc) of output ports apart: SHA-256 of their shape and entries."""
+    """Return a digest of tables (routers, endpoints * 2^lmc) of output ports: SHA-256 of shape and entries."""
     return hashlib.sha256(repr(ports.shape).encode() + ports.astype("<i2").tobytes()).hexdigest()
 
 
 @dataclass(frozen=True)
 class Dump:
-    """ports (routers, endpoints * 2^lmc): output ports, -1 without an entry;  unknown (endpoints,): neither the dump nor the topology tells their LID
+    """ports (routers, endpoints * 2^lmc): output ports, -1 without an entry;  unknown (endpoints,): LID in neither the dump nor the topology
 
-    switch_ports (routers, routers): output ports for the LIDs of switches; None if the dump does not say which LIDs are theirs
+    switch_ports (routers, routers): output ports for the LIDs of switches; None if the dump does not identify them
     """
 
     ports: Ints
@@ -88,25 +88,25 @@ class Dump:
 
 
 def read_ports(path: Path, fabric: Fabric, lmc: int = 0) -> Ints:
-    """Output ports (routers, endpoints * 2^lmc) of a dump, -1 if it has no entry; raises as `read_dump`."""
+    """Return output ports (routers, endpoints * 2^lmc) of a dump, -1 without an entry. Raises the errors of `read_dump`."""
     return read_dump(path, fabric, lmc).ports
 
 
 def read_dump(path: Path, fabric: Fabric, lmc: int = 0) -> Dump:
-    """A dump's tables, entries matched by port GUID, or by LID where the dump has none and the topology knows it.
+    """Return a dump's tables. Entries are matched by port GUID, or by LID if the dump has no GUID and the topology contains the LID.
 
-    With `lmc` all 2^lmc LIDs of an endpoint are read; without, of several LIDs the lowest counts.
+    With `lmc`, all 2^lmc LIDs of an endpoint are read; without it, only the lowest of several LIDs.
 
     Raises
     ------
     BadInput
-        Naming the file, for text that is no dump or contradicts itself (with its line), a switch that is not in the topology or has no table, and
-        destinations without a known entry; with `lmc`, for LIDs that are not those of such an LMC.
+        The text is not a dump or contradicts itself (with its line), a switch is not in the topology or has no table, or destinations have no known
+        entry; with `lmc`, LIDs do not match the LMC. The message names the file.
     """
     try:
         switch_guids, names, at_switch, lid, port, destination = parse_lft_dump(read_bytes(path))
     except UnicodeDecodeError:
-        read_utf8(path)  # says what it is instead
+        read_utf8(path)  # raises with the actual file type
         raise
     except ValueError as bad:
         raise BadInput(str(bad), where=str(path)) from bad
@@ -140,7 +140,7 @@ def read_dump(path: Path, fabric: Fabric, lmc: int = 0) -> Dump:
 def _switch_ports(
     router: Ints, port: Ints, destination: NDArray[np.uint64], switches: list[int], unowned: bool
 ) -> Ints | None:
-    """Ports (routers, routers) of the entries for switches; None if there are none but `unowned` entries, which may be theirs."""
+    """Return ports (routers, routers) of the entries for switches; None if there are none, but `unowned` entries that may be theirs."""
     column = {guid: at for at, guid in enumerate(switches)}
     unique_guids, of = np.unique(destination, return_inverse=True)
     to = (
@@ -157,7 +157,7 @@ def _switch_ports(
 
 
 def _of_lmc(path: Path, fabric: Fabric, lowest: Ints, lid: Ints, endpoint: Ints, lmc: int) -> None:
-    """BadInput unless every endpoint's LIDs are in an aligned block of 2^lmc of its own, and some endpoint has more than one."""
+    """Raise BadInput unless each endpoint's LIDs are in an aligned block of 2^lmc of its own, and at least one endpoint has several."""
     each = lids_each(lmc)
     highest = np.full(len(lowest), -1)
     np.maximum.at(highest, endpoint, lid)
@@ -194,8 +194,8 @@ def _match_switches(path: Path, found: Ints, names: list[bytes], switches: list[
 
 
 def _match_endpoints(destination: NDArray[np.uint64], fabric: Fabric, ends: list[int]) -> Ints:
-    """The endpoint of each port GUID, -1 for none. A topology without port GUIDs has the adapters': then a port's is the adapter's plus its
-    number."""
+    """Return the endpoint of each port GUID, -1 for none. A topology without port GUIDs contains adapter GUIDs: a port's GUID is then the adapter's
+    plus the port number."""
     links, routers = fabric.links, len(fabric.routers)
     number = np.ones(len(ends), np.int64)
     hosts = np.flatnonzero(links.src >= routers)
@@ -211,7 +211,7 @@ def _match_endpoints(destination: NDArray[np.uint64], fabric: Fabric, ends: list
 
 
 def _find_lid_owners(fabric: Fabric) -> Ints:
-    """The endpoint of each LID as the topology's file gave them, LMC counted in; -1 if none is known, or several claim it."""
+    """Return the endpoint of each LID in the topology's file, including LMC; -1 if none or several have the LID."""
     owners = np.full(MOST_LIDS, -1)
     endpoints = len(fabric.endpoints)
     lids = np.asarray(fabric.attributes.get("lids", []), np.int64)

@@ -1,7 +1,7 @@
-"""Several LIDs an endpoint: with LMC m it answers to 2^m, from a base that is a multiple of 2^m, and every switch has one port for each of them.
+"""Several LIDs per endpoint: with LMC m it has 2^m, from a base that is a multiple of 2^m, and every switch has one port for each of them.
 
-Traffic to an endpoint is taken to spread evenly over its LIDs, as MPI libraries do that send round robin over the ways that an LMC opens. A LID is then a
-destination of its own, with bytes / 2^m from everyone. Tables are (routers, endpoints * 2^m): column `endpoint * 2^m + k` is for the LID `base + k`.
+Traffic to an endpoint is assumed to spread evenly over its LIDs, as with MPI libraries that use an LMC's paths round robin. Each LID is then a
+separate destination with bytes / 2^m from every source. Tables are (routers, endpoints * 2^m): column `endpoint * 2^m + k` is for the LID `base + k`.
 """
 
 from __future__ import annotations
@@ -14,20 +14,20 @@ from flitwatch_domain.fabric import Fabric
 
 #: InfiniBand's field has three bits.
 MOST_LMC = 7
-#: Unicast LIDs end here; those above are multicast.
+#: End of the unicast LIDs; higher LIDs are multicast.
 LAST_LID = 0xBFFF
 Traffic = tuple[NDArray, NDArray, NDArray]
 
 
 def lids_each(lmc: int) -> int:
-    """LIDs of an endpoint; BadRequest for an LMC that InfiniBand does not have."""
+    """Return the number of LIDs per endpoint; raise BadRequest for an LMC that InfiniBand does not have."""
     if not 0 <= lmc <= MOST_LMC:
         raise BadRequest(f"the LMC is {lmc}; InfiniBand has 0 to {MOST_LMC}")
     return 1 << lmc
 
 
 def first_lid(fabric: Fabric, lmc: int) -> int:
-    """The first endpoint's base LID where switches have 1, 2, .. and endpoints follow; BadInput if the LIDs do not suffice."""
+    """Return the first endpoint's base LID if switches have 1, 2, .. and endpoints follow; raise BadInput if there are not enough LIDs."""
     each, switches, endpoints = lids_each(lmc), len(fabric.routers), len(fabric.endpoints)
     first = -(-(switches + 1) // each) * each
     if first + endpoints * each - 1 > LAST_LID:
@@ -39,9 +39,9 @@ def first_lid(fabric: Fabric, lmc: int) -> int:
 
 
 def per_lid(fabric: Fabric, traffic: Traffic, lmc: int) -> Traffic:
-    """Traffic between columns of the tables: (an endpoint of the source's switch, LID, bytes / 2^m), what stays within a switch left out.
+    """Return traffic between columns of the tables: (an endpoint of the source's switch, LID, bytes / 2^m), without traffic within a switch.
 
-    Tables do not tell the endpoints of a switch apart as sources: there is one row for a switch and a LID, however many pairs there are.
+    Tables do not distinguish source endpoints of a switch: there is one row per switch and LID, regardless of the number of pairs.
     """
     each, endpoints = lids_each(lmc), len(fabric.endpoints)
     leaves, first, leaf = np.unique(fabric.endpoints.router, return_index=True, return_inverse=True)

@@ -1,4 +1,4 @@
-"""Measured communication matrices: lines `a , b = bytes`, as graphStats writes them."""
+"""Measured communication matrices: lines `a , b = bytes`, as written by graphStats."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from flitwatch_domain.errors import BadInput
 from flitwatch_domain.importers.packed import open_plain
 from flitwatch_domain.importers.text import read_utf8
 
-#: Of one file; sums of bytes stay within 64 bits with room to spare.
+#: Limits of one file; sums of bytes stay well within 64 bits.
 MOST_BYTES = 2**60
 _MATRIX_LINE = re.compile(
     r"\s*([0-9]{1,9})\s*,\s*([0-9]{1,9})\s*=\s*([0-9]{1,18}(?:\.[0-9]*)?(?:[eE][+]?[0-9]{1,2})?)\s*"
@@ -21,7 +21,7 @@ Pairs = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]
 
 
 def is_matrix(path: Path) -> bool:
-    """Return whether a file begins as a measured matrix does: with a line of dashes or with `a , b = bytes`."""
+    """Return whether a file begins like a measured matrix: with a line of dashes or with `a , b = bytes`."""
     first = first_line(path)
     return first.startswith("---") or _MATRIX_LINE.fullmatch(first) is not None
 
@@ -33,18 +33,18 @@ def read_beginning(path: Path) -> str:
 
 
 def first_line(path: Path) -> str:
-    """The first line that is neither empty nor a comment, without blanks around it."""
+    """Return the first line that is neither empty nor a comment, stripped."""
     lines = (line.strip() for line in read_beginning(path).splitlines())
     return next((line for line in lines if line and not line.startswith("#")), "")
 
 
 def read_matrix(path: Path) -> tuple[int, Pairs]:
-    """Ranks and (src, dst, bytes) of a measured matrix with lines `a , b = bytes`; a line counts for both directions, half each.
+    """Return the number of ranks and (src, dst, bytes) of a measured matrix with lines `a , b = bytes`. Half of each line counts for either direction.
 
     Raises
     ------
     BadInput
-        Naming the file and the line.
+        The file is invalid; the message contains file and line.
     """
     rows: list[tuple[int, int, float]] = []
     all_bytes = 0.0

@@ -1,4 +1,4 @@
-"""Tables as OpenSM's minhop makes them: shortest ways of any kind, destinations spread evenly over ports, regardless of what they receive."""
+"""Tables of OpenSM's minhop: shortest paths of any kind, with destinations spread evenly over ports, regardless of their traffic."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ Ints = NDArray[np.int64]
 
 
 def minhop_tables(fabric: Fabric) -> Ints:
-    """Output ports (routers, endpoints), -1 if cables are missing on every way.
+    """Return output ports (routers, endpoints), -1 if every path lacks a cable.
 
-    Endpoint by endpoint, each switch takes the port to which it has sent the fewest endpoints so far, the lowest of them, among ports that lead nearer.
-    Where cables failed such ways may go down and up again, and may so deadlock.
+    For each endpoint, each switch chooses the port with the fewest endpoints so far, and the lowest on ties, among ports that shorten the path. With
+    failed cables, such paths can go down and up again, and can therefore deadlock.
     """
     from scipy.sparse import coo_matrix
     from scipy.sparse.csgraph import shortest_path

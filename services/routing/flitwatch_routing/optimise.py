@@ -1,4 +1,4 @@
-"""Routes for a traffic matrix: the optimiser on a fabric, with its bounds, its tables and its own check of them."""
+"""Routes for a traffic matrix: the optimiser for a fabric, with bounds, tables and a check of the tables."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ from flitwatch_routing.switch_lids import complete_tables, towards_switches
 from flitwatch_routing.tree import Tree, as_tree, of_leaves, on_leaves
 
 Traffic = tuple[NDArray, NDArray, NDArray]
-#: watch(seconds, best largest load, of all time slots, moves) -> go on
+#: watch(seconds, best largest load over all time slots, moves) -> whether to continue
 Watch = Callable[[float, float, int], bool]
-#: Part of the time limit that the bound of a broken tree may take.
+#: Share of the time limit for the bound of a damaged tree.
 BOUND_SHARE = 0.5
 
 
 @dataclass(frozen=True)
 class Slot:
-    """Results for one time slot: fields as of `Routes`."""
+    """Results for one time slot; for the fields see `Routes`."""
 
     z: float
     z_ar: float
@@ -47,7 +47,7 @@ class Slot:
 
 @dataclass(frozen=True)
 class Progress:
-    """Routes better than all before them: when, in seconds from the start, and their largest load."""
+    """An improvement of the routes: time in seconds from the start, and the new largest load."""
 
     seconds: float
     z: float
@@ -55,16 +55,16 @@ class Progress:
 
 @dataclass(frozen=True)
 class Routes:
-    """Routes and what is known of them; loads in bytes on links between switches, added up over time slots where there are several.
+    """Routes with their loads and bounds; loads are in bytes on links between switches, summed over time slots if there are several.
 
-    z: largest load;  z_ar: the bound without the one-port rule (Taffet 2021, section 3.3) of the fabric as it is, failed cables left out;
-    z_ar_exact: it is that optimum, not only below it (a broken tree's linear program may run out of time)
-    fixed_bound: a lower bound with the rule: z_ar, or what pigeonholes and packing say of a leaf;  ar_gap = (z - z_ar) / z_ar;  bound_gap = (z -
-    fixed_bound) / fixed_bound; None where
-    no traffic crosses a switch, and no comparison is possible;  proven: no routes can be better, in any slot;  worst_links: that carry as much as
-    their slot's busiest
-    ports (routers, endpoints * 2^lmc): the forwarding tables, as `lmc` lays them out;  progress: of an integer program
-    detours: pairs (leaf, endpoint of a leaf) that no way joins up and then down; theirs goes down and up again, and may deadlock
+    z: largest load;  z_ar: the bound without the one-port rule (Taffet 2021, section 3.3) for the actual fabric, without failed cables;
+    z_ar_exact: whether it is the optimum, not only a lower bound (a damaged tree's linear program may run out of time)
+    fixed_bound: a lower bound with the rule: z_ar, or a leaf's pigeonhole or packing bound;  ar_gap = (z - z_ar) / z_ar;  bound_gap = (z -
+    fixed_bound) / fixed_bound; both None if
+    no traffic crosses a switch;  proven: no routes can be better, in any slot;  worst_links: number of links with the same load as their slot's
+    busiest link
+    ports (routers, endpoints * 2^lmc): the forwarding tables, in the layout of `lmc`;  progress: improvements of an integer program
+    detours: pairs (leaf, endpoint of a leaf) without an up/down path; their path goes down and up again, and may deadlock
     """
 
     z: float
@@ -97,29 +97,29 @@ def optimise_routes(
     loaded: NDArray[np.int64] | None = None,
     within: float = 0.0,
 ) -> Routes:
-    """Optimise the tables of a fat tree for a traffic matrix (src, dst, bytes; endpoints from 0); any time, best so far.
+    """Optimise the tables of a fat tree for a traffic matrix (src, dst, bytes; endpoints from 0). The best result within the time limit is returned.
 
-    Endpoints that are on no leaf, as aggregation units of spines, are reached by the ways to their switches, and so are those to which no way leads
-    up and then down. Their traffic counts in loads, and not in bounds. However short the time, the tables are no worse than ftree's where no loaded
-    ones are kept.
+    Endpoints that are not on a leaf, such as aggregation units of spines, are reached by the paths to their switches. The same holds for endpoints without
+    an up/down path. Their traffic counts in loads, but not in bounds. For any time limit, the tables are at least as good as ftree's if no loaded
+    tables are kept.
 
-    later : traffic of further time slots, each sent once the slot before it is through: the sum of the slots' largest loads counts, not the largest
-    load of the
-        sum (Taffet 2021, section 5.3, on what routes for the sum do to phases)
-    lmc : an endpoint has 2^lmc LIDs, over which the traffic to it is spread evenly
-    fewest_worst : then lower the number of links that carry as much as the busiest (Taffet 2021, section 5.4), in the last part of the time
-    loaded (routers, endpoints x 2^lmc) : begin with these ports, stop once the busiest link is `within` (relative) of the bound, and leave as many
-    entries as that
-        allows; -1 or a port that leads nowhere for entries that have to be made again
+    later : traffic of further time slots, each sent after the previous one is complete. The sum of the slots' largest loads is minimised, not the
+    largest load of the
+        sum (Taffet 2021, section 5.3, on the effect of routes for the sum on phases)
+    lmc : an endpoint has 2^lmc LIDs, over which its traffic is spread evenly
+    fewest_worst : in the last part of the time, reduce the number of links with the largest load (Taffet 2021, section 5.4)
+    loaded (routers, endpoints x 2^lmc) : begin with these ports, stop once the busiest link is `within` (relative) of the bound, and keep as many
+    entries as
+        possible; -1 or an unconnected port marks entries that must be recomputed
 
     Raises
     ------
     BadInput
-        Where the fabric is no such tree, the traffic does not fit it, or failed links part it.
+        The fabric is not such a tree, the traffic does not fit it, or failed links disconnect it.
     BadRequest
-        For a time limit that is no positive number of seconds, an LMC outside 0 to 7, or a `within` below zero.
+        The time limit is not a positive number of seconds, the LMC is not from 0 to 7, or `within` is negative.
     TooCostly
-        Where the tables have too many entries.
+        The tables have too many entries.
     """
     started = time.monotonic()
     if not 0 < time_limit_s < math.inf:
@@ -136,7 +136,7 @@ def optimise_routes(
         laid, detours = [_drop_parted_traffic(fabric, item, apart) for item in laid], int(apart.sum())
     lid_traffic = [per_lid(fabric, item, lmc) for item in laid] if lmc else laid
     least = [bounds_of(tree, item, time_limit_s * BOUND_SHARE / len(lid_traffic), watch) for item in lid_traffic]
-    # Slots in which nothing crosses a switch say nothing about routes.
+    # Slots without traffic across a switch do not depend on routes.
     crossing = [number for number, item in enumerate(least) if item.fixed > 0] or [0]
     goals = np.array([least[number].fixed for number in crossing])
     src, dst, size, slot = _collect_rows(tree, [lid_traffic[number] for number in crossing])
@@ -170,7 +170,7 @@ def optimise_routes(
     loads = [check_routes(fabric, ports, item, lmc=lmc).load[between] for item in slots]
     measured = [_measure_slot(load, bound) for load, bound in zip(loads, least, strict=True)]
     if loaded is None and not lmc and not _is_proven(measured):
-        # A search that had no time to move anything ends above what needs no search.
+        # A search without time for any move can be worse than tables without a search.
         plain = complete_tables(fabric, ftree_tables(fabric), towards)
         instead = [check_routes(fabric, plain, item).load[between] for item in slots]
         if sum(load.max(initial=0.0) for load in instead) < sum(load.max(initial=0.0) for load in loads):
@@ -196,7 +196,7 @@ def optimise_routes(
 
 
 def _validate_traffic(traffic: Traffic, endpoints: int) -> Traffic:
-    """Traffic with bytes as floats, or BadInput."""
+    """Return traffic with bytes as floats; raise BadInput if it is invalid."""
     src, dst, size = traffic[0], traffic[1], np.asarray(traffic[2], float)
     if len(src) and (src.max() >= endpoints or dst.max() >= endpoints or min(src.min(), dst.min()) < 0):
         raise BadInput(f"traffic names endpoints outside 0 to {endpoints - 1}")
@@ -206,7 +206,7 @@ def _validate_traffic(traffic: Traffic, endpoints: int) -> Traffic:
 
 
 def _collect_rows(tree: Tree, slots: Sequence[Traffic]) -> tuple[NDArray, NDArray, NDArray, NDArray]:
-    """Sources and destinations by their places in the tree, bytes, and the slot of each."""
+    """Return sources and destinations as places in the tree, bytes, and slot of each row."""
     place = tree.slot_of_endpoint.astype(np.int32)
     src, dst, size = (np.concatenate(column) for column in zip(*slots, strict=True))
     return (
@@ -219,7 +219,7 @@ def _collect_rows(tree: Tree, slots: Sequence[Traffic]) -> tuple[NDArray, NDArra
 
 def _measure_slot(load: NDArray, least: Bounds) -> Slot:
     z = float(load.max(initial=0.0))
-    # A bound that is met is above z by the core's single precision alone.
+    # A bound that is reached exceeds z only because of the core's single precision.
     return Slot(z, least.z_ar, min(least.fixed, z) if z <= least.fixed * (1 + ROUNDING) else least.fixed)
 
 
@@ -228,12 +228,12 @@ def _is_proven(measured: Sequence[Slot]) -> bool:
 
 
 def _count_busiest_links(load: NDArray) -> int:
-    """Links that carry as much as the busiest."""
+    """Return the number of links with the same load as the busiest."""
     return int((load >= load.max() * (1 - ROUNDING)).sum()) if load.max(initial=0.0) > 0 else 0
 
 
 def _find_parted_pairs(fabric: Fabric, ports: NDArray[np.int64], towards: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Mark where tables (routers, endpoints) leave a leaf without a way up and down to an endpoint of a leaf; BadInput if there is no way at
+    """Return where tables (routers, endpoints) give a leaf no up/down path to an endpoint of a leaf; raise BadInput if there is no path at
     all."""
     placed = on_leaves(fabric)
     router = fabric.endpoints.router
@@ -251,7 +251,7 @@ def _find_parted_pairs(fabric: Fabric, ports: NDArray[np.int64], towards: NDArra
 
 
 def _drop_parted_traffic(fabric: Fabric, traffic: Traffic, apart: NDArray[np.bool_]) -> Traffic:
-    """Traffic (src, dst, bytes) without that of pairs (router, endpoint) that are `apart`."""
+    """Return traffic (src, dst, bytes) without pairs (router, endpoint) that are `apart`."""
     src, dst, size = traffic
     mask = ~apart[fabric.endpoints.router[src], dst]
     return src[mask], dst[mask], size[mask]

@@ -1,8 +1,8 @@
-"""Lower bound on the load of a leaf's busiest port when each entry of the leaf takes one port, from packing entries into ports.
+"""Lower bound on the load of a leaf's busiest port with one port per entry, from packing entries into ports.
 
-Entries fit ports of a capacity only if the linear program of cutting stock (Gilmore and Gomory 1961) needs no more ports than there are: columns are sets of
-entries that one port may carry. What is believed is not the solver's answer but its prices: if no set within the capacity is worth more than one, then as many
-ports are needed as all entries are worth. Entries are rounded down to a grid, which can only make them fit better.
+Entries fit into ports of a capacity only if the cutting-stock linear program (Gilmore and Gomory 1961) needs no more ports than available; its columns
+are sets of entries for one port. The bound relies not on the solver's solution but on its prices: if no set within the capacity is worth more than one,
+the number of ports is at least the worth of all entries. Entries are rounded down to a grid, so that they can only fit better.
 """
 
 from __future__ import annotations
@@ -16,23 +16,23 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-#: Whether to go on looking.
+#: Returns whether to continue.
 GoOn = Callable[[], bool]
-#: Steps of a port's capacity, and of all knapsacks' rows together: an entry loses up to a step, so that where many fit a port, of few sizes, steps are finer.
+#: Grid steps of a port's capacity, and of all knapsacks' rows together. Rounding costs up to one step per entry, so many small entries need finer steps.
 FEWEST_STEPS, MOST_STEPS, STEPS_IN_ALL = 20_000, 1_000_000, 10_000_000
-#: How close bounds are looked for, relative.
+#: Relative precision of the search for bounds.
 CLOSE = 2e-4
-#: Sets of entries that are added, at most, before a capacity counts as enough.
+#: Limit of added sets of entries, after which a capacity counts as sufficient.
 MOST_SETS = 400
-#: Entries of different sizes, at most, of a leaf that is looked at: with more of them there are many to a port, and ports even out.
+#: Limit of distinct entry sizes of an examined leaf: with more, each port has many entries, and loads even out.
 MOST_SIZES = 400
 
 
 def least_busiest(leaves: Iterable[tuple[Floats, int]], known: float, go_on: GoOn) -> float:
-    """A lower bound, at least `known`, in bytes on the busiest port of any of these: (bytes of a leaf's entries, ports they may take).
+    """Return a lower bound, at least `known`, in bytes on the busiest port of any leaf, given (bytes of a leaf's entries, number of ports).
 
-    Leaves whose entries are laid within the bound by the longest first need no look; the busiest are looked at first, as long as `go_on`, asked
-    between linear programs, says yes.
+    Leaves whose entries fit within the bound with the longest-first rule are skipped. The busiest are examined first, as long as `go_on` returns true
+    between linear programs.
     """
     best = known
     for sizes, ports in sorted(leaves, key=lambda leaf: -float(leaf[0].sum()) / max(leaf[1], 1)):
@@ -45,7 +45,7 @@ def least_busiest(leaves: Iterable[tuple[Floats, int]], known: float, go_on: GoO
 
 
 def longest_first(sizes: Floats, ports: int) -> float:
-    """Bytes of the busiest port when each entry, the largest first, takes the port with the fewest bytes."""
+    """Return the bytes of the busiest port if each entry, in descending order, is assigned to the port with the fewest bytes."""
     loads = [0.0] * ports
     for size in np.sort(sizes)[::-1].tolist():
         heapq.heapreplace(loads, loads[0] + size)
@@ -53,7 +53,7 @@ def longest_first(sizes: Floats, ports: int) -> float:
 
 
 def _search_bound(sizes: Floats, ports: int, known: float, enough: float, go_on: GoOn) -> float:
-    """The largest capacity between `known` and `enough` that is shown to be too little."""
+    """Return the largest capacity between `known` and `enough` that is proved insufficient."""
     different, counts = np.unique(sizes, return_counts=True)
     if len(different) > MOST_SIZES or _may_fit(different, counts, ports, known, go_on):
         return known
@@ -68,7 +68,7 @@ def _search_bound(sizes: Floats, ports: int, known: float, enough: float, go_on:
 
 
 def _may_fit(sizes: Floats, counts: Ints, ports: int, capacity: float, go_on: GoOn) -> bool:
-    """Return False only where entries of these sizes are shown to need more ports of this capacity."""
+    """Return False only if entries of these sizes provably need more ports of this capacity."""
     from scipy.optimize import linprog
 
     if sizes[-1] > capacity:
@@ -95,7 +95,7 @@ def _may_fit(sizes: Floats, counts: Ints, ports: int, capacity: float, go_on: Go
 
 
 def _find_worthiest_set(steps: Ints, counts: Ints, prices: Floats, grid: int) -> tuple[float, Floats]:
-    """The set of entries within `grid` steps that is worth most, and its worth: a knapsack by dynamic programming."""
+    """Return the most valuable set of entries within `grid` steps, and its value (knapsack, dynamic programming)."""
     worth = np.zeros(grid + 1)
     decisions: list[tuple[int, int, NDArray[np.bool_]]] = []
     for size in np.flatnonzero(prices > 0).tolist():

@@ -1,4 +1,4 @@
-"""Traffic by name, as in the dissertation's tables (Taffet 2021, section 3.4), and from CSV; bytes between endpoints numbered from 0."""
+"""Traffic by name, as in the dissertation's tables (Taffet 2021, section 3.4), and from CSV, in bytes between endpoints numbered from 0."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ Ints = NDArray[np.int32]
 Floats = NDArray[np.float64]
 Traffic = tuple[Ints, Ints, Floats]
 
-#: Columns of traffic files; the last is what `flitwatch traffic reconstruct` writes, whose intervals say nothing about routes.
+#: Columns of traffic files; the last variant is the output of `flitwatch traffic reconstruct`, whose intervals are ignored.
 _PLAIN, _COUNTED, _RECONSTRUCTED = (
     ["src", "dst", "bytes"],
     ["src", "dst", "bytes", "packets"],
     ["src", "dst", "bytes", "low", "high"],
 )
-#: Of a trace's messages.
+#: Packet size for a trace's messages.
 PACKET_BYTES = 4096
-#: Of a pair: beyond it sums and their squares leave the numbers that the search counts in.
+#: Limit of a pair, so that sums and their squares stay within the search's number range.
 MOST_BYTES = 1e18
 
 #: Faces, edges and corners of a 27-point exchange of 31^3 zones: three fields forward, six back (LULESH).
@@ -50,14 +50,14 @@ def _build_traffic(src: NDArray, dst: NDArray, size: NDArray) -> Traffic:
 
 
 def _sum_pairs(src: NDArray, dst: NDArray, size: NDArray) -> Traffic:
-    """One row per pair."""
+    """Return one row per pair."""
     src, dst, size = _build_traffic(src, dst, size)
     pairs, inverse = np.unique(np.stack([src, dst]), axis=1, return_inverse=True)
     return pairs[0], pairs[1], np.bincount(inverse.reshape(-1), size).astype(np.float64)
 
 
 def stencil_traffic(dims: tuple[int, int, int], steps: list[tuple[int, int, int]], sizes: list[float]) -> Traffic:
-    """Exchange with neighbours on a non-periodic grid, x fastest."""
+    """Return an exchange with neighbours on a non-periodic grid, x fastest."""
     x, y, z = np.meshgrid(*(np.arange(n) for n in dims), indexing="ij")
     x, y, z = (axis.transpose(2, 1, 0).reshape(-1) for axis in (x, y, z))
     parts = []
@@ -71,7 +71,7 @@ def stencil_traffic(dims: tuple[int, int, int], steps: list[tuple[int, int, int]
 
 
 def _factor_grid(endpoints: int) -> tuple[int, int, int]:
-    """The most even x >= y >= z with x y z = endpoints."""
+    """Return the most even x >= y >= z with x y z = endpoints."""
     best = (endpoints, 1, 1)
     for z in range(1, round(endpoints ** (1 / 3)) + 1):
         for y in range(z, int((endpoints // z) ** 0.5) + 1) if endpoints % z == 0 else ():
@@ -119,9 +119,9 @@ def _lulesh_traffic(n: int, rng: np.random.Generator) -> Traffic:
 
 
 def _partisn_traffic(n: int, rng: np.random.Generator) -> Traffic:
-    """Four neighbours on 14 x 12, and little between every rank and rank 0, which sends twice what it gets.
+    """Return PARTISN: four neighbours on 14 x 12, and little traffic between every rank and rank 0, which sends twice as much as it receives.
 
-    The published counts of non-zeros (table 4.1) need what rank 0 sends to differ from what it gets; the amounts themselves are not published.
+    The published counts of non-zeros (table 4.1) require that sent and received amounts of rank 0 differ. The amounts themselves are not published.
     """
     if n < 168:
         raise BadRequest(f"partisn-168 needs 168 endpoints, the topology has {n}")
@@ -135,10 +135,10 @@ def _partisn_traffic(n: int, rng: np.random.Generator) -> Traffic:
 
 
 def _amg_traffic(n: int, rng: np.random.Generator) -> Traffic:
-    """Six neighbours on 12 x 12 x 12, the finest level; and the coarse levels, denser: everyone within two ranks.
+    """Return AMG: six neighbours on 12 x 12 x 12, the finest level, and the denser coarse levels: all ranks within a distance of two.
 
-    A rank's part of a few tens of points a side has two or three left after four coarsenings by two; stencils then reach the rank after the next, and
-    a face is 4^4 times smaller.
+    A rank's part of a few tens of points per side has two or three left after four coarsenings by two. Stencils then reach the rank after the next,
+    and a face is 4^4 times smaller.
     """
     if n < 1728:
         raise BadRequest(f"amg-1728 needs 1,728 endpoints, the topology has {n}")
@@ -149,9 +149,9 @@ def _amg_traffic(n: int, rng: np.random.Generator) -> Traffic:
 
 
 def _boxlib_mg(n: int, rng: np.random.Generator) -> Traffic:
-    """BoxLib's multigrid on 1,024 ranks: 26 neighbours on a lattice of 16 x 8 x 8 cells, dealt to the ranks along a Morton curve.
+    """Return BoxLib's multigrid on 1,024 ranks: 26 neighbours on a lattice of 16 x 8 x 8 cells, dealt to the ranks along a Morton curve.
 
-    The lattice has as many pairs as published (21,240); faces of 64 x 64 points, edges of 64, corners of one.
+    The lattice has the published number of pairs (21,240); faces have 64 x 64 points, edges 64, corners one.
     """
     if n < 1024:
         raise BadRequest(f"boxlib-mg-1024 needs 1,024 endpoints, the topology has {n}")
@@ -162,10 +162,10 @@ def _boxlib_mg(n: int, rng: np.random.Generator) -> Traffic:
 
 
 def _multigrid_traffic(n: int, rng: np.random.Generator) -> Traffic:
-    """A V-cycle on 1,000 ranks: six neighbours on a periodic 10 x 10 x 10, on every second rank of each axis, and so on; and between a rank and the
-    coarse one above it.
+    """Return a V-cycle on 1,000 ranks: six neighbours on a periodic 10 x 10 x 10, then on every second rank of each axis, and so on; and traffic between a
+    rank and its coarse one.
 
-    In kind: the finest level is the published six partners a rank, how the coarse grids are dealt out is not described.
+    An approximation: the finest level has the published six partners per rank; the distribution of the coarse grids is not described.
     """
     if n < 1000:
         raise BadRequest(f"multigrid-1000 needs 1,000 endpoints, the topology has {n}")
@@ -187,10 +187,11 @@ def _multigrid_traffic(n: int, rng: np.random.Generator) -> Traffic:
 
 
 def _nekbone_traffic(n: int, rng: np.random.Generator) -> Traffic:
-    """Nekbone on 1,024 ranks: 26 neighbours on 16 x 8 x 8 (faces, edges and corners of elements with eight points a side), and reductions by
+    """Return Nekbone on 1,024 ranks: 26 neighbours on 16 x 8 x 8 (faces, edges and corners of elements with eight points per side), and reductions by
     recursive doubling.
 
-    In kind: the description has a stencil, cross-diagonal communication and frequent reductions; recursive doubling is the cross-diagonal part.
+    An approximation: the description mentions a stencil, cross-diagonal communication and frequent reductions; recursive doubling is the cross-diagonal
+    part.
     """
     if n < 1024:
         raise BadRequest(f"nekbone-1024 needs 1,024 endpoints, the topology has {n}")
@@ -204,11 +205,11 @@ def _nekbone_traffic(n: int, rng: np.random.Generator) -> Traffic:
 
 
 def _boxlib_cns(n: int, rng: np.random.Generator) -> Traffic:
-    """BoxLib's compressible Navier-Stokes on 1,024 ranks: cells of two levels of refinement, each exchanging with 26 neighbours, and coarse cells
+    """Return BoxLib's compressible Navier-Stokes on 1,024 ranks: cells of two levels of refinement, each exchanging with 26 neighbours, and coarse cells
     with the fine ones inside them.
 
-    In kind: fine cells are in random boxes of the domain and go to ranks in the order of a Morton curve, so that coarse and fine cells give the bands
-    of slope 2 and 1/2 that the dissertation names (section 5.5), and the rest is irregular.
+    An approximation: fine cells are in random boxes of the domain and are assigned to ranks along a Morton curve. Coarse and fine cells thus form the
+    bands of slope 2 and 1/2 described in the dissertation (section 5.5), and the rest is irregular.
     """
     if n < 1024:
         raise BadRequest(f"boxlib-cns-1024 needs 1,024 endpoints, the topology has {n}")
@@ -241,7 +242,7 @@ def _boxlib_cns(n: int, rng: np.random.Generator) -> Traffic:
 
 
 def morton_places(dims: tuple[int, int, int]) -> Ints:
-    """Place of each cell of a lattice (sides powers of two, x fastest) along its Morton curve."""
+    """Return the position of each cell of a lattice (sides powers of two, x fastest) along its Morton curve."""
     at = np.array(np.unravel_index(np.arange(int(np.prod(dims))), dims, order="F"))
     place, bit = np.zeros(at.shape[1], np.int64), 0
     for level in range(max(dims).bit_length()):
@@ -276,14 +277,14 @@ PATTERNS: dict[str, Callable[[int, np.random.Generator], Traffic]] = {
 
 
 def load_traffic(name: str, endpoints: int, seed: int, mtu: float | None = None, find: Find | None = None) -> Traffic:
-    """(src int32, dst int32, bytes float64) of a pattern's name, a CSV file `src,dst,bytes[,packets]` or a measured matrix (lines `a , b = bytes`).
+    """Return (src int32, dst int32, bytes float64) from a pattern's name, a CSV file `src,dst,bytes[,packets]` or a measured matrix (lines `a , b = bytes`).
 
-    With `mtu`, bytes are weighted: MTU/2 x packets + bytes/2 (`weighting.mixed`). `find` lets a CSV file name endpoints; without it they are numbers.
+    With `mtu`, bytes are weighted: MTU/2 x packets + bytes/2 (`weighting.weighted_bytes`). `find` resolves endpoint names in a CSV file; without it they are numbers.
 
     Raises
     ------
     BadRequest, BadInput
-        For a name that is neither, or a file that does not fit: with file and line. With `mtu` also for traffic whose packets are not known.
+        The name is none of these, the file does not fit (with file and line), or with `mtu` the packets are unknown.
     """
     matrix, packets = load_counted_traffic(name, endpoints, seed, find)
     if mtu is None:
@@ -299,7 +300,7 @@ def load_traffic(name: str, endpoints: int, seed: int, mtu: float | None = None,
 def load_counted_traffic(
     name: str, endpoints: int, seed: int, find: Find | None = None
 ) -> tuple[Traffic, Floats | None]:
-    """Traffic in bytes, and its packets (rows,) where a file tells them; raises as `load_traffic`."""
+    """Return traffic in bytes, and its packets (rows,) if a file contains them. Raises the errors of `load_traffic`."""
     if name in PATTERNS:
         return PATTERNS[name](endpoints, np.random.default_rng(seed)), None
     path = local_path(name)
@@ -312,15 +313,15 @@ def load_counted_traffic(
 
 
 def by_rank(name: str) -> bool:
-    """Return whether traffic of that name counts ranks of one job, as patterns, measured matrices and traces do; a CSV file names endpoints."""
+    """Return whether traffic of this name is between ranks of one job (patterns, measured matrices and traces) or, in a CSV file, between endpoints."""
     path = local_path(name)
     return name in PATTERNS or (path is not None and path.exists() and (is_trace(path) or is_matrix(path)))
 
 
 def read_file(path: Path, endpoints: int, find: Find | None = None) -> tuple[Traffic, Floats | None]:
-    """Traffic of a CSV file, a measured matrix or a trace, whichever it holds, and its packets where it tells them; raises as `load_traffic`.
+    """Return traffic of a CSV file, a measured matrix or a trace, and its packets if known. Raises the errors of `load_traffic`.
 
-    Rank i of a matrix or a trace is endpoint i. What a trace leaves out is in `traces.read.accounts`.
+    Rank i of a matrix or a trace is endpoint i. `traces.read.summarise_traces` lists the omitted parts of traces.
     """
     try:
         if is_trace(path):
@@ -345,9 +346,9 @@ def _of_trace(path: Path, endpoints: int) -> tuple[Traffic, Floats]:
 
 
 def read_csv(path: Path, endpoints: int, find: Find | None = None) -> tuple[Traffic, Floats | None]:
-    """Read `src,dst,bytes`, `src,dst,bytes,packets` or a reconstruction's `src,dst,bytes,low,high`, after comments (#); repeated pairs add up later.
+    """Read `src,dst,bytes`, `src,dst,bytes,packets` or a reconstruction's `src,dst,bytes,low,high`, after comments (#). Repeated pairs are summed later.
 
-    BadInput names file and line; traffic that no one sends to another is none.
+    Raise BadInput with file and line, also if there is no traffic between different endpoints.
     """
     src, dst, size, packets = [], [], [], []
     header: list[str] = []
@@ -381,12 +382,12 @@ def read_csv(path: Path, endpoints: int, find: Find | None = None) -> tuple[Traf
 
 
 def _parse_amount(text: str) -> float | None:
-    # What is not finite is refused by name.
+    # Non-finite values are rejected with their names.
     return float("inf") if numerals.is_infinite_or_nan(text) else numerals.parse_real(text.strip())
 
 
 def _parse_row(row: list[str], header: list[str], find: Find, where: str) -> tuple[int, int, float, float]:
-    """Source, destination, bytes and packets, which are 0 if the header has none."""
+    """Return source, destination, bytes and packets; packets are 0 if the header lacks them."""
     if len(row) != len(header):
         raise BadInput(f"{len(row)} fields instead of {','.join(header)}", where=where)
     row = row[:3] if header == _RECONSTRUCTED else row

@@ -1,7 +1,7 @@
-"""Groups of output ports for adaptive routing, with the split of a destination's traffic over each: an alternative to one port an entry.
+"""Groups of output ports for adaptive routing, with the split of a destination's traffic over each: an alternative to one port per entry.
 
-The optimiser gives them: with 2^m LIDs an endpoint it lays 2^m ways to each, and the ports that a switch uses on them are its group for that endpoint. The split is
-the part of the traffic that leaves by each port, so that links carry what they carry on these ways.
+They are derived from the optimiser: with 2^m LIDs per endpoint it finds 2^m paths to each, and a switch's ports on these paths are its group for that
+endpoint. The split is the share of traffic per port, which reproduces the link loads of these paths.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Traffic = tuple[NDArray, NDArray, NDArray]
 class PortGroups:
     """One row per port of a group, sorted by switch, endpoint and port.
 
-    switch, endpoint, port : (rows,);  share : (rows,) the part of the traffic for the endpoint that leaves the switch there; of a group they add up to 1
+    switch, endpoint, port : (rows,);  share : (rows,) share of the traffic for the endpoint that leaves the switch there; shares of a group sum to 1
     """
 
     switch: Ints
@@ -35,7 +35,7 @@ class PortGroups:
     share: Floats
 
     def sizes(self) -> Ints:
-        """Ports of each group."""
+        """Return the number of ports in each group."""
         return np.unique(self._group_keys(), return_counts=True)[1]
 
     def _group_keys(self) -> Ints:
@@ -43,7 +43,7 @@ class PortGroups:
 
 
 def groups_of(fabric: Fabric, ports: Ints, traffic: Traffic, lmc: int) -> PortGroups:
-    """The groups of tables (routers, endpoints * 2^lmc), split as the traffic leaves; if there is none, evenly over the ways."""
+    """Return the groups of tables (routers, endpoints * 2^lmc), split by traffic, or evenly over the paths if there is none."""
     routers, ends, each = len(fabric.routers), len(fabric.endpoints), lids_each(lmc)
     carried = _forwarded_bytes(fabric, ports, traffic, each)
     used = np.flatnonzero(ports.reshape(-1) >= 0)
@@ -64,7 +64,7 @@ def groups_of(fabric: Fabric, ports: Ints, traffic: Traffic, lmc: int) -> PortGr
 
 
 def port_group_loads(fabric: Fabric, groups: PortGroups, traffic: Traffic) -> tuple[Floats, float]:
-    """Bytes (links,) where each switch splits as its groups say, and bytes that do not arrive: without a group, or on a way that goes in a circle."""
+    """Return bytes (links,) with each switch splitting by its groups, and lost bytes: without a group, or in a loop."""
     routers, ends = len(fabric.routers), len(fabric.endpoints)
     src, dst, size = (np.asarray(column) for column in traffic)
     flow = np.bincount(fabric.endpoints.router[src] * ends + dst, np.where(src == dst, 0.0, size), routers * ends)
@@ -87,9 +87,9 @@ def port_group_loads(fabric: Fabric, groups: PortGroups, traffic: Traffic) -> tu
 
 
 def format_port_groups(fabric: Fabric, groups: PortGroups, static: Ints, said: list[str]) -> Iterator[str]:
-    """The file (docs/contracts/files.md): `said` as comments at its head, then of each switch its groups and which destination has which.
+    """Yield the lines of the file (docs/contracts/files.md): `said` as comments, then each switch's groups and the group of each destination.
 
-    static (routers, endpoints) : the port where a switch does not route adaptively; where it is not of the group, the group's busiest
+    static (routers, endpoints) : the port for non-adaptive routing; if it is not in the group, the group's busiest port is used
     """
     yield "# Port groups for adaptive routing, with fixed splits. No program loads this file: OpenSM 3.3.23, as in Debian, does not support adaptive routing."
     yield from (f"# {line}" for line in said)
@@ -119,7 +119,7 @@ def format_port_groups(fabric: Fabric, groups: PortGroups, static: Ints, said: l
 
 
 def _forwarded_bytes(fabric: Fabric, ports: Ints, traffic: Traffic, each: int) -> Floats:
-    """Bytes that each entry of tables (routers, endpoints * each) forwards."""
+    """Return the bytes forwarded by each entry of tables (routers, endpoints * each)."""
     routers, columns = ports.shape
     src, dst, size = (np.asarray(part) for part in traffic)
     way, to = way_of(fabric, ports), fabric.links.dst.astype(np.int64)

@@ -1,8 +1,8 @@
-"""Tables staged for OpenSM, and taken back: the old configuration or the new one is in force, regardless of what happens in between.
+"""Staging and rollback of tables for OpenSM: at any time, including after a crash, either the old or the new configuration is in force.
 
-In the folder of OpenSM's configuration a change is a file of tables with a name of its own (and one of service levels, where they come too), which
-nothing reads yet, and then one rename of `opensm.conf`, which names it. So there is no moment at which half of a change could be loaded. What was
-there before is in `flitwatch-N/` with the journal that says what is what, each written aside, synced and renamed.
+A change in OpenSM's configuration folder consists of a new file of tables (and one of service levels, if included), which is not read yet, and then one
+rename of `opensm.conf`, which refers to it. So half of a change can never be loaded. The previous state is in `flitwatch-N/`, with a journal. Each file
+is written to a temporary file, synced and renamed.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ from flitwatch_domain.errors import BadInput, Conflict, Forbidden
 from flitwatch_routing.service_levels import Levels
 
 CONFIGURATION, LOADED, LANES = "opensm.conf", "opensm-lfts.dump", "opensm-sl2vl.dump"
-#: Of a change: the journal, and the configuration before it.
+#: Files of a change: the journal, and the previous configuration.
 _JOURNAL, _BEFORE = "journal.json", "opensm.conf.before"
 _LOCK = ".flitwatch.lock"
-#: A configuration is some 20 KB, the tables of 65,536 LIDs at 2,000 switches 8 GB at most.
+#: A configuration has about 20 KB, the tables of 65,536 LIDs at 2,000 switches at most 8 GB.
 MOST_CONFIGURATION_BYTES = 1 << 20
 
 
 @dataclass(frozen=True)
 class Change:
-    """Staged change: tables for 2^lmc LIDs an adapter, and service levels with their policy file; no service levels where `levels` is None."""
+    """Staged change: tables for 2^lmc LIDs per adapter, and service levels with their policy file; no service levels if `levels` is None."""
 
     tables: bytes
     lmc: int = 0
@@ -42,8 +42,8 @@ class Change:
 
 @dataclass(frozen=True)
 class Plan:
-    """Effect of staging: the configuration's lines that are removed and added, and its new text; `policy` is None if service levels stay as they
-    are."""
+    """Effect of staging: removed and added lines of the configuration, and its new text; `policy` is None if service levels do not
+    change."""
 
     tables: Path
     policy: Path | None
@@ -53,7 +53,7 @@ class Plan:
 
 
 class _Noted(TypedDict):
-    """Record of a change: its recommendation, how far it came, and the digests (SHA-256, hexadecimal) of the configuration before it (None: there
+    """Record of a change: its recommendation, its progress, and the digests (SHA-256, hexadecimal) of the configuration before (None: there
     was none) and after it and of the tables.
     """
 
@@ -65,18 +65,18 @@ class _Noted(TypedDict):
 
 
 class _Journal(_Noted, total=False):
-    """The same, and of service levels the digest of their policy file."""
+    """The same, with the digest of the policy file of service levels."""
 
     policy: str
 
 
 class OpensmFolder:
-    """The folder with OpenSM's configuration and the dump of the tables that it loaded (`opensm -F FOLDER/opensm.conf`).
+    """The folder with OpenSM's configuration and the dump of its loaded tables (`opensm -F FOLDER/opensm.conf`).
 
     Raises
     ------
     BadInput
-        It is not a folder, a link, or what it holds is not a regular file.
+        The path is not a folder, is a link, or the folder contains something other than regular files.
     """
 
     def __init__(self, path: Path) -> None:
@@ -94,12 +94,12 @@ class OpensmFolder:
 
     @property
     def loaded(self) -> Path:
-        """OpenSM's dump of the tables that are loaded; BadInput if there is none."""
+        """Return OpenSM's dump of the loaded tables; raise BadInput if there is none."""
         return self._find_dump(LOADED)
 
     @property
     def lanes(self) -> Path:
-        """OpenSM's dump of the lanes by service level; BadInput if there is none."""
+        """Return OpenSM's dump of the lanes by service level; raise BadInput if there is none."""
         return self._find_dump(LANES)
 
     def _find_dump(self, name: str) -> Path:
@@ -113,12 +113,12 @@ class OpensmFolder:
         return at
 
     def plan(self, number: int, change: Change) -> Plan:
-        """The configuration that loads a recommendation, alongside what is there.
+        """Return the configuration that loads a recommendation and keeps all other settings.
 
         Raises
         ------
         BadInput
-            It cannot be named in a configuration, or the site has service levels of its own that the recommendation's would replace.
+            The path cannot be written in a configuration, or the recommendation would replace the site's own service levels.
         """
         tables, policy = self._tables_path(number), self._policy_path(number)
         settings = {"routing_engine": "file,no_fallback", "lfts_file": str(tables), "lmc": str(change.lmc)}
@@ -132,7 +132,7 @@ class OpensmFolder:
         for line in there_now:
             words = line.split()
             key = words[0] if words else ""
-            # Of a setting that is listed twice OpenSM takes the last.
+            # OpenSM uses the last of repeated settings.
             if key in settings and (words[1:] != [settings[key]] or key in there):
                 removed.append(line)
                 continue
@@ -143,7 +143,7 @@ class OpensmFolder:
         return Plan(tables, None if change.levels is None else policy, tuple(removed), tuple(added), text)
 
     def _own_levels(self, lines: list[str]) -> None:
-        """BadInput if OpenSM gives service levels that are not ours: they mean something to the site."""
+        """Raise BadInput if OpenSM assigns service levels that are not ours, because the site uses them."""
         last = {words[0]: words[1] for words in map(str.split, lines) if len(words) > 1}
         ours = re.fullmatch(
             rf"{re.escape(str(self.path))}/flitwatch-[0-9]+\.qos-policy", last.get("qos_policy_file", "")
@@ -156,14 +156,14 @@ class OpensmFolder:
             )
 
     def apply(self, number: int, change: Change) -> None:
-        """Stage a change; what a broken-off attempt left is cleared away first. What is written is read back and compared.
+        """Stage a change. Remains of an interrupted attempt are removed first. Written files are read back and compared.
 
         Raises
         ------
         Conflict
-            They are staged already.
+            The tables are already staged.
         BadInput, Forbidden
-            The folder cannot be written, or does not keep what is written.
+            The folder is not writable, or files read back differ.
         """
         with self._lock_folder():
             backup = self._backup_folder(number)
@@ -175,7 +175,7 @@ class OpensmFolder:
             ):
                 if earlier["state"] == "staged":
                     raise Conflict(f"recommendation {number} is already staged in {self.path}")
-                # Broken off behind the rename: what was before is kept already, and must stay.
+                # Interrupted after the rename: the previous configuration is already saved and must be kept.
                 self._write_journal(number, {**earlier, "state": "staged"})
                 return
             plan = self.plan(number, change)
@@ -210,14 +210,14 @@ class OpensmFolder:
             self._write_journal(number, {**journal, "state": "staged"})
 
     def rollback(self, number: int) -> bool:
-        """Restore the configuration as it was before, byte for byte, and remove what was staged; False if none of it was staged here.
+        """Restore the previous configuration byte for byte, and remove the staged files. Return False if nothing was staged here.
 
         Raises
         ------
         Conflict
-            The configuration was changed since.
+            The configuration has changed since.
         BadInput
-            What was kept of the configuration before is damaged.
+            The saved configuration is damaged.
         """
         with self._lock_folder():
             journal = self._read_journal(number)
@@ -232,7 +232,7 @@ class OpensmFolder:
             return True
 
     def staged(self, number: int) -> bool:
-        """Return whether the configuration loads this recommendation and the files that it names are whole."""
+        """Return whether the configuration loads this recommendation and its files are complete."""
         journal = self._read_journal(number)
         if journal is None or self._configuration_digest() != journal["after"]:
             return False
@@ -315,8 +315,7 @@ class OpensmFolder:
 
 
 def _regular_file_status(path: Path) -> os.stat_result | None:
-    """A regular file's status, None if nothing is there or a folder is; BadInput for a link, which would lead elsewhere, and for what is no
-    file."""
+    """Return a regular file's status, or None if the path is missing or a folder. Raise BadInput for a symbolic link or a special file."""
     try:
         status = path.lstat()
     except (FileNotFoundError, NotADirectoryError):
@@ -348,7 +347,7 @@ def _file_mode(path: Path) -> int:
 
 
 def _write_whole(path: Path, content: bytes, mode: int, like: Path | None = None) -> None:
-    """A file that is there whole or not at all, also after a power cut: written aside, synced, renamed."""
+    """Write a file atomically, even with a power failure: write a temporary file, sync and rename it."""
     aside = path.with_name(f".{path.name}.part")
     with suppress(FileNotFoundError):
         aside.unlink()

@@ -1,7 +1,7 @@
-"""Entries for the LIDs of switches, and for endpoints that a switch can reach only by a detour.
+"""Entries for switch LIDs, and for endpoints that a switch can reach only by a detour.
 
-A subnet manager that reads tables from a file gives no path to a LID that the file leaves out. Switches have LIDs too: performance and management queries
-travel by them. Ways go up, then down, where such a way exists, and are else the shortest.
+A subnet manager that reads tables from a file gives no path to LIDs missing in the file. Switches have LIDs too, for performance and management queries.
+Paths go up, then down, if such a path exists; otherwise they are shortest paths.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ OWN_PORT = 0
 
 
 def towards_switches(fabric: Fabric) -> Ints:
-    """The port (routers, routers) by which each switch (row) reaches each other (column); `OWN_PORT` on the diagonal, -1 if nothing joins them.
+    """Return the port (routers, routers) from each switch (row) to each other (column); `OWN_PORT` on the diagonal, -1 if they are not connected.
 
-    Free of loops: every step shortens the way down, else the way up and down, else the number of hops.
+    The result has no loops: every step shortens the path down, else the path up and down, else the number of hops.
     """
     routers = len(fabric.routers)
     out = links_by_port(fabric)
@@ -62,10 +62,10 @@ def towards_switches(fabric: Fabric) -> Ints:
 
 
 def complete_tables(fabric: Fabric, ports: Ints, towards: Ints) -> Ints:
-    """`ports` (routers, endpoints * 2^lmc), with entries that are missing filled by the way to the endpoint's switch if there is one.
+    """Return `ports` (routers, endpoints * 2^lmc) with missing entries filled by the path to the endpoint's switch if there is one.
 
-    No way from one endpoint of a leaf to another uses such an entry, or its switch would have had one; and each leads nearer to an entry that was there, or
-    to the endpoint's own switch.
+    No path between endpoints of leaves uses such an entry, or its switch would have had one. Each one leads closer to an existing entry or to
+    the endpoint's own switch.
     """
     each = ports.shape[1] // max(len(fabric.endpoints), 1)
     router = np.repeat(fabric.endpoints.router.astype(np.int64), each)
@@ -75,19 +75,19 @@ def complete_tables(fabric: Fabric, ports: Ints, towards: Ints) -> Ints:
 
 
 def repair_tables(fabric: Fabric, loaded: Ints, towards: Ints) -> Ints:
-    """Loaded entries for switches (routers, routers), with those of `towards` in every column in which a loaded entry is missing, loops or leads astray."""
+    """Return loaded entries for switches (routers, routers), with columns from `towards` if a loaded entry of the column is missing, loops or misroutes."""
     bad = np.logical_and(towards >= 0, np.logical_not(_find_arrivals(fabric, loaded))).any(axis=0)
     return np.where(bad, towards, loaded)
 
 
 def find_unreached(fabric: Fabric, ports: Ints) -> Ints:
-    """Pairs (switch, destination switch) that `ports` (routers, routers) do not join although cables do: (pairs, 2)."""
+    """Return pairs (switch, destination switch) connected by cables but not by `ports` (routers, routers): (pairs, 2)."""
     joined = towards_switches(fabric) >= 0
     return np.argwhere(joined & ~_find_arrivals(fabric, ports))
 
 
 def _find_arrivals(fabric: Fabric, ports: Ints) -> Bools:
-    """Mark where following `ports` from each switch (row) ends at each (column)."""
+    """Return whether following `ports` from each switch (row) ends at each (column)."""
     routers = len(ports)
     links, every = fabric.links, np.arange(routers)
     way = way_of(fabric, ports)
@@ -96,7 +96,7 @@ def _find_arrivals(fabric: Fabric, ports: Ints) -> Bools:
     following[every, every] = every
     following = np.vstack([following, np.full(routers, routers)])
     at = np.repeat(every[:, None], routers, axis=1)
-    # Pointer doubling: 2^k steps after k rounds, enough for the longest way without a loop.
+    # Pointer doubling: 2^k steps after k rounds, enough for the longest path without a loop.
     for _ in range(max(routers, 2).bit_length()):
         following = np.take_along_axis(following, following, axis=0)
     arrived: Bools = np.equal(following[at, every[None, :]], every)
@@ -108,7 +108,7 @@ def _distinct_neighbours(heads: Ints) -> Ints:
 
 
 def _spread_ports(leads: Bools, port: Ints) -> Ints:
-    """One of the ports that lead on, (destinations,): destinations take turns; -1 if none does."""
+    """Return one of the usable ports, (destinations,), round robin over destinations; -1 if there is none."""
     if not len(port):
         return np.full(leads.shape[1], -1)
     count = leads.sum(axis=0)
@@ -118,7 +118,7 @@ def _spread_ports(leads: Bools, port: Ints) -> Ints:
 
 
 def _count_hops(head: Ints) -> Floats:
-    """Hops (routers, routers) over cables, infinite if none join."""
+    """Return hops (routers, routers) over cables, infinite if not connected."""
     from scipy.sparse import coo_matrix
     from scipy.sparse.csgraph import shortest_path
 
@@ -128,7 +128,7 @@ def _count_hops(head: Ints) -> Floats:
 
 
 def _rank_switches(fabric: Fabric, hops: Floats) -> Ints:
-    """A place in one order of all switches (routers,): by hops from the nearest leaf, so that up and down have a meaning on any fabric."""
+    """Return each switch's position in an order by hops from the nearest leaf (routers,), which defines up and down on any fabric."""
     leaves = np.unique(fabric.endpoints.router[on_leaves(fabric)])
     height = hops[leaves].min(axis=0) if len(leaves) else np.zeros(len(hops))
     result = np.empty(len(hops), np.int64)

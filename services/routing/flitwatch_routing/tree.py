@@ -1,4 +1,4 @@
-"""An imported or generated fat tree as the optimiser sees it: pods, spines in order of their core group, dense slots, failed links."""
+"""An imported or generated fat tree in the optimiser's form: pods, spines in order of their core group, dense slots, failed links."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from flitwatch_routing.lmc import first_lid, lids_each
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 Traffic = tuple[NDArray, NDArray, NDArray]
-#: Of all forwarding tables: several arrays of them are held, 8 bytes an entry. 10,000 nodes have about 7 million.
+#: Limit of entries in all forwarding tables: memory contains several arrays with 8 bytes per entry. 10,000 nodes have about 7 million.
 MOST_ENTRIES = 50_000_000
-#: Between two switches: the core counts them in a byte.
+#: Limit of cables between two switches: the core counts them in a byte.
 MOST_CABLES = 255
 
 
@@ -26,12 +26,12 @@ class Tree:
 
     Attributes
     ----------
-    shape : (pods, leaves a pod, hosts a leaf, spines a pod, core groups, cores a group); with an LMC each LID is a host
-    slot_of_endpoint : (endpoints * 2^lmc,)    the optimiser's endpoint: leaf x hosts + place; -1 for those that are on no leaf (`on_leaves`)
+    shape : (pods, leaves per pod, hosts per leaf, spines per pod, core groups, cores per group); with an LMC each LID is a host
+    slot_of_endpoint : (endpoints * 2^lmc,)    the optimiser's endpoint: leaf x hosts + place; -1 for endpoints that are not on a leaf (`on_leaves`)
     leaf, spine, core : router number of each place, -1 if a place is empty
-    up_port_leaf (leaves, spines, cables), down_port_spine (spines, leaves a pod, cables), up_port_spine (spines, cores a group, cables),
+    up_port_leaf (leaves, spines, cables), down_port_spine (spines, leaves per pod, cables), up_port_spine (spines, cores per group, cables),
     down_port_core
-    (cores, pods, spines a group, cables): the ports of each link's cables, -1 if a cable is absent or failed. `cables` is the most that join two
+    (cores, pods, spines per group, cables): the ports of each link's cables, -1 if a cable is absent or failed. `cables` is the maximum between two
     switches of the level.
     host_port : (leaves, hosts), -1 if there is no endpoint
     """
@@ -48,11 +48,11 @@ class Tree:
     host_port: Ints
 
     def _level_ports(self) -> tuple[Ints, Ints, Ints, Ints]:
-        """Ports in the optimiser's numbering of directed links: leaf to spine, spine to core, core to spine, spine to leaf."""
+        """Return ports in the optimiser's numbering of directed links: leaf to spine, spine to core, core to spine, spine to leaf."""
         return self.up_port_leaf, self.up_port_spine, self.down_port_core, self.down_port_spine
 
     def link_ports(self) -> Ints:
-        """The ports (links, cables) of every directed link, those that work first."""
+        """Return the ports (links, cables) of every directed link, working ones first."""
         order = self._level_ports()
         most = max(ports.shape[-1] for ports in order)
         result = np.full((sum(ports[..., 0].size for ports in order), most), -1)
@@ -68,7 +68,7 @@ class Tree:
         return (self.link_ports() >= 0).sum(axis=1).astype(np.uint8)
 
     def link_numbers(self) -> tuple[Ints, Ints, Ints, Ints]:
-        """Numbers of the links up from leaves (leaves, spines), up from spines (spines, cores of the group), down from cores (cores, pods, spines of
+        """Return numbers of the links up from leaves (leaves, spines), up from spines (spines, cores of the group), down from cores (cores, pods, spines of
         the group), down from spines (spines, leaves of the pod); -1 if no cable works."""
         first, result = 0, []
         for works in ((ports >= 0).any(axis=-1) for ports in self._level_ports()):
@@ -77,11 +77,11 @@ class Tree:
         return result[0], result[1], result[2], result[3]
 
     def switches(self) -> Ints:
-        """The router number of every leaf, spine and core, in this order; -1 if a place is empty."""
+        """Return the router number of every leaf, spine and core, in this order; -1 if a place is empty."""
         return np.concatenate([self.leaf, self.spine, self.core])
 
     def heads(self) -> Ints:
-        """The switch (its place in `switches`) that each link leads to, (links,)."""
+        """Return the destination switch (index in `switches`) of each link, (links,)."""
         pods, leaves, _, spines, groups, cores = self.shape
         spine, core = pods * leaves, pods * leaves + pods * spines
         up_leaf, up_spine, down_core, down_spine = (np.indices(ports.shape[:-1]) for ports in self._level_ports())
@@ -96,13 +96,13 @@ class Tree:
         )
 
     def working_ports(self) -> tuple[Ints, Ints]:
-        """Return the numbers of working cables up from each leaf, and down to it: (leaves,) each."""
+        """Return the numbers of working cables up from each leaf and down to it: (leaves,) each."""
         pods, leaves, _, spines, _, _ = self.shape
         downs = (self.down_port_spine >= 0).sum(axis=2).reshape(pods, spines, leaves)
         return (self.up_port_leaf >= 0).sum(axis=(1, 2)), downs.sum(axis=1).reshape(-1)
 
     def intact(self) -> bool:
-        """Return whether every leaf that exists has all its cables, and every spine and core all those to leaves, spines and cores that exist."""
+        """Return whether every existing leaf, spine and core has all its cables to existing switches."""
         pods, leaves, _, spines, _, _ = self.shape
         there = self.leaf >= 0
         below = np.repeat(there.reshape(pods, 1, leaves), spines, axis=1).reshape(pods * spines, leaves)
@@ -116,15 +116,15 @@ class Tree:
 
 
 def as_tree(fabric: Fabric, lmc: int = 0) -> Tree:
-    """Find leaves, pods, spines, core groups and cores of a fabric, whose endpoints have 2^lmc LIDs each.
+    """Find leaves, pods, spines, core groups and cores of a fabric with 2^lmc LIDs per endpoint.
 
     Raises
     ------
     BadInput
-        Where the fabric is no tree of two or three levels, two switches are joined by more than `MOST_CABLES` cables, or an LMC above 0 needs more
-        LIDs than there are.
+        The fabric is not a tree of two or three levels, two switches have more than `MOST_CABLES` cables between them, or an LMC above 0 needs too
+        many LIDs.
     TooCostly
-        Where its tables have more than `MOST_ENTRIES` entries.
+        The tables have more than `MOST_ENTRIES` entries.
     """
     routers, each = len(fabric.routers.name), lids_each(lmc)
     if routers * len(fabric.endpoints) * each > MOST_ENTRIES:
@@ -160,7 +160,7 @@ def as_tree(fabric: Fabric, lmc: int = 0) -> Tree:
     is_spine = touches_leaf & ~is_leaf
     if not len(src):
         raise BadInput("no cable joins two switches", advice="Give a fat tree of two or three levels")
-    is_core = ~is_leaf & ~is_spine & cabled  # a switch that lost every cable is on no level
+    is_core = ~is_leaf & ~is_spine & cabled  # a switch without any cable has no level
     bare = _leaves_without_hosts(routers, is_leaf, is_spine, is_core, np.stack([src, dst], axis=1))
     is_leaf, is_core = is_leaf | bare, is_core & ~bare
     levels = is_leaf * 0 + is_spine * 1 + is_core * 2
@@ -185,7 +185,7 @@ def as_tree(fabric: Fabric, lmc: int = 0) -> Tree:
 def on_leaves(fabric: Fabric) -> Bools:
     """Return whether each endpoint is on a leaf (endpoints,).
 
-    A switch with service endpoints alone is not a leaf: spines and cores have aggregation units too.
+    A switch with only service endpoints is not a leaf: spines and cores have aggregation units too.
     """
     router = fabric.endpoints.router
     has_hosts = np.zeros(len(fabric.routers), bool)
@@ -195,17 +195,16 @@ def on_leaves(fabric: Fabric) -> Bools:
 
 
 def of_leaves(fabric: Fabric, traffic: Traffic) -> Traffic:
-    """Traffic (src, dst, bytes) without that from or to endpoints that are on no leaf."""
+    """Return traffic (src, dst, bytes) without endpoints that are not on a leaf."""
     placed = on_leaves(fabric)
     mask = placed[traffic[0]] & placed[traffic[1]]
     return traffic if mask.all() else (traffic[0][mask], traffic[1][mask], traffic[2][mask])
 
 
 def _leaves_without_hosts(routers: int, is_leaf: Bools, is_spine: Bools, is_core: Bools, edges: Ints) -> Bools:
-    """Of the switches that seem to be cores, those whose spines all belong to one pod: they join nothing that the pod's spines do not join
-    themselves."""
+    """Return apparent cores whose spines all belong to one pod: they add no connection beyond those of the pod's spines."""
     pod = _label_components(routers, edges[is_leaf[edges].any(axis=1)], is_leaf | is_spine)
-    both = np.concatenate([edges, edges[:, ::-1]])  # of a cable one direction may be lost
+    both = np.concatenate([edges, edges[:, ::-1]])  # one direction of a cable may be missing
     up = both[is_spine[both[:, 0]] & is_core[both[:, 1]]]
     low, high = np.full(routers, routers), np.full(routers, -1)
     np.minimum.at(low, up[:, 1], pod[up[:, 0]])
@@ -214,7 +213,7 @@ def _leaves_without_hosts(routers: int, is_leaf: Bools, is_spine: Bools, is_core
 
 
 def _cable_numbers(pair: Ints, port: Ints) -> Ints:
-    """The number, from 0 in order of known ports, of each directed link among those of its pair of switches."""
+    """Return the number of each directed link among those of its pair of switches, from 0 in order of known ports."""
     order = np.lexsort((port, port < 0, pair))
     first = np.r_[True, pair[order][1:] != pair[order][:-1]] if len(pair) else np.zeros(0, bool)
     starts = np.maximum.accumulate(np.where(first, np.arange(len(pair)), 0))
@@ -224,7 +223,7 @@ def _cable_numbers(pair: Ints, port: Ints) -> Ints:
 
 
 def _with_lids(tree: Tree, each: int) -> Tree:
-    """Every endpoint in `each` places side by side, one per LID."""
+    """Return the tree with every endpoint in `each` adjacent places, one per LID."""
     pods, leaves, hosts, spines, groups, cores = tree.shape
     slots = np.where(tree.slot_of_endpoint[:, None] >= 0, tree.slot_of_endpoint[:, None] * each + np.arange(each), -1)
     shape = (pods, leaves, hosts * each, spines, groups, cores)
@@ -234,7 +233,7 @@ def _with_lids(tree: Tree, each: int) -> Tree:
 
 
 def _label_components(vertices: int, edges: Ints, members: NDArray[np.bool_]) -> Ints:
-    """Dense component numbers (-1 for others), in order of the smallest member."""
+    """Return dense component numbers (-1 for others), in order of the smallest member."""
     label = np.arange(vertices)
     while len(edges):
         low = np.minimum(label[edges[:, 0]], label[edges[:, 1]])
@@ -342,7 +341,7 @@ def _invert_index(at: Ints, size: int) -> Ints:
 
 
 def next_links(fabric: Fabric, tree: Tree, out: Ints) -> NDArray[np.bool_]:
-    """Mark where the link `out` (routers, ports), -1 for none, leads on by a shortest way up and then down: (routers, routers as leaves, ports)."""
+    """Return whether the link `out` (routers, ports), -1 for none, is on a shortest up/down path: (routers, routers as leaves, ports)."""
     routers = len(fabric.routers)
     level = np.full(fabric.vertices, -1)
     for height, there in enumerate((tree.leaf, tree.spine, tree.core)):

@@ -1,4 +1,4 @@
-"""Weightings of a link's load: bytes, or packets and bytes mixed, so that many small messages count next to few large ones (Taffet 2021, section 5.4)."""
+"""Weightings of a link's load: bytes, or packets and bytes mixed, so that many small messages count as well as few large ones (Taffet 2021, section 5.4)."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ Amount = TypeVar("Amount", float, NDArray[np.float64])
 
 
 def weighting_name(mtu: float | None) -> str:
-    """The name of the weighting: bytes without an MTU, mixed with one."""
+    """Return the name of the weighting: bytes without an MTU, mixed with one."""
     return "bytes" if mtu is None else "mixed"
 
 
 def weighted_bytes(size: Amount, packets: Amount, mtu: float) -> Amount:
-    """MTU/2 x packets + bytes/2, in weighted bytes: the bytes themselves where every packet holds `mtu` of them. Linear, so it may be had of pairs or of counters."""
+    """Return weighted bytes, MTU/2 x packets + bytes/2: the plain bytes if all packets have `mtu` bytes. It is linear, so it applies to pairs and counters."""
     return mtu / 2 * packets + size / 2

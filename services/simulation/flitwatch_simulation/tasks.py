@@ -1,4 +1,4 @@
-"""Tasks that a simulation worker can run; engines are imported when a task runs."""
+"""Tasks of a simulation worker; engines are imported when a task runs."""
 
 from __future__ import annotations
 

@@ -1,10 +1,10 @@
-"""`sim.whatif`: a moment of the past again, with one job placed or routed otherwise.
+"""`sim.whatif`: replay of a past moment with another placement or routing mode of one job.
 
-Who held which nodes, and how much the other jobs' nodes sent, are read from the tables. What the moved job sends is not recorded anywhere:
-its pattern and bytes are the asker's. Other jobs send to random nodes of their own at their measured mean rates (Poisson).
+The jobs' nodes and the traffic of the other jobs' nodes are read from the tables. The moved job's traffic is not recorded: its pattern and bytes
+are parameters. Other jobs send to random nodes of their own at their measured mean rates (Poisson).
 
-The job is also simulated without the others. What it lost then, by its steps, is scaled: by how much longer it takes elsewhere than alone, over how
-much longer it takes as it was than alone.
+The job is also simulated without the others. The time lost at that moment, measured by its steps, is scaled with the ratio of simulated slowdowns:
+elsewhere relative to alone, over the original placement relative to alone.
 """
 
 from __future__ import annotations
@@ -39,16 +39,16 @@ from flitwatch_simulation.packet.machine import Machine, build_machine, routings
 from flitwatch_simulation.workloads import messages, patterns
 from flitwatch_simulation.workloads.placement import place_ranks
 
-#: Messages of the other jobs.
+#: Message size of the other jobs.
 BESIDE_BYTES = 16384
-#: The others must lengthen the simulated job by this part before anything is said of what another placement saves.
+#: Minimum relative slowdown of the simulated job by the others for statements about savings of another placement.
 LEAST_SLOWER = 0.05
-#: The interval of what would have been lost, 90 % of the pairs of seeds.
+#: Interval of the lost time: 90 % of the pairs of seeds.
 INTERVAL = (0.05, 0.95)
 
 
 class AlternativeLostTime(TypedDict):
-    """Seconds that the job would have lost: the median of the seeds, and the interval (90 %)."""
+    """Seconds that the job would have lost: median of the seeds, and 90 % interval."""
 
     median_s: float
     low_s: float
@@ -56,7 +56,7 @@ class AlternativeLostTime(TypedDict):
 
 
 class Alternative(TypedDict):
-    """Times and latencies of a placement and a routing mode by seed; `lost` is None if nothing was lost then, or the simulation cannot tell."""
+    """Times and latencies of a placement and a routing mode by seed; `lost` is None if no time was lost, or the simulation is inconclusive."""
 
     label: str
     placement: str
@@ -67,7 +67,7 @@ class Alternative(TypedDict):
 
 
 class BackgroundLoad(TypedDict):
-    """Other jobs on the machine, how many of them are counted, and what these send in GiB/s."""
+    """Number of other jobs on the machine, number of those with counters, and their traffic in GiB/s."""
 
     jobs: int
     counted: int
@@ -75,7 +75,7 @@ class BackgroundLoad(TypedDict):
 
 
 class RouterStalls(TypedDict):
-    """Stalls of each router in the first alternative and in the best; None if not known."""
+    """Stalls of each router in the first and in the best alternative; None if unknown."""
 
     first: str
     best: str
@@ -84,13 +84,13 @@ class RouterStalls(TypedDict):
 
 
 class AlternativesResult(TypedDict):
-    """Times that a job would have had elsewhere or with another routing mode.
+    """Times of a job with other placements or routing modes.
 
     Attributes
     ----------
-    answer : the same in one sentence
-    lost_s : seconds that the job lost in the slow stretch that holds the moment; None: it was not slow then
-    alone_s : by seed, as it was and without the other jobs
+    answer : summary in one sentence
+    lost_s : seconds that the job lost in the slow period around the moment; None: it was not slow
+    alone_s : times by seed in the original placement without the other jobs
     """
 
     fabric: str
@@ -124,9 +124,9 @@ def _never_cancelled() -> bool:
 
 @dataclass(frozen=True)
 class Moment:
-    """State shared by every run of a what-if: the fabric, the endpoints of each job, and the traffic of the other jobs.
+    """State shared by all runs of a what-if: the fabric, the endpoints of each job, and the traffic of the other jobs.
 
-    It goes to another process without its machine, which is built there.
+    It is sent to other processes without the machine, which is built there.
     """
 
     fabric: Fabric
@@ -146,12 +146,12 @@ class Moment:
     def run(
         self, placement: str, routing: str, seed: int, cancelled: Callable[[], bool] = _never_cancelled
     ) -> Simulated:
-        """The job placed and routed so, once.
+        """Return the result of one run with this placement and routing.
 
         Raises
         ------
         Cancelled
-            As soon as `cancelled` says so.
+            `cancelled` returned true.
         """
         machine = replace(self.machine, mode=routings_of(self.fabric)[routing])
         if placement == AS_IT_WAS:
@@ -176,12 +176,12 @@ class Moment:
 
 
 def simulate_whatif(args: dict[str, Any], context: TaskContext) -> AlternativesResult:
-    """Simulate every variant; times and latencies by seed, and the routers' stalls of the first variant and of the fastest.
+    """Simulate all variants. Return times and latencies by seed, and the routers' stalls of the first and the fastest variant.
 
     Raises
     ------
     BadRequest, NotFound
-        Where the arguments do not fit, or the job had no node of the fabric then.
+        The arguments do not fit, or the job had no node of the fabric at that time.
     Cancelled
     """
     request = WhatIf.of(args)
@@ -233,7 +233,7 @@ def simulate_whatif(args: dict[str, Any], context: TaskContext) -> AlternativesR
 
 
 def _lost_s(conn: psycopg.Connection[Any], asked: WhatIf, held: Sequence[HeldEndpoints]) -> float | None:
-    """Seconds that the job lost in the slow stretch that holds the window's end; None if it was not slow then."""
+    """Return the seconds that the job lost in the slow period around the window's end; None if it was not slow."""
     mine = next((holder for holder in held if holder.job_id == asked.job), None)
     if mine is None:
         return None
@@ -246,7 +246,7 @@ def _lost_s(conn: psycopg.Connection[Any], asked: WhatIf, held: Sequence[HeldEnd
 
 
 def _simulate_alone(moment: Moment, context: TaskContext) -> list[Simulated]:
-    """The job as it was, without the others, by seed."""
+    """Return the results of the original placement without the other jobs, by seed."""
     runs = []
     for k in range(moment.asked.seeds):
         context.check()
@@ -262,7 +262,7 @@ def _lost_elsewhere(
     alone_s: Sequence[float],
     lost_s: float | None,
 ) -> list[AlternativeLostTime | None]:
-    """Return the time that each variant would have lost, by seeds."""
+    """Return the time that each variant would have lost, from pairs of seeds."""
     first = (AS_IT_WAS, asked.routings[0])
     if lost_s is None or first not in chosen:
         return [None] * len(chosen)
@@ -279,7 +279,7 @@ def _lost_elsewhere(
 
 
 def _summarise_result(variants: Sequence[Alternative], lost_s: float | None) -> str:
-    """The result in one sentence."""
+    """Return a summary of the result in one sentence."""
     if lost_s is None:
         return "The job was not slow at that moment, so nothing was lost."
     losses = [(item["lost"], item) for item in variants if item["lost"] is not None]
@@ -296,10 +296,10 @@ def _summarise_result(variants: Sequence[Alternative], lost_s: float | None) -> 
 def _simulate_variants(
     moment: Moment, chosen: Sequence[tuple[str, str]], context: TaskContext
 ) -> list[list[Simulated]]:
-    """The runs of each variant by seed, on the task's executor."""
+    """Return the runs of each variant by seed, on the task's executor."""
     request, done = moment.asked, {}
     with open_executor(context.executor) as executor:
-        # Another process gets no context: there the executor ends a run.
+        # Other processes have no context: there the executor ends a run.
         watched = {"cancelled": context.cancelled} if executor.in_process else {}
         calls = [
             partial(moment.run, placement, routing, request.seed + k, **watched)
@@ -318,7 +318,7 @@ def _simulate_variants(
 def _background_generators(
     fabric: Fabric, others: list[HeldEndpoints], flits_per_s: NDArray[np.float64]
 ) -> tuple[list[packet.Generator], int]:
-    """Traffic of the other jobs at their measured rates; jobs on routers without a counter send nothing and are not counted."""
+    """Return the other jobs' traffic at measured rates, and the number of these jobs. Jobs on routers without a counter are ignored."""
     router = np.asarray(fabric.endpoints.router, np.int64)
     share = flits_per_s * BYTES_PER_FLIT / np.maximum(np.bincount(router, minlength=len(fabric.routers)), 1)
     generators, counted = [], 0
@@ -344,7 +344,7 @@ def _latency_ns(result: packet.Result) -> float | None:
 
 
 def _stalls_per_flit(fabric: Fabric, result: packet.Result) -> NDArray[np.float64]:
-    """Stall cycles per flit of each router, counted where links arrive as Aries does; NaN if no flit came."""
+    """Return stall cycles per flit of each router, counted at arriving links as in Aries; NaN without flits."""
     routers = len(fabric.routers)
     arrives = np.flatnonzero(fabric.links.dst < routers)
     at = fabric.links.dst[arrives]

@@ -1,4 +1,4 @@
-"""The grammar of executors: `local[:N]`, `dask[:N]`, `tcp://HOST:PORT` or `tls://HOST:PORT`, `slurm:JOBS`."""
+"""Syntax of executors: `local[:N]`, `dask[:N]`, `tcp://HOST:PORT` or `tls://HOST:PORT`, `slurm:JOBS`."""
 
 from __future__ import annotations
 
@@ -19,34 +19,34 @@ GRAMMAR = (
     "Use local[:PROCESSES], dask[:WORKERS] (a Dask cluster on this machine), the address of a Dask scheduler"
     " (tcp://HOST:PORT or tls://HOST:PORT), or slurm:JOBS (a Dask cluster in Slurm jobs)."
 )
-#: Processes, workers or jobs at most.
+#: Maximum number of processes, workers or jobs.
 MOST = 4096
 
 
 class Executor(Protocol):
-    """Runs independent calls."""
+    """Executor of independent calls."""
 
     @property
     def workers(self) -> int:
-        """Return how many calls run at the same time now; 0 while a cluster has no worker yet."""
+        """Return the number of calls that can run at the same time; 0 while a cluster has no worker yet."""
 
     @property
     def in_process(self) -> bool:
-        """Return whether calls run in the caller's own process, where they may share its objects and must check whether to stop."""
+        """Return whether calls run in the caller's own process, where they may share its objects and must check for cancellation."""
 
     def completed(
         self, calls: Sequence[Callable[[], T]], cancelled: Callable[[], bool] = lambda: False
     ) -> Iterator[tuple[int, T]]:
-        """(position in `calls`, result) of each call, in the order in which they end.
+        """Yield (index in `calls`, result) of each call, in order of completion.
 
         Raises
         ------
         Cancelled
-            Soon after `cancelled` says so; calls that run are ended.
+            Soon after `cancelled` returns True; running calls are ended.
         Unavailable
-            Where the processes or the cluster are gone.
+            If the processes or the cluster are gone.
         Exception
-            What a call raised; the others are ended.
+            The exception of a failed call; the others are ended.
         """
 
 
@@ -57,14 +57,14 @@ def is_local(where: str) -> bool:
 
 @contextmanager
 def open_executor(where: str, processes: int | None = None) -> Iterator[Executor]:
-    """The executor of this name, closed at the end; `processes` where a local one names no number.
+    """Yield the executor of this name and close it at the end; `processes` is the default for a local one without a number.
 
     Raises
     ------
     BadRequest
-        For a name that is none; says which there are.
+        If the name is unknown; the message lists the known ones.
     MissingDependency, Unavailable
-        Where Dask is not installed, or its scheduler does not answer.
+        If Dask is not installed, or its scheduler does not respond.
     """
     kind, number = _parse_name(where)
     if kind == "local":
@@ -83,7 +83,7 @@ def open_executor(where: str, processes: int | None = None) -> Iterator[Executor
 
 
 def _parse_name(where: str) -> tuple[str, int | None]:
-    """(kind, number) of a name; the kind of an address is `address`."""
+    """Parse a name to (kind, number); the kind of an address is `address`."""
     if re.fullmatch(r"(tcp|tls)://[^\s/:]+:\d{1,5}|(tcp|tls)://\[[0-9a-fA-F:.]+\]:\d{1,5}", where):
         return "address", None
     match = re.fullmatch(r"(local|dask|slurm)(?::(\d{1,5}))?", where)

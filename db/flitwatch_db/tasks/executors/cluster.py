@@ -1,4 +1,4 @@
-"""Calls on a Dask cluster: one on this machine, one at an address, or one in Slurm jobs."""
+"""Calls on a Dask cluster: on this machine, at an address, or in Slurm jobs."""
 
 from __future__ import annotations
 
@@ -21,34 +21,34 @@ T = TypeVar("T")
 log = logging.getLogger(__name__)
 
 CONNECT_S = 10.0
-#: How often the request to stop is looked at: here, and on a worker by a thread beside the call.
+#: Intervals of checks for a stop request: here, and on a worker in a thread alongside the call.
 LOOK_S, WORKER_LOOK_S = 0.25, 0.5
-#: A cluster without a worker for so long is logged, and again after as long.
+#: Interval of log lines about a cluster without workers.
 WORKERLESS_S = 60.0
-#: A call whose worker dies so many times is what kills them.
+#: A call whose worker died this many times is assumed to be the cause.
 DEATHS = 3
 
 
 class DaskExecutor:
-    """Sends calls to the workers of one Dask client's cluster; what a dead worker had is computed again by another."""
+    """Executor that sends calls to a Dask client's cluster; calls of a dead worker are run again by another."""
 
     def __init__(self, client: Client) -> None:
         self._client = client
 
     @property
     def workers(self) -> int:
-        """Threads of all workers that have joined."""
+        """Return the number of threads of all connected workers."""
         return sum(int(worker["nthreads"]) for worker in self._client.scheduler_info(n_workers=-1)["workers"].values())
 
     @property
     def in_process(self) -> bool:
-        """Never: calls run on workers."""
+        """Return False: calls run on workers."""
         return False
 
     def completed(
         self, calls: Sequence[Callable[[], T]], cancelled: Callable[[], bool] = lambda: False
     ) -> Iterator[tuple[int, T]]:
-        """See `Executor.completed`."""
+        """Yield results as in `Executor.completed`."""
         stop: Any = _open_event(f"flitwatch-stop-{uuid.uuid4().hex}", self._client)
         ended: queue.SimpleQueue[Future[Any]] = queue.SimpleQueue()
         waiting: dict[Any, int] = {}
@@ -75,7 +75,7 @@ class DaskExecutor:
                 self._end(stop, waiting)
 
     def _track_workerless_s(self, for_s: float) -> float:
-        """Seconds for which the cluster has had no worker, and a line in the log for each minute of them."""
+        """Return the seconds without a worker, and log each minute of them."""
         if self._client.status != "running":
             raise Unavailable(
                 "the connection to the Dask scheduler was lost", advice="Start the scheduler, and run the work again."
@@ -105,19 +105,19 @@ class DaskExecutor:
     def _end(self, stop: Any, waiting: dict[Any, int]) -> None:
         try:
             stop.set()
-            cancel: Any = self._client.cancel  # without types of its own
+            cancel: Any = self._client.cancel  # the library has no type for it
             cancel(list(waiting), force=True)
         except (OSError, TimeoutError) as gone:
             log.warning("calls on the Dask cluster could not be cancelled: %s", gone)
 
 
 def _run_on_worker(call: Callable[[], T], stop: str, build: str) -> T:
-    """Run on a worker: the call, ended by an exception in its thread where the caller has cancelled.
+    """Run a call on a worker; if the caller cancels, end it with an exception in its thread.
 
     Raises
     ------
     Unavailable
-        Where the worker has another build of Flitwatch, whose results could differ.
+        If the worker has another build of Flitwatch, whose results could differ.
     """
     from distributed import get_client
 
@@ -126,7 +126,7 @@ def _run_on_worker(call: Callable[[], T], stop: str, build: str) -> T:
             f"the Dask worker has Flitwatch {build_name()}, the caller {build}",
             advice="Install the same build on both.",
         )
-    # The worker's client is known in a call's own thread alone.
+    # The worker's client is only available in a call's own thread.
     event, thread = _open_event(stop, get_client()), threading.get_ident()
     lock, over = threading.Lock(), threading.Event()
 
@@ -147,14 +147,14 @@ def _run_on_worker(call: Callable[[], T], stop: str, build: str) -> T:
 
 
 def _open_event(name: str, client: Client) -> Any:
-    """A flag of the cluster; the library gives its class no types."""
+    """Return a flag shared in the cluster; the library has no types for its class."""
     event: Any = _import_library("distributed").Event
     return event(name, client=client)
 
 
 @contextmanager
 def on_this_machine(workers: int) -> Iterator[DaskExecutor]:
-    """A cluster of as many processes on this machine, gone at the end."""
+    """Yield a cluster of this number of processes on this machine, and close it at the end."""
     distributed = _import_library("distributed")
     with ExitStack() as opened:
         cluster = opened.enter_context(
@@ -164,7 +164,7 @@ def on_this_machine(workers: int) -> Iterator[DaskExecutor]:
                 dashboard_address=None,
                 host="127.0.0.1",
                 memory_limit=0,
-                # Without a dashboard the scheduler still serves its health, at 8787 unless it is told to take any port.
+                # Without a dashboard the scheduler still serves its health, on port 8787 unless any port is allowed.
                 scheduler_kwargs={"dashboard_address": "127.0.0.1:0"},
             )
         )
@@ -173,7 +173,7 @@ def on_this_machine(workers: int) -> Iterator[DaskExecutor]:
 
 @contextmanager
 def at_address(address: str) -> Iterator[DaskExecutor]:
-    """The cluster whose scheduler listens at this address; it stays when the work is done."""
+    """Yield the cluster whose scheduler listens at this address; it is not closed at the end."""
     distributed = _import_library("distributed")
     try:
         client = distributed.Client(address, timeout=CONNECT_S)
@@ -187,7 +187,7 @@ def at_address(address: str) -> Iterator[DaskExecutor]:
 
 @contextmanager
 def in_slurm_jobs(jobs: int) -> Iterator[DaskExecutor]:
-    """A cluster whose workers are `jobs` Slurm jobs, by the site's `jobqueue.slurm` section of Dask's configuration."""
+    """Yield a cluster of `jobs` Slurm jobs, configured in section `jobqueue.slurm` of the site's Dask configuration."""
     jobqueue, distributed = _import_library("dask_jobqueue"), _import_library("distributed")
     with ExitStack() as opened:
         try:

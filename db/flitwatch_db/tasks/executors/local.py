@@ -1,4 +1,4 @@
-"""Calls in processes of this machine."""
+"""Calls in processes on this machine."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from flitwatch_domain.errors import Cancelled, Unavailable
 
 T = TypeVar("T")
 
-#: How often the request to stop is looked at.
+#: Interval of checks for a stop request.
 LOOK_S = 0.25
 
 
 @dataclass(frozen=True)
 class LocalExecutor:
-    """As many processes as `workers`; one worker is this process itself."""
+    """Executor with `workers` processes; with one worker, calls run in this process."""
 
     workers: int
 
@@ -31,7 +31,7 @@ class LocalExecutor:
     def completed(
         self, calls: Sequence[Callable[[], T]], cancelled: Callable[[], bool] = lambda: False
     ) -> Iterator[tuple[int, T]]:
-        """See `Executor.completed`; a call that runs in this process ends only where it looks itself."""
+        """Yield results as in `Executor.completed`; a call in this process is only cancelled if it checks for that itself."""
         if self.in_process:
             for number, call in enumerate(calls):
                 if cancelled():
@@ -41,7 +41,7 @@ class LocalExecutor:
         if not calls:
             return
         before = set(multiprocessing.active_children())
-        # Not `fork`: this process may have threads.
+        # Not `fork`, because this process may have threads.
         pool = ProcessPoolExecutor(min(self.workers, len(calls)), mp_context=multiprocessing.get_context("spawn"))
         waiting: dict[Future[T], int] = {}
         try:

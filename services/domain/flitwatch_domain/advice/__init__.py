@@ -1,1 +1,1 @@
-"""Advice about a job that is to start: `basis` is what is known, `decision` the answer, `findings` what each of `parts` says, `pattern` the placement, `schemas` the models."""
+"""Advice about a job before it starts: `basis` is the known state, `decision` the answer, `findings` the result of each of `parts`, `pattern` the placement, `schemas` the models."""

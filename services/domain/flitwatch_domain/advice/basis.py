@@ -1,4 +1,4 @@
-"""Basis of advice: everything that is known about a machine and its past runs, and the congestion that a job would meet."""
+"""Basis of advice: the known state of a machine and its past runs, and the congestion that a job would meet."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from typing import Any
 from flitwatch_domain.advice.parts import Parts
 from flitwatch_domain.residents import Resident, compute_stay_share
 
-#: The queue whose workers make what advice rests on: estimates and their state.
+#: The queue whose workers compute the data of advice: estimates and their state.
 BASIS_QUEUE = "ml"
-#: A delay is worth it only if what slows the job down is expected to end within so long: the agent's longest delay.
+#: A delay is useful only if the cause of the slowdown is expected to end within this time: the agent's longest delay.
 PATIENCE_S = 1800.0
-#: Share of the held nodes that must become free within it.
+#: Minimum share of the busy nodes that must become free within `PATIENCE_S`.
 LEAST_LEAVING = 0.25
 Place = tuple[int, int]
 
@@ -25,8 +25,8 @@ class Congestion:
 
     Attributes
     ----------
-    now : (of the last minutes, until when in epoch s)
-    ahead : (expected for the next hour, from when)
+    now : (congestion in the last minutes, end of the data in epoch s)
+    ahead : (congestion expected for the next hour, start in epoch s)
     usual : mean of the past hours
     """
 
@@ -37,7 +37,7 @@ class Congestion:
 
 @dataclass(frozen=True)
 class Driver:
-    """Explanation of an application's deviation: a kind of congestion, the finding in words, and the estimate that has it."""
+    """Explanation of an application's deviation: a kind of congestion, the finding in words, and the estimate that contains it."""
 
     kind: str
     text: str
@@ -46,26 +46,26 @@ class Driver:
 
 @dataclass(frozen=True)
 class Basis:
-    """Everything that advice is made from.
+    """All inputs of advice.
 
     Attributes
     ----------
     now_s : float                                when it was read
-    workers : int                                workers that live and make the estimates (`BASIS_QUEUE`)
-    groups : {(fabric, group): (stalls, in units of sending time, until when in epoch s)}
-    technologies : {fabric: technology}          which says what its data and stalls are called
-    ahead : {(fabric, group): (the same as it is expected for the next hour, from when)}
+    workers : int                                live workers that compute the estimates (`BASIS_QUEUE`)
+    groups : {(fabric, group): (stalls, in units of sending time, end of the data in epoch s)}
+    technologies : {fabric: technology}          decides the terms for its data and stalls
+    ahead : {(fabric, group): (the same, expected for the next hour, start in epoch s)}
     usual : {(fabric, group): the same, mean of the past hours}
     kinds : {name of `congestion.DRIVEN`: Congestion}   of the kinds that drivers name
     drivers : {(application, nodes): Driver}
-    residents : {(fabric, group): [Resident]}    who holds nodes there now
-    intensity : {application: Row}               the newest share of what network cards can send that it sent
-    nodes : {node: [(fabric, group)]}            a name may be known on several fabrics, the newest last
-    runs : {application: [Row]}                  past runs with time_s, nodes, user, `congestion` or None, and `driven`: that of the kind that drives it
-    blamed : {application: [Row]}                blamed users with jobs that run now
-    routing_modes : {application: Row}           the newest choice by the application's NIC counters, of those that an authorised user made: environment or None, reason,
-                                                 in how many groups the counted job stood or None; of those over several groups if there is one
-    memo : dict                                  what answers worked out from it; goes with it
+    residents : {(fabric, group): [Resident]}    jobs on its nodes now
+    intensity : {application: Row}               the newest share of its network cards' capacity that it sent
+    nodes : {node: [(fabric, group)]}            a name can exist on several fabrics, the newest last
+    runs : {application: [Row]}                  past runs with time_s, nodes, user, `congestion` or None, and `driven`: congestion of the kind that drives it
+    blamed : {application: [Row]}                blamed users with running jobs
+    routing_modes : {application: Row}           the newest choice from the application's NIC counters, if an authorised user made it: environment or None, reason,
+                                                 number of groups of the counted job or None; choices for several groups are preferred
+    memo : dict                                  results computed from this basis, discarded with it
     """
 
     now_s: float
@@ -86,12 +86,12 @@ class Basis:
     technologies: dict[int, str] = field(default_factory=dict)
 
     def congestion(self, kind: str = "") -> Congestion:
-        """That of a kind; of the usual one without a name."""
+        """Return congestion of a kind; without a name, of the usual kind."""
         return self.kinds[kind] if kind else Congestion(self.groups, self.ahead, self.usual)
 
 
 def kind_of(basis: Basis, application: str, nodes: int, parts: Parts) -> str:
-    """Name of the kind of congestion that drives the application; empty: the usual kind."""
+    """Return the name of the kind of congestion that drives the application; empty for the usual kind."""
     driver = basis.drivers.get((application, nodes)) if parts.drivers else None
     return driver.kind if driver is not None and driver.kind in basis.kinds else ""
 
@@ -99,9 +99,9 @@ def kind_of(basis: Basis, application: str, nodes: int, parts: Parts) -> str:
 def expected_congestion(
     basis: Basis, place: Place, kind: str, horizon_s: float, parts: Parts
 ) -> tuple[float, float] | None:
-    """(congestion of a group over the next `horizon_s`, from when) by the parts that know it; None: none does.
+    """Return (congestion of a group over the next `horizon_s`, from when) from the parts with data; None if no part has data.
 
-    What was counted is if nothing says how it will change. Where the forecast and the running jobs both say something, it is their geometric mean.
+    Current congestion is used if no part predicts a change. If both the forecast and the running jobs predict one, their geometric mean is used.
     """
     congestion = basis.congestion(kind)
     now = congestion.now.get(place)
@@ -113,7 +113,7 @@ def expected_congestion(
 
 
 def after_leaving(basis: Basis, held: Congestion, place: Place, horizon_s: float) -> tuple[float, float] | None:
-    """A group's difference from its usual congestion stays as long as the jobs that hold its nodes now; None if their ends or the usual are unknown."""
+    """Return a group's congestion if its difference from usual lasts as long as its running jobs; None if their ends or the usual value are unknown."""
     now, usual = held.now.get(place), held.usual.get(place)
     share = compute_stay_share(basis.residents.get(place, ()), horizon_s)
     if now is None or usual is None or share is None:
@@ -122,7 +122,7 @@ def after_leaving(basis: Basis, held: Congestion, place: Place, horizon_s: float
 
 
 def blamed_stays(basis: Basis, user: str, places: Iterable[Place], horizon_s: float) -> float | None:
-    """Share of the next `horizon_s` for which a user's jobs stay in these groups; None if an end is unknown."""
+    """Return the share of the next `horizon_s` during which a user's jobs stay in these groups; None if an end is unknown."""
     remaining_s = [item.left_s for item in _residents_of(basis, places) if item.user == user]
     if not remaining_s or horizon_s <= 0 or any(item is None for item in remaining_s):
         return None
@@ -130,7 +130,7 @@ def blamed_stays(basis: Basis, user: str, places: Iterable[Place], horizon_s: fl
 
 
 def leaves_soon(basis: Basis, places: Iterable[Place], user: str | None) -> bool | None:
-    """Return whether waiting can help: whether the user's jobs in these groups, or enough of all jobs, end within `PATIENCE_S`; None: unknown."""
+    """Return whether waiting can help: the user's jobs in these groups, or enough of all jobs, end within `PATIENCE_S`. None if unknown."""
     here = [resident for resident in _residents_of(basis, places) if user is None or resident.user == user]
     if not here or any(resident.left_s is None for resident in here):
         return None

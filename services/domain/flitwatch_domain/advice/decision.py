@@ -1,4 +1,4 @@
-"""Advice from the known state; no function here queries the database, and unknown values never become numbers."""
+"""Advice from the known state. No function here queries the database, and unknown values never become numbers."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ from flitwatch_domain.advice.pattern import Pattern, choose_pattern
 from flitwatch_domain.hostlist import compress_hosts
 from flitwatch_domain.network_noise.routing_modes import advise_mode
 
-#: Fewer comparable runs say too little for an interval.
+#: Fewer comparable runs are not enough for an interval.
 LEAST_RUNS = 8
-#: Runs of the most alike congestion that are compared with, as a share of all and at least LEAST_RUNS.
+#: Share of the comparable runs, those with the most similar congestion, used for the estimate; at least LEAST_RUNS runs.
 NEAREST_SHARE = 0.25
 #: Past runs on half to twice as many nodes are comparable.
 SIZE_FACTOR = 2.0
-#: A job waits only for a slowdown that is worth it and that hardly any comparable run escaped.
+#: A job waits only if the expected slowdown is large and hardly any comparable run escaped it.
 DELAY_AT, PREFER_BY = 1.15, 0.05
-#: How long a delay is: after it the question is asked anew.
+#: Length of a delay; after it the agent asks again.
 WAIT_S = 600.0
-#: Congestion that is older is not that of now.
+#: Older data do not describe the current congestion.
 OLD_S = 180.0
-#: Answers worked out and kept; what is asked about is the asker's choice.
+#: Maximum number of memoised answers, because the caller chooses the questions.
 MOST_MEMO = 10_000
 NameMask = Callable[[str], str]
 Action = Literal["start", "delay", "prefer"]
@@ -56,9 +56,9 @@ class PlacementQuestion:
 
 @dataclass(frozen=True)
 class Expected:
-    """Slowdown against the application's mean run, with its 90 % interval over comparable runs; None: unknown, with the reason.
+    """Slowdown relative to the application's mean run, with its 90 % interval over comparable runs; None if unknown, with the reason.
 
-    `usual_s`: the mean time of these runs; `nodes`: how many nodes they had; `blamed`: the user whose jobs it rests on.
+    `usual_s` is the mean time of these runs and `nodes` their size. `blamed` is the user whose jobs the estimate is based on.
     """
 
     slowdown: schemas.Slowdown | None
@@ -76,23 +76,23 @@ class Expected:
         return schemas.UsualRange(low_s=low_s, high_s=high_s, nodes=self.nodes)
 
     def known_s(self, nodes: int) -> float | None:
-        """Return the usual time where these runs had as many nodes; None: unknown."""
+        """Return the usual time if these runs had this number of nodes; None if unknown."""
         return self.usual_s if self.nodes in (None, nodes) else None
 
     def longest_s(self, nodes: int) -> float:
-        """Return the longest usual time that the runs allow; 0 if it is unknown."""
+        """Return the longest usual time that the runs support; 0 if unknown."""
         scaled = self.range_s(nodes)
         return scaled.high_s if scaled is not None else self.usual_s or 0.0
 
 
 def select_comparable_runs(basis: Basis, asked: PlacementQuestion) -> list[Mapping[str, Any]]:
-    """Past runs of the application on about as many nodes: the user's own where there are enough."""
+    """Return past runs of the application on a similar number of nodes; only the user's own runs if there are enough."""
     rows = [
         row
         for row in basis.runs.get(asked.application, [])
         if row["nodes"] and asked.nodes / SIZE_FACTOR <= row["nodes"] <= asked.nodes * SIZE_FACTOR
     ]
-    # Times of other sizes are other times: only the size with most runs is compared.
+    # Run times of different sizes are not comparable, so only the size with most runs is used.
     sizes = {row["nodes"] for row in rows}
     if len(sizes) > 1:
         nearest = max(
@@ -104,7 +104,7 @@ def select_comparable_runs(basis: Basis, asked: PlacementQuestion) -> list[Mappi
 
 
 def groups_of(basis: Basis, nodes: list[str]) -> tuple[Counter[tuple[int, int]], int]:
-    """Known nodes by (fabric, group), all on the fabric that knows most of them, and how many are not known there."""
+    """Count the known nodes by (fabric, group), on the fabric that knows most of them, and the nodes unknown there."""
     places = [basis.nodes.get(node, ()) for node in nodes]
     counts = Counter(chain.from_iterable(places))
     fabrics = {fabric for fabric, _ in counts}
@@ -125,7 +125,7 @@ class ComparableRuns:
     ----------
     times_s, congestion : float64[n]
     nodes : int, optional
-        How many nodes all of them had.
+        Common number of nodes of the runs.
     """
 
     times_s: np.ndarray
@@ -134,8 +134,10 @@ class ComparableRuns:
 
 
 def collect_past_runs(basis: Basis, asked: PlacementQuestion, kind: str = "") -> ComparableRuns:
-    """`select_comparable_runs` with a kind of congestion; the same for all questions about an application, a size and a user with runs of their
-    own."""
+    """Return `select_comparable_runs` with a kind of congestion.
+
+    The result is cached per application, size, and user with own runs.
+    """
     own = _runs_by_user(basis, asked.application)[asked.user]
     key = ("past", asked.application, asked.nodes, asked.user if own >= LEAST_RUNS else None, kind)
     runs: ComparableRuns | None = basis.memo.get(key)
@@ -152,7 +154,7 @@ def collect_past_runs(basis: Basis, asked: PlacementQuestion, kind: str = "") ->
 
 
 def placed_best(basis: Basis, asked: PlacementQuestion) -> Pattern:
-    """Return the best placement pattern of the application; computed once for an application, a size and a user with enough own runs."""
+    """Return the best placement pattern of the application. It is computed once per application, size, and user with enough own runs."""
     own = _runs_by_user(basis, asked.application)[asked.user]
     key = ("pattern", asked.application, asked.nodes, asked.user if own >= LEAST_RUNS else None)
     best_pattern: Pattern | None = basis.memo.get(key)
@@ -211,7 +213,7 @@ def list_known_placements(basis: Basis) -> KnownPlacements:
 
 
 def _slowdown_interval(slowdowns: np.ndarray) -> schemas.Slowdown:
-    # As np.quantile's linear method, at a tenth of its cost for a few dozen values.
+    # Like np.quantile's linear method, at a tenth of its cost for a few dozen values.
     last = len(slowdowns) - 1
     low, high = np.interp((0.05 * last, 0.95 * last), np.arange(last + 1), np.sort(slowdowns))
     return schemas.Slowdown(mean=float(slowdowns.mean()), low=float(low), high=float(high))
@@ -228,9 +230,9 @@ def beside_blamed(
     shown: NameMask,
     parts: Parts = SERVED,
 ) -> Expected | None:
-    """From the runs that a blamed user's jobs were alongside, if such a user runs in the candidate's groups now.
+    """Estimate from past runs alongside a blamed user's jobs, if that user runs in the candidate's groups now.
 
-    Where the running jobs say for how long, only so much of the difference to the other runs is expected.
+    If the running jobs' remaining time is known, only that part of the difference to the other runs is expected.
     """
     groups = {f"{fabric}/{group}" for fabric, group in places}
     for row in sorted(basis.blamed.get(asked.application, []), key=lambda row: row["q"]):
@@ -259,7 +261,7 @@ def beside_blamed(
 def from_congestion(
     basis: Basis, asked: PlacementQuestion, places: Counter[tuple[int, int]], parts: Parts = SERVED
 ) -> Expected:
-    """From past runs under congestion like that near the candidate nodes now, or as it is expected for the next hour."""
+    """Estimate from past runs under congestion like that near the candidate nodes now, or expected there for the next hour."""
     if not places:
         return _unknown_slowdown("no candidate node is on a known fabric, so congestion near it is unknown")
     kind = kind_of(basis, asked.application, asked.nodes, parts)
@@ -276,7 +278,7 @@ def from_congestion(
     if len(runs.times_s) < LEAST_RUNS:
         text = f"needs {LEAST_RUNS} completed runs of {asked.application} on about {asked.nodes} nodes with counters, has {len(runs.times_s)}"
         return _unknown_slowdown(text, "/api/v1/estimates")
-    # `ComparableRuns` is equal only to itself, and an entry keeps it alive.
+    # `ComparableRuns` compares by identity, and a cache entry keeps the object alive.
     key = ("near", runs, now)
     near = basis.memo.get(key)
     if near is None:
@@ -297,7 +299,7 @@ def from_congestion(
 
 
 def _nearest_slowdown(runs: ComparableRuns, now: float) -> tuple[schemas.Slowdown | None, float, int]:
-    """Slowdown of the runs under the most alike congestion (None: beyond what was seen), the mean time, and how many they are."""
+    """Return the slowdown of the runs with the most similar congestion (None if beyond past values), their mean time and their number."""
     mean_s = float(runs.times_s.mean())
     if not runs.congestion.min() * 0.5 <= now <= runs.congestion.max() * 1.5:
         return None, mean_s, 0
@@ -311,21 +313,20 @@ def _unknown_slowdown(text: str, evidence: str | None = None) -> Expected:
 
 
 def groups_stood_in(asked: PlacementQuestion, nodes: list[str], places: Counter[tuple[int, int]]) -> int | None:
-    """In how many groups the job would be on these nodes, or at least; None: unknown.
+    """Return the number of groups that the job would use on these nodes, or a lower bound; None if unknown.
 
-    A list may name more nodes than the job takes, or only some of them.
+    A list can contain more nodes than the job uses, or only some of them.
     """
     unknown = len(nodes) - places.total()
     if len(places) > 1:
-        # Of a longer list the job might get nodes of one group alone.
+        # From a longer list, the job might get nodes of only one group.
         fits_in_one = max(places.values()) + unknown >= asked.nodes
         return None if len(nodes) > asked.nodes and fits_in_one else len(places)
     return 1 if places and not unknown and len(nodes) >= asked.nodes else None
 
 
 def routing_mode(basis: Basis, asked: PlacementQuestion, groups: int | None) -> tuple[str | None, schemas.Reason]:
-    """MPICH_GNI_ROUTING_MODE as the application-aware model chose it from the application's NIC counters, for a job in `groups` groups; None:
-    unknown."""
+    """Return the MPICH_GNI_ROUTING_MODE that the application-aware model chose from NIC counters, for a job in `groups` groups; None if unknown."""
     chosen = basis.routing_modes.get(asked.application)
     if chosen is None:
         return None, _make_reason(
@@ -340,7 +341,7 @@ def routing_mode(basis: Basis, asked: PlacementQuestion, groups: int | None) -> 
 
 
 def _mode_of_all(modes: list[tuple[str | None, schemas.Reason]], best: int | None) -> tuple[str | None, schemas.Reason]:
-    """That of the candidate which is preferred, else what holds for every candidate."""
+    """Return the preferred candidate's mode, or else the mode that all candidates share."""
     if best is not None:
         return modes[best]
     if len({mode for mode, _ in modes}) == 1:
@@ -355,14 +356,14 @@ def _mode_of_all(modes: list[tuple[str | None, schemas.Reason]], best: int | Non
 def give_advice(
     basis: Basis, asked: PlacementQuestion, shown: NameMask, age_s: float, away: bool = False, parts: Parts = SERVED
 ) -> schemas.Advice:
-    """The answer of POST /advice.
+    """Return the answer of POST /advice.
 
     Parameters
     ----------
-    shown : function   a user's name as the caller may see it
-    age_s : float      of the basis
-    away : bool        whether the database was unavailable when it was last asked
-    parts : Parts      what the answer may rest on
+    shown : function   returns a user's name as the caller may see it
+    age_s : float      age of the basis
+    away : bool        whether the last query failed because the database was unavailable
+    parts : Parts      parts that the answer may use
     """
     reasons: list[schemas.Reason] = []
     reason_texts: set[str] = set()
@@ -449,7 +450,7 @@ def _choose_action(
     if estimated:
         best = min(estimated, key=lambda at: _mean_slowdown(found[at]))
         gain = max(_mean_slowdown(found[at]) for at in estimated) - _mean_slowdown(found[best])
-        # Known and good is preferred to unknown; known and bad is not.
+        # A good known estimate is preferred to an unknown one; a bad known one is not.
         all_known, good = len(estimated) == len(found), _mean_slowdown(found[best]) <= 1 + PREFER_BY
         if (all_known and gain >= PREFER_BY) or (not all_known and good):
             action = "prefer"
@@ -473,7 +474,7 @@ def _by_pattern(
     best: int,
     reasons: list[schemas.Reason],
 ) -> tuple[Action, int]:
-    """Prefer the candidate that lies as the application's pattern asks, unless it is expected to be slower than the best one."""
+    """Prefer the candidate that matches the application's placement pattern, unless it is expected to be slower than the best one."""
     groups = [len(places) for places in where]
     if min(groups) == max(groups) or not min(groups):
         return "start", best
@@ -491,13 +492,13 @@ def _mean_slowdown(expected: Expected) -> float:
 
 
 def _is_slow(expected: Expected) -> bool:
-    """Slow enough to wait for, and hardly any comparable run escaped it."""
+    """Return whether the slowdown is large enough to wait for and hardly any comparable run escaped it."""
     slowdown = expected.slowdown
     return slowdown is not None and slowdown.mean >= DELAY_AT and slowdown.low > 1
 
 
 def _candidate_action(action: Action, at: int, best: int, one: Expected) -> Action:
-    """Derive the action for one list of nodes from that of the answer: `delay` also if only this list is expected to be slow."""
+    """Derive the action for one list of nodes from the answer's action; `delay` also if only this list is expected to be slow."""
     if action == "prefer" and at == best:
         return "prefer"
     return "delay" if _is_slow(one) and action != "start" else "start"
@@ -517,7 +518,7 @@ def _choose_delay(
 
 
 def stale_reasons(basis: Basis, age_s: float, away: bool) -> list[schemas.Reason]:
-    """Why the answer rests on what was known before; empty: it does not."""
+    """Return why the answer uses outdated data; empty if it does not."""
     reasons = []
     if basis.workers == 0:
         reasons.append(

@@ -1,4 +1,4 @@
-"""Findings of each part of advice about a question, or that the part cannot tell."""
+"""Result of each part of advice for a question, including parts without an answer."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ def list_findings(
     mode: schemas.Reason | None,
     parts: Parts,
 ) -> list[schemas.AdviceFinding]:
-    """One entry of each part that is on.
+    """Return one entry for each enabled part.
 
     Parameters
     ----------
-    blamed : reasons of the candidates that rest on a blamed user
-    placed, mode : of the parts `pattern` and `routing`
+    blamed : reasons of the candidates whose estimate is based on a blamed user
+    placed, mode : results of the parts `pattern` and `routing`
     """
     findings = []
     if parts.counters:

@@ -1,4 +1,4 @@
-"""Parts that advice may use, and those that are served by default."""
+"""Parts that advice may use, and the default parts."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from flitwatch_domain.errors import BadRequest
 
 @dataclass(frozen=True)
 class Parts:
-    """Parts that an answer may use. Each can be switched off; a part without data says so and changes nothing.
+    """Parts that an answer may use. Each can be disabled; a part without data reports that and changes nothing.
 
     Attributes
     ----------
-    counters : congestion near the nodes, of the last minutes.
-    blame : users whom blame names for the application and who run there now.
-    forecast : congestion as it is expected for the next hour.
-    running : how long the jobs that hold nodes there will stay: what they cause ends with them.
-    drivers : the counters that explain the application's deviation, in the place of router stalls.
-    pattern : whether the application is better kept together or spread over groups.
-    routing : the routing mode that its network cards' counters favour.
+    counters : congestion near the nodes in the last minutes.
+    blame : users who are blamed for the application and have jobs there now.
+    forecast : congestion expected for the next hour.
+    running : remaining time of the jobs there; congestion that they cause ends with them.
+    drivers : counters that explain the application's deviation, in place of router stalls.
+    pattern : whether the application runs better in one group or spread over several.
+    routing : routing mode that its network cards' counters favour.
     """
 
     counters: bool = True
@@ -33,7 +33,7 @@ class Parts:
 
     @classmethod
     def of(cls, names: Collection[str]) -> Parts:
-        """Only these parts; BadRequest for a name that is none."""
+        """Return an object with only these parts; BadRequest for an unknown name."""
         part_names = [field.name for field in fields(cls)]
         wrong = sorted(set(names) - set(part_names))
         if wrong:
@@ -41,5 +41,5 @@ class Parts:
         return cls(**{name: name in names for name in part_names})
 
 
-#: What is served where a site sets nothing else (`FLITWATCH_ADVICE_PARTS`).
+#: Default of `FLITWATCH_ADVICE_PARTS`.
 SERVED = Parts.of(("counters", "forecast", "running"))

@@ -1,5 +1,4 @@
-"""Placement pattern of an application, together or spread over groups: from its own earlier runs, else from how much it sends (Wang 2018, section
-IV)."""
+"""Placement pattern of an application, together or spread over groups, from its own earlier runs or from its traffic (Wang 2018, section IV)."""
 
 from __future__ import annotations
 
@@ -12,9 +11,9 @@ from numpy.typing import NDArray
 
 from flitwatch_domain.network_noise.observations import INTENSIVE_SHARE
 
-#: Runs of either kind before their times are compared.
+#: Minimum number of runs of each kind for a comparison of their times.
 LEAST_PLACED = 20
-#: Two-sided 95 % of a normal: both samples have `LEAST_PLACED` or more.
+#: Two-sided 95 % quantile of a normal distribution: both samples have at least `LEAST_PLACED` runs.
 Z = 1.96
 
 Floats = NDArray[np.float64]
@@ -22,7 +21,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Pattern:
-    """together | spread | None if the data cannot tell, in words, and where the evidence is."""
+    """Pattern (`together`, `spread`, or None if the data cannot tell), the reason in words, and the address of the evidence."""
 
     placement: Literal["together", "spread"] | None
     text: str
@@ -30,11 +29,11 @@ class Pattern:
 
 
 def choose_pattern(application: str, runs: Sequence[Mapping[str, Any]], intensity: Mapping[str, Any] | None) -> Pattern:
-    """Return the pattern from the application's own runs; if they are too few, from Wang's rule on what its network cards sent.
+    """Return the pattern from the application's own runs; if they are too few, from Wang's rule on its network cards' traffic.
 
     Parameters
     ----------
-    runs : comparable ones, with `groups`, `time_s` and `congestion`.
+    runs : comparable runs, with `groups`, `time_s` and `congestion`.
     intensity : {share, recommendation_id} or None.
     """
     own_pattern = by_runs(application, runs)
@@ -55,11 +54,10 @@ def choose_pattern(application: str, runs: Sequence[Mapping[str, Any]], intensit
 
 
 def by_runs(application: str, runs: Sequence[Mapping[str, Any]]) -> Pattern | None:
-    """By the times of runs within one group and over several, at like congestion; None if they are too few.
+    """Compare the times of runs within one group and over several, at similar congestion; None if they are too few.
 
-    The two are compared below and above the median congestion, and the differences joined by the number of runs: anyone who is spread because the
-    machine
-    is full also sees more congestion.
+    Runs below and above the median congestion are compared separately, and the differences are averaged by the number of runs. Otherwise the result is
+    biased: on a full machine, jobs are spread more and also meet more congestion.
     """
     usable_runs = [row for row in runs if row.get("groups") and row["congestion"] is not None]
     single_group = np.array([len(row["groups"]) == 1 for row in usable_runs], bool)
@@ -88,7 +86,7 @@ def by_runs(application: str, runs: Sequence[Mapping[str, Any]]) -> Pattern | No
 
 
 def _mean_difference(spread: Floats, together: Floats) -> tuple[float, float, float] | None:
-    """(difference of means, its variance, runs of the smaller side)."""
+    """Return (difference of means, its variance, runs of the smaller sample)."""
     if min(len(spread), len(together)) < LEAST_PLACED // 4:
         return None
     variance = spread.var(ddof=1) / len(spread) + together.var(ddof=1) / len(together)

@@ -1,7 +1,7 @@
-"""The one catalogue of vendor counters: canonical name, unit, whether cumulative, and the table column they feed.
+"""Catalogue of vendor counters: canonical name, unit, whether cumulative, and the table column of each.
 
-`identify` reads a vendor's name as a sampler writes it (`AR_RTR_1_3_INQ_PRF_INCOMING_FLIT_VC4`, `ib_nics.port_xmit_data`,
-`nics.hni_sts_tx_ok_octets`) into the catalogue's entry and the tile, NIC and virtual channel it names.
+`identify` maps a vendor's name as a sampler writes it (`AR_RTR_1_3_INQ_PRF_INCOMING_FLIT_VC4`, `ib_nics.port_xmit_data`,
+`nics.hni_sts_tx_ok_octets`) to the catalogue's entry and the tile, NIC and virtual channel in the name.
 """
 
 from flitwatch_domain.counters.aries import ARIES

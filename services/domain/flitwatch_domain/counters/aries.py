@@ -1,6 +1,6 @@
 """Counters of Cray's Aries: router tiles, processor tiles, the netlink between them and the NICs, and the NICs.
 
-Names are those of PAPI, AriesNCL and the LDMS samplers aries_rtr_mmr and aries_nic_mmr. Where a tile's totals have no register of their own, the
+Names are those of PAPI, AriesNCL and the LDMS samplers aries_rtr_mmr and aries_nic_mmr. If a tile's totals have no register of their own, the
 virtual channels are catalogued and the totals are their sums.
 """
 
@@ -131,7 +131,7 @@ NICS = (
 
 
 def _without_tile(entry: CounterKind) -> CounterKind:
-    """The same counter summed over a router's tiles, as derived sets name it (Bhatele 2020, table II)."""
+    """Return the same counter summed over a router's tiles, as derived sets name it (Bhatele 2020, table II)."""
     name = (
         entry.name.replace("{row}_{col}_", "").replace("VC{vc}_FILTER_FLIT{vc}_CNT", "TOTAL").replace("VC{vc}", "TOTAL")
     )
@@ -140,7 +140,7 @@ def _without_tile(entry: CounterKind) -> CounterKind:
 
 
 _TOTALS = tuple(_without_tile(entry) for entry in (*ROUTER_TILES[:4], *PROCESSOR_TILES[:7]))
-#: Stands beside the TOTAL of a derived set, so it feeds its channel's column alone.
+#: Derived sets contain it in addition to TOTAL, so it feeds only its channel's column.
 _CHANNEL_TOTAL = replace(
     PROCESSOR_TILES[0],
     name="AR_RTR_PT_INQ_PRF_INCOMING_FLIT_VC{vc}",

@@ -13,7 +13,7 @@ from flitwatch_domain.counters.kinds import CounterKind, CounterUse, Scope
 from flitwatch_domain.counters.modern import INFINIBAND, OMNI_PATH, SLINGSHOT
 from flitwatch_domain.fabric import Technology
 
-#: Every counter known. Names are unique within a technology.
+#: All known counters. Names are unique within a technology.
 CATALOGUE: tuple[CounterKind, ...] = (*ARIES, *INFINIBAND, *OMNI_PATH, *SLINGSHOT, *ETHERNET)
 
 _NUMBERS = {
@@ -27,10 +27,10 @@ _NUMBERS = {
     "sl": r"[0-9][0-9]?",
     "queue": r"[0-9][0-9]?",
 }
-#: Numbers of a port's channels: of eight, or of InfiniBand's lanes and a switch's queues.
+#: Placeholders for a port's channels: eight priorities, or InfiniBand's lanes and a switch's queues.
 _BY_LANE = frozenset({"vl", "sl", "queue"})
 _CHANNELS = _BY_LANE | {"vc", "tc"}
-#: What perfquery and opa2 call the ports' counters, after `_to_snake_case`, where it differs from the catalogue.
+#: Port counters' names in perfquery and opa2, after `_to_snake_case`, if they differ from the catalogue.
 _ALIASES = {
     "port_xmit_pkts": "port_xmit_packets",
     "port_rcv_pkts": "port_rcv_packets",
@@ -52,7 +52,7 @@ _ALIASES = {
 
 
 def _compile_name(name: str) -> re.Pattern[str]:
-    """The regular expression of a catalogue name: a second mention of a number must repeat the first."""
+    """Compile a catalogue name to a regular expression: a repeated placeholder must match the same number."""
     keys: set[str] = set()
 
     def number(match: re.Match[str]) -> str:
@@ -81,9 +81,9 @@ def identify_counter(name: str, technology: Technology | None = None) -> Counter
     Parameters
     ----------
     name : str
-        As the sampler writes it; a list prefix (`nics.`, `ib_nics.`) and a port suffix (`#mlx5_0.1`) are allowed.
+        The name as the sampler writes it; a list prefix (`nics.`, `ib_nics.`) and a port suffix (`#mlx5_0.1`) are allowed.
     technology : Technology, optional
-        Needed to tell Omni-Path from InfiniBand, which share names (default: InfiniBand), and for the names of OpenConfig.
+        Distinguishes Omni-Path from InfiniBand, which share names (default: InfiniBand). Required for the names of OpenConfig.
     """
     name = name.removeprefix("cray_npu:::")
     if name.startswith("AR_"):
@@ -115,7 +115,7 @@ def _match_name(name: str, technology: Technology) -> CounterUse | None:
 
 
 def _build_use(kind: CounterKind, numbers: dict[str, int]) -> CounterUse | None:
-    """The entry with its numbers; None for a tile, NIC or channel that no device has."""
+    """Return the entry with its numbers; None for a tile, NIC or channel number that devices do not have."""
     channel = next((number for key, number in numbers.items() if key in _CHANNELS), None)
     port, nic = None, numbers.get("nic")
     if "row" in numbers:
@@ -138,6 +138,6 @@ def _build_use(kind: CounterKind, numbers: dict[str, int]) -> CounterUse | None:
 
 
 def _to_snake_case(name: str) -> str:
-    """PortXmitData -> port_xmit_data; names that are so already stay."""
+    """Convert PortXmitData to port_xmit_data; names in snake case stay unchanged."""
     spaced = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name)
     return re.sub(r"(?<=[A-Z])(?=[A-Z][a-z])", "_", spaced).lower()

@@ -28,10 +28,10 @@ ENDPOINT_COLUMNS: tuple[str, ...] = (
     "errors",
 )
 
-#: Lanes that a port may count: virtual lanes and service levels of InfiniBand, traffic classes.
+#: Number of lanes that a port can count: InfiniBand's virtual lanes and service levels, or traffic classes.
 LANES = 16
 
-#: Per link class, the columns that also take a network tile's flits and stalls.
+#: For each link class, the columns that also receive a network tile's flits and stalls.
 LINK_CLASS_COLUMNS: dict[str, tuple[str, str]] = {
     name: (f"{name}_flits", f"{name}_stall_cycles") for name in ("green", "black", "blue")
 }
@@ -131,5 +131,5 @@ TABLE_II: tuple[DeviationCounter, ...] = (
     ),
 )
 
-#: What LDMS gives of routers without nodes of the job (Bhatele 2020, section III-B), by table II's abbreviations.
+#: LDMS counters of routers without nodes of the job (Bhatele 2020, section III-B), by table II's abbreviations.
 LDMS_FOUR: tuple[str, ...] = ("RT_FLIT_TOT", "RT_RB_STL", "PT_FLIT_TOT", "PT_RB_STL_RQ")

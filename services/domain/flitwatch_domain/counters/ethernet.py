@@ -2,7 +2,7 @@
 
 SAI: opencomputeproject/SAI, inc/saiport.h (`sai_port_stat_t`) and inc/saiqueue.h (`sai_queue_stat_t`). `EST_PORT_STAT_*`: sonic-net/SONiC,
 doc/PFC_historical_statistics. OpenConfig: openconfig-interfaces.yang (`interface-counters-state`) and openconfig-qos-interfaces.yang
-(`qos-queue-state`). SAI and OpenConfig leave the queue's number to the key: records have it behind the name.
+(`qos-queue-state`). SAI and OpenConfig have the queue's number in the key; records append it to the name.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 from flitwatch_domain.counters.kinds import CounterKind, Scope
 from flitwatch_domain.fabric import Technology
 
-#: What one count of each array of a port or a lane is.
+#: Array of a port or a lane to which a count belongs.
 _FLITS, _PACKETS, _STALLS = "flits", "packets", "stall_cycles"
 _ROUTER = {_FLITS: "rt_flits", _PACKETS: "rt_packets", _STALLS: "rt_stall_cycles"}
 
@@ -44,7 +44,7 @@ def _port_counter(
 
 _PAUSED = "Time in which the neighbour paused the priority, so that the port could not send it."
 
-#: Of a switch's ports and queues. PFC's pauses are the port's stalls, counted in microseconds and booked in times of a byte.
+#: Counters of a switch's ports and queues. PFC pauses count as the port's stalls: counted in microseconds, stored in byte times.
 ETHERNET: tuple[CounterKind, ...] = (
     _port_counter("SAI_PORT_STAT_IF_OUT_OCTETS", "port_tx_bytes", "bytes", "Bytes sent.", endpoint="tx_bytes", array=_FLITS),
     _port_counter("SAI_PORT_STAT_IF_IN_OCTETS", "port_rx_bytes", "bytes", "Bytes received.", endpoint="rx_bytes"),

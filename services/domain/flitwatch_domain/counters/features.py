@@ -31,11 +31,11 @@ class Feature:
 
     Attributes
     ----------
-    name : str           as results and files have it: table II's abbreviation, the vendor's name, or `nic.` with a column of endpoint_1s
+    name : str           name in results and files: table II's abbreviation, the vendor's name, or `nic.` with a column of endpoint_1s
     vendor : str         the vendor's name; empty if there is none
     meaning : Meaning
-    place : str          where it counts, as it is after the meaning: "on the row bus"; empty if that is not known
-    technology : str     empty if that is not known
+    place : str          where it is counted, as a phrase after the meaning: "on the row bus"; empty if unknown
+    technology : str     empty if unknown
     description : str
     """
 
@@ -48,18 +48,18 @@ class Feature:
 
     @property
     def group(self) -> str:
-        """Meaning and place in words: "stalls on the row bus"."""
+        """Return meaning and place in words: "stalls on the row bus"."""
         return f"{self.meaning} {self.place}".strip()
 
 
-#: Before a column of endpoint_1s, as the network cards of the run's own nodes counted it.
+#: Prefix of a column of endpoint_1s, counted by the network cards of the run's own nodes.
 NIC = "nic."
-#: Before table II's four of LDMS: on routers with I/O nodes, and on those without the run's nodes.
+#: Prefixes of LDMS's four counters of table II: on routers with I/O nodes, and on routers without the run's nodes.
 IO, SYS = "io.", "sys."
-#: How a run lay, beside `CIRCUMSTANCES`.
+#: Placement features of a run, in addition to `CIRCUMSTANCES`.
 PLACED = ("NUM_ROUTERS", "NUM_GROUPS")
 
-#: In this order: a counter of stalled packets counts stalls, one of failed packets errors.
+#: The order matters: a counter of stalled packets counts stalls, one of failed packets errors.
 _BY_WORD: tuple[tuple[Meaning, str], ...] = (
     (Meaning.LATENCY, r"latenc|round_?trip|rtt"),
     (
@@ -70,7 +70,7 @@ _BY_WORD: tuple[tuple[Meaning, str], ...] = (
     (Meaning.IO, r"lustre|gpfs|ost_|mdt|filesystem|read_bytes|write_bytes"),
     (Meaning.TRAFFIC, r"2x|flit|pkt|packet|octet|byte|word|data|frame|codeword|_cw|bandwidth|tx_ok|rx_ok"),
 )
-#: Where a counter counts, by its name.
+#: Place of a counter by words in its name.
 _BY_PLACE: tuple[tuple[str, str], ...] = (
     (r"row_?bus|_rb_|rt_stall|pt_r[qs]_stall|(green|black|blue)_stall|^p?tile_(rq_|rs_)?stall|2x", "on the row bus"),
     (r"col_?buf|_cb_", "in the column buffers"),
@@ -86,7 +86,7 @@ _ABBREVIATED = {counter.abbreviation: counter for counter in TABLE_II}
 
 
 def meaning_of(*words: str) -> Meaning:
-    """Return the meaning of a counter from the first of its names and its unit that has one."""
+    """Return the meaning of a counter from the first of its names and its unit that matches one."""
     for text in words:
         for meaning, pattern in _BY_WORD:
             if re.search(pattern, text.lower()):
@@ -104,7 +104,7 @@ def feature_of(name: str, technology: Technology | None = None) -> Feature:
     Parameters
     ----------
     technology
-        Of the fabric: tells Omni-Path from InfiniBand, and which vendor's counters feed a column.
+        Technology of the fabric: distinguishes Omni-Path from InfiniBand, and selects the vendor's counters that feed a column.
     """
     for prefix, place in ((IO, "on routers with I/O nodes"), (SYS, "on routers without the run's nodes")):
         if name.startswith(prefix):
@@ -140,7 +140,7 @@ def _classify_kind(kind: CounterKind) -> Meaning:
 
 
 def _of_column(name: str, column: str, technology: Technology | None) -> Feature:
-    """A column of endpoint_1s: the vendor's counters of this technology that feed it say what it is."""
+    """Return the feature for a column of endpoint_1s, described by this technology's counters that feed it."""
     fed = [kind for kind in CATALOGUE if kind.endpoint_column == column and technology in (None, kind.technology)]
     vendor = ", ".join(dict.fromkeys(kind.name for kind in fed)) if technology else ""
     what = " ".join(dict.fromkeys(kind.description for kind in fed)) if technology else ""

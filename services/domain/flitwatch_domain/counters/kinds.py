@@ -9,7 +9,7 @@ from flitwatch_domain.fabric import Technology
 
 
 class Scope(StrEnum):
-    """The thing that counts."""
+    """Hardware unit to which a counter belongs."""
 
     ROUTER_TILE = "router_tile"
     PROCESSOR_TILE = "processor_tile"
@@ -24,33 +24,33 @@ class CounterKind:
     Attributes
     ----------
     name : str
-        The vendor's name, verbatim, with `{row}`, `{col}`, `{vc}`, `{nic}`, `{tile}`, `{tc}`, `{vl}`, `{sl}` or `{queue}` where the vendor puts a
+        The vendor's name, verbatim, with `{row}`, `{col}`, `{vc}`, `{nic}`, `{tile}`, `{tc}`, `{vl}`, `{sl}` or `{queue}` in place of a
         number.
     canonical : str
-        Our name, unit at its end.
+        The name in Flitwatch, ending in the unit.
     unit : str
-        What one count is.
+        Unit of one count.
     scope : Scope
     technology : Technology
     description : str
     cumulative : bool
-        Counts since the device started (else: an instantaneous value).
+        Whether it counts since the device started; otherwise it is an instantaneous value.
     router_column, endpoint_column : str or None
-        Column of `ROUTER_COLUMNS` or `ENDPOINT_COLUMNS` that the counter adds to, when counted at a router or at an endpoint.
+        Column of `ROUTER_COLUMNS` or `ENDPOINT_COLUMNS` to which the counter adds, if counted at a router or an endpoint.
     port_array : str or None
-        Array of table port_10s it adds to: flits, stall_cycles or packets.
+        Array of table port_10s to which it adds: flits, stall_cycles or packets.
     lane_array : str or None
-        Array of the tables of lanes that it adds to, at its number: sl_flits, stall_cycles or packets.
+        Array of the tables of lanes to which it adds, at its number: sl_flits, stall_cycles or packets.
     endpoint_scale : float
         Factor from counts to the endpoint column's unit.
     port_scale : float
         Factor from counts to the unit of the router's column, the port's array and the lane's.
     stall_units : int
-        Of a count that tells how long a port was stalled: nanoseconds on Ethernet, ticks of the device on InfiniBand; 0: it tells no time, or every
-        port's are alike. It is booked as the data that the port could have sent meanwhile (`counters.units.stall_worth`), so that stalls over data is
-        the stalled time divided by sending time (ADR 0047).
+        For a count of a port's stalled time, its unit: nanoseconds on Ethernet, ticks of the device on InfiniBand. 0: it does not count time, or all
+        ports have the same tick. It is stored as the data that the port could have sent meanwhile (`counters.units.stall_worth`), so that stalls over
+        data is the stalled time divided by sending time (ADR 0047).
     bits : int
-        Bits of the narrowest counter that devices have of this kind; 0: 64. It stops at its largest value (`ceiling`).
+        Bits of this kind's narrowest counter in known devices; 0 means 64. The counter stops at its largest value (`ceiling`).
     """
 
     name: str
@@ -71,18 +71,18 @@ class CounterKind:
 
     @property
     def ceiling(self) -> int:
-        """The value at which the device's counter stops: what it counts from then on is unknown. A wider one passes it, and stops at 2^64 - 1."""
+        """Return the value at which the device's counter stops; later events are not counted. A wider counter passes it, and stops at 2^64 - 1."""
         return (1 << (self.bits or 64)) - 1
 
     @property
     def feeds(self) -> bool:
-        """Return whether it adds to a column or an array; otherwise it is only checked."""
+        """Return whether it adds to a column or an array; otherwise it is only validated."""
         return bool(self.router_column or self.endpoint_column or self.lane_array)
 
 
 @dataclass(frozen=True, slots=True)
 class CounterUse:
-    """A vendor's counter name, read.
+    """Parsed vendor's counter name.
 
     Attributes
     ----------
@@ -93,7 +93,7 @@ class CounterUse:
     vc : int or None
         Virtual channel, virtual lane, service level, traffic class, priority or queue.
     router_columns : tuple of str
-        Columns of `ROUTER_COLUMNS` that the counter adds to when counted at a router: the kind's own, and a processor tile's columns for channels 0
+        Columns of `ROUTER_COLUMNS` to which the counter adds, if counted at a router: the kind's own, and a processor tile's columns for channels 0
         and 4.
     """
 

@@ -1,5 +1,4 @@
-"""Counters of InfiniBand, Omni-Path and Slingshot as their LDMS samplers (ibmad, opa2, slingshot_metrics), perfquery and the fabric manager name
-them."""
+"""Counters of InfiniBand, Omni-Path and Slingshot, named as in their LDMS samplers (ibmad, opa2, slingshot_metrics), perfquery and the fabric manager."""
 
 from __future__ import annotations
 
@@ -40,8 +39,9 @@ def _port_counter(
     )
 
 
-#: IBTA PortCounters, which stop at their largest value (InfiniBand specification 1.4, 16.1.3.5), and PortCountersExtended, which are wider and pass it. Data counters count words of 4 bytes. How long a tick of a wait is differs between devices
-#: (`counters.units.stall_worth`): waits are booked in times of a word, so that stalls over words is the stalled time divided by sending time (ADR 0047).
+#: IBTA PortCounters stop at their largest value (InfiniBand specification 1.4, 16.1.3.5); PortCountersExtended are wider and pass it. Data counters count
+#: words of 4 bytes. The length of a wait's tick differs between devices (`counters.units.stall_worth`). Waits are stored in word times, so that stalls
+#: over words is the stalled time divided by sending time (ADR 0047).
 INFINIBAND: tuple[CounterKind, ...] = (
     _port_counter("port_xmit_data", "port_tx_words", "4 bytes", "Words sent on all virtual lanes.", router="rt_flits", endpoint="tx_bytes", array="flits", scale=4, bits=32),
     _port_counter("port_rcv_data", "port_rx_words", "4 bytes", "Words received on all virtual lanes.", endpoint="rx_bytes", scale=4, bits=32),
@@ -84,7 +84,7 @@ _OPA_ONLY = (
     ),
 )
 
-#: Omni-Path: the InfiniBand names, but a data count is one flit of 8 bytes, a tick the time of one; and congestion counters of its own.
+#: Omni-Path uses the InfiniBand names, but a data count is one flit of 8 bytes and a tick is the time of one flit. It has its own congestion counters.
 OMNI_PATH: tuple[CounterKind, ...] = (
     *(
         replace(
@@ -118,8 +118,8 @@ def _rosetta_counter(name: str, canonical: str, unit: str, text: str, array: str
     return CounterKind(name, canonical, unit, scope, technology, text, router_column=column, port_array=array)
 
 
-#: Of Slingshot: ports of Rosetta switches by the objects of RFC 2863 that RFC 3635 asks of Ethernet, one of them spelt as the fabric manager spells it; and
-#: Cassini NICs, where `{tc}` is the traffic class.
+#: Slingshot: ports of Rosetta switches, named by the objects of RFC 2863 that RFC 3635 requires of Ethernet (one is spelt as in the fabric manager);
+#: and Cassini NICs, with the traffic class in `{tc}`.
 SLINGSHOT: tuple[CounterKind, ...] = (
     _rosetta_counter("IfHCOutOctets", "port_tx_bytes", "bytes", "Bytes sent, frames' headers among them.", "flits"),
     _rosetta_counter("IfHCOutUcastPkts", "port_tx_unicast_packets", "packets", "Unicast packets sent.", "packets"),

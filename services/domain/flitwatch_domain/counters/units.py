@@ -12,7 +12,7 @@ from flitwatch_domain.cray import BYTES_PER_FLIT
 from flitwatch_domain.fabric import Fabric, Technology
 from flitwatch_domain.units import INFINIBAND_WIDTHS
 
-#: Bytes of one count of `flits`; of other technologies a port's use is unknown.
+#: Bytes of one count of `flits`; for other technologies a port's utilisation is unknown.
 COUNT_BYTES: dict[Technology, float] = {
     Technology.CRAY_XC: BYTES_PER_FLIT,
     Technology.INFINIBAND: 4.0,
@@ -20,20 +20,20 @@ COUNT_BYTES: dict[Technology, float] = {
     Technology.ETHERNET: 1.0,
     Technology.SLINGSHOT: 1.0,
 }
-#: Whose cards count waits in a unit that no document explains: what they waited beside what they sent is unknown.
+#: Technologies whose network cards count waits in an undocumented unit, so that the ratio of waiting to sending is unknown.
 UNKNOWN_WAITS = frozenset({Technology.SLINGSHOT})
 
 
 class Tick(NamedTuple):
-    """Bytes that a switch could send in a tick of PortXmitWait: of the port, or of each of its lanes."""
+    """Bytes that a switch could send in one tick of PortXmitWait, per port or per lane."""
 
     bytes: int
     a_lane: bool
 
 
-#: NVIDIA, ibdiagnet user manual 2.13, "Congestion assessment on InfiniBand links". Of others' switches no document says it.
+#: NVIDIA, ibdiagnet user manual 2.13, "Congestion assessment on InfiniBand links". Other vendors do not document it.
 _PORT_TICK, _LANE_TICK = Tick(8, False), Tick(32, True)
-#: By device id, as The PCI ID Repository has them: SwitchX-2, Switch-IB, Switch-IB 2; Quantum, Quantum-2, Quantum-3 and that with optics in the package.
+#: By device id, from The PCI ID Repository: SwitchX-2, Switch-IB, Switch-IB 2; Quantum, Quantum-2, Quantum-3 and Quantum-3 with co-packaged optics.
 _TICKS = {
     **dict.fromkeys((0xC738, 0xCB20, 0xCF08), _LANE_TICK),
     **dict.fromkeys((0xD2F0, 0xD2F2, 0xD2F4, 0xD2F6), _PORT_TICK),
@@ -44,9 +44,9 @@ _MODELS = ((re.compile(r"(^|:)(SX6|MSX6|MSB7)[0-9]{3}"), _LANE_TICK), (re.compil
 
 
 def tick_of(device_id: int | None, model: str) -> Tick | None:
-    """The tick of an InfiniBand switch by its device id, else by its model or the description that names it.
+    """Return the tick of an InfiniBand switch from its device id, or else from its model or the description that contains the model.
 
-    None: the id is one that no document names. Where nothing names the device it is taken for a present one (ADR 0047).
+    None: the id is undocumented. A device without an id or model is treated as a current one (ADR 0047).
     """
     if device_id:
         return _TICKS.get(device_id)
@@ -54,10 +54,10 @@ def tick_of(device_id: int | None, model: str) -> Tick | None:
 
 
 def stall_worth(fabric: Fabric) -> NDArray[np.float64]:
-    """Counts of data that each link's sender could have sent in one unit of its stalls (`CounterKind.stall_units`), (links,); NaN: unknown.
+    """Return the counts of data that each link's sender could have sent in one unit of its stalls (`CounterKind.stall_units`), (links,); NaN: unknown.
 
-    On Ethernet the unit is a nanosecond, and the cable's speed says it. On InfiniBand it is a tick of the switch, by its device. An adapter's
-    is taken to be that of Quantum switches (ADR 0047), as every tick of a simulated machine is.
+    On Ethernet the unit is a nanosecond, and the value follows from the cable's speed. On InfiniBand it is a tick of the switch model. For adapters and
+    simulated machines, the tick of Quantum switches is assumed (ADR 0047).
     """
     links = fabric.links
     if fabric.technology is not Technology.INFINIBAND:
@@ -92,12 +92,12 @@ _WORDS = {
 
 
 def words_of(technology: str | None) -> _Words:
-    """The words of a fabric's technology; those of flits if it is not known."""
+    """Return the terms of a fabric's technology; flits and stalls if it is unknown."""
     return _FLITS if technology is None else _WORDS.get(Technology(technology), _FLITS)
 
 
-#: Stalls over flits at which one colour of the page ends and the next begins. A count of stalls is the time in which one count of data goes out, so 1 is
-#: a port that waits as long as it sends.
+#: Stalls over flits at which the page changes colour. A count of stalls is the time to send one count of data, so at 1 a port waits as long as it
+#: sends.
 STALL_CUTS: tuple[float, ...] = (0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0)
-#: From here on a port is stalled: less has the colour of none.
+#: Value from which a port counts as stalled; lower values have the colour of no stalls.
 STALLED_AT = STALL_CUTS[0]

@@ -1,9 +1,9 @@
-"""Origin of congestion: two methods that need different measurements.
+"""Origin of congestion, found with two methods that need different measurements.
 
-- `trees`: a map of congested fractions, as a job's own sampled packets see it (Taffet 2021, sections 2.3.3 and 2.3.4);
-- `back_pressure`: port counters alone, use and stalls of each link in one window.
+- `trees`: a map of congested fractions from a job's own sampled packets (Taffet 2021, sections 2.3.3 and 2.3.4);
+- `back_pressure`: only port counters, the utilisation and stalls of each link in one window.
 
-`answer` makes the same plain data of both.
+`answer` returns the same plain data for both.
 """
 
 from flitwatch_domain.diagnosis.back_pressure import Findings, PortWindow, Root, Turns, Victim, find_roots

@@ -1,4 +1,4 @@
-"""Diagnoses as plain data, the same from packet samples and from port counters: REST, explanations and alerts show it."""
+"""Diagnoses as plain data, in the same form from packet samples and port counters, for REST, explanations and alerts."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from flitwatch_domain.fabric import Fabric
 
 Row = dict[str, Any]
 
-#: Links of a tree that are listed, the nearest to the root first.
+#: Maximum number of listed links of a tree, nearest to the root first.
 MOST_VICTIMS = 200
 _CAUSES = {
     "ports": ("full-link", "full-endpoint", "slow-endpoint"),
@@ -28,7 +28,7 @@ _ADVICE = {
 
 
 def by_ports(window: PortWindow, found: Findings) -> Row:
-    """The answer of `find_roots`."""
+    """Return the answer of `find_roots`."""
     nothing = found.counted == 0
     reasons = [found.cannot_tell] if found.cannot_tell is not None else []
     verdict = "named" if found.roots else "cannot tell" if reasons or nothing else "none"
@@ -44,7 +44,7 @@ def by_ports(window: PortWindow, found: Findings) -> Row:
 
 
 def find_worst_path(roots: Sequence[Row]) -> list[Row]:
-    """Links in the direction of traffic, from the farthest one that waits to the first root; none without a root."""
+    """Return links in the direction of traffic, from the farthest waiting link to the first root; empty without a root."""
     if not roots:
         return []
     root = roots[0]
@@ -58,7 +58,7 @@ def find_worst_path(roots: Sequence[Row]) -> list[Row]:
 
 
 def rule_causes(answer: Row) -> list[Row]:
-    """Each cause that the method can find: ruled in by its roots, ruled out only where no congested link is left without a root."""
+    """Return a ruling for each cause that the method can find. A cause is ruled in by its roots; it is ruled out only if every congested link has a root."""
     left = answer["links_stalled"] - answer["links_explained"]
     rulings = []
     for cause in _CAUSES[answer["method"]]:
@@ -85,7 +85,7 @@ def _badness(link: Row) -> float:
 
 
 def by_samples(congestion: CongestionMap) -> Row:
-    """The answer of `diagnose`, with the dark links behind each root as its tree."""
+    """Return the answer of `diagnose`, with the dark links behind each root as its tree."""
     roots = diagnose_congestion(congestion)
     fraction = congestion.congested_fraction
     mask, dark = np.isfinite(fraction), np.nan_to_num(fraction) >= DARK
@@ -106,13 +106,13 @@ def by_samples(congestion: CongestionMap) -> Row:
 
 
 def none_because(method: str, reason: str) -> Row:
-    """An answer that says why nothing can be determined."""
+    """Return an answer with the reason why nothing can be determined."""
     counts = dict.fromkeys(("links_counted", "links_stalled", "links_explained"), 0)
     return {"method": method, "verdict": "cannot tell", "reasons": [reason], "roots": [], **counts}
 
 
 def filter_roots(answer: Row, vertices: Iterable[int]) -> Row:
-    """The answer with those roots alone at which, or in whose tree, a link begins or ends at one of the vertices."""
+    """Return the answer with only the roots that touch one of the vertices, directly or through a link of their tree."""
     vertex_set = set(vertices)
     roots = [
         root
@@ -149,7 +149,7 @@ def _port_root(window: PortWindow, root: Root) -> Row:
 
 
 def _sample_root(congestion: CongestionMap, root: Diagnosis) -> Row:
-    """A root of a map: at a switch the fullest link that leads on is named, for it is what the dark ones wait for."""
+    """Return a root of a map. At a switch, the link is the fullest outgoing one, for which the dark links wait."""
     fabric, fraction, use = congestion.fabric, congestion.congested_fraction, congestion.utilisation
     links = fabric.links
     vertex = int(links.dst[root.before[0]])
@@ -182,7 +182,7 @@ def _sample_root(congestion: CongestionMap, root: Diagnosis) -> Row:
 
 
 def _collect_tree(congestion: CongestionMap, first: tuple[int, ...], root: int) -> list[tuple[int, int, int]]:
-    """Dark links behind a root: (link, the one that it waits for, distance)."""
+    """Return dark links behind a root: (link, the link that it waits for, distance)."""
     links = congestion.fabric.links
     dark = np.nan_to_num(congestion.congested_fraction) >= DARK
     dark[root] = False

@@ -1,10 +1,10 @@
-"""Roots of congestion from port counters alone: stalls are walked on to the link that causes them.
+"""Roots of congestion from port counters only: stalls are followed to the link that causes them.
 
-Wherever it is counted, a stall on a link says that traffic on it was held up beyond the link's far end: Aries counts the wait in the receiver's input
-queue, InfiniBand the wait for credit that the receiver's full buffer withholds. So a stalled link points at the links that lead on from where it
-ends. If one of them is stalled too, the cause lies further on. If one is in full use and hardly stalls, the traffic of the stalled links does not
-fit through it: it is a root. A stalled link to an endpoint is a root of its own: the endpoint takes its traffic too slowly. What is stalled behind
-a root, link by link, is the tree of its victims.
+A stall on a link means that traffic was held up beyond the link's far end, wherever it is counted. Aries counts the wait in the receiver's input
+queue; InfiniBand counts the wait for credit while the receiver's buffer is full. So a stalled link points at the links that continue from its end. If
+one of them is stalled too, the cause is further on. If one is fully used and hardly stalls, the traffic of the stalled links does not fit through it:
+it is a root. A stalled link to an endpoint is itself a root, because the endpoint accepts its traffic too slowly. The links that stall behind a root,
+directly or indirectly, are the tree of its victims.
 """
 
 from __future__ import annotations
@@ -20,20 +20,20 @@ from flitwatch_domain.fabric import CountedAt, Fabric
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-#: Stall cycles per flit from which a link counts as stalled. A receiver counts every packet that waits, queueing at a busy output included; a sender
-#: only time without credit.
+#: Stall cycles per flit from which a link counts as stalled. A receiver counts all waiting packets, including those that queue at a busy output; a
+#: sender counts only time without credit.
 STALLED_PER_FLIT = {CountedAt.RECEIVER: 4.0, CountedAt.SENDER: 0.2}
-#: From this part of it a full link is held up itself where a calmer full link lies beyond.
+#: A full link with more than this part of that limit is itself held up, if a calmer full link follows.
 SLIGHTLY = 0.2
-#: Stall cycles over the flits that the link could have carried: less is no congestion, however few flits wait however long.
+#: Minimum stall cycles over the flits that the link could have carried. Below it there is no congestion, regardless of how long a few flits wait.
 LEAST_WAITING = 0.02
-#: Use of capacity from which a link can be a root, and from which it surely is full.
+#: Utilisation from which a link can be a root, and from which it is certainly full.
 FULL, SURELY_FULL = 0.7, 0.9
-#: A root stalls at most this part of what the links stall that lead to it.
+#: Highest ratio of a root's stalls to the stalls of the links that lead to it.
 MOST_CONTRAST = 0.35
-#: A root of less confidence is not named.
+#: Roots with less confidence are omitted.
 LEAST_CONFIDENCE = 0.5
-#: A link that stalls towards an endpoint leaves no other cause than that endpoint.
+#: Confidence for a link that stalls towards an endpoint: only the endpoint can be the cause.
 OF_SLOW_ENDPOINT = 0.9
 
 
@@ -44,7 +44,7 @@ class PortWindow:
     Attributes
     ----------
     utilisation : float64[L]
-        Part of the link's capacity that was used, 0 to 1.
+        Utilisation of the link, 0 to 1.
     stalls_per_flit : float64[L]
         Stall cycles per flit. Links to endpoints that have no such counter may be NaN.
     """
@@ -56,7 +56,7 @@ class PortWindow:
 
 @dataclass(frozen=True)
 class Victim:
-    """A link whose traffic waits behind a root: the link that it waits for, and how many links that is from the root."""
+    """Link whose traffic waits behind a root, with the link that it waits for and its distance from the root in links."""
 
     link: int
     behind: int
@@ -67,18 +67,18 @@ class Victim:
 
 @dataclass(frozen=True)
 class Root:
-    """A link that does not carry what comes to it.
+    """Link that cannot carry the traffic offered to it.
 
     Attributes
     ----------
     cause : str
         `full-link`, `full-endpoint` (the link to an endpoint is full) or `slow-endpoint` (it stalls without being full).
     confidence : float
-        0.5 to 1; how often roots of that confidence were right is in docs/benchmarks/roots.md.
+        0.5 to 1; docs/benchmarks/roots.md shows how often roots of each confidence were correct.
     victims : tuple of Victim
         Links of its tree, nearest first.
     waiting : float
-        Stall cycles over flit capacity, summed over the victims: how much waits behind it.
+        Stall cycles over flit capacity, summed over the victims: the amount of waiting behind the root.
     """
 
     link: int
@@ -92,16 +92,16 @@ class Root:
 
 @dataclass(frozen=True)
 class Findings:
-    """Roots, those first behind which most waits.
+    """Roots, in descending order of the waiting behind them.
 
     Attributes
     ----------
     cannot_tell : str or None
-        Why links stall that no root explains; None if none do, or where roots explain them.
+        Why links stall without a root; None if all stalled links have a root.
     stalled, explained : int
-        Stalled links, and those that wait behind a root.
+        Stalled links, and those behind a root.
     counted : int
-        Links whose figures are both known.
+        Links with both values known.
     """
 
     roots: tuple[Root, ...]
@@ -112,14 +112,14 @@ class Findings:
 
 
 class Turns:
-    """Turns that traffic can take after a link: any that leads on and not straight back; on a tree none that leads up again after it came down.
+    """Turns that traffic can take after a link: any that does not go straight back; on a tree, none that goes up again after going down.
 
     Parameters
     ----------
     fabric : Fabric
     table : integer[endpoint, router], optional
-        Static routes, the link to take at each router for each endpoint (a negative number or one beyond the links: none): between routers only
-        turns that some route takes are allowed.
+        Static routes: the link from each router to each endpoint (negative or too large: none). Between routers, only turns of some route are
+        allowed.
     """
 
     def __init__(self, fabric: Fabric, table: NDArray[np.integer] | None = None) -> None:
@@ -133,7 +133,7 @@ class Turns:
         self._routed = None if table is None else self._turns(np.asarray(table, np.int64))
 
     def _turns(self, table: Ints) -> Ints:
-        """Keys (first link x links + second link) of the turns of all routes, sorted."""
+        """Return sorted keys (first link x links + second link) of the turns of all routes."""
         count, parts = len(self._src), []
         for row in table:
             first = row[(row >= 0) & (row < count)]
@@ -144,30 +144,30 @@ class Turns:
         return np.unique(np.concatenate(parts)) if parts else np.empty(0, np.int64)
 
     def into(self, links: Ints) -> Ints:
-        """Links that end where one of the named links begins, (n,), sorted."""
+        """Return links that end where one of the given links begins, (n,), sorted."""
         begins = np.zeros(len(self._begin), bool)
         begins[self._src[links]] = True
         return np.flatnonzero(begins[self._dst])
 
     def switches(self, links: Ints) -> tuple[Ints, Ints]:
-        """The vertex at which each of some links ends, and the number of links that begin there."""
+        """Return the vertex at which each of the given links ends, and the number of links that begin there."""
         at = self._dst[links]
         return at, self._begin[at + 1] - self._begin[at]
 
     def leaving(self, vertices: Ints, count: int) -> Ints:
-        """Links that begin at each of some vertices, `count` at each, (vertices, count)."""
+        """Return links that begin at each of the given vertices, `count` per vertex, (vertices, count)."""
         leaving: Ints = self._order[self._begin[vertices][:, None] + np.arange(count)]
         return leaving
 
     def ranks(self, links: Ints) -> Ints:
-        """The place of each link in `leaving` of its vertex."""
+        """Return the index of each link in `leaving` of its vertex."""
         rank = np.empty(len(self._order), np.int64)
         rank[self._order] = np.arange(len(rank)) - self._begin[self._src[self._order]]
         chosen: Ints = rank[links]
         return chosen
 
     def after(self, links: Ints) -> tuple[Ints, Ints]:
-        """Turns from the named links: (place in `links`, link that follows)."""
+        """Return turns from the given links: (index in `links`, following link)."""
         at = self._dst[links]
         size = self._begin[at + 1] - self._begin[at]
         place = np.repeat(np.arange(len(links)), size)
@@ -181,12 +181,12 @@ class Turns:
 
 
 def find_roots(window: PortWindow, turns: Turns | None = None) -> Findings:
-    """Find the links at which congestion begins, with what waits behind each.
+    """Find the links at which congestion begins, with the victims of each.
 
     Raises
     ------
     BadRequest
-        Where the arrays do not fit the fabric.
+        If the arrays do not match the fabric.
     """
     fabric = window.fabric
     count = len(fabric.links)
@@ -196,7 +196,7 @@ def find_roots(window: PortWindow, turns: Turns | None = None) -> Findings:
 
 
 class _Walk:
-    """One window's stalled links, the turns from them, and what follows."""
+    """Stalled links of one window, the turns from them, and the links that follow."""
 
     def __init__(self, window: PortWindow, turns: Turns) -> None:
         fabric = window.fabric
@@ -204,7 +204,7 @@ class _Walk:
         self._use = window.utilisation
         self._counted = int((np.isfinite(window.utilisation) & np.isfinite(window.stalls_per_flit)).sum())
         self._ends = fabric.links.dst >= len(fabric.routers)
-        # Nothing follows a link to an endpoint: without a counter of its own it counts as one that does not stall.
+        # No link follows a link to an endpoint. Without a counter of its own it is treated as not stalled.
         self._stalls = np.where(self._ends & np.isnan(window.stalls_per_flit), 0.0, window.stalls_per_flit)
         use, stalls = np.nan_to_num(self._use), np.nan_to_num(self._stalls)
         self._waiting = use * stalls
@@ -214,7 +214,7 @@ class _Walk:
         self._held = self._stalled | self._passes_on(self._full & (stalls >= SLIGHTLY * threshold))
 
     def _passes_on(self, full: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        """Full links that stall slightly and lead to a full link that is much calmer: they are held up, and no roots."""
+        """Return full links that stall slightly and lead to a much calmer full link: they are held up and not roots."""
         links = np.flatnonzero(full)
         place, follows = self._turns.after(links)
         calm = self._full[follows] & (self._stalls[follows] <= MOST_CONTRAST * self._stalls[links[place]])
@@ -224,7 +224,7 @@ class _Walk:
         return mask
 
     def findings(self) -> Findings:
-        """Roots with their trees, or why there are none."""
+        """Return roots with their trees, or why there are none."""
         held_links = np.flatnonzero(self._held)
         place, follows = self._turns.after(held_links)
         behind = held_links[place]
@@ -246,7 +246,7 @@ class _Walk:
         )  # fmt: skip
 
     def _merge_bundles(self, links: Ints) -> tuple[Ints, Ints]:
-        """Of parallel cables the fullest stands for all: these links, and for every link the one that stands for it."""
+        """Merge parallel cables into the fullest: return the merged links, and for each link the one that represents it."""
         order = links[np.argsort(-np.nan_to_num(self._use[links]), kind="stable")]
         first: dict[tuple[int, int], int] = {}
         stands = np.arange(len(self._use))
@@ -257,7 +257,7 @@ class _Walk:
         return np.array(sorted(first.values()), np.int64), stands
 
     def _grow_trees(self, roots: Ints, behind: Ints, follows: Ints) -> dict[int, tuple[Victim, ...]]:
-        """Held links by the root that they lead to on the shortest way; of equal ways the one behind the link that stalls most."""
+        """Return held links by the root at the end of their shortest path; ties go to the path through the link that stalls most."""
         of = np.full(len(self._use), -1, np.int64)
         of[roots] = roots
         trees: dict[int, list[Victim]] = {int(root): [] for root in roots}
@@ -268,7 +268,7 @@ class _Walk:
             if not open_.any():
                 return {root: tuple(victims) for root, victims in trees.items()}
             first, then = behind[open_], follows[open_]
-            # The last of several turns of one link stays: that with most waiting at the link it leads to, a full root before all.
+            # Of several turns of one link the last is used: the one to a full root, or else to the link with most waiting.
             order = np.argsort(np.where(self._held[then], self._waiting[then], np.inf), kind="stable")
             chosen = dict(zip(first[order].tolist(), then[order].tolist(), strict=True))
             for link, next_ in chosen.items():
@@ -286,7 +286,7 @@ class _Walk:
             return Root(
                 link, "slow-endpoint", OF_SLOW_ENDPOINT, use, own, victims, waiting + float(self._waiting[link])
             )
-        # A stalled link may lead to several roots; it stands in one tree and speaks for each of them.
+        # A stalled link can lead to several roots. It is in only one tree but counts as evidence for each root.
         direct = np.unique(behind[(follows == link) & (behind != link)])
         if not self._stalled[direct].any():
             return None
@@ -300,7 +300,7 @@ class _Walk:
         return Root(link, cause, float(np.clip(confidence, 0, 1)), use, own, victims, waiting)
 
     def _explain_failure(self, left: Ints, behind: Ints, follows: Ints, stalled: int, named: bool) -> str | None:
-        """Why stalled links are left that no root explains."""
+        """Return why stalled links remain without a root."""
         if not stalled and self._counted == 0:
             return "No link has both traffic and stalls counted in this window."
         if not len(left) or (named and self._waiting[left].sum() < self._waiting[self._stalled].sum() / 2):

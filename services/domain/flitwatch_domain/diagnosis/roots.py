@@ -1,4 +1,4 @@
-"""The model of a root of congestion: dictionaries, whose fields pydantic checks and describes."""
+"""Model of a root of congestion: dictionaries with fields that pydantic validates and describes."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing_extensions import TypedDict
 
 
 class DiagnosedLink(TypedDict):
-    """A directed link with what was measured of it; null: not measured."""
+    """A directed link with its measurements; null: not measured."""
 
     link: int
     link_class: str

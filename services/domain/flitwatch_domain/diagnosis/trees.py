@@ -1,7 +1,7 @@
 """Roots of congestion trees and their causes.
 
-A packet is marked at the link in whose queue it waits, so a dark link is one that packets wait for. Congestion spreads backwards: the root is a
-switch behind dark links whose links that lead on are light, or not dark and at least one in full use by the job; or a dark link to an endpoint.
+A packet is marked at the link in whose queue it waits, so packets wait for a dark link. Congestion spreads backwards. A root is a switch behind dark
+links whose onward links are light, or not dark with at least one fully used by the job. A dark link to an endpoint is a root too.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from flitwatch_domain.fabric import Fabric
 
 #: Congested fraction from which a link counts as dark, and to which it counts as light (section 2.4.1: roots had 0.86 to 1.00 and 0.06).
 DARK, LIGHT = 0.5, 0.25
-#: Use of capacity from which a link counts as full, and to which it counts as thin.
+#: Utilisation from which a link counts as full, and up to which it counts as thin.
 FULL, THIN = 0.7, 0.4
 
 
 @dataclass(frozen=True)
 class CongestionMap:
-    """Congestion and use of each directed link: arrays of length L; NaN is unknown.
+    """Congestion and utilisation of each directed link: arrays of length L; NaN is unknown.
 
     Attributes
     ----------
@@ -38,7 +38,7 @@ class CongestionMap:
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """One root.
+    """Root of a congestion tree.
 
     Attributes
     ----------
@@ -47,11 +47,11 @@ class Diagnosis:
     cause : str
         `communication-pattern`, `mapping-or-bandwidth`, `static-routes` or `background-traffic`.
     evidence : dict
-        The links and figures that led there.
+        Links and values that lead to this conclusion.
     advice : str
     endpoint : int, or None at a switch
     before : tuple of int
-        The dark links that end there.
+        Dark links that end there.
     """
 
     vertex: str
@@ -77,7 +77,7 @@ def diagnose_congestion(congestion: CongestionMap) -> list[Diagnosis]:
     Raises
     ------
     BadRequest
-        Where the arrays do not fit the fabric.
+        If the arrays do not match the fabric.
     """
     fabric, links = congestion.fabric, congestion.fabric.links
     dark_fraction, use = congestion.congested_fraction, congestion.utilisation
@@ -102,7 +102,7 @@ def diagnose_congestion(congestion: CongestionMap) -> list[Diagnosis]:
             continue  # the congestion comes from further on
         lighter = bool(np.all(np.nan_to_num(dark_fraction[leads_on]) <= LIGHT))
         if not lighter and not np.any(np.nan_to_num(use[leads_on]) >= FULL):
-            continue  # neither light nor in full use after it: the samples do not say that it is a root
+            continue  # the next link is neither light nor fully used: the samples do not show a root
         thin = bool(np.nanmedian(use[before]) <= THIN and np.all(np.nan_to_num(use[leads_on]) < FULL))
         if thin:
             roots.append(_make_diagnosis(congestion, int(router), before, "background-traffic", leads_on))
@@ -115,7 +115,7 @@ def diagnose_congestion(congestion: CongestionMap) -> list[Diagnosis]:
 
 
 def _interior_cause(congestion: CongestionMap, before: NDArray[np.int64]) -> str:
-    """Up links dark as a whole: mapping or bandwidth; dark ones scattered among light ones of the same switch: static routes."""
+    """Return the cause: mapping or bandwidth if all up links are dark; static routes if dark and light links of the same switch are mixed."""
     links = congestion.fabric.links
     src, dst = np.asarray(links.src), np.asarray(links.dst)
     routers = len(congestion.fabric.routers)
@@ -158,6 +158,6 @@ def _make_diagnosis(
 
 
 def _largest_known(values: NDArray[np.float64]) -> float | None:
-    """The largest known value; None if none is known."""
+    """Return the largest known value; None if all are unknown."""
     numbers = values[~np.isnan(values)]
     return round(float(numbers.max()), 3) if numbers.size else None

@@ -1,20 +1,20 @@
-"""Why a job is slow: one answer, computed here from what was read, printed by the page, alerts, evidence and the command line.
+"""Why a job is slow: one answer, computed here from read data, for the page, alerts, evidence and the command line.
 
-The steps of an answer, in their order:
+The steps of an answer, in order:
 
-- `slowdown` finds whether a job's steps are slow, since when, and how sure that is;
-- `onset_context` holds what was read of the machine around it: jobs alongside it, their traffic, routers and links;
-- `carriers` finds the links and groups that carry the slowness: where stalls rose at the onset;
-- `flow` says whom it waits for by flow (`flitwatch_domain.attribution`), and names up to three jobs, or none;
-- `candidates` lists the jobs alongside it with what each changed; where flows are not known it scores them by that, and names one or none;
-- `remedies` says what would help, with minutes where they can be estimated;
-- `answer` puts these together: the verdict with its reasons; `result` lists the fields.
+- `slowdown` determines whether a job's steps are slow, since when, and with what confidence;
+- `onset_context` contains the machine's state around the onset: jobs alongside it, their traffic, routers and links;
+- `carriers` finds the links and groups where stalls rose at the onset;
+- `flow` attributes the waiting to jobs by flow (`flitwatch_domain.attribution`), and names up to three jobs, or none;
+- `candidates` lists the jobs alongside it with their changes; if flows are unknown it scores the jobs by these changes, and names one or none;
+- `remedies` lists changes that would help, with minutes where they can be estimated;
+- `answer` combines these into the verdict with its reasons; `result` lists the fields.
 
-What is made of answers:
+Uses of answers:
 
-- `chain` tells an answer in sentences, the same for every medium; `words` has the phrases and times that they share;
-- `incident` puts the answers of a machine's jobs together;
+- `chain` turns an answer into sentences, the same for every medium; `words` has the shared phrases and time formats;
+- `incident` combines the answers of a machine's jobs;
 - `case` prints the evidence of a job as one HTML page, with the lines of `pictures`.
 
-The database's side is `flitwatch_db.jobs.explanation`. Start at `answer`, and at `candidates` for why a job is named.
+The database part is `flitwatch_db.jobs.explanation`. Start at `answer`, and at `candidates` for why a job is named.
 """

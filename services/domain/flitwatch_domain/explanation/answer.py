@@ -1,4 +1,4 @@
-"""The explanation of one job: verdict, reasons, what carries it, who may be behind it, what would help; plain data that everyone prints."""
+"""Explanation of one job as plain data: verdict, reasons, affected links, likely causes and remedies."""
 
 from __future__ import annotations
 
@@ -35,18 +35,18 @@ from flitwatch_domain.jobs import OVER_STATES
 
 Row = dict[str, Any]
 
-#: Completed jobs like this one from which on its elapsed time can be called long.
+#: Minimum number of completed jobs like this one for a verdict on its elapsed time.
 LEAST_JOBS = 3
-#: A job is named where it holds at least this share of the score, and so many times the next one's.
+#: A job is named if it has at least this share of the score, and this multiple of the next job's share.
 LEAST_SCORE, LEAST_LEAD = 0.6, 2.0
-#: A job that ran before is named by its change alone only where next to nothing else changed.
+#: A job that was already running is named for its change only if almost nothing else changed.
 LEAST_SCORE_OF_CHANGE = 0.85
-#: What the named job added, as a share of what all jobs sent before where the stalls rose.
+#: Minimum traffic added by the named job, as a share of all jobs' earlier traffic where the stalls rose.
 LEAST_ADDED = 0.05
-#: The same without NIC counters, as a share of all jobs' exposure.
+#: The same limit without NIC counters, as a share of all jobs' exposure.
 LEAST_EXPOSURE = 0.1
 MOST_CANDIDATES = 20
-#: What a job may be slow against without that the network is known to be why, and the reason: nobody is named for it.
+#: Bases of comparison that do not prove the network to be the cause, with the reason; no job is named for these.
 UNPROVEN: dict[Basis, str] = {
     "own steps": f"fewer than {LEAST_RUNS} earlier runs: a change in its own work looks the same as congestion",
     "counters": "it records no steps: longer work looks the same as congestion",
@@ -61,13 +61,13 @@ class PastRunTimes:
 
     @property
     def usual_s(self) -> float:
-        """Their median."""
+        """Return the median."""
         return float(np.median(self.elapsed_s))
 
 
 @dataclass(frozen=True)
 class JobProgress:
-    """A job's own record: steps with earlier runs, None if none were recorded; the application; earlier jobs like it."""
+    """A job's own record: steps with earlier runs (None if none were recorded), the application, and earlier similar jobs."""
 
     steps: Steps | None
     exe: str | None
@@ -75,7 +75,7 @@ class JobProgress:
 
 
 def elapsed_factor(job: Row, past: PastRunTimes | None, now_s: float) -> float | None:
-    """A job's time over the usual time of its like; of one that runs only once it is above; None if that says nothing."""
+    """Return a job's time over the usual time of similar jobs; for a running job only if above 1; None if it cannot be judged."""
     if past is None or job["start_s"] is None or _end_is_lost(job):
         return None
     elapsed = (job["end_s"] if job["end_s"] is not None else now_s) - job["start_s"]
@@ -84,12 +84,12 @@ def elapsed_factor(job: Row, past: PastRunTimes | None, now_s: float) -> float |
         return None
     spread = np.quantile(past.elapsed_s, 0.9)
     factor = float(elapsed / past.usual_s)
-    # Jobs of one name differ in what they compute: beyond a tenth above usual, it must be longer than nine in ten of them.
+    # Jobs of one name compute different things: beyond a tenth above usual, it must be longer than nine in ten of them.
     return factor if factor < LEAST_SLOWDOWN or elapsed > spread else 1.0
 
 
 def _end_is_lost(job: Row) -> bool:
-    """Return whether a job may have ended without a record of when."""
+    """Return whether a job may have ended without a recorded end time."""
     return job["end_s"] is None and job["state"] in OVER_STATES
 
 
@@ -103,9 +103,9 @@ def build_explanation(
     incident_id: int | None = None,
     slowed: SlowedTotal | None = None,
 ) -> Explanation:
-    """The answer as docs/contracts/explanation.md describes it; times are datetimes.
+    """Return the answer as described in docs/contracts/explanation.md; times are datetimes.
 
-    `root` is where the congestion on its links begins, if that was found; `incident_id` and `slowed` are what stored incidents say of the job.
+    `root` is the root of the congestion on its links, if known; `incident_id` and `slowed` come from stored incidents of the job.
     """
     links = [] if scene is None else select_carrying_links(scene.links)
     candidates = [] if scene is None or found is None else _rank_candidates(scene, links)
@@ -143,7 +143,7 @@ def build_explanation(
 
 
 def _not_told(job: Row, watched: JobProgress, found: Slowdown | None, now_s: float) -> list[str]:
-    """Why nothing can be said of a job whose slowness was not found; empty if it is not slow."""
+    """Return why the slowness of a job is unknown; empty if it is not slow."""
     if job["start_s"] is None:
         lost = job["state"] == "UNKNOWN"
         return [
@@ -189,7 +189,7 @@ def _name_candidates(
     before = [pk for pk, candidate in by_pk.items() if candidate.score > 0]
     after = [pk for pk, candidate in by_pk.items() if candidate.score <= 0 and candidate.part]
     named = [by_pk[candidate] for candidate in flow_rule.name_jobs(flow, job["job_pk"], before, after)]
-    # Beside a job that changed when this one became slow, one that ran before and sends no more is not named: its load always moves a little.
+    # If another job changed when this one became slow, an earlier job that sends no more than before is not named: its load always varies a little.
     return [
         candidate
         for candidate in named
@@ -200,7 +200,7 @@ def _name_candidates(
 def _in_the_way(
     found: Slowdown, scene: OnsetContext | None, flow: Flow | None, candidates: Sequence[Candidate]
 ) -> list[str]:
-    """Why no job is named for a slow stretch; empty if the first candidate is."""
+    """Return why no job is named for a slow stretch; empty if the first candidate is."""
     reasons: list[str] = []
     if found.basis in UNPROVEN:
         reasons.append(UNPROVEN[found.basis])
@@ -263,7 +263,7 @@ def _rank_candidates(scene: OnsetContext, links: Sequence[LinkCount]) -> list[Ca
     flow = scene.flow if scene.flow is not None and scene.flow.known else None
     beside = scene.beside
     if flow is not None:
-        # Nobody looks at more, and each takes as long as reading its counters.
+        # More jobs are rarely read, and each takes as long as reading its counters.
         part = flow.part
         beside = sorted(beside, key=lambda job: -part.get(job.job_pk, 0.0))[:MOST_CANDIDATES]
     ranking = rank_jobs(beside, Scene(scene.router, scene.group, scene.low_s, scene.high_s, scene.end_s, ends, gained))
@@ -291,7 +291,7 @@ def _to_flow_waiting(flow: Flow) -> FlowWaiting:
 
 
 def _choose_onset_s(found: Slowdown, scene: OnsetContext | None, named: Candidate | None) -> float:
-    """The best single moment: when the stalls rose, or the step began."""
+    """Return the best single estimate of the onset: when the stalls rose, or the step began."""
     if scene is not None and scene.refined:
         return (scene.low_s + scene.high_s) / 2
     return min(max(found.onset_s, found.low_s), found.high_s)
@@ -346,7 +346,7 @@ def _to_carrying_link(one: LinkCount) -> CarryingLink:
 
 
 def _list_groups(scene: OnsetContext) -> list[CarryingGroup]:
-    """Groups in which the job has nodes, by what was counted on their routers."""
+    """Return the groups in which the job has nodes, with the counts of their routers."""
     if scene.counted is None:
         return []
     node_groups = scene.group[scene.router]

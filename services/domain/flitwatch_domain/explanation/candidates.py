@@ -1,4 +1,4 @@
-"""Jobs that may have caused a slow stretch, by when they changed, what they added, and how much of it meets the slow job."""
+"""Jobs that may have caused a slow stretch, scored by the time of their change, their added load, and its share near the slow job."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ from flitwatch_domain.neighbourhood import nodes_near
 
 Floats = NDArray[np.float64]
 
-#: Scheduler, steps and counters are of clocks that differ by so much without anyone noticing; accounting counts whole seconds.
+#: Unnoticed difference between the clocks of scheduler, steps and counters; accounting also rounds to whole seconds.
 SLACK_S = 5.0
-#: A job that started so long before the slow stretch has had its time to begin sending; the weight falls with this time constant before it.
+#: Time constant of the weight of a start before the slow stretch: an earlier job has had its time to begin sending.
 LAG_S = 30.0
-#: Beyond, a start explains nothing.
+#: An earlier start explains nothing.
 LONGEST_LAG_S = 90.0
-#: A job that ran before counts as changed where its nodes send at least so many times the most that they sent in the minutes before: bursts come
-#: and go with every job, and explain a new slowness only where they are new too.
+#: A job that was already running counts as changed if its nodes send at least this multiple of their maximum in the minutes before. All jobs have
+#: bursts, and a burst explains a new slowness only if it is new too.
 LEAST_CHANGE = 2.0
-#: Even then it weighs less than a start: in the time of an interval, a burst begins by chance a good deal more often than a job.
+#: Even then it weighs less than a start: within an interval, a burst begins by chance much more often than a job.
 CHANGE_TIMING = 0.3
-#: Share of any job's traffic that may pass the slow job wherever both are placed: adaptive routing takes detours, which no table of places shows.
+#: Minimum share of any job's traffic that can reach the slow job, regardless of placement: detours of adaptive routing are not in any table.
 LEAST_REACH = 0.1
-#: By how much blame that found a user raises the weight of their jobs. It never decides alone.
+#: Factor by which a blame verdict raises the weight of a user's jobs. It is never decisive without other evidence.
 BLAME_FACTOR = 2.0
 
 
@@ -49,16 +49,16 @@ class Blamed:
 
 @dataclass(frozen=True)
 class NeighbourJob:
-    """A job on the same fabric at the time.
+    """A job on the same fabric at that time.
 
     Attributes
     ----------
-    job_pk, job_id, user, name, nodes, simulated : as the table `job` has them
+    job_pk, job_id, user, name, nodes, simulated : as in the table `job`
     start_s, end_s : float, float or None     epoch seconds
     router : int64 (n,)                       the router of each of its nodes
     sent_before, sent_after : float or None   bytes per second that its nodes sent before and after the onset; None if no NIC was counted.
-                                              What its nodes sent before its start is not its own and counts as 0
-    sent_most : float or None                 the most that its nodes sent in any of the last minutes before the onset, bytes per second
+                                              Traffic of its nodes before its start is not its own and counts as 0
+    sent_most : float or None                 highest rate of its nodes in the last minutes before the onset, bytes per second
     blamed : Blamed or None
     """
 
@@ -85,21 +85,21 @@ Change = Literal["started", "sends more", "none"]
 
 @dataclass(frozen=True)
 class Candidate:
-    """A job and its score with its parts, each within [0, 1] but `blame`.
+    """Job with its score and the parts of the score, each in [0, 1] except `blame`.
 
     Attributes
     ----------
     shared_routers, shared_groups, shared_links : int     links: those that carry the slowdown and touch one of its routers
     exposure : float      sum over groups of its nodes x the slow job's share of its own nodes there
-    footprint : float or None     stall cycles gained at the routers of its nodes, over the mean of all counted routers: who jams a machine
-                          sits where it is jammed, for the queues back up to the senders. None if routers are not counted
-    reach : float         how much of its traffic counts: its footprint, else exposure a node, and no less than `LEAST_REACH`
+    footprint : float or None     stall cycles gained at the routers of its nodes, over the mean of all counted routers. A job that jams a machine
+                          has stalls at its own routers, because queues extend back to the senders. None if routers are not counted
+    reach : float         weight of its traffic: its footprint, or else exposure per node, and at least `LEAST_REACH`
     added : float         bytes per second (without NICs: nodes) that it added x reach
-    change : what it did at the onset; changed_s: when, epoch seconds, or None
-    timing, load, presence : 0..1       change within the interval; share of what all changes added; share of the slow stretch that it ran
+    change : kind of change at the onset; changed_s: its time in epoch seconds, or None
+    timing, load, presence : 0..1       change within the interval; share of the load added by all changes; share of the slow stretch that it ran
     blame : 1, or `BLAME_FACTOR`
-    part : 0..1 or None   of what the slow job waits for, by flow; None if that is not known
-    score : 0..1          `part`; if that is not known, the share of the product of the others among all candidates
+    part : 0..1 or None   part of the slow job's waiting, by flow; None if unknown
+    score : 0..1          `part`; if that is unknown, the share of the product of the others among all candidates
     why_not : str or None     why its score is 0
     """
 
@@ -124,7 +124,7 @@ class Candidate:
 
 @dataclass(frozen=True)
 class Scene:
-    """Measurements with which the candidates are compared.
+    """Measurements used to compare the candidates.
 
     Attributes
     ----------
@@ -132,9 +132,9 @@ class Scene:
     group : int64 (R,)         group of each router, -1 unknown
     low_s, high_s : float      the interval of the onset
     end_s : float              end of the slow stretch, or now
-    carrying : set of int      routers at either end of the links that carry it
-    links : list of (int, int) those links' ends
-    gained : float64 (R,)      stall cycles that each router gained at the onset, NaN unknown; None if routers are not counted
+    carrying : set of int      routers at either end of the links that carry the slowdown
+    links : list of (int, int) ends of those links
+    gained : float64 (R,)      stall cycles that each router gained at the onset, NaN if unknown; None if routers are not counted
     """
 
     router: NDArray[np.int64]
@@ -147,7 +147,7 @@ class Scene:
 
 
 def measure_exposure(own: NDArray[np.int64], other: NDArray[np.int64], group: NDArray[np.int64]) -> float:
-    """The other job's nodes near the own one; arrays are a router a node."""
+    """Return the other job's nodes near the slow job's own; arrays have one router per node."""
     size = int(group.max(initial=0)) + 1
     theirs, mine = (
         np.bincount(group[routers][group[routers] >= 0], minlength=size).astype(float) for routers in (other, own)
@@ -156,7 +156,7 @@ def measure_exposure(own: NDArray[np.int64], other: NDArray[np.int64], group: ND
 
 
 def measure_footprint(other: NDArray[np.int64], gained: Floats | None) -> float | None:
-    """Mean stall cycles gained at a job's nodes (routers (n,)) over the mean of all counted routers; None if nothing was counted or gained."""
+    """Return mean stall cycles gained at a job's nodes (routers (n,)) over the mean of all counted routers; None if nothing was counted or gained."""
     if gained is None or not len(other):
         return None
     whole, there = gained[np.isfinite(gained)], gained[other][np.isfinite(gained[other])]
@@ -166,20 +166,20 @@ def measure_footprint(other: NDArray[np.int64], gained: Floats | None) -> float 
 
 
 def rank_jobs(jobs: Sequence[NeighbourJob], scene: Scene) -> list[Candidate]:
-    """All jobs alongside the slow one, the most likely first."""
+    """Return all jobs alongside the slow one, most likely first."""
     near = [_draft_candidate(job, scene) for job in jobs]
     counted = all(candidate.job.sent_after is not None for candidate in near if candidate.change == "started") and any(
         candidate.job.sent_after is not None for candidate in near
     )
     if not counted:
-        # Without NICs a job's size and place stand for what it sends.
+        # Without NICs, a job's size and place are used in place of its traffic.
         near = [
             _replace_fields(
                 candidate, added=candidate.reach * len(candidate.job.router) if candidate.change == "started" else 0.0
             )
             for candidate in near
         ]
-    # What is gone again, or came at another time, takes no part in the division.
+    # Jobs that ended, or changed at another time, are excluded from the division.
     near = [
         _replace_fields(candidate, added=candidate.added if candidate.timing and candidate.presence else 0.0)
         for candidate in near
@@ -196,7 +196,7 @@ def rank_jobs(jobs: Sequence[NeighbourJob], scene: Scene) -> list[Candidate]:
 
 
 def by_flow(ranking: Sequence[Candidate], flow: Flow, high_s: float) -> list[Candidate]:
-    """The same jobs by their parts of what the slow job waits for; who started after it began to be slow has no score."""
+    """Rank the same jobs by their parts of the slow job's waiting; jobs that started after it became slow have no score."""
     candidates = []
     for candidate in ranking:
         part = flow.part.get(candidate.job.job_pk, 0.0)

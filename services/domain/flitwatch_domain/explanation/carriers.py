@@ -8,16 +8,16 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-#: A place carries a slowdown where its stalls per flit are at least so many times what they were.
+#: A place carries a slowdown if its stalls per flit rose at least by this factor.
 LEAST_RISE = 1.2
-#: Stall cycles per flit below which a rise is nothing that anyone feels.
+#: Stall cycles per flit below which a rise is not noticeable.
 LEAST_RATIO = 0.05
 MOST_LINKS = 10
 
 
 @dataclass(frozen=True)
 class Count:
-    """Counts of one place before the onset and after: flits and stall cycles, None if nothing was counted; windows of equal length."""
+    """Counts of one place before and after the onset: flits and stall cycles, None if nothing was counted; windows of equal length."""
 
     flits_before: float | None
     stalls_before: float | None
@@ -26,17 +26,17 @@ class Count:
 
     @property
     def before(self) -> float | None:
-        """Stall cycles per flit before."""
+        """Return stall cycles per flit before the onset."""
         return _stall_ratio(self.stalls_before, self.flits_before)
 
     @property
     def after(self) -> float | None:
-        """Stall cycles per flit after."""
+        """Return stall cycles per flit after the onset."""
         return _stall_ratio(self.stalls_after, self.flits_after)
 
     @property
     def rose(self) -> bool | None:
-        """Return whether stalls rose; None if that is unknown. Where nothing flowed before, any stall above the least is a rise."""
+        """Return whether stalls rose; None if unknown. If nothing flowed before, any stall above the minimum is a rise."""
         after, before = self.after, self.before
         if after is None or (before is None and self.flits_before is None):
             return None
@@ -45,7 +45,7 @@ class Count:
 
 @dataclass(frozen=True)
 class RouterCounts:
-    """Flits and stall cycles of every router before the onset and after, float64 (R,), NaN if nothing was counted; windows of equal length."""
+    """Flits and stall cycles of every router before and after the onset, float64 (R,), NaN if nothing was counted; windows of equal length."""
 
     flits_before: NDArray[np.float64]
     flits_after: NDArray[np.float64]
@@ -54,11 +54,11 @@ class RouterCounts:
 
     @property
     def gained(self) -> NDArray[np.float64]:
-        """Stall cycles that each router gained, none below 0; NaN if it was not counted on both sides."""
+        """Return stall cycles that each router gained, at least 0; NaN if it was not counted in both windows."""
         return np.maximum(self.stalls_after - self.stalls_before, 0.0)
 
     def of(self, routers: NDArray[np.int64]) -> Count:
-        """Counts of some routers together."""
+        """Return the total counts of some routers."""
         figures = (self.flits_before, self.stalls_before, self.flits_after, self.stalls_after)
         return Count(*(_sum_known(figure[routers]) for figure in figures))
 
@@ -76,7 +76,7 @@ UNCOUNTED = Count(None, None, None, None)
 
 @dataclass(frozen=True)
 class LinkCount:
-    """A directed link between routers of the slow job's part of the fabric, and what was counted on it."""
+    """A directed link between routers in the slow job's part of the fabric, with its counts."""
 
     link: int
     link_class: str
@@ -90,7 +90,7 @@ class LinkCount:
 
 
 def select_carrying_links(links: Sequence[LinkCount]) -> list[LinkCount]:
-    """Links whose stalls rose, those that gained most stall cycles first."""
+    """Return links whose stalls rose, in descending order of gained stall cycles."""
     rose = [link for link in links if link.count.rose]
     return sorted(rose, key=lambda link: (-_gained_stalls(link.count), link.link))[:MOST_LINKS]
 

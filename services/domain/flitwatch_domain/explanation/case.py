@@ -1,5 +1,4 @@
-"""The evidence of a job that a user can be shown: one self-contained HTML page made from its explanation, with pictures, figures, method and
-limits."""
+"""Evidence about a job for its user: one self-contained HTML page made from its explanation, with pictures, values, method and limits."""
 
 from __future__ import annotations
 
@@ -47,7 +46,7 @@ svg { max-width: 100%; height: auto; } code { overflow-wrap: anywhere; } section
 
 @dataclass(frozen=True)
 class Evidence:
-    """Content of an evidence page: an explanation, the lines of its step times (none without steps), and those of its counters."""
+    """Content of an evidence page: an explanation, the lines of its step times (empty without steps), and the lines of its counters."""
 
     made: Explanation
     steps: Sequence[Line]
@@ -55,7 +54,7 @@ class Evidence:
 
 
 def render_page(evidence: Evidence, address: str | None, at: datetime) -> str:
-    """The page; `address` is where it was asked from, `at` when. It loads nothing and runs no script."""
+    """Return the page; `address` is the requested address and `at` the time. The page loads nothing and runs no script."""
     body = _render_body(evidence, address, at)
     title = escape(f"Job {evidence.made['job_id']}: {evidence.made['title']}")
     return (
@@ -121,7 +120,7 @@ def _render_chain(made: Explanation) -> str:
 
 
 def _list_marks(made: Explanation) -> list[tuple[float, str]]:
-    """Moments that the pictures name: the onset, and the start of who is named."""
+    """Return moments to mark in the pictures: the onset, and the start of the named job."""
     slow = made["slowdown"]
     if slow is None or slow["from_start"]:
         return []
@@ -157,7 +156,7 @@ def _render_figures(made: Explanation) -> str:
 
 
 def _render_jobs(made: Explanation) -> str:
-    """The likely jobs; a person stands only alongside the job that is named, since anyone who reads this takes a name for a finding."""
+    """Render the likely jobs. A user appears only next to the named job, because readers take a name for a finding."""
     likely = [candidate for candidate in made["candidates"] if candidate["score"] >= LEAST_SHARE]
     if not likely:
         return ""

@@ -1,5 +1,4 @@
-"""The causal chain of an explanation as sentences, in the order in which one leads to the next; page, alerts, evidence and command line print
-them."""
+"""Causal chain of an explanation as sentences, from cause to effect, for the page, alerts, evidence and the command line."""
 
 from __future__ import annotations
 
@@ -19,16 +18,16 @@ from flitwatch_domain.explanation.result import (
 )
 from flitwatch_domain.explanation.words import format_count, format_jobs, format_longer, format_percent
 
-#: Links and jobs that are spelled out; the answer lists the others.
+#: Maximum numbers of links and jobs in the sentences; the answer lists the others.
 MOST_LINKS, MOST_JOBS = 3, 3
-#: A smaller share of what changed is not spelled out.
+#: Changes with a smaller share are omitted.
 LEAST_SHARE = 0.01
 
 
 def build_chain(made: Finding, slowed: SlowedTotal | None = None) -> list[ChainSentence]:
-    """Sentences of a finding; they name jobs by number and no user by name. Empty where the job is not slow and slowed no other job.
+    """Return the sentences of a finding. They identify jobs by number and never name a user. Empty if the job is not slow and slowed no other job.
 
-    `part` is slowed, steps, links, jobs, since, certainty or help (one sentence a remedy).
+    `part` is slowed, steps, links, jobs, since, certainty or help (one sentence per remedy).
     """
     slow = made["slowdown"]
     cost: list[tuple[Part, str]] = [] if slowed is None else [("slowed", slowed_text(slowed))]
@@ -47,7 +46,7 @@ def build_chain(made: Finding, slowed: SlowedTotal | None = None) -> list[ChainS
 
 
 def minutes_and_seconds(seconds: float) -> str:
-    """Write a length of time as 37 s, 5 min 48 s or 1 h 04 min, as the page does."""
+    """Format a duration as 37 s, 5 min 48 s or 1 h 04 min, as the page does."""
     whole = round(seconds)
     if whole < 60:
         return f"{whole} s"
@@ -59,7 +58,7 @@ def minutes_and_seconds(seconds: float) -> str:
 
 
 def slowed_text(slowed: SlowedTotal) -> str:
-    """Describe what a job cost others, according to incidents."""
+    """Describe a job's cost to other jobs, according to incidents."""
     lost, low, high = (minutes_and_seconds(slowed[name]) for name in ("lost_s", "lost_low_s", "lost_high_s"))
     numbers = ", ".join(str(number) for number in slowed["incidents"][:MOST_JOBS])
     where = f"incident{'' if len(slowed['incidents']) == 1 else 's'} {numbers}"
@@ -67,7 +66,7 @@ def slowed_text(slowed: SlowedTotal) -> str:
 
 
 def help_text(remedy: Remedy) -> str:
-    """A remedy with what it saves, or with the reason why that is unknown."""
+    """Describe a remedy with the time that it saves, or with the reason why that is unknown."""
     if remedy["minutes_saved"] is not None:
         saved = minutes_and_seconds(remedy["minutes_saved"] * 60) + _interval_text(remedy)
         if remedy["in_past"]:
@@ -154,7 +153,7 @@ def _describe_jobs(made: Finding) -> str:
 
 
 def _describe_part(one: CandidateJob) -> str:
-    """A job with its part of the waiting."""
+    """Describe a job with its part of the waiting."""
     facts = [] if one["nodes"] is None else [f"{one['nodes']} nodes"]
     facts.append(f"since {_format_clock(one['start'])}{', after the slowdown had begun' if not one['score'] else ''}")
     if one["change"] == "sends more" and one["changed"] is not None:
@@ -169,7 +168,7 @@ def _describe_job(one: CandidateJob) -> str:
     did = f"started{nodes}" if one["change"] == "started" else f"began to send more{nodes}"
     changed = one["changed"] or one["start"]
     before, after = one["sent_before_bytes_per_s"], one["sent_after_bytes_per_s"]
-    # A job that started sent nothing before.
+    # A job that started at the onset sent nothing before.
     added = None if after is None else after - (before or 0.0)
     sends = "" if added is None or added <= 0 else f", added {_format_number(added / 2**30)} GiB/s"
     over = "" if one["end"] is None else f", ended at {_format_clock(one['end'])}"
@@ -217,8 +216,7 @@ def _describe_certainty(made: Finding) -> str:
 
 
 def _describe_resolution(flow: FlowWaiting) -> str:
-    """Describe the limits of hourly counters, the source of the routes, and a path to the file system; minutes and assumed routes are not
-    mentioned."""
+    """Describe hourly counters, the source of the routes, and a path to the file system; minutes and assumed routes are omitted."""
     hours = " This is based on hourly sums, which hide short bursts." if flow["resolution_s"] > 60 else ""
     served = " The job waits on its path to the file system." if flow["to_file_system"] else ""
     return served + hours + (" The routes are from the forwarding tables." if flow["routes"] == "tables" else "")

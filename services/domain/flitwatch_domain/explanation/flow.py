@@ -1,4 +1,4 @@
-"""Jobs that a slow job waits for, by flow, over the worst minutes of its slow stretch, and which of them may be named."""
+"""Waiting of a slow job, divided by flow among jobs over the worst minutes, and the selection of jobs to name."""
 
 from __future__ import annotations
 
@@ -7,45 +7,45 @@ from dataclasses import dataclass, field
 
 from flitwatch_domain.link_shares import RoutesKnownBy
 
-#: Stall cycles per flit beyond the quiet ones from which on somebody feels them, and how much of the quiet ones they must be.
+#: Minimum noticeable stall cycles per flit beyond the quiet ones, and their minimum ratio to the quiet ones.
 LEAST_WAITING, LEAST_RISE = 0.02, 0.5
-#: A job is named where it has this part of the waiting, and so many times that of the first job that is not named.
+#: A job is named if it has this part of the waiting, and this multiple of the largest part of the other jobs.
 LEAST_PART, LEAST_LEAD = 0.2, 2.0
-#: One job that is named has at least this part of it, and so has a job that slows itself; several have that together.
+#: Minimum part of a single named job or of a job that slows itself, and of several named jobs together.
 LEAST_NAMED, LEAST_TOGETHER = 0.5, 0.6
-#: Where waits are counted at the sending port several are named only if they have this part together.
+#: Minimum part of several named jobs together if waits are counted at the sending port.
 LEAST_NEARLY_ALL = 0.8
-#: Of several, each has at least this part of the largest.
+#: Each of several named jobs has at least this share of the largest part.
 LEAST_OF_FIRST = 0.4
-#: A minute speaks for itself where the job waits in it at least this part of the longest.
+#: A minute is evidence on its own if the job's waiting in it is at least this share of the longest.
 LEAST_OF_WORST = 0.5
 MOST_NAMED = 3
-#: Less of the job's way than this is too little to say that nothing stalls on it.
+#: Minimum counted part of the job's path to conclude that nothing stalls on it.
 LEAST_COUNTED = 0.5
 
 
 @dataclass(frozen=True)
 class Flow:
-    """Waiting of a job, and the parts that jobs have in it.
+    """Waiting of a job, and each job's part of it.
 
     Attributes
     ----------
     waiting : float            stall cycles that a flit of the job meets beyond the quiet ones, over the minutes
     quiet : float              the same in the quiet minute
-    counted : float            the part of the job's traffic whose way is counted
-    part : mapping             of the waiting, by job_pk; the job's own is among them
+    counted : float            part of the job's traffic whose path is counted
+    part : mapping             parts of the waiting by job_pk, including the job's own
     own : float                the job's own part
-    moments : of each minute its waiting, and the parts in it
+    moments : waiting of each minute, and the parts in it
     sent : mapping             bytes per second that a job's network cards sent in the quiet minute and in the others, by job_pk; None: not counted
-    quiet_s : float            when the quiet minute began, epoch seconds
-    minutes_s : floats         when the others began
-    resolution_s : int         their length
-    reason : str or None       why the parts are not known
-    several : bool             whether jobs may be named together that have less than nearly all of it. Where waits are counted at the sending port they may not: a job that shares a leaf
-                               with the slow one seems to be behind the culprit's jam
-    to_file_system : bool      whether it is of the way to the machine's file system: on the way to the job's other nodes the flits wait too little
-    between : mapping          of the way to the file system, the parts on the way to the job's other nodes, where the waiting rose too, if by little; else empty
-    routes : str               `tables`: the ways of the traffic are those of forwarding tables; `assumed`: those expected of such a machine
+    quiet_s : float            start of the quiet minute, epoch seconds
+    minutes_s : floats         start of the other minutes
+    resolution_s : int         length of a minute, in seconds
+    reason : str or None       why the parts are unknown
+    several : bool             whether several jobs may be named that together cause less than nearly all of it. False if waits are counted at the sending
+                               port: there a job that shares a leaf with the slow one appears to be behind the culprit's jam
+    to_file_system : bool      whether the path is the one to the machine's file system: on the paths to the job's other nodes flits wait too little
+    between : mapping          for the path to the file system: parts on the paths to the job's other nodes, if waiting rose a little there; else empty
+    routes : str               `tables`: paths from forwarding tables; `assumed`: paths expected of such a machine
     """
 
     waiting: float
@@ -75,7 +75,7 @@ class Flow:
         return self.rose and self.waiting >= LEAST_WAITING
 
     def calm(self, part: float) -> bool:
-        """Return whether a flit waits in the quiet minute at most this part of what it waits in the worst one."""
+        """Return whether a flit's wait in the quiet minute is at most this part of its wait in the worst minute."""
         worst = max((waiting for waiting, _ in self.moments), default=0.0)
         return self.quiet <= part * (self.quiet + worst)
 
@@ -86,9 +86,9 @@ class Flow:
 
 
 def name_jobs(flow: Flow, own: int, before: Sequence[int], after: Sequence[int]) -> list[int]:
-    """Return the jobs named for the waiting, by job_pk: those that stand out in one of the minutes or in all of them; empty if none does.
+    """Return the jobs named for the waiting, by job_pk: those that stand out in one of the minutes or in all of them; empty if there are none.
 
-    First one of those that ran `before` the job (`own`) was slow. Who came `after` may be named alongside them, and never first.
+    The first is a job that ran `before` the job (`own`) was slow. Jobs that started `after` it can be named only in addition.
     """
     if not flow.carried:
         return []
@@ -110,13 +110,13 @@ def name_jobs(flow: Flow, own: int, before: Sequence[int], after: Sequence[int])
         if sum(flow.part[job] for job in chosen) >= max(least, LEAST_LEAD * flow.own):
             if len(chosen) == 1 or not flow.to_file_system:
                 return chosen
-            # Nothing shows that the job uses the file system: several there must be in the way of its other traffic too.
+            # Nothing shows that the job uses the file system, so several jobs must also be in the way of its other traffic.
             return [job for job in chosen if flow.between.get(job, 0.0) >= LEAST_PART]
     return []
 
 
 def _stand_out(part: Mapping[int, float], own: int) -> list[int]:
-    """Jobs whose parts are large, together most of the whole, and apart from the rest."""
+    """Return jobs with large parts that together are most of the whole and clearly above the rest."""
     order = sorted((job for job in part if job != own), key=lambda job: -part[job])
     large = [job for job in order[:MOST_NAMED] if part[job] >= max(LEAST_PART, LEAST_OF_FIRST * part[order[0]])]
     for chosen in (large[:1], large):

@@ -1,4 +1,4 @@
-"""An incident of a machine: explanations of its jobs, put together by who is named; plain data that home, the API and tests print."""
+"""Incident of a machine: explanations of its jobs, combined by the job that they name; plain data for the home page, the API and tests."""
 
 from __future__ import annotations
 
@@ -24,20 +24,20 @@ MOST_LINKS = 6
 def find_incident(
     fabric: str, told: Sequence[Explanation], running: int, now_s: float, snapshot: bool = False
 ) -> Incident:
-    """The present incident: the job that is named for most of what is lost now, and whom it slows.
+    """Return the present incident: the job named for most of the current losses, and its victims.
 
     Parameters
     ----------
     fabric : str
-    told : explanations of running jobs, of this moment
-    running : int               jobs that run, looked at or not
+    told : current explanations of running jobs
+    running : int               number of running jobs, examined or not
     now_s : float               epoch seconds
-    snapshot : bool             the machine has only one sample, without a time: nothing can be slow since anything
+    snapshot : bool             whether the machine has only one sample, without a time: no onset can be determined
 
     Returns
     -------
     Incident
-        `last` and `incident_id` are left to the caller.
+        The caller sets `last` and `incident_id`.
     """
     slow = [
         explanation
@@ -84,7 +84,7 @@ def _summarise_explanations(named: Sequence[Explanation], slow: Sequence[Explana
     victims = _sort_worst_first([explanation for explanation in named if explanation["named"] == who])
     others = _sort_worst_first([explanation for explanation in slow if explanation["named"] != who])
     aggressor = next(explanation for explanation in victims[0]["candidates"] if explanation["named"])
-    # The onset that is known best is that of counters; a job that began later was slow later.
+    # The onset with the best accuracy comes from counters; a job that began later was slow later.
     since = min(_require_slowdown(explanation)["since"] for explanation in victims)
     ends = [_require_slowdown(explanation)["until"] or explanation["end"] for explanation in victims]
     over = [end for end in ends if end is not None]
@@ -97,7 +97,7 @@ def _summarise_explanations(named: Sequence[Explanation], slow: Sequence[Explana
 
 
 def _wasted_nodes(one: Explanation) -> float:
-    """Nodes that a job's slowness wastes."""
+    """Return the nodes wasted by a job's slowness."""
     return float((one["nodes"] or 1) * (_require_slowdown(one)["factor"] - 1))
 
 
@@ -106,7 +106,7 @@ def _sort_worst_first(told: Sequence[Explanation]) -> list[Explanation]:
 
 
 def _require_slowdown(one: Explanation) -> JobSlowdown:
-    """The slow stretch of a job that has one."""
+    """Return the slow stretch of a job that has one."""
     slowdown = one["slowdown"]
     assert slowdown is not None
     return slowdown
@@ -126,7 +126,7 @@ def _collect_links(told: Sequence[Explanation]) -> list[CarryingLink]:
 
 
 def sort_hottest_links(links: Sequence[CarryingLink]) -> list[CarryingLink]:
-    """Links that carry slowness, those with most stalls per flit first, each once."""
+    """Return links that carry slowness, each once, in descending order of stalls per flit."""
     best: dict[int, CarryingLink] = {}
     for link in links:
         previous = best.get(link["link"])
@@ -165,7 +165,7 @@ def _describe_slow_jobs(slow: Sequence[Explanation]) -> str:
 
 
 def _list_unknown_reasons(slow: Sequence[Explanation], judged: ExaminedJobs, snapshot: bool) -> list[str]:
-    """Why no incident is shown and none is ruled out; empty if none is there."""
+    """Return why no incident is shown but none is ruled out; empty if there is certainly none."""
     if snapshot:
         return ["the machine has only one sample, without a time"]
     if slow:

@@ -1,4 +1,4 @@
-"""Measurements around a slow job, from which its cause is inferred."""
+"""Measurements around a slow job, used to infer its cause."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from flitwatch_domain.explanation.candidates import NeighbourJob
 from flitwatch_domain.explanation.carriers import UNCOUNTED, Count, LinkCount, RouterCounts
 from flitwatch_domain.explanation.flow import Flow
 
-#: Counters of ports come in grids of so many seconds; the root is looked for in the first minute after the onset, and not in less than two of them.
+#: Interval of port counters in seconds; length of the window after the onset in which the root is searched, and the least usable length.
 GRID_S, WINDOW_S, LEAST_WINDOW_S = 10, 60.0, 20.0
 
 
@@ -26,14 +26,14 @@ class OnsetContext:
     fabric_id, fabric : int, str
     router : int64 (n,)         router of each node of the job
     group : int64 (R,)
-    low_s, high_s : float       interval of the onset, narrowed where counters say when stalls rose; `refined` says so
-    end_s : float               end of the slow stretch, or until when it was watched
-    own : Count                 of the job's routers
-    onward : Count              of the routers where the links of the job's routers are counted: at the far end, as receivers count
-    counted : RouterCounts or None      of every router of the fabric
-    flow : Flow or None         whom the job waits for, by flow
-    links : list of LinkCount   of its routers and between its groups
-    beside : list of NeighbourJob
+    low_s, high_s : float       interval of the onset, narrowed if counters show when stalls rose; then `refined` is true
+    end_s : float               end of the slow stretch, or of the data
+    own : Count                 counts of the job's routers
+    onward : Count              counts of the routers at the far end of their links, because receivers count stalls
+    counted : RouterCounts or None      counts of all routers of the fabric
+    flow : Flow or None         jobs that the job waits for, by flow
+    links : list of LinkCount   links of its routers and between its groups
+    beside : list of NeighbourJob     jobs alongside it
     nics : bool                 whether NICs are counted
     """
 
@@ -55,12 +55,12 @@ class OnsetContext:
 
     @property
     def rose(self) -> bool | None:
-        """Return whether stalls rose on the job's routers or where their links lead; None if neither was counted on both sides."""
+        """Return whether stalls rose on the job's routers or on those behind their links; None if neither was counted in both windows."""
         rises = [count.rose for count in (self.own, self.onward) if count.rose is not None]
         return any(rises) if rises else None
 
     def root_window(self, now_s: float) -> tuple[float, float] | None:
-        """The minute after the onset, or what there is of it, in which the root is looked for: epoch seconds [from, to); None if that is too little."""
+        """Return the window for the root, the minute after the onset or its available part, as epoch seconds [from, to); None if too short."""
         to_s = min(math.ceil(self.high_s / GRID_S) * GRID_S + WINDOW_S, now_s, self.end_s)
         length_s = min(WINDOW_S, math.floor((to_s - self.high_s) / GRID_S) * GRID_S)
         return None if length_s < LEAST_WINDOW_S else (to_s - length_s, to_s)

@@ -1,4 +1,4 @@
-"""Lines over time as SVG, for a page that loads nothing and is printed as it is."""
+"""Time series as SVG, for a page that loads nothing and prints without changes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ WIDTH, LEFT, RIGHT, TOP, BOTTOM = 860, 52, 12, 22, 22
 
 @dataclass(frozen=True)
 class Line:
-    """Values at epoch seconds, (n,), NaN if unknown; `low` and `high`, where given, are drawn as a band."""
+    """Values at epoch seconds, (n,), NaN if unknown; `low` and `high`, if given, are drawn as a band."""
 
     label: str
     at_s: Floats
@@ -28,7 +28,7 @@ class Line:
 
 
 def draw_picture(lines: Sequence[Line], title: str, marks: Sequence[tuple[float, str]], height: int = 220) -> str:
-    """One axis of time and one of values for all lines, and a labelled line at each mark."""
+    """Draw all lines with a common time axis and value axis, and a labelled line at each mark."""
     values = np.concatenate(
         [
             column[np.isfinite(column)]

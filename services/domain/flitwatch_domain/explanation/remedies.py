@@ -1,4 +1,4 @@
-"""Remedies for a slow job, with the minutes that each would save if they can be computed."""
+"""Remedies for a slow job, with the minutes saved by each if they can be computed."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from flitwatch_domain.explanation.candidates import Candidate
 from flitwatch_domain.explanation.result import Kind, Remedy
 from flitwatch_domain.explanation.slowdown import Slowdown
 
-#: Why the minutes that a remedy saves are unknown.
+#: Reasons why the minutes saved are unknown.
 NO_STEPS_TO_COME = "no earlier run shows how many steps remain"
 OWNER = "it depends on the owner's reaction"
 NO_REPLAY = "only a replay can estimate it"
@@ -17,12 +17,12 @@ NO_REPLAY = "only a replay can estimate it"
 def list_remedies(
     job: dict[str, Any], found: Slowdown | None, named: Candidate | None, now_s: float, rose: bool | None
 ) -> list[Remedy]:
-    """Remedies, the most certain first.
+    """Return remedies, most certain first.
 
-    `minutes_saved` of `hold` is what the steps to come would take longer at the present pace than they usually do: the most that it can
-    save, since how long the other would run is not known. Where the other or the job itself is over, it is what the job lost. It is None
-    if the steps to come are not known, and of what only a simulation can tell; `why_unknown` says so then. `rose` says whether stalls
-    rose with the step times: where they did not, another route would not help.
+    `minutes_saved` of `hold` is the expected delay of the remaining steps at the present pace. This is an upper limit, because the other job's
+    remaining time is unknown. If the other job or the job itself has ended, it is the time that the job lost. It is None if the remaining steps are
+    unknown or a simulation is needed; then `why_unknown` has the reason. `rose` is whether stalls rose with the step times: if they did not, another
+    route would not help.
     """
     if found is None:
         return []
@@ -89,7 +89,7 @@ def _saveable_minutes(found: Slowdown) -> float | None:
 
 
 def _relative_interval(found: Slowdown) -> tuple[float, float] | None:
-    """The interval of the lost time as parts of it, for what a remedy saves goes with how much slower the steps are; None where it is unknown."""
+    """Return the interval of the lost time relative to it, since a remedy saves in proportion to the slowdown; None if unknown."""
     if found.lost_s <= 0 or found.within_s <= 0:
         return None
     low_s, high_s = found.lost_interval_s

@@ -1,6 +1,6 @@
-"""The model of an explanation and of an incident (docs/contracts/explanation.md): dictionaries, whose fields pydantic checks and describes.
+"""Model of an explanation and of an incident (docs/contracts/explanation.md): dictionaries with fields that pydantic validates and describes.
 
-Page, alerts, evidence and command line print them as they are.
+The page, alerts, evidence and command line print them unchanged.
 """
 
 from __future__ import annotations
@@ -358,7 +358,7 @@ class ExaminedJobs(TypedDict):
 
 
 class Incident(IncidentSummary):
-    """The present incident of a machine, or the result that there is none or that the data cannot tell."""
+    """The present incident of a machine, or the reason why there is none or it is unknown."""
 
     fabric: str
     as_of: datetime

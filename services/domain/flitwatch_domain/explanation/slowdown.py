@@ -12,32 +12,32 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 Basis = Literal["earlier runs", "own steps", "counters"]
 
-#: Below a tenth above usual nobody opens a ticket.
+#: Users do not report a job that is less than a tenth above usual.
 LEAST_SLOWDOWN = 1.10
-#: Standard errors by which the stretch's mean must exceed usual. Steps of quiet simulated runs, whose background comes and goes, reached 5.
+#: Standard errors by which the stretch's mean must exceed usual. Steps of quiet simulated runs with varying background reached 5.
 LEAST_Z = 6.0
-#: Noise of a step that no run is better than: a recorded spread of a few runs is luck below it.
+#: Lower limit of a step's noise: a smaller spread of a few recorded runs is chance.
 LEAST_SIGMA = 0.02
-#: Steps that a stretch has at least, and a run that anything is said of.
+#: Minimum number of steps of a stretch, and of a run that can be judged.
 LEAST_STEPS = 3
-#: Where steps take so much longer, two of them are no accident: of long steps, a third would come too late.
+#: If steps take this much longer, two of them are not chance: with long steps, waiting for a third would be too late.
 TWO_STEPS = 1.5
-#: Steps in a row near the usual time after which a slow stretch is over, while the run goes on: one or two come within an incident.
+#: Consecutive steps near the usual time after which a slow stretch is over while the run continues: an incident can include one or two.
 OVER_STEPS = 3
-#: Where steps take long, two that take so many seconds together are enough: three would say it too late.
+#: If two steps take this many seconds together, they are enough: waiting for a third would be too late.
 OVER_S = 120.0
-#: Earlier runs from which on the usual time of a step is known.
+#: Minimum number of earlier runs from which the usual time of a step is known.
 LEAST_RUNS = 3
-#: Log-likelihood below the best that an onset may have and still lie in the interval (95 %: half of chi-square with one degree of freedom).
+#: Limit of the log-likelihood below its maximum for onsets in the interval (95 %: half of chi-square with one degree of freedom).
 INTERVAL_DROP = 1.92
-#: Where counters say when a stretch began, they say so to within so many seconds.
+#: Accuracy in seconds of an onset from counters.
 REFINED_S = 10.0
-#: Standard deviations that an interval of 95 % reaches to either side.
+#: Standard deviations on either side of a 95 % interval.
 Z95 = 1.96
-#: A normal distribution's standard deviation by the median of deviations from its median, the part of the values that this makes use of (Hampel 1974), and
+#: A normal distribution's standard deviation from the median of deviations from its median, the efficiency of this estimator (Hampel 1974), and
 #: the variance of a median over that of a mean.
 TO_DEVIATION, EFFICIENCY, OF_MEDIAN = 1 / 0.6745, 0.37, math.pi / 2
-#: A shift of the mean of counters by so many standard errors is one.
+#: Standard errors from which a shift of the mean of counters is significant.
 COUNTER_Z = 6.0
 
 
@@ -50,8 +50,8 @@ class Steps:
     step : int64 (n,)
     time_s : float64 (n,)
     start_s : float            epoch seconds at which the first step began
-    earlier_s : float64 (runs, most)   times of the same application on as many nodes by step number, NaN if a run has none
-    ended : bool               no step is to come
+    earlier_s : float64 (runs, most)   step times of earlier runs of the same application and size by step number; NaN for missing steps
+    ended : bool               whether the run has no further steps
     """
 
     step: NDArray[np.int64]
@@ -67,16 +67,16 @@ class Slowdown:
 
     Attributes
     ----------
-    basis : what it is slow against
+    basis : basis of comparison
     factor : time over usual time, of the stretch
     lost_s : seconds beyond the usual time so far
-    low_s, onset_s, high_s : epoch seconds; the interval in which it began, 95 %
-    end_s : float or None       when its last slow step ended; None: it is not over, as `is_over` says
-    from_start : bool           the first step was slow already: the onset is the beginning of the run or earlier
+    low_s, onset_s, high_s : epoch seconds; 95 % interval of its start
+    end_s : float or None       end of its last slow step; None while it continues (`is_over`)
+    from_start : bool           whether the first step was already slow: the onset is the beginning of the run or earlier
     first_step, last_step : int or None
-    runs : int                  earlier runs compared with
-    left_s : float or None      usual seconds of the steps to come
-    within_s : float            `lost_s` is within this many seconds of it (95 %): what earlier runs took for the same steps differs by so much
+    runs : int                  earlier runs in the comparison
+    left_s : float or None      usual seconds of the remaining steps
+    within_s : float            half-width of the 95 % interval of `lost_s`, from the differences between earlier runs' times for the same steps
     """
 
     basis: Basis
@@ -95,13 +95,13 @@ class Slowdown:
 
     @property
     def lost_interval_s(self) -> tuple[float, float]:
-        """The interval (95 %) of `lost_s`; no one loses less than nothing."""
+        """Return the 95 % interval of `lost_s`, limited to values from 0."""
         return max(0.0, self.lost_s - self.within_s), self.lost_s + self.within_s
 
 
 @dataclass(frozen=True)
 class Timeline:
-    """Begin and end of each step, epoch seconds (n,), and the estimated seconds of missing steps before each."""
+    """Start and end of each step, epoch seconds (n,), and the estimated seconds of missing steps before each."""
 
     begin_s: Floats
     end_s: Floats
@@ -109,7 +109,7 @@ class Timeline:
 
 
 def build_timeline(steps: Steps, usual_s: Floats) -> Timeline:
-    """Steps laid end to end; a missing step is taken to have lasted as usual, or as long as the mean step."""
+    """Lay the steps end to end; a missing step is assumed to take the usual time, or the mean step's time."""
     guessed = np.zeros(len(steps.step))
     mean = float(np.nanmean(steps.time_s))
     next_step = first = int(steps.step[0])
@@ -128,9 +128,9 @@ def _pad_values(values: Floats, size: int) -> Floats:
 
 
 def usual_steps(earlier_s: Floats) -> tuple[Floats, float]:
-    """Median time of each step over earlier runs, float64 (most,), and the standard deviation of a log step about it, robustly.
+    """Return the median time of each step over earlier runs, float64 (most,), and a robust standard deviation of a log step about it.
 
-    A run that was slow as a whole counts as one; half of the runs may have been disturbed at a step before the median is.
+    A run that was slow as a whole counts as one. The median stays correct until half of the runs are disturbed at the same step.
     """
     if len(earlier_s) < LEAST_RUNS:
         return np.full(earlier_s.shape[1], math.nan), LEAST_SIGMA
@@ -144,7 +144,7 @@ def usual_steps(earlier_s: Floats) -> tuple[Floats, float]:
 
 
 def within_s(taken_s: Floats) -> float:
-    """Seconds about the median of some times within which the next one lies (95 %), robustly; 0 if fewer than two are known."""
+    """Return the robust half-width in seconds, about the median of some times, of the 95 % interval for the next; 0 if fewer than two are known."""
     times_s = taken_s[np.isfinite(taken_s)]
     if len(times_s) < 2:
         return 0.0
@@ -153,13 +153,13 @@ def within_s(taken_s: Floats) -> float:
 
 
 def _student_quantile(freedom: float) -> float:
-    """Student's quantile for 95 %, by its expansion about the normal one (Abramowitz and Stegun 26.7.5)."""
+    """Return Student's quantile for 95 %, from its expansion about the normal one (Abramowitz and Stegun 26.7.5)."""
     z = Z95
     return z + (z**3 + z) / (4 * freedom) + (5 * z**5 + 16 * z**3 + 3 * z) / (96 * freedom**2)
 
 
 def _lost_within_s(steps: Steps, chosen: NDArray[np.int64], due_s: Floats, sigma: float, compared: bool) -> float:
-    """Seconds within which the usual time of some steps together lies (95 %), whether steps differ on their own or runs as a whole."""
+    """Return the half-width (95 %) of the usual total time of some steps, in seconds, allowing for noise of steps and of whole runs."""
     runs = max(1, len(steps.earlier_s)) if compared else len(steps.step)
     alone = Z95 * sigma * float(np.sqrt((due_s**2).sum())) * math.sqrt(1 + OF_MEDIAN / runs)
     if not compared:
@@ -172,9 +172,9 @@ def _lost_within_s(steps: Steps, chosen: NDArray[np.int64], due_s: Floats, sigma
 
 
 def find_elevated_stretch(log_ratio: Floats, sigma: float) -> tuple[int, int, float] | None:
-    """The stretch [first, last] of steps that lies highest above zero, and its standard score; None if none is high enough to speak of.
+    """Return the stretch [first, last] of the most elevated steps, and its standard score; None if no stretch is significant.
 
-    Largest sum of `log_ratio` less half of the stretch's mean (Kadane's algorithm, repeated with the mean that it found): the boundaries
+    It has the largest sum of `log_ratio` less half of its mean (Kadane's algorithm, repeated with the resulting mean). These are the boundaries
     of one elevated stretch by maximum likelihood for normal noise (Levin and Kline 1985, the epidemic alternative).
     """
     ratios = np.nan_to_num(log_ratio, nan=0.0)
@@ -203,14 +203,14 @@ def _largest_sum(values: Floats) -> tuple[int, int]:
 
 
 def onset_steps(log_ratio: Floats, first: int, last: int, sigma: float) -> tuple[int, int]:
-    """Earliest and latest step at which the stretch may have begun, by its likelihood given its end and its mean."""
+    """Return the earliest and latest step at which the stretch may have begun, by likelihood given its end and its mean."""
     ratios = np.nan_to_num(log_ratio, nan=0.0)
     mean = float(ratios[first : last + 1].mean())
     # Log-likelihood of beginning at i, up to a constant: the sum from i to the end of (x m - m^2 / 2) / sigma^2.
     gain = (ratios[: last + 1] * mean - mean * mean / 2) / sigma**2
     likelihood = np.cumsum(gain[::-1])[::-1]
     fits = np.flatnonzero(likelihood >= likelihood[first] - INTERVAL_DROP)
-    # Only steps that hang together with the best: an earlier stretch is another one.
+    # Only steps contiguous with the best one: an earlier stretch is a different one.
     low = high = first
     while low - 1 in fits:
         low -= 1
@@ -220,10 +220,10 @@ def onset_steps(log_ratio: Floats, first: int, last: int, sigma: float) -> tuple
 
 
 def is_over(after: NDArray[np.bool_], after_s: Floats, ended: bool) -> bool:
-    """Return whether a slow stretch is over, according to the steps (n,) that follow it: which of them were near usual, and their times.
+    """Return whether a slow stretch is over, given the following steps (n,): whether each was near usual, and their times.
 
-    Several in a row must have been: one that is near usual among slow ones ends nothing, and one slow step after several begins nothing
-    again. Of a run that has ended, any step is enough: no later one can show that the stretch went on.
+    Several consecutive steps must be near usual. A single one among slow steps does not end the stretch, and a single slow step after several does not
+    restart it. For a run that has ended, one step is enough, because no later step can show that the stretch continued.
     """
     if ended:
         return len(after) > 0
@@ -236,7 +236,7 @@ def is_over(after: NDArray[np.bool_], after_s: Floats, ended: bool) -> bool:
 
 
 def of_steps(steps: Steps) -> Slowdown | None:
-    """The slow stretch of a run, or None. Without enough earlier runs it is held against the run's own median step."""
+    """Return the slow stretch of a run, or None. Without enough earlier runs it is compared with the run's own median step."""
     if len(steps.step) < LEAST_STEPS:
         return None
     usual, sigma = usual_steps(steps.earlier_s)
@@ -260,7 +260,7 @@ def of_steps(steps: Steps) -> Slowdown | None:
     over = is_over(near, steps.time_s[last + 1 :], steps.ended)
     to_come = usual[int(steps.step[-1]) + 1 :]
     guessed = float(line.guessed_s[first])
-    # A step is slow where any of it was, so the change lies within it or within the step before.
+    # A step is slow even if only a part of it was disturbed, so the change lies within it or within the step before.
     return Slowdown(
         basis,
         float(actual_s / due),
@@ -282,7 +282,7 @@ def of_steps(steps: Steps) -> Slowdown | None:
 
 @dataclass(frozen=True)
 class Series:
-    """A figure of counters by time: epoch seconds and values, (n,), NaN if unknown; `width_s` is a bucket's width."""
+    """Time series of a counter value: epoch seconds and values, (n,), NaN if unknown; `width_s` is a bucket's width."""
 
     at_s: Floats
     value: Floats
@@ -290,7 +290,7 @@ class Series:
 
 
 def find_rise_s(series: Series, low_s: float, high_s: float) -> float | None:
-    """Find when a figure rose for good within [low, high]: epoch seconds, the boundary between buckets that divides it best; None if it did not.
+    """Return when a value rose permanently within [low, high], in epoch seconds: the best dividing boundary between buckets; None if it did not.
 
     Least squares for one shift of the mean (Hinkley 1970), on logarithms, over the interval and half its length to either side.
     """
@@ -317,5 +317,5 @@ def find_rise_s(series: Series, low_s: float, high_s: float) -> float | None:
 
 
 def narrow_onset(low_s: float, high_s: float, at_s: float) -> tuple[float, float]:
-    """The interval of an onset, epoch seconds, where counters rose at `at_s` within it."""
+    """Narrow the interval of an onset, epoch seconds, given that counters rose at `at_s` within it."""
     return max(low_s, at_s - REFINED_S), min(high_s, at_s + REFINED_S)

@@ -1,4 +1,4 @@
-"""An explanation as sentences: the page, alerts, evidence and the command line print the same ones. Times are UTC."""
+"""Explanation as sentences, the same for the page, alerts, evidence and the command line. Times are UTC."""
 
 from __future__ import annotations
 
@@ -15,32 +15,32 @@ if TYPE_CHECKING:
 
 
 def format_clock(seconds: float) -> str:
-    """A moment as 18:42:40 UTC."""
+    """Format a time as 18:42:40 UTC."""
     return datetime.fromtimestamp(seconds, UTC).strftime("%H:%M:%S UTC")
 
 
 def format_percent(share: float) -> str:
-    """A share as 42 %."""
+    """Format a share as 42 %."""
     return f"{share * 100:.0f} %"
 
 
 def format_count(number: int, noun: str) -> str:
-    """A number with its noun: 1 group, 2 groups."""
+    """Format a number with its noun: 1 group, 2 groups."""
     return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 def format_slower(factor: float) -> str:
-    """A factor of time as 42 % slower, or as 2.9x slower from 2 on."""
+    """Format a ratio of times as "42 % slower", or from 2 on as "2.9x slower"."""
     return f"{factor:.1f}x slower" if factor >= 2.0 else f"{round((factor - 1) * 100)} % slower"
 
 
 def format_longer(factor: float) -> str:
-    """A factor of time as 42 % longer than, or as 2.9 times as long as from 2 on."""
+    """Format a ratio of times as "42 % longer than", or from 2 on as "2.9 times as long as"."""
     return f"{factor:.1f} times as long as" if factor >= 2.0 else f"{round((factor - 1) * 100)} % longer than"
 
 
 def make_title(verdict: str, found: Slowdown | None, onset_s: float | None, named: Sequence[Candidate]) -> str:
-    """One line: how slow, since when, and who."""
+    """Return a one-line summary: the slowdown, its onset, and the named jobs."""
     if found is None or onset_s is None:
         return "Not slow" if verdict == "not slow" else "Cannot tell whether it is slow"
     factor = format_slower(found.factor)
@@ -63,7 +63,7 @@ def make_title(verdict: str, found: Slowdown | None, onset_s: float | None, name
 
 
 def format_jobs(ids: Sequence[str]) -> str:
-    """Some jobs: job 1, jobs 1 and 2, jobs 1, 2 and 3."""
+    """Format job ids: job 1, jobs 1 and 2, jobs 1, 2 and 3."""
     if len(ids) == 1:
         return f"job {ids[0]}"
     return f"jobs {', '.join(ids[:-1])} and {ids[-1]}"
@@ -72,7 +72,7 @@ def format_jobs(ids: Sequence[str]) -> str:
 def make_detail(
     verdict: str, reasons: Sequence[str], found: Slowdown | None, scene: OnsetContext | None, named: Sequence[Candidate]
 ) -> str:
-    """Return what the title rests on, or which data are missing."""
+    """Return the basis of the title, or the missing data."""
     if found is None:
         return _join_sentence(reasons) if reasons else "Its time is within the range of earlier runs."
     parts = []

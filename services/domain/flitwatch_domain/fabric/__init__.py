@@ -1,8 +1,8 @@
-"""A fabric: routers, endpoints and directed links, held as parallel arrays.
+"""Fabric: routers, endpoints and directed links as parallel arrays.
 
 A vertex is a router or an endpoint: router `r` is vertex `r`, endpoint `e` is vertex `R + e` where `R` is the number of
-routers. A link is one direction of one cable (or channel); the other direction is another link. Ports count from 0 on Cray XC
-(tile row x 8 + tile column) and from 1 on InfiniBand, as the vendor numbers them; -1 is unknown.
+routers. A link is one direction of one cable (or channel); the other direction is another link. Ports are numbered like the vendor's: from 0 on
+Cray XC (tile row x 8 + tile column) and from 1 on InfiniBand; -1 is unknown.
 """
 
 from flitwatch_domain.fabric.arrays import Endpoints, Links, Routers, both_directions

@@ -34,7 +34,7 @@ def _set_columns(owner: Any, length: int, columns: dict[str, tuple[ArrayLike | N
 
 @dataclass(frozen=True, eq=False, init=False)
 class Routers:
-    """Routers, as arrays of length R.
+    """Routers as arrays of length R.
 
     Attributes
     ----------
@@ -91,12 +91,12 @@ class Routers:
 
 @dataclass(frozen=True, eq=False, init=False)
 class Endpoints:
-    """Points where nodes attach, as arrays of length E.
+    """Endpoints, where nodes attach, as arrays of length E.
 
     Attributes
     ----------
     router : int32[E]
-        The router it attaches to.
+        The router to which it attaches.
     port : int32[E]
         The router's port; on Cray XC the NIC's first processor tile (40 + 2 x NIC).
     node : object[E]
@@ -104,7 +104,7 @@ class Endpoints:
     nid : int64[E]
         Cray node id, -1 elsewhere.
     component_id : int64[E]
-        What LDMS sends as `component_id`; the nid by default, -1 unknown.
+        LDMS's `component_id`; the nid by default, -1 if unknown.
     role : uint8[E]
         Index into `ROLES`.
     guid : object[E]
@@ -150,26 +150,26 @@ class Endpoints:
 
     @property
     def role_names(self) -> list[str]:
-        """The role of every endpoint as text."""
+        """Return the role of every endpoint as text."""
         return [str(ROLES[code]) for code in self.role]
 
 
 @dataclass(frozen=True, eq=False, init=False)
 class Links:
-    """Directed links, as arrays of length L.
+    """Directed links as arrays of length L.
 
     Attributes
     ----------
     src, dst : int32[L]
         Vertices (router r is r, endpoint e is R + e).
     src_port, dst_port : int32[L]
-        The port at each end; 0 at an endpoint of one port, -1 unknown.
+        The port at each end; 0 at an endpoint with one port, -1 if unknown.
     link_class : uint8[L]
         Index into `classes`.
     bandwidth_bps : float64[L]
-        Of one cable in bits per second; NaN unknown. A link's capacity is bandwidth_bps x multiplicity.
+        Bandwidth of one cable in bits per second; NaN if unknown. A link's capacity is bandwidth_bps x multiplicity.
     multiplicity : int32[L]
-        Parallel cables that this entry stands for. Importers and generators write one entry per cable (1); `Fabric.bundled` merges them.
+        Number of parallel cables in this entry. Importers and generators write one entry per cable (1); `Fabric.bundled` merges them.
     classes : tuple of LinkClass
     """
 
@@ -216,7 +216,7 @@ class Links:
 
     @property
     def class_names(self) -> list[str]:
-        """The class of every link as text."""
+        """Return the class of every link as text."""
         return [str(self.classes[code]) for code in self.link_class]
 
 
@@ -230,7 +230,7 @@ def both_directions(
     bandwidth_bps: ArrayLike,
     classes: Sequence[LinkClass],
 ) -> Links:
-    """Links for cables given once: cable i becomes link 2i (a to b, class `forward`) and link 2i + 1 (b to a, class `backward`).
+    """Return two links per cable: cable i becomes link 2i (a to b, class `forward`) and link 2i + 1 (b to a, class `backward`).
 
     Parameters
     ----------

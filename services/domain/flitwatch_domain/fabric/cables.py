@@ -1,4 +1,4 @@
-"""Cables that run slower than others of their kind, or whose link fails again and again."""
+"""Cables that are slower than others of their kind, or whose link fails repeatedly."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ import numpy as np
 
 from flitwatch_domain.fabric.model import Fabric
 
-#: A slow cable runs at this part of what its kind runs at, or less: a lane of four is lost, or a generation of speed.
+#: A slow cable runs at this share of its kind's usual speed or less: it lost lanes, or a speed generation.
 SLOW = 0.5
-#: Part of the cables of a kind that may be slow by mistake; more of them are older devices. One always may.
+#: Share of a kind's cables that can be faulty; if more are slow, they belong to older devices. One slow cable always counts.
 MOST_SLOW = 0.05
 #: Times a day that a link goes down, or recovers from errors, from which on it flaps; a node that is restarted takes its link down once or twice.
 DOWNS, RECOVERIES = 3, 10
 
 
 class SlowCable(NamedTuple):
-    """A cable by the link of one direction; bits per second that it runs at, and that most cables of its kind run at."""
+    """Cable, as the link of one direction, with its speed and the usual speed of its kind in bits per second."""
 
     link: int
     bandwidth_bps: float
@@ -26,14 +26,14 @@ class SlowCable(NamedTuple):
 
 
 class SlowLimit(NamedTuple):
-    """Speed up to which cables of a kind are slow (0: none is), and that most of them run at; bits per second."""
+    """Speed up to which cables of a kind are slow (0: none), and their usual speed, in bits per second."""
 
     limit_bps: float
     usual_bps: float
 
 
 def find_slow_limit(speeds_bps: Sequence[float], counts: Sequence[int]) -> SlowLimit:
-    """Return which cables of a kind are slow, from their speeds and how many links run at each: none where more than `MOST_SLOW` of them are, which are older devices."""
+    """Return the slow cables' limit from the kind's speeds and the number of links at each; 0 if more than `MOST_SLOW` are slow, because they are older devices."""
     usual_bps = min(zip(counts, speeds_bps, strict=True), key=lambda pair: (-pair[0], pair[1]))[1]
     slow = sum(count for speed, count in zip(speeds_bps, counts, strict=True) if speed <= SLOW * usual_bps)
     return SlowLimit(SLOW * usual_bps if slow <= max(2, MOST_SLOW * sum(counts)) else 0.0, usual_bps)
@@ -45,7 +45,7 @@ def is_flapping(downs: int, recoveries: int) -> bool:
 
 
 def find_slow_cables(fabric: Fabric) -> list[SlowCable]:
-    """Find the cables that run at half the speed of most others of their link class or less; of each cable one direction."""
+    """Return the cables at half of the usual speed of their link class or less, one direction of each."""
     links, slow_cables = fabric.links, []
     node = np.maximum(links.src, links.dst) >= len(fabric.routers)
     for kind in np.unique(np.stack((links.link_class, node)), axis=1).T.tolist():
@@ -60,7 +60,7 @@ def find_slow_cables(fabric: Fabric) -> list[SlowCable]:
 
 
 def describe_slow_cables(fabric: Fabric, most: int = 20) -> list[str]:
-    """Describe the slow cables, one sentence each for at most `most` of them."""
+    """Describe the slow cables, one sentence each, for at most `most` cables."""
     slow, links = find_slow_cables(fabric), fabric.links
     sentences = [
         f"the cable between {fabric.vertex_name(int(links.src[cable.link]))} and {fabric.vertex_name(int(links.dst[cable.link]))} runs at"

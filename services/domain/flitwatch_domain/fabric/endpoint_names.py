@@ -1,7 +1,7 @@
 """Endpoints by number and by name.
 
-Endpoints count from 0 in the order of the fabric. The importer of ibnetdiscover and the generators of trees order them by switch (names in natural
-order, leaf2 before leaf10), then by the switch's port; Cray's importer by node id.
+Endpoints are numbered from 0 in the order of the fabric. The ibnetdiscover importer and the tree generators order them by switch (names in natural
+order, leaf2 before leaf10), then by the switch's port. Cray's importer orders them by node id.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from flitwatch_domain.guids import plain_guid
 
 _NUMBER = re.compile(r"[0-9]{1,9}")
 _GUID = re.compile(r"(0x|H-)[0-9a-fA-F]{1,16}|[0-9a-fA-F]{16}|([0-9a-fA-F]{4}:){3}[0-9a-fA-F]{4}")
-#: Finds the endpoint that a text stands for; the second argument is the place that an error names.
+#: Function that returns the endpoint for a text; the second argument is the location for error messages.
 Find = Callable[[str, str], int]
 
 
 class EndpointRow(TypedDict):
-    """An endpoint by its names and by where it attaches; None is unknown."""
+    """Endpoint with its names and its attachment; None is unknown."""
 
     endpoint: int
     node: str
@@ -33,7 +33,7 @@ class EndpointRow(TypedDict):
 
 
 def endpoint_table(fabric: Fabric) -> list[EndpointRow]:
-    """One row per endpoint, in their order."""
+    """Return one row per endpoint, in order."""
     ends, count = fabric.endpoints, len(fabric.endpoints)
     adapters, lids = (fabric.attributes.get(key) or [None] * count for key in ("adapters", "lids"))
     return [
@@ -51,9 +51,9 @@ def endpoint_table(fabric: Fabric) -> list[EndpointRow]:
 
 
 def endpoint_finder(fabric: Fabric) -> Find:
-    """Find an endpoint by its number, GUID, `NODE ADAPTER`, or NODE where the node has one endpoint.
+    """Return a function that finds an endpoint by number, GUID, `NODE ADAPTER`, or NODE if the node has one endpoint.
 
-    A text of digits alone is a number. The function raises BadInput for a name that the fabric lacks, or that stands for several endpoints.
+    A text of digits only is a number. The function raises BadInput for an unknown or ambiguous name.
     """
     count = len(fabric.endpoints)
     by_name: dict[str, list[int]] = {}
@@ -93,10 +93,10 @@ def endpoint_finder(fabric: Fabric) -> Find:
 
 
 def number_finder(endpoints: int) -> Find:
-    """The same if nothing but the number of endpoints is known."""
+    """Return the same function if only the number of endpoints is known."""
 
     def find(text: str, where: str) -> int:
-        # strip() takes separators for blanks that int() does not.
+        # strip() removes separators that int() does not accept.
         digits = text.strip()
         if not _NUMBER.fullmatch(digits):
             raise BadInput(f"{text[:40]!r} is not an endpoint's number", where=where)

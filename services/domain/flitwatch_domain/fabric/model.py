@@ -1,4 +1,4 @@
-"""A whole fabric and the views of it that others compute with."""
+"""Fabric with the derived views that other packages compute with."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from flitwatch_domain.errors import BadInput
 from flitwatch_domain.fabric.arrays import Endpoints, Int32, Links, Routers
 from flitwatch_domain.fabric.words import CountedAt, FabricKind, Technology
 
-#: InfiniBand's descriptions have at most 64 bytes, cnames fewer; what is longer is no name, and no index holds it.
+#: InfiniBand's descriptions have at most 64 bytes, cnames fewer. Longer texts are not names, and do not fit in an index.
 LONGEST_NAME = 255
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 
 
 def check_name(what: str, name: str, where: str = "") -> None:
-    """Refuse names that are too long for an index, or hold control characters."""
+    """Raise BadInput for names that are too long for an index or contain control characters."""
     if len(name) > LONGEST_NAME:
         raise BadInput(f"a {what}'s name has {len(name):,} characters; at most {LONGEST_NAME}", where=where)
     if _CONTROL.search(name):
@@ -28,7 +28,7 @@ def check_name(what: str, name: str, where: str = "") -> None:
 
 
 class FabricSummary(TypedDict):
-    """The figures of a fabric; links are directed and include those to endpoints."""
+    """Figures of a fabric; links are directed and include those to endpoints."""
 
     fabric: str
     kind: str
@@ -44,7 +44,7 @@ class FabricSummary(TypedDict):
 
 @dataclass(frozen=True, eq=False)
 class Fabric:
-    """A whole fabric; see the module's text for vertices, links and ports.
+    """Fabric; see `flitwatch_domain.fabric` for vertices, links and ports.
 
     Attributes
     ----------
@@ -56,11 +56,11 @@ class Fabric:
     counted_at : CountedAt
         Aries counts at the receiver's input queues, InfiniBand at the sender.
     source : str
-        The file or the generator call it came from.
+        The source file or generator call.
     attributes : dict
-        JSON values: grid shape, cabinets a row, tree parameters and the like.
+        JSON values: grid shape, cabinets per row, tree parameters and the like.
     warnings : tuple of str
-        What was repaired or doubtful on import, with file and line.
+        Repairs and doubtful values on import, with file and line.
     """
 
     name: str
@@ -97,39 +97,39 @@ class Fabric:
 
     @property
     def vertices(self) -> int:
-        """Number of vertices: routers and endpoints."""
+        """Return the number of vertices: routers and endpoints."""
         return len(self.routers) + len(self.endpoints)
 
     @cached_property
     def groups(self) -> list[int]:
-        """Sorted ids of the groups (pods on a tree) that occur; unknown (-1) left out."""
+        """Return the sorted ids of the groups (pods in a tree); unknown groups (-1) are omitted."""
         return [int(group) for group in np.unique(self.routers.group) if group >= 0]
 
     @cached_property
     def router_by_name(self) -> dict[str, int]:
-        """Router index by name."""
+        """Return router indices by name."""
         return {name: index for index, name in enumerate(self.routers.name)}
 
     def vertex_name(self, vertex: int) -> str:
-        """The router's or node's name of a vertex."""
+        """Return the router's or node's name of a vertex."""
         routers = len(self.routers)
         return str(self.routers.name[vertex] if vertex < routers else self.endpoints.node[vertex - routers])
 
     def router_links(self) -> NDArray[np.bool_]:
-        """Mask (bool[L]) of the links between routers."""
+        """Return a mask (bool[L]) of the links between routers."""
         routers = len(self.routers)
         return (self.links.src < routers) & (self.links.dst < routers)
 
     def of_class(self, *classes: str) -> NDArray[np.bool_]:
-        """Mask (bool[L]) of the links of the named classes; a class that does not occur matches none."""
+        """Return a mask (bool[L]) of the links of the given classes; a missing class matches no link."""
         codes = [code for code, class_name in enumerate(self.links.classes) if class_name in classes]
         return np.isin(self.links.link_class, codes)
 
     def counted_links(self) -> Int32:
         """Return the link whose counters are at each port: int32[R, P], -1 if none; P is one above the largest port.
 
-        A link is counted at its destination port where `counted_at` is receiver (Aries input queues), at its source port otherwise. On Cray
-        XC both processor tiles of a NIC name the NIC's link.
+        A link is counted at its destination port if `counted_at` is receiver (Aries input queues), otherwise at its source port. On Cray
+        XC both processor tiles of a NIC map to the NIC's link.
         """
         links, routers = self.links, len(self.routers)
         if self.counted_at is CountedAt.RECEIVER:
@@ -148,7 +148,7 @@ class Fabric:
         return table
 
     def bundled(self) -> Fabric:
-        """The same fabric with parallel links (same ends, class and bandwidth) merged; ports become -1."""
+        """Return the same fabric with parallel links (same ends, class and bandwidth) merged; ports become -1."""
         links = self.links
         bandwidth = np.nan_to_num(links.bandwidth_bps, nan=-1.0)
         keys = np.rec.fromarrays([links.src, links.dst, links.link_class, bandwidth])
@@ -177,7 +177,7 @@ class Fabric:
         )
 
     def summary(self) -> FabricSummary:
-        """The figures of `flitwatch import fabric`."""
+        """Return the figures printed by `flitwatch import fabric`."""
         by_class = np.bincount(
             self.links.link_class, weights=self.links.multiplicity, minlength=len(self.links.classes)
         )

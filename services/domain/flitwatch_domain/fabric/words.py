@@ -1,4 +1,4 @@
-"""The words of fabrics: kinds, technologies, link classes and node roles."""
+"""Terms of fabrics: kinds, technologies, link classes and node roles."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from enum import StrEnum
 
 
 class FabricKind(StrEnum):
-    """The shape of a fabric; a view chooses its layout by it."""
+    """Shape of a fabric, which selects its layout in views."""
 
     DRAGONFLY = "dragonfly"
     FAT_TREE = "fat_tree"
@@ -15,7 +15,7 @@ class FabricKind(StrEnum):
 
 
 class Technology(StrEnum):
-    """Network technology of the routers; decides which counters exist."""
+    """Network technology of the routers; determines the available counters."""
 
     CRAY_XC = "cray_xc"
     SLINGSHOT = "slingshot"
@@ -26,7 +26,7 @@ class Technology(StrEnum):
 
 
 class CountedAt(StrEnum):
-    """At which end of a link its counters stand."""
+    """End of a link at which it is counted."""
 
     RECEIVER = "receiver"
     SENDER = "sender"
@@ -41,9 +41,9 @@ class NodeRole(StrEnum):
 
 
 class LinkClass(StrEnum):
-    """The class of a link.
+    """Class of a link.
 
-    `green` joins routers of one row, `black` of one column, `blue` of two groups, `terminal` a router and its NIC (dragonfly); `host`,
+    `green` joins routers of one row, `black` of one column, `blue` of two groups, and `terminal` a router and its NIC (dragonfly). `host`,
     `up` and `down` belong to trees, `dim0`... to tori, `link` to graphs without more structure.
     """
 
@@ -65,5 +65,5 @@ class LinkClass(StrEnum):
     DIM7 = "dim7"
 
 
-#: The code of a role in `Endpoints.role` is its index here.
+#: `Endpoints.role` contains an index into this tuple.
 ROLES: tuple[NodeRole, ...] = tuple(NodeRole)

@@ -1,4 +1,4 @@
-"""Machines by rule: published dragonflies, trees, tori and HyperX; all marked simulated."""
+"""Generated fabrics: published dragonflies, trees, tori and HyperX; all are marked as simulated."""
 
 from flitwatch_domain.generators.dragonfly import (
     build_dragonfly,

@@ -1,8 +1,8 @@
 """Dragonflies: groups of rows x columns routers, rows and columns all-to-all, groups joined by blue cables.
 
-The blue rule is the one found in the cable lists of Theta and Edison: the peers of a group in ascending order take consecutive blocks of
-its routers, counted down the columns (row fastest) and again from the start in the next layer; the k-th router of group g's block
-for h is cabled to the k-th router of h's block for g. Sizes and bandwidths of Theta: Wang 2018, section III.
+The blue wiring follows the cable lists of Theta and Edison. A group's peers in ascending order get consecutive blocks of its routers, counted down the
+columns (row fastest), and again from the start in the next layer. The k-th router of group g's block for h is cabled to the k-th router of h's block
+for g. Sizes and bandwidths of Theta: Wang 2018, section III.
 """
 
 from __future__ import annotations
@@ -30,21 +30,21 @@ from flitwatch_domain.fabric import (
 
 CLASSES = (LinkClass.GREEN, LinkClass.BLACK, LinkClass.BLUE, LinkClass.TERMINAL)
 
-#: Blue tile pairs in the order in which layers take them, for columns 0-7 and 8-15 (Theta's and Edison's cable lists; the fifth is ours).
+#: Blue tile pairs in the order of the layers, for columns 0-7 and 8-15 (Theta's and Edison's cable lists; the fifth is our choice).
 _BLUE_PAIRS = (((1, 2), (10, 3), (5, 6), (4, 13), (11, 12)), ((5, 6), (4, 13), (1, 2), (10, 3), (11, 12)))
 
 Cables = tuple[NDArray[np.int64], NDArray[np.int64]]
 
 
 def build_theta(*, io_routers_per_group: int = 0) -> Fabric:
-    """ALCF Theta: 9 groups of 6 x 16 Aries routers, 3,456 nodes; router pairs and blue tiles as in its cable list."""
+    """Build ALCF Theta: 9 groups of 6 x 16 Aries routers, 3,456 nodes; router pairs and blue tiles as in its cable list."""
     return build_dragonfly(
         9, blue_routers=24, cabinets_per_row=12, name="theta", io_routers_per_group=io_routers_per_group
     )
 
 
 def edison_like(*, io_routers_per_group: int = 0) -> Fabric:
-    """NERSC Edison: 15 groups numbered 0-11 and 13-15, 1,440 routers, black cables x3, blue x2."""
+    """Build NERSC Edison: 15 groups numbered 0-11 and 13-15, 1,440 routers, black cables x3, blue x2."""
     ids = [*range(12), 13, 14, 15]
     return build_dragonfly(
         15, group_ids=ids, cabinets_per_row=8, name="edison-like", io_routers_per_group=io_routers_per_group
@@ -52,12 +52,12 @@ def edison_like(*, io_routers_per_group: int = 0) -> Fabric:
 
 
 def cori_like(*, io_routers_per_group: int = 0) -> Fabric:
-    """A machine of Cori's size: 34 groups, 3,264 Aries routers, 13,056 nodes; its blue wiring follows Edison's rule."""
+    """Build a machine of Cori's size: 34 groups, 3,264 Aries routers, 13,056 nodes; blue wiring by Edison's rule."""
     return build_dragonfly(34, cabinets_per_row=12, name="cori-like", io_routers_per_group=io_routers_per_group)
 
 
 def slingshot_like(groups: int = 8, switches: int = 16, *, endpoints_per_switch: int = 16) -> Fabric:
-    """A Slingshot dragonfly: each group's 64-port switches all-to-all, 200 Gb/s, global ports shared evenly among the peers."""
+    """Build a Slingshot dragonfly: each group's 64-port switches all-to-all, 200 Gb/s, global ports shared evenly among the peers."""
     global_ports = 64 - endpoints_per_switch - (switches - 1)
     blue = min(switches * max(global_ports, 0) // max(groups - 1, 1), switches)
     if groups > 1 and blue < 1:
@@ -96,7 +96,7 @@ def build_dragonfly(
     io_routers_per_group: int = 0,
     name: str = "dragonfly",
 ) -> Fabric:
-    """A dragonfly with one link a cable and direction.
+    """Build a dragonfly with one link per cable and direction.
 
     Parameters
     ----------
@@ -105,20 +105,20 @@ def build_dragonfly(
     endpoints_per_router : int
         At most 4 on Cray XC.
     green_cables, black_cables : int
-        Cables between two routers of one row, of one column.
+        Cables between two routers of a row, and of a column.
     blue_routers, blue_cables : int
-        Router pairs that join two groups, and cables of each.
+        Router pairs that join two groups, and cables per pair.
     bandwidth_bps : sequence of 4 floats
-        Of one cable: green, black, blue, terminal.
+        Bandwidths of one cable: green, black, blue, terminal.
     group_ids : sequence of int, optional
-        Ascending group numbers where they are not 0, 1, 2, ...
+        Ascending group numbers, if they are not 0, 1, 2, ...
     io_routers_per_group : int
-        Routers, spread evenly over a group, whose endpoints have the role `io`.
+        Routers with endpoints of role `io`, spread evenly over a group.
 
     Raises
     ------
     BadRequest
-        For sizes that no machine can have (a Cray router has 30 local and 10 blue tiles).
+        If the sizes are impossible (a Cray router has 30 local and 10 blue tiles).
     """
     ids = list(range(groups)) if group_ids is None else list(group_ids)
     _check_sizes(groups, rows, cols, endpoints_per_router, ids, io_routers_per_group, blue_routers)
@@ -223,12 +223,12 @@ def _check_cray(
 
 
 def most_blue_routers(groups: int, routers_per_group: int = cray.ROWS * cray.COLS) -> int:
-    """Router pairs by which two groups of a Cray XC can be joined, as its blue tiles allow."""
+    """Return the number of router pairs that can join two groups of a Cray XC with its blue tiles."""
     return len(_BLUE_PAIRS[0]) * routers_per_group // max(groups - 1, 1)
 
 
 def _all_to_all(groups: int, rows: int, cols: int, *, along_row: bool, cables: int) -> Cables:
-    """Cables between all routers of a row (or column) of every group."""
+    """Return cables between all routers of a row (or column) of every group."""
     grid = np.arange(groups * rows * cols).reshape(groups, rows, cols)
     lines = grid.reshape(-1, cols) if along_row else grid.transpose(0, 2, 1).reshape(-1, rows)
     pairs = np.array(list(combinations(range(lines.shape[1]), 2)), int).reshape(-1, 2)
@@ -238,12 +238,12 @@ def _all_to_all(groups: int, rows: int, cols: int, *, along_row: bool, cables: i
 def _cable_blue(
     groups: int, rows: int, cols: int, blue_routers: int, blue_cables: int
 ) -> tuple[Cables, tuple[NDArray[np.int64], NDArray[np.int64]], NDArray[np.int64]]:
-    """Blue cables, the layer at each end, and the cable's number within its router pair."""
+    """Return blue cables, the layer at each end, and the cable's number within its router pair."""
     size = rows * cols
     pairs = np.array(list(combinations(range(groups), 2)), int).reshape(-1, 2)
     low, high = pairs[:, 0], pairs[:, 1]
     step = np.arange(blue_routers)
-    # In low's list of peers, high stands at high - 1 (low itself is left out); in high's list, low stands at low.
+    # In low's list of peers, high is at index high - 1 (low itself is omitted); in high's list, low is at index low.
     at_low = (high - 1)[:, None] * blue_routers + step
     at_high = low[:, None] * blue_routers + step
 
@@ -268,7 +268,7 @@ def _cray_blue_ports(
 
 
 def _number_ports(cables: Cables, taken: NDArray[np.int64], is_cray: bool) -> Cables:
-    """Give each cable the next free port at both ends; `taken` counts the ports in use and is updated."""
+    """Assign the next free port at both ends of each cable; `taken` counts the used ports and is updated."""
     ends = np.stack(cables, axis=1).ravel()
     order = np.argsort(ends, kind="stable")
     counts = np.bincount(ends, minlength=taken.size)
@@ -277,11 +277,11 @@ def _number_ports(cables: Cables, taken: NDArray[np.int64], is_cray: bool) -> Ca
     port = rank + taken[ends]
     taken += counts
     if is_cray:
-        # Tiles of rows 0-4 that are not optical; processor tiles do not count.
+        # Non-optical tiles of rows 0-4; processor tiles are not counted.
         port = np.asarray(cray.LOCAL_TILES)[port - cray.NODES_PER_ROUTER]
     return port[0::2], port[1::2]
 
 
 def _spread_evenly(size: int, count: int) -> NDArray[np.int64]:
-    """`count` positions spread evenly over `size`."""
+    """Return `count` positions spread evenly over `size`."""
     return (np.arange(count) * size) // max(count, 1)

@@ -22,7 +22,7 @@ DIMENSIONS = (
 
 
 def lattice_routers(coords: NDArray[np.int64]) -> Routers:
-    """Routers with their places as names; `coords` is (dimensions, routers)."""
+    """Return routers named by their coordinates; `coords` is (dimensions, routers)."""
     return Routers(name=["r" + ".".join(map(str, place)) for place in coords.T.tolist()], coords=coords.T)
 
 
@@ -33,18 +33,18 @@ def lattice_links(
     dimensions: int,
     bandwidth_bps: float,
 ) -> tuple[Links, Endpoints]:
-    """Links of both directions, those of the endpoints last, and the endpoints.
+    """Return the endpoints and the links of both directions, with the endpoints' links last.
 
     Parameters
     ----------
     cables : sequence of (a, b, a_port, b_port, dimension)
-        Cables of one dimension: the routers at their ends, their ports.
+        Cables of one dimension: the routers at their ends, and their ports.
     routers, endpoints : int
-        How many routers there are, and how many endpoints each has, at its ports from 0.
+        Number of routers, and endpoints per router, which use its ports from 0.
     dimensions : int
-        Of the lattice.
+        Number of dimensions of the lattice.
     bandwidth_bps : float
-        Of every link.
+        Bandwidth of every link.
     """
     owner = np.repeat(np.arange(routers), endpoints)
     slot = np.arange(owner.size) % endpoints

@@ -12,18 +12,18 @@ from flitwatch_domain.generators.lattice import DIMENSIONS, lattice_links, latti
 
 
 def build_torus(dims: Sequence[int], *, endpoints_per_router: int = 1, bandwidth_bps: float = 10e9) -> Fabric:
-    """A torus of the given extents; the last dimension varies fastest.
+    """Build a torus of the given sizes; the last dimension varies fastest.
 
-    A router's port 0... are its endpoints, then + and - of each dimension. A dimension of extent 2 has one cable between its two routers, one
-    of extent 1 has none.
+    A router's ports, from 0, are its endpoints, then + and - of each dimension. A dimension of size 2 has one cable between its two routers; one of
+    size 1 has none.
 
     Parameters
     ----------
     dims : sequence of int
-        Extents, 1 to 8 of them, each at least 1.
+        Sizes of 1 to 8 dimensions, each at least 1.
     endpoints_per_router : int
     bandwidth_bps : float
-        Of every link.
+        Bandwidth of every link.
     """
     extents = [int(extent) for extent in dims]
     if not 1 <= len(extents) <= len(DIMENSIONS) or min(extents) < 1 or endpoints_per_router < 1:

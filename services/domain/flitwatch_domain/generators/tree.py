@@ -32,9 +32,9 @@ _NAMES = ("leaf", "spine", "core")
 
 
 def build_quartz1(*, bandwidth_bps: float = 100e9) -> Fabric:
-    """quartz1: 3,072 nodes, 96 leaves in 4 pods, 64 spines, 48 cores in 2 groups; 12,288 directed links.
+    """Build quartz1: 3,072 nodes, 96 leaves in 4 pods, 64 spines, 48 cores in 2 groups; 12,288 directed links.
 
-    A leaf has 32 nodes and one cable to each of its pod's 16 spines; 8 spines of a pod belong to each core group and have one cable to each of
+    A leaf has 32 nodes and one cable to each of its pod's 16 spines. In each pod, 8 spines belong to each core group and have one cable to each of
     its 24 cores.
     """
     return core_groups("quartz1", "quartz1()", 4, 24, 16, 2, 24, 32, bandwidth_bps)
@@ -51,13 +51,13 @@ def core_groups(
     hosts: int,
     bandwidth_bps: float = 100e9,
 ) -> Fabric:
-    """Three levels with core groups, one cable between neighbours.
+    """Build a tree of three levels with core groups, with one cable between neighbours.
 
     Parameters
     ----------
-    pods, leaves, spines : pods, and leaves and spines of each
-    groups, cores : core groups, and cores of each; a pod's spines belong to them in equal parts, in order
-    hosts : endpoints of a leaf
+    pods, leaves, spines : number of pods, and of leaves and spines per pod
+    groups, cores : number of core groups, and of cores per group; a pod's spines are divided equally among them, in order
+    hosts : endpoints per leaf
     """
     leaf = np.arange(pods * leaves)
     spine = pods * leaves + np.arange(pods * spines)
@@ -85,25 +85,25 @@ def core_groups(
     )
 
 
-#: The largest machines of today have half a million.
+#: The largest present machines have half a million.
 MOST_CABLES = 2_000_000
 
 
 def build_xgft(
     h: int, m: Sequence[int], w: Sequence[int], p: Sequence[float] | None = None, *, bandwidth_bps: float = 100e9
 ) -> Fabric:
-    """XGFT(h; m; w) with switches on levels 1 to h over prod(m) endpoints.
+    """Build XGFT(h; m; w) with switches on levels 1 to h over prod(m) endpoints.
 
     Parameters
     ----------
     h : int
-        Switch levels.
+        Number of switch levels.
     m, w : sequences of h ints
         Children of a level-l switch, parents of a level-(l-1) vertex; w[0] is 1.
     p : sequence of h numbers, optional
-        Cables between a level-(l-1) vertex and each of its parents; 1.5 alternates 1 and 2. Each cable is a link of its own.
+        Cables between a level-(l-1) vertex and each of its parents; 1.5 alternates 1 and 2. Each cable is a separate link.
     bandwidth_bps : float
-        Of every cable.
+        Bandwidth of every cable.
     """
     counts, ups, cables = _xgft_cables(h, m, w, p)
     level_of = np.repeat(np.arange(h), counts)
@@ -130,7 +130,7 @@ def build_xgft(
 def _xgft_cables(
     h: int, m: Sequence[int], w: Sequence[int], p: Sequence[float] | None, most_cables: int = MOST_CABLES
 ) -> tuple[list[int], list[tuple[Ints, Ints]], list[Fraction]]:
-    """Switches by level, (lower switch, upper switch) of each cable level by level, and cables of a pair by level; raises as `build_xgft`."""
+    """Return switches by level, (lower switch, upper switch) of each cable by level, and cables per pair by level; raises like `build_xgft`."""
     cables = [Fraction(1)] * h if p is None else [Fraction(value).limit_denominator(64) for value in p]
     if h < 1 or len(m) != h or len(w) != h or len(cables) != h or min([*m, *w]) < 1 or min(cables) < 1:
         raise BadRequest(
@@ -171,32 +171,32 @@ def build_planes(
     *,
     bandwidth_bps: float = 400e9,
 ) -> Fabric:
-    """Equal fat trees side by side, and every node with a NIC in each: no cable joins two of them.
+    """Build equal fat trees in parallel, with one NIC of every node in each; no cable joins two of them.
 
-    An accelerator reaches a plane that is not its own NIC's through its node, as in DeepSeek-V3's network of eight planes (Zhao et al., ISCA 2025) and
-    NCCL's PXN. So each node is a switch of its own below the leaves, with `count` endpoints and a cable to one leaf of each plane.
-    Routes by destination (d-mod-k) take the plane of the destination's NIC; adaptive ones and sprays take any.
+    An accelerator reaches a plane other than its own NIC's through its node, as in DeepSeek-V3's network of eight planes (Zhao et al., ISCA 2025) and
+    NCCL's PXN. Therefore each node is a switch below the leaves, with `count` endpoints and a cable to one leaf of each plane.
+    Routes by destination (d-mod-k) use the plane of the destination's NIC; adaptive routing and spraying use any plane.
 
     Parameters
     ----------
     count : int
-        Planes, and NICs of a node.
+        Number of planes, and of NICs per node.
     h, m, w, p
         XGFT(h; m; w) of one plane, as in `build_xgft`; its endpoints are the nodes.
     bandwidth_bps : float
-        Of every cable, and of an accelerator within its node: it sends what its NIC can.
+        Bandwidth of every cable, and between an accelerator and its node: it sends at its NIC's speed.
 
     Raises
     ------
     BadRequest, TooCostly
-        There is no such fabric, or it has more than `MOST_CABLES` cables.
+        The fabric is not possible, or it has more than `MOST_CABLES` cables.
     """
     if count < 1:
         raise BadRequest(f"{count} planes are not possible", advice="Give one plane or more.")
     sizes, ups, _ = _xgft_cables(h, m, w, p, max(MOST_CABLES // count - prod(m), 0))
     nodes, switches = prod(m), sum(sizes)
     node, plane = np.repeat(np.arange(nodes), count), np.tile(np.arange(count), nodes)
-    # Planes follow one another on every level, so that levels stay in order.
+    # On every level planes are consecutive, so that levels stay in order.
     first = nodes + np.concatenate([[0], np.cumsum(sizes)])[:-1] * count
     level_of = np.repeat(np.arange(h), sizes)
     within = np.arange(switches) - np.repeat(np.cumsum(sizes) - sizes, sizes)
@@ -236,20 +236,20 @@ def build_planes(
 
 
 def build_rails(rails: int, nodes: int, groups: int, spines: int, *, bandwidth_bps: float = 400e9) -> Fabric:
-    """A rail-optimised fat tree of two levels: NIC r of every node of a group is at the group's leaf r, so that rails meet at the spines alone.
+    """Build a rail-optimised fat tree of two levels: NIC r of all nodes of a group is at the group's leaf r; only spines join rails.
 
-    The layout of NVIDIA's reference architecture of DGX systems, whose nodes have eight NICs on eight leaves.
+    The layout is that of NVIDIA's reference architecture for DGX systems, whose nodes have eight NICs on eight leaves.
 
     Parameters
     ----------
     rails : int
-        NICs of a node, and leaves of a group.
+        NICs per node, and leaves per group.
     nodes, groups : int
-        Nodes of a group, and groups.
+        Nodes per group, and number of groups.
     spines : int
-        Each leaf has one cable to each.
+        Number of spines; each leaf has one cable to each.
     bandwidth_bps : float
-        Of every cable.
+        Bandwidth of every cable.
     """
     if min(rails, nodes, groups, spines) < 1:
         raise BadRequest(
@@ -282,13 +282,13 @@ def build_rails(rails: int, nodes: int, groups: int, spines: int, *, bandwidth_b
 
 
 def _of_nodes(tree: Fabric, node: Ints) -> Fabric:
-    """The same tree with endpoints that share nodes, by the number of each one's node."""
+    """Return the same tree with endpoints that share nodes; `node` is the node number of each endpoint."""
     ends = replace(tree.endpoints, node=np.array([f"n{number}" for number in node.tolist()]))
     return replace(tree, endpoints=ends)
 
 
 def _spread_cables(cables: Fraction, position: Ints) -> Ints:
-    """Cables of each pair: `cables` on average along `position`, as evenly as whole numbers allow."""
+    """Return the cables of each pair: `cables` on average along `position`, as evenly as integers allow."""
     n, d = cables.numerator, cables.denominator
     return (position + 1) * n // d - position * n // d
 
@@ -310,11 +310,11 @@ def _build_tree(
     bandwidth_bps: float,
     attributes: dict[str, object],
 ) -> Fabric:
-    """A tree fabric; `ups` holds (lower switch, upper switch) per cable, level by level. Ports: down first, then up, from 1."""
+    """Build a tree fabric; `ups` contains (lower switch, upper switch) per cable, by level. Ports are numbered from 1, down ports first."""
     switches, hosts = len(names), host_leaf.size
     used = np.bincount(host_leaf, minlength=switches)
     host_port = np.arange(hosts) - np.repeat(np.cumsum(used) - used, used)[:hosts] + 1
-    # A switch's down ports come before its up ports: number the upper end of every cable first.
+    # A switch's down ports come before its up ports, so the upper end of every cable is numbered first.
     upper = [_take_ports(high, used) for _, high in ups]
     ports = [(_take_ports(low, used), high_port) for (low, _), high_port in zip(ups, upper, strict=True)]
     low = np.concatenate([pair[0] for pair in ups] + [np.empty(0, int)])
@@ -349,7 +349,7 @@ def _build_tree(
 
 
 def _take_ports(ends: Ints, used: Ints) -> Ints:
-    """The next free port (from 1) of each entry's switch; `used` is updated."""
+    """Return the next free port (from 1) of each entry's switch; `used` is updated."""
     order = np.argsort(ends, kind="stable")
     counts = np.bincount(ends, minlength=used.size)
     rank = np.empty_like(order)

@@ -1,22 +1,22 @@
-"""Read fabrics, and snapshots of their counters, from the files of those who run them.
+"""Importers of fabrics, and of snapshots of their counters, from operators' files.
 
-What happens, in order: `packed` opens the file, compressed or not; `text` gives numbered lines; `read` detects the format and calls its parser;
-the parser gives a `Fabric` with its warnings, or `BadInput` with file and line.
+An import has four steps. `packed` opens the file, compressed or not. `text` returns numbered lines. `read` detects the format and calls its parser.
+The parser returns a `Fabric` with warnings, or raises `BadInput` with file and line.
 
-Open
+Modules
 
 - `read` to register a format: `FORMATS`, `_PARSERS` and `detect`;
 - `interconnect` for Cray's `rtr --interconnect`;
-- `ibnetdiscover` for InfiniBand sections and cables, `ibdevices` for what they become, `ibnames` for names from node descriptions, `ibtree` for
+- `ibnetdiscover` for InfiniBand sections and cables, `ibdevices` for the resulting devices, `ibnames` for names from node descriptions, `ibtree` for
   levels, pods and link classes;
-- `slingshot` for the fabric manager's links, and the groups that they show, `slingshot_template` for its template; `ufm` for UFM's links, ports and systems;
-- `neighbours` for files with LLDP neighbours of Ethernet switches, `sonic` for tables of SONiC's databases, `lldp` for the fabric that they make;
+- `slingshot` for the fabric manager's links and their groups, `slingshot_template` for its template; `ufm` for UFM's links, ports and systems;
+- `neighbours` for files with LLDP neighbours of Ethernet switches, `sonic` for tables of SONiC's databases, `lldp` for the resulting fabric;
 - `dragonview` for snapshots of a Cray XC's links with their counters;
 - `table` for CSV tables with typed rows, `yaml_text` for YAML;
 - `text` and `packed` for line ends, encodings and compression;
 
-A new format is one module with `parse(text, where, name)` and one line in `read._PARSERS`. A line that is not understood is refused with its number;
-it is never skipped in silence.
+A new format is one module with `parse(text, where, name)` and one line in `read._PARSERS`. An unreadable line is rejected with its number; it is never
+skipped silently.
 """
 
 from flitwatch_domain.importers.dragonview import Snapshot, read_snapshot

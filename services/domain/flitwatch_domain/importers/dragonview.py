@@ -1,8 +1,8 @@
-"""DragonView snapshots: one sample of the counters of a Cray XC's links, and which job held which node.
+"""DragonView snapshots: one sample of the counters of a Cray XC's links, and the job on each node.
 
-Two CSV files alongside the machine's cable list: counters `sg,sr,sc,dg,dr,dc,color,flits,stalls,...,flits_vc_0,...,stalls_vc_0,...` and jobs
-`g,r,c,n,jobid`. A row names a link by the places (group, row, column) of its two routers; the k-th row of a pair of routers is the k-th of their
-parallel cables, by the source router's tile. The source is the router that counted.
+There are two CSV files in addition to the machine's cable list: counters `sg,sr,sc,dg,dr,dc,color,flits,stalls,...,flits_vc_0,...,stalls_vc_0,...` and
+jobs `g,r,c,n,jobid`. A row identifies a link by the places (group, row, column) of its two routers. The k-th row of a pair of routers is the k-th of
+their parallel cables, ordered by the source router's tile. The source router did the counting.
 """
 
 from __future__ import annotations
@@ -29,23 +29,23 @@ Place = tuple[int, int, int]
 
 @dataclass(frozen=True, eq=False)
 class Snapshot:
-    """A DragonView snapshot joined to its fabric.
+    """DragonView snapshot joined to its fabric.
 
     Attributes
     ----------
     fabric : Fabric
-        Counted at the sender: the file's source routers.
+        Counted at the sender, the source router in the file.
     link : int32[N]
         Link of each joined row.
     flits, stall_cycles : float64[N]
     vc_flits, vc_stall_cycles : float64[N, 8] or None
-        Per virtual channel, where the file has them.
+        Values per virtual channel, if the file has them.
     unmatched : tuple of Rejected
-        Rows whose link is not in the cable list.
+        Rows with a link that is not in the cable list.
     rejected : tuple of Rejected
-        Rows that could not be read.
+        Unreadable rows.
     sums : dict of str to (flits, stalls)
-        Over every readable row, matched or not: `all`, `green`, `black`, `blue`.
+        Sums over all readable rows, matched or not: `all`, `green`, `black`, `blue`.
     jobs : tuple of Job
     job_routers : dict of job id to routers (int32, sorted)
     warnings : tuple of str
@@ -66,21 +66,21 @@ class Snapshot:
 
     @property
     def counted_routers(self) -> NDArray[np.int32]:
-        """The routers whose tiles counted, sorted."""
+        """Return the sorted routers whose tiles were counted."""
         return np.unique(self.fabric.links.src[self.link])
 
     def stall_to_flit(self) -> dict[str, float | None]:
-        """Sum of stalls over sum of flits per class; None if no flit was counted."""
+        """Return sum of stalls over sum of flits per class; None if no flit was counted."""
         return {name: (stalls / flits if flits else None) for name, (flits, stalls) in self.sums.items()}
 
 
 def read_snapshot(links: str | Path, counters: str | Path, jobs: str | Path, name: str | None = None) -> Snapshot:
-    """Read a snapshot; the machine is the one that the cable list describes.
+    """Read a snapshot of the machine in the cable list.
 
     Raises
     ------
     BadInput
-        A file cannot be used as a whole; single bad rows are `rejected`, links not in the cable list `unmatched`.
+        A file is unusable as a whole; single bad rows are in `rejected`, links not in the cable list in `unmatched`.
     """
     fabric = replace(read_fabric(links, name=name), counted_at=CountedAt.SENDER)
     if LinkClass.GREEN not in fabric.links.classes:
@@ -111,7 +111,7 @@ def read_snapshot(links: str | Path, counters: str | Path, jobs: str | Path, nam
 
 
 class _Counted:
-    """Counts and sums of the counter file."""
+    """Values and sums of the counter file."""
 
     def __init__(self, channels: bool) -> None:
         self.channels = channels
@@ -190,7 +190,7 @@ def _why_unmatched(source: Place, target: Place, pair: tuple[int, int], cables: 
 
 
 def _cables_by_pair(fabric: Fabric) -> dict[tuple[int, int], list[int]]:
-    """Links of each (source, destination) router pair in the order of the source's tiles."""
+    """Return links of each (source, destination) router pair, ordered by the source's tile."""
     links = fabric.links
     between = np.flatnonzero(fabric.router_links())
     order = between[np.lexsort((links.src_port[between], links.dst[between], links.src[between]))]
@@ -222,7 +222,7 @@ def _read_jobs(
             rejected.append(Rejected(row.where, bad.reason))
     endpoints_of_job: defaultdict[str, list[int]] = defaultdict(list)
     for endpoint, (job_id, _) in holder.items():
-        # Job 0 is how schedulers write "none".
+        # Schedulers write job 0 for "none".
         if job_id != "0":
             endpoints_of_job[job_id].append(endpoint)
     jobs, routers = [], {}

@@ -1,4 +1,4 @@
-"""Devices and cables of an InfiniBand subnet, as its importers share them."""
+"""Devices and cables of an InfiniBand subnet, shared by its importers."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ End = tuple[str, int]
 
 @dataclass
 class Device:
-    """A switch or channel adapter; `ports` is the number of ports it has, 0 unknown; `device_id` that of its
-    chip, 0 unknown; `model` as its vendor sells it.
+    """Switch or channel adapter. `ports` is its number of ports, 0 unknown; `device_id` is that of its
+    chip, 0 unknown; `model` is the vendor's product name.
     """
 
     guid: str
@@ -28,7 +28,7 @@ class Device:
 
 @dataclass
 class Cable:
-    """A port's line: the peer, the speed as written, the line's number."""
+    """Line of a port: the peer, the speed as written, and the line number."""
 
     peer: End
     speed: str | None

@@ -19,19 +19,19 @@ _ADAPTER = re.compile(
     r"bnxt_re\S*[0-9]|irdma[0-9]+|i40iw[0-9]+|efa_[0-9]+|cxi[0-9]+|hsn[0-9]+|hns_[0-9]+|qedr[0-9]+|ocrdma[0-9]+|cxgb[0-9]_[0-9]+|rxe_?\S*[0-9]|siw_?\S*[0-9]|erdma_[0-9]+|mana_[0-9]+|ehca[0-9]+",
     re.IGNORECASE,
 )
-#: Any other word of the kind, where it stands alone behind a host's name: letters, then a number.
+#: Any other word of this form, if it is alone after a host's name: letters, then a number.
 _LIKELY_ADAPTER = re.compile(r"[a-z]+[0-9]*_(\w*_)?[0-9]+|[a-z]{2,}[0-9]\S*", re.IGNORECASE)
-#: Words of the makers' own descriptions, which name a product and not a node.
+#: Words of vendors' default descriptions, which contain a product and not a node.
 _PRODUCT = re.compile(
     r"mellanox|nvidia|technologies|connect-?x\S*|connect-?ib|infinihost\S*|infiniscale\S*|mt[0-9]{4,}\S*|voltaire|qlogic|truescale|topspin|"
     r"cisco|intel|omni-?path|supermicro|hewlett|channel|adapter|bluefield\S*",
     re.IGNORECASE,
 )
-#: What a host is called before anyone named it.
+#: Default names of hosts.
 _NO_HOST = re.compile(r"\(?none\)?|localhost\S*|linux|unknown|host|n/?a|-", re.IGNORECASE)
 _GLUED = re.compile(r"(.+?)[-_/:.](mlx[0-9]+_(?:bond_)?[0-9]+|hca-[0-9]+|hfi[0-9]+_[0-9]+|qib[0-9]+)", re.IGNORECASE)
 _DOMAIN = re.compile(r"([A-Za-z0-9][\w-]*)\.[A-Za-z][\w-]*(\.[\w-]+)*")
-#: Storage servers by customary names; everything else that is attached counts as a compute node.
+#: Storage servers by customary names; all other hosts count as compute nodes.
 _STORAGE = re.compile(
     r"(ai[0-9]+\w*|oss|mds|mdt|ost|nsd|gpfs|lustre|lnet|stor(age)?|ion(ode)?)[-_]?[0-9]", re.IGNORECASE
 )
@@ -46,7 +46,7 @@ class AdapterName(NamedTuple):
 
 
 def switch_names(devices: dict[str, Device]) -> dict[str, str]:
-    """Router name by GUID: `SLG04-16` of `MF0;SLG04-16:MQM8700/U1`; made unique with the GUID."""
+    """Return router names by GUID: `SLG04-16` for `MF0;SLG04-16:MQM8700/U1`; the GUID is added if names are not unique."""
     names = {}
     for guid, device in devices.items():
         if device.is_switch:
@@ -57,10 +57,10 @@ def switch_names(devices: dict[str, Device]) -> dict[str, str]:
 
 
 def endpoint_names(devices: dict[str, Device], warnings: Warnings | None = None) -> dict[str, AdapterName]:
-    """Node, adapter and role by GUID of every channel adapter.
+    """Return node, adapter and role of every channel adapter, by GUID.
 
-    `luna-0560 mlx5_4` is adapter mlx5_4 of node luna-0560, and so is `luna-0560.example.org mlx5_4` where no other domain has a luna-0560; a
-    factory description (`MT4123 ConnectX6 Mellanox Technologies`) or `localhost mlx5_0` names no node, so the GUID does, with a warning. A
+    `luna-0560 mlx5_4` is adapter mlx5_4 of node luna-0560. `luna-0560.example.org mlx5_4` is the same if no other domain has a luna-0560. A factory
+    description (`MT4123 ConnectX6 Mellanox Technologies`) and `localhost mlx5_0` do not contain a node name. The GUID is used then, with a warning. A
     switch's aggregation unit is a service endpoint.
     """
     adapters = {guid: device for guid, device in devices.items() if not device.is_switch}
@@ -88,12 +88,12 @@ def endpoint_names(devices: dict[str, Device], warnings: Warnings | None = None)
 
 
 def role_of(node: str) -> NodeRole:
-    """A host's role by customary names."""
+    """Return a host's role by customary names."""
     return NodeRole.IO if _STORAGE.match(node) else NodeRole.COMPUTE
 
 
 def _parse_description(description: str) -> tuple[str, str | None]:
-    """(host, adapter) of a description; the host is empty if there is none."""
+    """Return (host, adapter) of a description; the host is empty if there is none."""
     words = [word.strip("()'\",") for word in re.sub(r"\bHCA (?=[0-9])", "HCA-", description).split()]
     words = [word for word in words if word]
     if not words:
@@ -116,7 +116,7 @@ def _parse_description(description: str) -> tuple[str, str | None]:
 
 
 def _looks_like_a_host(word: str) -> bool:
-    """`ib1` alone may be a host of that name as well as an interface: only drivers' own names are surely none."""
+    """Return whether a word can be a host's name: without context, `ib1` may be a host or an interface, but drivers' names are not hosts."""
     return not re.fullmatch(
         r"hca-?[0-9]+|mlx[0-9]+_\S+|mthca[0-9]+|hfi[0-9]+_[0-9]+|qib[0-9]+|ib[pPs][0-9]\S*|rocep\S+",
         word,
@@ -129,7 +129,7 @@ def _host_or_empty(word: str) -> str:
 
 
 def short_names(hosts: set[str]) -> dict[str, str]:
-    """Names without their domain, as schedulers have them, where that leaves them different."""
+    """Return names without domain, as schedulers use them, if they stay unique."""
     by_short: dict[str, set[str]] = defaultdict(set)
     for host in hosts:
         match = _DOMAIN.fullmatch(host)

@@ -1,7 +1,7 @@
-"""InfiniBand topologies as `ibnetdiscover` (infiniband-diags) and ibsim write them.
+"""InfiniBand topologies in the format of `ibnetdiscover` (infiniband-diags) and ibsim.
 
-A section a device: `Switch 41 "S-0c42..." # "MF0;SLG04-16:MQM8700/U1" enhanced port 0 lid 1380 lmc 0`, `Ca 1 "H-0c42..." # "luna-0560 mlx5_4"`; under
-it a line a cabled port: `[25] "S-0c42..."[16] # "name" lid 894 4xHDR`. Blanks between the parts may be missing.
+Each device has a section: `Switch 41 "S-0c42..." # "MF0;SLG04-16:MQM8700/U1" enhanced port 0 lid 1380 lmc 0`, `Ca 1 "H-0c42..." # "luna-0560 mlx5_4"`.
+Below it, each cabled port has a line: `[25] "S-0c42..."[16] # "name" lid 894 4xHDR`. Blanks between the parts may be missing.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ SECTION = re.compile(
     r'\s*(Switch|Ca|Hca|Rt)\s*([0-9]{1,6})\s*"([SHR])-([0-9a-fA-F]+)"\s*(?:#\s*(?:"(.*?)")?\s*(.*))?$', re.IGNORECASE
 )
 ATTRIBUTE = re.compile(r"\s*(vendid|devid|sysimgguid|switchguid|caguid|rtguid)\s*=\s*(\S*)\s*(#.*)?$")
-#: A line that begins as one of the topology's and does not go on so has lost a cable or a device.
+#: A line that begins like one of the topology's but does not match has lost a cable or a device.
 _CUT = re.compile(r'\s*(\[\s*[0-9]+\s*\]|(Switch|Ca|Hca|Rt)\s*[0-9]+\s*"[SHR]-)', re.IGNORECASE)
-#: What a terminal adds: colours, cursor movements, its title, backspaces.
+#: Additions of a terminal: colours, cursor movements, its title, backspaces.
 TERMINAL = re.compile(
     r"\x1b\[[0-9;?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(\x07|\x1b\\)|\x1b[()][0-9A-Za-z]|\x1b[=>@-Z\\^_]|[\x07\x08]"
 )
@@ -36,13 +36,13 @@ _PORT = re.compile(
 _IGNORED = re.compile(r"\s*(#.*|Chassis\b.*|(Spine|Line)\s+[0-9]+\b.*)?$")
 _SPEED = re.compile(r"([0-9]+x[A-Z]+[0-9]*)\s*$")
 _QUOTED = re.compile(r'"(.*?)"')
-#: An adapter's own LID leads its line's comment; on a switch's line the adapter's stands behind its description.
+#: An adapter's own LID is at the beginning of its line's comment; on a switch's line the adapter's LID follows its description.
 _OWN_LID = re.compile(r"\s*lid\s+([0-9]{1,5})\s+lmc\s+([0-9])\b")
 _PEER_LID = re.compile(r'"\s*lid\s+([0-9]{1,5})\b')
 
 
 def parse_fabric(text: str, where: str, name: str) -> Fabric:
-    """A fabric from ibnetdiscover's output; BadInput names the line that cannot be read or contradicts another."""
+    """Parse ibnetdiscover's output; BadInput gives the line that is unreadable or contradicts another."""
     warnings = Warnings(where)
     devices, cables = _read_devices(text, where, warnings)
     if not any(device.is_switch for device in devices.values()):
@@ -74,7 +74,7 @@ def _read_devices(text: str, where: str, warnings: Warnings) -> tuple[dict[str, 
             if match.group(1).lower() == "devid":
                 device_id = _device_id(match.group(2))
         elif not _IGNORED.match(line):
-            # The tool's own messages, a prompt, the first line of `script`: what surrounds the output when it was captured.
+            # Text around the captured output: the tool's messages, a prompt, the first line of `script`.
             warnings.add("lines that are not ibnetdiscover's output", number, f"skipped {line.strip()[:80]!r}")
     return devices, cables
 
@@ -145,7 +145,7 @@ def _add_port(
 def _join_cables(
     devices: dict[str, Device], cables: dict[End, Cable], where: str, warnings: Warnings
 ) -> list[tuple[End, End, float]]:
-    """Each cable once, with its bandwidth in bits per second (NaN unknown); checks both ends against one another."""
+    """Return each cable once, with its bandwidth in bits per second (NaN unknown), after a check of both ends against each other."""
     joined = []
     claimed: dict[End, int] = {}
     for end, cable in cables.items():
@@ -170,7 +170,7 @@ def _join_cables(
         if back is not None and end > peer:
             continue
         if not devices[peer[0]].defined:
-            # A part of a fabric is of use, but whoever meant the whole one must hear of it.
+            # Part of a fabric is usable, but users who expect a whole one need the warning.
             text = f"{_format_device(devices, peer[0])} is only known as a peer: the file may be incomplete"
             warnings.add("device without a section", cable.line, text)
         elif back is None:

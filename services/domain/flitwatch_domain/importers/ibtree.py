@@ -1,8 +1,7 @@
-"""From switches and cables, of InfiniBand or Ethernet, to a fabric: levels, pods and link classes.
+"""Fabric from InfiniBand or Ethernet switches and cables: levels, pods and link classes.
 
-A leaf is a switch with many hosts, one that is beyond the cores, or one whose upward neighbours are a leaf's; levels count the distance from the
-leaves; a pod is what hangs together once the top level is taken away. Where switches of one level are cabled to one another the fabric is a graph
-without levels.
+A leaf is a switch with many hosts, one beyond the cores, or one with a leaf's upward neighbours. Levels count the distance from the leaves. Pods are the
+connected parts without the top level. If switches of one level are cabled to each other, the fabric is a graph without levels.
 """
 
 from __future__ import annotations
@@ -33,15 +32,15 @@ if TYPE_CHECKING:
 
 CLASSES = (LinkClass.HOST, LinkClass.UP, LinkClass.DOWN, LinkClass.LINK)
 _HOST, _UP, _DOWN, _LINK = range(4)
-#: A switch with at least this share of the most hosts on any switch is a leaf for sure.
+#: A switch with at least this share of the largest number of hosts on a switch is certainly a leaf.
 _SURE_LEAF = 0.5
-#: A switch shares at least this share of its neighbours with a sure leaf to be one itself.
+#: A switch that shares at least this part of its neighbours with a certain leaf is a leaf.
 _SAME_NEIGHBOURS = 0.75
-#: So far from the sure leaves, two levels up and two down, a switch is a leaf too: of management, with few hosts or none.
+#: A switch at this distance from the certain leaves, two levels up and two down, is also a leaf: for management, with few hosts or none.
 _BEYOND_CORES = 4
 #: The largest unicast LID (InfiniBand specification, volume 1, section 4.1.1). A port that no subnet manager brought up has 65535.
 _MOST_LID = 0xBFFF
-#: Up to this share of cables within a level is taken for exceptions to a tree.
+#: A share of cables within a level up to this counts as exceptions to a tree.
 _LEVEL_CABLES = 0.05
 
 Neighbours = dict[int, set[int]]
@@ -56,9 +55,9 @@ def assemble_fabric(
     warnings: Warnings,
     technology: Technology = Technology.INFINIBAND,
 ) -> Fabric:
-    """The fabric of the devices and their cables; cables between two adapters are left out with a warning.
+    """Build the fabric of the devices and their cables; cables between two adapters are omitted with a warning.
 
-    Ethernet's switches are called by their description as it is.
+    Ethernet switches are named by their unchanged description.
     """
     names = switch_names(devices) if technology is Technology.INFINIBAND else _switch_descriptions(devices)
     order = sorted(names, key=lambda guid: natural_key(names[guid]))
@@ -148,7 +147,7 @@ def _switch_descriptions(devices: dict[str, Device]) -> dict[str, str]:
 
 
 def _find_levels(count: int, between: list[tuple[int, int, int, int, float]], tenants: np.ndarray) -> np.ndarray | None:
-    """Level of each switch, or None if the switches form no tree."""
+    """Return the level of each switch, or None if the switches do not form a tree."""
     if not tenants.any():
         return None
     neighbours: Neighbours = {switch: set() for switch in range(count)}
@@ -158,7 +157,7 @@ def _find_levels(count: int, between: list[tuple[int, int, int, int, float]], te
     leaves = set(np.flatnonzero(tenants >= _SURE_LEAF * tenants.max()).tolist())
     distance = _measure_distances(neighbours, leaves, count)
     beyond = set(np.flatnonzero(distance >= _BEYOND_CORES).tolist())
-    # Without a host among them they may be the cores of a tree of five levels.
+    # Switches without a host may be the cores of a tree of five levels.
     if tenants[list(beyond)].any():
         leaves |= beyond
         distance = _measure_distances(neighbours, leaves, count)
@@ -174,7 +173,7 @@ def _find_levels(count: int, between: list[tuple[int, int, int, int, float]], te
 
 
 def _measure_distances(neighbours: Neighbours, start: set[int], count: int) -> np.ndarray:
-    """Cables from the nearest switch of `start`; -1 out of reach."""
+    """Return the number of cables from the nearest switch of `start`; -1 if unreachable."""
     distance = np.full(count, -1)
     waiting = deque(sorted(start))
     distance[list(start)] = 0
@@ -188,7 +187,7 @@ def _measure_distances(neighbours: Neighbours, start: set[int], count: int) -> n
 
 
 def _find_pods(between: list[tuple[int, int, int, int, float]], level: np.ndarray) -> np.ndarray:
-    """Pod of each switch: connected parts below the top level, numbered by their first switch; -1 for the top.
+    """Return the pod of each switch: connected parts below the top level, numbered by their first switch; -1 for the top.
 
     With one or two levels all switches are pod 0.
     """
@@ -216,5 +215,5 @@ def _find_pods(between: list[tuple[int, int, int, int, float]], level: np.ndarra
 
 
 def natural_key(text: str) -> list[tuple[int, str]]:
-    """A sorting key that puts `leaf2` before `leaf10`."""
+    """Return a sorting key that puts `leaf2` before `leaf10`."""
     return [(int(part), "") if part.isdecimal() else (-1, part) for part in re.split(r"([0-9]{1,18})", text)]

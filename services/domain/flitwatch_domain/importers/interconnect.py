@@ -1,6 +1,6 @@
 """Cray XC cable lists: the output of `rtr --interconnect`.
 
-One line a tile: `c0-0c0s0a0l00(0:0:0) green -> c0-0c0s6a0l10(0:0:6)`, with (group:row:column); `ptile -> processor` and `-> unused` for tiles
+Each tile has a line: `c0-0c0s0a0l00(0:0:0) green -> c0-0c0s6a0l10(0:0:6)`, with (group:row:column); `ptile -> processor` and `-> unused` for tiles
 without a cable. Each cable is listed twice, once from each end.
 """
 
@@ -39,7 +39,7 @@ class _Cables:
 
 
 def parse_fabric(text: str, where: str, name: str) -> Fabric:
-    """A fabric from a cable list; BadInput names the line that cannot be read or contradicts another."""
+    """Parse a cable list; BadInput gives the line that is unreadable or contradicts another."""
     cables = _read_cables(text, where)
     if not cables.place:
         raise BadInput("lists no tile", where=where)
@@ -161,7 +161,7 @@ def _check_places(cables: _Cables, where: str) -> None:
 
 
 def _check_cables(cables: _Cables, where: str, warnings: Warnings) -> list[tuple[Tile, Tile, str]]:
-    """Check each cable against its other end and its colour; returns the directions that the file leaves out."""
+    """Check each cable against its other end and its colour; return the missing directions."""
     missing = []
     for tile, (colour, peer, number) in cables.tiles.items():
         if peer is None:
@@ -195,9 +195,9 @@ def _check_cables(cables: _Cables, where: str, warnings: Warnings) -> list[tuple
 
 
 def _check_whole(cables: _Cables, missing: list[tuple[Tile, Tile, str]], where: str) -> None:
-    """Refuse a file that lists cables from both ends, but has no line of a router that others lead to: its end is missing."""
+    """Reject an incomplete file: it lists cables from both ends, but has no line of a router that is the end of others."""
     cabled = sum(peer is not None for _, peer, _ in cables.tiles.values())
-    if len(missing) == cabled:  # a list of each cable once
+    if len(missing) == cabled:  # a list with each cable once
         return
     written = {tile[0] for tile in cables.tiles}
     for tile, peer, _ in missing:
@@ -223,7 +223,7 @@ def _check_colour(colour: str, a: Place, b: Place, here: str) -> None:
 
 
 def _cabinets_per_row(cables: _Cables, where: str, warnings: Warnings) -> int:
-    """Cabinets a row, from the groups of routers beyond the first row of cabinets."""
+    """Return the number of cabinets per row, from the groups of routers beyond the first row of cabinets."""
     votes: Counter[int] = Counter()
     widest = 0
     parsed = {router: cray.parse_cname(router) for router in cables.place}

@@ -1,8 +1,8 @@
-"""Ethernet topologies from what switches know of their neighbours by LLDP (IEEE 802.1AB), as SONiC, lldpd or OpenConfig hold it.
+"""Ethernet topologies from switches' LLDP neighbours (IEEE 802.1AB), as stored by SONiC, lldpd or OpenConfig.
 
-Each switch says who is at the other end of its cables. What several switches say becomes one fabric: a cable that both ends name is one cable, a
-neighbour that was not read itself is a switch where it forwards packets and names its port otherwise than by a MAC address, else a host. A port's
-number is its place among all ports of its switch by name, from 1; the attribute `port_names` has the names.
+Each switch reports the device at the other end of its cables. The reports of several switches become one fabric. A cable reported from both ends is one
+cable. A neighbour without its own report is a switch if it forwards packets and identifies its port by something other than a MAC address; else it is
+a host. A port's number is its index by name among all ports of its switch, from 1; the attribute `port_names` contains the names.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from flitwatch_domain.importers.ibnames import AdapterName, role_of, short_names
 from flitwatch_domain.importers.ibtree import assemble_fabric, natural_key
 from flitwatch_domain.importers.text import Warnings
 
-#: Ports of the network that manages switches, by the names of SONiC, Cumulus, EOS, SR Linux, NX-OS, Junos and IOS.
+#: Ports of the management network, as named by SONiC, Cumulus, EOS, SR Linux, NX-OS, Junos and IOS.
 _MANAGEMENT = re.compile(r"(eth|mgmt|ma|management|fxp|em|me|oob)[-_]?[0-9]+([/.][0-9]+)*", re.IGNORECASE)
 _MAC = re.compile(r"[0-9a-f]{12}")
 _LARGEST_PORTS = 4096
@@ -31,7 +31,7 @@ _LARGEST_PORTS = 4096
 
 @dataclass(frozen=True)
 class Port:
-    """A port of a switch: its other name, and bits a second (NaN unknown)."""
+    """A port of a switch: its alias, and its speed in bits per second (NaN unknown)."""
 
     alias: str = ""
     bandwidth_bps: float = float("nan")
@@ -43,11 +43,11 @@ class Neighbour:
 
     Attributes
     ----------
-    port : str                  of the switch that says so
-    name, chassis : str         the neighbour's; empty: it does not say
+    port : str                  port of the reporting switch
+    name, chassis : str         the neighbour's own; empty if not reported
     port_id, port_description   of the neighbour's port
-    by_mac : bool               the neighbour calls its port by a MAC address
-    forwards : bool             it is a bridge or a router
+    by_mac : bool               whether the neighbour identifies its port by a MAC address
+    forwards : bool             whether it is a bridge or a router
     """
 
     port: str
@@ -61,7 +61,7 @@ class Neighbour:
 
 @dataclass(frozen=True)
 class Switch:
-    """A switch that was read."""
+    """A switch with its own report."""
 
     name: str
     chassis: str = ""
@@ -70,7 +70,7 @@ class Switch:
 
 
 def plain_mac(text: str) -> str:
-    """The twelve hexadecimal digits of a MAC address, however it is written; nothing where it is none."""
+    """Return the twelve hexadecimal digits of a MAC address in any notation; empty if the text is not a MAC address."""
     digits = re.sub(r"[:.\- ]", "", text).lower().removeprefix("0x")
     return digits if _MAC.fullmatch(digits) else ""
 
@@ -81,18 +81,18 @@ def is_management(port: str) -> bool:
 
 
 def fabric_of(switches: Sequence[Switch], where: str, name: str) -> Fabric:
-    """The fabric of these switches and their neighbours.
+    """Build the fabric of these switches and their neighbours.
 
     Raises
     ------
     BadInput
-        Two switches have one name, or none has a neighbour.
+        Two switches have the same name, or no switch has a neighbour.
     """
     return _Wiring(switches, where).fabric(name)
 
 
 class _Wiring:
-    """Devices and cables as they are found; a device's key is its chassis' MAC address, else its name."""
+    """Devices and cables in order of discovery; a device's key is its chassis' MAC address, or else its name."""
 
     def __init__(self, switches: Sequence[Switch], where: str) -> None:
         self._where = where
@@ -132,7 +132,7 @@ class _Wiring:
                 where=self._where,
                 advice="Check that LLDP is on for the switches and their ports.",
             )
-        # Ports are numbered once all names are known.
+        # Ports can be numbered only once all names are known.
         wired = [
             (key, neighbour, self._find_other_end(key, neighbour, number)) for key, number, neighbour in adjacencies
         ]
@@ -165,7 +165,7 @@ class _Wiring:
         self._numbers[key] = {port: number for number, port in enumerate(ordered, 1)}
 
     def _of_ports(self, switch: Switch, number: int) -> list[Neighbour]:
-        """One neighbour a port: where a host's NIC and its system both speak, the one that names itself."""
+        """Return one neighbour per port: if a host's NIC and its system both send LLDP, the one with a name."""
         by_port: dict[str, list[Neighbour]] = defaultdict(list)
         for neighbour in switch.neighbours:
             if not is_management(neighbour.port):
@@ -188,14 +188,14 @@ class _Wiring:
         return chosen
 
     def _find_key(self, neighbour: Neighbour) -> str | None:
-        """The key of a neighbour that was read itself."""
+        """Return the key of a neighbour that has its own report."""
         mac = plain_mac(neighbour.chassis)
         if mac in self._read:
             return mac
         return self._key_of.get(neighbour.name) if neighbour.name else None
 
     def _find_other_end(self, own: str, neighbour: Neighbour, number: int) -> tuple[str, str]:
-        """The other end of a cable: the device's key and its port's name."""
+        """Return the other end of a cable: the device's key and its port's name."""
         read_key = self._find_key(neighbour)
         if read_key is not None:
             return read_key, _port_of(self._read[read_key].ports, neighbour)
@@ -227,7 +227,7 @@ class _Wiring:
         return key, ""
 
     def _name_unread(self, neighbour: Neighbour, key: str) -> str:
-        """A name that no other switch has."""
+        """Return a name that no other switch has."""
         names = {device.description for device in self._devices.values() if device.is_switch}
         name = neighbour.name or f"switch-{key}"
         check_name("switch", name, self._where)
@@ -273,7 +273,7 @@ class _Wiring:
         }
 
     def _add_port_names(self, made: Fabric) -> Fabric:
-        """With the names of ports, and without what InfiniBand alone has."""
+        """Add port names, and remove InfiniBand-specific attributes."""
         keys: list[str] = [str(key) for key in made.routers.guid]
         names = []
         for key in keys:
@@ -304,7 +304,7 @@ def _mac_array(keys: Iterable[str]) -> NDArray[np.object_]:
 
 
 def _port_of(ports: Mapping[str, Port], neighbour: Neighbour) -> str:
-    """The name of a read switch's port that its neighbour calls by its name, its alias or its description."""
+    """Return the name of a read switch's port that the neighbour identifies by name, alias or description."""
     texts = [text for text in (neighbour.port_id, neighbour.port_description) if text]
     for text in texts:
         if text in ports:

@@ -1,9 +1,9 @@
-"""Files with LLDP neighbours: dumps of SONiC's databases, `lldpctl -f json`, and OpenConfig's `lldp` tree, of one switch or of several.
+"""Files with LLDP neighbours of one or several switches: dumps of SONiC's databases, `lldpctl -f json`, and OpenConfig's `lldp` tree.
 
-Of several switches: `{"leaf1": DOCUMENT, "leaf2": DOCUMENT}`, or a folder with a file per switch. lldpd's forms are those of `lldpcli -f json` and `-f
-json0` (lldpcli(8)); its neighbours do not say whose they are, so `show chassis` may be alongside them (`{"lldp": ..., "local-chassis": ...}`), and
-else the file's name is the switch's. OpenConfig's are those of openconfig-lldp.yang in JSON_IETF (RFC 7951), with openconfig-interfaces alongside it
-for the ports' speeds.
+For several switches: `{"leaf1": DOCUMENT, "leaf2": DOCUMENT}`, or a folder with a file per switch. lldpd's forms are those of `lldpcli -f json` and `-f
+json0` (lldpcli(8)). Its neighbours do not identify their own switch, so `show chassis` can be added (`{"lldp": ..., "local-chassis": ...}`). Otherwise
+the file's name is the switch's. OpenConfig's form is that of openconfig-lldp.yang in JSON_IETF (RFC 7951), with openconfig-interfaces for the ports'
+speeds.
 """
 
 from __future__ import annotations
@@ -31,18 +31,18 @@ def looks_like(text: str) -> bool:
 
 
 def parse_fabric(text: str, where: str, name: str) -> Fabric:
-    """The fabric of a file; raises BadInput if it is none of the forms."""
+    """Parse the fabric in a file; raise BadInput if it has none of these forms."""
     return fabric_of(list(switches_of(text, where, name)), where, name)
 
 
 def parse_files(files: Mapping[str, str], where: str, name: str) -> Fabric:
-    """The fabric of several files by the names of their switches."""
+    """Build the fabric from several files, keyed by the names of their switches."""
     switches = [switch for own, text in files.items() for switch in switches_of(text, f"{where}/{own}", own)]
     return fabric_of(switches, where, name)
 
 
 def switches_of(text: str, where: str, name: str) -> Iterator[Switch]:
-    """The switches of a file; `name` is one's that says none."""
+    """Yield the switches of a file; `name` is used for a switch without a name."""
     try:
         document = json.loads(text)
     except (ValueError, RecursionError) as bad:
@@ -111,7 +111,7 @@ def _lldpd_neighbour(port: str, about: Mapping[str, Any]) -> Neighbour:
 
 
 def _parse_chassis(chassis: Mapping[str, Any]) -> tuple[str, str]:
-    """Name and identity: the name is the key around them, a field of json0, or absent."""
+    """Return name and chassis id: the name is the surrounding key, a field of json0, or missing."""
     if "id" in chassis:
         return _unwrap_text(chassis.get("name")), _unwrap_text(_first_object(chassis.get("id")).get("value"))
     name = next(iter(chassis), "")
@@ -119,7 +119,7 @@ def _parse_chassis(chassis: Mapping[str, Any]) -> tuple[str, str]:
 
 
 def openconfig_switch(tree: Mapping[str, Any], interfaces: object, name: str) -> Switch:
-    """The switch of OpenConfig's `lldp` and, for speeds, `interfaces`."""
+    """Build the switch from OpenConfig's `lldp` and, for speeds, `interfaces`."""
     state = {**_first_object(tree.get("config")), **_first_object(tree.get("state"))}
     ports = {}
     for interface in _list_objects(_get_field(interfaces, "interface")):
@@ -139,7 +139,7 @@ def openconfig_switch(tree: Mapping[str, Any], interfaces: object, name: str) ->
 
 
 def openconfig_neighbour(port: str, near: Mapping[str, Any]) -> Neighbour:
-    """A neighbour of openconfig-lldp.yang: its state, and its capabilities."""
+    """Build a neighbour from the state and capabilities in openconfig-lldp.yang."""
     state = _first_object(near.get("state"))
     enabled = [
         _unwrap_text(capability.get("name", _first_object(capability.get("state")).get("name")))
@@ -158,7 +158,7 @@ def openconfig_neighbour(port: str, near: Mapping[str, Any]) -> Neighbour:
 
 
 def openconfig_rate(speed: object) -> float:
-    """Bits a second of an identity as `SPEED_400GB`; NaN unknown."""
+    """Convert an identity such as `SPEED_400GB` to bits per second; NaN if unknown."""
     match = _SPEED.fullmatch(_unwrap_text(speed).rpartition(":")[2])
     return int(match.group(1)) * _UNITS.get(match.group(2), 1.0) if match else float("nan")
 
@@ -168,19 +168,19 @@ def _get_field(value: object, key: str) -> object:
 
 
 def _first_object(value: object) -> Mapping[str, Any]:
-    """An object, or the first of a list of them; empty if there is none."""
+    """Return an object, or the first of a list; empty if there is none."""
     if isinstance(value, list):
         value = value[0] if value else None
     return value if isinstance(value, dict) else {}
 
 
 def _list_objects(value: object) -> list[Mapping[str, Any]]:
-    """Objects of a list, or the one that stands for itself."""
+    """Return the objects of a list, or a single object as a list."""
     return [item for item in (value if isinstance(value, list) else [value]) if isinstance(item, dict)]
 
 
 def _unwrap_text(value: object) -> str:
-    """A text, or what json0 wraps it in."""
+    """Return a text, unwrapped from json0's form."""
     if isinstance(value, list | dict):
         value = _first_object(value).get("value")
     return value.strip() if isinstance(value, str) else ""

@@ -1,4 +1,4 @@
-"""Files as they are on disks: plain, compressed by gzip, bzip2, xz or zstd, in UTF-8 or UTF-16, read as one stream of plain bytes."""
+"""Files, plain or compressed with gzip, bzip2, xz or zstd, in UTF-8 or UTF-16, read as one stream of plain bytes."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from flitwatch_domain.errors import BadInput, NotFound
 _LONGEST_MAGIC = 6
 _DAMAGE = (zlib.error, lzma.LZMAError, zstandard.ZstdError, EOFError, gzip.BadGzipFile)
 
-#: First bytes, the format's name, and what unpacks it.
+#: First bytes, the format's name, and its decompressor.
 _PACKED: tuple[tuple[bytes, str, Callable[[IO[bytes]], IO[bytes]]], ...] = (
     (b"\x1f\x8b", "gzip", lambda raw: cast(IO[bytes], gzip.GzipFile(fileobj=raw))),
     (b"BZh", "bzip2", lambda raw: cast(IO[bytes], bz2.BZ2File(raw))),
@@ -31,12 +31,12 @@ _PACKED: tuple[tuple[bytes, str, Callable[[IO[bytes]], IO[bytes]]], ...] = (
     (b"\x28\xb5\x2f\xfd", "zstd", lambda raw: cast(IO[bytes], _Zstd(raw))),
 )
 _ZIP = b"PK\x03\x04"
-#: Of text without a byte order mark, letters every other byte of which is 0.
+#: Bytes examined for UTF-16 without a byte order mark, in which every other byte of a letter is 0.
 _LOOK_BYTES = 64
 
 
 def form_of(beginning: bytes) -> str | None:
-    """Return the form that a file's first bytes show if it is not plain text: `compressed by gzip`, `UTF-16`."""
+    """Return the form shown by a file's first bytes unless it is plain text: `compressed by gzip`, `UTF-16`."""
     packed = next(
         (name for magic, name, _ in _PACKED if beginning.startswith(magic)),
         "zip" if beginning.startswith(_ZIP) else None,
@@ -48,12 +48,12 @@ def form_of(beginning: bytes) -> str | None:
 
 @contextmanager
 def open_plain(path: str | Path) -> Iterator[IO[bytes]]:
-    """A file's bytes, unpacked, as UTF-8 where it is UTF-16, without a byte order mark; nothing is read beyond what the caller asks for.
+    """Open a file's bytes, decompressed, with UTF-16 converted to UTF-8 and without a byte order mark; reads only the requested bytes.
 
     Raises
     ------
     NotFound, BadInput
-        No such file; it cannot be read, is damaged, or is an archive of several files.
+        The file does not exist, is unreadable or damaged, or is an archive of several files.
     """
     try:
         raw = _open_regular(path)
@@ -77,7 +77,7 @@ def open_plain(path: str | Path) -> Iterator[IO[bytes]]:
 
 @contextmanager
 def open_text(path: str | Path) -> Iterator[io.TextIOWrapper]:
-    """The same as UTF-8 text without a byte order mark; line ends stay as they are. BadInput for bytes that are no UTF-8."""
+    """Open the same bytes as UTF-8 text; line ends stay unchanged. BadInput if the bytes are not UTF-8."""
     with open_plain(path) as plain:
         text = io.TextIOWrapper(cast(io.BufferedReader, plain), encoding="utf-8-sig", newline="")
         try:
@@ -101,7 +101,7 @@ def _detect_utf16(beginning: bytes) -> str | None:
 
 
 def _open_regular(path: str | Path) -> BinaryIO:
-    """Open a file to read, without waiting for a pipe's or a device's other end."""
+    """Open a file for reading, without waiting for the other end of a pipe or device."""
     handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     mode = os.fstat(handle).st_mode
     if stat.S_ISREG(mode):
@@ -113,7 +113,7 @@ def _open_regular(path: str | Path) -> BinaryIO:
 
 
 class _Zstd:
-    """Frames of zstd behind one another; the library's own stream takes a frame that was cut short for a whole one."""
+    """Consecutive zstd frames; the library's own stream accepts a truncated frame as a whole one."""
 
     def __init__(self, source: IO[bytes]) -> None:
         self._source = source
@@ -140,7 +140,7 @@ class _Source(Protocol):
 
 
 class _Checked(io.RawIOBase):
-    """A stream whose faults name the file."""
+    """Stream whose errors include the file."""
 
     def __init__(self, source: _Source, where: str) -> None:
         self._source = source
@@ -159,14 +159,14 @@ class _Checked(io.RawIOBase):
             ) from damage
         except UnicodeDecodeError as bad:
             raise BadInput(f"begins as UTF-16 but is not valid UTF-16: {bad.reason}", where=self._where) from bad
-        except OSError as problem:  # bzip2's faults have no number
+        except OSError as problem:  # bzip2's errors have no number
             raise BadInput(problem.strerror or f"is damaged: {problem}", where=self._where) from problem
         view[: len(block)] = block
         return len(block)
 
 
 class _AsUtf8:
-    """UTF-16 read as UTF-8."""
+    """Stream that converts UTF-16 to UTF-8."""
 
     def __init__(self, source: IO[bytes], encoding: str) -> None:
         self._source = source

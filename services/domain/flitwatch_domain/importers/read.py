@@ -1,4 +1,4 @@
-"""Read a fabric from a file, finding out which format it has."""
+"""Read a fabric from a file after detecting its format."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from flitwatch_domain.fabric import Fabric, Technology, cables
 from flitwatch_domain.importers import ibnetdiscover, interconnect, neighbours, slingshot, slingshot_template, ufm
 from flitwatch_domain.importers.text import numbered_lines, read_text
 
-#: What `--format` takes.
+#: Values of `--format`.
 FORMATS = ("auto", "cray", "ibnetdiscover", "lldp", "slingshot", "ufm")
 
 
 def _parse_slingshot(text: str, where: str, name: str) -> Fabric:
-    """The fabric manager's links or its template."""
+    """Parse the fabric manager's links or its template."""
     parse = slingshot_template.parse_fabric if slingshot_template.looks_like(text) else slingshot.parse_fabric
     return parse(text, where, name)
 
@@ -38,16 +38,16 @@ def read_fabric(path: str | Path, format: str = "auto", name: str | None = None)
     ----------
     path : str or Path
         Output of Cray's `rtr --interconnect`, of `ibnetdiscover`, Slingshot's links (`fmctl get links`) or its template, UFM's links (`GET /ufmRest/resources/links`),
-        or LLDP neighbours of Ethernet switches; of these also a folder with a file per switch, which is called as the switch.
+        or LLDP neighbours of Ethernet switches, which can also be a folder with one file per switch, named after it.
     format : str
-        One of `FORMATS`; `auto` looks at the first lines.
+        One of `FORMATS`; `auto` detects the format from the first lines.
     name : str, optional
-        The fabric's name; by default the file's name without its ending.
+        The fabric's name; by default the file's name without its extension.
 
     Raises
     ------
     BadInput
-        Names file and line of what cannot be read or contradicts itself.
+        If a line is unreadable or contradicts another; the message gives file and line.
     """
     if format not in FORMATS:
         raise BadRequest(f"unknown fabric format {format!r}", advice=f"Choose one of {', '.join(FORMATS)}.")
@@ -61,7 +61,7 @@ def read_fabric(path: str | Path, format: str = "auto", name: str | None = None)
 
 
 def _unknown_ticks(fabric: Fabric) -> list[str]:
-    """Name the InfiniBand switches whose device no document names."""
+    """Return the InfiniBand switches whose device is undocumented."""
     if fabric.technology is not Technology.INFINIBAND:
         return []
     count, texts = len(fabric.routers), fabric.attributes.get("descriptions") or []
@@ -76,7 +76,7 @@ def _unknown_ticks(fabric: Fabric) -> list[str]:
 
 
 def _of_folder(folder: Path, name: str) -> Fabric:
-    """LLDP neighbours, a file per switch."""
+    """Read LLDP neighbours from one file per switch."""
     files = sorted(file for file in folder.iterdir() if file.is_file() and not file.name.startswith("."))
     if not files:
         raise BadInput(
@@ -87,7 +87,7 @@ def _of_folder(folder: Path, name: str) -> Fabric:
 
 _BEGINNING = 1 << 16
 _IBNETDISCOVER = "Give the output of `ibnetdiscover` on a host of the fabric."
-#: Known outputs that are not read: how they begin, what they are, and what to use instead. After ^ no pattern passes over line feeds: its time would grow with their square.
+#: Known but unsupported outputs: how they begin, their name, and what to use instead. After ^, no pattern spans line feeds: its time would be quadratic.
 _NOT_READ = (
     (re.compile(r"^\s*NodeDesc;SystemImageGUID;PortNum;"), "the counters of opaextractperf", "Collect them with LDMS's sampler opa2: flitwatch collect ldms-csv."),
     (re.compile(r"^(?:NodeGUID;|.*;PortGUID;|Rate;|[ \t]*Rate;NodeGUID)", re.MULTILINE), "a table of an opaextract program", _IBNETDISCOVER),
@@ -99,7 +99,7 @@ _NOT_READ = (
 
 
 def detect_format(text: str, where: str) -> str:
-    """The format of a topology's text: one of `FORMATS`."""
+    """Return the format of a topology's text: one of `FORMATS`."""
     if slingshot.DOCUMENTS.match(text) or slingshot_template.looks_like(text):
         return "slingshot"
     if ufm.DOCUMENT.match(text):
@@ -133,7 +133,7 @@ def detect_format(text: str, where: str) -> str:
 
 
 def default_name(path: str | Path) -> str:
-    """A fabric's name from its file's: the name without its ending and without `links-` or `-topo` around it."""
+    """Return a fabric's name from its file's name, without extension and without `links-` or `-topo` around it."""
     stem = Path(path).name
     for ending in (".gz", ".bz2", ".xz", ".zst", ".txt", ".json", ".interconnect", ".topo", ".out", ".log"):
         stem = stem.removesuffix(ending)

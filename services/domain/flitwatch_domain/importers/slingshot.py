@@ -1,8 +1,8 @@
-"""Slingshot topologies as the fabric manager names its links: `x3000c0r41j11p1-x3000c0r42j18p1`, a line each or in the documents of `/fabric/links`.
+"""Slingshot topologies from the fabric manager's link names: `x3000c0r41j11p1-x3000c0r42j18p1`, one per line or in the documents of `/fabric/links`.
 
 Names follow HPE's component names: switch `xNNNNcCrR` (also with `bB`), its port `jJpP` by the jack and `aAlL` by the link of its chip; NIC
-`xNNNNcCsSbBnNhH`, a node's `xNNNNcCsSbBnN`. The form of lines and documents is that of `fmctl get links` and of REST answers in HPE's congestion
-guide. Nothing there says which switches make a group.
+`xNNNNcCsSbBnNhH`, a node's `xNNNNcCsSbBnN`. The format of lines and documents is that of `fmctl get links` and of REST answers in HPE's congestion
+guide. They do not contain the groups of switches.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ _SWITCH_PORT = _SWITCH + r"j([0-9]{1,3})p([0-9])"
 _NIC = r"(x[0-9]{1,5}c[0-9]{1,2}s[0-9]{1,3}b[0-9]{1,2}n[0-9]{1,2})h([0-9]{1,2})"
 _END = re.compile(f"(?:{_SWITCH_PORT}|{_NIC})$")
 _LOCATION = re.compile(_SWITCH + r"(?:j([0-9]{1,3})p([0-9])|a([0-9]{1,2})l([0-9]{1,3}))")
-#: A link's name, alone or behind its place in the REST interface.
+#: A link's name, with or without its REST path.
 LINE = re.compile(r"\s*(?:/fabric/links/)?(x\w+)-(x\w+)\s*$")
-#: The beginning of the documents.
+#: Beginning of the documents.
 DOCUMENTS = re.compile(r'\s*\{\s*"(document\w+|totalCount)"')
-#: Jacks of two ports; Rosetta has 64 ports of 200 Gb/s. Switches in a rack have jacks 1 to 32; on a blade's those to the nodes are numbered from 100, as
-#: x2011c6r1j100p0 in notes on Frontier's operation. Of a jack beyond 131 we know nothing.
+#: Jacks have two ports; Rosetta has 64 ports of 200 Gb/s. Switches in a rack have jacks 1 to 32. On a blade's switch, jacks to the nodes are numbered from 100,
+#: like x2011c6r1j100p0 in notes on Frontier's operation. Jacks beyond 131 are unknown.
 JACK_PORTS, BANDWIDTH_BPS = 2, 200e9
 _JACKS, _TO_NODES = 32, 100
 MOST_PORT = 2 * JACK_PORTS * _JACKS - 1
-#: Switches of a group have most of their neighbours in common: the part of those of either that both have.
+#: Switches of a group share most neighbours: least part of both switches' neighbours that they share.
 COMMON = 0.5
 CLASSES = (LinkClass.GREEN, LinkClass.BLUE, LinkClass.TERMINAL, LinkClass.LINK)
 _GREEN, _BLUE, _TERMINAL, _LINK = range(4)
@@ -43,9 +43,9 @@ End = tuple[str, int]
 
 
 def parse_fabric(text: str, where: str, name: str) -> Fabric:
-    """A fabric from the fabric manager's list of links; BadInput names the line that cannot be read or contradicts another.
+    """Parse the fabric manager's list of links; BadInput gives the line that is unreadable or contradicts another.
 
-    Ports are numbered 2 x (jack - 1) + port, and from 64 on behind jack 100, so that jack and port can be distinguished from the number; this is not
+    Ports are numbered 2 x (jack - 1) + port, and from 64 on after jack 100, so that the number determines jack and port. It is not
     the number of the switch's chip.
     """
     cables = list(cables_of(_list_link_ends(text, where)))
@@ -77,7 +77,7 @@ def fabric_of(
     warnings: Warnings,
     attributes: dict[str, Any] | None = None,
 ) -> Fabric:
-    """The fabric of switches, in the order of their places in a group, and cables, the switch's end first; `group` is None if it is unknown it."""
+    """Build a fabric from switches, in the order of their places in a group, and cables, the switch's end first; `group` is None if unknown."""
     number = {switch: router for router, switch in enumerate(switches)}
     nics = {b: a for a, b in cables if not _is_switch(b)}
     ends = sorted(nics, key=lambda nic: (_in_order(nic[0]), nic[1]))
@@ -115,18 +115,18 @@ def fabric_of(
 
 
 def port_name(switch: str, port: int) -> str:
-    """The vendor's name of a port by our number."""
+    """Return the vendor's name of a port by Flitwatch's number."""
     return switch + jack_name(port)
 
 
 def jack_name(port: int) -> str:
-    """The vendor's name of a port within its switch, such as j13p0."""
+    """Return the vendor's name of a port within its switch, such as j13p0."""
     jack = port // JACK_PORTS
     return f"j{jack + 1 if jack < _JACKS else jack - _JACKS + _TO_NODES}p{port % JACK_PORTS}"
 
 
 def _port_number(jack: int, port: int) -> int | None:
-    """Our number of a jack's port; None if no switch has it."""
+    """Return Flitwatch's number of a jack's port; None if switches do not have it."""
     if port >= JACK_PORTS:
         return None
     if 1 <= jack <= _JACKS:
@@ -135,7 +135,7 @@ def _port_number(jack: int, port: int) -> int | None:
 
 
 class Location(NamedTuple):
-    """Location of a switch's port according to a component name: our number, or the link of the switch's chip, such as a0l50."""
+    """Location of a switch's port from a component name: Flitwatch's number, or the link of the switch's chip, such as a0l50."""
 
     switch: str
     port: int | None = None
@@ -143,7 +143,7 @@ class Location(NamedTuple):
 
 
 def location_of(name: str) -> Location | None:
-    """The switch's port that a component name is; None if it is none."""
+    """Return the switch's port in a component name; None if there is none."""
     match = _LOCATION.fullmatch(name)
     if match is None:
         return None
@@ -155,16 +155,16 @@ def location_of(name: str) -> Location | None:
 
 
 def switch_of(name: str) -> str | None:
-    """The switch that a component name is, without its controller and a network port: x3000c0r41 of x3000c0r41b0:8080."""
+    """Return the switch in a component name, without its controller and a network port: x3000c0r41 for x3000c0r41b0:8080."""
     match = re.fullmatch(_SWITCH + r"(?::[0-9]{1,5})?", name)
     return match.group(1) if match else None
 
 
 def find_groups(switches: int, src: NDArray[np.int64], dst: NDArray[np.int64]) -> NDArray[np.int64] | None:
-    """Group of each switch, numbered in the order of switches, from the cables between them; None if no division fits.
+    """Return the group of each switch, numbered in the order of switches, from the cables between them; None if no division fits.
 
-    Two switches are of one group where they are joined and have most of their neighbours in common. That is believed only where each group is joined
-    all to all.
+    Two switches are in the same group if they are joined and share most neighbours. The result is accepted only if each group is
+    all-to-all.
     """
     joined = np.eye(switches, dtype=bool)
     joined[src, dst] = joined[dst, src] = True
@@ -182,7 +182,7 @@ def find_groups(switches: int, src: NDArray[np.int64], dst: NDArray[np.int64]) -
 
 
 def _group_by_cabinet(switches: list[str], src: NDArray[np.int64], dst: NDArray[np.int64]) -> NDArray[np.int64] | None:
-    """Switches by cabinet, where all of a cabinet are joined to one another; else None."""
+    """Group switches by cabinet if each cabinet is all-to-all; else None."""
     _, group = np.unique([_in_order(name)[0] for name in switches], return_inverse=True)
     joined = np.eye(len(switches), dtype=bool)
     joined[src, dst] = joined[dst, src] = True
@@ -190,7 +190,7 @@ def _group_by_cabinet(switches: list[str], src: NDArray[np.int64], dst: NDArray[
 
 
 def _place_switches(group: NDArray[np.int64]) -> dict[str, NDArray[np.int64]]:
-    """Row and column within a group, in the order of names."""
+    """Return row and column within a group, in the order of names."""
     column = np.zeros_like(group)
     for number in np.unique(group):
         column[group == number] = np.arange((group == number).sum())
@@ -199,7 +199,7 @@ def _place_switches(group: NDArray[np.int64]) -> dict[str, NDArray[np.int64]]:
 
 
 def cables_of(names: Iterable[tuple[str, str, str]]) -> Iterator[tuple[End, End]]:
-    """Each cable once, the switch's end first, of where it stands and the names of its ends."""
+    """Yield each cable once, the switch's end first, from its location and the names of its ends."""
     used: dict[End, tuple[End, str]] = {}
     for here, name, other in names:
         a, b = _parse_end(name, here), _parse_end(other, here)
@@ -218,7 +218,7 @@ def cables_of(names: Iterable[tuple[str, str, str]]) -> Iterator[tuple[End, End]
 
 
 def _list_link_ends(text: str, where: str) -> Iterator[tuple[str, str, str]]:
-    """Yield where a link is and the names of its ends."""
+    """Yield the location of a link and the names of its ends."""
     if DOCUMENTS.match(text):
         try:
             documents = json.loads(text)

@@ -1,10 +1,10 @@
 """The topology template of Slingshot's fabric manager (`/opt/cray/fabric_template.json`): switches with their groups and ports, and links between
 ports.
 
-Its form is `ControllerTemplate` in HPE's published interface of the fabric controller (Cray-HPE/craycli, cray/modules/fabric/swagger.yaml):
-`switches` with `IP` (the switch's name), `grpId`, `swcNum`, `edgePorts` and `fabricPorts`; a port has an `id` and `meta.conn_port`, its jack; `links`
-have `endpoint1` and `endpoint2`. What an edge port leads to is read from `meta.dst_port` where that names a NIC, as the fabric manager's documents of
-ports have it.
+Its format is `ControllerTemplate` in HPE's published interface of the fabric controller (Cray-HPE/craycli, cray/modules/fabric/swagger.yaml).
+`switches` have `IP` (the switch's name), `grpId`, `swcNum`, `edgePorts` and `fabricPorts`; a port has an `id` and `meta.conn_port`, its jack; `links`
+have `endpoint1` and `endpoint2`. An edge port's NIC is read from `meta.dst_port` if present, as in the fabric manager's documents of
+ports.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from flitwatch_domain.importers import slingshot
 from flitwatch_domain.importers.text import Warnings
 
 _OWN = re.compile(r'"(grpId|swcNum)"\s*:')
-#: A template says this of its first switch, long before here.
+#: In a template, these words of its first switch occur long before this position.
 _BEGINNING = 1 << 20
 _NIC = re.compile(r"x\w+n[0-9]+h[0-9]+")
 _ADVICE = "Expected the fabric manager's fabric_template.json."
@@ -32,7 +32,7 @@ _PORTS = ("edgePorts", "fabricPorts")
 
 @dataclass
 class _Switch:
-    """A switch of a template; `jacks` are its ports' names by the link of its chip, `edges` its edge ports' names and what they lead to."""
+    """A switch of a template. `jacks` maps its chip's links to port names, and `edges` maps edge ports' names to the connected components."""
 
     name: str
     group: int
@@ -47,9 +47,9 @@ def looks_like(text: str) -> bool:
 
 
 def parse_fabric(text: str, where: str, name: str) -> Fabric:
-    """A fabric from a template; BadInput names what is missing or contradicts itself.
+    """Parse a template; BadInput names the missing or contradictory part.
 
-    Attribute `chip_ports` has the link of the switch's chip of each port by its number, -1 if the template says none.
+    Attribute `chip_ports` has the switch chip's link of each port by its number, -1 if missing in the template.
     """
     try:
         document = json.loads(text)
@@ -114,7 +114,7 @@ def _get_number(entry: dict[str, Any], key: str, here: str) -> int:
 
 
 def _add_port(switch: _Switch, port: Any, edge: bool, here: str) -> None:
-    """Note a port; early templates have the number alone, which names no jack."""
+    """Add a port; early templates contain only its number, without a jack."""
     meta = port.get("meta") if isinstance(port, dict) else None
     if not isinstance(meta, dict) or not isinstance(jack := meta.get("conn_port"), str):
         return
@@ -148,7 +148,7 @@ def _check_switches(switches: list[_Switch], where: str) -> None:
 def _list_links(
     document: dict[str, Any], switches: list[_Switch], jack_of: dict[str, str], where: str
 ) -> Iterator[tuple[str, str, str]]:
-    """Yield where a link is and the names of its ends by their jacks; then those to NICs."""
+    """Yield the location and the ends' names of each link by jack, then of the links to NICs."""
     for at, entry in enumerate(_get_list(document, "links", where)):
         here = f"{where}: link {at}"
         ends = [entry.get(key) if isinstance(entry, dict) else None for key in ("endpoint1", "endpoint2")]
@@ -162,13 +162,13 @@ def _list_links(
 
 
 def _by_link(name: str) -> str:
-    """A port's name by its chip's link, without the controller: x3000c0r41a0l50."""
+    """Return a port's name by its chip's link, without the controller: x3000c0r41a0l50."""
     place = slingshot.location_of(name)
     return f"{place.switch}{place.link}" if place is not None and place.link else name
 
 
 def _chip_ports(switches: list[_Switch]) -> list[list[int]]:
-    """Of each switch, the number of the chip's link of each port; empty if the template has none."""
+    """Return, for each switch, the chip's link number of each port; empty if the template has none."""
     chip_links = []
     for switch in switches:
         places = {slingshot.location_of(jack): int(link.rpartition("l")[2]) for link, jack in switch.jacks.items()}

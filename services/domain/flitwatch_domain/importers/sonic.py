@@ -1,8 +1,8 @@
-"""Tables of SONiC's databases, from a dump or from Redis, and what they say of a switch and its neighbours.
+"""Tables of SONiC's databases, from a dump or from Redis, converted to a switch and its neighbours.
 
-A dump is the JSON of `sonic-db-dump -n NAME -y` (or `redis-dump -y`): an object a database by key, each value a hash's fields, with or without `type` and `value`
-around them. APPL_DB and COUNTERS_DB put a colon between table and key, CONFIG_DB a bar. Tables and fields: sonic-net/sonic-swss, doc/swss-schema.md (PORT_TABLE,
-LLDP_ENTRY_TABLE); sonic-net/sonic-dbsyncd, lldp_syncd (LLDP_ENTRY_TABLE, LLDP_LOC_CHASSIS; capabilities as the bits of IEEE 802.1AB, the first highest).
+A dump is the JSON of `sonic-db-dump -n NAME -y` (or `redis-dump -y`): one object per database, with each hash's fields by key, with or without surrounding
+`type` and `value`. APPL_DB and COUNTERS_DB have a colon between table and key, CONFIG_DB a bar. Tables and fields: sonic-net/sonic-swss, doc/swss-schema.md
+(PORT_TABLE, LLDP_ENTRY_TABLE); sonic-net/sonic-dbsyncd, lldp_syncd (LLDP_ENTRY_TABLE, LLDP_LOC_CHASSIS; capabilities as the bits of IEEE 802.1AB, first highest).
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ Tables = dict[str, Mapping[str, str]]
 
 NEIGHBOURS, CHASSIS, PORTS = "LLDP_ENTRY_TABLE", "LLDP_LOC_CHASSIS", "PORT_TABLE"
 METADATA, CONFIGURED_PORTS = "DEVICE_METADATA", "PORT"
-#: Keys by which a dump is known.
+#: Keys that identify a dump.
 MARKS = (f'"{NEIGHBOURS}:', f'"{CHASSIS}"', f'"{PORTS}:', '"COUNTERS_PORT_NAME_MAP"')
 _BRIDGE, _ROUTER = 0x20, 0x08
 #: LldpPortIdSubtype of IEEE 802.1AB.
@@ -26,7 +26,7 @@ _BY_MAC = "3"
 
 
 def tables_of(document: object) -> Tables:
-    """Hashes by key; other values, and what is no dump, are left out. A list holds several databases."""
+    """Return hashes by key; other values and non-dumps are omitted. A list contains several databases."""
     tables: Tables = {}
     for database in document if isinstance(document, list) else [document]:
         for key, value in database.items() if isinstance(database, dict) else ():
@@ -38,7 +38,7 @@ def tables_of(document: object) -> Tables:
 
 
 def rows_of(tables: Tables, table: str, between: str = ":") -> Iterator[tuple[str, Mapping[str, str]]]:
-    """A table's keys, without its name, and their fields."""
+    """Yield a table's keys, without its name, and their fields."""
     start = table + between
     for key, fields in tables.items():
         if key.startswith(start):
@@ -52,12 +52,12 @@ def name_of(tables: Tables) -> str:
 
 
 def switch_of(tables: Tables, name: str) -> Switch:
-    """The switch of these tables; `name` is its name where they say none."""
+    """Build the switch of these tables; `name` is used if they contain none."""
     ports = {
         key: Port(fields.get("alias", ""), _speed_to_bps(fields.get("speed", "")))
         for table, between in ((PORTS, ":"), (CONFIGURED_PORTS, "|"))
         for key, fields in rows_of(tables, table, between)
-        # Beside the ports stand PortConfigDone and PortInitDone.
+        # PortConfigDone and PortInitDone are in the same table as the ports.
         if "lanes" in fields and ("alias" in fields or "speed" in fields)
     }
     metadata = tables.get(f"{METADATA}|localhost", {})
@@ -81,7 +81,7 @@ def _to_neighbour(port: str, fields: Mapping[str, str]) -> Neighbour:
 
 
 def _speed_to_bps(speed: str) -> float:
-    """SONiC's speeds are megabits a second."""
+    """Convert SONiC's speed from megabits per second."""
     return (numerals.parse_whole(speed) or float("nan")) * 1e6
 
 

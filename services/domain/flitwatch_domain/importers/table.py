@@ -1,4 +1,4 @@
-"""CSV tables with a header: rows as typed values, each with its line, bad ones rejected with a reason."""
+"""CSV tables with a header: typed rows with line numbers; bad rows are rejected with a reason."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from pathlib import Path
 from flitwatch_domain.errors import BadInput
 from flitwatch_domain.importers.text import read_text
 
-#: A count; some writers print it as 12.0.
+#: A count; some programs print it as 12.0.
 _WHOLE = re.compile(r"([0-9]{1,20})(?:\.0{1,6})?")
 
 
 @dataclass(frozen=True, slots=True)
 class Rejected:
-    """A piece of input that was not taken."""
+    """Rejected piece of input."""
 
     where: str
     reason: str
 
 
 class Row:
-    """One line of a table, by column name; every access names file and line when it fails."""
+    """One line of a table, by column name; errors include file and line."""
 
     __slots__ = ("_cells", "_columns", "where")
 
@@ -35,12 +35,12 @@ class Row:
         self.where = where
 
     def text(self, column: str) -> str:
-        """The cell's text without surrounding blanks; empty if the table has no such column."""
+        """Return the cell's text without surrounding blanks; empty if the table does not have the column."""
         at = self._columns.get(column)
         return "" if at is None else self._cells[at].strip()
 
     def count(self, column: str) -> int:
-        """The cell as a whole number from 0 to 2^64 - 1."""
+        """Return the cell as an integer from 0 to 2^64 - 1."""
         text = self.text(column)
         match = _WHOLE.fullmatch(text)
         if match is None or int(match.group(1)) >= 2**64:
@@ -49,12 +49,12 @@ class Row:
 
 
 def read_table(path: str | Path, required: Sequence[str], rejected: list[Rejected]) -> tuple[list[str], Iterator[Row]]:
-    """The header and the rows of a CSV file; ragged lines go to `rejected`.
+    """Return the header and the rows of a CSV file; rows of a different length are added to `rejected`.
 
     Raises
     ------
     BadInput
-        The file is empty, lacks one of the `required` columns, or has one twice.
+        The file is empty, or one of the `required` columns is missing or repeated.
     """
     lines = enumerate(io.StringIO(read_text(path), newline=None), start=1)
     try:
@@ -75,7 +75,7 @@ def read_table(path: str | Path, required: Sequence[str], rejected: list[Rejecte
 
 
 def _split_cells(line: str) -> list[str]:
-    # Line by line: these tables have no cell of several lines, and a quote that is not closed must not swallow the rows after it.
+    # Line by line: cells of these tables have one line, and an unclosed quote must not include the following rows.
     return next(csv.reader([line], strict=True), [])
 
 

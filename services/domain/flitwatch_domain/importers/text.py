@@ -1,4 +1,4 @@
-"""Text files as others write them: any line end, any encoding, with or without a byte order mark, numbered lines; and warnings that do not flood."""
+"""Text files with any line end and encoding, with or without a byte order mark; numbered lines; and a limited number of warnings."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from pathlib import Path
 from flitwatch_domain.errors import BadInput
 from flitwatch_domain.importers.packed import open_plain
 
-#: A topology of 100,000 routers is about 500 MB; beyond this a file is not a topology.
+#: A topology of 100,000 routers is about 500 MB; a larger file is not a topology.
 LARGEST_FILE_BYTES = 2**30
 
 
 def read_bytes(path: str | Path) -> bytes:
-    """A file's bytes, unpacked where it is compressed; NotFound or BadInput name the file."""
+    """Return a file's bytes, decompressed if necessary; NotFound or BadInput with the file's name."""
     with open_plain(path) as plain:
         data = plain.read(LARGEST_FILE_BYTES + 1)
     if len(data) > LARGEST_FILE_BYTES:
@@ -22,13 +22,15 @@ def read_bytes(path: str | Path) -> bytes:
 
 
 def read_text(path: str | Path) -> str:
-    """A file's text, without a byte order mark; NUL, which cannot be stored, and bytes that are no UTF-8 become U+FFFD. NotFound or BadInput name the
-    file."""
+    """Return a file's text without a byte order mark; NotFound or BadInput with the file's name.
+
+    NUL, which cannot be stored, and bytes that are not UTF-8 become U+FFFD.
+    """
     return read_bytes(path).decode("utf-8-sig", errors="replace").replace("\0", "\ufffd")
 
 
 def read_utf8(path: str | Path) -> str:
-    """A file's text without its byte order mark; BadInput if it is no UTF-8."""
+    """Return a file's text without its byte order mark; BadInput if it is not UTF-8."""
     data = read_bytes(path)
     try:
         return data.decode("utf-8-sig")
@@ -38,14 +40,14 @@ def read_utf8(path: str | Path) -> str:
 
 
 def numbered_lines(text: str) -> Iterator[tuple[int, str]]:
-    """(line number from 1, line) of `text`; LF, CRLF and lone CR (if there is no LF) end a line, stray CRs become blanks."""
+    """Yield (line number from 1, line) of `text`; LF, CRLF and CR (if there is no LF) end a line, other CRs become blanks."""
     ends = "\n" if "\n" in text else "\r"
     for number, line in enumerate(text.split(ends), start=1):
         yield number, line.replace("\r", " ").rstrip()
 
 
 class Warnings:
-    """Collects warnings; of one kind only the first few are kept in full, the rest are counted."""
+    """Collection of warnings; the first few of each kind are kept in full, the rest are counted."""
 
     def __init__(self, file: str, limit: int = 5) -> None:
         self._file = file
@@ -53,11 +55,11 @@ class Warnings:
         self._kinds: dict[str, list[str]] = {}
 
     def add(self, kind: str, line: int, text: str) -> None:
-        """Note `text` about `line`; `kind` names what repeats."""
+        """Add `text` about `line`; `kind` groups repeated warnings."""
         self._kinds.setdefault(kind, []).append(f"{self._file}:{line}: {text}")
 
     def texts(self) -> tuple[str, ...]:
-        """All warnings, in the order in which their kinds appeared."""
+        """Return all warnings, in the order in which their kinds appeared."""
         out: list[str] = []
         for kind, texts in self._kinds.items():
             out.extend(texts[: self._limit])

@@ -1,7 +1,7 @@
-"""InfiniBand topologies as UFM Enterprise answers: the links, ports and systems of its REST interface.
+"""InfiniBand topologies from UFM Enterprise: the links, ports and systems of its REST interface.
 
 Fields are those of NVIDIA's "UFM Enterprise REST API Guide" (Links, Ports and Systems REST API) and of the answers in Mellanox/ufm_sdk_3.0,
-plugins/UFM_NDT_Plugin/ufm_plugin_ndt/topoparse/data/ufm_samples. The links alone make a fabric; ports add speeds and LIDs, systems what is a switch.
+plugins/UFM_NDT_Plugin/ufm_plugin_ndt/topoparse/data/ufm_samples. Links are sufficient for a fabric; ports add speeds and LIDs, systems the device types.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from flitwatch_domain.importers.ibdevices import Device, End
 from flitwatch_domain.importers.text import Warnings
 from flitwatch_domain.units import infiniband_bandwidth_bps
 
-#: The beginning of an answer, or of the three together.
+#: Beginning of a response, or of a document with all three.
 DOCUMENT = re.compile(r'\s*(\{\s*"(links|ports|systems)"\s*:|\[\s*\{[^{}]{0,4000}"(source_guid|destination_guid)")')
 PARTS = ("links", "ports", "systems")
 _GUID = re.compile(r"(?:0x)?([0-9a-f]{1,16})", re.IGNORECASE)
@@ -31,9 +31,9 @@ Record = Mapping[str, Any]
 
 
 def parse_fabric(text: str, where: str, name: str) -> Fabric:
-    """A fabric from `GET /ufmRest/resources/links`, alone or with ports and systems as `{"links": [], "ports": [], "systems": []}`.
+    """Parse `GET /ufmRest/resources/links`, optionally with ports and systems as `{"links": [], "ports": [], "systems": []}`.
 
-    BadInput names the record that cannot be read or contradicts another.
+    BadInput gives the record that is unreadable or contradicts another.
     """
     links, ports, systems = _split_parts(text, where)
     port_by_name, kinds, warnings = _by_name(ports), _find_kinds(systems), Warnings(where)
@@ -96,12 +96,12 @@ def _split_parts(text: str, where: str) -> list[list[Record]]:
 
 
 def _by_name(ports: Iterable[Record]) -> dict[str, Record]:
-    """Ports by their name, `<GUID>_<number>`."""
+    """Return ports by name, `<GUID>_<number>`."""
     return {str(port.get("name", "")).lower(): port for port in ports}
 
 
 def _models_by_guid(systems: Iterable[Record]) -> dict[str, str]:
-    """The model of a switch, such as MSB7700, by its GUID: the system's, or that of its ports (`<GUID>_<number>`)."""
+    """Return the model of each switch, such as MSB7700, by its GUID: the system's, or that of its ports (`<GUID>_<number>`)."""
     models: dict[str, str] = {}
     for system in systems:
         names = [port.get("name") if isinstance(port, dict) else port for port in system.get("ports") or []]
@@ -133,7 +133,7 @@ def _resolve_end(
     number: int,
     here: str,
 ) -> End:
-    """The device and port that one side of a link names."""
+    """Return the device and port at one side of a link."""
     guid = _normalise_guid(link.get(f"{side}_guid"))
     port = _whole_or_zero(link.get(f"{side}_port"), _LARGEST_PORT)
     if not guid or not port:
@@ -170,7 +170,7 @@ def _resolve_end(
 def _is_switch(
     guid: str, name: str, dname: str, described: str, about: Record, kinds: Mapping[str, bool]
 ) -> bool | None:
-    """By its system's type; else by what the port is called: a switch's ports are named behind a colon, an adapter's HCA-1/1."""
+    """Return whether a device is a switch, from its system's type or the port's name: after a colon for a switch, HCA-1/1 for an adapter."""
     for key in (name, guid):
         if key in kinds:
             return kinds[key]
@@ -185,7 +185,7 @@ def _is_switch(
 
 
 def _port_name(link: Record, side: str) -> str:
-    """A port's name, `<GUID>_<number>`, as the records of ports have it."""
+    """Return a port's name, `<GUID>_<number>`, as in the records of ports."""
     name = link.get(f"{side}_port_name")
     if isinstance(name, str) and _NAME.fullmatch(name):
         return name.lower()
@@ -193,7 +193,7 @@ def _port_name(link: Record, side: str) -> str:
 
 
 def _lower_bandwidth_bps(ends: Iterable[Record | None], number: int, warnings: Warnings) -> float:
-    """In bits per second, the lower of what both ends say; NaN unknown."""
+    """Return the lower of the bandwidths reported by both ends, in bits per second; NaN if unknown."""
     rates = []
     for end in ends:
         width, speed = (str((end or {}).get(key) or "") for key in ("active_width", "active_speed"))
@@ -212,5 +212,5 @@ def _normalise_guid(text: object) -> str:
 
 
 def _whole_or_zero(value: object, most: int) -> int:
-    """A whole number up to `most`; 0 if there is none."""
+    """Return an integer up to `most`; 0 for any other value."""
     return numerals.parse_whole(str(value), most=most) or 0

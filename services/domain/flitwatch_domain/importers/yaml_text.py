@@ -1,4 +1,4 @@
-"""YAML as people write it: plain data, or an error with its line."""
+"""Hand-written YAML: plain data, or an error with its line."""
 
 from __future__ import annotations
 
@@ -10,24 +10,23 @@ import yaml
 from flitwatch_domain.errors import BadInput
 from flitwatch_domain.importers.text import read_utf8
 
-#: The keys `<<` and `=`, which are not made as others are: the second is read as text.
+#: The keys `<<` and `=`, which need special treatment: the second is read as text.
 _MERGE, _EQUALS = "tag:yaml.org,2002:merge", "tag:yaml.org,2002:value"
 
 
-#: Values that a text may hold once each alias stands for all that it names: forty lines of aliases of aliases stand for more than any memory holds.
+#: Maximum number of values after all aliases are expanded: forty lines of nested aliases expand to more than any memory.
 MOST_VALUES = 5_000_000
 
 
 class _Loader(yaml.SafeLoader):
-    """PyYAML's safe loader, which of a key that is listed twice in a mapping would keep the last value and say nothing, and follow aliases without
-    end."""
+    """PyYAML's safe loader with two additions: it rejects duplicate keys in a mapping, and it limits the expansion of aliases."""
 
     def __init__(self, text: str) -> None:
         super().__init__(text)
         self._flattened: set[yaml.MappingNode] = set()
 
     def get_single_node(self) -> yaml.Node | None:
-        """The document, if its aliases stand for a bounded number of values."""
+        """Return the document if its aliases expand to a bounded number of values."""
         node = super().get_single_node()
         if node is not None:
             self._count_values(node, {})
@@ -56,8 +55,8 @@ class _Loader(yaml.SafeLoader):
         return total
 
     def flatten_mapping(self, node: yaml.MappingNode) -> None:
-        """Put what `<<` merges before the mapping's own keys, after a look at these: an own key over a merged one is no repetition."""
-        # Of a mapping that others merge, this is asked again: then what it merged itself stands among its keys.
+        """Insert merged keys (`<<`) before the mapping's own keys, which are checked first: overriding a merged key is not a repetition."""
+        # PyYAML calls this again for a mapping that others merge; by then its keys include the merged ones.
         if node not in self._flattened:
             self._flattened.add(node)
             self._refuse_repeated_keys(node)
@@ -66,7 +65,7 @@ class _Loader(yaml.SafeLoader):
     def _refuse_repeated_keys(self, node: yaml.MappingNode) -> None:
         lines: dict[Any, int] = {}
         for key_node, _ in node.value:
-            # Lists and mappings are no keys, which is refused if the mapping is made.
+            # Lists and mappings are not valid keys, which is rejected when the mapping is built.
             if not isinstance(key_node, yaml.ScalarNode) or key_node.tag == _MERGE:
                 continue
             key = key_node.value if key_node.tag == _EQUALS else self.construct_object(key_node)
@@ -77,14 +76,14 @@ class _Loader(yaml.SafeLoader):
 
 
 def read_yaml(path: str | Path) -> Any:
-    """A file's content; None if it is empty. NotFound or BadInput name the file, and the line if there is one."""
+    """Return a file's content; None if it is empty. NotFound or BadInput give the file, and the line if known."""
     return parse_yaml(read_utf8(path), str(path))
 
 
 def parse_yaml(text: str, where: str) -> Any:
-    """The content of `text`; BadInput names `where` and the line."""
+    """Return the content of `text`; BadInput gives `where` and the line."""
     try:
-        # A safe loader: plain data only.
+        # The safe loader returns plain data only.
         return yaml.load(text, Loader=_Loader)
     except yaml.YAMLError as bad:
         mark, reason = getattr(bad, "problem_mark", None), getattr(bad, "problem", None)
@@ -93,7 +92,7 @@ def parse_yaml(text: str, where: str) -> Any:
     except RecursionError:
         raise BadInput("is nested too deeply", where=where) from None
     except (ValueError, ArithmeticError, LookupError, TypeError, AttributeError) as bad:
-        # What PyYAML raises for a scalar that is not of its type: a 31st of February, `!!bool maybe`, an integer of thousands of digits, a character beyond Unicode.
+        # PyYAML raises this for a scalar that does not fit its type: 31 February, `!!bool maybe`, an integer of thousands of digits, a character beyond Unicode.
         raise BadInput(
             f"contains a value that is not of its type ({bad})", where=where, advice="Quote it if it is text."
         ) from None

@@ -27,13 +27,13 @@ class NotchedBox:
 
 @dataclass(frozen=True)
 class FittedLine:
-    """A line by least squares.
+    """Line fitted by least squares.
 
     Attributes
     ----------
-    slope, intercept, slope_ci95 : of the values over the ratio
+    slope, intercept, slope_ci95 : of the line of values over ratios
     band : (ratio, low, fitted, high); the 95 % interval of the line at each ratio
-    points : values that it was fitted to
+    points : number of fitted values
     """
 
     slope: float
@@ -44,14 +44,14 @@ class FittedLine:
 
 
 def notched_box(five: Sequence[float], measurements: int) -> NotchedBox:
-    """The box of extremes, quartiles and median, in order."""
+    """Return the box with the given minimum, quartiles, median and maximum, in ascending order."""
     least, q1, median, q3, most = five
     half = _NOTCH * (q3 - q1) / math.sqrt(measurements)
     return NotchedBox(least, q1, median, q3, most, (median - half, median + half), measurements)
 
 
 def fitted_line(ratios: Sequence[float], values: Sequence[float]) -> FittedLine | None:
-    """Least squares of values over ratios; None below three values, or where all ratios are one."""
+    """Fit values over ratios by least squares; None for fewer than three values, or if all ratios are equal."""
     n = len(values)
     mean_x, mean_y = sum(ratios) / max(n, 1), sum(values) / max(n, 1)
     sxx = sum((x - mean_x) ** 2 for x in ratios)
@@ -70,9 +70,9 @@ def fitted_line(ratios: Sequence[float], values: Sequence[float]) -> FittedLine 
 
 
 def t_quantile(share: float, degrees: int) -> float:
-    """Value that Student's t with this many degrees of freedom does not exceed with probability `share` (0.5 to 1).
+    """Return the value that Student's t with this many degrees of freedom does not exceed with probability `share` (0.5 to 1).
 
-    By bisection on the distribution's exact finite sums (Abramowitz and Stegun, 26.7.3 and 26.7.4).
+    It uses bisection on the distribution's exact finite sums (Abramowitz and Stegun, 26.7.3 and 26.7.4).
     """
     low, high = 0.0, 1.0
     while _t_share(high, degrees) < share:

@@ -1,4 +1,4 @@
-"""The network noise of one job: how much longer its network cards took to send than in the job's own quiet times."""
+"""Network noise of one job: how much longer its network cards took to send than in the job's own quiet times."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from flitwatch_domain.network_noise.observations import NIC_HZ, message_time_s, 
 
 Floats = NDArray[np.float64]
 
-#: Windows with traffic that a dispersion needs, and the share of cards and windows that must have been counted.
+#: Minimum number of windows with traffic for a dispersion, and minimum share of network cards and windows that were counted.
 LEAST_WINDOWS, LEAST_COUNTED = 4, 0.5
-#: The message whose modelled time is compared between windows.
+#: Size of the message whose modelled time is compared between windows.
 MESSAGE_BYTES = 65_536
 #: Counters by column of the tables endpoint_*.
 COLUMNS = ("rq_flits", "rq_stall_cycles", "rq_packets", "latency_us_sum", "tx_packets", "tx_wait_cycles")
@@ -27,9 +27,9 @@ class Measures:
     Attributes
     ----------
     latency : (column, column) or None   latency in us, requests
-    waits : (column, column)             cycles or ticks of waiting, and what waited
+    waits : (column, column)             cycles or ticks of waiting, and the units that waited
     waits_unit : str
-    no_latency, no_time : str            why latency, and time in seconds, cannot be determined; empty: they can
+    no_latency, no_time : str            why latency, or time in seconds, cannot be determined; empty if it can
     """
 
     latency: tuple[str, str] | None
@@ -85,18 +85,18 @@ class Figure:
 
 @dataclass(frozen=True)
 class JobNoise:
-    """Noise of a job's network, according to network cards; None: cannot tell, and `unknown` says why.
+    """Network noise of a job from its network cards. None: unknown, with the reason in `unknown`.
 
     Attributes
     ----------
     windows, NICs, cards_counted : int
-    latency_us : Figure or None            from a request to its response
+    latency_us : Figure or None            time from a request to its response
     waits : Figure or None                 in `waits_unit`
     waits_unit : str or None
-    message_dispersion : float or None     of the modelled time of a message of `MESSAGE_BYTES`
-    noise_s : float or None                modelled seconds of sending beyond the quiet level, mean over the NICs
-    worst_noise_s : float or None          the same of the NIC that has most
-    counters : columns that it was made from
+    message_dispersion : float or None     dispersion of the modelled time of a message of `MESSAGE_BYTES`
+    noise_s : float or None                modelled seconds of sending in excess of the quiet level, mean over the NICs
+    worst_noise_s : float or None          the same for the NIC with the largest value
+    counters : columns used
     unknown : {figure: reason}
     """
 
@@ -114,20 +114,20 @@ class JobNoise:
 
 
 def job_noise(nics: NicCounts, technology: Technology, cards: int) -> JobNoise:
-    """The network noise of a job (De Sensi 2019, sections 2.4 and 3).
+    """Estimate the network noise of a job (De Sensi 2019, sections 2.4 and 3).
 
-    Each NIC is held against its own lower quartile over the job's windows, so nothing is compared between allocations (guideline 1). Latency and
-    waits are quotients of counters, so that a longer time counts for nothing (guideline 2), and hold no delay of the host (guideline 3). A window's
-    traffic is taken as one message of equation 2: seconds beyond the quiet level are those of the window of 1,024 packets and of stalled flits.
-    Noise that lasts for more than three quarters of the job looks like its quiet level and is not seen.
+    Each NIC is compared with its own lower quartile over the job's windows, so that allocations are not compared (guideline 1). Latency and waits are
+    quotients of counters, so that a longer time has no effect (guideline 2), and do not include host delay (guideline 3). A window's traffic is treated
+    as one message of equation 2. Seconds in excess of the quiet level come from the window of 1,024 packets and from stalled flits.
+    Noise during more than three quarters of the job looks like its quiet level and is not detected.
 
     Parameters
     ----------
     nics : NicCounts
     technology : Technology
-        Of the fabric that the NICs belong to.
+        Technology of the NICs' fabric.
     cards : int
-        How many NICs the job has there.
+        Number of the job's NICs there.
     """
     measures = MEASURES.get(technology)
     if measures is None:
@@ -197,7 +197,7 @@ def _safe_ratio(above: Floats, below: Floats) -> Floats:
 
 
 def _make_figure(above: Floats, below: Floats, ratio: Floats) -> Figure | None:
-    """Of the job as a whole: sums over the NICs by window."""
+    """Compute the values for the whole job from sums over the NICs by window."""
     both = np.isfinite(ratio)
     windows = both.any(1)
     if windows.sum() < LEAST_WINDOWS:
@@ -210,7 +210,7 @@ def _make_figure(above: Floats, below: Floats, ratio: Floats) -> Figure | None:
 
 
 def _beyond_quiet(nics: NicCounts, waits: Floats, latency_us: Floats) -> tuple[float, float]:
-    """Seconds of sending beyond each NIC's quiet level: mean over the counted NICs, and the most of one."""
+    """Return the seconds of sending in excess of each NIC's quiet level: mean over the counted NICs, and maximum."""
     both = np.isfinite(waits) & np.isfinite(latency_us)
     cards = both.sum(0) >= LEAST_WINDOWS
     if not cards.any():
@@ -225,7 +225,7 @@ def _beyond_quiet(nics: NicCounts, waits: Floats, latency_us: Floats) -> tuple[f
     extra = transmission_time_s(packets, flits, latency, stalls) - transmission_time_s(
         packets, flits, quiet_latency, quiet_stalls
     )
-    # A card that was mostly below its quiet level had no noise.
+    # A network card that was mostly below its quiet level had no noise.
     noise = np.maximum(np.nansum(extra, axis=0), 0.0)
     return float(noise.mean()), float(noise.max())
 

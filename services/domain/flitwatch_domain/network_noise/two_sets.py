@@ -1,5 +1,4 @@
-"""Two sets of observations of network cards, compared as far as the guidelines of De Sensi 2019 (section 3) allow, or why nothing can be
-determined."""
+"""Comparison of two sets of observations of network cards, as far as the guidelines of De Sensi 2019 (section 3) allow, or the reason why not."""
 
 from __future__ import annotations
 
@@ -17,12 +16,12 @@ from flitwatch_domain.network_noise.observations import NicObservation, message_
 Floats = NDArray[np.float64]
 Verdict = Literal["higher", "lower", "cannot tell"]
 
-#: Observations of each set within allocations that both have.
+#: Minimum number of observations of each set within shared allocations.
 LEAST_OBSERVATIONS = 4
 LEVEL = 0.95
-#: Logarithms of ratios that are no difference.
+#: Differences of logarithms below this are rounding errors.
 _ROUNDING = 1e-9
-#: Figures that may be compared between intervals of any length (guideline 2), with their units; `message_s` is the modelled time of one message (equation 2).
+#: Values that are comparable between intervals of any length (guideline 2), with their units; `message_s` is the modelled time of one message (equation 2).
 FIGURES = {
     "latency_cycles": "NIC cycles / request",
     "stalls_per_flit": "cycles / flit",
@@ -33,7 +32,7 @@ FIGURES = {
 
 @dataclass(frozen=True)
 class Observed:
-    """Counts of a run's network cards, and its duration by its own clock; None: not known."""
+    """Counts of a run's network cards, and its duration by its own clock; None: unknown."""
 
     counts: NicObservation
     time_s: float | None
@@ -41,7 +40,7 @@ class Observed:
 
 @dataclass(frozen=True)
 class Guideline:
-    """Result of a guideline for the comparison, and what that rests on; None: it could not be checked."""
+    """Result of a guideline for the comparison, and its basis; None: it could not be checked."""
 
     number: int
     holds: bool | None
@@ -50,7 +49,7 @@ class Guideline:
 
 @dataclass(frozen=True)
 class ComparedFigure:
-    """Geometric means of both sets over shared allocations, and the second over the first with its 95 % interval; None: cannot tell."""
+    """Geometric means of both sets over shared allocations, and the ratio of the second to the first with its 95 % interval; None: unknown."""
 
     key: str
     unit: str
@@ -64,7 +63,7 @@ class ComparedFigure:
 
 @dataclass(frozen=True)
 class Dispersion:
-    """Quartile coefficients of dispersion of one set: of measured times, and of those that the counters predict; None below four observations."""
+    """Quartile coefficients of dispersion of one set, for measured and for predicted times; None below four observations."""
 
     measured: float | None
     network: float | None
@@ -73,13 +72,13 @@ class Dispersion:
 
 @dataclass(frozen=True)
 class Comparison:
-    """The second set alongside the first.
+    """Second set compared with the first.
 
     Attributes
     ----------
-    verdict : of the modelled time of a message
-    why : what the verdict rests on, or why there is none
-    counted, shared : observations of each set, and those within allocations that both have
+    verdict : about the modelled time of a message
+    why : basis of the verdict, or why there is none
+    counted, shared : observations of each set, and those within shared allocations
     """
 
     verdict: Verdict
@@ -92,10 +91,10 @@ class Comparison:
 
 
 def compare_sets(first: Sequence[Observed], second: Sequence[Observed], message_bytes: int) -> Comparison:
-    """Compare within each allocation that both sets have, by logarithms: means and ratios are geometric, and an allocation counts by its
+    """Compare the sets within each shared allocation, by logarithms: means and ratios are geometric, and an allocation's weight is its number of
     observations.
 
-    Intervals hold what they say however few observations an allocation has (ADR 0024). A figure with a value of zero cannot be determined.
+    Intervals keep their coverage even if an allocation has few observations (ADR 0024). A value of zero makes the result unknown.
     """
     sides = [_by_allocation(side) for side in (first, second)]
     both = sorted(sides[0].keys() & sides[1].keys())
@@ -155,10 +154,10 @@ def _compare_figure(
 
 
 def _estimate_change(values: Sequence[tuple[Floats, ...]]) -> tuple[float, float]:
-    """Logarithm of the second set over the first, and half of its 95 % interval.
+    """Return the logarithm of the second set over the first, and half of its 95 % interval.
 
-    Least squares with a level for each allocation: a paired t-interval where each allocation was observed once by each set, one without equal
-    variances if there is one allocation. Variance: MacKinnon and White 1985 (HC2); degrees of freedom: Bell and McCaffrey 2002.
+    The method is least squares with a level for each allocation. This is a paired t-interval if each set observed each allocation once, and Welch's
+    interval for a single allocation. Variance: MacKinnon and White 1985 (HC2); degrees of freedom: Bell and McCaffrey 2002.
     """
     y = np.log(np.concatenate([side for pair in values for side in pair]))
     second = np.concatenate([np.full(len(side), at, float) for pair in values for at, side in enumerate(pair)])
@@ -214,7 +213,7 @@ def _check_times(first: Sequence[Observed], second: Sequence[Observed]) -> Guide
 
 
 def _measure_dispersion(side: Sequence[Observed], message_bytes: int) -> Dispersion:
-    """Of one set within its largest allocation."""
+    """Measure the dispersion of one set within its largest allocation."""
     own = max(_by_allocation(side).values(), key=len, default=[])
     if len(own) < LEAST_OBSERVATIONS:
         return Dispersion(None, None, None)

@@ -1,6 +1,6 @@
-"""A fabric's topology in the words of schedulers: Slurm, Flux and PBS.
+"""Topology of a fabric in schedulers' formats: Slurm, Flux and PBS.
 
-All of them place jobs on a tree. `switch_tree` makes one of any fabric but a torus; `formats` prints it.
+All of them place jobs on a tree. `switch_tree` builds one from any fabric except a torus; `formats` prints it.
 """
 
 from flitwatch_domain.schedulers.formats import FORMATS, format_tree

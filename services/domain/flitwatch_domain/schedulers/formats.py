@@ -1,4 +1,4 @@
-"""A switch tree as schedulers' files.
+"""Switch tree in schedulers' file formats.
 
 Sources: Slurm's topology.conf(5), topology.yaml(5) and Topology Guide; Flux RFC 40 (resource graph as JSON Graph Format); the placement sets of the
 PBS Professional Administrator's Guide.
@@ -18,12 +18,12 @@ from flitwatch_domain.schedulers.switch_tree import Switch, SwitchTree
 
 
 def format_tree(tree: SwitchTree, name: str) -> str:
-    """The file of a format of `FORMATS`, with a line's end."""
+    """Return the file in a format of `FORMATS`, with a final line feed."""
     return FORMATS[name](tree)
 
 
 def _slurm_tree(tree: SwitchTree) -> str:
-    """topology.conf of topology/tree."""
+    """Format topology.conf for topology/tree."""
     setting = "TopologyPlugin=topology/tree" + (" and TopologyParam=Dragonfly" if tree.dragonfly else "")
     lines = [f"# {_describe_origin(tree)} slurm.conf needs {setting}."]
     switches = _slurm_switches(tree)
@@ -40,10 +40,10 @@ def _slurm_tree(tree: SwitchTree) -> str:
 
 
 def _slurm_switches(tree: SwitchTree) -> Sequence[Switch]:
-    """The switches as Slurm is to see them: of a dragonfly the groups are the leaves.
+    """Return the switches for Slurm: for a dragonfly, the groups are the leaves.
 
-    On a dragonfly Slurm spreads a job that no leaf holds over as many leaves as it can (Topology Guide): were routers the leaves, every job of more than
-    a router's nodes would take a node of each.
+    On a dragonfly Slurm spreads a job that exceeds a leaf over as many leaves as possible (Topology Guide). With routers as leaves, every job larger than a
+    router would get one node of each.
     """
     if not tree.dragonfly:
         return tree.switches
@@ -68,14 +68,14 @@ def _slurm_leaves(tree: SwitchTree) -> list[Switch]:
 
 
 def _slurm_block(tree: SwitchTree) -> str:
-    """topology.conf of topology/block: a block is what Slurm takes for a leaf, and the least of them is the size that is planned with."""
+    """Format topology.conf for topology/block: a block is one of Slurm's leaves, and the smallest block is the planning size."""
     lines = [f"# {_describe_origin(tree)} slurm.conf needs TopologyPlugin=topology/block."]
     lines += [f"BlockName={switch.name} Nodes={compress_hosts(switch.nodes)}" for switch in _slurm_leaves(tree)]
     return "\n".join([*lines, f"BlockSizes={_block_size(tree)}"]) + "\n"
 
 
 def _slurm_yaml(tree: SwitchTree) -> str:
-    """topology.yaml of Slurm 25.05 with both: the tree for all partitions, the blocks for those that name them."""
+    """Format topology.yaml for Slurm 25.05 with both: the tree for all partitions, and the blocks for partitions that name them."""
     slurm_switches = _slurm_switches(tree)
     switches = [
         {"switch": switch.name}
@@ -99,7 +99,7 @@ def _slurm_yaml(tree: SwitchTree) -> str:
 
 
 def _format_flux(tree: SwitchTree) -> str:
-    """Vertices cluster, switch and node, joined by containment; the ranks of brokers are unknown here (-1)."""
+    """Format vertices cluster, switch and node, joined by containment; ranks of brokers are unknown (-1)."""
     vertices: list[dict[str, Any]] = []
     edges: list[dict[str, Any]] = []
     counts: dict[str, int] = {}
@@ -138,7 +138,7 @@ def _format_flux(tree: SwitchTree) -> str:
 
 
 def _format_pbs(tree: SwitchTree) -> str:
-    """Commands for qmgr: a resource with the switches above each node, by which the server groups nodes."""
+    """Format commands for qmgr: a resource with the switches above each node, used by the server to group nodes."""
     lines = [
         f"# {_describe_origin(tree)} Feed it to qmgr.",
         "create resource switch type=string_array,flag=h",
@@ -151,7 +151,7 @@ def _format_pbs(tree: SwitchTree) -> str:
 
 
 def _switches_of_nodes(tree: SwitchTree) -> Iterator[tuple[str, list[str]]]:
-    """Each node with the switches above it, the leaf first."""
+    """Yield each node with the switches above it, leaf first."""
     parent = {child: index for index, switch in enumerate(tree.switches) for child in switch.children}
     for index, switch in enumerate(tree.switches):
         above, at = [switch.name], index
@@ -170,7 +170,7 @@ def _describe_origin(tree: SwitchTree) -> str:
     return f"Made by flitwatch topology export from the {'simulated ' if tree.simulated else ''}fabric {tree.fabric}."
 
 
-#: Makers of a file by its format.
+#: Functions that format a tree, by format name.
 FORMATS: dict[str, Callable[[SwitchTree], str]] = {
     "slurm-tree": _slurm_tree,
     "slurm-block": _slurm_block,

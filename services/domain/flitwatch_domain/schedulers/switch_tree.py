@@ -1,6 +1,6 @@
-"""The tree that schedulers place jobs on: leaf switches with nodes, and above them what joins them.
+"""Switch tree for schedulers: leaf switches with nodes, and the switches that join them.
 
-Real fabrics are no trees, so switches that reach the same nodes become one: the leaves that share a node with several rails, and the parallel spines
+Real fabrics are not trees, so switches that reach the same nodes are merged: leaves that share a node with several rails, and the parallel spines
 of a fat tree. A dragonfly's middle level is its groups.
 """
 
@@ -16,16 +16,16 @@ from flitwatch_domain.errors import BadInput, BadRequest
 from flitwatch_domain.fabric import ROLES, Fabric, FabricKind, NodeRole
 
 _NODE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
-#: What stands for an adapter whose description names no node, and words that Slurm keeps for itself.
+#: Placeholder for an adapter without a node name, and words reserved by Slurm.
 _NOT_A_HOST = re.compile(r"H-[0-9a-fA-F]{16}|ALL|DEFAULT", re.IGNORECASE)
-#: topology.yaml(5) takes no longer names.
+#: Maximum length of a name in topology.yaml(5).
 _LONGEST_SWITCH = 64
 _OTHER = re.compile(r"[^A-Za-z0-9._-]+")
 
 
 @dataclass(frozen=True)
 class Switch:
-    """A switch as a scheduler sees it.
+    """A switch in a scheduler's view.
 
     Attributes
     ----------
@@ -36,7 +36,7 @@ class Switch:
     children : tuple of int
         Indices of the switches below it; empty for a leaf.
     routers : tuple of str
-        The fabric's switches that it stands for.
+        The fabric's switches that it represents.
     """
 
     name: str
@@ -56,11 +56,11 @@ class SwitchTree:
     dragonfly : bool
     switches : tuple of Switch
     roots : tuple of int
-        More than one where parts of the fabric are not joined; no job can span two.
+        More than one if parts of the fabric are not connected; jobs cannot span two roots.
     left_out : int
-        Nodes that run no jobs: I/O and service nodes, and those of `nameless`.
+        Number of nodes that do not run jobs: I/O and service nodes, and `nameless`.
     nameless : tuple of str
-        Nodes without a name that schedulers can read, such as adapters whose description names no node.
+        Nodes without a name that schedulers accept, such as adapters whose description contains no node name.
     """
 
     fabric: str
@@ -72,19 +72,19 @@ class SwitchTree:
     nameless: tuple[str, ...] = ()
 
     def leaves(self) -> list[Switch]:
-        """Switches with nodes."""
+        """Return switches with nodes."""
         return [switch for switch in self.switches if switch.nodes]
 
 
 def switch_tree(fabric: Fabric) -> SwitchTree:
-    """The tree of a fabric's compute nodes.
+    """Build the tree of a fabric's compute nodes.
 
     Raises
     ------
     BadRequest
-        For a torus, which is no tree.
+        For a torus, which is not a tree.
     BadInput
-        Where no compute node is attached whose name schedulers can read.
+        If no compute node has a name that schedulers accept.
     """
     if fabric.kind is FabricKind.TORUS:
         raise BadRequest(
@@ -116,7 +116,7 @@ def switch_tree(fabric: Fabric) -> SwitchTree:
 
 
 def _find_compute_nodes(fabric: Fabric) -> tuple[dict[str, list[int]], int, tuple[str, ...]]:
-    """Routers of each compute node, in natural order of the nodes' first endpoints; how many other nodes there are, and those without a name."""
+    """Return the routers of each compute node, ordered by the nodes' first endpoints; the number of other nodes; and the nodes without a name."""
     ends, compute = fabric.endpoints, ROLES.index(NodeRole.COMPUTE)
     routers_of_node: dict[str, list[int]] = {}
     others = {str(node) for node, role in zip(ends.node, ends.role, strict=True) if role != compute}
@@ -129,7 +129,7 @@ def _find_compute_nodes(fabric: Fabric) -> tuple[dict[str, list[int]], int, tupl
         node for node in routers_of_node if _NODE_NAME.fullmatch(node) is None or _NOT_A_HOST.fullmatch(node)
     )
     named = {node: routers for node, routers in routers_of_node.items() if node not in nameless}
-    # One node without a host's name, of a spare or a storage server, is no reason to refuse a machine; a fabric of such alone is.
+    # One unnamed node, a spare or a storage server, is accepted; a fabric with only unnamed nodes is rejected.
     if not named:
         raise BadInput(
             f"{nameless[0][:80]!r} is not a host name that a scheduler uses",
@@ -139,7 +139,7 @@ def _find_compute_nodes(fabric: Fabric) -> tuple[dict[str, list[int]], int, tupl
 
 
 class _Parts:
-    """Sets of routers that are one (union by the least)."""
+    """Sets of merged routers (union with the least as representative)."""
 
     def __init__(self, count: int) -> None:
         self._up = list(range(count))
@@ -158,7 +158,7 @@ class _Parts:
 
 
 class _Builder:
-    """Switches so far; `top` is the switch that stands for a part at present."""
+    """Switches built so far; `top` is the current top switch of each part."""
 
     def __init__(self, fabric: Fabric, parts: _Parts) -> None:
         self.fabric = fabric
@@ -180,7 +180,7 @@ class _Builder:
             self.top[part] = self._add_switch(names[0], tuple(self.nodes[part]), (), names)
 
     def add_groups(self) -> None:
-        """A switch for each group of several leaves."""
+        """Add a switch for each group of several leaves."""
         by_group: dict[int, list[int]] = {}
         for part in self.top:
             by_group.setdefault(int(self.fabric.routers.group[part]), []).append(part)
@@ -189,7 +189,7 @@ class _Builder:
                 self._add_parent(parts, f"group{group}", ())
 
     def join_through(self, level: int | None) -> None:
-        """A switch for all parts that routers up to `level` join, where that joins several; None: by any router."""
+        """Add a switch for each set of parts joined by routers up to `level` (None: by any router), if there are several parts."""
         levels = self.fabric.routers.level
         wider = _Parts(len(self.fabric.routers))
         for part in {self.parts.of(router) for router in range(len(self.fabric.routers))}:
@@ -224,7 +224,7 @@ class _Builder:
         return len(self.switches) - 1
 
     def _unique_name(self, name: str) -> str:
-        """`name` in the characters that every format takes, with a number where it is taken."""
+        """Return `name` in the characters that all formats accept, with a number if it is already used."""
         plain = _OTHER.sub("-", name).strip("-.")[: _LONGEST_SWITCH - 6] or "switch"
         candidate, count = plain, 1
         while candidate in self._names:

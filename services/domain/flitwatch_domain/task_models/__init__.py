@@ -1,16 +1,16 @@
-"""One model a task: what its arguments are. The API checks a request by it before anything is stored, the worker again before it runs.
+"""Models of the tasks' arguments, one per task. The API validates a request before anything is stored, and the worker validates it again before the run.
 
-What happens, in order: `requests` reads the body of `POST /tasks`: a name, and the arguments that this name has; `costs` estimates what they need
-and holds that against the limits of the caller's role; the row is stored; the worker calls `read_arguments` again before it runs the task.
+A task starts in four steps. `requests` reads the body of `POST /tasks`: a name, and the task's arguments. `costs` estimates the required resources
+and checks them against the limits of the caller's role. The row is stored. The worker calls `read_arguments` again before it runs the task.
 
-Open
+Modules
 
-- `base` for what all arguments share: no unknown fields, no conversions, no number without bounds;
-- `requests` for the list of what may be started from outside;
-- `machines` for topologies, routes and traffic as requests name them, without a file;
+- `base` for common rules: no unknown fields, no conversions, no unbounded numbers;
+- `requests` for the list of tasks that users can start;
+- `machines` for topologies, routes and traffic in requests, without files;
 - `simulations`, `studies`, `routes` and `measured` for the arguments of each package's tasks;
-- `costs` for limits by role, with `study_costs` for published studies, `exchanges` for messages, `applications` for what applications in kind do
-  in a step, and `node_counts` for sizes of machines.
+- `costs` for limits by role, with `study_costs` for published studies, `exchanges` for messages, `applications` for the steps of application kinds,
+and `node_counts` for sizes of machines.
 
 A new task is a model here, a line in `requests`, a line in `costs`, and a handler in the package that runs it.
 """
@@ -31,7 +31,7 @@ _REQUESTS = {
     for request in get_args(get_args(NewTask)[0])
     for name in get_args(request.model_fields["name"].annotation)
 }
-#: What may be started from outside; maintenance and helpers are started by the platform itself.
+#: Tasks that users can start; maintenance and helper tasks are started by the platform itself.
 STARTABLE = tuple(_REQUESTS)
 _READERS: dict[str, Callable[[Any], Arguments]] = {
     name: request.model_fields["args"].annotation.of for name, request in _REQUESTS.items() if name != "sim.study"
@@ -39,14 +39,14 @@ _READERS: dict[str, Callable[[Any], Arguments]] = {
 
 
 def read_arguments(name: str, args: Any) -> Arguments:
-    """A task's arguments from plain data.
+    """Parse a task's arguments from plain data.
 
     Raises
     ------
     BadRequest
-        No task has that name.
+        The task name is unknown.
     BadInput
-        The arguments do not fit; names them.
+        The arguments are invalid; the message names them.
     """
     reader = _READERS.get(name)
     if reader is None:

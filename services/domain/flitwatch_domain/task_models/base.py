@@ -1,4 +1,4 @@
-"""Common rules of every task's arguments: no unknown fields, no conversions, no text that cannot be stored, no number without bounds."""
+"""Common rules of all tasks' arguments: no unknown fields, no conversions, no text that cannot be stored, no unbounded numbers."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 from flitwatch_domain.errors import BadInput
 
 Seed = Annotated[int, Field(ge=0, le=2**63 - 1)]
-#: Names and paths that other systems chose: anything but NUL, which the database cannot hold.
+#: Names and paths chosen by other systems: any text without NUL, which the database cannot store.
 _STORABLE = r"^[^\x00]*$"
 Name = Annotated[str, Field(min_length=1, max_length=200, pattern=_STORABLE)]
 Path = Annotated[str, Field(min_length=1, max_length=4096, pattern=_STORABLE)]
@@ -24,12 +24,12 @@ class Arguments(BaseModel):
 
     @classmethod
     def of(cls, args: Any) -> Self:
-        """The arguments from plain data.
+        """Parse the arguments from plain data.
 
         Raises
         ------
         BadInput
-            Naming the argument.
+            The message names the argument.
         """
         try:
             return cls.model_validate(args)
@@ -37,28 +37,28 @@ class Arguments(BaseModel):
             raise make_refusal(problem) from None
 
     def given(self) -> dict[str, Any]:
-        """Return the arguments that were given and are not null, as plain data."""
+        """Return the given arguments that are not null, as plain data."""
         return self.model_dump(mode="json", by_alias=True, exclude_unset=True, exclude_none=True)
 
     def files(self) -> tuple[int, ...]:
-        """Numbers of the uploaded files that the task reads."""
+        """Return the numbers of the uploaded files that the task reads."""
         return ()
 
 
 def words_of(message: str) -> str:
-    """Return pydantic's message about a fault, without its own label."""
+    """Return pydantic's message about an error, without its own label."""
     return message.removeprefix("Value error, ")
 
 
 def _describe_fault(one: Any) -> str:
-    # The only message of pydantic's that quotes what was given, however long.
+    # Only this message of pydantic quotes the input, which can be long.
     if one["type"] == "union_tag_invalid":
         return f"unknown; use one of {one['ctx']['expected_tags']}"
     return words_of(one["msg"])
 
 
 def make_refusal(problem: ValidationError) -> BadInput:
-    """The first faults of arguments in words; what was given is not repeated."""
+    """Describe the first errors of arguments without repeating the input."""
     faults = [
         f"{'.'.join(map(str, fault['loc'])) or 'the arguments'}: {_describe_fault(fault)}"
         for fault in problem.errors()[:3]
@@ -67,7 +67,7 @@ def make_refusal(problem: ValidationError) -> BadInput:
 
 
 def make_text_type(pattern: str, what: str, longest: int = 200) -> Any:
-    """A text that matches a pattern as a whole; `what` says what it is, and what could be written."""
+    """Make a type for texts that match a pattern as a whole; `what` describes the text and its allowed forms."""
     compiled = re.compile(pattern, re.ASCII)
 
     def check(text: str) -> str:

@@ -1,6 +1,6 @@
 """Cost of a task, estimated from its arguments before anything is stored, and the limits of each role.
 
-The worker limits memory, time and files of what runs (`flitwatch_db.tasks.process`); this keeps out what would only be ended there.
+The worker limits memory, time and files of running tasks (`flitwatch_db.tasks.process`). This check rejects tasks that would only be ended there.
 """
 
 from __future__ import annotations
@@ -18,20 +18,20 @@ Needs = dict[str, float]
 
 @dataclass(frozen=True)
 class Limits:
-    """The most that a role may ask for in one task.
+    """Limits of a role for one task.
 
     Attributes
     ----------
     messages : int
-        Of one packet-level run: they are held in memory.
+        Messages of one packet-level run, which are held in memory.
     simulations : int
         Packet-level runs.
     packets : int
-        Of all runs together, those of background traffic included.
+        Packets of all runs together, including background traffic.
     work : int
-        At flow level: messages of one run times runs, over all points.
+        Messages of one run times runs, over all points, at flow level.
     seconds : int
-        What optimisers and reconstructions may be given.
+        Time limit of optimisers and reconstructions.
     """
 
     nodes: int
@@ -64,17 +64,17 @@ _OPERATOR = Limits(
     work=10**11,
     seconds=86_400,
 )
-#: An admin is held by the worker's limits alone.
+#: An admin has only the worker's limits.
 LIMITS = {"anonymous": _USER, "viewer": _USER, "user": _USER, "service": _OPERATOR, "operator": _OPERATOR}
 
 
 def check_cost(role: str, name: str, args: dict[str, Any]) -> None:
-    """Refuse a task that needs more than the role's limit.
+    """Reject a task that needs more than the role's limit.
 
     Raises
     ------
     TooCostly
-        Saying what it needs and what the limit is.
+        The message gives the need and the limit.
     """
     limits = LIMITS.get(role)
     if limits is None:
@@ -90,7 +90,7 @@ def check_cost(role: str, name: str, args: dict[str, Any]) -> None:
 
 
 def needs_of(name: str, args: dict[str, Any]) -> Needs:
-    """The fields of `Limits` that a task's arguments need; what cannot be estimated is left out."""
+    """Return the fields of `Limits` that a task's arguments need; unknown needs are omitted."""
     match name:
         case "sim.study":
             return needs_of_study(str(args["study"]), args.get("parameters", {}))
@@ -137,7 +137,7 @@ def _packet_needs(args: dict[str, Any]) -> Needs:
 
 
 def _past_needs(args: dict[str, Any], variants: int) -> Needs:
-    """A moment of the past, which the database knows: of its job's ranks at least two send."""
+    """Return the needs of simulating a past moment. The database knows the job's ranks; at least two of them send."""
     runs = float(variants * args.get("seeds", 5))
     volume, size = float(args.get("bytes", 100_000)), float(args.get("packet_bytes", 2_048))
     messages = messages_of(args.get("pattern", "stencil3d"), 2, volume)
@@ -147,7 +147,7 @@ def _past_needs(args: dict[str, Any], variants: int) -> Needs:
 def _loop_needs(args: dict[str, Any]) -> Needs:
     nodes, epochs = nodes_of(args.get("topology", "quartz1")), float(args.get("epochs", 1))
     volume = float(args.get("megabytes", 10.0)) * 1e6
-    # Traffic is simulated under the routes before and after.
+    # Traffic is simulated with the routes before and after.
     simulations = epochs + 1
     packets = simulations * nodes * max(volume / float(args.get("packet_bytes", 4_096)), 1)
     seconds = epochs * float(args.get("time_limit_s") or args.get("optimise_s", 30.0)) + float(

@@ -1,21 +1,21 @@
-"""Estimates from sizes alone: the messages of a pattern, its shortest duration, and the traffic alongside it."""
+"""Estimates from sizes: the messages of a pattern, its shortest duration, and the traffic alongside it."""
 
 from __future__ import annotations
 
 import math
 
 _GIB = 2**30
-#: What a node sends a second at most; contention makes it less, so that an exchange lasts at least as long as this says.
+#: Highest rate of a node per second. Contention reduces it, so this gives the shortest duration of an exchange.
 NODE_BYTES_PER_S = 8e9
-#: Rounds, latencies and waiting of the shortest exchange.
+#: Rounds, latencies and waits of the shortest exchange, in seconds.
 LEAST_S = 1e-5
-#: A message of the pattern `bully`, and of a barrier.
+#: Bytes of a message of the pattern `bully`, and of a barrier.
 _BULLY_BYTES, _BARRIER_BYTES = 200_000, 8
-#: Patterns in which every rank has something for every other.
+#: Patterns in which every rank sends to every other.
 _TO_ALL = {"alltoall", "pairwise-alltoall", "ring"}
-#: Twice so many: there and back, or two rounds for every other rank.
+#: Patterns with twice as many messages: there and back, or two rounds for every other rank.
 _TO_ALL_TWICE = {"ring-allreduce", "expert-alltoall"}
-#: Messages that a rank sends: one, one per round, or one a neighbour.
+#: Messages per rank: one, one per round, or one per neighbour.
 _ONE = {
     "binomial-bcast",
     "binomial-reduce",
@@ -29,19 +29,19 @@ _ONE = {
 }
 _ROUNDS = {"recursive-doubling-allreduce", "dissemination-barrier", "allreduce"}
 _NEIGHBOURS = {"halo-2d": 4, "halo-3d": 6, "halo-27": 26, "sweep-3d": 24}
-#: Of all others: neighbours and rounds.
+#: Messages per rank of all other patterns: neighbours and rounds.
 _MOST_A_RANK = 280
 
 
 def messages_of(pattern: str, ranks: float, bytes_per_rank: float = 0.0) -> float:
-    """Messages of all ranks together; for some patterns more with more bytes."""
+    """Return the messages of all ranks together; for some patterns the number increases with the bytes."""
     kind = pattern.partition(":")[0]
     if kind in _TO_ALL:
         return ranks * ranks
     if kind in _TO_ALL_TWICE:
         return 2 * ranks * ranks
     if kind == "hierarchical-allreduce":
-        # Two rounds for every other node, at worst of two ranks; 28 within a node of eight.
+        # Two rounds for every other node, at worst with two ranks per node; 28 messages within a node of eight.
         return ranks * (ranks + 28)
     if kind == "tree-allreduce":
         return 2 * ranks
@@ -62,5 +62,5 @@ def exchange_s(bytes_per_rank: float) -> float:
 
 
 def background_packets(nodes: float, load_gib_per_s: float, lasts_s: float, packet_bytes: float) -> float:
-    """Packets that nodes send alongside an exchange while it lasts."""
+    """Return the number of packets that nodes send alongside an exchange."""
     return nodes * load_gib_per_s * _GIB * lasts_s / packet_bytes

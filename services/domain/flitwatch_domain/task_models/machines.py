@@ -1,4 +1,4 @@
-"""Machines, routes and traffic as requests name them: made by generators. No form of them names a file."""
+"""Generated machines, routes and traffic in requests. None of these texts can name a file."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from flitwatch_domain.topology_spec import (
     XGFT_PATTERN,
 )
 
-#: Of the flow-level simulator.
+#: Topology for the flow-level simulator.
 FlowTopology: TypeAlias = make_text_type(  # type: ignore[valid-type]
     rf"theta|edison|cori|slingshot|quartz1|{XGFT_PATTERN}|{TORUS_PATTERN}|{DRAGONFLY_PATTERN}|{HYPERX_PATTERN}|{RAILS_PATTERN}|{PLANES_PATTERN}",
     "topology; use theta, edison, cori, slingshot, quartz1, torus:20,20,20, xgft:h;m1,..;w1,..[;p1,..], dragonfly:GROUPS,ROWS,COLS[,BLUE_ROUTERS], "
     "hyperx:SIZES, rails:SIZES or planes:SIZES: a task reads no file",
 )
-#: Of the packet-level simulator.
+#: Topology for the packet-level simulator.
 PacketTopology: TypeAlias = FlowTopology
-#: Of the optimiser of routes and the studies on packets.
+#: Topology for the route optimiser and the packet-level studies.
 RoutesTopology: TypeAlias = make_text_type(  # type: ignore[valid-type]
     rf"theta|edison|cori|slingshot|quartz1|{XGFT_PATTERN}|{DRAGONFLY_PATTERN}|{HYPERX_PATTERN}|{RAILS_PATTERN}|{PLANES_PATTERN}",
     "topology; use theta, edison, cori, slingshot, quartz1, xgft:h;m1,..;w1,..[;p1,..], dragonfly:GROUPS,ROWS,COLS[,BLUE_ROUTERS], "
@@ -44,7 +44,7 @@ PacketRouting = Literal[
     "spray",
     "dor",
 ]
-#: What the NICs do about congestion: nothing, Slingshot's back-pressure by pair of endpoints, or RoCE's DCQCN.
+#: Congestion control of the NICs: none, Slingshot's back-pressure by pair of endpoints, or RoCE's DCQCN.
 CongestionControl = Literal["none", "pairs", "dcqcn"]
 
 FlowPattern: TypeAlias = make_text_type(  # type: ignore[valid-type]
@@ -53,13 +53,13 @@ FlowPattern: TypeAlias = make_text_type(  # type: ignore[valid-type]
     "pattern; use binomial-bcast, binomial-reduce, recursive-doubling-allreduce, dissemination-barrier, ring, pairwise-alltoall, halo-2d, halo-3d, halo-27,"
     " sweep-3d, shift[:K], transpose, bit-reversal or permutation[:SEED]",
 )
-#: Patterns of messages in rounds.
+#: Message patterns with rounds.
 MessagePattern = Literal[
     "allreduce", "alltoall", "amg", "barrier", "bisection", "bisection-shuffle", "broadcast", "bully", "crystal-router", "cyclic-stencil",
     "fill-boundary", "halo3d", "incast", "permutation", "pingpong", "stencil27-bspma", "stencil27-svaf", "stencil27-svafp", "stencil3d", "sweep3d",
     "ring-allreduce", "tree-allreduce", "hierarchical-allreduce", "expert-alltoall",
 ]  # fmt: skip
-#: What a simulated machine of the loop sends: those, and patterns that are only matrices.
+#: Traffic of a simulated machine in the loop: message patterns, and patterns that are only matrices.
 LoopPattern = Literal[
     "allreduce", "alltoall", "amg", "amg-1728", "barrier", "barrier-with-bully", "barrier-with-bully-even", "bisection", "bisection-shuffle",
     "boxlib-cns-1024", "boxlib-mg-1024", "broadcast", "bully", "crystal-router", "cyclic-stencil", "expert-alltoall", "fill-boundary", "halo3d",

@@ -13,7 +13,7 @@ Definition = Literal["ours", "paper"]
 
 
 class Application(Arguments):
-    """An application as runs name it: an executable, and on how many nodes."""
+    """An application of runs: an executable, and its number of nodes."""
 
     exe: Path
     nodes: int = Field(ge=0, le=2**31 - 1)
@@ -32,12 +32,12 @@ class BlameArguments(EstimateArguments):
 
 
 def set_name(text: str) -> str:
-    """Check the name of a set of runs from files: it is shown wherever an application's name is, and users below scope names see no folders.
+    """Check the name of a set of runs from files. It is shown like an application's name, and users without scope names must not see folders.
 
     Raises
     ------
     ValueError
-        It is too long, or has blanks at its ends, slashes or control characters.
+        It is too long, has blanks at its ends, or contains slashes or control characters.
     """
     if not 1 <= len(text) <= LONGEST_NAME or text != text.strip() or "/" in text or not text.isprintable():
         raise ValueError(
@@ -70,7 +70,7 @@ class MeasuredBlameArguments(Arguments):
         return self
 
     def files(self) -> tuple[int, ...]:
-        """The file of runs, and that of exposure."""
+        """Return the file of runs and the file of exposure."""
         return self.runs, self.exposure
 
 

@@ -1,15 +1,15 @@
-"""Number of nodes of a machine that a request names."""
+"""Number of nodes of a machine in a request."""
 
 from __future__ import annotations
 
 import math
 
-#: Nodes of the machines that have names.
+#: Nodes of machines with a name.
 NAMED_NODES = {"theta": 3_456, "edison": 5_760, "cori": 13_056, "slingshot": 2_048, "quartz1": 3_072}
 
 
 def nodes_of(topology: str) -> float:
-    """Nodes of a generated machine, 0 for one that is not known; beyond what a number holds, infinite."""
+    """Return the nodes of a generated machine: 0 for an unknown one, infinity if the number is too large."""
     kind, _, rest = topology.partition(":")
     if not rest:
         return float(NAMED_NODES.get(kind, 0))

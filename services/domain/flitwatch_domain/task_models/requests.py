@@ -1,4 +1,4 @@
-"""A task to start, as `POST /tasks` takes it: a name, and the arguments that this name has."""
+"""Task to start, as in the body of `POST /tasks`: a name, and the task's arguments."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class StartWhatIf(_Request):
 
 
 class StartLoop(_Request):
-    """Go from counters to routes, or to traffic."""
+    """Derive routes, or traffic, from counters."""
 
     name: Literal["routing.loop", "routing.reconstruct"]
     args: Loop
@@ -78,21 +78,21 @@ class StartAdvice(_Request):
 
 
 class StartBlame(_Request):
-    """Estimate who slows an application down."""
+    """Estimate which users or applications slow an application down."""
 
     name: Literal["ml.blame"]
     args: BlameArguments
 
 
 class StartMeasuredBlame(_Request):
-    """Judge which users slow measured runs, from two uploaded files."""
+    """Estimate which users slow measured runs, from two uploaded files."""
 
     name: Literal["ml.blame_measured"]
     args: MeasuredBlameArguments
 
 
 class StartEstimate(_Request):
-    """Estimate what deviates, or what comes next."""
+    """Estimate causes of deviation, or the duration of the next steps."""
 
     name: Literal["ml.deviation", "ml.forecast"]
     args: EstimateArguments

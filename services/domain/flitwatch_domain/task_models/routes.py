@@ -38,7 +38,7 @@ class Loop(Arguments):
 
 
 class Optimise(Loop):
-    """`routing.optimise`: the same; `time_limit_s` is the optimiser's."""
+    """`routing.optimise`: the same arguments; `time_limit_s` is the optimiser's."""
 
     time_limit_s: float | None = Field(default=None, ge=1e-3, le=86_400)
 

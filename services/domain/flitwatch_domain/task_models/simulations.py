@@ -23,16 +23,16 @@ from flitwatch_domain.task_models.machines import (
     WhatIfRouting,
 )
 
-#: No example takes longer.
+#: Longest duration of the example, in seconds.
 LONGEST_COUNT_S = 3600.0
 MOST_WHATIF_RUNS = 120
-#: All nodes together.
+#: Maximum number of bytes of all nodes together.
 MOST_BYTES = 2**60
 Ranks = Annotated[int, Field(ge=2, le=1_000_000)]
 Bytes = Annotated[int, Field(ge=1, le=MOST_BYTES)]
 PacketBytes = Annotated[int, Field(ge=64, le=8192)]
 Threads = Annotated[int, Field(ge=1, le=1024)]
-#: Parts of a fabric that one packet-level run is divided into, at most.
+#: Maximum number of parts into which a fabric is divided in one packet-level run.
 MOST_THREADS = 4
 ClassName = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]{0,39}$")]
 
@@ -160,7 +160,7 @@ class Packet(Arguments):
 
 
 class WhatIf(Arguments):
-    """`sim.whatif`: a past moment of a stored fabric, with one job placed or routed differently."""
+    """`sim.whatif`: a past moment of a stored fabric, with another placement or routing of one job."""
 
     fabric: Name
     at_s: float = Field(ge=0, le=4e9)
@@ -176,7 +176,7 @@ class WhatIf(Arguments):
 
     @property
     def runs(self) -> int:
-        """Simulations: every placement with every routing, once a seed."""
+        """Return the number of simulations: each placement with each routing, once per seed."""
         return len(self.placements) * len(self.routings) * self.seeds
 
     @model_validator(mode="after")

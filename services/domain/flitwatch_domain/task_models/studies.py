@@ -1,4 +1,4 @@
-"""Arguments of `sim.study`: the published studies by name, each with the parameters that it has."""
+"""Arguments of `sim.study`: the published studies by name, each with its parameters."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ LargestBytes = Annotated[int, Field(ge=128, le=1 << 24)]
 
 
 class NoParameters(Arguments):
-    """A study of tables. Nothing is drawn at random, so it has neither runs nor a seed."""
+    """A study of tables. It has no random draws, and therefore neither runs nor a seed."""
 
     threads: Threads | None = None
 
 
 class SeededStudy(Arguments):
-    """Common arguments of every study with random draws."""
+    """Common arguments of all studies with random draws."""
 
     seed: Seed = 1
     threads: Threads = 1
@@ -207,7 +207,7 @@ class Fig3(DeSensi):
 
 
 class DetourArguments(Arguments):
-    """OS noise of the hosts: one detour an interval."""
+    """OS noise of the hosts: one detour per interval."""
 
     detour_interval_us: float = Field(default=0, ge=0, le=1e9, description="0: none.")
     detour_us: float = Field(default=0, ge=0, le=1e9, description="Mean length; 0: a hundredth of the interval.")
@@ -249,7 +249,7 @@ class Model(DeSensi):
 
 
 class Calibration(Fig3):
-    """Pairs of runs for which lambda and sigma are fitted."""
+    """Pairs of runs to which lambda and sigma are fitted."""
 
     ranks: int = Field(default=32, ge=2, le=100_000)
     sizes: ByteSizes = Field(default=[4096, 32768])
@@ -442,12 +442,12 @@ _READER: TypeAdapter[Study] = TypeAdapter(Study)
 
 
 def read_study(args: Any) -> Study:
-    """The arguments of `sim.study` from plain data.
+    """Parse the arguments of `sim.study` from plain data.
 
     Raises
     ------
     BadInput
-        Naming the argument.
+        The message names the argument.
     """
     try:
         return _READER.validate_python(args)

@@ -1,4 +1,4 @@
-"""Cost of each published study: sizes times repetitions times messages, from the parameters and the studies' own defaults."""
+"""Cost of each published study: sizes times repetitions times messages, from its parameters and defaults."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Parameters = dict[str, Any]
 
 
 class Exchange(NamedTuple):
-    """A packet-level run: its ranks, messages and bytes of each, and how long it lasts at least, in simulated seconds."""
+    """A packet-level run: its ranks, messages, bytes per message, and minimum duration in simulated seconds."""
 
     ranks: float
     messages_per_rank: float
@@ -23,11 +23,11 @@ class Exchange(NamedTuple):
     lasts_s: float
 
     def times(self, iterations: float) -> Exchange:
-        """The same one after the other."""
+        """Return the run repeated one after the other."""
         return Exchange(self.ranks, *(iterations * value for value in self[1:]))
 
 
-#: Nodes of the machines of Hoefler's figures 11 and 13, and sides of the tori of figure 16 (`flitwatch_simulation.studies`).
+#: Numbers of nodes in Hoefler's figures 11 and 13, and sides of the tori of figure 16 (`flitwatch_simulation.studies`).
 _FIG11 = (132, 576, 1_152, 3_456, 4_608)
 _FIG13 = (144, 288, 1_152, 2_304, 3_456, 10_368, 20_736)
 _FIG16_2D = (10, 14, 17, 20, 22, 24, 26, 28, 30, 31, 44, 54, 70, 77, 83, 89)
@@ -41,7 +41,7 @@ _FITTED = ("allreduce", "alltoall", "broadcast", "halo3d", "sweep3d")
 
 
 def needs_of_study(study: str, parameters: Parameters) -> Needs:
-    """The fields of `costs.Limits` that a study needs."""
+    """Return the fields of `costs.Limits` that a study needs."""
     name = study.removeprefix("hoefler-")
     threads = {"threads": float(parameters.get("threads") or 1)}
     if name in ("fig11", "fig13", "fig15", "fig16"):
@@ -64,7 +64,7 @@ def _as_list(value: Any) -> list[Any]:
 
 
 def _sweep_needs(name: str, parameters: Parameters) -> Needs:
-    """Collectives at flow level: a machine and a ratio a point."""
+    """Return the needs of collectives at flow level: a machine and a ratio per point."""
     ratios = len(parameters["ratios"]) if parameters.get("ratios") else _RATIOS
     sizes: list[float]
     match name:
@@ -91,7 +91,7 @@ def _sweep_needs(name: str, parameters: Parameters) -> Needs:
 
 
 def _bisection_needs(parameters: Parameters) -> Needs:
-    """Random bisections: half of the nodes send to the other half."""
+    """Return the needs of random bisections: half of the nodes send to the other half."""
     topology, runs = parameters.get("topology"), float(parameters.get("runs", 1_000))
     sizes = [float(nodes) for nodes in _FIG11] if topology is None else [nodes_of(topology)]
     return {"nodes": max(sizes), "runs": runs, "work": runs * sum(sizes) / 2}
@@ -106,7 +106,7 @@ def _wang_needs(study: str, parameters: Parameters) -> Needs:
     for application in _WANG if applications is None else applications:
         usual, volume, loads = _WANG[application]
         ranks = float(parameters.get("ranks") or usual)
-        # Figures 3 and 8 to 10: five placements and two routings, alone and beside two kinds of traffic; figure 7: two of each over the loads.
+        # Figures 3 and 8 to 10: five placements and two routings, without and with two kinds of traffic; figure 7: two of each over the loads.
         runs, amounts, beside = {
             "wang-fig2": (1, 1.0, 0),
             "wang-table2": (0, 0.0, 0),
@@ -126,7 +126,7 @@ def _count_repeats(parameters: Parameters, usual: int) -> float:
 
 
 def _ping_pongs(study: str, parameters: Parameters) -> Needs:
-    """Ping-pongs alongside background on a quarter of the machine."""
+    """Return the needs of ping-pongs alongside background traffic on a quarter of the machine."""
     largest = float(parameters.get("largest_bytes", 1 << 20))
     repeats = _count_repeats(parameters, 8)
     sizes: Iterable[float]
@@ -142,13 +142,13 @@ def _ping_pongs(study: str, parameters: Parameters) -> Needs:
         case _:
             sizes = parameters.get("sizes") or (128, 1_024, 16_384, 262_144, 1 << 20)
             repeats = float(parameters.get("allocations") or parameters.get("runs") or 40)
-    # There and back.
+    # A ping-pong takes two exchanges.
     return _background_needs(parameters, [Exchange(2, 1.0, size, 2 * exchange_s(size)) for size in sizes], repeats)
 
 
 def _exchange_needs(study: str, parameters: Parameters) -> Needs:
-    """Exchanges of a job on two allocations, each size under each way to route, alongside background on a quarter of the machine."""
-    # Figures 8 and 10 go through an exchange several times, under three ways to route; a pair of the calibration is two ways, once.
+    """Return the needs of a job's exchanges on two allocations, each size with each routing, alongside background traffic on a quarter of the machine."""
+    # Figures 8 and 10 repeat an exchange several times with three routings; a pair of the calibration has two routings, once.
     modes, iterations = 3, float(parameters.get("iterations", 4))
     usual_sizes: tuple[int, ...]
     match study:
@@ -166,7 +166,7 @@ def _exchange_needs(study: str, parameters: Parameters) -> Needs:
     rounds = math.ceil(math.log2(max(ranks, 2)))
     cases = []
     for kind in kinds:
-        # A barrier has no size: it is run once, and has a signal a round.
+        # A barrier has no size: it is run once, and has one signal per round.
         barrier = kind.pattern == "barrier"
         for size in (8 * rounds,) if barrier else sizes:
             messages = rounds if barrier else messages_of(kind.pattern, ranks, size) / ranks + kind.reductions * rounds
@@ -176,7 +176,7 @@ def _exchange_needs(study: str, parameters: Parameters) -> Needs:
 
 
 def _background_needs(parameters: Parameters, cases: list[Exchange], repeats: float) -> Needs:
-    """Exchanges on De Sensi's machine, each so often alongside background traffic."""
+    """Return the needs of exchanges on De Sensi's machine, each repeated alongside background traffic."""
     nodes = nodes_of(parameters.get("topology", _DESENSI_TOPOLOGY))
     load = float(parameters.get("load_gib_per_s", 1.0))
     packets = 0.0
@@ -190,7 +190,7 @@ def _background_needs(parameters: Parameters, cases: list[Exchange], repeats: fl
 def _taffet_needs(study: str, parameters: Parameters) -> Needs:
     if study == "taffet-table2.1":
         nodes = float(parameters.get("leaves", 16)) * float(parameters.get("nodes", 32))
-        # Six neighbours of a rank, and a path through every spine; of 27 points some ranks have more.
+        # Each rank has six neighbours, and a path through every spine; with 27 points some ranks have more.
         paths = nodes * 26 * float(parameters.get("spines", 16))
         return {
             "nodes": nodes,
@@ -206,7 +206,7 @@ def _taffet_needs(study: str, parameters: Parameters) -> Needs:
         return {"nodes": nodes, "simulations": 4.0, "messages": 5 * nodes, "packets": packets}
     if study == "taffet-pf3d":
         volume = float(parameters.get("mbytes", 4)) * 1e6
-        # 52 nodes three times; twice beside 24 that send twelve times as much.
+        # 52 nodes three times; twice alongside 24 that send twelve times as much.
         return {"nodes": nodes, "simulations": 3.0, "packets": (3 * 52 + 2 * 24 * 12) * volume / 4_096}
     volume = float(parameters.get("kbytes", 2_000)) * 1e3
     return {"nodes": nodes, "simulations": 9.0, "messages": 768 * 26 * 5.0, "packets": 9 * 768 * volume / 4_096}

@@ -1,16 +1,16 @@
-"""Does advice pay? The same weeks of the same simulated machine under several advisers.
+"""Value of advice: the same weeks of the same simulated machine under several advisers.
 
-What happens, in order: `worlds` draws a month of jobs and how the network is felt; `closed_loop` runs it: `backfill` starts jobs as Slurm does, an adviser of `advisers`
-(the code that REST serves, fed with what a site records) or the `oracle` is asked about them, `network` says how they slow one another; `pieces` keeps each policy's figures;
-`study` compares them over seeds, and `report` writes them for people.
+Steps, in order: `worlds` draws a month of jobs and their sensitivity to the network. `closed_loop` runs it: `backfill` starts jobs as Slurm does, an adviser of
+`advisers` (the code behind REST, with a site's records as input) or the `oracle` advises, and `network` computes mutual slowdowns. `pieces` stores each
+policy's figures. `study` compares them over seeds, and `report` formats them.
 
 Open
 
 - `study` for the figures and verdicts, `report` for the page in docs;
-- `advisers` for what an adviser sees; `worlds` for what is drawn from what;
-- `job_log` for jobs of a log in the Standard Workload Format, or drawn as on Theta;
+- `advisers` for an adviser's input; `worlds` for the random draws;
+- `job_log` for jobs from a log in the Standard Workload Format, or drawn as on Theta;
 - `backfill` for the order of starts;
-- `network` for how jobs slow one another, `closed_loop` for what happens between a question and a start;
-- `modes` for what a routing mode does to a job, measured in the packet engine by `mode_fit`;
-- `oracle` for the best that could be had, `pieces` for what is kept of a run.
+- `network` for mutual slowdowns of jobs, `closed_loop` for the steps between a question and a start;
+- `modes` for the effect of a routing mode on a job, measured in the packet engine by `mode_fit`;
+- `oracle` for greedy decisions with the truth, `pieces` for the stored figures of a run.
 """

@@ -1,6 +1,6 @@
-"""Advisers that decide where and when a job starts: none, the advice served over REST with some of its parts, or an oracle.
+"""Advisers that decide where and when a job starts: none, the advice of the REST API with some of its parts, or an oracle.
 
-The served advisers are given what a site records, and nothing else: counters by group, and jobs with user, application, nodes, place and times.
+The served advisers use only a site's records: counters by group, and jobs with user, application, nodes, place and times.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ from flitwatch_research.campaign.simulate import EPOCH_S
 from flitwatch_simulation.application_aware.advice import DEFAULT_MODE, choose_mode
 from flitwatch_twin.calendar import DAY_S, WEEK_S
 
-#: The newest runs of an application that its weekly estimate of blame takes.
+#: Number of an application's newest runs in its weekly blame estimate.
 MOST_RUNS = 250
-#: Congestion now is that of the last ten minutes, as the service reads it.
+#: Current congestion is that of the last ten minutes, as in the service.
 NOW_S = 600.0
 #: Message size for which routing modes are compared (De Sensi 2019, figure 10).
 MESSAGE_BYTES = 32768
-#: The counter of each kind of congestion, as the estimate of drivers takes it.
+#: The counter of each kind of congestion, as in the estimate of drivers.
 COUNTERS = {
     "stalls on the row bus": "RT_RB_STL",
     "stalls in the column buffers": "PT_CB_STL_RQ",
@@ -52,7 +52,7 @@ Float = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class ObservedJob:
-    """A job as accounting records it; `groups` holds its nodes in each group of the fabric."""
+    """A job as recorded by accounting; `groups` contains its number of nodes in each group of the fabric."""
 
     job: int
     user: str
@@ -64,7 +64,7 @@ class ObservedJob:
 
 @dataclass(frozen=True)
 class Question:
-    """A job that could start now; `candidates` hold the group of each node that it could get."""
+    """A job that can start now; `candidates` contain the group of each available node."""
 
     user: str
     application: str
@@ -74,42 +74,42 @@ class Question:
 
 @dataclass(frozen=True)
 class Answer:
-    """Start now, in the candidate `preferred` or anywhere; or ask again at `again_s`."""
+    """An answer: start now, in the candidate `preferred` or anywhere; or ask again at `again_s`."""
 
     preferred: int | None = None
     again_s: float | None = None
 
 
 class Adviser(Protocol):
-    """Sees what a site sees, in order of time (seconds since the month began)."""
+    """Interface of an adviser, which gets a site's records in order of time (seconds since the month began)."""
 
     def counted(self, now_s: float, until_s: float, congestion: Mapping[str, Float]) -> None:
-        """Counters of each group over a while, by kind of congestion."""
+        """Add counters of each group over an interval, by kind of congestion."""
         ...
 
     def started(self, job: ObservedJob) -> None:
-        """A job got its nodes."""
+        """Record that a job got its nodes."""
         ...
 
     def ended(self, job: ObservedJob, end_s: float, sent_share: float) -> None:
-        """A job ended; its network cards counted this share of what they can send."""
+        """Record that a job ended; its network cards counted this share of their capacity."""
         ...
 
     def carded(self, job: ObservedJob, mode: str, observed: NicObservation) -> None:
-        """The network cards of a job that alternates between modes counted this under one of them."""
+        """Add counters of network cards under one mode, for a job that alternates between modes."""
         ...
 
     def answer(self, question: Question, now_s: float) -> Answer:
-        """Advice on a job that could start now."""
+        """Return advice on a job that can start now."""
         ...
 
     def routed(self, question: Question, now_s: float) -> str | None:
-        """Return the routing mode for a job that starts on the question's one candidate, or ALTERNATE; None: the usual mode."""
+        """Return the routing mode for a job that starts on the question's only candidate, or ALTERNATE; None: the usual mode."""
         ...
 
 
 class PastRun(TypedDict):
-    """A run as advice reads it of the database: seconds, epoch seconds of its start, its groups' stalls per flit and their congestion of the kind that drives it, None if unknown."""
+    """A past run in the database: seconds, start in epoch seconds, stalls per flit of its groups and their congestion of the driving kind, None if unknown."""
 
     application: str
     nodes: int
@@ -129,7 +129,7 @@ class RunTimes(TypedDict):
 
 
 class BlamedUser(TypedDict):
-    """A user that an application's estimate names, with the exposure of each of its runs."""
+    """A user named in an application's estimate, with the exposure of each run."""
 
     user: str
     application: str
@@ -142,20 +142,20 @@ class BlamedUser(TypedDict):
 
 
 class RunningBlamed(BlamedUser):
-    """One that runs jobs now, and in which groups."""
+    """A blamed user with running jobs, and their groups."""
 
     groups: list[str]
 
 
 @dataclass(eq=False)
 class Served:
-    """The adviser that REST uses, with some of its parts, and estimates made again each week from what ended until then.
+    """The adviser of the REST API, with some of its parts, and estimates updated each week from the runs that have ended.
 
     Parameters
     ----------
-    parts : what it may rest on.
+    parts : parts of the advice to use.
     machine_nodes, groups : size of the machine.
-    places, delays : whether a preferred place is taken, and a delay waited for.
+    places, delays : whether to follow preferred places, and delays.
     """
 
     parts: Parts
@@ -184,7 +184,7 @@ class Served:
     _renewed_s: float = -1.0
 
     def counted(self, now_s: float, until_s: float, congestion: Mapping[str, Float]) -> None:
-        """Keep the last minutes, and hourly means."""
+        """Store the last minutes and hourly means."""
         self._minutes.append((until_s, congestion))
         self._minutes = [minute for minute in self._minutes if minute[0] > until_s - NOW_S]
         hour = int((EPOCH_S + now_s) // HOUR_S)
@@ -204,7 +204,7 @@ class Served:
                 self._hours[kind][0, group, hour * HOUR_S] = mean
                 self._outlooks[kind].add((0, group), hour * HOUR_S, mean)
         basis = self._get_basis()
-        # A run's congestion is known once its last hour is counted.
+        # A run's congestion is known once its last hour is complete.
         for job, end_s in self._pending:
             row = self._make_past_run(job, end_s)
             self._seen.append(row)
@@ -239,11 +239,11 @@ class Served:
         row["driven"] = None if driver is None else congestion_then(self._hours[driver.kind], row)
 
     def started(self, job: ObservedJob) -> None:
-        """Keep who runs where."""
+        """Store the running job and its place."""
         self._running[job.job] = job
 
     def ended(self, job: ObservedJob, end_s: float, sent_share: float) -> None:
-        """Keep what became of it."""
+        """Store the result of the job."""
         self._running.pop(job.job)
         self._past.append((job, end_s))
         if job.application:
@@ -253,11 +253,11 @@ class Served:
             self._choose_mode(job, self._cards.pop(job.job))
 
     def carded(self, job: ObservedJob, mode: str, observed: NicObservation) -> None:
-        """Keep it until the job has ended."""
+        """Store the observation until the job has ended."""
         self._cards.setdefault(job.job, {}).setdefault(mode, []).append(observed)
 
     def _choose_mode(self, job: ObservedJob, observed: dict[str, list[NicObservation]]) -> None:
-        """As the task `routing.advice`: the mode that a job's own network cards favour beyond doubt."""
+        """Choose the mode significantly favoured by a job's own network cards, as the task `routing.advice` does."""
         try:
             chosen = choose_mode(observed, MESSAGE_BYTES)
         except BadRequest:
@@ -272,7 +272,7 @@ class Served:
         }
 
     def answer(self, question: Question, now_s: float) -> Answer:
-        """As `POST /advice` answers."""
+        """Return the answer of `POST /advice`."""
         if (self.parts.blame or self.parts.drivers) and now_s >= self._next_estimate_s:
             self._update_estimates(now_s)
             self._next_estimate_s += WEEK_S
@@ -287,9 +287,9 @@ class Served:
         return give_advice(self._renew_basis(now_s), placement, str, 0.0, parts=self.parts)
 
     def routed(self, question: Question, now_s: float) -> str | None:
-        """As `POST /advice` answers about the job's own nodes.
+        """Return the answer of `POST /advice` for the job's own nodes.
 
-        Once a week a job of the application alternates where what its NICs count may be used, so that there is something to advise on.
+        If NIC counters are used, one job of the application alternates between modes each week, to provide data for advice.
         """
         if not self.parts.routing:
             return None
@@ -301,7 +301,7 @@ class Served:
         return self._compute_advice(question, now_s).routing_mode
 
     def _renew_basis(self, now_s: float) -> Basis:
-        """The basis as it would be read now."""
+        """Return the current basis of advice."""
         basis = self._get_basis()
         if self._renewed_s == now_s:
             return basis
@@ -341,7 +341,7 @@ class Served:
         )
 
     def _list_residents(self, now_s: float) -> dict[tuple[int, int], list[Resident]]:
-        """List the users that hold nodes of each group, with the remaining run times; past run times are read again each day."""
+        """List the users with nodes in each group, with remaining run times; past run times are reread each day."""
         if self._times is None or now_s >= self._next_times_s:
             done = [(job, end_s) for job, end_s in self._past if end_s > job.start_s]
             self._times = PastTimes(
@@ -359,7 +359,7 @@ class Served:
         return residents
 
     def _running_blamed(self) -> dict[str, list[RunningBlamed]]:
-        """Blamed users with jobs that run now, and in which groups."""
+        """Return blamed users with running jobs, and their groups."""
         places: dict[str, set[int]] = defaultdict(set)
         for job in self._running.values():
             places[job.user] |= set(np.flatnonzero(job.groups).tolist())
@@ -373,7 +373,7 @@ class Served:
         }
 
     def _update_estimates(self, now_s: float) -> None:
-        """Blame and drivers for every application from the runs that ended until now."""
+        """Update blame and drivers of every application from the runs that have ended."""
         if self.parts.drivers:
             self._drivers = self._estimate_drivers()
             for row in self._seen:
@@ -422,7 +422,7 @@ class Served:
         ]
 
     def _estimate_drivers(self) -> dict[tuple[str, int], Driver]:
-        """Estimate the drivers of each application's deviation: the served estimator on its groups' mean counters over each run, one step a run."""
+        """Estimate the drivers of each application's deviation with the served estimator, using groups' mean counters with one step per run."""
         estimates: list[dict[str, Any]] = []
         for application, rows in self._get_basis().runs.items():
             own = rows[-MOST_RUNS:]

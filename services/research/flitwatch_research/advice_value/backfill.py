@@ -1,7 +1,7 @@
-"""Slurm's order of starts: priority by age and size, a reservation for the first job that does not fit, and backfill by requested time limits.
+"""Slurm's order of starts: priority by age and size, a reservation for the first job that does not fit, and backfill with requested time limits.
 
-EASY backfill (Lifka 1995; Mu'alem and Feitelson 2001, section 2.2): a later job may start now if it ends by its limit before the reserved start, or takes
-only nodes that the reserved job leaves over. Priority is Slurm's multifactor sum of two factors, age and size.
+EASY backfill (Lifka 1995; Mu'alem and Feitelson 2001, section 2.2): a later job can start now if its limit ends before the reserved start, or if it uses
+only nodes that the reserved job does not need. Priority is Slurm's multifactor sum of two factors, age and size.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-#: Weights of age (1 after `OLDEST_S`) and of size (1 for the whole machine), in the proportion of Slurm's documentation's example of both.
+#: Weights of age (1 after `OLDEST_S`) and of size (1 for the whole machine), in the ratio of the example in Slurm's documentation.
 AGE_WEIGHT, SIZE_WEIGHT, OLDEST_S = 1000.0, 1000.0, 7 * 86400.0
-#: Waiting jobs looked at in one pass (Slurm's `bf_max_job_test`).
+#: Waiting jobs examined in one pass (Slurm's `bf_max_job_test`).
 DEPTH = 100
 
 Nodes = NDArray[np.int32]
@@ -22,7 +22,7 @@ Nodes = NDArray[np.int32]
 
 @dataclass(eq=False)
 class Waiting:
-    """A job in the queue; `begin_s` is when it may start at the earliest."""
+    """A job in the queue; `begin_s` is its earliest start."""
 
     job: int
     nodes: int
@@ -33,7 +33,7 @@ class Waiting:
 
 @dataclass(frozen=True, eq=False)
 class Running:
-    """A job on its nodes, and when its time limit ends."""
+    """A job on its nodes, and the end of its time limit."""
 
     job: int
     nodes: Nodes
@@ -48,7 +48,7 @@ class Reservation:
     over: int
 
 
-#: Which of the free nodes a job gets now, or None if it does not start now after all.
+#: Returns a job's nodes among the free ones, or None if it does not start now.
 Place = Callable[[Waiting, NDArray[np.int64]], NDArray[np.int64] | None]
 
 
@@ -57,7 +57,7 @@ class Backfill:
 
     Parameters
     ----------
-    nodes : how many the machine has.
+    nodes : number of nodes of the machine.
     """
 
     def __init__(self, nodes: int) -> None:
@@ -79,23 +79,23 @@ class Backfill:
         self.queue.append(job)
 
     def end(self, job: int) -> None:
-        """Take a job's nodes back."""
+        """Release a job's nodes."""
         nodes = self.running.pop(job).nodes
         self._free[nodes] = True
         self._free_count += len(nodes)
 
     def priority(self, job: Waiting, now_s: float) -> float:
-        """Slurm's multifactor priority from age and size."""
+        """Return Slurm's multifactor priority from age and size."""
         age = min((now_s - job.submit_s) / OLDEST_S, 1.0)
         return AGE_WEIGHT * age + SIZE_WEIGHT * job.nodes / self._nodes
 
     def ordered(self, now_s: float) -> list[Waiting]:
-        """Jobs that may start, the first by priority first."""
+        """Return jobs that can start, in descending order of priority."""
         eligible = [job for job in self.queue if job.begin_s <= now_s]
         return sorted(eligible, key=lambda job: (-self.priority(job, now_s), job.submit_s, job.job))
 
     def reservation(self, nodes: int, now_s: float) -> Reservation:
-        """The earliest start of a job of this many nodes, if every running job ends at its limit and nothing else starts."""
+        """Return the earliest start of a job of this many nodes, if every running job ends at its limit and nothing else starts."""
         ends = sorted((max(running.limit_end_s, now_s), len(running.nodes)) for running in self.running.values())
         free, start_s = self._free_count, now_s
         for end_s, count in ends:
@@ -105,9 +105,9 @@ class Backfill:
         return Reservation(start_s, free - nodes)
 
     def start_ready(self, now_s: float, place: Place) -> list[Running]:
-        """One pass over the queue.
+        """Run one pass over the queue and return the started jobs.
 
-        `place` chooses the nodes of a job that may start; where it returns None (it raised the job's `begin_s`), the job is passed over.
+        `place` chooses the nodes of a job that can start. If it returns None (after raising the job's `begin_s`), the job is skipped.
         """
         started: list[Running] = []
         reserved: Reservation | None = None

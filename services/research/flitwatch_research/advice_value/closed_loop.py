@@ -1,4 +1,4 @@
-"""A month of a machine whose scheduler asks an adviser: what starts where changes what slows down, and what is seen next."""
+"""A month of a machine whose scheduler asks an adviser: starts and places affect slowdowns and later observations."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from flitwatch_twin.applications import APPLICATIONS
 from flitwatch_twin.traffic import job_behaviour
 from flitwatch_twin.workload import CROWD
 
-#: No job is delayed longer in all: the agent's default.
+#: Limit of a job's total delay: the agent's default.
 MOST_DELAY_S = 1800.0
-#: Ticks of a job's rates that are drawn up beyond its usual time.
+#: Ticks of a job's rates drawn beyond its usual time.
 RATES_BEYOND = 4
 
-#: Costs that differ by less, relatively, are the same.
+#: Relative difference below which costs count as equal.
 EVEN = 1e-9
-#: Requests that a network card counts in a tick of a job that nothing slows: only ratios are read, so that the number plays no part.
+#: Requests counted by a network card per tick of an undisturbed job; only ratios matter, so the number is arbitrary.
 CARD_PACKETS, CARD_FLITS = 1_000_000, 5_000_000
 
 Float = NDArray[np.float64]
@@ -36,12 +36,12 @@ Float = NDArray[np.float64]
 
 @dataclass(eq=False)
 class Choices:
-    """Starts of jobs that feel the network, judged by the node-seconds that each place and mode would have cost just then.
+    """Starts of network-sensitive jobs, judged by the node-seconds of each place and mode at that time.
 
     Attributes
     ----------
-    count : of the starts; good_place, good_mode : of those where no other place, and there no other mode, was cheaper.
-    lost_node_s : beyond the cheapest place and mode, over all starts.
+    count : number of starts;  good_place, good_mode : starts without a cheaper place, and without a cheaper mode at the place.
+    lost_node_s : excess over the cheapest place and mode, over all starts.
     """
 
     count: int = 0
@@ -50,7 +50,7 @@ class Choices:
     lost_node_s: float = 0.0
 
     def add(self, costs: Float, place: int, mode: str | None) -> None:
-        """One start at `place` of costs[place, mode]; a job that alternates pays the mean."""
+        """Add one start at `place` with costs[place, mode]; an alternating job has the mean cost."""
         at_place, best = costs.min(axis=1), float(costs.min())
         here = costs[place]
         paid = float(here.mean()) if mode == ALTERNATE else float(here[MODES.index(mode or DEFAULT_MODE)])
@@ -62,24 +62,24 @@ class Choices:
 
 
 class _Judge(Protocol):
-    """Knows the truth of a machine."""
+    """Judge with access to a machine's truth."""
 
     def costs(self, machine: Machine) -> Float:
-        """Node-seconds of all jobs that feel the network, until they have ended: float64[places, modes] of what the machine would place."""
+        """Return the node-seconds until all network-sensitive jobs have ended, for the job being placed: float64[places, modes]."""
         ...
 
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
-    """Results of a run: float64[jobs] each, in the order of the month's jobs; times in seconds.
+    """Results of a run: float64[jobs] each, in order of the month's jobs; times in seconds.
 
     Attributes
     ----------
-    start_s, end_s : of each job.
-    asked, delayed, preferred : questions, delays given, and jobs that got a preferred group.
-    overran : jobs that took longer than their limit; the machine lets them end.
-    utilisation : share of the month's node-hours that jobs held.
-    choices : how they compare with what the judge would have chosen.
+    start_s, end_s : start and end of each job.
+    asked, delayed, preferred : numbers of questions, of delays, and of jobs in a preferred group.
+    overran : jobs that exceeded their limit; the machine does not stop them.
+    utilisation : share of the month's node-hours used by jobs.
+    choices : comparison with the judge's choices.
     """
 
     start_s: Float
@@ -115,10 +115,10 @@ class _Run:
 
 @dataclass(eq=False)
 class Machine:
-    """The machine during a month; the oracle looks at it, other advisers never do.
+    """The machine during a month. Only the oracle has access to it, not the other advisers.
 
-    `placed` is the job that is asked about, `placing` the nodes that it would get: the usual ones, then those of each candidate.
-    `made` holds the loads that this tick asked for.
+    `placed` is the job of the question, `placing` its possible nodes: the usual ones, then those of each candidate.
+    `made` contains the loads computed in this tick.
     """
 
     month: Month
@@ -130,13 +130,13 @@ class Machine:
     made: dict[tuple[int, bytes], Load | None] = field(default_factory=dict, repr=False)
 
     def loads(self) -> tuple[list[_Run], list[Load], NDArray[np.float32]]:
-        """Jobs that send, their loads, and their rates now."""
+        """Return sending jobs, their loads, and their current rates."""
         active = [run for run in self.running.values() if run.load is not None]
         rates = np.array([run.rate(self.tick) for run in active], np.float32).reshape(-1, 3)
         return active, [run.load for run in active if run.load is not None], rates
 
     def load_of(self, job: int, nodes: NDArray[np.int64]) -> Load | None:
-        """Compute the load that a job would put on the network from these nodes, under the usual routing mode."""
+        """Compute a job's network load from these nodes under the usual routing mode."""
         key = (job, np.sort(nodes).tobytes())
         if key not in self.made:
             self.made[key] = self._load_of(job, nodes)
@@ -153,7 +153,7 @@ class Machine:
         return self.network.load(nodes.astype(np.int32), kind, (self.month.seed, 8, job), incast)
 
     def rates_of(self, job: int) -> NDArray[np.float32]:
-        """Return the rates that the job would send in every tick from its start: float32[ticks, 3]."""
+        """Return the job's rates in every tick from its start: float32[ticks, 3]."""
         rates = self.month.rates.get(job)
         if rates is None:
             rates = self.month.rates[job] = self._drawn_rates(job)
@@ -165,7 +165,7 @@ class Machine:
             return np.array([[APPLICATIONS[drawn.application].demand, 0.0, 0.0]], np.float32)
         life_s = drawn.alone_s + RATES_BEYOND * self.month.tick_s
         behaviour = job_behaviour(users, drawn.user, (self.month.seed, 6, job), life_s)
-        # The mean over a tick, of half-minute looks.
+        # The mean over a tick of half-minute samples.
         looks = np.arange(0, life_s, 30.0)
         each = max(1, round(self.month.tick_s / 30.0))
         whole = len(looks) // each * each
@@ -173,24 +173,24 @@ class Machine:
         return stacked.reshape(-1, each, 3).mean(axis=1).astype(np.float32)
 
     def waits(self, seen: Utilisation) -> Utilisation:
-        """Waiting everywhere; all applications of a world turn load into waiting alike."""
+        """Return the waiting at all places; it depends equally on load for all applications of a world."""
         return self.network.waits(seen, next(iter(self.month.causes.values())))
 
     def slow(self, run: _Run, seen: Utilisation, waits: Utilisation) -> float:
-        """Seconds that a second of the job's work alone takes now."""
+        """Return the present time for one second of the job's undisturbed work."""
         name = self.month.jobs[run.job].application
         if not name or run.load is None:
             return 1.0
         return float(self.slow_of(name, run.load, run.mode(self.tick), seen, waits))
 
     def slow_of(self, name: str, load: Load, mode: str, seen: Utilisation, waits: Utilisation) -> Float:
-        """The same of a job of an application with this load under a routing mode; of the leading shape of `seen`."""
+        """Return the same for a job of an application with this load under a routing mode, in the leading shape of `seen`."""
         app = APPLICATIONS[name]
         share = float(app.communicate_s.sum() / app.alone_s)
         felt = self.network.slowdown(load, waits, self.month.causes[name], app.most_slowdown)
         effect = load.effect(mode) if mode != DEFAULT_MODE else None
         if effect is not None and self.month.feels_modes:
-            # Communication takes so much longer under the mode than under the default one, whatever it waits for.
+            # Communication takes longer by this factor under the mode than under the default one, regardless of the cause of waiting.
             felt = (1.0 + felt) * effect.time_at(self.network.shared(load, seen)) - 1.0
         return 1.0 + share * felt
 
@@ -200,8 +200,8 @@ class Loop:
 
     Parameters
     ----------
-    adviser : whom the scheduler asks about jobs of instrumented applications; None: no caller.
-    judge : who says what each of the choices costs in truth; changes nothing. None: choices are not judged.
+    adviser : adviser for jobs of instrumented applications; None: no advice.
+    judge : computes the true cost of each choice, without effect on the run. None: choices are not judged.
     """
 
     def __init__(self, month: Month, adviser: Adviser | None, judge: _Judge | None = None) -> None:
@@ -219,12 +219,12 @@ class Loop:
         self._now_s = 0.0
 
     def run(self, cancelled: Callable[[], bool] = lambda: False) -> Outcome:
-        """Until the last job has ended.
+        """Run until the last job has ended.
 
         Raises
         ------
         Cancelled
-            As soon as `cancelled` says so.
+            `cancelled` returned true.
         """
         month, jobs, following = self.month, self.month.jobs, 0
         while following < len(jobs) or self._backfill.queue or self.machine.running:
@@ -254,7 +254,7 @@ class Loop:
                 self.adviser.ended(run.seen, run.end_s, self._injected_share(run))
 
     def _injected_share(self, run: _Run) -> float:
-        """Share of what its network cards can send that a job sent over its run time, as they count it."""
+        """Return the share of its network cards' capacity that a job used over its run time, as counted by the cards."""
         name = self.month.jobs[run.job].application
         if not name:
             return 0.0
@@ -283,7 +283,7 @@ class Loop:
             self.adviser.started(observed)
 
     def _advance_tick(self) -> None:
-        """One tick of traffic: jobs that feel it advance, counters count."""
+        """Advance one tick: sensitive jobs progress, and counters count."""
         month, machine = self.month, self.machine
         tick = min(machine.tick, len(month.level) - 1)
         active, loads, rates = machine.loads()
@@ -306,7 +306,7 @@ class Loop:
             self.adviser.counted(self._now_s, self._now_s + month.tick_s, counted)
 
     def _observe_card(self, run: _Run, seen: Utilisation, slow: float) -> None:
-        """Report what the network cards of an alternating job count in this tick; the slower the job is, the less it sends."""
+        """Report the counts of an alternating job's network cards in this tick; a slower job sends less."""
         assert run.load is not None and self.adviser is not None
         mode, month = run.mode(self.machine.tick), self.month
         effect = run.load.effect(mode)
@@ -325,12 +325,12 @@ class Loop:
         self.adviser.carded(run.seen, mode, observed)
 
     def _nodes_in(self, group: int, count: int, free: NDArray[np.int64]) -> NDArray[np.int64] | None:
-        """The lowest free nodes of one group, or None if it has not enough."""
+        """Return the lowest free nodes of one group, or None if there are not enough."""
         inside = free[self._group_of[free] == group]
         return inside[:count] if len(inside) >= count else None
 
     def _over_all(self, count: int, free: NDArray[np.int64]) -> NDArray[np.int64] | None:
-        """As many of the lowest free nodes of each group, or None if a group has not enough."""
+        """Return equally many of the lowest free nodes of each group, or None if a group does not have enough."""
         groups = self.month.machine.groups
         parts = [self._nodes_in(group, (count + groups - 1 - group) // groups, free) for group in range(groups)]
         chosen = [nodes for nodes in parts if nodes is not None]
@@ -339,14 +339,14 @@ class Loop:
     def _list_candidates(
         self, count: int, usual: NDArray[np.int64], free: NDArray[np.int64]
     ) -> list[NDArray[np.int64]]:
-        """Nodes of each group with room; the usual ones if none has; and nodes over all groups."""
+        """Return the nodes of each group with enough free nodes, or the usual ones if there is none, and nodes over all groups."""
         inside = [self._nodes_in(group, count, free) for group in range(self.month.machine.groups)]
         places = [nodes for nodes in inside if nodes is not None] or [usual]
         spread = self._over_all(count, free)
         return places if spread is None else [*places, spread]
 
     def _place_job(self, waiting: Waiting, free: NDArray[np.int64]) -> NDArray[np.int64] | None:
-        """The lowest free nodes, or those that the adviser prefers; None if it says to wait."""
+        """Return the lowest free nodes, or those preferred by the adviser; None if it advises to wait."""
         drawn, usual = self.month.jobs[waiting.job], free[: waiting.nodes]
         if not drawn.application or (self.adviser is None and self.judge is None):
             return usual
@@ -375,7 +375,7 @@ class Loop:
         return self.adviser.answer(self._make_question(one, places), self._now_s)
 
     def _ask_mode(self, one: Job, nodes: NDArray[np.int64]) -> str | None:
-        """As a job asks once it knows its nodes."""
+        """Return the mode for a job with known nodes."""
         assert self.adviser is not None
         return self.adviser.routed(self._make_question(one, [nodes]), self._now_s)
 

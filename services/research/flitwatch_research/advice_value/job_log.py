@@ -1,4 +1,4 @@
-"""Jobs as a real scheduler had them: drawn from the published quantiles of one log, or read of anyone's log in the Standard Workload Format."""
+"""Realistic jobs: drawn from the published quantiles of one log, or read from a log in the Standard Workload Format."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from flitwatch_twin.calendar import DAY_S
 
 Float = NDArray[np.float64]
 
-#: Quantiles of the log of Theta, with where they are from.
+#: Quantiles of Theta's log, with their source.
 THETA_FILE = Path(__file__).parent / "theta_2022.json"
 
 
 @dataclass(frozen=True)
 class LoggedJob:
-    """A submission: seconds since the span began; `user` is the owner as the log names it, empty if it does not say."""
+    """A submission: seconds since the start of the span; `user` is the owner in the log, empty if unknown."""
 
     submit_s: float
     nodes: int
@@ -38,7 +38,7 @@ class LoggedJob:
 
 @dataclass(frozen=True)
 class JobLog:
-    """A log: the machine's nodes, its jobs in order of submission, lines that were refused, and a digest of the file."""
+    """A log: number of nodes, jobs in order of submission, rejected lines, and a digest of the file."""
 
     name: str
     nodes: int
@@ -47,7 +47,7 @@ class JobLog:
     digest: str
 
     def window(self, rng: np.random.Generator, days: int, machine_nodes: int) -> list[LoggedJob]:
-        """The jobs of this many days that begin on a random day of the log, sized for a machine of `machine_nodes`; all of a shorter log."""
+        """Return the jobs of `days` days from a random day of the log on, scaled to `machine_nodes`; all jobs of a shorter log."""
         whole_days = int(self.jobs[-1].submit_s // DAY_S) - days
         first_s = float(rng.integers(0, whole_days + 1)) * DAY_S if whole_days > 0 else 0.0
         last_s, scale = first_s + days * float(DAY_S), machine_nodes / self.nodes
@@ -66,15 +66,15 @@ class JobLog:
 
 @cache
 def read_log(path: Path) -> JobLog:
-    """A log in the Standard Workload Format, packed by gzip or not.
+    """Return a log in the Standard Workload Format, gzip-compressed or not.
 
-    Sizes are processors over those of the machine. A job without a requested time has asked for what it took; a job that never ran, or of unknown
-    size, is left out.
+    Sizes are processors over those of the machine. A missing requested time is replaced by the run time. Jobs that never ran, or of unknown
+    size, are omitted.
 
     Raises
     ------
     BadRequest
-        It cannot be read, or no job in it ran.
+        The log cannot be read, or contains no job that ran.
     """
     try:
         whole = path.read_bytes()
@@ -110,20 +110,20 @@ def read_log(path: Path) -> JobLog:
 
 @cache
 def load_theta_figures() -> dict[str, Any]:
-    """The published figures of Theta's log."""
+    """Return the published figures of Theta's log."""
     return dict(orjson.loads(THETA_FILE.read_bytes()))
 
 
 def limit_ratios(rng: np.random.Generator, count: int) -> Float:
-    """Requested over used time as on Theta, for `count` jobs; at least 1."""
+    """Return ratios of requested to used time as on Theta, for `count` jobs; at least 1."""
     sizes = _draw_sizes(rng, count)
     return np.maximum(_by_size(rng, sizes, "limit_over_run"), 1.0)
 
 
 def drawn_as_theta(rng: np.random.Generator, machine_nodes: int, load: float, span_s: float) -> list[LoggedJob]:
-    """Jobs that ask for the share `load` of all node-seconds, with sizes, run times, limits and hours of submission as on Theta.
+    """Return jobs that request the share `load` of all node-seconds, with sizes, run times, limits and hours of submission as on Theta.
 
-    Run time and limit are drawn within a class of size, independently of each other there; days are alike, and no user submits many at once.
+    Run time and limit are drawn independently within a size class. Days do not differ, and there are no bursts of submissions.
     """
     count = int(2 * load * machine_nodes * span_s / _mean_work(machine_nodes)) + 50
     sizes = _draw_sizes(rng, count)
@@ -143,13 +143,13 @@ def drawn_as_theta(rng: np.random.Generator, machine_nodes: int, load: float, sp
 
 
 def _draw_sizes(rng: np.random.Generator, count: int) -> NDArray[np.int64]:
-    """Class of size of each job."""
+    """Return the size class of each job."""
     shares = np.array([size["share_of_jobs"] for size in load_theta_figures()["sizes"]])
     return rng.choice(len(shares), count, p=shares / shares.sum())
 
 
 def _by_size(rng: np.random.Generator, sizes: NDArray[np.int64], what: str) -> Float:
-    """A figure of each job by the quantiles of its class, between them by their logarithms."""
+    """Return a figure of each job from its class's quantiles, interpolated in logarithms."""
     levels, figures, at = load_theta_figures()["levels"], np.empty(len(sizes)), rng.random(len(sizes))
     for place, size in enumerate(load_theta_figures()["sizes"]):
         own = sizes == place
@@ -159,7 +159,7 @@ def _by_size(rng: np.random.Generator, sizes: NDArray[np.int64], what: str) -> F
 
 @cache
 def _mean_work(machine_nodes: int) -> float:
-    """Mean node-seconds of a job."""
+    """Return the mean node-seconds of a job."""
     rng = np.random.default_rng(0)
     sizes = _draw_sizes(rng, 4000)
     nodes = np.ceil(_by_size(rng, sizes, "share_of_machine") * machine_nodes)

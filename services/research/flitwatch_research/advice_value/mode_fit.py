@@ -1,9 +1,9 @@
-"""Measures in the packet engine what a routing mode does to a job: the same job, seed and background under each mode.
+"""Measurement of a routing mode's effect on a job in the packet engine, with the same job, seed and background under each mode.
 
     python -m flitwatch_research.advice_value.mode_fit [--write]
 
-prints the table; `--write` stores it where `modes` reads it. The machine is the study's own; a job is on neighbouring or on random nodes of one to all of
-its groups, as many in each, its ranks in the order of the nodes. The rest of the machine sends uniform traffic.
+prints the table; `--write` stores it for `modes`. The machine is the study's own. A job has neighbouring or random nodes of one to all of
+its groups, equally many in each, with ranks in order of the nodes. The rest of the machine sends uniform traffic.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ from flitwatch_simulation.packet.machine import Machine, build_machine
 from flitwatch_simulation.workloads.messages import Messages, repeat_messages, to_ops
 from flitwatch_twin.users import Exchange
 
-#: Four groups of Cori's kind; ranks and bytes per rank as in De Sensi's figure 10, on as many nodes as the jobs that feel the network have.
+#: Four groups as on Cori; ranks and bytes per rank as in De Sensi's figure 10, on as many nodes as the network-sensitive jobs.
 TOPOLOGY, GROUPS, RANKS, SIZE_BYTES = "dragonfly:4,6,16,24", 4, 128, 32768
 ITERATIONS, LOADS_GIB_PER_S, SEEDS = 2, (0.0, 3.0), (1, 2, 3)
-#: All-to-all has a variable of its own (MPICH_GNI_A2A_ROUTING_MODE), which advice does not set: such jobs keep their mode.
+#: All-to-all has a separate variable (MPICH_GNI_A2A_ROUTING_MODE), which advice does not set: such jobs keep their mode.
 PATTERNS = {Exchange.NEIGHBOUR: "halo3d"}
 ENGINE_MODES = {"ADAPTIVE_0": packet.DragonflyMode.ADAPTIVE_0, "ADAPTIVE_3": packet.DragonflyMode.ADAPTIVE_3}
 
@@ -38,7 +38,7 @@ Ints = NDArray[np.int64]
 
 
 class Run(TypedDict):
-    """One run: seconds, NIC latency in cycles, stalls per flit, non-minimal share of all packets, utilisation of the links that a job there shares."""
+    """One run: seconds, NIC latency in cycles, stalls per flit, non-minimal share of all packets, utilisation of the shared links."""
 
     time_s: float
     latency_cycles: float
@@ -48,7 +48,7 @@ class Run(TypedDict):
 
 
 class ModeFigures(TypedDict):
-    """A mode at each load: time over that of the default mode, counters of network cards; non-minimal share without background."""
+    """A mode at each load: time relative to the default mode, counters of network cards; non-minimal share without background."""
 
     time: list[float]
     latency_cycles: list[float]
@@ -57,7 +57,7 @@ class ModeFigures(TypedDict):
 
 
 class Case(TypedDict):
-    """A job of one exchange over this many groups, by mode; utilisation under the default mode at each load."""
+    """A job with one exchange over this many groups, by mode; utilisation under the default mode at each load."""
 
     exchange: int
     groups: int
@@ -68,7 +68,7 @@ class Case(TypedDict):
 
 
 def nodes_of(machine: Machine, groups: int, placing: str, rng: np.random.Generator) -> Ints:
-    """Endpoints of `RANKS` ranks over the first `groups` groups, as many in each, packed or scattered, in the order of the nodes."""
+    """Return endpoints of `RANKS` ranks over the first `groups` groups, equally many in each, packed or scattered, in order of the nodes."""
     group = np.asarray(machine.fabric.routers.group)[np.asarray(machine.fabric.endpoints.router)]
     parts = []
     for at in range(groups):
@@ -82,7 +82,7 @@ def nodes_of(machine: Machine, groups: int, placing: str, rng: np.random.Generat
 
 
 def run_once(machine: Machine, messages: Messages, nodes: Ints, mode: str, load: float, seed: int) -> Run:
-    """One job under one mode alongside uniform background."""
+    """Run one job under one mode with uniform background."""
     generators = []
     if load:
         others = np.random.default_rng(seed).permutation(np.setdiff1d(np.arange(machine.endpoints), nodes))
@@ -106,7 +106,7 @@ def run_once(machine: Machine, messages: Messages, nodes: Ints, mode: str, load:
 
 
 def _mean_utilisation(machine: Machine, nodes: Ints, link_bytes: NDArray[np.float64], time_s: float) -> float:
-    """Of the global links of the job's groups; of the links between routers in its group where it has only one."""
+    """Return the mean utilisation of the global links of the job's groups, or of the links in its group if it has only one."""
     fabric, routers = machine.fabric, len(machine.fabric.routers)
     group = np.asarray(fabric.routers.group)
     job_groups = np.unique(group[np.asarray(fabric.endpoints.router)[nodes]])
@@ -120,7 +120,7 @@ def _mean_utilisation(machine: Machine, nodes: Ints, link_bytes: NDArray[np.floa
 
 
 def measure_case(exchange: Exchange, groups: int, placing: str, seeds: tuple[int, ...] = SEEDS) -> Case:
-    """One case of the table: medians over seeds, of ratios to the default mode where times are compared."""
+    """Return one case of the table: medians over seeds; times are ratios to the default mode."""
     machine = build_machine(fabric_of(TOPOLOGY), "adaptive0", packet_bytes=64, nic_protocol=True)
     messages = repeat_messages(MICROBENCHMARKS[PATTERNS[exchange]](RANKS, SIZE_BYTES, 1), ITERATIONS)
     placed = {seed: nodes_of(machine, groups, placing, np.random.default_rng(seed)) for seed in seeds}
@@ -143,7 +143,7 @@ def measure_case(exchange: Exchange, groups: int, placing: str, seeds: tuple[int
 
 
 def _summarize_mode(runs: list[list[Run]], usual: list[list[Run]]) -> ModeFigures:
-    """Of one mode, by load and seed, alongside the default one."""
+    """Return the figures of one mode from runs by load and seed, relative to the default mode."""
     ratios = [
         [sample["time_s"] / other["time_s"] for sample, other in zip(own, before, strict=True)]
         for own, before in zip(runs, usual, strict=True)
@@ -161,7 +161,7 @@ def _median_of(values: list[float]) -> float:
 
 
 def main() -> None:
-    """Measure, and store if asked to."""
+    """Measure, print and optionally store the table."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--write", action="store_true", help="store the table as the study's")
     options = parser.parse_args()

@@ -1,6 +1,6 @@
-"""Effects of routing modes on jobs, measured in the packet engine by `mode_fit` and applied alongside the twin's law for a job's load.
+"""Effects of routing modes on jobs, measured in the packet engine by `mode_fit` and applied in addition to the twin's law for a job's load.
 
-The adviser never reads this table. It sees the counters of network cards that alternated between the modes.
+The adviser never reads this table. It gets only counters of network cards from jobs that alternated between the modes.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from numpy.typing import NDArray
 
 from flitwatch_simulation.application_aware.advice import DEFAULT_MODE
 
-#: The table that the packet engine made, with its machine and its seeds; written by `mode_fit`.
+#: The table from the packet engine, with its machine and seeds; written by `mode_fit`.
 TABLE_FILE = Path(__file__).parent / "routing_modes.json"
-#: High bias towards minimal ways: the mode that De Sensi 2019 (section 4) alternates with the default.
+#: High bias towards minimal paths: the mode that De Sensi 2019 (section 4) alternates with the default.
 HIGH_BIAS = "ADAPTIVE_3"
 MODES = (DEFAULT_MODE, HIGH_BIAS)
-#: A job's nodes in a group: neighbours, or drawn at random.
+#: A job's nodes in a group: neighbours, or random.
 PLACINGS = ("packed", "scattered")
-#: Under an adviser that has nothing to go by a job alternates between the modes, step by step.
+#: If the adviser has no data, a job alternates between the modes, step by step.
 ALTERNATE = "alternate"
 
 
@@ -32,9 +32,9 @@ class Effect:
 
     Attributes
     ----------
-    utilisation : float64[loads], rising; time, latency_cycles, stalls_per_flit : float64[loads], of the mode
-    detours : non-minimal share of bytes under the mode over that under the default mode
-    routers_per_node : of the jobs that were measured: how scattered they stood
+    utilisation : float64[loads], ascending; time, latency_cycles, stalls_per_flit : float64[loads], under the mode
+    detours : non-minimal share of bytes under the mode relative to the default mode
+    routers_per_node : scatter of the measured jobs
     """
 
     utilisation: NDArray[np.float64]
@@ -45,11 +45,11 @@ class Effect:
     routers_per_node: float = 0.0
 
     def time_at(self, utilisation: NDArray[np.float64] | float) -> NDArray[np.float64]:
-        """Communication time over that of the default mode; what was not measured is held at the nearest load that was."""
+        """Return communication time relative to the default mode; outside of the measured loads, the nearest one is used."""
         return np.asarray(np.interp(utilisation, self.utilisation, self.time))
 
     def counters_at(self, utilisation: NDArray[np.float64] | float) -> tuple[float, float]:
-        """(latency in cycles, stalls per flit) as the job's network cards count them."""
+        """Return (latency in cycles, stalls per flit) as counted by the job's network cards."""
         return (
             float(np.interp(utilisation, self.utilisation, self.latency_cycles)),
             float(np.interp(utilisation, self.utilisation, self.stalls_per_flit)),
@@ -58,7 +58,7 @@ class Effect:
 
 @lru_cache(maxsize=1)
 def load_effects() -> dict[tuple[int, int, str, str], Effect]:
-    """The table by (exchange, groups that the job spans, one of PLACINGS, mode). Jobs of an exchange that is not in it keep the default mode."""
+    """Return the table by (exchange, number of groups, one of PLACINGS, mode). Jobs with other exchanges keep the default mode."""
     stored = json.loads(TABLE_FILE.read_text())
     table = {}
     for case in stored["cases"]:
@@ -76,7 +76,7 @@ def load_effects() -> dict[tuple[int, int, str, str], Effect]:
 
 
 def effect_of(exchange: int, groups: int, routers_per_node: float, mode: str) -> Effect | None:
-    """That of the placing which is most alike; None if jobs of this exchange were not measured."""
+    """Return the effect for the most similar placing; None if this exchange was not measured."""
     table = load_effects()
     candidates = [
         effect for placing in PLACINGS if (effect := table.get((exchange, groups, placing, mode))) is not None

@@ -20,19 +20,19 @@ Float = NDArray[np.float64]
 Array = NDArray[np.float32]
 
 
-#: I/O takes a job's ways between groups at this share of the rate.
+#: Share of the I/O rate on a job's paths between groups.
 IO_SHARE = 0.6
 
 
 @dataclass(frozen=True, eq=False)
 class Load:
-    """One job's loads per unit rate of (exchange, I/O, incast), already divided by what is loaded.
+    """One job's loads per unit rate of (exchange, I/O, incast), divided by the capacity.
 
     Attributes
     ----------
     router, processor : float32[3, R]; global_ : float32[3, G]
     own : its routers, with their share of its nodes in `weight`; groups : group of each
-    exchange : how its nodes talk; spans : number of groups that it is in; routers_per_node : how scattered it stands
+    exchange : kind of exchange; spans : number of its groups; routers_per_node : its scatter
     """
 
     router: Array
@@ -52,7 +52,7 @@ class Load:
 
 @dataclass(frozen=True, eq=False)
 class Utilisation:
-    """Of routers and processor sides, float32[R], and of the groups' global links, float32[G]; or the waiting there, over service time."""
+    """Utilisation of routers and processor sides, float32[R], and of the groups' global links, float32[G]; or the waiting there, over service time."""
 
     router: Array
     processor: Array
@@ -60,7 +60,7 @@ class Utilisation:
 
 
 class Network:
-    """The machine's network; `machine` gives its shape."""
+    """The machine's network, with the shape of `machine`."""
 
     def __init__(self, machine: Machine) -> None:
         self.machine = machine
@@ -68,18 +68,18 @@ class Network:
         self._held: list[Load] = []
 
     def _stack_loads(self, loads: list[Load]) -> tuple[Array, Array, Array]:
-        """All jobs' loads as (router, processor, global), rows by job and kind; the same until another job starts or ends."""
+        """Return all jobs' loads as (router, processor, global), rows by job and kind; cached until a job starts or ends."""
         key = tuple(map(id, loads))
         if self._stacked is None or self._stacked[0] != key:
             parts = [
                 np.concatenate([getattr(load, name) for load in loads]) for name in ("router", "processor", "global_")
             ]
-            # What is held cannot lend its identity to another load.
+            # A reference is kept so that no new load reuses its id.
             self._stacked, self._held = (key, (parts[0], parts[1], parts[2])), loads
         return self._stacked[1]
 
     def load(self, nodes: IntArray, exchange: int, seed: tuple[int, ...], incast: bool) -> Load:
-        """The load of a job on these nodes; `seed` chooses its servers and hot routers."""
+        """Return the load of a job on these nodes; `seed` chooses its servers and hot routers."""
         machine = self.machine
         prints = compute_footprints(machine, [nodes], np.array([exchange]), [seed], np.array([incast]))
         kinds = np.concatenate([prints.router, prints.io_router, prints.incast])
@@ -97,7 +97,7 @@ class Network:
         return Load(*parts, own, count / count.sum(), groups, exchange, spans, scattered)
 
     def routed(self, load: Load, count: int, modes: Sequence[str]) -> Load:
-        """The load of a job of `count` nodes that alternates between these routing modes: as many of its bytes pass through a third group as they send there."""
+        """Return the load of a job with `count` nodes that alternates between these routing modes, with the modes' share of bytes through a third group."""
         effects = [load.effect(mode) for mode in modes]
         factors = [1.0 if effect is None else effect.detours for effect in effects]
         more = (sum(factors) / len(modes) - 1) * DETOUR
@@ -114,7 +114,7 @@ class Network:
         return replace(load, router=router, global_=links)
 
     def utilisation(self, loads: list[Load], rates: Array, level: Array) -> Utilisation:
-        """Of jobs with `rates` (float32[J, 3]) over a background of `level` (float32[G])."""
+        """Return the utilisation of jobs with `rates` (float32[J, 3]) plus a background of `level` (float32[G])."""
         by_router = level[self.machine.group_of]
         if not loads:
             return Utilisation(by_router, 0.5 * by_router, level)
@@ -123,11 +123,11 @@ class Network:
         return Utilisation(flat @ router + by_router, flat @ processor + 0.5 * by_router, flat @ links + level)
 
     def waits(self, seen: Utilisation, cause: Cause) -> Utilisation:
-        """Waiting over service time everywhere."""
+        """Return waiting over service time at all places."""
         return Utilisation(cause.waiting(seen.router), cause.waiting(seen.processor), cause.waiting(seen.global_))
 
     def slowdown(self, load: Load, waits: Utilisation, cause: Cause, most: float) -> Float:
-        """F of a job: its communication advances at 1 / (1 + F). Of the leading shape of `waits`."""
+        """Return F of a job, whose communication advances at 1 / (1 + F), in the leading shape of `waits`."""
         parts = [
             combine_stalls(waits.router[..., load.own], load.weight),
             combine_stalls(waits.processor[..., load.own], load.weight),
@@ -136,13 +136,13 @@ class Network:
         return saturate_slowdown(cause.sensitivity[:3] @ np.array(parts, np.float64), most)
 
     def shared(self, load: Load, seen: Utilisation) -> Float:
-        """Utilisation of the links that a job shares and that a mode can choose among: global ones, or its group's own where it is in one."""
+        """Return the utilisation of a job's shared links affected by the mode: global ones, or its group's own if it is in only one."""
         if load.spans > 1:
             return np.asarray(seen.global_[..., load.groups] @ load.weight)
         return np.asarray(seen.router[..., load.own] @ load.weight)
 
     def congestion(self, seen: Utilisation, cause: Cause) -> dict[str, Float]:
-        """Return the congestion that router counters show of each group, float64[G], by kind; the empty name is the usual: stalls per flit at router tiles."""
+        """Return each group's congestion in router counters, float64[G], by kind; the empty name is the usual one, stalls per flit at router tiles."""
         groups = self.machine.groups
         router, processor = (values.reshape(groups, -1).astype(np.float64) for values in (seen.router, seen.processor))
         stalls = _mean_waits(router, cause)
@@ -156,6 +156,6 @@ class Network:
 
 
 def _mean_waits(carried: Float, cause: Cause) -> Float:
-    """Waiting over service time of what each group's tiles carry."""
+    """Return waiting over service time of the traffic on each group's tiles."""
     waits: Float = (carried * cause.waiting(carried)).sum(axis=1) / np.maximum(carried.sum(axis=1), 1e-9)
     return waits

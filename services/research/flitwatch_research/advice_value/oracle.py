@@ -1,4 +1,4 @@
-"""An adviser that is shown the truth: what every job sends and feels, and what a routing mode does. It places and routes; it never delays."""
+"""An adviser with access to the truth: each job's traffic and sensitivity, and a routing mode's effect. It places and routes, but never delays."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from flitwatch_research.advice_value.closed_loop import Machine
 from flitwatch_research.advice_value.modes import MODES
 from flitwatch_research.advice_value.network import Utilisation
 
-#: How far ahead the background's level is averaged.
+#: Future interval over which the background's level is averaged.
 AHEAD_S = 3600.0
 
 Float = NDArray[np.float64]
 
 
 class Oracle:
-    """Takes the place and the routing mode with the least node-seconds for all jobs that feel the network, one job at a time: greedy, so a lower bound of what is possible."""
+    """Greedy choice of place and routing mode with the least node-seconds of all network-sensitive jobs, one job at a time; a lower bound of the possible."""
 
     def __init__(self) -> None:
         self._machine: Machine | None = None
@@ -28,23 +28,23 @@ class Oracle:
         self._chosen = 0
 
     def shown(self, machine: Machine) -> None:
-        """Look at this machine from now on."""
+        """Use this machine's truth from now on."""
         self._machine = machine
 
     def counted(self, now_s: float, until_s: float, congestion: Mapping[str, Float]) -> None:
-        """The truth is better than counters."""
+        """Ignore counters: the truth is better."""
 
     def started(self, job: ObservedJob) -> None:
-        """The machine shows it."""
+        """Do nothing: the machine contains it."""
 
     def ended(self, job: ObservedJob, end_s: float, sent_share: float) -> None:
-        """The machine shows it."""
+        """Do nothing: the machine contains it."""
 
     def carded(self, job: ObservedJob, mode: str, observed: NicObservation) -> None:
-        """It knows what a mode does."""
+        """Ignore counters: the effect of a mode is known."""
 
     def answer(self, question: Question, now_s: float) -> Answer:
-        """The best of the usual nodes, of those of each group with room, and of those over all groups, under the best mode there."""
+        """Return the best of the usual nodes, of each group's nodes, and of nodes over all groups, each under its best mode."""
         assert self._machine is not None
         costs = self.costs(self._machine)
         at_place = costs.min(axis=1)
@@ -53,12 +53,12 @@ class Oracle:
         return Answer(self._chosen - 1 if self._chosen else None)
 
     def routed(self, question: Question, now_s: float) -> str | None:
-        """The best mode at the place that it chose."""
+        """Return the best mode at the chosen place."""
         assert self._machine is not None
         return MODES[int(np.argmin(self.costs(self._machine)[self._chosen]))]
 
     def costs(self, machine: Machine) -> Float:
-        """Node-seconds until the jobs that feel the network have ended, at mean rates: float64[places, modes] of the job that is asked about."""
+        """Return the node-seconds until the network-sensitive jobs have ended, at mean rates, for the job of the question: float64[places, modes]."""
         if self._told is None or self._told[0] is not machine.placing:
             self._told = machine.placing, self._compute_costs(machine)
         return self._told[1]

@@ -1,6 +1,6 @@
-"""The independent pieces of the study: one policy in one world with one seed, each kept on disk.
+"""The independent pieces of the study: one policy in one world with one seed, each stored on disk.
 
-Every policy of a world and a seed has the same jobs, background and noise, so that differences to no advice are paired.
+Every policy of a world and a seed has the same jobs, background and noise, so that differences from no advice are paired.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ from flitwatch_research.advice_value.modes import TABLE_FILE
 from flitwatch_research.advice_value.oracle import Oracle
 from flitwatch_research.advice_value.worlds import CHOSEN, Month, make_month, owner_name
 
-#: The policy of what a site gets that changes no setting.
+#: The policy of a site with default settings.
 DEFAULT = "served"
 
 
 @dataclass(frozen=True)
 class Policy:
-    """Parts that an adviser uses, and the answers of it that are followed."""
+    """Parts that an adviser uses, and its answers that are followed."""
 
     parts: Parts
     places: bool = True
@@ -61,34 +61,34 @@ PARTS = {
 NONE, ORACLE = "none", "oracle"
 POLICIES = (NONE, *PARTS, ORACLE)
 DAYS, TICK_S = 14, 300.0
-#: Quantiles of the slowdown that are told.
+#: Reported quantiles of the slowdown.
 QUANTILES = (0.1, 0.5, 0.9, 0.99)
 
-#: Files that make no row.
+#: Files without effect on a row.
 UNHASHED = ("study.py", "report.py", "mode_fit.py")
 Row = dict[str, Any]
 
 
 @dataclass(frozen=True)
 class JobsFile:
-    """A log in the Standard Workload Format whose jobs are submitted, and a digest of what is in it."""
+    """A log in the Standard Workload Format with the submitted jobs, and a digest of its content."""
 
     path: str
     digest: str
 
     @classmethod
     def of(cls, path: Path) -> JobsFile:
-        """The file as it is now; BadRequest where it cannot be used."""
+        """Return the present file; raise BadRequest if it is unusable."""
         return cls(str(path.resolve()), job_log.read_log(path.resolve()).digest)
 
     def read(self) -> job_log.JobLog:
-        """Its jobs."""
+        """Return its jobs."""
         return job_log.read_log(Path(self.path))
 
 
 @dataclass(frozen=True)
 class Piece:
-    """One policy in one world with one seed; what it gave is kept on disk, so that what was interrupted goes on where it stopped."""
+    """One policy in one world with one seed. Its result is stored on disk, so that an interrupted study can be resumed."""
 
     world: str
     seed: int
@@ -98,24 +98,24 @@ class Piece:
 
     @property
     def kept(self) -> Path:
-        """Path of the stored row, once the current code has computed it."""
+        """Path of the row stored by the current code."""
         log = "" if self.log is None else self.log.digest
         what = (self.world, self.seed, self.policy, PARTS.get(self.policy), self.days, log)
         digest = hashlib.sha256(f"{what}{_hash_code()}".encode()).hexdigest()[:20]
         return Path(os.environ.get("FLITWATCH_CACHE", ".cache")) / "advice-value" / f"{digest}.json"
 
     def read(self) -> Row:
-        """The row that the same code made before."""
+        """Return the row stored earlier by the same code."""
         return dict(orjson.loads(self.kept.read_bytes()))
 
     def make(self) -> Row:
-        """Simulate, on the machine that runs this."""
+        """Simulate on this host."""
         with threadpool_limits(1):
             month = _make_month(self.world, self.seed, self.days, self.log)
             return summarize_month(month, self.policy, simulate_month(month, self.policy))
 
     def keep(self, made: Row) -> None:
-        """Keep the row on this machine's disk."""
+        """Store the row on this host's disk."""
         path = self.kept
         path.parent.mkdir(parents=True, exist_ok=True)
         part = path.with_suffix(f".{os.getpid()}.part")
@@ -125,12 +125,12 @@ class Piece:
 
 @lru_cache(maxsize=1)
 def _make_month(world: str, seed: int, days: int, log: JobsFile | None) -> Month:
-    """Policies follow one another in one month."""
+    """Return the month of a world and seed; cached, because all policies use the same month."""
     return make_month(world, seed, days, TICK_S, None if log is None else log.read())
 
 
 def simulate_month(month: Month, policy: str) -> Outcome:
-    """One month under one policy."""
+    """Simulate one month under one policy."""
     oracle = Oracle()
     if policy == ORACLE:
         loop = Loop(month, oracle, oracle)
@@ -140,7 +140,7 @@ def simulate_month(month: Month, policy: str) -> Outcome:
 
 
 def make_adviser(month: Month, policy: str) -> Served | None:
-    """Make the adviser of a policy other than the oracle's; None without advice."""
+    """Return the adviser of a policy other than the oracle's; None without advice."""
     if policy == NONE:
         return None
     chosen = PARTS[policy]
@@ -148,7 +148,7 @@ def make_adviser(month: Month, policy: str) -> Served | None:
 
 
 def summarize_month(month: Month, policy: str, outcome: Outcome) -> Row:
-    """Figures of one month: node-hours of all jobs, and slowdowns and waits of those that feel the network, by user."""
+    """Return the figures of one month: node-hours of all jobs, and slowdowns and waits of network-sensitive jobs, by user."""
     nodes = np.array([job.nodes for job in month.jobs], float)
     feels = np.array([bool(job.application) for job in month.jobs])
     alone = np.array([job.alone_s for job in month.jobs])
@@ -170,12 +170,12 @@ def summarize_month(month: Month, policy: str, outcome: Outcome) -> Row:
 def list_pieces(
     worlds: tuple[str, ...], seeds: int, days: int, first: int = 1, log: JobsFile | None = None
 ) -> list[Piece]:
-    """Everything to simulate, seed by seed, from the seed `first` on.
+    """Return all pieces, seed by seed, from the seed `first` on.
 
     Raises
     ------
     BadRequest
-        For a world that there is not.
+        A world does not exist.
     """
     for world in worlds:
         if world not in CHOSEN:
@@ -189,7 +189,7 @@ def list_pieces(
 
 
 def compute_rows(every: list[Piece], executor: Executor) -> Iterator[Row]:
-    """Rows as they are made, those kept first; what waits is dropped where the caller stops."""
+    """Yield rows as they are computed, stored ones first; pending pieces are dropped when the caller stops."""
     lacking = []
     for piece in every:
         if piece.kept.exists():
@@ -203,7 +203,7 @@ def compute_rows(every: list[Piece], executor: Executor) -> Iterator[Row]:
 
 @cache
 def _hash_code() -> str:
-    """A digest of what a row depends on: this study, the twin, the served adviser and the estimators; comments and layout play no part."""
+    """Return a digest of the code behind a row: this study, the twin, the served adviser and the estimators, without comments and layout."""
     import flitwatch_ml.blame
     import flitwatch_ml.deviation
     import flitwatch_ml.work.blame

@@ -33,21 +33,21 @@ def _load_modes() -> Row:
 
 
 def format_percent(value: Row) -> str:
-    """A share with its interval, in per cent."""
+    """Return a share with its interval, in percent."""
     if value["low"] is None:
         return f"{value['mean']:+.2%}"
     return f"{value['mean']:+.2%} ({value['low']:+.2%} to {value['high']:+.2%})"
 
 
 def format_minutes(value: Row) -> str:
-    """Seconds with their interval, in minutes."""
+    """Return seconds with their interval, in minutes."""
     if value["low"] is None:
         return f"{value['mean'] / 60:+.0f}"
     return f"{value['mean'] / 60:+.0f} ({value['low'] / 60:+.0f} to {value['high'] / 60:+.0f})"
 
 
 def format_headline(answer: Row) -> str:
-    """Format the node-hours saved by the default advice in each world, with the oracle's for comparison."""
+    """Format the node-hours saved by the default advice in each world, with the oracle for comparison."""
     savings = "; ".join(
         f"{world} {format_percent(by[DEFAULT]['node_hours_saved_share'])}, {by[DEFAULT]['verdict']} (oracle "
         f"{by[ORACLE]['node_hours_saved_share']['mean']:+.2%})"
@@ -66,7 +66,7 @@ def _list_served(answer: Row) -> str:
 
 
 def to_markdown(answer: Row) -> str:
-    """docs/advice-value.md."""
+    """Return the content of docs/advice-value.md."""
     lines = [
         "# Does advice pay?",
         "",
@@ -118,7 +118,7 @@ def _format_policy(policy: str, one: Row) -> str:
 
 
 def _format_decisions(one: Row) -> str:
-    """Shares of the starts whose place, and whose mode there, was as good as any; a dash where a seed has no such start."""
+    """Return shares of the starts with an optimal place and an optimal mode there; a dash if a seed has no such start."""
     place, mode = (one["decisions"][f"{what}_as_the_oracle"]["mean"] for what in ("place", "mode"))
     return "–" if math.isnan(place) else f"{place:.0%} / {mode:.0%}"
 

@@ -1,4 +1,4 @@
-"""Study of what following advice saves: the same weeks of the same simulated machine with and without it, over seeds."""
+"""Study of the savings by advice: the same weeks of the same simulated machine with and without it, over seeds."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Tell = Callable[[int, int, str], None]
 
 
 def summarize_study(rows: list[Row], command: str, log: JobsFile | None = None) -> Row:
-    """The study's result from the rows of all worlds, seeds and policies."""
+    """Return the study's result from the rows of all worlds, seeds and policies."""
     rows = sorted(rows, key=lambda row: (CHOSEN.index(row["world"]), row["seed"], POLICIES.index(row["policy"])))
     worlds = list(dict.fromkeys(row["world"] for row in rows))
     table = [compare_policies([row for row in rows if row["world"] == world]) for world in worlds]
@@ -48,7 +48,7 @@ def summarize_study(rows: list[Row], command: str, log: JobsFile | None = None) 
 
 
 def compare_policies(rows: list[Row]) -> Row:
-    """Each policy of one world alongside no advice on the same seeds."""
+    """Return the comparison of each policy of one world with no advice on the same seeds."""
     by_policy = {policy: own for policy in POLICIES if (own := [row for row in rows if row["policy"] == policy])}
     base = by_policy[NONE]
     best = _saved_share(base, by_policy[ORACLE]) if ORACLE in by_policy else np.zeros(len(base))
@@ -97,12 +97,12 @@ def _summarize_policy(base: list[Row], own: list[Row], best: Float) -> Row:
 
 
 def _share_of_starts(choices: list[Row], what: str) -> Float:
-    """Of each seed's starts of jobs that feel the network; NaN if none of them started."""
+    """Return the share among each seed's starts of network-sensitive jobs; NaN if none started."""
     return np.array([choice[what] / choice["count"] if choice["count"] else np.nan for choice in choices])
 
 
 def _worst_user(base: list[Row], own: list[Row]) -> Row:
-    """Find the user with the longest additional wait compared with no advice, over all seeds; the same name in another seed is another user."""
+    """Find the user with the longest additional wait compared with no advice, over all seeds. Equal names in two seeds are different users."""
     losses = [
         (b["user_wait_s"][user] - a["user_wait_s"][user], user, a["seed"])
         for a, b in zip(base, own, strict=True)
@@ -113,7 +113,7 @@ def _worst_user(base: list[Row], own: list[Row]) -> Row:
 
 
 def mean_interval(values: Float) -> Row:
-    """Mean with its 95 % interval over seeds by Student's t; null below three seeds."""
+    """Return the mean with its 95 % interval over seeds (Student's t); null below three seeds."""
     from scipy.stats import t
 
     mean, count = float(values.mean()), len(values)
@@ -124,9 +124,9 @@ def mean_interval(values: Float) -> Row:
 
 
 def decide_verdict(saved: Row, wait: Row) -> str:
-    """pays | does harm | cannot tell, by the 95 % intervals of node-hours saved and of the change of the mean wait.
+    """Return pays | does harm | cannot tell, from the 95 % intervals of node-hours saved and of the change of the mean wait.
 
-    Waiting that buys no saving is harm.
+    Longer waits without savings are harm.
     """
     if saved["low"] is None:
         return "cannot tell"
@@ -147,7 +147,7 @@ def run_study(
     first: int = 1,
     log: JobsFile | None = None,
 ) -> Row:
-    """The whole study, of the seeds from `first` on; `tell(done, total, message)` after each piece."""
+    """Run the whole study, with seeds from `first` on; `tell(done, total, message)` is called after each piece."""
     every = list_pieces(worlds, seeds, days, first, log)
     rows: list[Row] = []
     for row in compute_rows(every, executor):

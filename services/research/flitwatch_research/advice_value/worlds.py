@@ -1,4 +1,4 @@
-"""A month of work in a world: machine, users, submissions, background, and how applications feel the network. All of it is truth."""
+"""A month of work in a world: machine, users, submissions, background, and applications' sensitivity to the network. All of it is truth."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ from flitwatch_twin.workload import CROWD, OfferedLoad, draw_submissions
 
 Float = NDArray[np.float64]
 
-#: Nothing feels the network: what advice saves here it saves by chance.
+#: World without network sensitivity, where savings by advice are due to chance.
 QUIET = "quiet"
 #: The plain world with sizes, run times, limits and hours of submission as on a real machine.
 THETA = "theta"
-#: From nothing to everything; all but the first and `theta` are the twin's own.
+#: From none to all difficulties; all except the first and `theta` are the twin's worlds.
 CHOSEN = (QUIET, "plain", THETA, "variation15", "graded", "everything")
-#: Those that the study takes when none is named.
+#: The study's default worlds.
 USUAL = (QUIET, "plain", THETA, "everything")
-#: The same where a log gives the jobs: it takes the place of the drawn ones.
+#: Default worlds if a log provides the jobs.
 LOGGED = (QUIET, "plain", "everything")
 #: Groups of 92 compute routers with four nodes each.
 GROUPS = 4
-#: Users of the machine, and how many of them are aggressors and innocents.
+#: Number of users of the machine, and numbers of aggressors and innocents among them.
 POPULATION = Population(
     count=24,
     log2_nodes=6.5,
@@ -48,25 +48,25 @@ POPULATION = Population(
     aggressor_nodes=(192, 400),
     innocents=3,
 )
-#: Share of the time for which an aggressor has a job running.
+#: Share of the time with a running job of an aggressor.
 PRESENCE = (0.15, 0.30)
-#: Share of the machine that users' and small jobs ask for, and that jobs which feel the network do.
+#: Share of the machine requested by users' and small jobs, and by network-sensitive jobs.
 OFFERED = OfferedLoad(load=0.36, large=0.8, small_log2_nodes=3.5, small_median_s=3600.0)
 FEELING_LOAD = 0.27
-#: Jobs that feel the network: each application repeated until it takes about an hour alone, by two users each.
+#: Network-sensitive jobs: each application is repeated until it takes about an hour alone, and has two users.
 FEELING = ("amg-128", "milc-128", "minivite-128", "umt-128")
 ALONE_S, USERS_EACH = 3600.0, 2
-#: Requested over usual time: people ask for much more than they need (Mu'alem and Feitelson 2001, section 4).
+#: Ratio of requested to usual time: people request much more than they need (Mu'alem and Feitelson 2001, section 4).
 LIMIT = (1.5, 4.0)
-#: Usual over undisturbed time of jobs that feel the network, where limits are as on a real machine: people ask for a multiple of what they have seen.
+#: Ratio of usual to undisturbed time of network-sensitive jobs if limits are as on a real machine: people request a multiple of observed times.
 USUAL_OVER_ALONE = 1.5
-#: Of the node-seconds of a log that is read, the share of the jobs that feel the network: the drawn worlds' own.
+#: Share of network-sensitive jobs in the node-seconds of a log, as in the drawn worlds.
 FEELING_SHARE = FEELING_LOAD / (OFFERED.load + FEELING_LOAD)
 
 
 @dataclass(frozen=True)
 class Job:
-    """A submitted job. `application` is empty if it does not feel the network and takes `alone_s`; `user` is an index, -1 the crowd's."""
+    """A submitted job. `application` is empty if it is insensitive to the network and takes `alone_s`; `user` is an index, -1 for the crowd."""
 
     user: int
     nodes: int
@@ -78,14 +78,14 @@ class Job:
 
 @dataclass(frozen=True, eq=False)
 class Month:
-    """Everything that is the same with and without advice.
+    """All data that are the same with and without advice.
 
     Attributes
     ----------
     level : float32[ticks, G], background utilisation.
-    names : of the users, those of `users` first.
-    counted, counted_apart : float64[ticks, G], what counters of router and of processor tiles show as a multiple of the truth.
-    rates : what jobs send, as far as it was drawn: the same under every policy.
+    names : names of the users, those of `users` first.
+    counted, counted_apart : float64[ticks, G], counters of router and of processor tiles as a multiple of the truth.
+    rates : jobs' rates drawn so far, equal under every policy.
     """
 
     world: str
@@ -110,24 +110,24 @@ class Month:
 
     @property
     def span_s(self) -> float:
-        """Seconds in which jobs are submitted."""
+        """Length of the submission period in seconds."""
         return self.days * float(DAY_S)
 
 
 @lru_cache(maxsize=1)
 def small_machine() -> Machine:
-    """Four groups of Cori's kind."""
+    """Return a machine of four groups as on Cori."""
     return Machine.of(build_dragonfly(GROUPS, io_routers_per_group=4, name="advice-value"))
 
 
 def world_of(name: str) -> World:
-    """The twin's world of this name; users who come for weeks only need months, so that part is left out."""
+    """Return the twin's world of this name, without users who are active for weeks only, because these require months."""
     world = WORLDS[{QUIET: "variation15", THETA: "plain"}.get(name, name)]
     return replace(world, demand=replace(world.demand, windows=0.0))
 
 
 def make_month(name: str, seed: int, days: int, tick_s: float, log: JobLog | None = None) -> Month:
-    """Draw a month; deterministic by its arguments. `log` gives arrivals, sizes, limits and run times in the place of those that the world draws."""
+    """Draw a month; deterministic by its arguments. If given, `log` provides arrivals, sizes, limits and run times instead of the world."""
     world, machine, span = world_of(name), small_machine(), days * float(DAY_S)
     demand = world.demand
     users, roles = draw_users(np.random.default_rng([seed, 1]), POPULATION)
@@ -156,7 +156,7 @@ def make_month(name: str, seed: int, days: int, tick_s: float, log: JobLog | Non
             )
         jobs += feeling
     jobs.sort(key=lambda job: job.submit_s)
-    # The drain after the month needs a background too: its last day again.
+    # The drain after the month needs a background too: its last day is repeated.
     ticks = int(2 * span / tick_s)
     times = np.minimum(np.arange(ticks) * tick_s, span - 1)
     nothing = np.zeros(0)
@@ -193,7 +193,7 @@ def make_month(name: str, seed: int, days: int, tick_s: float, log: JobLog | Non
 
 
 def _grade_users(rng: np.random.Generator, users: Users, roles: tuple) -> tuple[Users, tuple]:
-    """Continuous strengths; the campaign's weak aggressors are sized for a machine eight times as large."""
+    """Return users with continuous strengths; the campaign's weak aggressors are sized for a machine eight times as large."""
     graded, now = demands.grade_strengths(rng, users, roles)
     return replace(graded, nodes=np.minimum(graded.nodes, POPULATION.aggressor_nodes[1])), now
 
@@ -206,7 +206,7 @@ def _make_cause(name: str, app: Application, world: World, rng: np.random.Genera
 def _feeling_job(
     rng: np.random.Generator, world: World, seed: int, first_user: int, name: str, at_s: float, days: int
 ) -> Job:
-    """One job that feels the network, of a random user of its application."""
+    """Return one network-sensitive job of a random user of its application."""
     era = Era.draw(world, np.random.default_rng([seed, 14]), days * float(DAY_S), len(COUNTER_NAMES))
     app, alone_s = APPLICATIONS[name], APPLICATIONS[name].alone_s * _count_repeats(name)
     needs = era.pace_at(at_s) * draw_variation(rng, world.variation) * (1 + abs(rng.normal(0, 0.01)))
@@ -239,7 +239,7 @@ def _as_theta(
     nodes: int,
     span_s: float,
 ) -> tuple[list[Job], list[Job]]:
-    """Aggressors' jobs and those that feel the network with limits as on Theta, and everyone else's drawn as there, up to its utilisation."""
+    """Return aggressors' and network-sensitive jobs with limits as on Theta, and all other jobs drawn as on Theta, up to its utilisation."""
     planted = [job for job in jobs if job.user in aggressors]
     planted_share = sum(job.nodes * job.alone_s for job in planted) / (nodes * span_s)
     others = drawn_as_theta(
@@ -271,7 +271,7 @@ def _as_theta(
 def _replay_log(
     rng: np.random.Generator, world: World, seed: int, users: int, log: JobLog, days: int, nodes: int
 ) -> list[Job]:
-    """A log's jobs; random ones that ask for `FEELING_SHARE` of the node-seconds make room for jobs that feel the network, submitted when they were."""
+    """Return a log's jobs. Random jobs with the share `FEELING_SHARE` of node-seconds are replaced by network-sensitive ones at the same times."""
     window = log.window(rng, days, nodes)
     order = rng.permutation(len(window))
     work = np.array([window[at].nodes * window[at].run_s for at in order.tolist()])
@@ -299,7 +299,7 @@ def _label_owner(job: LoggedJob) -> str:
 
 
 def _assign_behaviours(rng: np.random.Generator, jobs: list[LoggedJob], users: int) -> dict[str, int]:
-    """For each owner of a log one of the drawn users, who says what its jobs send."""
+    """Return, for each owner in a log, a drawn user that determines the traffic of its jobs."""
     labels = sorted({_label_owner(job) for job in jobs})
     drawn = rng.permutation(users)
     return {label: int(drawn[at % users]) for at, label in enumerate(labels)}
@@ -310,5 +310,5 @@ def _count_repeats(application: str) -> int:
 
 
 def owner_name(month: Month, job: Job) -> str:
-    """The name of a job's user; the many small jobs have one."""
+    """Return the name of a job's user; all small jobs share one."""
     return "crowd" if job.user == CROWD else month.names[job.user]

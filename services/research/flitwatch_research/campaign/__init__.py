@@ -1,17 +1,17 @@
 """Campaign mode: named, seeded sets of about 200 runs over four simulated months, with a truth by counterfactual.
 
-`generate_campaign` gives what estimators may see, `generate_truth` what only scoring may. Observations and truth come out of one simulation, so
-that runs in a process of its own (`python -m flitwatch_research.campaign`), and who asks for the one never holds the other.
+`generate_campaign` returns the estimators' input, `generate_truth` the truth, which only scoring may use. Both result from one simulation, so it runs in a
+separate process (`python -m flitwatch_research.campaign`), and a caller that requests one never has the other in memory.
 
-What happens, in order: `history` draws four months once for a seed; `worlds`, `demand` and `era` change them for hard worlds; for each instrumented run
-`window` gives the fabric around it (`footprint`), `background` the crowd's load, `cause` the law from load to slowness, `step_times` the step times, `observe` the
-counters, `simulate` what was not read; `effects` computes the truth by counterfactual; `dataset` holds both apart, `cache` keeps them on disk.
+Steps, in order: `history` draws four months once per seed. `worlds`, `demand` and `era` modify them for hard worlds. For each instrumented run, `window`
+computes the surrounding fabric (`footprint`), `background` the crowd's load, `cause` the law from load to slowdown, `step_times` the step times, `observe`
+the counters, and `simulate` the lost readings. `effects` computes the truth by counterfactual. `dataset` separates both, and `cache` stores them on disk.
 
 Open
 
-- `simulate` for the order of all this; `__main__` for the process that does it;
-- `worlds` to add a hard world by name; `demand`, `era`, `cause` for what it can change;
-- `observe` and `step_times` for what estimators see; `effects` for what only scoring sees;
+- `simulate` for the order of these steps; `__main__` for the process that runs them;
+- `worlds` to add a hard world by name; `demand`, `era`, `cause` for its possible changes;
+- `observe` and `step_times` for the estimators' input; `effects` for the truth for scoring;
 - `files` to write a campaign for `flitwatch blame --runs`.
 """
 
@@ -35,7 +35,7 @@ from flitwatch_research.campaign.dataset import (
 )
 from flitwatch_research.campaign.worlds import WORLDS, World, split_scenario, world_of
 
-#: The applications; a scenario is one of them, alone or in one of `WORLDS`: `amg-128@drift`.
+#: The applications. A scenario is one of them, optionally in one of `WORLDS`: `amg-128@drift`.
 SCENARIOS: tuple[str, ...] = ("amg-128", "amg-512", "milc-128", "milc-512", "minivite-128", "umt-128", "long-milc")
 
 __all__ = [
@@ -60,28 +60,28 @@ T = TypeVar("T", Campaign, CampaignTruth)
 
 
 def generate_campaign(scenario: str, seed: int, users: int = 300) -> Campaign:
-    """The observations of a scenario.
+    """Return the observations of a scenario.
 
-    Sets of one seed and number of users share the machine, its users and their jobs. Kept under the cache folder by scenario, seed,
-    users and code version; what is not there yet is made in another process.
+    Sets with the same seed and number of users share the machine, its users and their jobs. They are cached by scenario, seed, users and code version; missing
+    ones are computed in another process.
 
     Raises
     ------
     BadRequest
-        For an unknown scenario, a negative seed, or fewer than 40 users.
+        The scenario is unknown, the seed is negative, or there are fewer than 40 users.
     FlitwatchError
-        Where the simulation failed.
+        The simulation failed.
     """
     return _load_or_make(scenario, seed, users, Campaign)
 
 
 def generate_truth(scenario: str, seed: int, users: int = 300) -> CampaignTruth:
-    """The truth of the same scenario, for scoring only; raises as `generate_campaign` does."""
+    """Return the truth of the same scenario, for scoring only. Raises the errors of `generate_campaign`."""
     return _load_or_make(scenario, seed, users, CampaignTruth)
 
 
 def make_sets(scenarios: tuple[str, ...], seed: int, users: int = 300) -> None:
-    """Make those of the scenarios that the cache folder lacks, in one other process, as they share four months of jobs; raises as `generate_campaign`."""
+    """Compute the scenarios missing in the cache in one other process, as they share four months of jobs. Raises the errors of `generate_campaign`."""
     for scenario in scenarios:
         _check_arguments(scenario, seed, users)
     lacking = [name for name in scenarios if not all(path.exists() for path in cache.record_paths(name, seed, users))]

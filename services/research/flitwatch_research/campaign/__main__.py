@@ -1,4 +1,4 @@
-"""Make scenarios: `python -m flitwatch_research.campaign SEED USERS SCENARIO...` writes observations and truth into the cache folder."""
+"""Computation of scenarios: `python -m flitwatch_research.campaign SEED USERS SCENARIO...` writes observations and truth into the cache folder."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from flitwatch_research.campaign.worlds import world_of
 
 
 def main(seed: int, users: int, scenarios: list[str]) -> None:
-    """Simulate each scenario; they share the history of one seed, which is made once."""
-    # The products are small: a second thread doubles the CPU time and gains nothing.
+    """Simulate each scenario; they share the history of one seed, which is computed once."""
+    # The matrix products are small: a second thread doubles the CPU time without any gain.
     with threadpool_limits(1):
-        # Worlds with one history of jobs stand together, as only the last ones are kept in memory.
+        # Worlds with the same history of jobs are adjacent, as only the last ones are kept in memory.
         for scenario in sorted(scenarios, key=lambda name: repr(world_of(name).demand)):
             observed, truth = cache.record_paths(scenario, seed, users)
             campaign, true = build_campaign(scenario, seed, users)

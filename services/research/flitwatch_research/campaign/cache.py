@@ -1,4 +1,4 @@
-"""Finished campaigns on disk, so that a scenario is simulated once: observations and truth in files of their own."""
+"""Cache of finished campaigns on disk, with separate files for observations and truth."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 T = TypeVar("T")
-#: What makes a campaign, whose imports are followed through these packages.
+#: The module that computes a campaign, and the packages through which its imports are followed.
 SIMULATES, OURS = (
     "flitwatch_research.campaign.simulate",
     ("flitwatch_research.campaign", "flitwatch_twin.", "flitwatch_simulation.", "flitwatch_domain."),
@@ -25,7 +25,7 @@ DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 
 
 def cache_folder() -> Path:
-    """`$FLITWATCH_CACHE/twin`, else `.cache/twin` below the working directory."""
+    """Return `$FLITWATCH_CACHE/twin`, else `.cache/twin` below the working directory."""
     return Path(os.environ.get("FLITWATCH_CACHE", ".cache")) / "twin"
 
 
@@ -37,9 +37,9 @@ def record_paths(scenario: str, seed: int, users: int) -> tuple[Path, Path]:
 
 @lru_cache(maxsize=1)
 def code_version() -> str:
-    """A digest of the source that makes a campaign: another code makes another campaign.
+    """Return a digest of the source code that computes a campaign: changed code gives a new campaign.
 
-    It takes in the modules of ours that `simulate` imports, and those that they import; comments, docstrings and layout play no part.
+    It covers all our modules imported directly or indirectly by `simulate`, without comments, docstrings and layout.
     """
     digest = hashlib.sha256()
     for module, tree in sorted(_parse_imports(SIMULATES).items()):
@@ -48,7 +48,7 @@ def code_version() -> str:
 
 
 def plain_code(tree: ast.Module) -> str:
-    """Return what code does, for a digest: without comments, docstrings and layout."""
+    """Return the code for a digest, without comments, docstrings and layout."""
     for node in ast.walk(tree):
         if isinstance(node, DOCUMENTED) and ast.get_docstring(node, clean=False) is not None:
             node.body = node.body[1:]
@@ -56,7 +56,7 @@ def plain_code(tree: ast.Module) -> str:
 
 
 def _parse_imports(first: str) -> dict[str, ast.Module]:
-    """Syntax trees of a module and of all of ours that it needs, by name; errors make no numbers and are left out."""
+    """Return syntax trees of a module and all our modules that it needs, by name; the module of errors is omitted, as it does not affect numbers."""
     trees: dict[str, ast.Module] = {}
     waiting = [first]
     while waiting:
@@ -73,7 +73,7 @@ def _parse_imports(first: str) -> dict[str, ast.Module]:
 
 
 def _find_source(module: str) -> Path | None:
-    """The file of a module, found without importing it; None if the name is no module."""
+    """Return the file of a module without importing it; None if the name is not a module."""
     top, *parts = module.split(".")
     package = importlib.util.find_spec(top)
     if package is None or package.origin is None:
@@ -83,7 +83,7 @@ def _find_source(module: str) -> Path | None:
 
 
 def save_record(path: Path, record: object) -> None:
-    """Write a dataclass of arrays, texts and numbers; whole or not at all."""
+    """Write a dataclass of arrays, texts and numbers atomically."""
     path.parent.mkdir(parents=True, exist_ok=True)
     values = {field.name: np.asarray(getattr(record, field.name)) for field in fields(record)}  # type: ignore[arg-type]
     part = path.with_suffix(f".{os.getpid()}.part")
@@ -93,7 +93,7 @@ def save_record(path: Path, record: object) -> None:
 
 
 def load_record(path: Path, kind: type[T]) -> T | None:
-    """Read what `save_record` wrote; None if there is nothing usable."""
+    """Load the output of `save_record`; return None if it is missing or unusable."""
     try:
         with np.load(path, allow_pickle=False) as stored:
             return kind(**{field.name: _to_plain(stored[field.name]) for field in fields(kind)})  # type: ignore[arg-type]
@@ -102,7 +102,7 @@ def load_record(path: Path, kind: type[T]) -> T | None:
 
 
 def _to_plain(array: np.ndarray) -> Any:
-    """Texts and scalars come back as Python values, text lists as tuples."""
+    """Convert an array to a Python value: texts and scalars to plain values, text lists to tuples."""
     if array.ndim == 0:
         return array.item()
     return tuple(array.tolist()) if array.dtype.kind == "U" else array

@@ -1,4 +1,4 @@
-"""Causes of an application's slowdown in a campaign, and how closely its counters follow: the plain world's law, or the packet engine's."""
+"""Causes of an application's slowdown in a campaign, and the noise of its counters: the plain world's law, or the packet engine's."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from flitwatch_research.campaign.worlds import World
 from flitwatch_twin import stall
 from flitwatch_twin.applications import Application
 
-#: Log-normal noise of a counter in a step; in the packet engine's world, and there that of a counter's scale from run to run.
+#: Log-normal noise of a counter in a step, in the plain and in the packet engine's world; in the latter, noise of a counter's scale from run to run.
 NOISE, NOISE_OF_PACKETS, GAIN_OF_PACKETS = 0.03, 0.12, 0.08
-#: In the packet engine's world: sensitivities to router, processor, global links and I/O where they are a cause, and of those that are none.
+#: In the packet engine's world: sensitivities to router, processor, global links and I/O that are causes, and sensitivity to those that are not.
 STRONG, FAINT = np.array([4.0, 12.0, 1.6, 0.1]), 0.08
 #: Sensitivities there to waiting for answers and for column buffers.
 STRONG_OWN = 1.3
-#: Waiting that is the run's own and nobody's traffic: median, spreads from run to run and in time, memory.
+#: A run's own waiting, not caused by traffic: median, spreads from run to run and in time, memory.
 OWN_MEDIAN, OWN_BETWEEN, OWN_WITHIN, OWN_MEMORY_S = 0.7, 0.5, 0.6, 300.0
 
 Float = NDArray[np.float64]
@@ -45,7 +45,7 @@ class Cause:
 
     @classmethod
     def of(cls, app: Application, world: World, rng: np.random.Generator) -> Cause:
-        """The plain law, or in the packet engine's world two to four causes drawn out of network, processor, answers and column buffers."""
+        """Return the plain law, or in the packet engine's world two to four random causes among network, processor, answers and column buffers."""
         if not world.packet_law:
             return cls(stall.waiting, np.append(app.sensitivity.vector(), [0.0, 0.0]))
         chosen = rng.permutation(4)[: rng.integers(2, 5)]
@@ -57,7 +57,7 @@ class Cause:
         return cls(stall.load_curve().waiting, np.append(vector, own), NOISE_OF_PACKETS, GAIN_OF_PACKETS)
 
     def own(self, rng: np.random.Generator, points: int) -> Float:
-        """Waiting for answers and for column buffers on a run's own routers, which no other job causes: float64[points, 2]; 0 if neither is felt."""
+        """Return waiting for answers and column buffers on a run's own routers, not caused by other jobs: float64[points, 2]; 0 if neither is a cause."""
         if not self.sensitivity[4:].any():
             return np.zeros((points, 2))
         level = OWN_MEDIAN * np.exp(OWN_BETWEEN * rng.standard_normal(2))
@@ -65,5 +65,5 @@ class Cause:
         return level * np.exp(OWN_WITHIN * mood)
 
     def gain(self, rng: np.random.Generator, counters: int) -> Float:
-        """Draw the multiple of its usual value that each counter of one run shows: float64[counters]."""
+        """Draw the factor on each counter of one run: float64[counters]."""
         return np.exp(self.spread * rng.standard_normal(counters))

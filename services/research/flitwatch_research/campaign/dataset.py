@@ -11,12 +11,12 @@ from flitwatch_domain.counters import TABLE_II
 
 #: The 13 counters of Bhatele 2020, table II, by abbreviation: the order of `Campaign.counters`.
 COUNTER_NAMES: tuple[str, ...] = tuple(counter.abbreviation for counter in TABLE_II)
-#: The four that LDMS gives of routers without nodes of the job.
+#: The four counters that LDMS provides for routers without nodes of the job.
 LDMS_NAMES: tuple[str, ...] = ("RT_FLIT_TOT", "RT_RB_STL", "PT_FLIT_TOT", "PT_RB_STL_RQ")
 PLACEMENT_NAMES: tuple[str, ...] = ("NUM_ROUTERS", "NUM_GROUPS")
 IO_NAMES: tuple[str, ...] = tuple(f"IO_{name}" for name in LDMS_NAMES)
 SYS_NAMES: tuple[str, ...] = tuple(f"SYS_{name}" for name in LDMS_NAMES)
-#: Where waiting slows an application, in the order of `CampaignTruth.component_share`.
+#: Places of waiting that slow an application, in the order of `CampaignTruth.component_share`.
 COMPONENTS: tuple[str, ...] = ("router", "processor", "global", "io", "responses", "buffers")
 
 Float = NDArray[np.float64]
@@ -26,16 +26,16 @@ Float = NDArray[np.float64]
 class Campaign:
     """About 200 runs of one application over four months; simulated.
 
-    Attributes (N runs, S steps, U users; the last user is the one who submits the instrumented runs)
+    Attributes (N runs, S steps, U users; the last user submits the instrumented runs)
     ----------
     run_key : tuple of str; run_start_s : int64[N] epoch seconds, ascending; clock is UTC and the machine's local time.
     times_s : float64[N, S]; time of each step.
     counters : float64[N, S, 13]; increments within each step, summed over the run's routers, in the order of `COUNTER_NAMES`.
-    placement : float64[N, 2]; io, sys : float64[N, S, 4]; increments within each step, as `IO_NAMES` and `SYS_NAMES`.
+    placement : float64[N, 2]; io, sys : float64[N, S, 4]; increments within each step, in the order of `IO_NAMES` and `SYS_NAMES`.
     user_names : tuple of str of length U.
-    overlap, exposure : float64[N, U]; share of the run that the user's large jobs cover, and nodes near the run, as
-        `flitwatch_domain.neighbourhood` defines them for this machine.
-    circumstances : float64[N, 3]; how a run lay and how full the machine was, as `CIRCUMSTANCES` there.
+    overlap, exposure : float64[N, U]; share of the run covered by the user's large jobs, and nodes near the run, as defined in
+        `flitwatch_domain.neighbourhood` for this machine.
+    circumstances : float64[N, 3]; a run's placement and the machine's occupancy, see `CIRCUMSTANCES` there.
     machine_nodes : float64[N]; nodes of all users' jobs at the run's start.
     """
 
@@ -85,15 +85,15 @@ class CampaignTruth:
 
     Attributes
     ----------
-    roles : tuple of str, length U; what each user was planted as (`owner` is the last).
-    effect_s : float64[N, U]; run time - run time with the same seed while the user's jobs send nothing; placement and schedule equal.
+    roles : tuple of str, length U; each user's planted role (`owner` is the last).
+    effect_s : float64[N, U]; run time - run time with the same seed while the user's jobs send nothing; placement and schedule are equal.
     effect_log : float64[N, U]; log of the ratio of the two times.
     effect_sd : float64[U]; mean effect_log over the runs the user overlaps, in standard deviations of log run time.
-    runs_exposed : int64[U]; runs that the user overlaps.
+    runs_exposed : int64[U]; number of runs that the user overlaps.
     label : tuple of str, length U; `aggressor`: a mean effect of at least 0.3 sd in at least 10 runs; `null`: below 0.05 sd; else `grey`.
-    component_share : float64[6]; share of the slowdown that each of `COMPONENTS` causes.
-    planted_counter : str; the local counter that carries the largest share (`COUNTER_NAMES`).
-    planted_counters : tuple of str; every local counter that carries at least `PLANTED_SHARE` of the slowdown, the largest first.
+    component_share : float64[6]; share of the slowdown caused by each of `COMPONENTS`.
+    planted_counter : str; the local counter with the largest share (`COUNTER_NAMES`).
+    planted_counters : tuple of str; local counters with at least `PLANTED_SHARE` of the slowdown, in descending order.
     slowdown : float64[N]; mean F of each run.
     """
 
@@ -112,9 +112,9 @@ class CampaignTruth:
     simulated: bool = True
 
 
-#: Least nodes of a job whose effect the truth looks at.
+#: Minimum number of nodes of a job in the truth.
 PRESENT_NODES = 64
-#: Share of the slowdown from which a counter that carries it counts as planted.
+#: Minimum share of the slowdown for a planted counter.
 PLANTED_SHARE = 0.15
 #: The limits of the labels, in standard deviations of log run time.
 AGGRESSOR_SD, NULL_SD, AGGRESSOR_RUNS = 0.3, 0.05, 10
@@ -123,7 +123,7 @@ AGGRESSOR_SD, NULL_SD, AGGRESSOR_RUNS = 0.3, 0.05, 10
 def label_effects(
     effect_log: Float, overlap: Float, run_time_s: Float
 ) -> tuple[Float, NDArray[np.int64], tuple[str, ...]]:
-    """Mean effect in standard deviations of log run time, runs exposed, and the label by effect, of each user."""
+    """Return each user's mean effect in standard deviations of log run time, number of exposed runs, and label."""
     exposed = (overlap > 0).sum(axis=0)
     spread = float(np.log(run_time_s).std()) or 1.0
     mean = np.where(overlap > 0, effect_log, 0.0).sum(axis=0) / np.maximum(exposed, 1) / spread

@@ -1,4 +1,4 @@
-"""Demand of a hard world: windows of weeks, pairs, continuous strengths, busy days, and the traffic that placement follows."""
+"""Demand of a hard world: windows of weeks, pairs, continuous strengths, busy days, and load-dependent placement."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from flitwatch_twin.users import MECHANISMS, Exchange, Role, Users
 
 #: Least and most weeks of a user's window.
 WINDOW_WEEKS = (3, 8)
-#: Share of an aggressor's jobs that its partner accompanies, and within how many seconds.
+#: Share of an aggressor's jobs accompanied by its partner, and the largest time difference in seconds.
 ACCOMPANIED, WITHIN_S = 0.85, 600.0
-#: How many ordinary users become aggressors of a continuous strength, and the weakest strength.
+#: Number of ordinary users that become aggressors of a continuous strength, and the weakest strength.
 WEAK_AGGRESSORS, WEAKEST = 25, 0.08
-#: How much of one day's demand carries over to the next.
+#: Correlation of demand between successive days.
 DAY_MEMORY = 0.6
-#: Node-rates per group below which traffic does not change where a job goes.
+#: Node-rates per group below which traffic does not affect placement.
 LOAD_STEP = 4.0
 
 Float = NDArray[np.float64]
@@ -58,7 +58,7 @@ def grade_strengths(rng: np.random.Generator, users: Users, roles: tuple[Role, .
 def move_requests(
     demand: Demand, rng: np.random.Generator, requests: list[Request], roles: tuple[Role, ...], day_demand: Float
 ) -> list[Request]:
-    """The same requests at other times, and those of partners instead of their own; `roles` are the users', without the owner of runs."""
+    """Return the requests with changed times, and with partners' times for partners; `roles` excludes the owner of runs."""
     if demand.windows:
         requests = _in_windows(rng, requests, demand.windows, len(roles), len(day_demand) * DAY_S)
     if demand.paired:
@@ -69,7 +69,7 @@ def move_requests(
 
 
 def day_demand(demand: Demand, rng: np.random.Generator, days: int) -> Float:
-    """Relative demand of each day, float64[days], 1 on average; 1 throughout without busy days."""
+    """Return the relative demand of each day, float64[days], 1 on average; constant 1 without busy days."""
     noise = rng.standard_normal(days) * np.sqrt(1 - DAY_MEMORY**2)
     mood = np.empty(days)
     state = rng.standard_normal()
@@ -81,7 +81,7 @@ def day_demand(demand: Demand, rng: np.random.Generator, days: int) -> Float:
 
 
 def background_by_day(demand: Demand, by_day: Float) -> Float:
-    """Return the factor by which the background of each day is multiplied: float64[days]."""
+    """Return the factor on the background of each day: float64[days]."""
     growth = np.exp(demand.trend * (np.arange(len(by_day)) / len(by_day) - 0.5))
     return by_day * growth
 
@@ -89,7 +89,7 @@ def background_by_day(demand: Demand, by_day: Float) -> Float:
 def _in_windows(
     rng: np.random.Generator, requests: list[Request], share: float, users: int, span_s: float
 ) -> list[Request]:
-    """Whole weeks are moved into the window, so that a user keeps hours, weekdays and the number of jobs."""
+    """Return requests moved into windows by whole weeks, so that a user keeps hours, weekdays and the number of jobs."""
     weeks = int(span_s // WEEK_S)
     length = rng.integers(WINDOW_WEEKS[0], WINDOW_WEEKS[1] + 1, users)
     first = np.floor(rng.random(users) * (weeks - length + 1)).astype(int)
@@ -127,7 +127,7 @@ def _pair_partners(rng: np.random.Generator, requests: list[Request], roles: tup
 
 
 def _on_busy_days(rng: np.random.Generator, requests: list[Request], by_day: Float) -> list[Request]:
-    """A new day of the same weekday for every request, by the days' demand; instrumented runs keep theirs."""
+    """Return requests moved to another day of the same weekday according to the days' demand; instrumented runs keep their day."""
     days = np.arange(len(by_day))
     of_weekday = [days[days % 7 == weekday] for weekday in range(7)]
     reached = [np.cumsum(by_day[some]) / by_day[some].sum() for some in of_weekday]
@@ -145,24 +145,24 @@ def _on_busy_days(rng: np.random.Generator, requests: list[Request], by_day: Flo
 
 
 class Traffic:
-    """Traffic that running jobs put on each group, as a scheduler that watches the network would see it."""
+    """Running jobs' traffic on each group, as known to a network-aware scheduler."""
 
     def __init__(self, machine: Machine, rate: Float) -> None:
-        """`rate` is what a node of each user sends on average, float64[users]."""
+        """Initialise with the mean rate of each user's nodes, float64[users]."""
         self._machine, self._rate = machine, rate
         self.group_of_node = machine.group_of[machine.node_router].astype(np.int16)
         self._by_group = np.zeros(machine.groups)
 
     def started(self, allocation: Allocation) -> None:
-        """Count a job in."""
+        """Add a job's traffic."""
         self._add_traffic(allocation, 1.0)
 
     def ended(self, allocation: Allocation) -> None:
-        """Count it out again."""
+        """Remove a job's traffic."""
         self._add_traffic(allocation, -1.0)
 
     def order(self) -> NDArray[np.int16]:
-        """The place of each group from the quietest on: int16[groups]; groups about as busy keep their order."""
+        """Return the rank of each group from the quietest on: int16[groups]; groups with similar load keep their order."""
         coarse = np.round(self._by_group / LOAD_STEP)
         place = np.empty(len(coarse), np.int16)
         place[np.argsort(coarse, kind="stable")] = np.arange(len(coarse), dtype=np.int16)

@@ -1,4 +1,4 @@
-"""Counterfactuals of one run: the slowdown it would have felt without one owner's flows. Used by the truth only."""
+"""Counterfactuals of one run: its slowdown without one owner's flows. Used only for the truth."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from flitwatch_research.campaign.observe import io_felt
 from flitwatch_research.campaign.window import DT_S, IO_SCALE, Linear, Rates, View, Window
 from flitwatch_twin.applications import Application, combine_stalls, saturate_slowdown
 
-#: Counterfactual loads are evaluated at every fourth point of the window and their difference is held in between.
+#: Counterfactual loads are evaluated at every fourth point of the window; their difference is constant in between.
 STRIDE = 4
-#: The file system's queue is followed from this long before the run.
+#: The file system's queue is simulated from this long before the run.
 QUEUE_HISTORY_S = 1800.0
 #: A user whose flows change F by less than this everywhere has no effect.
 LEAST = 1e-4
@@ -39,10 +39,10 @@ def slowdown_without(
     flows_of: list[NDArray[np.int64]],
     io_relief: Float,
 ) -> Float:
-    """F over the window's T times with each owner's flows left out: float64[owners, T].
+    """Return F over the window's T times without each owner's flows: float64[owners, T].
 
-    `raw` is the unsaturated F of the window (float64[T]), `flows_of` the columns of `rates` of each owner and `io_relief` what leaving the
-    owner out takes from the felt I/O (float64[owners, T]).
+    `raw` is the unsaturated F of the window (float64[T]), `flows_of` each owner's columns of `rates`, and `io_relief` the reduction of effective I/O
+    without the owner (float64[owners, T]).
     """
     every = slice(None, None, STRIDE)
     thin = Rates(rates.exchange[every], rates.io[every], rates.incast[every])
@@ -81,7 +81,7 @@ def _network_slowdown(
 
 
 def io_relief(window: Window, background: Background, begin_s: float, writers: list[tuple[Float, ...]]) -> Float:
-    """Compute how much less I/O would be felt without each owner's writers: float64[owners, T].
+    """Compute the reduction of effective I/O without each owner's writers: float64[owners, T].
 
     `writers` are the arrays (start, end, rate, every, length, phase) of `checkpoint_load` of each owner's jobs.
     """

@@ -1,4 +1,4 @@
-"""Changes during a campaign: an upgrade of the machine, and new firmware that counts differently."""
+"""Changes during a campaign: an upgrade of the machine, and new firmware with differently scaled counters."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ class Era:
 
     Attributes
     ----------
-    upgrade_s, pace : from this simulated second on, a run needs `pace` times as much of everything.
-    firmware_s, gain : from this second on, counters show `gain` times as much: float64[counters].
+    upgrade_s, pace : from this simulated second on, all needs of a run are multiplied by `pace`.
+    firmware_s, gain : from this second on, counters are multiplied by `gain`: float64[counters].
     """
 
     upgrade_s: float
@@ -29,20 +29,20 @@ class Era:
 
     @classmethod
     def draw(cls, world: World, rng: np.random.Generator, span_s: float, counters: int) -> Era:
-        """Changes in the middle half of the campaign, the upgrade for better or worse."""
+        """Draw changes in the middle half of the campaign; the upgrade can speed up or slow down runs."""
         upgrade_s, firmware_s = rng.uniform(0.25, 0.75, 2) * span_s
         pace = float(np.exp(world.level_shift * rng.choice([-1, 1])))
         return cls(float(upgrade_s), pace, float(firmware_s), np.exp(world.firmware * rng.standard_normal(counters)))
 
     def pace_at(self, time_s: float) -> float:
-        """Needs of a run that starts at `time_s`, as a multiple of those before the upgrade."""
+        """Return the needs of a run that starts at `time_s`, as a multiple of those before the upgrade."""
         return self.pace if time_s >= self.upgrade_s else 1.0
 
     def gain_at(self, time_s: float) -> Float | float:
-        """Return what counters show of a run that starts at `time_s`, as a multiple of before."""
+        """Return the factor on counters of a run that starts at `time_s`."""
         return self.gain if time_s >= self.firmware_s else 1.0
 
 
 def draw_variation(rng: np.random.Generator, variation: float) -> float:
-    """One run's needs as a multiple of the usual, for reasons that are not the network's: log-normal with median 1."""
+    """Draw one run's needs as a multiple of the usual ones, independent of the network: log-normal with median 1."""
     return float(np.exp(variation * rng.standard_normal()))

@@ -1,4 +1,4 @@
-"""A campaign as files that the estimators' commands read, and its truth as another."""
+"""A campaign as input files of the estimators' commands, and its truth in a separate file."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from flitwatch_research.campaign.dataset import COMPONENTS, COUNTER_NAMES, Campa
 
 
 def write_campaign(folder: Path, campaign: Campaign) -> None:
-    """runs.csv (run,start,time_s,nodes), exposure.csv (run,user,amount) and steps.csv (run,step,time,counters...); a lost reading is an empty cell."""
+    """Write runs.csv (run,start,time_s,nodes), exposure.csv (run,user,amount) and steps.csv (run,step,time,counters...); a lost reading is an empty cell."""
     folder.mkdir(parents=True, exist_ok=True)
     starts, times = campaign.run_start_s.tolist(), campaign.run_time_s.tolist()
     runs = (
@@ -41,7 +41,7 @@ def write_campaign(folder: Path, campaign: Campaign) -> None:
 
 
 def write_truth(folder: Path, truth: CampaignTruth, user_names: Sequence[str]) -> None:
-    """truth.json: effects in standard deviations of log run time, labels and roles by user; shares of the slowdown; planted counters."""
+    """Write truth.json: effects in standard deviations of log run time, labels and roles by user; shares of the slowdown; planted counters."""
     users = [
         {"user": name, "role": role, "label": label, "effect_sd": float(effect), "runs_met": int(runs)}
         for name, role, label, effect, runs in zip(

@@ -1,9 +1,9 @@
-"""Router-level footprints: what a job's placement puts on routers and groups per unit of its rate.
+"""Router-level footprints: load on routers and groups per unit of a job's rate, from its placement.
 
-The closed form of what static paths do on average: used by the campaign, where months are simulated and links would be too many.
-With n(r) nodes of the job on router r, N_g in group g of N, the bytes that leave a group are out_g = N_g (1 - N_g / N) x leave and
-stay_g = N_g - out_g. A local byte crosses the routers at its row and column (0.7) or any of the group (0.3); a byte between groups
-crosses about two routers in each, and `DETOUR` of it two of any group.
+The closed form of the mean load of static paths, for the campaign, whose months have too many links to simulate.
+With n(r) nodes of the job on router r, and N_g of N nodes in group g, the bytes that leave a group are out_g = N_g (1 - N_g / N) x leave, and
+stay_g = N_g - out_g. A local byte crosses the routers of its row and column (0.7) or any in the group (0.3). A byte between groups
+crosses about two routers in each, and the share `DETOUR` two routers of any group.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 from flitwatch_twin.machine import IntArray, Machine
 from flitwatch_twin.users import Exchange
 
-#: Share of bytes between groups that goes by a third group.
+#: Share of bytes between groups through a third group.
 DETOUR = 0.3
-#: How much of the traffic among groups' nodes leaves the group, by exchange.
+#: Share of the traffic that leaves the group, by exchange.
 LEAVE = {Exchange.NEIGHBOUR: 0.35, Exchange.ALL_TO_ALL: 1.0, Exchange.REDUCE: 0.6}
 _LEAVE = np.array([LEAVE[Exchange(kind)] for kind in range(len(LEAVE))], np.float32)
 
@@ -32,7 +32,7 @@ class Footprints:
     Attributes
     ----------
     processor, router : float32[J, R]; global_ : float32[J, G].
-    io_router, io_server : float32[J, R]; transit of I/O over routers, and what ends at the I/O routers.
+    io_router, io_server : float32[J, R]; transit of I/O over routers, and I/O that ends at the I/O routers.
     incast : float32[J, R]; load of routers around a job's hot ones.
     """
 
@@ -51,7 +51,7 @@ def compute_footprints(
     seeds: list[tuple[int, ...]],
     with_incast: NDArray[np.bool_],
 ) -> Footprints:
-    """Footprints of jobs on the given nodes (positions in the node list); `seeds` choose each job's servers and hot routers."""
+    """Return the footprints of jobs on the given nodes (positions in the node list); `seeds` determine each job's servers and hot routers."""
     jobs, size = len(nodes), machine.group_size
     here = _nodes_on_routers(machine, nodes)
     grid = here.reshape(jobs, machine.groups, machine.rows, machine.cols)
@@ -93,7 +93,7 @@ def _nodes_on_routers(machine: Machine, nodes: list[IntArray]) -> Array:
 def _add_io(
     machine: Machine, here: Array, in_group: Array, rng: np.random.Generator, transit: Array, server: Array
 ) -> None:
-    """Half of the I/O routers serve a job; its writes cross its own routers, its groups and the servers' groups."""
+    """Add I/O: half of the I/O routers serve a job, and its writes cross its own routers, its groups and the servers' groups."""
     serving = rng.choice(machine.io_router, max(1, len(machine.io_router) // 2), replace=False)
     each = here.sum() / len(serving)
     server[serving] = each
@@ -104,7 +104,7 @@ def _add_io(
 
 
 def _add_hotspots(machine: Machine, here: Array, rng: np.random.Generator, incast: Array) -> None:
-    """A congestion tree: hot routers load their rows and columns, and a little of their groups."""
+    """Add a congestion tree: hot routers load their rows and columns, and slightly their groups."""
     used = np.flatnonzero(here)
     hot = rng.choice(used, max(2, len(used) // 24), replace=False)
     each = here.sum() / len(hot)

@@ -1,4 +1,4 @@
-"""Four months of a machine: who ran where and when, once for all scenarios of a seed, so that sets of runs share their neighbours."""
+"""Four months of a machine: all jobs with place and time, common to all scenarios of a seed, so that sets of runs share their neighbours."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ from flitwatch_twin.workload import CROWD, OfferedLoad, draw_submissions
 
 DAYS = 120
 RUNS_PER_DAY = 1.7
-#: A long run every so many days: few, because one takes an hour and three quarters.
+#: Days between long runs, which are few because each takes an hour and three quarters.
 LONG_RUN_EVERY_DAYS = 5
-#: Share of the time for which a planted user has a job running.
+#: Share of the time with a running job of a planted user.
 LARGE_PRESENCE, SMALL_PRESENCE, INNOCENT_PRESENCE = (0.14, 0.18), (0.05, 0.08), (0.15, 0.35)
-#: Nodes from which an aggressor is a large one.
+#: Minimum number of nodes of a large aggressor.
 LARGE_AGGRESSOR = 1000
-#: The scheduler's guess of a run's time, as a multiple of its time alone; later overlap with successors is neglected.
+#: The scheduler's estimate of a run's time, as a multiple of its time alone; later overlap with successors is neglected.
 TIME_LIMIT = 2.0
-#: The crowd's jobs are larger and fewer in hard worlds (2^6 nodes), which makes them in a third of the time.
+#: The crowd's jobs are larger and fewer in hard worlds (2^6 nodes), which reduces the computing time to a third.
 HARD_OFFER = OfferedLoad(small_log2_nodes=6.0)
 
 
@@ -38,7 +38,7 @@ HARD_OFFER = OfferedLoad(small_log2_nodes=6.0)
 class Jobs:
     """Jobs of users (not the crowd's small ones), as arrays of length J; `owner` index len(users) submits instrumented runs.
 
-    `nodes` holds positions in the machine's node list, those of job j at `first[j]:first[j + 1]`; `vigour` scales a job's rates and `phase` shifts
+    `nodes` contains positions in the machine's node list, those of job j at `first[j]:first[j + 1]`. `vigour` scales a job's rates, and `phase` shifts
     its checkpoints.
     """
 
@@ -53,13 +53,13 @@ class Jobs:
     phase: NDArray[np.float64]
 
     def nodes_of(self, job: int) -> NDArray[np.int32]:
-        """Positions of one job's nodes."""
+        """Return positions of one job's nodes."""
         return self.nodes[self.first[job] : self.first[job + 1]]
 
 
 @dataclass(frozen=True, eq=False)
 class History:
-    """Everything that does not depend on which application is looked at."""
+    """All data that do not depend on the scenario's application."""
 
     seed: int
     machine: Machine
@@ -74,7 +74,7 @@ class History:
         return (*self.users.names, "bench")
 
     def runs_of(self, application: str) -> NDArray[np.int64]:
-        """Jobs that are instrumented runs of an application, by start."""
+        """Return the instrumented runs of an application, in order of start."""
         jobs = [job for job, name in enumerate(self.jobs.application) if name == application]
         order = np.argsort(self.jobs.start_s[jobs], kind="stable")
         return np.array(jobs, np.int64)[order]
@@ -82,7 +82,7 @@ class History:
 
 @lru_cache(maxsize=1)
 def campaign_machine() -> Machine:
-    """A machine of Cori's size with four I/O routers in each group."""
+    """Return a machine of Cori's size with four I/O routers in each group."""
     return Machine.of(cori_like(io_routers_per_group=4))
 
 
@@ -127,7 +127,7 @@ def make_history(seed: int, users: int, days: int = DAYS, demand: Demand = Deman
 
 
 def _draw_presence(rng: np.random.Generator, roles: tuple[Role, ...], nodes: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Planted users are there often enough to be seen, regardless of the number of users; innocents more often than aggressors."""
+    """Draw the presence of planted users, sufficient for detection for any number of users; innocents are present more often than aggressors."""
     drawn = rng.random(len(roles))
     aggressor = np.array([role in MECHANISMS for role in roles])
     innocent = np.array([role is Role.INNOCENT for role in roles])
@@ -138,7 +138,7 @@ def _draw_presence(rng: np.random.Generator, roles: tuple[Role, ...], nodes: NDA
 
 
 def _request_instrumented(rng: np.random.Generator, owner: int, days: int) -> list[Request]:
-    """One or two runs of every application a day, at any hour, as in Bhatele 2020, section III-A."""
+    """Return one or two runs of every application per day, at any hour, as in Bhatele 2020, section III-A."""
     requests = []
     for day in range(1, days - 1):
         for name, app in APPLICATIONS.items():

@@ -1,4 +1,4 @@
-"""Records of a run: the slowdown it feels, and counters of its routers, the I/O routers and the rest in every step."""
+"""Records of a run: its slowdown, and counters of its routers, the I/O routers and the rest in every step."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ from flitwatch_twin.applications import combine_stalls
 from flitwatch_twin.counters import CYCLES_PER_WAIT, FLITS_PER_PACKET, ROUTER_CLOCK_HZ
 from flitwatch_twin.stall import waiting
 
-#: Flits a second of one node-rate (5 GB/s at 20/3 bytes per flit).
+#: Flits per second of one node-rate (5 GB/s at 20/3 bytes per flit).
 FLITS = 7.5e8
-#: How much a queue of a minute at the file system is felt, against waiting on its network side.
+#: Effect of a one-minute queue at the file system relative to waiting on its network side.
 QUEUE_FELT = 1.0
-#: Stalls of the blue tiles that a router of the run contributes to its own network stalls.
+#: Share of the blue tiles' stalls that is added to the network stalls of the run's routers.
 BLUE_PART = 0.25
-#: Utilisation at which a run's own waiting counts stalls of responses and column buffers.
+#: Utilisation assumed for counting a run's own waiting as stalls of responses and column buffers.
 OWN_PART = 0.3
-#: Spread of response stalls around what requests would suggest.
+#: Spread of response stalls relative to request stalls.
 RESPONSE_NOISE = 0.12
 
 Float = NDArray[np.float64]
 
 
 def compute_components(cause: Cause, view: View, window: Window, own_s: Float) -> Float:
-    """Compute what each of `dataset.COMPONENTS` adds to F before saturation: float64[T, 6]; `own_s` is the run's own waiting (`Cause.own`)."""
+    """Compute the contribution of each of `dataset.COMPONENTS` to F before saturation: float64[T, 6]; `own_s` is the run's own waiting (`Cause.own`)."""
     waiting = cause.waiting
     parts = [
         combine_stalls(waiting(window.router), view.weight),
@@ -43,7 +43,7 @@ def compute_components(cause: Cause, view: View, window: Window, own_s: Float) -
 
 
 def io_felt(io: Float, queue_s: Float) -> Float:
-    """Waiting at the file system: of its network side now, and of what queued up before."""
+    """Return the waiting at the file system: on its network side now, and in its earlier queue."""
     return waiting(io) + QUEUE_FELT * np.sqrt(np.maximum(queue_s, 0.0) / 60)
 
 
@@ -66,10 +66,10 @@ def record_steps(
     cause: Cause,
     own_s: Float,
 ) -> Recorded:
-    """Integrate what the fabric did over each step, with measurement noise.
+    """Integrate the fabric's state over each step into counters, with measurement noise.
 
-    `own_flits` are the flits per second of communication that the run itself sends over its routers' network and processor tiles: a
-    fixed volume in each step, regardless of its duration. `ends` are the step ends, float64[S].
+    `own_flits` are the run's own flits per second of communication over its routers' network and processor tiles: a fixed volume per step, regardless
+    of the step's duration. `ends` are the step ends, float64[S].
     """
     edges = np.concatenate([[0.0], ends])
     grid = DT_S * np.arange(len(window.io) + 1)
@@ -95,7 +95,7 @@ def record_steps(
     )
     io_flits = per_step(window.io_served) * FLITS
     twice = 0.25 * ROUTER_CLOCK_HZ
-    # Responses stall for reasons of their own too (who answers whom), so these two follow the run's slowdown less closely.
+    # Responses also stall for other reasons, so these two correlate less with the run's slowdown.
     apart = rng.lognormal(0, RESPONSE_NOISE, (2, len(network)))
     own_cycles = len(view.own) * processor_capacity * CYCLES_PER_WAIT
     responses, buffers = (own_cycles * OWN_PART * per_step(part) for part in own_s.T)

@@ -1,4 +1,4 @@
-"""Make a scenario: every run of one application in four months, what it records, and apart from it what is true."""
+"""Simulation of a scenario: every run of one application in four months, with its records and, separately, the truth."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ from flitwatch_twin.traffic import Bursts
 EPOCH_S = 1_767_571_200
 #: Single readings lost, and runs whose I/O and other routers were not read, per unit of `missing`.
 SINGLE, WHOLE = 0.15, 1.0
-#: Counters that were not collected before a date in this part of the campaign.
+#: Counters that are missing before a date in this part of the campaign.
 LATE_COUNTERS, LATE_UNTIL = 2, (0.2, 0.5)
-#: Share of a run's steps that a collector's outage takes.
+#: Share of a run's steps lost in a collector's outage.
 OUTAGE = (0.2, 0.7)
 
 Float = NDArray[np.float64]
@@ -37,7 +37,7 @@ Float = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class BackgroundTraffic:
-    """The flows that a run may meet: jobs, their footprints, and rates on the window's grid."""
+    """Flows around a run: jobs, their footprints, and rates on the window's grid."""
 
     jobs: NDArray[np.int64]
     prints: Footprints
@@ -57,7 +57,7 @@ class _Run:
 
 
 def build_campaign(scenario: str, seed: int, users: int) -> tuple[Campaign, CampaignTruth]:
-    """Simulate a scenario; deterministic by its arguments. See `generate` for names and errors."""
+    """Simulate a scenario; deterministic by its arguments. See `generate_campaign` for names and errors."""
     name, _ = split_scenario(scenario)
     world, app = world_of(scenario), find_application(name)
     history = make_history(seed, users, demand=world.demand)
@@ -115,10 +115,10 @@ def build_campaign(scenario: str, seed: int, users: int) -> tuple[Campaign, Camp
 
 
 def _planted_counters(excess: Float) -> tuple[str, ...]:
-    """The local counters that carry the slowdown, the largest first.
+    """Return the local counters of the slowdown, in descending order.
 
-    Router and global waiting are in the network tiles' stalls, processor waiting in those of requests; waiting for answers and for column
-    buffers have counters of their own.
+    Router and global waiting are in the network tiles' stalls, processor waiting in those of requests. Waiting for answers and column
+    buffers has separate counters.
     """
     router, processor, global_, _, responses, buffers = (excess / excess.sum()).tolist()
     carried = {
@@ -179,7 +179,7 @@ def _simulate_run(history: History, app: Application, job: int, cause: Cause, er
 
 
 def collect_surroundings(history: History, job: int, begin_s: float, horizon_s: float) -> BackgroundTraffic:
-    """Every other job that runs in [begin, begin + horizon), with its footprint and rates."""
+    """Return all other jobs in [begin, begin + horizon), with their footprints and rates."""
     jobs, users = history.jobs, history.users
     active = np.flatnonzero(
         (jobs.start_s < begin_s + horizon_s) & (jobs.end_s > begin_s) & (np.arange(len(jobs.start_s)) != job)
@@ -232,7 +232,7 @@ def _slowdown_without(
     raw: Float,
     begin_s: float,
 ) -> tuple[NDArray[np.int64], Float]:
-    """Owners that were there, and F with each of them left out."""
+    """Return the present owners, and F without each of them."""
     jobs, users = history.jobs, history.users
     owner = jobs.user[around.jobs]
     owners = np.unique(owner)
@@ -271,7 +271,7 @@ def _compute_effects(
 
 
 def _components_alone(cause: Cause, view: View, window: Window, groups: int) -> Float:
-    """The components of F that the run causes itself on an empty machine: float64[6]."""
+    """Return the components of F caused by the run itself on an empty machine: float64[6]."""
     quiet = Window(
         router=window.router[:1] - window.others_router[:1],
         processor=window.processor[:1] - window.others_processor[:1],
@@ -290,7 +290,7 @@ def _components_alone(cause: Cause, view: View, window: Window, groups: int) -> 
 
 
 def _tabulate_neighbours(history: History, runs: NDArray[np.int64], time_s: Float) -> tuple[Windows, Jobs]:
-    """The runs' windows and every job that meets one, as the definitions of a neighbourhood take them."""
+    """Return the runs' windows and all overlapping jobs, in the form of the neighbourhood definitions."""
     jobs, machine = history.jobs, history.machine
     begin, end = jobs.start_s[runs], jobs.start_s[runs] + time_s
     met = np.zeros(len(jobs.start_s), bool)
@@ -306,13 +306,13 @@ def _tabulate_neighbours(history: History, runs: NDArray[np.int64], time_s: Floa
 
 
 def _in_use(history: History, job: int) -> float:
-    """Nodes of all users' jobs when a job starts."""
+    """Return the number of nodes in use at the start of a job."""
     jobs, begin = history.jobs, float(history.jobs.start_s[job])
     return float(jobs.size[(jobs.start_s <= begin) & (jobs.end_s > begin)].sum())
 
 
 def drop_samples(rng: np.random.Generator, missing: float, counters: Float, io: Float, rest: Float) -> None:
-    """Put NaN in place of what is lost, (runs, steps, counters) in order of time; step times stay."""
+    """Replace lost readings by NaN, in (runs, steps, counters) in order of time; step times are kept."""
     runs, steps, width = counters.shape
     until = int(rng.uniform(*LATE_UNTIL) * runs)
     counters[:until, :, rng.choice(width, LATE_COUNTERS, replace=False)] = np.nan

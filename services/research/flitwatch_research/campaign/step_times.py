@@ -1,4 +1,4 @@
-"""Step times of a run from the slowdown of its communication, for many variants of it at once."""
+"""Step times of a run from the slowdown of its communication, for many variants at once."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ Float = NDArray[np.float64]
 
 
 def step_end_times(slowdown: Float, dt_s: float, compute_s: Float, communicate_s: Float) -> Float | None:
-    """End of every step: float64[K, S], seconds from the run's start.
+    """Return the end of every step: float64[K, S], seconds from the run's start.
 
     Parameters
     ----------
-    slowdown : float64[K, T]; F of K variants on a grid of `dt_s`, held between points: communication advances at 1 / (1 + F).
-    compute_s, communicate_s : float64[S]; what each step needs.
+    slowdown : float64[K, T]; F of K variants on a grid of `dt_s`, constant between points: communication advances at 1 / (1 + F).
+    compute_s, communicate_s : float64[S]; needs of each step.
 
-    Returns None if some variant does not finish within the grid.
+    Return None if a variant does not finish within the grid.
     """
     variants, points = slowdown.shape
     rate = 1 / (1 + slowdown)
     done = np.concatenate([np.zeros((variants, 1)), np.cumsum(rate * dt_s, axis=1)], axis=1)
     most = points * dt_s
-    # One sorted array for all variants: each is lifted above the one before, so that a single search serves them all.
+    # One sorted array for all variants: each is shifted above the previous one, so that a single search suffices.
     lift = (most + 1.0) * np.arange(variants)
     ladder = (done + lift[:, None]).ravel()
     row = np.arange(variants)

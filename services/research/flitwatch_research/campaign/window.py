@@ -1,6 +1,6 @@
-"""The fabric around one run: utilisation of its routers, of global links, of the file system and of the rest, over time.
+"""The fabric around one run: utilisation of its routers, of global links, of the file system and of other routers, over time.
 
-Loads are linear in flows and know no owner: a window holds J flows, each a footprint and three rates over time.
+Loads are linear in flows and independent of owners: a window contains J flows, each with a footprint and three rates over time.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ from flitwatch_twin.machine import IntArray, Machine
 
 #: Resolution of a window.
 DT_S = 2.0
-#: Node-rates that a router, a processor side, a group's global links can carry.
+#: Capacity of a router, a processor side, and a group's global links, in node-rates.
 ROUTER, PROCESSOR, GLOBAL = 10.0, 6.0, 420.0
-#: Share of a load that adaptive routing spreads over the group.
+#: Share of a load spread over the group by adaptive routing.
 SPREAD = 0.5
-#: One of so many of the other routers stands for all of them.
+#: One in this many of the other routers is sampled.
 REST_STRIDE = 16
-#: How far an incast's load of a router blocks the router's processor side.
+#: Share of an incast's load of a router that blocks the router's processor side.
 BLOCKED = 0.35
-#: Utilisation of the file system's network side per unit of what it serves, and from everyday use.
+#: Utilisation of the file system's network side per unit of served I/O, and from everyday use.
 IO_SCALE, IO_EVERYDAY = 0.35, 0.15
 
 Array = NDArray[np.float32]
@@ -35,7 +35,7 @@ Float = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Rates:
-    """Rates that J flows send per node at T times: float32[T, J] each."""
+    """Rates of J flows per node at T times: float32[T, J] each."""
 
     exchange: Array
     io: Array
@@ -44,10 +44,10 @@ class Rates:
 
 @dataclass(frozen=True, eq=False)
 class View:
-    """Routers that a run looks at.
+    """Routers relevant for a run.
 
-    `own` are its routers and `weight` its share of nodes on them; `io` serve the file system; `rest` is a sample of the others, each
-    standing for `rest_scale` of them.
+    `own` are its routers and `weight` its share of nodes on them. `io` serve the file system. `rest` is a sample of the others, each
+    representing `rest_scale` of them.
     """
 
     own: IntArray
@@ -59,7 +59,7 @@ class View:
 
     @classmethod
     def of(cls, machine: Machine, nodes: IntArray) -> View:
-        """The view of a run on the given nodes."""
+        """Return the view of a run on the given nodes."""
         own, count = np.unique(machine.node_router[nodes], return_counts=True)
         other = np.setdiff1d(np.arange(machine.routers), np.concatenate([own, machine.io_router]))
         rest = other[::REST_STRIDE]
@@ -70,8 +70,8 @@ class View:
 class Window:
     """Utilisations over T times: `router` and `processor` float32[T, own routers], `global_` float32[T, G].
 
-    `io`, `queue_s` float64[T]; `others_router`, `others_processor` the same without the run's own load; `io_router` and `rest_router`,
-    `rest_processor` float32[T, ...] of the routers of the view.
+    `io`, `queue_s` float64[T]; `others_router`, `others_processor`: the same without the run's own load; `io_router` and `rest_router`,
+    `rest_processor` float32[T, ...]: for the routers of the view.
     """
 
     router: Array
@@ -88,7 +88,7 @@ class Window:
 
 
 class Linear:
-    """The linear part: contributions of flows to loads, so that leaving a flow out is a subtraction."""
+    """The linear part: contributions of flows to loads, so that omitting a flow is a subtraction."""
 
     def __init__(self, machine: Machine, view: View, prints: Footprints) -> None:
         group_size = machine.group_size
@@ -103,7 +103,7 @@ class Linear:
         self._machine, self._view = machine, view
 
     def router(self, rates: Rates, flows: NDArray[np.int64], routers: IntArray) -> Array:
-        """Utilisation that the given flows bring to routers: float32[T, len(routers)]."""
+        """Return the given flows' utilisation of routers: float32[T, len(routers)]."""
         group = self._machine.group_of[routers]
         result = np.zeros((len(rates.exchange), len(routers)), np.float32)
         kinds = (rates.exchange, rates.io, rates.incast)
@@ -118,7 +118,7 @@ class Linear:
         return result
 
     def processor(self, rates: Rates, flows: NDArray[np.int64], routers: IntArray) -> Array:
-        """Utilisation of the processor sides of routers; an incast also blocks what shares its hot routers."""
+        """Return the utilisation of routers' processor sides; an incast also blocks other traffic at its hot routers."""
         node_rate = rates.exchange[:, flows] + np.float32(0.5) * rates.io[:, flows]
         result: Array = node_rate @ self._prints.processor[flows[:, None], routers] / np.float32(PROCESSOR)
         some = flows[rates.incast[:, flows].any(axis=0)]
@@ -128,7 +128,7 @@ class Linear:
         return result
 
     def global_(self, rates: Rates, flows: NDArray[np.int64]) -> Array:
-        """Utilisation of every group's global links."""
+        """Return utilisation of every group's global links."""
         result: Array = (
             (rates.exchange[:, flows] + np.float32(0.6) * rates.io[:, flows])
             @ self._prints.global_[flows]
@@ -147,7 +147,7 @@ def observe_window(
     background: Background,
     time_s: Float,
 ) -> Window:
-    """Everything that a run meets at the given times; `own` is the run's footprint (J = 1)."""
+    """Return all utilisations around a run at the given times; `own` is the run's footprint (J = 1)."""
     level = background.level(time_s)
     everyone = np.arange(rates.exchange.shape[1])
     group_of, demand = machine.group_of, np.float32(app.demand)

@@ -1,7 +1,7 @@
-"""Hard worlds: what makes a campaign harder to judge than the plain one, each by name, with its truth.
+"""Hard worlds: named variants of a campaign that are harder to judge than the plain one, with their truth.
 
-A scenario is an application, or an application in a world: `amg-128` or `amg-128@drift`. Worlds change who comes when, what an
-application feels, and what is recorded; none uses a formula of an estimator.
+A scenario is an application, or an application in a world: `amg-128` or `amg-128@drift`. Worlds change submissions, applications'
+sensitivities, and records; none uses a formula of an estimator.
 """
 
 from __future__ import annotations
@@ -13,15 +13,15 @@ from flitwatch_domain.errors import BadRequest
 
 @dataclass(frozen=True)
 class Demand:
-    """Demand of a world: the users who submit jobs, with nodes, times and placement; a history of jobs depends on it.
+    """Demand of a world: users' submissions with nodes, times and placement, which determine the history of jobs.
 
     Attributes
     ----------
-    windows : share of the users who submit only in one window of 3 to 8 weeks.
-    paired : innocents submit alongside aggressors, so that both are there at once.
+    windows : share of users who submit only in one window of 3 to 8 weeks.
+    paired : innocents submit together with aggressors, so that both are present at once.
     graded : strengths are continuous, many of them weak.
     busy_days : sd of the log of a day's demand and of its background load.
-    follows_load : jobs go to the groups that carry the least traffic.
+    follows_load : jobs are placed in the groups with the least traffic.
     trend : log growth of the background over the campaign.
     """
 
@@ -35,19 +35,19 @@ class Demand:
 
 @dataclass(frozen=True)
 class World:
-    """One way in which a campaign is hard.
+    """One kind of difficulty of a campaign.
 
     Attributes
     ----------
     grade : 0 (plain) to 4 (everything at once).
     summary : one line for people.
-    demand : who submits what, when and where to.
-    variation : sd of the log of a run's needs for reasons that are not the network's.
+    demand : submissions with users, times and placement.
+    variation : sd of the log of a run's needs for reasons other than the network.
     level_shift : log change of every run's needs at an upgrade on an unknown date.
     firmware : sd of the log change of each counter's scale at another date.
     packet_law : slowdown follows the curve fitted to the packet engine and several causes at once, while counters follow another curve
-        with noise of their own.
-    missing : share of the counter readings that are lost, in stretches.
+        with separate noise.
+    missing : share of the counter readings that are lost, in contiguous intervals.
     """
 
     grade: int
@@ -95,13 +95,13 @@ WORLDS: dict[str, World] = {
 
 
 def split_scenario(scenario: str) -> tuple[str, str]:
-    """The application's name and the world's: `amg-128@drift` is (amg-128, drift), `amg-128` is (amg-128, plain)."""
+    """Return the application's name and the world's: `amg-128@drift` is (amg-128, drift), `amg-128` is (amg-128, plain)."""
     name, _, world = scenario.partition("@")
     return name, world or "plain"
 
 
 def world_of(scenario: str) -> World:
-    """The world of a scenario; BadRequest lists the names there are."""
+    """Return the world of a scenario; raise BadRequest with a list of names."""
     _, name = split_scenario(scenario)
     if name not in WORLDS:
         raise BadRequest(f"there is no world {name!r}", advice=f"Choose one of {', '.join(WORLDS)}.")

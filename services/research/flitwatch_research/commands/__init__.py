@@ -1,17 +1,17 @@
-"""Commands of research, which the entry points of this distribution add to `flitwatch`: module, attribute and short help by name.
+"""Research commands, added to `flitwatch` by this distribution's entry points: module, attribute and short help by name.
 
-A name of two words adds a command to a group, which may be the product's.
+A name of two words adds a command to a group, which can belong to the product.
 
 Open
 
-- `study` (with `advice_value`, `blame_stress` and `incident_study`) for published and own studies;
+- `study` (with `advice_value`, `blame_stress` and `incident_study`) for published and our own studies;
 - `scorecard` for all estimators;
 - `ranking` for blame, `deviation` for drivers and `backtest` for forecasts,
   each on a scenario or a table;
-- `sim` and `sim_packet` for collectives and packets, `topology_show` for the topologies that they take;
+- `sim` and `sim_packet` for collectives and packets, `topology_show` for their topologies;
 - `routes_prove` and `routes_baselines` for static routes;
 - `twin_campaign` for months of runs, `sampler_experiment` for flows through namespaces;
-- `options` for what they share; `bench` with `bench_advice`, `bench_api`, `bench_import` and `bench_ingest`.
+- `options` for common options; `bench` with `bench_advice`, `bench_api`, `bench_import` and `bench_ingest`.
 """
 
 _MODULES = {

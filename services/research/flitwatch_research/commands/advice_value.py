@@ -1,4 +1,4 @@
-"""`flitwatch study advice-value`: what following advice saves, in simulated worlds."""
+"""`flitwatch study advice-value`: savings by advice in simulated worlds."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def run_advice_study(
     out: Path | None,
     as_json: bool,
 ) -> None:
-    """Simulate what is not kept yet, write the page and the figures where asked, and print."""
+    """Simulate missing pieces, write the page and the figures if requested, and print the result."""
     from flitwatch_db.tasks.executors import open_executor
     from flitwatch_research.advice_value import pieces, report, study
     from flitwatch_research.advice_value.worlds import LOGGED, USUAL

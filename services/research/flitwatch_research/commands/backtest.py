@@ -45,7 +45,9 @@ def _parse_feature_sets(context: click.Context, parameter: click.Parameter, valu
     help="Number of folds over runs in any order.  [default: order of time with --scenario, 5 folds with --steps]",
 )
 @click.option(
-    "--paper", is_flag=True, help="Use all settings of the paper: only attention to counters and times (backtest)."
+    "--paper",
+    is_flag=True,
+    help="Use all settings of the paper: only attention to counters, without the times of past steps.",
 )
 @click.option(
     "--importance", is_flag=True, help="Also report how much each input contributes to the forecasts of later runs."
@@ -66,7 +68,7 @@ def backtest(
     as_json: bool,
 ) -> None:
     """Backtest every forecaster on held-out runs. A backtest of --scenario learns from earlier runs and is tested on later ones; `mape` is the error
-    of the forecaster that was best before. With folds, `mape` is the error of attention.
+    of the previously best forecaster. With folds, `mape` is the error of attention.
     """
     if (scenario is None) == (steps is None):
         exit_with_error("give --scenario NAME or --steps FILE", code=2)
@@ -75,12 +77,11 @@ def backtest(
     if importance and scenario is None:
         exit_with_error("--importance needs --scenario: a table of steps has no start times of runs", code=2)
     from flitwatch_ml.forecast import StepSeries, has_pytorch
-    from flitwatch_ml.forecast.backtest import ALONE
 
     if has_pytorch():
         import torch
 
-        torch.set_num_threads(1)  # so small a net gains nothing from more
+        torch.set_num_threads(1)  # such a small net does not benefit from more
     notes: list[str] = []
     start_s = None
     if scenario is not None:
@@ -99,11 +100,10 @@ def backtest(
         series = StepSeries(table.time_s, table.counts / table.time_s[:, :, None])
         notes = table.notes
     begun = time.perf_counter()
-    serve = ALONE if paper else None
     validation = (
-        _in_folds(series, m, k, features, folds or 5, seed, serve)  # type: ignore[arg-type]
+        _in_folds(series, m, k, features, folds or 5, seed, paper)  # type: ignore[arg-type]
         if start_s is None
-        else _in_order(series, start_s, m, k, features, serve)  # type: ignore[arg-type]
+        else _in_order(series, start_s, m, k, features, paper)  # type: ignore[arg-type]
     )
     rests_on = {}
     if importance:
@@ -136,7 +136,7 @@ def backtest(
 
 
 class _Validation(TypedDict):
-    """Errors in percent on runs that had no part in what forecast them; which forecasters serve, and served in each block of later runs."""
+    """Errors in percent on runs not used for fitting or choosing; the deployed forecasters, now and in each block of later runs."""
 
     validation: str
     mape: float | None
@@ -152,14 +152,13 @@ class _Validation(TypedDict):
     infer_ms: NotRequired[float]
 
 
-def _in_order(
-    series: StepSeries, start_s: Any, m: int, k: int, features: tuple[str, ...], serve: str | None
-) -> _Validation:
-    """Learned from earlier runs, tested on later ones: the error of what served then, and of all candidates."""
+def _in_order(series: StepSeries, start_s: Any, m: int, k: int, features: tuple[str, ...], paper: bool) -> _Validation:
+    """Learn from earlier runs and test on later ones. Return the errors of the forecasters deployed at that time, and of all candidates."""
     from flitwatch_ml.forecast import backtest_in_order
-    from flitwatch_ml.forecast.backtest import relative_gain
+    from flitwatch_ml.forecast.backtest import COUNTERS, paper_forecasters, relative_gain
 
-    result = backtest_in_order(series, start_s, m, k, features, serve=() if serve is None else (serve,))
+    chosen: dict[str, Any] = {"learned": paper_forecasters(), "serve": (COUNTERS,)} if paper else {}
+    result = backtest_in_order(series, start_s, m, k, features, **chosen)
     rival = min(result.mape, key=result.mape.__getitem__)
     gain = relative_gain(result.served, result.errors[rival])
     return {
@@ -177,16 +176,19 @@ def _in_order(
 
 
 def _in_folds(
-    series: StepSeries, m: int, k: int, features: tuple[str, ...], folds: int, seed: int, serve: str | None
+    series: StepSeries, m: int, k: int, features: tuple[str, ...], folds: int, seed: int, paper: bool
 ) -> _Validation:
-    """Learned from some runs, tested on others, whichever came first."""
+    """Learn from some runs and test on others, regardless of their order."""
     from flitwatch_ml.forecast import run_backtest
+    from flitwatch_ml.forecast.backtest import COUNTERS, paper_forecasters
 
-    result = run_backtest(series, m, k, features, folds, seed, serve=serve)
+    chosen: dict[str, Any] = {"learned": paper_forecasters(), "serve": COUNTERS} if paper else {}
+    result = run_backtest(series, m, k, features, folds, seed, **chosen)
+    shown = COUNTERS if paper else "attention"
     return {
         "validation": f"{folds} folds over runs",
-        "mape": result.mape.get("attention"),
-        "baselines": {name: value for name, value in result.mape.items() if name != "attention"},
+        "mape": result.mape.get(shown),
+        "baselines": {name: value for name, value in result.mape.items() if name != shown},
         "gain": _interval(result.gain),
         "coverage90": result.coverage90,
         "train_s": result.train_s,
@@ -202,5 +204,5 @@ def _interval(gain: tuple[float, float, float]) -> dict[str, float | None]:
 
 
 def _none_if_nan(value: float) -> float | None:
-    """None where attention is alongside a forecaster without error, so that there is no gain to speak of."""
+    """Return the value, or None if it is NaN: there is no gain over a forecaster without error."""
     return None if math.isnan(value) else value

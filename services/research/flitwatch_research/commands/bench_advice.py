@@ -1,4 +1,4 @@
-"""`flitwatch bench advice`: questions of schedulers at a fixed rate, against a server that has one core."""
+"""`flitwatch bench advice`: schedulers' questions at a fixed rate to a server with one core."""
 
 from __future__ import annotations
 
@@ -50,13 +50,13 @@ def advice(rate: float, seconds: int, candidates: int, nodes: int, as_json: bool
         names = _seed_database(url)
         with _run_api(url) as port:
             cores = os.sched_getaffinity(0)
-            # The server has the first core to itself, but for the database's reading.
+            # The server has the first core to itself, except for the database's reading.
             os.sched_setaffinity(0, cores - {min(cores)} or cores)
             print_result(asyncio.run(_measure_advice(port, rate, seconds, candidates, nodes, names)), as_json)
 
 
 def _seed_database(url: str) -> list[str]:
-    """A simulated machine of 15 groups with counters and completed runs; returns the names of its nodes."""
+    """Store a simulated machine of 15 groups with counters and completed runs; return the names of its nodes."""
     import numpy as np
 
     from flitwatch_db import connect
@@ -124,7 +124,7 @@ def _seed_database(url: str) -> list[str]:
 
 @contextlib.contextmanager
 def _run_api(url: str) -> Iterator[int]:
-    """The API in a process that has one core."""
+    """Run the API in a process with one core."""
     import socket
     import urllib.request
 
@@ -156,7 +156,7 @@ def _run_api(url: str) -> Iterator[int]:
 
 
 class AdviceTimes(TypedDict):
-    """Response times of the API: requests per second, quantiles of the time since a question was due, and counts of answers with a slowdown and of
+    """Response times of the API: requests per second, quantiles of the time since a question was due, and numbers of answers with a slowdown and of
     refusals."""
 
     rps: float
@@ -170,7 +170,7 @@ class AdviceTimes(TypedDict):
 
 
 def _parse_answer(head: bytes, body: bytes) -> tuple[bool, bool]:
-    """(has a slowdown, is advice): a refusal of the server or of what is before it need not be JSON."""
+    """Return (has a slowdown, is advice). A refusal by the server or a proxy need not be JSON."""
     import orjson
 
     if not head.startswith(b"HTTP/1.1 200"):
@@ -195,7 +195,7 @@ async def _measure_advice(
     known = refused = 0
 
     async def answer(request: bytes) -> tuple[bool, bool]:
-        """(has a slowdown, is advice). A server may have closed a connection that idled: then a new one asks again."""
+        """Return (has a slowdown, is advice). If the server closed an idle connection, retry with a new one."""
         while not free.empty():
             with contextlib.suppress(OSError, asyncio.IncompleteReadError):
                 return await exchange(free.get_nowait(), request)

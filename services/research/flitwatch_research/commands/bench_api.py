@@ -1,4 +1,4 @@
-"""`flitwatch bench api`: times of the API's answers about a whole machine, while a feed is written."""
+"""`flitwatch bench api`: response times of the API for a whole machine, while a feed is written."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ BATCH_S = 10
 BLUE_ROUTERS = 12
 READY_S = 60
 OCTETS = "application/octet-stream"
-#: What is asked, in turns: the live page's questions, and the figure of the scorecard (`ratio_15m`).
+#: Queries, in turns: those of the live page, and the scorecard's figure (`ratio_15m`).
 QUERIES = {
     "congestion_60s": "/stalls?window=60s",
     "congestion_10m": "/stalls?window=10m",
@@ -132,7 +132,7 @@ def _compute_percentiles(times: list[float]) -> dict[str, float | None]:
 
 
 def _make_batch(fabric_id: int, fabric: Fabric, first_s: int, count: int, rng: np.random.Generator) -> Any:
-    """`count` seconds of every router, and the ten seconds of its ports if they are whole."""
+    """Return `count` seconds of every router, and the ten-second bucket of its ports if it is complete."""
     import numpy as np
 
     from flitwatch_db.counters import store as counters
@@ -163,7 +163,7 @@ def _make_batch(fabric_id: int, fabric: Fabric, first_s: int, count: int, rng: n
 
 
 def _store_history(url: str, fabric: Fabric, history: int) -> tuple[int, float]:
-    """Store `history` seconds that end now; return their start and the time it took."""
+    """Store `history` seconds that end now. Return their start and the elapsed time."""
     import numpy as np
 
     from flitwatch_db import connect
@@ -197,7 +197,7 @@ def _emit_counters_event(conn: Any, fabric_id: int, through_s: int, routers: int
 
 
 def _write_feed(url: str, fabric: Fabric, first_s: int) -> None:
-    """Write a second of every router each second, as the writer does, until killed."""
+    """Write one second of every router each second, like the writer, until killed."""
     import numpy as np
 
     from flitwatch_db import connect
@@ -236,7 +236,7 @@ def _run_feed(url: str, fabric: Fabric, first_s: int, wanted: bool) -> Iterator[
 
 @contextmanager
 def _run_api(url: str) -> Iterator[tuple[str, int]]:
-    """The API in a process of its own; its address and process id."""
+    """Run the API in a separate process; yield its address and process id."""
     import socket
 
     import httpx
@@ -268,7 +268,7 @@ def _run_api(url: str) -> Iterator[tuple[str, int]]:
 def _measure_queries(
     base: str, names: Sequence[str], seconds: int, rate: float
 ) -> tuple[dict[str, list[float]], dict[str, int], int]:
-    """Ask these questions in turns; seconds and bytes of the answers (as sent, compressed), and how many failed."""
+    """Send the queries in turns. Return seconds and bytes of the answers (as sent, compressed), and the number of failures."""
     import httpx
 
     times: dict[str, list[float]] = {name: [] for name in names}
@@ -305,7 +305,7 @@ def _send_query(get: Callable[..., Any], path: str, sizes: dict[str, int], name:
 
 
 def _cpu_s(pid: int) -> float:
-    """User and system time of a process so far."""
+    """Return the user and system time of a process so far."""
     with open(f"/proc/{pid}/stat") as stat:
         fields = stat.read().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")

@@ -1,4 +1,4 @@
-"""`flitwatch bench import`: a long text of sacct through reader, log, writer and database, and every row counted at the end."""
+"""`flitwatch bench import`: a long sacct text through reader, log, writer and database, with a final count of all rows."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ from flitwatch.console import exit_with_error, json_option, print_result
 if TYPE_CHECKING:
     import psycopg
 
-#: A job, its batch script, its extern step and one srun: what sacct prints of most jobs.
+#: A job, its batch script, its extern step and one srun: sacct's output for most jobs.
 STEPS = ("batch", "extern", "0")
 LINES_PER_JOB = 1 + len(STEPS)
-#: Nodes of the machine, and jobs that start in one second.
+#: Number of nodes of the machine, and of jobs started per second.
 NODES, JOBS_PER_S = 4096, 4
 _START_S = 1_780_000_000
 _LOOK_S = 0.02
 
 
 class ImportFigures(TypedDict):
-    """Rate, memory and times of an import; `lines_per_s` counts its own processor time `cpu_s`, without the database's `database_cpu_s`."""
+    """Rate, memory and times of an import; `lines_per_s` uses its own CPU time `cpu_s`, without the database's `database_cpu_s`."""
 
     lines: int
     jobs: int
@@ -75,7 +75,7 @@ def import_(lines: int, as_json: bool) -> None:
 
 
 def write_lines() -> Iterator[str]:
-    """Write sacct's text without an end: jobs of different users, sizes and lengths on a machine of `NODES` nodes."""
+    """Yield an endless sacct text: jobs of different users, sizes and lengths on a machine of `NODES` nodes."""
     yield "JobID|User|Account|JobName|Partition|State|ExitCode|Submit|Start|End|ElapsedRaw|NNodes|NodeList\n"
     number = 0
     while True:
@@ -100,7 +100,7 @@ def _time(seconds: int) -> str:
 def _run_import(
     url: str, file: Path, lines: int, conn: psycopg.Connection[Any]
 ) -> tuple[ImportFigures, tuple[int, int, int]]:
-    """Import a file in a process of its own; return the figures, and how many jobs, steps and refusals it reports."""
+    """Import a file in a separate process. Return the figures, and the reported numbers of jobs, steps and refusals."""
     command = [sys.executable, "-m", "flitwatch.main", "import", "sacct", str(file), "--timezone", "UTC", "--db", url]
     from flitwatch_db.ingest import imports
 
@@ -138,14 +138,14 @@ def _run_import(
 
 
 def _measure_database_s(conn: psycopg.Connection[Any]) -> float:
-    """Processor time that the database's server and its processes have used, also those that ended."""
+    """Return the CPU time of the database server and its processes, including ended ones."""
     processes: dict[int, list[int]] = {}
     for folder in Path("/proc").glob("[0-9]*"):
         try:
             words = (folder / "stat").read_text().rpartition(")")[2].split()
-        except OSError:  # it has ended
+        except OSError:  # the process has ended
             continue
-        # The parent; user and system time of its own, and of children that ended (proc(5)).
+        # The parent; its own user and system time, and that of ended children (proc(5)).
         processes[int(folder.name)] = [int(words[1]), *map(int, words[11:15])]
     server = processes[conn.info.backend_pid][0]
     ticks = sum(processes[server][1:]) + sum(own[1] + own[2] for own in processes.values() if own[0] == server)

@@ -1,4 +1,4 @@
-"""`flitwatch bench ingest`: a machine's counters through log, writer and database, and every row counted at the end."""
+"""`flitwatch bench ingest`: a machine's counters through log, writer and database, with a final count of all rows."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 ROUTERS_PER_GROUP, CORI_BLUE_ROUTERS = 96, 12
 PARTITIONS = 4
 READY_S = 120.0
-#: The log may be behind by so much after the load's end before it is called lost.
+#: Longest delay of the log after the load's end before records count as lost.
 DRAIN_S = 300.0
 
 
@@ -77,7 +77,7 @@ def ingest(routers: int, seconds: int, form: Any, sets: str, stack: Any, as_json
     from flitwatch_research.ingest_bench.servers import start_servers
 
     groups = round(routers / ROUTERS_PER_GROUP)
-    # As on Cori, as long as the tiles suffice; larger machines join their groups by fewer cables.
+    # As on Cori if there are enough tiles; larger machines have fewer cables between groups.
     fabric = build_dragonfly(
         groups, blue_routers=min(CORI_BLUE_ROUTERS, most_blue_routers(groups)), name="bench-ingest"
     )
@@ -111,7 +111,7 @@ def ingest(routers: int, seconds: int, form: Any, sets: str, stack: Any, as_json
 def _prepare_order(
     log_url: str, fabric: Any, quarters: bool, form: Any, seconds: int, folder: Path
 ) -> tuple[Order, Path]:
-    """Prepare the order to send: create its topics and write its schemas to a registry file."""
+    """Prepare the load: create its topics and write its schemas to a registry file."""
     from flitwatch_research.ingest_bench.load import Order
     from flitwatch_research.ingest_bench.sets import metric_sets, write_registry
     from flitwatch_stream.backends import open_log
@@ -126,7 +126,7 @@ def _prepare_order(
 
 
 class _Figures(TypedDict):
-    """Reports of load, watch and writer, seconds until everything was written, and the epoch second of the first record."""
+    """Reports of load, watch and writer, seconds until all rows were written, and the epoch second of the first record."""
 
     sent: LoadReport
     watched: dict[str, dict[str, float | None]]
@@ -165,7 +165,7 @@ class _Compared(TypedDict):
 
 
 def _run_load(running: Servers, order: Order, registry: Path, shown: Any) -> _Figures:
-    """Run load and writer; return what they and the watch report."""
+    """Run load and writer; return their reports and the watch's."""
     from flitwatch_research.ingest_bench.checks import carried_at
     from flitwatch_research.ingest_bench.load import receive_report, receive_start, start_load
     from flitwatch_research.ingest_bench.watch import Watch
@@ -192,7 +192,7 @@ def _run_load(running: Servers, order: Order, registry: Path, shown: Any) -> _Fi
 
 @contextmanager
 def _run_writer(running: Servers, registry: Path) -> Iterator[tuple[subprocess.Popen[bytes], int]]:
-    """`flitwatch writer` in a process of its own, and the port of its figures."""
+    """Run `flitwatch writer` in a separate process; yield it and the port of its metrics."""
     from flitwatch_ops.stack.daemon import free_port
 
     port = free_port()
@@ -253,7 +253,7 @@ def _round_or_none(value: float | None) -> float | None:
 
 
 def _compare_decoding(compared: Baseline, figures: _Figures) -> _Compared:
-    """The writer's decoding, deltas included, against the library's decoding alone."""
+    """Return the comparison of the writer's decoding, including deltas, with the library's decoding only."""
     writer = figures["writer"]
     ours = writer["values"] / max(writer["stages"]["decode"], 1e-9)
     return {

@@ -1,4 +1,4 @@
-"""`flitwatch study blame-stress`: blame against calendars whose truth is known; simulated."""
+"""`flitwatch study blame-stress`: blame on simulated calendars with known truth."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ DRAWS, SEED = 20, 1
 
 
 class StressMeans(TypedDict):
-    """Means over draws: share of names that are false, recall of strong users (None if there are none), and names."""
+    """Means over draws: share of false names, recall of strong users (None if there are none), and number of names."""
 
     false_share: float
     recall: float | None
@@ -20,7 +20,7 @@ class StressMeans(TypedDict):
 
 
 class StressRow(StressMeans):
-    """A method in a world."""
+    """Scores of a method in a world."""
 
     world: str
     what: str
@@ -28,7 +28,7 @@ class StressRow(StressMeans):
 
 
 class StressReport(TypedDict):
-    """A row a world and method."""
+    """One row per world and method."""
 
     draws: int
     seed: int
@@ -37,7 +37,7 @@ class StressReport(TypedDict):
 
 
 def run_stress_study(worlds: tuple[str, ...], draws: int | None, seed: int | None, as_json: bool) -> None:
-    """Draw the calendars, all of them if none is named, and print the scores."""
+    """Draw the calendars (default: all) and print the scores."""
     from flitwatch_research.stress import WORLDS
 
     report = stress_blame(list(worlds or WORLDS), draws or DRAWS, SEED if seed is None else seed)
@@ -45,7 +45,7 @@ def run_stress_study(worlds: tuple[str, ...], draws: int | None, seed: int | Non
 
 
 def stress_blame(worlds: list[str], draws: int, seed: int) -> StressReport:
-    """False share and recall of ours, of exposure without a calendar, and of the paper's method, by world."""
+    """Return false share and recall of our method, of exposure without a calendar, and of the paper's method, by world."""
     from flitwatch_research.stress import WORLDS, score_methods
 
     rows: list[StressRow] = []

@@ -1,4 +1,4 @@
-"""`flitwatch deviation`: which counters carry the deviation of step times."""
+"""`flitwatch deviation`: relevance of counters for the deviation of step times."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`flitwatch study incidents`: how often the product names who slows a job, on days drawn from the cluster twin."""
+"""`flitwatch study incidents`: how often the product names the job that slows a run, on days drawn from the cluster twin."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from flitwatch.console import make_progress, print_result
 NAME = "incidents"
 SUMMARY = "How often, how soon and how wrongly the product names who slows a job, on simulated days."
 DRAWS, SEED = 200, 1
-#: What is left of a day's counters when the product is asked.
+#: Remaining resolution of a day's counters when the product is queried.
 RESOLUTIONS = ("live", "1m")
 FABRICS = ("dragonfly", "tree", "tree-3-levels")
 
@@ -25,7 +25,7 @@ def run_incident_study(
     out: Path | None,
     as_json: bool,
 ) -> None:
-    """Live through the days in a database of their own, and print the scores; go on with the days that `out` has from an earlier start."""
+    """Simulate the days in a separate database and print the scores; days already in `out` are not repeated."""
     from flitwatch_ops.platform import open_database
     from flitwatch_research.incidents import study
 

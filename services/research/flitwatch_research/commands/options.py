@@ -1,4 +1,4 @@
-"""Options that several commands of research share."""
+"""Options common to several research commands."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def executor_option(function: F) -> F:
-    """Add `--executor` (parameter `executor`): where independent calls run; see `flitwatch_db.tasks.executors`."""
+    """Add `--executor` (parameter `executor`), the place where independent calls run; see `flitwatch_db.tasks.executors`."""
     return click.option(
         "--executor",
         envvar="FLITWATCH_EXECUTOR",
@@ -25,7 +25,7 @@ def executor_option(function: F) -> F:
 
 
 def scenario_options(seeded: str) -> Callable[[F], F]:
-    """Add `--scenario`, `--seed` (of what it says) and `--users`: which campaign of the twin a command generates."""
+    """Add `--scenario`, `--seed` (help text: `seeded`) and `--users`, which choose a campaign of the twin."""
     options = (
         click.option("--scenario", help="Application of the twin, for example milc-128 (simulated)."),
         click.option(
@@ -53,13 +53,13 @@ def scenario_options(seeded: str) -> Callable[[F], F]:
 
 
 def list_given_options(*names: str) -> list[str]:
-    """Those of the running command's parameters that its caller wrote out."""
+    """Return those parameters of the running command that were given explicitly."""
     context = click.get_current_context()
     source = click.core.ParameterSource.COMMANDLINE
     return [name for name in names if context.get_parameter_source(name) is source]
 
 
 def refuse_beside_paper(*names: str) -> None:
-    """Fail where `--paper` is given with an option that it sets."""
+    """Fail if `--paper` is combined with an option that it sets."""
     if list_given_options("paper") and (given := list_given_options(*names)):
         exit_with_error(f"--paper sets --{given[0]} itself: give one of them", code=2)

@@ -1,4 +1,4 @@
-"""`flitwatch ranking`: users by exposure or by the paper's mutual information, of a scenario of the twin or of tables."""
+"""`flitwatch ranking`: ranking of users by exposure or by the paper's mutual information, from a scenario of the twin or from tables."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def ranking(
 
 
 class _RankedUser(TypedDict):
-    """A user's score, mutual information in bits, sign, chance and rate of false discoveries (None: not testable), over runs alongside them."""
+    """A user's score, mutual information in bits, sign, p-value, false discovery rate (None: not testable), and number of exposed runs."""
 
     user: str
     score: float
@@ -124,7 +124,7 @@ class _RankedUser(TypedDict):
 
 
 class _Ranking(TypedDict):
-    """Users, and their numbers from the most likely on."""
+    """Users, and their indices in order of rank."""
 
     users: list[_RankedUser]
     ranking: list[int]
@@ -133,7 +133,7 @@ class _Ranking(TypedDict):
 
 
 class _TableRanking(_Ranking):
-    """A ranking of measured runs, whose truth is not known."""
+    """A ranking from measured runs, whose truth is unknown."""
 
     truth: None
     precision_at_10: None
@@ -164,7 +164,7 @@ def _of_tables(presence: Path, times: Path, method: str, rule: str, tau: float) 
 
 
 def _of_runs(runs: Path, exposure: Path, tau: float, paper: bool) -> _TableRanking:
-    """Mutual information on measured runs; the paper's jobs of more than 128 nodes are amounts of nodes beyond that."""
+    """Return mutual information from measured runs; the paper's jobs of more than 128 nodes correspond to amounts above 128."""
     from flitwatch_domain.neighbourhood import LARGE_JOB_NODES
     from flitwatch_ml.measured import read_measured
 

@@ -1,4 +1,4 @@
-"""`flitwatch routes prove`: the dissertation's integer programs of static routes, solved to their optimum on small trees."""
+"""`flitwatch routes prove`: the dissertation's integer programs of static routes, solved to optimality on small trees."""
 
 from __future__ import annotations
 
@@ -24,9 +24,7 @@ from flitwatch.console import LOCAL, TIME_LIMIT_S, OutPath, json_option, mtu_opt
     show_default=True,
     help="Basic MCF, Partitioned Binary, or both in parallel, where the first uses routes of the second.",
 )
-@click.option(
-    "--engine", type=click.Choice(["milp"]), hidden=True, expose_value=False
-)  # the spelling of `routes optimise`
+@click.option("--engine", type=click.Choice(["milp"]), hidden=True, expose_value=False)  # the name in `routes optimise`
 @click.option("--out", type=OutPath(), help="Output file for the tables, in the format of OpenSM's file engine.")
 @json_option
 def prove(

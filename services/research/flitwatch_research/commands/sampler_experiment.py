@@ -1,4 +1,4 @@
-"""`flitwatch sampler experiment`: Taffet's measurement of congestion on a network of namespaces."""
+"""`flitwatch sampler experiment`: Taffet's congestion measurement on a network of namespaces."""
 
 from __future__ import annotations
 

@@ -18,14 +18,14 @@ if TYPE_CHECKING:
     from flitwatch_research.scorecard.pieces import Piece
     from flitwatch_research.scorecard.timings import TimeBound
 
-#: The application of each seed in turn: two with 20 steps and two with 80, on 128 and on 512 nodes.
+#: Applications used by the seeds in turn: two with 20 steps and two with 80, on 128 and on 512 nodes.
 APPLICATIONS = ("amg-128", "milc-128", "amg-512", "milc-512")
 #: Six sets of one machine, pooled.
 POOLED = (*APPLICATIONS, "minivite-128", "umt-128")
 PARTS = ("blame", "stress", "deviation", "forecast")
-#: Draws of each calendar of the stress, whatever the number of seeds.
+#: Draws of each stress calendar, regardless of the number of seeds.
 DRAWS = 20
-#: Made on request only.
+#: Parts computed only on request.
 EXTRA = ("blame_pooled", "long", "ablation", "timings")
 
 
@@ -155,13 +155,13 @@ def scorecard(
 
 
 def _describe_piece(piece: Piece) -> tuple[Any, Any, Any]:
-    """Scenarios, seed and users of a piece; a draw of the calendar stress has no machine."""
+    """Return scenarios, seed and number of users of a piece; a stress draw has no machine."""
     scenarios, seed, *users = piece.arguments
     return scenarios if isinstance(scenarios, str) else ",".join(scenarios), seed, users[0] if users else None
 
 
 def _load_timings(kept: bool, users: int) -> list[TimeBound]:
-    """Measured now, or read back where only that is wanted: they depend on the machine, so that an earlier call's do not stand in for them
+    """Measure the timings, or load stored ones if only those are requested. They depend on the host, so stored ones are not used
     otherwise."""
     from flitwatch_research.scorecard.pieces import scorecard_folder
     from flitwatch_research.scorecard.timings import measure_timings
@@ -176,7 +176,7 @@ def _load_timings(kept: bool, users: int) -> list[TimeBound]:
 
 
 def _load_earlier_card(folder: Path | None, seeds: int, users: int, pooled_users: int) -> dict[str, Any]:
-    """The card in the folder, where it is of all worlds and of the same seeds and users; else nothing."""
+    """Return the scorecard in the folder if it covers all worlds with the same seeds and users; else an empty one."""
     place = folder / "scorecard.json" if folder is not None else None
     if place is None or not place.is_file():
         return {}
@@ -192,7 +192,7 @@ def _load_earlier_card(folder: Path | None, seeds: int, users: int, pooled_users
 
 
 def _format_command(parts: list[str]) -> str:
-    """Format the command that makes a card of these parts, with the options that are not the default, except where and how the card is written."""
+    """Format the command for a scorecard of these parts, with all non-default options except those of the output."""
     context = click.get_current_context()
     words = [
         f"{option.opts[0]} {value}"
@@ -206,7 +206,7 @@ def _format_command(parts: list[str]) -> str:
 
 
 def _list_pieces(seeds: int, worlds: tuple[str, ...], users: int, pooled_users: int) -> Iterator[Piece]:
-    """Seed by seed, the longest of a seed first: what was interrupted is a card of fewer seeds."""
+    """Yield the pieces seed by seed, longest first, so that an interrupted call leaves a scorecard of fewer seeds."""
     from flitwatch_research.scorecard.deviation import OURS, VARIANTS
     from flitwatch_research.scorecard.pieces import Piece
     from flitwatch_research.scorecard.worlds import COUNTER_WORLDS, NO_BLAME
@@ -232,6 +232,6 @@ def _list_pieces(seeds: int, worlds: tuple[str, ...], users: int, pooled_users: 
 
 
 def _name_scenario(world: str, seed: int) -> str:
-    """The set of a world and a seed; all worlds of a seed have the same application."""
+    """Return the scenario of a world and a seed; all worlds of a seed have the same application."""
     name = APPLICATIONS[(seed - 1) % len(APPLICATIONS)]
     return name if world == "plain" else f"{name}@{world}"

@@ -151,7 +151,7 @@ def study(
 
 
 def _reject_foreign_options(name: str, foreign: dict[str, Any]) -> None:
-    """Refuse an option that the study does not have, so that no one believes that it did something."""
+    """Fail for options that the study does not have, so that none is ignored silently."""
     for option, value in foreign.items():
         if value:
             raise click.UsageError(f"study {name} has no option {option}")

@@ -1,4 +1,4 @@
-"""`flitwatch twin worlds` and `twin campaign`: months of runs of one application, with the truth of who slowed them."""
+"""`flitwatch twin worlds` and `twin campaign`: months of runs of one application, with the true causes of slow runs."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Integer programs of static routes: chapter 3's formulations, solved by HiGHS."""
+"""Integer programs of static routes: the formulations of chapter 3 (Taffet 2021), solved by HiGHS."""

@@ -1,4 +1,4 @@
-"""An integer program in HiGHS: its best solution, when each better one came, and solutions that are handed to it while it runs."""
+"""An integer program in HiGHS: its best solution, the times of improvements, and solutions added while it runs."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy.sparse import sparray
 
 Floats = NDArray[np.float64]
-#: HiGHS ends at this relative distance from its bound.
+#: HiGHS stops at this relative distance from its bound.
 GAP = 1e-6
 
 
@@ -23,9 +23,9 @@ class Found:
     Attributes
     ----------
     x : the best solution, None if there is none
-    value, bound : its value, and the value below which there is none; infinite if nothing is known
-    nodes : of the branch-and-bound tree
-    progress : (seconds since the start, value) of each solution that was better than all before
+    value, bound : its value, and the lower bound; infinite if unknown
+    nodes : number of branch-and-bound nodes
+    progress : (seconds since the start, value) of each improvement
     """
 
     x: Floats | None
@@ -37,7 +37,7 @@ class Found:
 
 @dataclass(frozen=True)
 class Program:
-    """Minimise cost @ x with lower <= rows @ x <= upper and 0 <= x <= most, x whole numbers where `whole` is not 0."""
+    """Minimisation of cost @ x with lower <= rows @ x <= upper and 0 <= x <= most, where x is an integer if `whole` is not 0."""
 
     cost: Floats
     rows: sparray
@@ -57,9 +57,9 @@ class Program:
 
         Parameters
         ----------
-        stopped : asked while the search goes on whether to end it
-        offered : asked for a solution of someone else's until there is one; one that breaks a rule is left aside
-        enough : end at a solution of this value or less
+        stopped : polled during the search; returns whether to end it
+        offered : polled for an external solution until there is one; an infeasible one is ignored
+        enough : stop at a solution of at most this value
         """
         solver = highspy.Highs()
         options = {"output_flag": False, "time_limit": limit_s, "mip_rel_gap": GAP, "objective_target": enough}

@@ -1,11 +1,11 @@
-"""Chapter 3's integer programs of static routes (Taffet 2021, sections 3.3 and 3.4), solved by HiGHS: the oracle of small trees.
+"""Chapter 3's integer programs of static routes (Taffet 2021, sections 3.3 and 3.4), solved by HiGHS: exact results for small trees.
 
-`basic` is the Basic Multi-commodity Flow; `partitioned` is Partitioned Binary (`partitioned`); `combined` runs both side by side: the basic one takes
-the partitioned one's routes as soon as it asks for some, and where it never asked they are compared at the end (section 3.4).
+`basic` is the Basic Multi-commodity Flow, and `partitioned` is Partitioned Binary (`partitioned`). `combined` runs both in parallel: the basic one uses the
+partitioned one's routes as soon as it polls for solutions; if it never polls, they are compared at the end (section 3.4).
 
-Variables are the flow T[s, p, d] over port p of switch s to destination d for every valid (s, p, d), the largest load of a link between switches, and
-in place of the SOS1 sets the big-M form that section 3.3.3 gives: a binary x[s, p, d] a port, one of them 1 at each (s, d), and T <= M x with M all
-bytes for d from leaves that reach d through s.
+Variables are the flow T[s, p, d] over port p of switch s to destination d for every valid (s, p, d), and the largest load of a link between switches.
+Instead of SOS1 sets, the big-M form of section 3.3.3 is used: one binary x[s, p, d] per port, exactly one of them 1 at each (s, d), and T <= M x, where M
+is the sum of bytes for d from leaves that reach d through s.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ from flitwatch_routing.switch_lids import complete_tables, towards_switches
 
 Ints = NDArray[np.int64]
 FORMULATIONS = ("basic", "partitioned", "combined")
-#: Binaries beyond which HiGHS finds no first routes in minutes.
+#: Limit of binaries: with more, HiGHS finds no first routes within minutes.
 MOST_BINARIES = 200_000
 
 
 @dataclass(frozen=True)
 class _Program:
-    """Valid (switch, link, destination) with traffic, arrays of one length; `most`: bytes that can come; injected (routers, endpoints)."""
+    """Valid (switch, link, destination) with traffic, arrays of one length; `most`: bytes that can arrive; injected (routers, endpoints)."""
 
     at: Ints
     link: Ints
@@ -50,19 +50,19 @@ class _Program:
     into: Ints
 
     def next_keys(self, endpoints: int) -> Ints:
-        """switch * endpoints + destination behind each link."""
+        """Return switch * endpoints + destination after each link."""
         return self.into * endpoints + self.to
 
     @property
     def unit(self) -> float:
-        """Bytes of 1 in the program."""
+        """Bytes per unit in the program."""
         return float(self.most.max())
 
     def solution(self, fabric: Fabric, ports: Ints) -> NDArray[np.float64]:
-        """Tables as values of the program's variables: flows, binaries, largest load."""
+        """Return tables as values of the program's variables: flows, binaries, largest load."""
         chosen = ports[self.at, self.to] == np.asarray(fabric.links.src_port)[self.link]
         flow_left, flow = self.injected / self.unit, np.zeros(len(self.at))
-        for k in np.flatnonzero(chosen):  # of a destination, those further away come first
+        for k in np.flatnonzero(chosen):  # for each destination, more distant ones come first
             flow[k] = flow_left[self.at[k], self.to[k]]
             flow_left[self.into[k], self.to[k]] += flow[k]
         return np.concatenate([flow, chosen, [np.bincount(self.link, flow).max()]])
@@ -70,7 +70,7 @@ class _Program:
 
 @dataclass(frozen=True)
 class _Offer:
-    """Partitioned Binary's tables, when they came, and their largest load."""
+    """Partitioned Binary's tables, their time, and their largest load."""
 
     ports: Ints
     found: Progress
@@ -79,21 +79,21 @@ class _Offer:
 def optimise_with_highs(
     fabric: Fabric, traffic: Traffic, time_limit_s: float = 60.0, formulation: str = "basic"
 ) -> Routes:
-    """The best tables that HiGHS finds within the limit, with its proven bound; `moves` counts its branch-and-bound nodes.
+    """Return the best tables that HiGHS finds within the limit, with its proved bound; `moves` is the number of branch-and-bound nodes.
 
     Parameters
     ----------
-    formulation : one of `FORMULATIONS`; `partitioned` proves nothing of its own
+    formulation : one of `FORMULATIONS`; `partitioned` proves no bound
 
     Raises
     ------
     BadInput
-        Where the fabric is not a fat tree, or the traffic does not fit it.
+        The fabric is not a fat tree, or the traffic does not fit it.
     BadRequest
-        For a limit that is no positive number of seconds, a formulation that does not exist or does not fit the tree, or where HiGHS has no routes
-        within the limit.
+        The limit is not a positive number of seconds, the formulation does not exist or does not fit the tree, or HiGHS finds no routes within
+        the limit.
     TooCostly
-        For more than `MOST_BINARIES` binaries.
+        There are more than `MOST_BINARIES` binaries.
     """
     started = time.monotonic()
     if not 0 < time_limit_s < math.inf:
@@ -157,7 +157,7 @@ def optimise_with_highs(
 
 
 def _await_offer(coming: Future[_Offer]) -> _Offer | None:
-    """Partitioned Binary's tables; None if it was cancelled or had too little time."""
+    """Return Partitioned Binary's tables; None if it was cancelled or had too little time."""
     try:
         return coming.result()
     except (partitioned.Cancelled, partitioned.NoRoutes):
@@ -165,7 +165,7 @@ def _await_offer(coming: Future[_Offer]) -> _Offer | None:
 
 
 def _build_program(fabric: Fabric, traffic: Traffic) -> _Program:
-    """Valid ports lead one hop closer to the destination's leaf switch; those that no traffic can reach are left out."""
+    """Return the program. Valid ports lead one hop closer to the destination's leaf switch; those without traffic are omitted."""
     routers, links = len(fabric.routers), fabric.links
     leaf = np.asarray(fabric.endpoints.router).astype(np.int64)
     src, dst = np.asarray(traffic[0], np.int64), np.asarray(traffic[1], np.int64)
@@ -178,7 +178,7 @@ def _build_program(fabric: Fabric, traffic: Traffic) -> _Program:
     at, link, to, most = [], [], [], []
     for end in np.flatnonzero(injected.any(axis=0)):
         closer = hops[into, leaf[end]] == hops[from_, leaf[end]] - 1
-        # Bytes that can come to each switch: each leaf's, once.
+        # Bytes that can arrive at each switch: those of each leaf, once.
         comes = np.diag(injected[:, end])
         for distance in range(int(hops[injected[:, end] > 0, leaf[end]].max()), 0, -1):
             for index in np.flatnonzero(closer & (hops[from_, leaf[end]] == distance)):
@@ -201,7 +201,7 @@ def _build_program(fabric: Fabric, traffic: Traffic) -> _Program:
 def _solve_program(
     fabric: Fabric, program: _Program, limit_s: float, coming: Future[_Offer] | None, least: float
 ) -> tuple[Ints | None, int, float, list[Progress]]:
-    """Numbers of the chosen (switch, link, destination) or None, branch-and-bound nodes, the proven bound in bytes, and how it went."""
+    """Return indices of the chosen (switch, link, destination) or None, number of branch-and-bound nodes, the proved bound in bytes, and the progress."""
     count, unit = len(program.at), program.unit
     offered: Callable[[], NDArray[np.float64] | None] | None = None
     if coming is not None:
@@ -210,7 +210,7 @@ def _solve_program(
             ready = _await_offer(coming) if coming.done() else None
             return None if ready is None else program.solution(fabric, ready.ports)
 
-    # Routes at a bound that is known cannot be better, which HiGHS would need long to see by itself.
+    # Routes at a known bound are optimal, which HiGHS would take long to prove.
     enough = least / unit * (1 + GAP)
     result = _build_model(program).minimise(max(limit_s, 0.01), offered=offered, enough=enough)
     chosen = None if result.x is None else np.flatnonzero(result.x[count : 2 * count] > 0.5)
@@ -223,12 +223,12 @@ def _solve_program(
 
 
 def _build_model(program: _Program) -> Program:
-    """Equations 3.3.1 to 3.3.4 in units: flows, binaries and the largest load."""
+    """Return the model of equations 3.3.1 to 3.3.4, in units: flows, binaries and the largest load."""
     count, unit = len(program.at), program.unit
     endpoints = program.injected.shape[1]
     keys, choice = np.unique(program.at * endpoints + program.to, return_inverse=True)
     each = np.arange(count)
-    # The switch that a link leads to and the same destination: the flow that comes there; the last hop's has no further choice.
+    # Key of the flow after a link: next switch and the same destination; the last hop has no further choice.
     place = {int(key): number for number, key in enumerate(keys)}
     goal = program.next_keys(endpoints)
     onward = np.array([place.get(int(key), -1) for key in goal])

@@ -1,8 +1,8 @@
-"""Chapter 3's Partitioned Binary (Taffet 2021, section 3.3.3, algorithm 7): static routes of a tree of three levels step by step, each step an integer program in HiGHS.
+"""Chapter 3's Partitioned Binary (Taffet 2021, section 3.3.3, algorithm 7): static routes of a three-level tree in steps, each an integer program in HiGHS.
 
-First traffic is given core groups on the tree with the spines of each pod and group, and the cores of each group, merged; then each pod and group lays its way
-from leaves to spines, each group from spines to cores, and all cores the way down. What a step has laid is the traffic of the next one. A step's objectives
-are optimised one after the other, each held at its best when the next one's turn comes. It proves nothing: what it gains in speed it pays with the best routes.
+First, traffic is assigned to core groups, on the tree with merged spines of each pod and group, and merged cores of each group. Then each pod and group
+chooses paths from leaves to spines, each group from spines to cores, and finally all cores the paths down. The result of a step is the traffic of the next
+one. A step's objectives are optimised one after the other, with earlier ones fixed at their optimum. The method is fast, but does not guarantee optimal routes.
 """
 
 from __future__ import annotations
@@ -24,23 +24,23 @@ from flitwatch_routing.baselines import ftree_tables
 from flitwatch_routing.optimise import Traffic
 
 Ints = NDArray[np.int64]
-#: Binaries of one step beyond which HiGHS finds no first routes in minutes.
+#: Limit of binaries in one step: with more, HiGHS finds no first routes within minutes.
 MOST_BINARIES = 200_000
-#: Traffic is rounded to this part of the largest, so that few different values are left.
+#: Traffic is rounded to multiples of the largest divided by this, so that few distinct values remain.
 _ROUNDED_TO = 5000
-#: The text's seconds of 720 for each step: the core groups, leaves to spines, spines to cores, and down.
+#: The dissertation's seconds, of 720, for each step: core groups, leaves to spines, spines to cores, and down.
 _SHARES = {"groups": 15 / 720, "leaves": 300 / 720, "spines": 300 / 720, "down": 105 / 720}
 Stopped = Callable[[], bool]
-#: How far an objective may be above its best when the next one is optimised.
+#: Tolerance of an objective above its optimum while the next one is optimised.
 _HELD = 1e-6
 
 
 class Cancelled(Exception):
-    """No one wants the routes any more."""
+    """The routes are no longer needed."""
 
 
 class NoRoutes(BadRequest):
-    """The limit ended before HiGHS had routes of a step."""
+    """The limit ended before HiGHS found routes of a step."""
 
 
 @dataclass
@@ -49,8 +49,8 @@ class Step:
 
     Attributes
     ----------
-    flows : a flow -> its binaries, exactly one is 1
-    rows : objective -> row -> (binary, units) whose sum the row's own bound holds; `fixed` is added to it, `scale` multiplies the bound
+    flows : a flow -> its binaries; exactly one of them is 1
+    rows : objective -> row -> (binary, units), whose sum is limited by the row's bound; `fixed` is added to the sum, `scale` multiplies the bound
     """
 
     objectives: tuple[str, ...]
@@ -58,12 +58,12 @@ class Step:
     rows: dict[str, dict[Hashable, list[tuple[int, float]]]] = field(default_factory=dict)
     fixed: dict[tuple[str, Hashable], float] = field(default_factory=dict)
     scale: dict[tuple[str, Hashable], float] = field(default_factory=dict)
-    #: Objectives whose rows each have a bound of their own (their sum counts), by what shares one; the others have one for all rows.
+    #: Objectives with a separate bound per group of rows (the sum counts), by the rows' key; the others have one bound for all rows.
     shared_by: dict[str, dict[Hashable, Hashable]] = field(default_factory=dict)
     binaries: int = 0
 
     def choose(self, flow: Hashable) -> int:
-        """A further place for a flow; its number."""
+        """Add a possible place for a flow; return its number."""
         self.flows.setdefault(flow, []).append(self.binaries)
         self.binaries += 1
         if self.binaries > MOST_BINARIES:
@@ -74,19 +74,19 @@ class Step:
         return self.binaries - 1
 
     def add(self, objective: str, row: Hashable, binary: int, units: float, bound: Hashable = None) -> None:
-        """Let a row of an objective hold this many units where the binary is 1; rows with the same bound share it."""
+        """Add units to a row of an objective if the binary is 1; rows with the same bound share it."""
         self.rows.setdefault(objective, {}).setdefault(row, []).append((binary, units))
         self.shared_by.setdefault(objective, {})[row] = bound
 
     def solve(self, limit_s: float, stopped: Stopped) -> Ints:
-        """Numbers of the binaries that are 1, the objectives optimised in their order, each within an equal part of the limit.
+        """Return the indices of the binaries that are 1. The objectives are optimised in order, each within an equal share of the limit.
 
         Raises
         ------
         Cancelled
-            Where `stopped` said so.
+            `stopped` returned true.
         NoRoutes
-            If HiGHS has no solution within the limit.
+            HiGHS found no solution within the limit.
         """
         if not self.flows:
             return np.zeros(0, np.int64)
@@ -147,7 +147,7 @@ class Step:
 
 @dataclass(frozen=True)
 class _Tree:
-    """A fabric of three levels as the steps need it; a link joins two neighbours alone."""
+    """A three-level fabric in the steps' form, with one link between neighbours."""
 
     level: Ints
     pod: Ints
@@ -156,7 +156,7 @@ class _Tree:
     out: dict[int, list[tuple[int, int]]]
 
     def up(self, switch: int, group: int | None = None) -> list[tuple[int, int]]:
-        """(link, switch) one level up, of a core group where one is named."""
+        """Return (link, switch) one level up, optionally in one core group."""
         here = self.level[switch]
         return [
             (link, to)
@@ -165,7 +165,7 @@ class _Tree:
         ]
 
     def down(self, switch: int, pod: int) -> list[tuple[int, int]]:
-        """(link, switch) one level down into a pod."""
+        """Return (link, switch) one level down into a pod."""
         return [
             (link, to)
             for link, to in self.out[switch]
@@ -191,7 +191,7 @@ def _build_tree(fabric: Fabric) -> _Tree:
         )
 
     def parts(low: int) -> Ints:
-        """Number of each switch's part of the tree between levels `low` and `low` + 1; -1 elsewhere."""
+        """Return the number of each switch's part of the tree between levels `low` and `low` + 1; -1 elsewhere."""
         inside = (level[src] >= low) & (level[src] <= low + 1) & (level[dst] >= low) & (level[dst] <= low + 1)
         joined = csr_array((np.ones(inside.sum()), (src[inside], dst[inside])), (level.size, level.size))
         _, number = connected_components(joined, directed=False)
@@ -204,18 +204,18 @@ def _build_tree(fabric: Fabric) -> _Tree:
 
 
 def partitioned_tables(fabric: Fabric, traffic: Traffic, time_limit_s: float, stopped: Stopped = lambda: False) -> Ints:
-    """Output ports (routers, endpoints): those that Partitioned Binary chooses where there is traffic, ftree's elsewhere.
+    """Return output ports (routers, endpoints), chosen by Partitioned Binary for entries with traffic, and by ftree elsewhere.
 
-    stopped : asked again and again whether no one wants them any more
+    stopped : polled repeatedly; returns whether the tables are no longer needed
 
     Raises
     ------
     BadRequest
-        For a tree that is not of three levels with one cable between neighbours, or, as `NoRoutes`, where HiGHS has no routes of a step within its limit.
+        The tree does not have three levels with one cable between neighbours, or (`NoRoutes`) HiGHS finds no routes of a step within the limit.
     TooCostly
-        For more than `MOST_BINARIES` binaries of a step.
+        A step has more than `MOST_BINARIES` binaries.
     Cancelled
-        Where `stopped` said so.
+        `stopped` returned true.
     """
     tree = _build_tree(fabric)
     demand: dict[tuple[int, int], float] = defaultdict(float)
@@ -237,7 +237,7 @@ Flows = dict[tuple[int, int], float]
 
 
 def _lay_flows(tree: _Tree, flows: Flows, limit_s: float, stopped: Stopped) -> dict[tuple[int, int], int]:
-    """(switch, endpoint) -> link of all steps."""
+    """Return (switch, endpoint) -> link of all steps."""
     started = time.monotonic()
     group_of = _core_groups(tree, flows, limit_s * _SHARES["groups"], stopped)
     parts = sorted({(int(tree.pod[leaf]), group_of[leaf, end]) for leaf, end in flows})
@@ -267,7 +267,7 @@ def _lay_flows(tree: _Tree, flows: Flows, limit_s: float, stopped: Stopped) -> d
 
 
 def _core_groups(tree: _Tree, flows: Flows, limit_s: float, stopped: Stopped) -> dict[tuple[int, int], int]:
-    """The core group of each flow of a leaf (equations 3.3.5 to 3.3.7), on the tree with a group's switches merged."""
+    """Return the core group of each flow of a leaf (equations 3.3.5 to 3.3.7), on the tree with merged switches of a group."""
     step, what = Step(("maxval", "imbalance")), []
     leaf_units: dict[int, float] = defaultdict(float)
     for (leaf, _), units in flows.items():
@@ -289,7 +289,7 @@ def _core_groups(tree: _Tree, flows: Flows, limit_s: float, stopped: Stopped) ->
 
 
 def _count_merged_links(tree: _Tree, row: tuple[str, int, int]) -> float:
-    """Count the links that are one in the merged tree: C of equation 3.3.6."""
+    """Count the links merged into one: C of equation 3.3.6."""
     kind, number, group = row
     if kind in ("up", "leaf"):
         return float(len(tree.up(number, group)))
@@ -300,7 +300,7 @@ def _count_merged_links(tree: _Tree, row: tuple[str, int, int]) -> float:
 def _leaves_up(
     tree: _Tree, flows: Flows, group: int, limit_s: float, stopped: Stopped
 ) -> dict[tuple[int, int], tuple[int, int]]:
-    """Link and spine of each flow of one pod in one core group (equations 3.3.8 to 3.3.12)."""
+    """Return the link and spine of each flow of one pod in one core group (equations 3.3.8 to 3.3.12)."""
     step, what = Step(("maxval", "leaf", "lid")), []
     for (leaf, end), units in flows.items():
         goal = int(tree.leaf_of[end])
@@ -315,7 +315,7 @@ def _leaves_up(
 
 
 def _spines_up(tree: _Tree, flows: Flows, limit_s: float, stopped: Stopped) -> dict[tuple[int, int], tuple[int, int]]:
-    """Link and core of each flow of one core group that leaves its pod (equations 3.3.13 to 3.3.17)."""
+    """Return the link and core of each flow of one core group that leaves its pod (equations 3.3.13 to 3.3.17)."""
     step, what = Step(("maxval", "lid", "pod")), []
     for (spine, end), units in flows.items():
         pod = int(tree.pod[tree.leaf_of[end]])
@@ -331,7 +331,7 @@ def _spines_up(tree: _Tree, flows: Flows, limit_s: float, stopped: Stopped) -> d
 def _lay_down_links(
     tree: _Tree, at_core: Flows, near: Flows, limit_s: float, stopped: Stopped
 ) -> dict[tuple[int, int], int]:
-    """Links from cores to spines (equations 3.3.18 and 3.3.19) and on to leaves, alongside what stays within a pod."""
+    """Return links from cores to spines (equations 3.3.18 and 3.3.19) and from there to leaves, including traffic within a pod."""
     step, what = Step(("maxval",)), []
     last = {
         (spine, leaf): link

@@ -1,4 +1,4 @@
-"""Days of a simulated machine on which a user, or no one, slows an instrumented run."""
+"""Days of a simulated machine on which a user or no user slows an instrumented run."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from flitwatch_twin.cluster import Cluster
 from flitwatch_twin.spec import InstrumentedSpec, InterferenceSpec, TwinSpec
 
 APPLICATIONS = ("amg-128", "milc-128")
-#: A timetable's entry comes once a day.
+#: Period of a timetable's entry: once per day.
 ONCE_S = 100_000.0
-#: Of a cable of a tree, 4x FDR.
+#: Bandwidth of a tree's cable, 4x FDR.
 TREE_BANDWIDTH_BPS = 56e9
-#: By levels: of so many leaves one has a node of the file system. One node in some 25 serves it, as on the dragonfly.
+#: By levels: one in this many leaves has a file system node. About one node in 25 serves it, as on the dragonfly.
 IO_LEAVES = {2: 1, 3: 2}
-#: Seconds after which a day is over, whatever still runs.
+#: Length of a day in seconds, even if jobs are still running.
 DAY_S = 1800
 
 
@@ -30,12 +30,12 @@ class Draw:
 
     Attributes
     ----------
-    day : tells it from the machine's other days
+    day : number that distinguishes the machine's days
     kind : a key of `KINDS`
     run : the instrumented run
-    planted : who disturbs it; empty if no one does
-    cards : the part of the network cards that are counted
-    sampled_s : how often counters are sampled
+    planted : the interfering users; empty if there are none
+    cards : share of network cards with counters
+    sampled_s : sampling interval of counters
     fabric : a key of `FABRICS`
     """
 
@@ -53,19 +53,19 @@ class Draw:
         return self.run.application
 
     def cluster(self, seed: int, muted: frozenset[str] = frozenset(), demand: float | None = None) -> Cluster:
-        """The machine on that day; `demand` is the instrumented run's own in the place of the drawn one."""
+        """Return the machine on that day; `demand` replaces the instrumented run's drawn demand."""
         run = self.run if demand is None else self.run.model_copy(update={"demand": demand})
         first_job, tree = 10_000 * (1 + self.day), FABRICS[self.fabric]()
         return Cluster(make_spec((run,), self.planted), seed, muted, first_job, self.day, tree)
 
 
-#: Trees by levels: children of a switch, level by level, and parents, from the nodes on. Half as many cables lead up from a leaf as nodes are on it.
+#: Trees by number of levels: children of a switch by level, and parents, from the nodes on. A leaf has half as many up cables as nodes.
 TREES = {2: ((26, 39), (1, 13)), 3: ((16, 12, 8), (1, 8, 8))}
 
 
 @lru_cache(maxsize=len(TREES))
 def build_tree(levels: int) -> Fabric:
-    """A fat tree of InfiniBand with some 1,000 nodes on 39 leaves, or 1,536 on 96; every leaf or every second one has an I/O node."""
+    """Return an InfiniBand fat tree with about 1,000 nodes on 39 leaves, or 1,536 on 96; every leaf or every second one has an I/O node."""
     children, parents = TREES[levels]
     fabric = build_xgft(levels, children, parents, bandwidth_bps=TREE_BANDWIDTH_BPS)
     role = np.full(len(fabric.endpoints), ROLES.index(NodeRole.COMPUTE))
@@ -74,7 +74,7 @@ def build_tree(levels: int) -> Fabric:
     return replace(fabric, endpoints=Endpoints(ends.router, port=ends.port, node=ends.node, role=role))
 
 
-#: Machines, by name: the tree that takes the place of the spec's dragonfly.
+#: Machines by name: the tree that replaces the spec's dragonfly.
 FABRICS: dict[str, Callable[[], Fabric | None]] = {
     "dragonfly": lambda: None,
     "tree": lambda: build_tree(2),
@@ -83,7 +83,7 @@ FABRICS: dict[str, Callable[[], Fabric | None]] = {
 
 
 def make_spec(instrumented: tuple[InstrumentedSpec, ...], planted: tuple[InterferenceSpec, ...]) -> TwinSpec:
-    """A dragonfly of four groups with its ordinary users, unless a tree takes its place."""
+    """Return a dragonfly of four groups with its ordinary users; a tree can replace it."""
     return TwinSpec.model_validate(
         {
             "name": "drawn",
@@ -151,7 +151,7 @@ def _plant_io(rng: np.random.Generator, application: str) -> _Parts:
 
 
 def _join_later(rng: np.random.Generator, application: str) -> _Parts:
-    """Another job slows the run a little before the main one starts."""
+    """Return a day on which another job slows the run slightly before the main one starts."""
     little = {"nodes": int(rng.integers(96, 161)), "rate": float(rng.uniform(0.5, 0.8)), "first_s": float(rng.integers(40, 80)), "lasts_s": 400.0}  # fmt: skip
     later = {"first_s": little["first_s"] + float(rng.integers(80, 160))}
     return _Parts(
@@ -171,7 +171,7 @@ def _start_either(rng: np.random.Generator, application: str) -> _Parts:
     return (_start_before, _start_inside)[int(rng.integers(2))](rng, application)
 
 
-#: What is drawn, by name.
+#: Kinds of days by name.
 KINDS: dict[str, Callable[[np.random.Generator, str], _Parts]] = {
     "victim-before": _start_before,
     "victim-inside": _start_inside,
@@ -185,7 +185,7 @@ KINDS: dict[str, Callable[[np.random.Generator, str], _Parts]] = {
     "two-thirds-of-cards": _start_either,
     "minute-sampler": _start_either,
 }
-#: Nobody else is to be named in these.
+#: Kinds of days on which no other job must be named.
 ALONE = ("self-inflicted", "quiet")
 
 

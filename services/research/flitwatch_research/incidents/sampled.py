@@ -1,4 +1,4 @@
-"""Samplers of a simulated machine, by router, port and network card: of a dragonfly's tiles, and of a tree's sending ports."""
+"""Samplers of a simulated machine by router, port and network card: for a dragonfly's tiles, and for a tree's sending ports."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from flitwatch_research.port_counters import WORD_BYTES, PortCounters
 from flitwatch_twin.cluster import Cluster
 from flitwatch_twin.flows import FabricState, Flows
 
-#: Of a Cray XC router, its network tiles.
+#: Number of network tiles of a Cray XC router.
 TILES = 40
 _Array = NDArray[np.float64]
 Sample = tuple[_Array, _Array, _Array]
 
 
 class Sampler(Protocol):
-    """Reads counters.
+    """Interface of a counter sampler.
 
     Attributes
     ----------
-    routers, cards : columns of the tables of routers and of endpoints that it fills
-    ports : of a router, the most
+    routers, cards : filled columns of the tables of routers and of endpoints
+    ports : largest number of ports of a router
     """
 
     routers: tuple[str, ...]
@@ -32,7 +32,7 @@ class Sampler(Protocol):
     ports: int
 
     def see(self, flows: Flows, state: FabricState) -> None:
-        """Count what one second carried."""
+        """Count the traffic of one second."""
         ...
 
     def take(self) -> Sample:
@@ -41,7 +41,7 @@ class Sampler(Protocol):
 
 
 class TileSampler:
-    """Reads the tiles of Aries routers: flits and stalls that came in, in all and by link class."""
+    """Sampler of Aries routers' tiles: incoming flits and stalls, in total and by link class."""
 
     routers: tuple[str, ...] = (
         "rt_flits",
@@ -59,10 +59,10 @@ class TileSampler:
         self._by_class = [self._there & of_class(name)[links] for name in LINK_CLASS_COLUMNS]
 
     def see(self, flows: Flows, state: FabricState) -> None:
-        """The cluster counts automatically."""
+        """Do nothing: the cluster counts itself."""
 
     def take(self) -> Sample:
-        """As `Sampler.take`."""
+        """See `Sampler.take`."""
         moved, card_counts = self._counters.network[:2] - self._network, self._counters.nic[3:5] - self._moved
         self._network, self._moved = self._counters.network[:2].copy(), self._counters.nic[3:5].copy()
         sums = [moved.sum(axis=2), *(np.where(here, moved, 0.0).sum(axis=2) for here in self._by_class)]
@@ -70,7 +70,7 @@ class TileSampler:
 
 
 class PortSampler:
-    """Reads the ports of InfiniBand switches and adapters: words sent, and the time waited in times of a word. A switch's sums are of all its ports."""
+    """Sampler of InfiniBand ports of switches and adapters: sent words, and waiting time in units of a word. A switch's sums cover all its ports."""
 
     routers: tuple[str, ...] = ("rt_flits", "rt_stall_cycles")
     cards: tuple[str, ...] = ("tx_bytes", "rx_bytes", "tx_wait_cycles")
@@ -88,11 +88,11 @@ class PortSampler:
         self._leaves, self._comes = self._leaves[end], self._comes[end]
 
     def see(self, flows: Flows, state: FabricState) -> None:
-        """As `Sampler.see`."""
+        """See `Sampler.see`."""
         self._counters.update(flows, state)
 
     def take(self) -> Sample:
-        """As `Sampler.take`."""
+        """See `Sampler.take`."""
         now = np.stack((self._counters.words, self._counters.waits))
         moved, self._was = now - self._was, now
         ports = np.where(self._table >= 0, moved[:, self._table], np.nan)

@@ -1,4 +1,4 @@
-"""A simulated machine in a database: what its producers would tell of each day, written as they would write it."""
+"""A simulated machine in a database, with the records of its producers for each day."""
 
 from __future__ import annotations
 
@@ -26,29 +26,29 @@ from flitwatch_twin.ncl_files import run_header
 from flitwatch_twin.runs import InstrumentedRun
 from flitwatch_twin.spec import InstrumentedSpec, InterferenceSpec
 
-#: Days stand so many hours in the past, where seconds and ports are no longer kept, and apart from each other by more than any of them lasts.
+#: Days are this many hours in the past, where seconds and ports are no longer stored, and farther apart than their length.
 AGO_H, APART_S = 24 * 90, 7200
-#: A history without incidents would flatter: a planted user comes there too.
+#: A history without incidents would be too easy, so planted users are active there too.
 HISTORY_S = 3400
 CLUSTER = "drawn"
 PORT_BUCKET_S = 10
-#: Of a Cray XC router, network and processor tiles together; a tree's switches stand for as many.
+#: Number of network and processor tiles of a Cray XC router; the same is assumed for a tree's switches.
 COUNTED_TILES = 48.0
-#: Tables that are kept for days.
+#: Tables with retention of days.
 RAW = ("router_1s", "endpoint_1s", "port_10s")
 _Array = NDArray[np.float64]
 
 
 class Feed:
-    """Advances a cluster and keeps what its producers would tell; `flush` writes it.
+    """Feed that advances a cluster and collects its producers' records; `flush` writes them.
 
     Parameters
     ----------
     conn : psycopg.Connection with role `writer`
     epoch_s : the day's second 0
     counted : whether there are counters
-    cards : the part of the network cards that are counted
-    sampled_s : how often counters are sampled; a row is at the sample that ends it
+    cards : share of network cards with counters
+    sampled_s : sampling interval of counters; a row has the time of its final sample
     """
 
     def __init__(
@@ -117,7 +117,7 @@ class Feed:
         now = self.cluster.time_s
         routers, moved, cards = self._sampler.take()
         self._routers.append((self.epoch_s + now - 1, routers))
-        # A long sample is spread over the buckets that it covers, as the writer does.
+        # A long sample is spread over its buckets, as in the writer.
         parts = max(1, self._sampled_s // PORT_BUCKET_S)
         for part in range(parts):
             at = self.epoch_s + now - self._sampled_s + part * PORT_BUCKET_S
@@ -125,12 +125,12 @@ class Feed:
         self._endpoints.append((self.epoch_s + now - 1, np.where(self._cards, cards, np.nan)))
 
     def close(self) -> None:
-        """The day is over, and what still ran with it."""
+        """End the day and all running jobs."""
         self._record_jobs(list(self.cluster.running.values()), True)
         self.flush()
 
     def flush(self) -> None:
-        """Write what came since the last time."""
+        """Write the records since the last call."""
         conn = self.conn
         jobs.upsert_jobs(conn, self._jobs, self.fabric_id)
         for run in self._runs:
@@ -180,7 +180,7 @@ class Feed:
     def _make_rows(
         self, taken: list[int], names: tuple[str, ...], columns: dict[str, _Array], seconds: float
     ) -> counters.Rows:
-        """Rows of every device at every sample; `seconds`: counted time of each."""
+        """Return rows of every device at every sample; `seconds` is the counted time of each."""
         n = len(next(iter(columns.values())))
         size = n // len(taken)
         values = np.full((n, len(names)), np.nan)
@@ -221,18 +221,18 @@ class Site:
             feed.close()
 
     def feed(self, conn: Any, draw: Draw) -> Feed:
-        """The producers of a day."""
+        """Return the producers of a day."""
         cluster = draw.cluster(self.seed)
         return Feed(conn, cluster, self.epoch_s(draw), self.fabric_id, cards=draw.cards, sampled_s=draw.sampled_s)
 
     def epoch_s(self, draw: Draw) -> int:
-        """Second 0 of a day."""
+        """Return second 0 of a day in epoch seconds."""
         return self._epoch_s + draw.day * APART_S
 
     def age(self) -> None:
-        """Leave of every day what retention leaves: minutes and hours."""
+        """Apply retention to every day: only minutes and hours remain."""
         with connect(self.url, role="owner") as conn:
-            # What is imported is kept as if it were new: see `drop_old_chunks`.
+            # Imported rows are retained like new ones: see `drop_old_chunks`.
             for table in RAW:
                 set_keep(conn, table, 0)
         maintain_database(self.url)

@@ -1,4 +1,4 @@
-"""Ask the product through drawn days who slows the instrumented run, and score what it says against the truth."""
+"""Queries to the product during drawn days for the cause of slow instrumented runs, and scores of its answers against the truth."""
 
 from __future__ import annotations
 
@@ -23,30 +23,30 @@ from flitwatch_research.incidents.draws import ALONE, DAY_S, KINDS, Draw, draw_d
 from flitwatch_research.incidents.site import CLUSTER, Feed, Site
 from flitwatch_research.incidents.truth import Truth
 
-#: The product is asked so often.
+#: Interval of queries to the product.
 ASKED_EVERY_S = 20
-#: Days that a machine lives through, one after the other.
+#: Number of successive days per machine.
 DAYS_A_SITE = 20
-#: Seconds after which a cause is to be named.
+#: Seconds within which a cause must be named.
 SOON_S = 60
-#: Seconds after a day at which what is stored of it is looked up.
+#: Seconds after a day's end at which its stored incidents are read.
 LATER_S = 600
 
 
 @dataclass
 class Outcome:
-    """Answers of the product about one day.
+    """Scores of the product's answers about one day.
 
     Attributes
     ----------
-    felt : whether the run was slowed, by the truth
-    wrong : job ids that were named and are no cause
-    final : `right`, `wrong` or `cannot tell`, of the answer after the run's end
-    right : whether the answers were right that were given while a planted job ran alongside the run and was felt
-    first_s : seconds from when the cause was felt to the first right answer
-    lost_error : seconds lost as reported over the true ones, less 1
-    kept : of the moments at which a planted job ran and had been felt, whether the stored incident lasted then
-    incidents : how many are stored of the day
+    felt : whether the run was truly slowed
+    wrong : job ids that were wrongly named
+    final : `right`, `wrong` or `cannot tell` for the answer after the run's end
+    right : correctness of each answer while a planted job ran at the same time and had an effect
+    first_s : seconds from the first effect of the cause to the first right answer
+    lost_error : reported over true lost seconds, minus 1
+    kept : for each time at which a planted job ran after its first effect, whether the stored incident was active
+    incidents : number of stored incidents of the day
     """
 
     kind: str
@@ -61,7 +61,7 @@ class Outcome:
 
 
 def simulate_day(site: Site, draw: Draw, aged: bool) -> Outcome:
-    """One day: the product is asked while it lasts (unless only what is left after a week is asked about) and afterwards."""
+    """Simulate one day and query the product during it (not for aged data) and afterwards."""
     truth = Truth(draw, site.seed)
     felt_s = truth.felt_s
     outcome = Outcome(draw.kind, felt_s is not None)
@@ -82,7 +82,7 @@ def simulate_day(site: Site, draw: Draw, aged: bool) -> Outcome:
                 update_incidents(keeper, _now_s(feed))
             if felt_s is not None and feed.cluster.time_s >= felt_s and _goes_on(feed, truth):
                 present.append(_now_s(feed))
-        # The cause may outlast the run: the incident is to last as long.
+        # If the cause outlasts the run, the incident must last as long.
         while felt_s is not None and _goes_on(feed, truth) and feed.cluster.time_s < DAY_S:
             present.append(_now_s(feed))
             feed.march(ASKED_EVERY_S)
@@ -108,12 +108,12 @@ def _now_s(feed: Feed) -> float:
 
 
 def _goes_on(feed: Feed, truth: Truth) -> bool:
-    """Return whether a planted job runs."""
+    """Return whether a planted job is still running."""
     return any(job.user in truth.planted for job in feed.cluster.running.values())
 
 
 def _look_up(said: Outcome, keeper: Any, feed: Feed, truth: Truth, present: Sequence[float]) -> None:
-    """Read the incidents that are stored of the day after it ends."""
+    """Read the day's stored incidents after its end."""
     later_s = _now_s(feed) + LATER_S
     while update_incidents(keeper, later_s):
         later_s += ASKED_EVERY_S
@@ -150,12 +150,12 @@ def _score_answer(said: Outcome, answer: Explanation, truth: Truth, feed: Feed, 
 
 
 def _named_jobs(answer: Explanation) -> dict[str, str]:
-    """Job and user of everyone that the answer names."""
+    """Return the users of all jobs named in the answer."""
     return {candidate["job_id"]: candidate["user"] or "" for candidate in answer["candidates"] if candidate["named"]}
 
 
 def _judge_answer(answer: Explanation, truth: Truth) -> tuple[bool, set[str]]:
-    """Return whether a cause is named (or that the run slows itself, if it does), and the named jobs that are not a cause."""
+    """Return whether the answer names a cause (or the run itself, if it slows itself), and the named jobs that are not a cause."""
     named = _named_jobs(answer)
     bad = {job for job, user in named.items() if not truth.causes(user)}
     itself = answer["verdict"] == "slows itself"
@@ -165,23 +165,23 @@ def _judge_answer(answer: Explanation, truth: Truth) -> tuple[bool, set[str]]:
 
 
 class NamedTimes(TypedDict):
-    """Seconds from when a cause was felt to the first right answer."""
+    """Seconds from the first effect of a cause to the first right answer."""
 
     median: float
     p90: float
 
 
 class Figures(TypedDict):
-    """Scores of some days; shares are of those on which the run was slowed (`named_wrong`: of all), None if there were none.
+    """Scores of several days. Shares refer to days with a slowed run (`named_wrong`: to all days), None if there were none.
 
     Attributes
     ----------
-    named_right : the last answer named a cause (of a run that slows itself: said so), and no answer named anyone else
-    named_wrong : some answer named a job that is no cause
-    named_share_of_duration : of the moments at which a cause was felt, those at which it was named
-    lost_s_error : median of the error of the seconds lost, relative
-    kept_share_of_life : of the moments at which a planted job ran and had been felt, those at which the stored incident lasted
-    incidents_a_day : stored ones; one is right
+    named_right : the last answer named a cause (or, if the run slows itself, said so), and no answer named another job
+    named_wrong : an answer named a job that is not a cause
+    named_share_of_duration : share of the times with an effect at which the cause was named
+    lost_s_error : median relative error of the lost seconds
+    kept_share_of_life : share of the times at which a planted job ran after its first effect with an active stored incident
+    incidents_a_day : stored incidents per day; one is right
     """
 
     days: int
@@ -198,7 +198,7 @@ class Figures(TypedDict):
 
 
 class StudyOfIncidents(TypedDict):
-    """The whole answer; `overall` is of the days on which another job slows the run."""
+    """The whole result; `overall` covers the days on which another job slows the run."""
 
     study: str
     draws: int
@@ -221,22 +221,22 @@ def run_incidents(
     report: Callable[[int, int, str], None] = lambda *_: None,
     cancelled: Callable[[], bool] = lambda: False,
 ) -> StudyOfIncidents:
-    """The study's figures.
+    """Run the study and return its figures.
 
     Parameters
     ----------
-    databases : gives the URL of a migrated database that is empty and that no one else uses; one is asked for each machine
-    count : days
-    aged : whether only the minutes are left of each day that is asked about
+    databases : returns the URL of an empty migrated database for exclusive use; called once per machine
+    count : number of days
+    aged : whether only minutes remain of each day before the query
     fabric : a key of `FABRICS`
-    out : file of the days done, machine by machine; those that it has are not simulated again
+    out : file with completed days, by machine; these are not simulated again
 
     Raises
     ------
     BadRequest
-        There is no such kind of day, or the file is of other days.
+        A kind of day does not exist, or the file contains other days.
     Cancelled
-        It was stopped.
+        The study was stopped.
     """
     unknown = [kind for kind in kinds if kind not in KINDS]
     if unknown:
@@ -277,7 +277,7 @@ _LINE = orjson.OPT_APPEND_NEWLINE | orjson.OPT_SERIALIZE_NUMPY
 
 
 def _read_days(out: Path, head: dict[str, Any]) -> list[Outcome]:
-    """Days of a file, which is made if there is none; its first line says of which days it is."""
+    """Return the days in a file, which is created if missing; its first line identifies the days."""
     if not out.exists():
         out.write_bytes(orjson.dumps(head, option=_LINE))
     first, *rest = map(orjson.loads, out.read_bytes().splitlines())
@@ -287,7 +287,7 @@ def _read_days(out: Path, head: dict[str, Any]) -> list[Outcome]:
 
 
 def score_days(said: Sequence[Outcome]) -> Figures:
-    """Scores of some days."""
+    """Return the scores of several days."""
     felt = [outcome for outcome in said if outcome.felt]
     right = [outcome for outcome in felt if outcome.final == "right" and not outcome.wrong]
     first = [outcome.first_s for outcome in felt if outcome.first_s is not None]

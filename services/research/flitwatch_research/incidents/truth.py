@@ -1,4 +1,4 @@
-"""Ground truth of a day, by counterfactual: the same day with a user muted. For scoring alone; nothing that answers sees it."""
+"""Ground truth of a day, by counterfactual: the same day with a user muted. It is used only for scoring."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ from numpy.typing import NDArray
 from flitwatch_research.incidents.draws import DAY_S, Draw
 from flitwatch_twin.cluster import Cluster
 
-#: Somebody slows a run where it makes so many steps so many times as long as they are without.
+#: Minimum number of steps, and their minimum slowdown factor, for counting a run as slowed.
 FELT_STEPS, FELT = 3, 1.15
-#: A cause makes the slow steps at least so many times as long.
+#: Minimum factor by which a cause lengthens the slow steps.
 A_CAUSE = 1.05
 
 
 @dataclass(frozen=True)
 class StepTimes:
-    """The instrumented run of one life of a day: seconds of each step, and the second of the day in which each ended."""
+    """The instrumented run in one simulation of a day: seconds of each step, and the second of the day at its end."""
 
     taken_s: NDArray[np.float64]
     ended_s: NDArray[np.float64]
 
 
 def planted_users(cluster: Cluster) -> list[str]:
-    """Names of the planted users, in the order of the spec."""
+    """Return the names of the planted users, in the spec's order."""
     return list(cluster.users.names[cluster.spec.users.count :])
 
 
@@ -38,7 +38,7 @@ class Truth:
         self._lives: dict[tuple[frozenset[str], float | None], StepTimes] = {}
 
     def lived(self, muted: frozenset[str] = frozenset(), demand: float | None = None) -> StepTimes:
-        """The run's steps with some users muted."""
+        """Return the run's steps with some users muted."""
         key = (muted, demand)
         if key not in self._lives:
             self._lives[key] = _simulate_steps(self._draw.cluster(self._seed, muted, demand))
@@ -51,19 +51,19 @@ class Truth:
 
     @cached_property
     def alone(self) -> StepTimes:
-        """The run as it would have been: without the planted users, with its usual demand."""
+        """The counterfactual run: without the planted users, with its usual demand."""
         return self.lived(self.planted, 1.0)
 
     @cached_property
     def slow(self) -> NDArray[np.int64]:
-        """Steps that took `FELT` times as long as they would have."""
+        """Steps that took at least `FELT` times their counterfactual duration."""
         baseline = self.lived()
         size = min(len(baseline.taken_s), len(self.alone.taken_s))
         return np.flatnonzero(baseline.taken_s[:size] >= FELT * self.alone.taken_s[:size])
 
     @property
     def felt_s(self) -> float | None:
-        """Second of the day at which `FELT_STEPS` steps had been slow; None if they never were."""
+        """Second of the day at which `FELT_STEPS` steps had been slow; None if there were fewer."""
         return float(self.lived().ended_s[self.slow[FELT_STEPS - 1]]) if len(self.slow) >= FELT_STEPS else None
 
     @property
@@ -75,17 +75,17 @@ class Truth:
 
     @cached_property
     def by_itself(self) -> bool:
-        """Whether the slow steps take as long with the planted users muted: the run's own demand makes them slow."""
+        """Whether the slow steps take equally long with the planted users muted, so that the run's own demand is the cause."""
         return bool(len(self.slow)) and self._effect_ratio(self.planted, frozenset()) < A_CAUSE
 
     def causes(self, user: str) -> bool:
-        """Return whether a user caused the duration of the slow steps; if no step was slow, of all steps."""
+        """Return whether a user caused the duration of the slow steps, or of all steps if none was slow."""
         return self._effect_ratio(frozenset({user}), frozenset()) >= A_CAUSE or (
             user in self.planted and self._effect_ratio(self.planted, self.planted - {user}) >= A_CAUSE
         )
 
     def _effect_ratio(self, without: frozenset[str], with_: frozenset[str]) -> float:
-        """Time of the slow steps with `with_` muted over that with `without` muted."""
+        """Return the ratio of the slow steps' time with `with_` muted to that with `without` muted."""
         muted, freed = self.lived(with_), self.lived(without)
         size = min(len(muted.taken_s), len(freed.taken_s))
         slow = self.slow[self.slow < size] if len(self.slow) else np.arange(size)

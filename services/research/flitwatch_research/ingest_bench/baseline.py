@@ -1,4 +1,4 @@
-"""The same records through a plain library, on one core in the same run: what the decoder is measured against."""
+"""Baseline for the decoder: the same records decoded by a plain library, on one core in the same run."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ FOR_S = 2.0
 
 
 class Baseline(TypedDict):
-    """A library's name, and the values that it decodes a second on one core."""
+    """A library's name, and its decoded values per second on one core."""
 
     name: str
     values_per_s_per_core: int
 
 
 def measure_baseline(order: Order) -> Baseline:
-    """Decode records of the load with fastavro or orjson for two seconds of processor time."""
+    """Decode records of the load with fastavro or orjson for two seconds of CPU time."""
     pool = order.pools(only=0)[0]
     records = pool.second(0, int(time.time()))[:500]
     if order.form == "avro":

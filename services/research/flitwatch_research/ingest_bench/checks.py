@@ -1,4 +1,4 @@
-"""Checks of the tables after the load, compared with what was sent."""
+"""Checks of the tables after the load, by comparison with the sent records."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ EXAMPLES = 5
 
 
 def carried_at(url: str, order: Order, limit_s: float) -> float:
-    """Wait until everything that is in the log is in the database too, at most `limit_s`; the moment at which it was."""
+    """Wait, at most `limit_s`, until all records of the log are in the database. Return the time of completion."""
     from flitwatch_db import connect
     from flitwatch_db.ingest.store import count_carried
     from flitwatch_stream.backends import open_log
@@ -34,10 +34,10 @@ class CheckedRows(TypedDict):
 
     Attributes
     ----------
-    lost, duplicated : samples that are missing from a router's seconds, or too many
-    wrong : routers whose sums of flits or stalls differ from what their counters grew by, in any of the tables
-    wrong_in : how many by table;  rows : by table
-    gaps : those that begin before the last second; the load's end is a silence itself, which a writer finds that waits for another
+    lost, duplicated : missing or surplus samples in routers' seconds
+    wrong : routers whose sums of flits or stalls differ from the growth of their counters, in any table
+    wrong_in : number of wrong routers by table;  rows : rows by table
+    gaps : gaps that begin before the last second; the load's end is itself a silence, which a waiting writer detects
     """
 
     lost: int
@@ -52,7 +52,7 @@ class CheckedRows(TypedDict):
 
 
 def check_rows(url: str, order: Order, first_s: int, seconds: int | None = None) -> CheckedRows:
-    """Count what is stored of the first `seconds` of the order, or all of it, that began at `first_s` since 1970."""
+    """Check the stored rows of the first `seconds` of the order, or of all, with a start at `first_s` (epoch seconds)."""
     from flitwatch_db import connect
     from flitwatch_db.counters import sums
 

@@ -1,4 +1,4 @@
-"""The load, in a process of its own: this many seconds of a machine, each record at its time."""
+"""The load, in a separate process: seconds of a machine's records, each sent at its time."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from typing import Any, TypedDict, cast
 from flitwatch_research.ingest_bench.pool import Format, Pool
 from flitwatch_research.ingest_bench.sets import MetricSet
 
-#: Nodes of a machine are not read in one moment: the records of a second leave in so many parts.
+#: Number of parts in which a second's records are sent, because nodes are not read simultaneously.
 SLICES = 20
 FLUSH_S = 60.0
 
@@ -30,7 +30,7 @@ class Order:
     form : {"avro", "json"}
     seconds : int
     schema_ids : list of int
-        Of each set.
+        Schema id of each set.
     """
 
     log_url: str
@@ -40,14 +40,14 @@ class Order:
     schema_ids: list[int]
 
     def pools(self, only: int | None = None) -> list[Pool]:
-        """The records; the same for everyone who asks."""
+        """Return the records, which are equal in each call."""
         numbers = range(len(self.sets)) if only is None else [only]
         return [Pool(self.sets[i], self.form, self.seconds, self.schema_ids[i], seed=i) for i in numbers]
 
 
 @contextmanager
 def start_load(order: Order) -> Iterator[Connection]:
-    """Start the process; it says "ready", waits for the epoch second to begin at, and sends its report when done."""
+    """Start the process. It sends a ready message, waits for the epoch second of the start, and sends its report at the end."""
     spawning = multiprocessing.get_context("spawn")
     here, there = spawning.Pipe()
     process = spawning.Process(target=_run_load, args=(order, there), daemon=True)
@@ -73,11 +73,11 @@ def _run_load(order: Order, pipe: Connection) -> None:
             for due, batch in pace_records(pools, first_s, number):
                 late_s = max(late_s, time.time() - due)
                 for topic, record in batch:
-                    # The time at which it was due: a load that is held up must not hide it.
+                    # The time at which it was due, so that a delayed load does not hide the delay.
                     producer.append(topic, record, timestamp_ms=int(due * 1000))
                     size += len(record)
                 records += len(batch)
-                # What waits here for a buffer to fill would count as the writer's lag.
+                # Waiting here for a full buffer would count as the writer's lag.
                 producer.flush(FLUSH_S)
         pipe.send(
             {
@@ -92,7 +92,7 @@ def _run_load(order: Order, pipe: Connection) -> None:
 
 
 def pace_records(pools: list[Pool], first_s: int, number: int) -> Iterator[tuple[float, list[tuple[str, bytes]]]]:
-    """Give the records of one second, a part of all pools at a time, when it is due: (epoch seconds at which it was, topics and records)."""
+    """Yield the records of one second in parts of all pools when due: (epoch seconds when due, topics and records)."""
     parts = [_split_records(pool.second(number, first_s + number)) for pool in pools]
     for part in range(SLICES):
         due = first_s + number + part / SLICES
@@ -109,14 +109,14 @@ def _split_records(records: list[bytes]) -> list[list[bytes]]:
 
 
 class LoadStart(TypedDict):
-    """The process has made its records; `values` of them a second."""
+    """Message that the process has encoded its records, with `values` per second."""
 
     ready: bool
     values: int
 
 
 class LoadReport(TypedDict):
-    """Records that the process sent, its maximum delay, and when it ended (epoch seconds)."""
+    """Number of sent records, maximum delay, and end in epoch seconds."""
 
     records: int
     bytes: int
@@ -126,18 +126,18 @@ class LoadReport(TypedDict):
 
 
 def receive_start(pipe: Connection, timeout_s: float) -> LoadStart:
-    """The first message of the process.
+    """Return the first message of the process.
 
     Raises
     ------
     Unavailable
-        It says nothing, or has ended.
+        The process sends nothing, or has ended.
     """
     return cast(LoadStart, _receive_message(pipe, timeout_s))
 
 
 def receive_report(pipe: Connection, timeout_s: float) -> LoadReport:
-    """Its report, once it has sent everything; errors as of `receive_start`."""
+    """Return the process's report, once it has sent all records. Raises the errors of `receive_start`."""
     return cast(LoadReport, _receive_message(pipe, timeout_s))
 
 

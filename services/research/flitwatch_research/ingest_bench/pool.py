@@ -1,8 +1,8 @@
-"""Records encoded before the clock starts, sent again and again: only the time and one group of digits of every counter move.
+"""Records encoded before the start and sent repeatedly: only the time and one group of digits of every counter change.
 
-A counter's value is `high | turn | low`: `low` grows from phase to phase of the pool, `turn` counts how often the pool was sent, `high` never
-changes. In Avro the turn is the fifth byte of a six-byte varint, in JSON three of thirteen digits, so a second is made ready by writing those bytes
-alone, and every counter grows for as long as the load lasts.
+A counter's value is `high | turn | low`: `low` grows from phase to phase of the pool, `turn` counts the repetitions of the pool, and `high` is
+constant. In Avro the turn is the fifth byte of a six-byte varint, in JSON three of thirteen digits. So preparing a second changes only these bytes,
+and every counter grows during the whole load.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ class Digits:
     Attributes
     ----------
     low : int
-        `low` is below this; the turn counts in units of it.
+        Upper limit of `low`, and unit of the turn.
     turns : int
-        How often the pool can be sent.
+        Number of possible repetitions of the pool.
     high : int
-        `high` is 1 to this, in units of `low` x `turns`.
+        `high` is from 1 to this, in units of `low` x `turns`.
     """
 
     low: int
@@ -40,7 +40,7 @@ class Digits:
 
 DIGITS: dict[Format, Digits] = {"avro": Digits(1 << 27, 128, 63), "json": Digits(10_000_000, 1_000, 899)}
 PHASES = {"avro": 4, "json": 2}
-#: Senders sample within so much of the second, microseconds.
+#: Senders sample within this part of the second, in microseconds.
 SPREAD_US = 2_000
 
 
@@ -52,9 +52,9 @@ class Pool:
     metric_set : MetricSet
     form : {"avro", "json"}
     seconds : int
-        How long it must last.
+        Duration of the load.
     schema_id : int
-        Of the Avro schema.
+        Id of the Avro schema.
     seed : int
     """
 
@@ -67,7 +67,7 @@ class Pool:
             raise BadRequest(f"{seconds} s of JSON are too long", advice=f"At most {2 * self.digits.turns} s.")
         rng = np.random.default_rng(seed)
         shape = (len(metric_set.components), len(metric_set.metrics))
-        # Above what is added to it, so that a value has the same width for ever.
+        # Larger than all added values, so that the width of a value is constant.
         self._high = rng.integers(1, self.digits.high, shape) * (self.digits.low * self.digits.turns)
         if form == "json":
             self._high += 10**12
@@ -88,7 +88,7 @@ class Pool:
 
     @property
     def values(self) -> int:
-        """Counters in a second."""
+        """Number of counter values per second."""
         return int(self._high.size)
 
     def _draw_lows(self, phase: int) -> NDArray[np.int64]:
@@ -96,7 +96,7 @@ class Pool:
         return ((phase + share) * (self.digits.low / self.phases)).astype(np.int64)
 
     def second(self, number: int, epoch_s: int) -> list[bytes]:
-        """The records of the second that begins at `epoch_s`, `number` seconds after the first."""
+        """Return the records of the second that begins at `epoch_s`, `number` seconds after the first."""
         turn, phase = divmod(number, self.phases)
         buffer = self._buffers[phase]
         if turn != self._turn_of[phase]:
@@ -123,7 +123,7 @@ class Pool:
         return [np.full(len(self._late_us), digit, np.uint8) for digit in b"%010d" % epoch_s]
 
     def grown(self, seconds: int, counters: list[int]) -> NDArray[np.int64]:
-        """By sender: what the counters of these indices add up to from the first second to the last of `seconds`."""
+        """Return, by sender, the total growth of the counters with these indices from the first to the last second of `seconds`."""
         turn, phase = divmod(seconds - 1, self.phases)
         columns = np.array(counters)
         by_counter = self._low[phase][:, columns] - self._low[0][:, columns] + turn * self.digits.low
@@ -136,7 +136,7 @@ Encoded = tuple[NDArray[np.uint8], list[int], list[NDArray[np.int64]], list[NDAr
 def _layout_records(
     heads: list[bytes], stamp_at: int, stamp: int, body: int
 ) -> tuple[list[int], NDArray[np.int64], list[NDArray[np.int64]]]:
-    """(ends of records, where their bodies begin, where each byte of their times stands)"""
+    """Return (ends of records, starts of their bodies, positions of each byte of their times)."""
     sizes = np.array([len(head) + body for head in heads])
     ends = np.cumsum(sizes)
     begins = ends - sizes
@@ -190,7 +190,7 @@ def _put_heads(buffer: NDArray[np.uint8], heads: list[bytes], ends: list[int], b
 
 
 def _encode_varint(value: int) -> bytes:
-    """One zig-zag varint of a value that is not negative."""
+    """Return the zig-zag varint of a nonnegative value."""
     rest, out = 2 * value, bytearray()
     while rest >= 128:
         out.append(rest & 127 | 128)

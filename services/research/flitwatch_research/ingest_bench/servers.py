@@ -1,4 +1,4 @@
-"""The servers of a benchmark: in a folder that is gone afterwards, as durable as a site's."""
+"""The servers of a benchmark, in a temporary folder, with the durability of a site's."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Servers:
     ----------
     url, log_url : str
     processes : dict of str to int
-        Process ids by part: `database`, and `log` where it is a server of its own.
+        Process ids by part: `database`, and `log` if it is a separate server.
     """
 
     url: str

@@ -1,4 +1,4 @@
-"""The metric sets of the load: every tile of a Cray XC router, as one set or as the quarters that its four nodes send."""
+"""The metric sets of the load: all tiles of a Cray XC router, as one set or as the quarters sent by its four nodes."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _NETLINK = (
 
 @dataclass(frozen=True)
 class MetricSet:
-    """One list of metrics and who sends it: 492 counters a router, or 123 of each of its four nodes.
+    """One list of metrics and its senders: 492 counters per router, or 123 for each of its four nodes.
 
     Attributes
     ----------
@@ -45,7 +45,7 @@ class MetricSet:
     components : tuple of int
         `component_id` of each sender.
     routers : tuple of int
-        The router that each sender counts.
+        The router counted by each sender.
     names : tuple of str
         Its name.
     """
@@ -57,7 +57,7 @@ class MetricSet:
 
     @cached_property
     def schema(self) -> str:
-        """The row schema: the name and the first of its digest, as `as_is` gives it."""
+        """The row schema: name and first digits of its digest, as in `as_is`."""
         digest = hashlib.sha256("\n".join([*COMMON, *self.metrics]).encode()).hexdigest()
         return f"aries_rtr_mmr_{digest[:7]}"
 
@@ -68,26 +68,26 @@ class MetricSet:
 
     @property
     def flits(self) -> list[int]:
-        """Indices of the counters that add up to a router's `rt_flits`."""
+        """Indices of the counters whose sum is a router's `rt_flits`."""
         return [i for i, name in enumerate(self.metrics) if "_INCOMING_FLIT_VC" in name and "_PT_" not in name]
 
     @property
     def stalls(self) -> list[int]:
-        """Indices of the counters that add up to a router's `rt_stall_cycles`."""
+        """Indices of the counters whose sum is a router's `rt_stall_cycles`."""
         return [i for i, name in enumerate(self.metrics) if name.endswith("_PRF_ROWBUS_STALL_CNT")]
 
     @property
     def port_flits(self) -> list[int]:
-        """Indices of the counters that add up to the flits of all ports."""
+        """Indices of the counters whose sum is the flits of all ports."""
         return [i for i, name in enumerate(self.metrics) if "_INCOMING_FLIT_VC" in name]
 
     def avro_schema(self) -> str:
-        """The schema as `store_avro_kafka` registers it."""
+        """Return the schema in the form registered by `store_avro_kafka`."""
         return avro_schema(self.schema, self.metrics)
 
 
 def metric_sets(fabric: Fabric, quarters: bool) -> list[MetricSet]:
-    """The sets of a machine: one list of metrics sent once a router, or four, each by another node of the router."""
+    """Return the sets of a machine: one list of metrics per router, or four lists sent by four nodes of the router."""
     columns: list[range] = [range(2 * slot, 2 * slot + 2) for slot in range(cray.NODES_PER_ROUTER)]
     if not quarters:
         columns = [range(2 * cray.NODES_PER_ROUTER)]
@@ -103,7 +103,7 @@ def metric_sets(fabric: Fabric, quarters: bool) -> list[MetricSet]:
 
 
 def write_registry(file: Path, sets: list[MetricSet]) -> list[int]:
-    """Write the schemas as a writer's `--registry` reads them; return their ids."""
+    """Write the schemas for a writer's `--registry`; return their ids."""
     ids = list(range(1, len(sets) + 1))
     schemas = {str(i): metric_set.avro_schema() for i, metric_set in zip(ids, sets, strict=True)}
     file.write_text(json.dumps({"subjects": {}, "schemas": schemas}))

@@ -1,4 +1,4 @@
-"""Memory and processor time of processes, sampled while they work."""
+"""Memory and CPU time of processes, sampled while they work."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SAMPLE_S = 1.0
 
 
 class Watch:
-    """Samples processes, each with its children, in a thread.
+    """Sampler of processes with their children, in a thread.
 
     Parameters
     ----------
@@ -40,7 +40,7 @@ class Watch:
                     self._samples[name].append((time.monotonic() - self._began, memory_mb(pid)))
 
     def stop(self) -> dict[str, dict[str, float | None]]:
-        """By process: processor time since the start, memory at the end, at most, and its growth over the second half."""
+        """Stop and return, by process: CPU time since the start, final and maximum memory, and its growth over the second half."""
         self._ended.set()
         self._thread.join()
         return {name: self._summarize_usage(name, pid) for name, pid in self._processes.items()}
@@ -66,7 +66,7 @@ def _list_process_family(pid: int) -> list[int]:
 
 
 def cpu_s(pid: int) -> float:
-    """Processor time of a process, of its children, and of those that have ended."""
+    """Return the CPU time of a process and its children, including ended ones."""
     total = 0
     for member in _list_process_family(pid):
         with contextlib.suppress(OSError):
@@ -76,7 +76,7 @@ def cpu_s(pid: int) -> float:
 
 
 def memory_mb(pid: int) -> float:
-    """Resident memory of a process and its children; what they share counts once (proportional set size)."""
+    """Return the resident memory of a process and its children; shared memory counts once (proportional set size)."""
     total = 0
     for member in _list_process_family(pid):
         with contextlib.suppress(OSError):

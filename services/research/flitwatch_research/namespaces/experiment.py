@@ -17,9 +17,9 @@ from flitwatch_research.namespaces.lab import Lab
 from flitwatch_research.namespaces.observe import Cancelled, Flow, Observation, observe_flows
 from flitwatch_research.namespaces.ring import figure_214
 
-#: Seconds of the paper: the observed flows, the second of them, the background; the experiment's end is not stated.
+#: Times in the paper, in seconds: end of the observed flows (not stated there), start of the second flow, and background.
 END_S, GREEN_S, BACKGROUND_S = 200.0, 20.0, (50.0, 175.0)
-#: Packets a second of the observed flows; iperf's default rate of UDP (1.05 Mb/s) in its default datagrams. The observed packets' size is not stated.
+#: Packets per second of the observed flows; iperf's default UDP rate (1.05 Mb/s) with default datagrams. The observed packets' size is not stated.
 OBSERVED_PPS, OBSERVED_BYTES = 30.0, 1000
 IPERF_BYTES = 1512
 IPERF_PPS = 1.05e6 / (8 * 1470)
@@ -31,7 +31,7 @@ Report = Callable[[int, int, str], None]
 
 
 class LinkEstimate(TypedDict):
-    """Packets of a link, as they arrived and as estimated, with the deviation that the variance formulas foresee; `true_congested` is None if packets were lost."""
+    """Arrived and estimated packets of a link, with the standard deviation from the variance formulas; `true_congested` is None if packets were lost."""
 
     link: str
     true: int
@@ -52,7 +52,7 @@ class EstimateSeries(TypedDict):
 
 
 class LabEstimates(TypedDict):
-    """Estimates alongside what arrived, their errors, and how many samples a ring buffer lost."""
+    """Estimates and arrived packets, errors, and the number of samples lost in ring buffers."""
 
     links: list[LinkEstimate]
     packets: int
@@ -63,7 +63,7 @@ class LabEstimates(TypedDict):
 
 
 class PacketRoot(TypedDict):
-    """Place where congestion begins according to sampled packets, and its cause."""
+    """Place where congestion begins, from sampled packets, and its cause."""
 
     vertex: str
     cause: str
@@ -91,19 +91,19 @@ def figure_215(
     report: Report = lambda done, total, message: None,
     cancelled: Cancelled = lambda: False,
 ) -> LabStudy:
-    """Flows h1 -> h2 and h3 -> h2 are sampled; h11 -> h22 is another user's, from 50 to 175 s.
+    """Run figure 2.15: flows h1 -> h2 and h3 -> h2 are sampled; h11 -> h22 is another user's, from 50 to 175 s.
 
     Parameters
     ----------
     speedup : float
-        Rates are the paper's times this, times divided by it: the number of packets stays.
+        Factor on the paper's rates and divisor of its times, so that the number of packets is constant.
     variant : str
         one-bit or standard.
 
     Returns
     -------
     LabStudy
-        `diagnosis` is of the time with background traffic.
+        `diagnosis` covers the time with background traffic.
     """
     if not 1 <= speedup <= 200:
         raise BadRequest("speedup must be between 1 and 200")
@@ -148,10 +148,10 @@ def three_causes(
     seed: int = 1,
     cancelled: Cancelled = lambda: False,
 ) -> dict[str, list[PacketRoot]]:
-    """One case a cause: two senders to one host, a job's own traffic on a slow link, another user's traffic there. {case: diagnosis}."""
+    """Run one case per cause: two senders to one host, a job's own traffic on a slow link, another user's traffic there. Return {case: diagnosis}."""
     end, rate = seconds, speedup / (8 * OBSERVED_BYTES)
     cases: dict[str, tuple[list[Flow], list[str]]] = {
-        # Bits a second before the speed-up, over links of 512 and 1000 kb/s.
+        # Bits per second before the speed-up, over links of 512 and 1000 kb/s.
         "communication-pattern": (
             [_make_flow("h3", "h2", 700e3 * rate, end), _make_flow("h22", "h2", 700e3 * rate, end)],
             ["h2"],
@@ -187,7 +187,7 @@ def _estimate_links(lab: Lab, found: Observation) -> LabEstimates:
     congested_deviation = np.sqrt(found.congested_variance.sum(axis=0))
     links: list[LinkEstimate] = []
     for link, exact in sorted(found.exact.items()):
-        # What a switch counted is the truth for arrivals only if none of its packets was lost further on.
+        # A switch's counts are the truth for arrivals only if none of its packets was lost later.
         whole = exact["marked"] == round(true[link])
         links.append(
             {
@@ -217,7 +217,7 @@ def _estimate_links(lab: Lab, found: Observation) -> LabEstimates:
 
 
 def _diagnose_slices(lab: Lab, found: Observation, slices: slice, duration_s: float | None = None) -> list[PacketRoot]:
-    """Roots by the sampled map of some slices."""
+    """Return the roots in the sampled map of some slices."""
     congestion = sampled_map(lab, found, slices, duration_s)
     return [
         {"vertex": root.vertex, "cause": root.cause, "evidence": root.evidence}
@@ -226,7 +226,7 @@ def _diagnose_slices(lab: Lab, found: Observation, slices: slice, duration_s: fl
 
 
 def sampled_map(lab: Lab, found: Observation, slices: slice, duration_s: float | None = None) -> CongestionMap:
-    """Congested fraction and the observed job's own use of each link, from samples alone; unknown where no traffic shows."""
+    """Return the congested fraction and the observed job's own use of each link, only from samples; unknown without sampled traffic."""
     one_bit = lab.variant == Variant.ONE_BIT
 
     def shown(name: str) -> NDArray[np.float64]:
@@ -246,7 +246,7 @@ def sampled_map(lab: Lab, found: Observation, slices: slice, duration_s: float |
 
 
 def draw_figure(answer: LabStudy, path: Path) -> None:
-    """Cumulative traffic (solid) and congested packets (dashed) of the links that carried sampled traffic, by the paper's seconds."""
+    """Draw cumulative traffic (solid) and congested packets (dashed) of links with sampled traffic, over the paper's seconds."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 

@@ -1,4 +1,4 @@
-"""Lays a fabric out in network namespaces and runs its switches and NICs."""
+"""A fabric in network namespaces, with running switches and NICs."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ _NAMESPACES = Path("/run/netns")
 _PREFIX = "flitwatch-"
 _CLONE_NEWNET = 0x40000000
 _labs = itertools.count(1)
-#: A packet that finds so much waiting finds the link congested; and what a queue holds.
+#: Queued bytes above which a packet counts as congested, and capacity of a queue.
 CONGESTED_BYTES, QUEUE_BYTES = 6_000, 64_000
 
 
 def why_not() -> str | None:
-    """Why this machine cannot lay out namespaces; None if it can."""
+    """Return the reason why this host cannot create namespaces; None if it can."""
     if os.geteuid() != 0:
         return "needs root for network namespaces"
     if shutil.which("ip") is None:
@@ -44,10 +44,10 @@ def why_not() -> str | None:
 
 
 class Lab:
-    """A fabric of veth cables between namespaces, one per switch and one a host; a context manager.
+    """A fabric of veth cables between namespaces, one per switch and one per host; a context manager.
 
-    A host's programs use its device `app0` (10.214.0.x); its NIC, a switch of two ports, passes between that and the cable `wire0`. Frames
-    follow the shortest way, of equal ones that of the lowest link numbers.
+    A host's programs use its device `app0` (10.214.0.x). Its NIC, a switch with two ports, connects that device to the cable `wire0`. Frames
+    use the shortest path, and the lowest link numbers on ties.
 
     Parameters
     ----------
@@ -55,17 +55,17 @@ class Lab:
         Switches and endpoints of one port; names of at most 8 characters.
     variant : packet_path.Variant
     sampling_hosts : sequence of str, optional
-        Hosts whose NICs mark what they send (default: all).
+        Hosts whose NICs mark sent packets (default: all).
     downsampling : int
         One of this many packets is marked.
     seed : int
     congested_bytes, queue_bytes : int
-        Of every switch's port.
+        Settings of every switch's port.
 
     Raises
     ------
     MissingDependency
-        Without root, ip, or TAP devices.
+        Root privileges, ip, or TAP devices are missing.
     """
 
     def __init__(
@@ -92,15 +92,15 @@ class Lab:
         self._threads: list[threading.Thread] = []
 
     def namespace(self, name: str) -> str:
-        """Path of a host's or switch's namespace."""
+        """Return the path of a host's or switch's namespace."""
         return str(_NAMESPACES / (self._base + name))
 
     def address(self, host: str) -> str:
-        """A host's IPv4 address."""
+        """Return a host's IPv4 address."""
         return f"10.214.0.{self.hosts.index(host) + 1}"
 
     def link_rate_bps(self, host: str) -> float:
-        """Bits a second of a host's link."""
+        """Return the bits per second of a host's link."""
         (link,) = self._leaving_links(len(self.fabric.routers) + self.hosts.index(host))
         return float(self.fabric.links.bandwidth_bps[link])
 
@@ -121,7 +121,7 @@ class Lab:
 
     @contextlib.contextmanager
     def inside(self, host: str) -> Iterator[None]:
-        """The calling thread's new sockets belong to that host while the block runs."""
+        """Create the calling thread's new sockets in that host's namespace while the block runs."""
         home = os.open("/proc/thread-self/ns/net", os.O_RDONLY)
         there = os.open(self.namespace(host), os.O_RDONLY)
         try:
@@ -135,14 +135,14 @@ class Lab:
             os.close(home)
 
     def udp(self, host: str, port: int = 0) -> socket.socket:
-        """A UDP socket of that host's programs; closes with `close`."""
+        """Return a UDP socket in that host's namespace; `close` closes it."""
         with self.inside(host):
             program_socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         program_socket.bind((self.address(host), port))
         return program_socket
 
     def link_counts(self) -> dict[int, dict[str, int]]:
-        """Return the counts of traffic that left on every link (by index in the fabric), as its switch or NIC counts it."""
+        """Return the counts of sent traffic on every link (by index in the fabric), from its switch or NIC."""
         return {
             spec.link - 1: counts
             for name, switch in self._switches.items()
@@ -151,11 +151,11 @@ class Lab:
         }
 
     def overruns(self) -> int:
-        """Frames that switches and NICs lost because the machine was too busy to run them."""
+        """Return the number of frames lost by switches and NICs because the host was too busy."""
         return sum(counts["overruns"] for switch in self._switches.values() for counts in switch.counts())
 
     def port_counts(self, name: str) -> dict[str, dict[str, int]]:
-        """All ports' counts of one switch or NIC, by interface."""
+        """Return all ports' counts of one switch or NIC, by interface."""
         counts = self._switches[name].counts()
         return {spec.interface: port_count for spec, port_count in zip(self._ports[name], counts, strict=True)}
 
@@ -165,7 +165,7 @@ class Lab:
         fabric, routers = self.fabric, len(self.fabric.routers)
         names = [fabric.vertex_name(vertex) for vertex in range(fabric.vertices)]
         _run_ip([f"netns add {self._base}{name}" for name in names])
-        # The kernel itself takes no part on the cables: no addresses, no ARP.
+        # The kernel itself does not use the cables: no addresses, no ARP.
         commands: dict[str, list[str]] = {name: [] for name in names}
         for vertex, name in enumerate(names):
             commands[name] += [
@@ -244,7 +244,7 @@ class Lab:
         return [link for link, src in enumerate(self.fabric.links.src) if src == vertex]
 
     def _reverse_link(self, link: int) -> int:
-        """The other direction of a link's cable: links come in pairs."""
+        """Return the other direction of a link's cable: links come in pairs."""
         return link ^ 1
 
     def _interface_name(self, vertex: int, link: int) -> str:
@@ -253,7 +253,7 @@ class Lab:
         return f"to-{self.fabric.vertex_name(int(self.fabric.links.dst[link]))}"
 
     def _flooding_tree(self) -> set[int]:
-        """Links, both directions, of a tree over all vertices: what goes to everyone must not go round."""
+        """Return the links, in both directions, of a spanning tree, so that broadcasts do not loop."""
         vertices, tree = {0}, set[int]()
         waiting = [0]
         while waiting:
@@ -296,7 +296,7 @@ def _remove_namespaces(base: str) -> None:
 
 
 def _remove_stale() -> None:
-    """Namespaces whose process is gone were left by a crash."""
+    """Remove namespaces left by crashed processes."""
     for path in _NAMESPACES.glob(f"{_PREFIX}*"):
         pid = path.name.removeprefix(_PREFIX).partition("-")[0]
         if pid.isdigit() and not Path(f"/proc/{pid}").exists():

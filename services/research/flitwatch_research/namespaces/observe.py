@@ -1,4 +1,4 @@
-"""Sends flows through a lab and adds up what the receivers' captures learn."""
+"""Flows through a lab, and sums of the receivers' captures."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from flitwatch_research.namespaces.lab import CONGESTED_BYTES, Lab
 
 #: Ethernet, IPv4 and UDP headers.
 HEADER_BYTES = 42
-#: A sender that was held up makes up for at most so long.
+#: Longest delay that a delayed sender catches up.
 MOST_LATE_S = 0.02
-#: What a sender hands over at once: a burst of more would find its own link congested, as only this machine's being busy made it.
+#: Datagrams sent at once: a larger burst, due to a busy host, would itself congest the link.
 BURST_BYTES = CONGESTED_BYTES // 2
 _DRAIN_S = 0.3
 
@@ -41,20 +41,20 @@ class Flow:
 
 @dataclass
 class Observation:
-    """Sums over the receivers, by slice of time (S slices, L links).
+    """Sums over the receivers by time slice (S slices, L links).
 
     Attributes
     ----------
     traffic, traffic_variance, congested, congested_variance : float[S, L]
-        Estimates and their variances by the formulas of sections 2.3.2 and 2.5.1.
+        Estimates and their variances from the formulas of sections 2.3.2 and 2.5.1.
     received : dict of (sender, receiver) to int[S]
-        Marked packets that arrived: the truth that the estimates are held against.
+        Arrived marked packets, the truth for the estimates.
     bytes : int
-        Of all marked packets that arrived.
+        Bytes of all arrived marked packets.
     exact : dict of link to dict
-        What switches and NICs counted on each link, dropped packets included.
+        Counts of switches and NICs on each link, including dropped packets.
     overruns : int
-        Frames that captures or switches lost because the machine was busy.
+        Frames lost by captures or switches because the host was busy.
     """
 
     slice_s: float
@@ -68,7 +68,7 @@ class Observation:
     overruns: int = 0
 
     def true_traffic(self, lab: Lab, slices: slice = slice(None)) -> NDArray[np.float64]:
-        """Marked packets that arrived, on every link of their way: float[L]."""
+        """Return arrived marked packets on every link of their path: float[L]."""
         reach = Reach(lab.fabric)
         true = np.zeros(self.traffic.shape[1])
         for (sender, receiver), packets in self.received.items():
@@ -80,17 +80,17 @@ class Observation:
 def observe_flows(
     lab: Lab, flows: Sequence[Flow], receivers: Sequence[str], slice_s: float, cancelled: Cancelled = lambda: False
 ) -> Observation:
-    """Send the flows in real time and decode at `receivers`, every link of the fabric a candidate for every packet.
+    """Send the flows in real time and decode at `receivers`, with every link of the fabric as a candidate for every packet.
 
     Parameters
     ----------
     lab : Lab
     flows : sequence of Flow
     receivers : sequence of str
-        Hosts whose captures are read; what other hosts receive stays unknown, as another user's would.
+        Hosts whose captures are read. Packets received by other hosts stay unknown, like those of another user.
     slice_s : float
     cancelled : callable
-        Asked often; True ends the sending early.
+        Polled often; returning True ends the sending early.
     """
     captures = {host: _make_capture(lab, host, slice_s) for host in receivers}
     threads = [threading.Thread(target=capture.run, daemon=True) for capture in captures.values()]
@@ -131,7 +131,7 @@ def _make_capture(lab: Lab, host: str, slice_s: float) -> packet_path.Capture:
     spec.interface, spec.network_namespace, spec.variant = "app0", lab.namespace(host), lab.variant
     spec.slice_ns = round(slice_s * 1e9)
     every = [link_number(link) for link in range(len(lab.fabric.links))]
-    # One set a sender, so that the arrivals of each are known beside the estimates.
+    # One set per sender, so that the arrivals of each are known in addition to the estimates.
     spec.sets = [every for _ in lab.hosts]
     spec.addresses = [_address_number(lab.address(host))]
     for place, sender in enumerate(lab.hosts):

@@ -1,4 +1,4 @@
-"""The topology of figure 2.14: that of the P4 tutorial on ECN, with s4 between s1 and s2."""
+"""The topology of figure 2.14, from the P4 tutorial on ECN with s4 between s1 and s2."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ import numpy as np
 from flitwatch_domain.fabric import Endpoints, Fabric, FabricKind, LinkClass, Routers, Technology
 from flitwatch_domain.fabric.arrays import both_directions
 
-#: The paper's rates; those of the links to s4 are half of the others.
+#: The paper's rates; the links to s4 have half the rate of the others.
 FULL_BPS, HALF_BPS = 1e6, 512e3
 
 
 def figure_214(speedup: float = 1.0) -> Fabric:
-    """Switches s1 to s4 in a ring s1, s4, s2, s3; hosts h1 and h11 on s1, h2 and h22 on s2, h3 on s3. Rates are the paper's times `speedup`."""
+    """Return switches s1 to s4 in a ring s1, s4, s2, s3; hosts h1 and h11 on s1, h2 and h22 on s2, h3 on s3. Rates are the paper's times `speedup`."""
     switches = ["s1", "s2", "s3", "s4"]
     hosts = {"h1": 0, "h11": 0, "h2": 1, "h22": 1, "h3": 2}
     cables = [(0, 3, HALF_BPS), (3, 1, HALF_BPS), (0, 2, FULL_BPS), (2, 1, FULL_BPS)]

@@ -1,5 +1,5 @@
-"""Packet-level runs by the options of `flitwatch sim packet`: `workload` makes what is sent, `run` starts the engine and sums up, `task` does the same in the queue.
+"""Packet-level runs with the options of `flitwatch sim packet`: `workload` builds the workload, `run` starts the engine and summarises, `task` runs it in the queue.
 
-`jobs` and `traffic` read files, `background` fills the endpoints that no job uses, `traffic_classes` gives classes a share of each link;
+`jobs` and `traffic` read files, `background` adds traffic on free endpoints, `traffic_classes` gives classes a share of each link, and
 `link_counters` and `vendor_counters` write counters by link.
 """

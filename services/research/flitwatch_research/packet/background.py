@@ -1,4 +1,4 @@
-"""Background traffic on the endpoints that no job uses (Wang 2018, section IV-C)."""
+"""Background traffic on endpoints without a job (Wang 2018, section IV-C)."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from flitwatch_simulation.packet.machine import Machine
 
 _GIB = 2**30
 KINDS = ("uniform", "bursty")
-#: GiB/s per node where the user names none.
+#: Default GiB/s per node.
 DEFAULT_LOAD_GIB_PER_S = 1.0
 _UNIFORM_MESSAGE_BYTES, _BURST_MESSAGE_BYTES = 16384, 4096
-#: Table II's peak loads over the nodes that the application leaves of 3,456: 38.38 and 27.00 MiB are 16 KiB a node; 92 GiB are 16 KiB from each
-#: node to each other one, 5.75 and 2.85 GiB are 1 KiB.
+#: Table II's peak loads over the free nodes of 3,456: 38.38 and 27.00 MiB are 16 KiB per node; 92 GiB are 16 KiB from each
+#: node to each other one; 5.75 and 2.85 GiB are 1 KiB.
 TABLE_2_BURST_MESSAGE_BYTES = {"crystal-router": 16384, "fill-boundary": 1024, "amg": 1024}
 
 
@@ -27,22 +27,22 @@ def background_generators(
     job: int,
     burst_message_bytes: int = _BURST_MESSAGE_BYTES,
 ) -> list[Generator]:
-    """Generators that run until the jobs end.
+    """Return generators that run until the jobs end.
 
     Parameters
     ----------
     kind : str
         `uniform`: 16 KiB messages to random endpoints at Poisson times; `bursty`: messages to all other endpoints at once, at long, equal
-        intervals, all endpoints together and first when the run begins (on average the same load).
+        intervals, simultaneously on all endpoints, beginning at the start of the run (with the same mean load).
     load_gib_per_s : float
         Mean load of one endpoint.
     burst_message_bytes : int
-        Size of a burst's messages; with the load it gives the interval.
+        Size of a burst's messages, which determines the interval together with the load.
 
     Raises
     ------
     BadRequest
-        For an unknown kind, or fewer than two free endpoints.
+        The kind is unknown, or there are fewer than two free endpoints.
     """
     if kind not in KINDS:
         raise BadRequest(f"unknown background {kind!r}", advice="Use none, uniform[:GIB_PER_S] or bursty[:GIB_PER_S].")
@@ -52,7 +52,7 @@ def background_generators(
     if kind == "uniform":
         interval = _UNIFORM_MESSAGE_BYTES / bytes_per_ns
         return [Generator(int(e), endpoints, _UNIFORM_MESSAGE_BYTES, 0, interval, job=job) for e in endpoints]
-    # A burst to all peers, then silence.
+    # A burst to all peers, then a pause.
     interval = burst_message_bytes * (endpoints.size - 1) / bytes_per_ns
     return [
         Generator(int(e), np.roll(endpoints, -i), burst_message_bytes, 0, interval, poisson=False, burst=True, job=job)
@@ -61,7 +61,7 @@ def background_generators(
 
 
 def peak_load_bytes(generators: list[Generator]) -> int:
-    """Bytes that all generators send where each begins its message, or its burst to every other endpoint, at the same moment."""
+    """Return the bytes sent if all generators begin a message, or a burst to every other endpoint, simultaneously."""
     return sum(
         generator.message_bytes
         * (int(np.count_nonzero(np.asarray(generator.peers) != generator.endpoint)) if generator.burst else 1)

@@ -1,4 +1,4 @@
-"""Files that list the jobs of one run: CSV `pattern,ranks,bytes,placement[,class]`."""
+"""Files with the jobs of one run: CSV `pattern,ranks,bytes,placement[,class]`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from flitwatch_simulation.workloads.patterns import PATTERNS
 from flitwatch_simulation.workloads.placement import POLICIES
 
 _HEADER = ["pattern", "ranks", "bytes", "placement"]
-#: A fifth column that may be there.
+#: An optional fifth column.
 _CLASS = "class"
 
 
@@ -34,7 +34,7 @@ def read_jobs(path: Path) -> list[JobLine]:
     Raises
     ------
     BadInput
-        Naming the file and the line.
+        The file is invalid; the message contains file and line.
     """
     try:
         rows = list(csv.reader(read_utf8(path).splitlines()))
@@ -65,12 +65,12 @@ def read_jobs(path: Path) -> list[JobLine]:
 
 
 def job_of(fields: Any, where: str) -> JobLine:
-    """One job from its four fields by name.
+    """Return one job from its named fields.
 
     Raises
     ------
     BadInput
-        Naming the place.
+        A field is invalid; the message contains the place.
     """
     if not isinstance(fields, dict) or set(fields) != set(_HEADER):
         raise BadInput(f"expected the fields {', '.join(_HEADER)}", where=where)

@@ -1,4 +1,4 @@
-"""Counters of the links of one run: as a CSV file, or the links that stalled most."""
+"""Counters of the links of one run: as a CSV file, or for the links with the most stalls."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ LinkEnds = TypedDict("LinkEnds", {"link": int, "src": str, "dst": str, "src_port
 
 
 class LinkStalls(LinkEnds):
-    """A link with its sums over VCs; stall and wait for credit in ns."""
+    """A link with its sums over VCs; stalls and credit waits in ns."""
 
     bytes: int
     packets: int
@@ -31,13 +31,13 @@ class LinkStalls(LinkEnds):
 
 
 def per_vc(result: packet.Result) -> NDArray[np.int64]:
-    """Bytes, packets, flits and stall (ns) of each link and VC: shape [links, vcs, 4]."""
+    """Return bytes, packets, flits and stalls (ns) by link and VC: shape [links, vcs, 4]."""
     raw = result.raw
     return np.stack([raw["vc_bytes"], raw["vc_packets"], raw["vc_flits"], raw["vc_stall_ps"] // 1000], axis=2)
 
 
 def write_links_csv(path: Path, machine: Machine, result: packet.Result, classes: Sequence[str] = ()) -> None:
-    """One line a directed link: ends, class, bytes, packets, flits, stalls and credit waits, and the same per VC, and traffic class if there are any."""
+    """Write one line per directed link: ends, class, bytes, packets, flits, stalls and credit waits, and the same per VC, and per traffic class if any."""
     columns = per_vc(result)
     vcs = columns.shape[1]
     with path.open("w", newline="", encoding="utf-8") as file:
@@ -58,7 +58,7 @@ def write_links_csv(path: Path, machine: Machine, result: packet.Result, classes
 
 
 def worst_links(machine: Machine, result: packet.Result, count: int) -> list[LinkStalls]:
-    """The links whose packets stalled longest, worst first; links without a stall are left out."""
+    """Return the links with the longest stalls, worst first; links without stalls are omitted."""
     totals = per_vc(result).sum(axis=1)
     order = np.argsort(-totals[:, 3], kind="stable")[:count]
     return [

@@ -1,4 +1,4 @@
-"""One packet-level run as the command line and the task `sim.packet` start it."""
+"""One packet-level run, for the command line and the task `sim.packet`."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ CONGESTION_CONTROL: dict[str, packet.PairBackPressure | packet.Dcqcn | None] = {
 
 
 class PacketJob(TypedDict):
-    """Bytes of a job, and the mean hops and latency of its packets."""
+    """Bytes of a job, and mean hops and latency of its packets."""
 
     bytes: float
     mean_hops: float
@@ -60,12 +60,12 @@ class PacketSummary(TypedDict):
 
     Attributes
     ----------
-    time_s : simulated seconds;  wall_s : seconds of the clock
-    packets_of_hops : packets by routers passed
-    latency_ns : by quantile
-    conserved : nothing was lost or made up;  violations : what was, present only then
-    trace : of a replayed trace, what it became and what was left out
-    classes : of a run with traffic classes
+    time_s : simulated seconds;  wall_s : wall-clock seconds
+    packets_of_hops : packets by number of routers
+    latency_ns : latency by quantile
+    conserved : whether no packets were lost or invented;  violations : present only otherwise
+    trace : summary of a replayed trace, with the omitted calls
+    classes : figures by traffic class, if there are classes
     """
 
     time_s: float
@@ -89,7 +89,7 @@ class PacketSummary(TypedDict):
 
 
 class PacketReport(PacketSummary):
-    """The same with the file of the links' counters, and the simulated times of replicas where several ran."""
+    """The same with the file of link counters, and the simulated times of replicas if there are several."""
 
     links_csv: str
     replica_time_s: NotRequired[list[float]]
@@ -98,16 +98,16 @@ class PacketReport(PacketSummary):
 def run_simulation(
     parameters: PacketRun, report: Report | None = None, cancelled: Callable[[], bool] | None = None
 ) -> PacketReport:
-    """Simulate; returns the object that `flitwatch sim packet --json` prints. The links' counters go to a CSV file.
+    """Simulate, write the link counters to a CSV file, and return the output of `flitwatch sim packet --json`.
 
     Raises
     ------
     BadRequest, BadInput
-        For options that do not fit, naming what to do.
+        Options do not fit; the message says what to do.
     Cancelled
     """
     files = [Path(name) for name in (parameters.links_csv, parameters.vendor_csv) if name]
-    for path in files:  # before hours of work have nowhere to go
+    for path in files:  # fail before hours of work
         _try_to_write(path)
     machine, workload, result = simulate_packets(parameters, report, cancelled)
     links = Path(parameters.links_csv) if parameters.links_csv else _new_file()
@@ -141,7 +141,7 @@ def _new_file() -> Path:
 def simulate_packets(
     parameters: PacketRun, report: Report | None = None, cancelled: Callable[[], bool] | None = None
 ) -> tuple[Machine, packet.Workload, packet.Result]:
-    """Build the machine and its workload, and run them; raises as `run_simulation`."""
+    """Build the machine and its workload, and run them. Raises the errors of `run_simulation`."""
     if not 64 <= parameters.packet_bytes <= 8192:
         raise BadRequest(f"--packet-bytes is {parameters.packet_bytes}; expected 64 to 8192")
     if parameters.engine not in ENGINES:
@@ -174,7 +174,7 @@ def simulate_packets(
 
 
 def _congestion_control(parameters: PacketRun) -> packet.PairBackPressure | packet.Dcqcn | None:
-    """Return the congestion control of the NICs; BadRequest for options that it cannot be combined with."""
+    """Return the congestion control of the NICs; raise BadRequest for incompatible options."""
     name = parameters.congestion_control
     if name not in CONGESTION_CONTROL:
         raise BadRequest(f"unknown congestion control {name!r}", advice=f"Use {', '.join(CONGESTION_CONTROL)}.")
@@ -187,7 +187,7 @@ def _congestion_control(parameters: PacketRun) -> packet.PairBackPressure | pack
 
 
 def _thread_count(parameters: PacketRun) -> int | None:
-    """Return the number of threads that share the run; BadRequest for a run that cannot be divided."""
+    """Return the number of threads for the run; raise BadRequest if the run cannot be divided."""
     if parameters.threads is None:
         return None
     if not 1 <= parameters.threads <= packet.MOST_THREADS:
@@ -201,7 +201,7 @@ def _thread_count(parameters: PacketRun) -> int | None:
 
 
 def classes_of(parameters: PacketRun) -> ClassPlan:
-    """The traffic classes of a run; BadRequest for what does not fit."""
+    """Return the traffic classes of a run; raise BadRequest for invalid ones."""
     if parameters.jobs is None:
         names = [parameters.job_class]
     elif parameters.job_class is None:
@@ -271,9 +271,9 @@ ENGINES = {
 def run_replicas(
     parameters: PacketRun, replicas: int, report: Report | None = None, cancelled: Callable[[], bool] | None = None
 ) -> PacketReport:
-    """Runs with consecutive seeds, as many at a time as there are cores; the first seed's result carries the others' times.
+    """Run replicas with consecutive seeds, one per core at a time; the first seed's result contains the others' times.
 
-    A run uses one core, or as many as its threads.
+    A run uses one core per thread.
     """
     if replicas == 1:
         return run_simulation(parameters, report, cancelled)
@@ -291,7 +291,7 @@ def run_replicas(
         timed = [pool.submit(_time_s, other, ended) for other in others]
         try:
             first, times = whole.result(), [replica.result() for replica in timed]
-        finally:  # an interrupt or one replica's fault ends them all
+        finally:  # an interrupt or a replica's error ends them all
             stop.set()
     return {**first, "replica_time_s": [first["time_s"], *times]}
 

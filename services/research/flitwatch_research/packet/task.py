@@ -12,24 +12,24 @@ from flitwatch_research.packet.run import PacketSummary, simulate_packets, summa
 from flitwatch_research.packet.traffic_classes import NamedClass
 from flitwatch_research.packet.workload import PacketRun
 
-#: The result holds this many links; all of them are a matter for the command's CSV file.
+#: Number of links in the result; only the command's CSV file contains all of them.
 WORST_LINKS = 100
 
 
 class PacketResult(PacketSummary):
-    """A run's summary with its seed and the links that stalled most."""
+    """A run's summary with its seed and the links with the most stalls."""
 
     seed: int
     worst_links: list[LinkStalls]
 
 
 def run_packet_task(args: dict[str, Any], context: TaskContext) -> PacketResult:
-    """Run the options of `flitwatch sim packet`; the answer is the command's, with `worst_links` in place of the CSV file.
+    """Run with the options of `flitwatch sim packet`. The result is the command's, with `worst_links` instead of the CSV file.
 
     Raises
     ------
     BadInput, BadRequest
-        For options that do not fit.
+        Options do not fit.
     Cancelled
     """
     request = request_of(args)
@@ -42,7 +42,7 @@ def run_packet_task(args: dict[str, Any], context: TaskContext) -> PacketResult:
 
 
 def request_of(args: dict[str, Any]) -> PacketRun:
-    """The argument of a task as a typed request."""
+    """Return a task's arguments as a typed request."""
     options = Packet.of(args)
     fields = options.model_dump(exclude={"jobs", "traffic_classes"})
     jobs = (

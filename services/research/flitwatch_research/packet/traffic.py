@@ -17,17 +17,17 @@ Pairs = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]
 
 
 def is_traffic_csv(path: Path) -> bool:
-    """Return whether a file is called CSV or begins with the header src,dst,bytes."""
+    """Return whether a file has the suffix .csv or begins with the header src,dst,bytes."""
     return path.suffix.lower() == ".csv" or [cell.strip() for cell in first_line(path).split(",")] == _HEADER
 
 
 def read_traffic_csv(path: Path, endpoints: int) -> Pairs:
-    """(src, dst, bytes), one entry per pair, in the order of first appearance; pairs of 0 bytes left out.
+    """Return (src, dst, bytes), one entry per pair, in order of first appearance, without pairs of 0 bytes.
 
     Raises
     ------
     BadInput
-        Naming the file and the line: a wrong header, a wrong number of fields, an endpoint outside 0 .. endpoints - 1, bytes below 0.
+        The header or number of fields is wrong, an endpoint is outside 0 .. endpoints - 1, or bytes are negative; the message contains file and line.
     """
     total: dict[tuple[int, int], int] = {}
     lines = read_utf8(path).splitlines()

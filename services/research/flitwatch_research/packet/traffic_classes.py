@@ -1,4 +1,4 @@
-"""Traffic classes of one packet-level run: what `--traffic-class` says, and the class of each job."""
+"""Traffic classes of one packet-level run, from `--traffic-class`, and the class of each job."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _SHARE = r"[01]|[01]?\.[0-9]{1,9}|1\.0{1,9}"
 
 @dataclass(frozen=True)
 class NamedClass:
-    """A traffic class by its name; shares of every link, 0 to 1."""
+    """A named traffic class; shares are of every link, 0 to 1."""
 
     name: str
     minimum: float
@@ -28,14 +28,14 @@ class NamedClass:
 
 @dataclass(frozen=True)
 class ClassPlan:
-    """Traffic classes in their order, and the position of each job's; both empty if there are none."""
+    """Traffic classes in order, and the index of each job's class; both are empty if there are none."""
 
     classes: tuple[NamedClass, ...] = ()
     of_job: tuple[int, ...] = ()
 
     @property
     def engine(self) -> list[TrafficClass]:
-        """The classes as the engine takes them."""
+        """Return the classes in the engine's form."""
         return [
             TrafficClass(traffic_class.minimum, traffic_class.maximum, traffic_class.priority)
             for traffic_class in self.classes
@@ -43,7 +43,7 @@ class ClassPlan:
 
 
 def parse_class(text: str) -> NamedClass:
-    """One class from `NAME:min=SHARE[,max=SHARE][,priority=N]`.
+    """Return one class from `NAME:min=SHARE[,max=SHARE][,priority=N]`.
 
     Raises
     ------
@@ -64,7 +64,7 @@ def parse_class(text: str) -> NamedClass:
 
 
 def read_classes(classes: Sequence[str | NamedClass]) -> tuple[NamedClass, ...]:
-    """The classes in their order, those of the command read from their texts; BadRequest as of `parse_class`."""
+    """Return the classes in order, parsing those given as text. Raises the errors of `parse_class`."""
     return tuple(
         traffic_class if isinstance(traffic_class, NamedClass) else parse_class(traffic_class)
         for traffic_class in classes
@@ -72,12 +72,12 @@ def read_classes(classes: Sequence[str | NamedClass]) -> tuple[NamedClass, ...]:
 
 
 def class_plan(classes: Sequence[str | NamedClass], names: Sequence[str | None]) -> ClassPlan:
-    """The classes of a run; `names` of the class of each job, the background's last.
+    """Return the classes of a run; `names` contains each job's class, and the background's last.
 
     Raises
     ------
     BadRequest
-        Where shares do not fit, or a class is missing or unknown.
+        Shares do not fit, or a class is missing or unknown.
     """
     all_classes = read_classes(classes)
     if not all_classes:

@@ -1,9 +1,9 @@
-"""Counters of a run, under the vendor's names: component, counter, value.
+"""Counters of a run with the vendor's names: component, counter, value.
 
-Aries: a link counts at the input queue of the tile where it arrives. A tile has eight virtual channels; hops beyond the eighth, which only
-non-minimal paths through a router take, are added to the last. Stalls are cycles of the router's clock. NIC counters exist with the NIC protocol.
-Other fabrics: counters of InfiniBand ports, at the sending port; data in words of four bytes, as the adapters count; a tick of
-PortXmitWait is a nanosecond here.
+Aries: a link is counted at the input queue of its receiving tile. A tile has eight virtual channels; hops beyond the eighth, which occur only on
+non-minimal paths through a router, are added to the last. Stalls are cycles of the router's clock. NIC counters exist with the NIC protocol.
+Other fabrics: counters of InfiniBand ports, at the sending port. Data are in words of four bytes, as in adapters; a tick of
+PortXmitWait is one nanosecond.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ Row = tuple[str, str, int]
 
 
 def vendor_counters(machine: Machine, result: packet.Result) -> Iterator[Row]:
-    """(component, counter, value) of every port and NIC; links whose port number is unknown are left out."""
+    """Yield (component, counter, value) of every port and NIC; links with unknown port numbers are omitted."""
     if machine.fabric.kind is FabricKind.DRAGONFLY:
         yield from _aries_tiles(machine, result)
         yield from _aries_nics(machine, result)
@@ -38,7 +38,7 @@ def vendor_counters(machine: Machine, result: packet.Result) -> Iterator[Row]:
 
 
 def write_vendor_csv(path: Path, machine: Machine, result: packet.Result) -> None:
-    """The same as CSV `component,counter,value`."""
+    """Write the same as CSV `component,counter,value`."""
     with path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
         writer.writerow(["component", "counter", "value"])

@@ -24,25 +24,25 @@ from flitwatch_simulation.workloads import patterns
 from flitwatch_simulation.workloads.placement import place_ranks
 
 _GIB = 2**30
-#: Loads that make sense of a node: below it a message a minute, above it no network.
+#: Plausible loads of a node: from a message per minute to the fastest networks.
 _LOADS_GIB_PER_S = (1e-6, 1e4)
 _MOST_BYTES = packet.MOST_BYTES
 
 
 @dataclass(frozen=True)
 class PacketRun:
-    """Parameters of `flitwatch sim packet`; names as its options.
+    """Parameters of `flitwatch sim packet`, named like its options.
 
     Attributes
     ----------
     bytes : int or None
-        Of a pattern those of each node, of a measured matrix the mean of a rank; other files have their own.
+        For a pattern, bytes of each node; for a measured matrix, mean bytes of a rank; other files contain their own.
     threads : int or None
-        That share the run; None: it goes in one piece
+        Number of threads for the run; None: it is not divided
     congestion_control : str
         none, pairs or dcqcn
-    traffic_classes : of the command texts NAME:min=..[,max=..][,priority=..]
-    job_class, background_class : names of the classes of what --traffic sends, and of the background
+    traffic_classes : from the command, texts NAME:min=..[,max=..][,priority=..]
+    job_class, background_class : class names of the traffic from --traffic, and of the background
     """
 
     topology: str
@@ -70,18 +70,18 @@ class PacketRun:
 
 @dataclass(frozen=True)
 class TracedWorkload(packet.Workload):
-    """A replayed trace, with what it became and what was left out."""
+    """A replayed trace, with its summary."""
 
     account: TraceAccount | None = None
 
 
 def workload_of(parameters: PacketRun, machine: Machine) -> packet.Workload:
-    """The workload that the options describe: jobs first, background last.
+    """Return the workload for the options: jobs first, background last.
 
     Raises
     ------
     BadRequest, BadInput
-        For options that do not fit, and files that cannot be read or hold no traffic.
+        Options do not fit, or files are unreadable or contain no traffic.
     """
     rng = np.random.default_rng(parameters.seed)
     _check_parameters(parameters, machine)
@@ -163,7 +163,7 @@ def _of_csv(path: Path, parameters: PacketRun, machine: Machine) -> packet.Workl
 def _uniform_workload(
     parameters: PacketRun, traffic: str, machine: Machine, rng: np.random.Generator
 ) -> packet.Workload:
-    """Every packet to a random other rank: Poisson at a load in GiB/s per node, or without one as fast as the NIC takes it."""
+    """Return packets to random other ranks: Poisson at a load in GiB/s per node, or without a load, as fast as the NIC accepts them."""
     load = _load_of(traffic, "--traffic uniform")
     if parameters.background != "none":
         raise BadRequest("background traffic alongside --traffic uniform would duplicate it", advice="Use a pattern.")
@@ -190,7 +190,7 @@ def _load_of(text: str, option: str) -> float | None:
 
 
 def _several_jobs(parameters: PacketRun, machine: Machine, rng: np.random.Generator) -> packet.Workload:
-    """Jobs of a CSV file `pattern,ranks,bytes,placement`, placed one after the other."""
+    """Return the jobs of a CSV file `pattern,ranks,bytes,placement`, placed one after the other."""
     if parameters.traffic is not None:
         raise BadRequest("--traffic and --jobs both define the traffic", advice="Give one of them.")
     used_endpoints = np.empty(0, np.int64)
@@ -208,7 +208,7 @@ def _several_jobs(parameters: PacketRun, machine: Machine, rng: np.random.Genera
 
 
 def jobs_of(parameters: PacketRun) -> Sequence[JobLine]:
-    """The jobs that --jobs lists; raises BadRequest or BadInput as `workload_of`."""
+    """Return the jobs from --jobs. Raises the errors of `workload_of`."""
     if isinstance(parameters.jobs, tuple):
         return parameters.jobs
     path = local_path(parameters.jobs or "")

@@ -1,1 +1,1 @@
-"""Every figure, table, equation and algorithm of the five papers: where it is here, published and ours, or why not (`make papers`)."""
+"""All figures, tables, equations and algorithms of the five papers, with place, published and our figures, or a reason (`make papers`)."""

@@ -1,4 +1,4 @@
-"""`python -m flitwatch_research.papers`: measure what takes seconds, draw, and write docs/papers.md and .json."""
+"""`python -m flitwatch_research.papers`: measure the fast items, draw, and write docs/papers.md and .json."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Place = tuple[str, str]
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Measure and write; with --written, only write from what was measured before."""
+    """Measure and write; with --written, only write earlier measurements."""
     parser = argparse.ArgumentParser(prog="papers", description=__doc__)
     parser.add_argument("--out", type=Path, default=Path("docs"), help="folder of papers.md and papers.json")
     parser.add_argument("--written", action="store_true", help="measure nothing: write from papers.json")
@@ -53,7 +53,7 @@ def main(argv: list[str] | None = None) -> int:
 
 
 def _measure(wanted: Sequence[Place], kept: Path) -> None:
-    """Measure place after place; each is kept at once, and a run that was stopped goes on with those that are left."""
+    """Measure each place and store it immediately, so that an interrupted run can be resumed."""
     rows = json.loads(kept.read_text()) if kept.exists() else []
     last_s = {(one["paper"], one["place"]): one.get("wall_s") for one in rows}
     begun = kept.with_name("papers-measured.json")

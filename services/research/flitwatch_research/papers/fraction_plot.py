@@ -1,7 +1,7 @@
-"""The congested fraction plot of Taffet 2021 (section 2.3.3), drawn on paper: the page draws the same with what a site samples.
+"""The congested fraction plot of Taffet 2021 (section 2.3.3) as a file; the page draws the same from a site's samples.
 
-A link's upper half is the way down, its lower half the way up; darkness is the congested fraction, width the traffic, by one scale in all plots of a picture.
-Below each leaf switch stands a column of nodes, two bars each: the link to the node above the link from it.
+A link's upper half is the direction down, its lower half the direction up. Darkness is the congested fraction, width the traffic, with a common scale in all
+plots of a picture. Below each leaf switch is a column of nodes with two bars each: the link to the node above the link from it.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ from numpy.typing import NDArray
 
 from flitwatch_domain.diagnosis import CongestionMap
 
-#: Points of a plot: its height, its least width, and those of a leaf switch; the widest half of a link; a node's two bars.
+#: Sizes in points: a plot's height and minimum width, a leaf switch, the widest half of a link, a node's two bars.
 HEIGHT, LEAST, LEAF, WIDEST, BAR = 150.0, 230.0, 9.0, 2.4, 1.0
-#: Grey of a fraction of 0, which is light, not white.
+#: Grey level of a fraction of 0, which is light, not white.
 LIGHTEST = 0.88
-#: Halves that carry less than this part of the widest are not drawn.
+#: Halves with less traffic than this share of the widest are not drawn.
 SEEN = 1e-3
 
 
 @dataclass(frozen=True)
 class Plot:
-    """One plot of a picture: what was seen, its name, and how many leaf switches from the left are shown (0: all)."""
+    """One plot of a picture: the congestion map, its name, and the number of leaf switches shown, from the left (0: all)."""
 
     seen: CongestionMap
     title: str
@@ -41,11 +41,11 @@ class Plot:
 
 @dataclass(frozen=True)
 class Halves:
-    """Directed links between two places, cables of a pair together.
+    """Directed links between two places, with the cables of a pair combined.
 
     Attributes
     ----------
-    src, dst : vertices;  use : sum of utilisations;  fraction : mean congested fraction by use, NaN if it is unknown
+    src, dst : vertices;  use : sum of utilisations;  fraction : mean congested fraction weighted by use, NaN if unknown
     """
 
     src: NDArray[np.int64]
@@ -55,7 +55,7 @@ class Halves:
 
 
 def compute_halves(seen: CongestionMap) -> Halves:
-    """Of all links that carry anything."""
+    """Return the halves of all links with traffic."""
     links = seen.fabric.links
     vertices = len(seen.fabric.routers) + len(seen.fabric.endpoints)
     pair = np.asarray(links.src, np.int64) * vertices + np.asarray(links.dst)
@@ -72,14 +72,14 @@ def compute_halves(seen: CongestionMap) -> Halves:
 
 @dataclass(frozen=True)
 class Scale:
-    """The largest use of a pair of switches, and of a link to or from a node, in any plot of a picture."""
+    """The largest use of a pair of switches, and of a node's link, over all plots of a picture."""
 
     link: float
     node: float
 
     @classmethod
     def of(cls, plots: Sequence[Plot]) -> Scale:
-        """Above zero, regardless of what was seen."""
+        """Return the scale of these plots, which is always positive."""
         link = node = 1e-12
         for plot in plots:
             drawn_halves, routers = compute_halves(plot.seen), len(plot.seen.fabric.routers)
@@ -90,7 +90,7 @@ class Scale:
 
 
 def draw_plots(plots: Sequence[Plot], path: Path) -> None:
-    """Draw the plots alongside one another, or below where they are wide; all of one fabric."""
+    """Draw plots of one fabric side by side, or one below the other if they are wide."""
     widths = [_plot_width_pt(plot) for plot in plots]
     beside = sum(widths) <= 1000
     across = len(plots) if beside else 1
@@ -139,7 +139,7 @@ def _draw_plot(axes: Axes, one: Plot, scale: Scale) -> None:
     ends = np.stack([np.stack([x[low], y[low]], 1), np.stack([x[high], y[high]], 1)], 1)
     along = ends[:, 1] - ends[:, 0]
     normal = np.stack([-along[:, 1], along[:, 0]], 1) / np.linalg.norm(along, axis=1, keepdims=True)
-    # Up the page; of an upright link the way down takes the left.
+    # Upwards on the page; on a vertical link the direction down is on the left.
     above = (normal[:, 1] > 1e-9) | ((np.abs(normal[:, 1]) <= 1e-9) & (normal[:, 0] < 0))
     normal[~above] *= -1
     ends = ends + ((np.where(up, -0.5, 0.5) * thick[between])[:, None] * normal)[:, None]

@@ -8,10 +8,10 @@ from importlib import resources
 
 from flitwatch_research.studies.published import load_figures
 
-#: Whether an item is here, here in part, or not.
+#: States of an item: reproduced, reproduced in part, or not.
 STATES = ("yes", "part", "not")
 
-#: Kind of an item -> what "as published" asks of it.
+#: Kind of an item -> criterion for "as published".
 CRITERIA = {
     "exact": "an equation, algorithm or theorem: as written; a table of sizes: every count is equal; a test holds it",
     "numbers": "every printed number is within 25 %, and all are in the printed order (1 % counts as equal); times on another scale are compared as ratios to the first",
@@ -31,17 +31,17 @@ _MATRICES = {f"figure 4.{number}" for number in (2, 3, 5, 6, 7, 8)}
 
 @dataclass(frozen=True)
 class Item:
-    """One figure, table, equation, algorithm or section with figures of its own.
+    """One figure, table, equation, algorithm, or section with figures.
 
     Attributes
     ----------
     paper : key of `studies.published.PAPERS`
     item : such as `figure 3`
-    what : in a few words
-    where : file or folder of the repository, empty if it is not here
-    command : that shows it, or the page or test
+    what : short description
+    where : file or folder of the repository, empty if there is none
+    command : command, page or test that shows it
     state : one of `STATES`
-    reason : what is not as published, empty for `yes` alone
+    reason : differences from the publication, empty only for `yes`
     """
 
     paper: str
@@ -54,7 +54,7 @@ class Item:
 
     @property
     def kind(self) -> str:
-        """The key of `CRITERIA` by which it is judged."""
+        """The key of its criterion in `CRITERIA`."""
         if (self.paper, self.item) in _EXACT or self.item.split()[0] in ("equation", "algorithm", "theorem"):
             return "exact"
         if self.item in _MATRICES or self.item.startswith("figure A."):
@@ -64,6 +64,6 @@ class Item:
 
 
 def load_items() -> list[Item]:
-    """All items in the order of the papers."""
+    """Return all items in order of the papers."""
     text = resources.files(__package__).joinpath("items.csv").read_text("utf-8")
     return [Item(**row) for row in csv.DictReader(text.splitlines())]

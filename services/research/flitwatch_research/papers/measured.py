@@ -16,7 +16,7 @@ from flitwatch_research.studies.taffet_stencil import MESSAGES, ROUTINGS
 from flitwatch_research.studies.wang import BACKGROUNDS, PLACEMENTS, SHORT, beside_over_alone
 from flitwatch_research.studies.wang import ROUTINGS as WANGS_ROUTINGS
 
-#: (row, column) -> a figure, with its interval where it is a mean over draws.
+#: (row, column) -> a figure, with its interval if it is a mean over draws.
 Ours = Mapping[tuple[str, str], float | MeanFigure]
 
 
@@ -56,7 +56,7 @@ def _measure_torus() -> dict[tuple[str, str], float]:
 
 
 def _tori() -> dict[tuple[str, str], float]:
-    """Endpoints as the generator builds them; for k = 9, n = 3 the paper prints one less than 9 x 9 x 9."""
+    """Return the generator's numbers of endpoints; for k = 9, n = 3 the paper prints one less than 9 x 9 x 9."""
     return {
         (f"{k:.0f}-ary {n}-cube", "endpoints"): float(
             topologies.parse_topology("torus:" + ",".join([f"{k:.0f}"] * n)).core.endpoints
@@ -68,17 +68,17 @@ def _tori() -> dict[tuple[str, str], float]:
 
 @cache
 def compute_minighost_cases() -> list[dict[str, Any]]:
-    """miniGhost's cases by the study's defaults; computed once."""
+    """Return miniGhost's cases with the study's defaults; computed once."""
     return _run_study("taffet-minighost")
 
 
 def _measure_minighost() -> dict[tuple[str, str], float]:
-    """Ours are milliseconds of one step of a few variables: shown over the first row's."""
+    """Return milliseconds of one step with few variables; they are compared as ratios to the first row."""
     return {(f"{p['mapping']}, {p['strategy'].upper()}", "time"): p["time_ms"] for p in compute_minighost_cases()}
 
 
 def _pf3d() -> dict[tuple[str, str], float]:
-    """Milliseconds of a round: ratios count."""
+    """Return milliseconds of a round, compared as ratios."""
     rows = {
         ("linear", False): "alone",
         ("linear", True): "alongside incasts",
@@ -87,11 +87,11 @@ def _pf3d() -> dict[tuple[str, str], float]:
     return {(rows[p["mapping"], p["background"]], "time"): p["time_ms"] for p in _run_study("taffet-pf3d")}
 
 
-#: A machine for what takes an hour on Theta; messages of bursts as in table II.
+#: A small machine for runs that would take an hour on Theta; message sizes of bursts as in table II.
 _SMALL: dict[str, Any] = {"topology": "dragonfly:4,4,8,16", "ranks": 125, "load_gib_per_s": 1.0}
 #: Messages of 16 KiB from each node at the shortest interval of the paper's range, 0.002 ms, in GiB/s per node (docs/benchmarks/paper-studies.md).
 SHORTEST_GIB_PER_S = 7.6
-#: Figures 8 to 10: how each application is measured beside each traffic; exchanges: how often it goes through its messages.
+#: Figures 8 to 10: settings of each application with each traffic; exchanges: repetitions of its messages.
 BESIDE: dict[tuple[str, str], dict[str, Any]] = {
     ("amg", "uniform"): {"load_gib_per_s": SHORTEST_GIB_PER_S},
     ("amg", "bursty"): {"exchanges": 16, **_SMALL},
@@ -100,9 +100,9 @@ BESIDE: dict[tuple[str, str], dict[str, Any]] = {
     ("fill-boundary", "uniform"): _SMALL,
     ("fill-boundary", "bursty"): _SMALL,
 }
-#: Of ten combinations beside a traffic those that are measured, where not all: beside uniform traffic on Theta each with adaptive routing takes minutes.
+#: Measured subset of the ten combinations: with uniform traffic on Theta, each combination with adaptive routing takes minutes.
 ONLY = {("amg", "uniform"): (("contiguous", "minimal"), ("random-node", "adaptive"))}
-#: Wang's studies as the page shows them: what is asked of each beside its own defaults, which are the paper's Theta and sizes, in one draw.
+#: Wang's studies for the page: parameters that differ from the defaults (the paper's Theta and sizes), with one draw.
 WANG: dict[tuple[str, str], dict[str, Any]] = {
     ("wang-fig2", "all"): {},
     ("wang-fig3", "all"): {"runs": 1},
@@ -113,7 +113,7 @@ WANG: dict[tuple[str, str], dict[str, Any]] = {
 
 @cache
 def run_wang_study(study: str, of: str = "all") -> dict[str, Any]:
-    """The study's answer with the parameters of `WANG`; computed once."""
+    """Return the study's result with the parameters of `WANG`; computed once."""
     return registry.find_study(study).run(dict(WANG[study, of]), lambda *_: None, lambda: False)
 
 
@@ -126,7 +126,7 @@ def _wang_gains() -> dict[tuple[str, str], float]:
 
 
 def _wang_loads() -> dict[tuple[str, str], float]:
-    """Crystal router under adaptive routing: contiguous against random nodes, by load."""
+    """Return times of Crystal router under adaptive routing, contiguous relative to random nodes, by load."""
     slowest = {
         p["scale"]: p["slowest_percent_of_random_adaptive"]["mean"]
         for p in run_wang_study("wang-fig7", "crystal-router")["points"]
@@ -145,7 +145,7 @@ def _wang_loads() -> dict[tuple[str, str], float]:
 
 @cache
 def compute_combinations(application: str, kind: str) -> Mapping[tuple[str, str], MeanFigure]:
-    """(placement, routing) -> the slowest rank alongside the traffic, % of its time alone; computed once."""
+    """Return (placement, routing) -> the slowest rank's time with background traffic, % of its time alone; computed once."""
     how = {"topology": "theta", **BESIDE[application, kind]}
     return {
         (placement, routing): beside_over_alone(application, placement, routing, kind, **how)
@@ -154,7 +154,7 @@ def compute_combinations(application: str, kind: str) -> Mapping[tuple[str, str]
 
 
 def _wang_beside(application: str) -> Ours:
-    """The measured combinations alongside both kinds of traffic."""
+    """Return the measured combinations with both kinds of background traffic."""
     return {
         (SHORT[application], combination_of(placement, routing, kind)): figure
         for kind in BACKGROUNDS[1:]
@@ -163,12 +163,12 @@ def _wang_beside(application: str) -> Ours:
 
 
 def combination_of(placement: str, routing: str, kind: str) -> str:
-    """The column of a combination alongside a traffic."""
+    """Return the column of a combination with a kind of traffic."""
     return " ".join((f"{placement}-{routing}", "beside", kind))
 
 
 def _wang_bursts(application: str) -> Callable[[], Ours]:
-    """The most that any of the ten combinations loses, and all of them."""
+    """Return a function for the largest loss of the ten combinations, and for all of them."""
 
     def measure() -> Ours:
         most = max(compute_combinations(application, "bursty").values(), key=lambda one: one["mean"])
@@ -179,7 +179,7 @@ def _wang_bursts(application: str) -> Callable[[], Ours]:
 
 
 def _wang_amg() -> Ours:
-    """Times as long as alone: the traffic is in kind, so that milliseconds are not compared."""
+    """Return slowdowns relative to running alone: the traffic is an approximation, so milliseconds are not comparable."""
     at = compute_combinations("amg", "uniform")
     return {
         ("AMG", "contiguous-minimal, slower by"): _scale_figure(at["contiguous", "minimal"], 1.0, -100.0),
@@ -206,7 +206,7 @@ def _wang_peaks() -> Ours:
 
 
 def _measure_sampling() -> dict[tuple[str, str], float]:
-    """Of the simulated congestion."""
+    """Return sampling errors for simulated congestion."""
     columns = {
         "standard traffic": "standard_traffic_percent",
         "standard congested": "standard_congested_percent",
@@ -223,14 +223,14 @@ def _measure_sampling() -> dict[tuple[str, str], float]:
 
 
 def _measure_stencil() -> dict[tuple[str, str], float]:
-    """An eighth of the bytes: ratios count."""
+    """Return times with an eighth of the bytes, compared as ratios."""
     return {
         (ROUTINGS[p["routing"]], MESSAGES[p["messages"]]): p["time_ms"]
         for p in _run_study("taffet-table5.2", optimise_s=10, reconstruct_s=100)
     }
 
 
-#: (paper, place) -> how it is measured.
+#: (paper, place) -> the measuring function.
 MEASURED: dict[tuple[str, str], Callable[[], Ours]] = {
     ("hoefler2009", "table 1"): _measure_sizes,
     ("hoefler2009", "figure 10"): _measure_example,
@@ -248,12 +248,12 @@ MEASURED: dict[tuple[str, str], Callable[[], Ours]] = {
     ("wang2018", "figure 10"): _wang_bursts("fill-boundary"),
     ("wang2018", "table II"): _wang_peaks,
 }
-#: Places whose figures are compared as ratios to their first: times of another scale.
+#: Places whose figures are compared as ratios to the first one, because times have another scale.
 RATIOS = {("taffet2021", "section 2.4.1"), ("taffet2021", "section 2.4.2"), ("taffet2021", "table 5.2")}
 
 
 def as_ratios(figures: list[Figure], ours: dict[tuple[str, str], float]) -> tuple[list[float], list[float | None]]:
-    """Published and ours over their first; None if ours was not measured."""
+    """Return published and our figures divided by the first one; None if ours was not measured."""
     first = figures[0]
     mine = [ours.get((figure.row, figure.column)) for figure in figures]
     base = mine[0]

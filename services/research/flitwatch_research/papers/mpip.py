@@ -1,8 +1,8 @@
-"""mpiP's text reports as figures 4 and 5 of Bhatele 2020 have them: computation, and MPI time by routine.
+"""mpiP's text reports in the form of figures 4 and 5 of Bhatele 2020: computation, and MPI time by routine.
 
     python -m flitwatch_research.papers.mpip RUN.mpiP... --out FILE.png
 
-Reports of one run each; a report lists its twenty most expensive call sites, and what they leave of the MPI time is `other`.
+Each report covers one run. It lists the twenty most expensive call sites; the rest of the MPI time is `other`.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ _SITE = re.compile(rf"^(\w+) +([0-9]+) +{_NUMBER} +{_NUMBER} +{_NUMBER}", re.M)
 
 @dataclass(frozen=True)
 class Profile:
-    """Seconds over all tasks: of computation, and of MPI by routine, most expensive first, with `other` at the end."""
+    """Seconds over all tasks for computation and for MPI by routine, most expensive first, with `other` at the end."""
 
     computation_s: float
     routine_s: dict[str, float]
 
     @property
     def mpi_percent(self) -> float:
-        """MPI's part of the time."""
+        """MPI's share of the time in percent."""
         mpi_s = sum(self.routine_s.values())
         return 100 * mpi_s / (self.computation_s + mpi_s)
 
@@ -48,7 +48,7 @@ def parse_report(text: str, where: str) -> Profile:
     Raises
     ------
     BadInput
-        Where the times of all tasks or the table of call sites are missing, or contradict each other.
+        The times of all tasks or the table of call sites are missing or inconsistent.
     """
     total, sites = _ALL_TASKS.search(text), _AGGREGATE.search(text)
     if total is None or sites is None:

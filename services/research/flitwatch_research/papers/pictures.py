@@ -1,4 +1,4 @@
-"""Pictures alongside the published shapes, drawn from the program's own traffic, bases and hash by `make papers`: small PNG files, linked by the page's rows."""
+"""Pictures for comparison with published figures, drawn by `make papers` from our traffic, bases and hash: small PNG files, linked in the page's rows."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ from flitwatch_simulation.workloads import patterns
 
 Floats = NDArray[np.float64]
 PAPER, SEED = "taffet2021", 1
-#: What `make papers-routes` and `papers_routes.convergence` left to draw.
+#: Stored results of `make papers-routes` and `papers_routes.convergence`.
 KEPT = Path("docs/papers-routes")
-#: Leaf switches that hold miniGhost's nodes; pF3D's cases.
+#: Number of leaf switches with miniGhost's nodes; pF3D's cases.
 GHOST_LEAVES, BESIDE = 24, {"alone": False, "alongside incasts": True}
-#: Side of a picture of a matrix, at most: larger matrices show the largest entry of each square.
+#: Largest side of a matrix picture: larger matrices show the largest entry of each square.
 SIDE = 512
 #: Links of figure 2.10, in rows of 32, and the packet's number.
 LINKS, ACROSS, PACKET = 1024, 32, int(np.random.default_rng(SEED).integers(2**32))
@@ -45,7 +45,7 @@ LINKS, ACROSS, PACKET = 1024, 32, int(np.random.default_rng(SEED).integers(2**32
 
 @dataclass(frozen=True)
 class Panel:
-    """One matrix, how far it is shown, and its name;  fraction: values from 0 to 1 that are drawn as they are, NaN white."""
+    """One matrix, the size of the part shown, and its name;  fraction: values from 0 to 1 that are drawn unscaled, NaN white."""
 
     values: Floats
     title: str = ""
@@ -53,7 +53,7 @@ class Panel:
     fraction: bool = False
 
     def shown(self) -> Floats:
-        """(side, side) what is drawn: 0 if nothing is, else from 0.25 to 1 by the logarithm of the amount."""
+        """Return (side, side) drawn values: 0 for nothing, else from 0.25 to 1 by the logarithm of the amount."""
         if self.fraction:
             return np.nan_to_num(self.values)
         size = np.abs(self.values)
@@ -70,12 +70,12 @@ class Panel:
 
 
 def matrix_of(pattern: str, ranks: int) -> Floats:
-    """(ranks, ranks) bytes of generated traffic; rows send."""
+    """Return (ranks, ranks) bytes of generated traffic; rows send."""
     return _fill_matrix(ranks, *load_traffic(pattern, ranks, SEED))
 
 
 def in_basis(name: str, matrix: Floats) -> Floats:
-    """(ranks, ranks) coefficients of a matrix in a basis, each where it stands."""
+    """Return (ranks, ranks) coefficients of a matrix in a basis, each at its place."""
     ranks = len(matrix)
     key = np.flatnonzero(~np.eye(ranks, dtype=bool).reshape(-1))
     coefficients = Basis(name, np.array([ranks]), key).double()(torch.from_numpy(matrix.reshape(-1)[key]))
@@ -99,7 +99,7 @@ def _make_detail_panel(pattern: str, ranks: int, row: int, column: int, side: in
 
 
 def _make_basis_panels(pattern: str, ranks: int, *names: str) -> Callable[[], list[Panel]]:
-    """The matrix, and alongside it its coefficients, with how many there are a node."""
+    """Return a function for panels of the matrix and its coefficients, with their number per node."""
 
     def panels() -> list[Panel]:
         matrix = matrix_of(pattern, ranks)
@@ -125,7 +125,7 @@ def _make_barrier_panel() -> list[Panel]:
 
 
 def _make_hash_panels() -> list[Panel]:
-    """The hash of one packet for links 1 to 1024, and the last bit of MD5 of both numbers."""
+    """Return the hash of one packet for links 1 to 1024, and the last bit of MD5 of both numbers."""
     ours = [sampling.hash(PACKET, link, sampling.DEFAULT_G) for link in range(1, LINKS + 1)]
     md5 = [
         hashlib.md5(PACKET.to_bytes(4, "big") + link.to_bytes(4, "big"), usedforsecurity=False).digest()[-1] & 1
@@ -138,7 +138,7 @@ def _make_hash_panels() -> list[Panel]:
 
 
 def _make_portion_panels(*parts: tuple[str, str, str | None]) -> Callable[[], list[Panel]]:
-    """Portions of reconstructions that `make papers-routes` kept: (file, title, pattern of the truth that follows or None)."""
+    """Return a function for panels of stored portions of reconstructions: (file, title, pattern of the following truth or None)."""
 
     def panels() -> list[Panel]:
         portions = []
@@ -154,7 +154,7 @@ def _make_portion_panels(*parts: tuple[str, str, str | None]) -> Callable[[], li
 
 
 def _barrier_found() -> list[Panel]:
-    """Values below a hundredth of the barrier's largest are not drawn: a reconstruction has slight noise everywhere."""
+    """Return panels of the reconstructed barrier without values below a hundredth of its largest, because a reconstruction has slight noise everywhere."""
     with np.load(KEPT / "barrier.npz") as archive:
         truth, reconstruction = archive["sent"].astype(float), archive["found"].astype(float)
     return [
@@ -164,7 +164,7 @@ def _barrier_found() -> list[Panel]:
 
 
 def _make_south_panels() -> list[Panel]:
-    """The congested fraction itself, darkest at 1; a link with too few packets to say is white, as the one that no node sends to in this phase."""
+    """Return panels of the congested fraction, darkest at 1. Links with too few packets are white, including the one without traffic in this phase."""
     return [
         Panel(np.array(p["south_grid"], float), p["strategy"].upper(), fraction=True)
         for p in compute_minighost_cases()
@@ -183,7 +183,7 @@ def _ghost_seen(mapping: str, strategy: str) -> dict[str, CongestionMap]:
 
 
 def _make_direction_plots(mapping: str) -> Callable[[], list[Plot]]:
-    """The phases of figures 2.5 and 2.6: the leaf switches that hold ranks are all shown."""
+    """Return a function for plots of the phases in figures 2.5 and 2.6, with all leaf switches that have ranks."""
     return lambda: [
         Plot(_ghost_seen(mapping, "bspma")[direction], direction, GHOST_LEAVES)
         for direction in ("south", "west", "front")
@@ -195,7 +195,7 @@ def _make_strategy_plots(*names: str, mapping: str = "tiled") -> Callable[[], li
 
 
 def _make_pf3d_plots() -> list[Plot]:
-    """The job's six leaf switches, and others."""
+    """Return plots with the job's six leaf switches and others."""
     study = Pf3d.of({}, SEED)
     return [Plot(study.run("linear", background, SEED)[1], title, 12) for title, background in BESIDE.items()]
 
@@ -206,7 +206,7 @@ def _make_loop_plots(name: str, title: str, leaves: int) -> Callable[[], list[Pl
 
 @dataclass(frozen=True)
 class Curve:
-    """error over seconds: a line, and a marker where the solver ended"""
+    """Error over seconds: a line, and a marker at the solver's end."""
 
     label: str
     seconds: list[float]
@@ -214,7 +214,7 @@ class Curve:
 
 
 def load_error_curves(case: str) -> list[Curve]:
-    """Of figures 4.11 and 4.12: those that `papers_routes.convergence` measured, and where fits of the largest coefficients ended."""
+    """Return the curves of figures 4.11 and 4.12, measured by `papers_routes.convergence`, and the ends of fits of the largest coefficients."""
     curves = []
     for entry in json.loads((KEPT / "convergence.json").read_text()):
         if entry["case"] == case:
@@ -225,7 +225,7 @@ def load_error_curves(case: str) -> list[Curve]:
 
 
 def load_gap_curves() -> list[Curve]:
-    """Of figure 3.4: the gap of the best routes so far, until the search ended."""
+    """Return the curves of figure 3.4: the gap of the best routes so far, until the end of the search."""
     curves = []
     for entry in json.loads((KEPT / "formulations.json").read_text()):
         seconds, gaps = [*entry["seconds"], entry["ended_s"]], [*entry["gap"], entry["gap"][-1]]
@@ -233,7 +233,7 @@ def load_gap_curves() -> list[Curve]:
     return curves
 
 
-#: Item of the dissertation that shows formulations beside one another.
+#: Item of the dissertation that compares formulations.
 COURSES = "figure 3.4"
 #: Paper and item of the mean trends of a campaign.
 TRENDS = ("bhatele2020", "figure 7")
@@ -272,7 +272,7 @@ PICTURES: dict[str, Callable[[], list[Panel]]] = {
 }
 
 
-#: Item of the dissertation -> the run of chapter 5 that `make papers-routes` keeps for it, its title, and leaf switches from the left (0: all).
+#: Item of the dissertation -> its run of chapter 5 stored by `make papers-routes`, its title, and number of leaf switches from the left (0: all).
 LOOPS = {
     "figure 5.2": ("bisection-shuffle-ftree", "ftree", 48),
     "figure 5.3": ("bisection-shuffle-loop", "the loop's routes", 0),
@@ -285,7 +285,7 @@ LOOPS = {
     "figure 5.13": ("even-adaptive", "adaptive", 0),
     "figure 5.16": ("even-optimised-mixed", "optimised, mixed weighting", 0),
 }
-#: Item of the dissertation -> its congested fraction plots; of chapter 5 those whose runs were kept.
+#: Item of the dissertation -> its congested fraction plots; for chapter 5, those with stored runs.
 PLOTS: dict[str, Callable[[], list[Plot]]] = {
     "figure 2.2": _make_pf3d_plots,
     "figure 2.4": _make_strategy_plots("bspma", mapping="cyclic"),
@@ -297,7 +297,7 @@ PLOTS |= {item: _make_loop_plots(*run) for item, run in LOOPS.items() if was_kep
 
 
 def place_of(paper: str, item: str) -> str | None:
-    """The picture of an item, relative to the page; None if none is drawn."""
+    """Return the path of an item's picture, relative to the page; None if there is none."""
     if (paper, item) == TRENDS:
         return f"papers/{paper}-{item.replace(' ', '-')}.png"
     return (
@@ -308,7 +308,7 @@ def place_of(paper: str, item: str) -> str | None:
 
 
 def draw_pictures(folder: Path) -> None:
-    """Draw every picture below a folder, that of the page."""
+    """Draw all pictures below the page's folder."""
     for item, panels in PICTURES.items():
         path = folder / str(place_of(PAPER, item))
         path.parent.mkdir(parents=True, exist_ok=True)

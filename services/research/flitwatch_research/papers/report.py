@@ -1,4 +1,4 @@
-"""docs/papers.md from items, published figures and what was measured."""
+"""docs/papers.md from items, published figures and measurements."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ found in the papers' texts by a test. Generated with `make papers`. The tables m
 The brackets after our figures have the 95 % interval over draws. If you have the papers' traces, `make papers-routes TRACES=DIR` and
 `flitwatch study wang-fig3 --trace PATH` use them in place of generated patterns.
 """
-#: Figures of one item that are written out.
+#: Largest number of figures listed per item.
 MOST = 8
 Ours = Mapping[tuple[str, str], Mapping[tuple[str, str], float]]
 #: (paper, place, row, column) -> the ends of a figure's 95 % interval over draws.
@@ -35,7 +35,7 @@ Intervals = Mapping[tuple[str, str, str, str], tuple[float, float]]
 
 
 def to_markdown(measured: Ours, routes: Mapping[str, Any], intervals: Intervals) -> str:
-    """The page. routes: rows of papers-routes.json."""
+    """Return the page. routes: rows of papers-routes.json."""
     every = load_items()
     counted = Counter((item.paper, item.state) for item in every)
     parts = [HEAD, "| paper | " + " | ".join(STATES) + " |\n|---|" + "---|" * len(STATES)]
@@ -59,7 +59,7 @@ def to_markdown(measured: Ours, routes: Mapping[str, Any], intervals: Intervals)
 
 
 def _format_combinations(measured: Ours, intervals: Intervals) -> list[str]:
-    """Figures 8 to 10: every combination of placement and routing alongside both kinds of traffic."""
+    """Return figures 8 to 10: all combinations of placement and routing with both kinds of traffic."""
     columns = [
         (f"figure {number}", short, kind)
         for number, short in ((8, "AMG"), (9, "CR"), (10, "FB"))
@@ -120,7 +120,7 @@ def _format_figures(one: Item, measured: Ours, routes: Mapping[str, Any], interv
     if all(x == figure.value for x, figure in zip(mine, printed, strict=True)):
         return f"{len(printed)} published; ours are equal"
     pairs = [(figure, x) for figure, x in zip(printed, mine, strict=True) if x is not None]
-    # The same figure by another rule: its column begins as the published one.
+    # The same figure with another rule: its column has the same beginning as the published one.
     also = [
         f"<br>{column}: {x:.3g}"
         for (_, column), x in ours.items()

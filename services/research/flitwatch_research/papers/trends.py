@@ -1,4 +1,4 @@
-"""Figure 7 of Bhatele 2020 from a simulated campaign: the mean time of each step alongside the mean of its counters."""
+"""Figure 7 of Bhatele 2020 from a simulated campaign: mean time and mean counters of each step."""
 
 from __future__ import annotations
 
@@ -14,25 +14,25 @@ from numpy.typing import NDArray
 from flitwatch_ml.deviation.curve import MeanCurve
 from flitwatch_research.campaign import COUNTER_NAMES, Campaign, generate_campaign
 
-#: The campaign; few users, which makes it in half a minute.
+#: The campaign, with few users, so that it takes half a minute.
 SCENARIO, SEED, USERS = "milc-128", 1, 40
-#: What is drawn beside the time: flits on router tiles, and stalls there.
+#: Counters drawn in addition to time: flits and stalls on router tiles.
 SHOWN = ("RT_FLIT_TOT", "RT_RB_STL")
 
 
 def load_campaign() -> Campaign:
-    """Observations alone; kept on disk."""
+    """Return only the observations; they are cached on disk."""
     return generate_campaign(SCENARIO, SEED, USERS)
 
 
 def compute_trends(seen: Campaign) -> tuple[NDArray[np.float64], dict[str, NDArray[np.float64]]]:
-    """Mean time (steps,) in seconds, and by counter the mean count (steps,), over all runs."""
+    """Return the mean time (steps,) in seconds, and the mean count (steps,) by counter, over all runs."""
     curve = MeanCurve().fit(seen.rates * seen.times_s[:, :, None], seen.times_s)
     return curve.time_s_, {name: curve.counters_[:, place] for place, name in enumerate(COUNTER_NAMES)}
 
 
 def draw_trends(seen: Campaign, path: Path) -> None:
-    """The mean time per step, and the mean count per step of `SHOWN`, side by side."""
+    """Draw the mean time per step and the mean counts of `SHOWN` per step, side by side."""
     time_s, counters = compute_trends(seen)
     parts = [("mean time of a step, s", time_s), *((f"mean {name} of a step", counters[name]) for name in SHOWN)]
     with plt.rc_context({"font.size": 7}):

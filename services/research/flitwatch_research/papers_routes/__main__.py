@@ -13,7 +13,7 @@ from flitwatch_research.papers_routes.rows import FULL, QUICK, TABLES
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Measure what was asked for; rows measured before stay."""
+    """Measure the requested rows; earlier measurements of other rows are kept."""
     parser = argparse.ArgumentParser(prog="papers-routes", description=__doc__)
     parser.add_argument(
         "--out", type=Path, default=Path("docs"), help="folder of papers-routes.md and papers-routes.json"

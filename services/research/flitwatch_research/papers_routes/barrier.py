@@ -1,4 +1,4 @@
-"""Section 5.4.2: the barrier's small messages alongside a bully's, reconstructed from counters of bytes and of packets and bytes mixed."""
+"""Section 5.4.2: a barrier's small messages with a concurrent bully, reconstructed from counters of bytes and of mixed packets and bytes."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from flitwatch_routing.reconstruction.study import measure_traffic
 from flitwatch_simulation.loop.demand import BARRIER_BULLY_EVEN, demand_of
 
 SEED, LEVELS, MTU = 1, 5, 4096.0
-#: Bytes that a bully node sends, as published (400 rounds of messages of 200 KB): the barriers are as many for them.
+#: Bytes sent by a bully node, as published (400 rounds of messages of 200 KB); they determine the number of barriers.
 MEGABYTES = 320.0
-#: Upper left portion that figure 5.15 draws: its side, and where it is kept.
+#: Upper left portion in figure 5.15: its side, and its file.
 SHOWN, BARRIER_PORTION = 256, Path("docs/papers-routes/barrier.npz")
 
 
 @dataclass(frozen=True)
 class Barrier:
-    """error, barrier_error : relative, of all pairs and of the barrier's alone;  sent, found : (ranks, ranks) of the barrier, rows send, in the unit of the weighting"""
+    """error, barrier_error : relative errors of all pairs and of the barrier's pairs;  sent, found : (ranks, ranks) of the barrier, rows send, in weighted units"""
 
     error: float
     barrier_error: float
@@ -36,7 +36,7 @@ class Barrier:
 
 
 def reconstruct_barrier(topology: str, megabytes: float, mixed: bool, limit_s: float, device: str = "cpu") -> Barrier:
-    """Reconstruct both jobs on ftree's routes, five service levels on five lanes. mixed: counters weigh packets too."""
+    """Reconstruct both jobs on ftree's routes with five service levels on five lanes. mixed: counters include packets."""
     fabric = fabric_of(topology)
     ports = ftree_tables(fabric)
     demand = demand_of(BARRIER_BULLY_EVEN, fabric, megabytes, 1, SEED)
@@ -71,6 +71,6 @@ def reconstruct_barrier(topology: str, megabytes: float, mixed: bool, limit_s: f
 
 
 def keep_barrier_portions(path: Path, sent: NDArray[np.float32], found: NDArray[np.float32]) -> None:
-    """Keep both portions for the picture."""
+    """Store both portions for the picture."""
     path.parent.mkdir(parents=True, exist_ok=True)
     np.savez_compressed(path, sent=sent, found=found)

@@ -12,17 +12,17 @@ from flitwatch_research.papers_routes.rows import Measure, Row, Size
 from flitwatch_routing.optimise import Routes, optimise_routes
 from flitwatch_routing.patterns import Traffic, load_traffic
 
-#: Of the cables between switches.
+#: Share of failed cables between switches.
 FAILED = 0.01
-#: Jobs with patterns like the traces', in this order on a random permutation of the nodes.
+#: Jobs with patterns like those of the traces, in this order on a random permutation of the nodes.
 JOBS = ("lulesh-512", "partisn-168", "amg-1728")
 SMALL = "stencil3d"
-#: Of free nodes between other jobs', and the seed of their lengths.
+#: Numbers of free nodes between other jobs, and the seed of their lengths.
 LONGEST_FRAGMENT, SEED = 97, 1
 
 
 def _fail_cables(fabric: Fabric, share: float, seed: int) -> Fabric:
-    """The fabric after a share of its cables between switches failed, both directions."""
+    """Return the fabric after failures of a share of its cables between switches, in both directions."""
     links = fabric.links
     ends = np.minimum(links.src, links.dst).astype(np.int64) * fabric.vertices + np.maximum(links.src, links.dst)
     cables = np.unique(ends[fabric.router_links()])
@@ -71,7 +71,7 @@ def _measure_scattered(seed: int) -> Measure:
 
 
 def _draw_jobs(endpoints: int, small: bool, seed: int) -> Traffic:
-    """The jobs' traffic, each scaled so that its busiest rank sends as much as any other job's, on scattered nodes."""
+    """Return the jobs' traffic on scattered nodes; each job is scaled so that all busiest ranks send the same amount."""
     nodes = np.random.default_rng(seed).permutation(endpoints).astype(np.int32)
     parts, first = [], 0
     for name in (SMALL,) if small else JOBS:
@@ -85,7 +85,7 @@ def _draw_jobs(endpoints: int, small: bool, seed: int) -> Traffic:
 
 
 def _measure_phases(*names: str) -> Measure:
-    """Patterns one after the other, each on nodes of its own draw and scaled so that its busiest rank sends as much as any other's."""
+    """Return a measurement of successive patterns, each on separately drawn nodes and scaled so that all busiest ranks send the same amount."""
 
     def measure(size: Size) -> dict[str, float]:
         fabric = fabric_of(size.topology)
@@ -109,9 +109,9 @@ def _measure_copies(name: str, coupled: bool) -> Measure:
 
 
 def instances(name: str, endpoints: int, parts: int, coupled: bool) -> Traffic:
-    """As many instances of an application as fit, ranks in the order of the nodes that other jobs left (Taffet 2021, section 3.5.1).
+    """Return as many instances of an application as fit, with ranks in order of the free nodes (Taffet 2021, section 3.5.1).
 
-    parts: of the endpoints that one instance takes where its pattern has no size of its own;  coupled: rank i of each instance sends to rank j of every instance (the patterns named Trace*), else of its own (Trace).
+    parts: one in this many endpoints is used per instance if the pattern has no fixed size;  coupled: rank i of each instance sends to rank j of every instance (patterns named Trace*), else only of its own (Trace).
     """
     rng = np.random.default_rng(SEED)
     src, dst, size = load_traffic(name, endpoints // parts, SEED)

@@ -1,4 +1,4 @@
-"""Every row of the tables, in the order in which they are measured."""
+"""All rows of the tables, in order of measurement."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Curves of the error of a reconstruction while it is solved (Taffet 2021, figures 4.11 and 4.12)."""
+"""Curves of a reconstruction's error during solving (Taffet 2021, figures 4.11 and 4.12)."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from flitwatch_routing.reconstruction.recover import Options, build_program
 from flitwatch_routing.reconstruction.study import build_study
 
 SEED, LEVELS = 1, 5
-#: The text's two cases: pattern and basis. Figure 4.12 does not name its basis; its 256k variables are those of one alone.
+#: The dissertation's two cases: pattern and basis. Figure 4.12 does not name its basis; only one basis has its 256k variables.
 CASES = {"bisection": ("bisection", "s"), "lulesh": ("lulesh-512", "scd")}
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Measure curves and keep them alongside those of other devices and cases."""
+    """Measure curves and store them with those of other devices and cases."""
     parser = argparse.ArgumentParser(prog="convergence", description=__doc__)
     parser.add_argument(
         "--case", choices=[*CASES], action="append", help="bisection is the whole machine; default both"
@@ -51,7 +51,7 @@ def main(argv: list[str] | None = None) -> int:
 
 
 def measure_error_curve(topology: str, case: str, device: str, limit_s: float, tolerance: float) -> dict[str, Any]:
-    """One curve of the solver alone, `seconds`, `iterations` and `error` at every look; `settled`: where it ends with fits of its largest coefficients."""
+    """Return one curve of the solver: `seconds`, `iterations` and `error` at every check; `settled`: its end with fits of the largest coefficients."""
     pattern, basis = CASES[case]
     fabric = fabric_of(topology)
     ports = ftree_tables(fabric)

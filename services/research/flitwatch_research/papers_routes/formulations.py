@@ -15,15 +15,15 @@ from flitwatch_routing.optimise import Traffic
 from flitwatch_routing.patterns import load_traffic
 
 SEED = 1
-#: The figure's pattern; of its thousand ranks as many as the tree has nodes, one after the other.
+#: The figure's pattern; the first of its thousand ranks are used, one per node of the tree.
 PATTERN, PATTERN_RANKS = "multigrid-1000", 1000
 SHOWN = ("basic", "combined")
-#: A tree of three levels, small enough for HiGHS.
+#: A three-level tree, small enough for HiGHS.
 TOPOLOGY = "xgft:3;8,4,4;1,4,2"
 
 
 class RoutesCurve(TypedDict):
-    """Seconds and gap against adaptive routing of each better set of routes, and the proven bound's gap at the end."""
+    """Seconds and gap to adaptive routing of each improvement, and the proved bound's gap at the end."""
 
     formulation: str
     topology: str
@@ -34,7 +34,7 @@ class RoutesCurve(TypedDict):
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Measure and keep the curves."""
+    """Measure and store the curves."""
     parser = argparse.ArgumentParser(prog="formulations", description=__doc__)
     parser.add_argument("--topology", default=TOPOLOGY, help="a tree of three levels, small enough for HiGHS")
     parser.add_argument("--limit", type=float, default=120.0, help="seconds of each formulation (the text: 720)")
@@ -47,7 +47,7 @@ def main(argv: list[str] | None = None) -> int:
 
 
 def measure_gap_curve(topology: str, formulation: str, limit_s: float) -> RoutesCurve:
-    """Seconds and gap against adaptive routing of each better set of routes, and the proven bound's gap at the end."""
+    """Return seconds and gap to adaptive routing of each improvement, and the proved bound's gap at the end."""
     fabric = fabric_of(topology)
     routes = milp.optimise_with_highs(fabric, first_ranks(len(fabric.endpoints)), limit_s, formulation)
     return {

@@ -1,4 +1,4 @@
-"""Chapter 5: the loop, and routes from a reconstruction that is bad."""
+"""Chapter 5: the loop, and routes from a bad reconstruction."""
 
 from __future__ import annotations
 
@@ -42,13 +42,13 @@ from flitwatch_simulation.workloads.messages import to_ops
 SEED = 1
 #: The pattern of figures 5.2 and 5.3.
 SHUFFLE = "bisection-shuffle"
-#: That of figure 5.5.
+#: The pattern of figure 5.5.
 STENCIL = "cyclic-stencil"
-#: Units of the synthetic pattern of section 5.4.1: what a bully node sends to its partner, and a barrier node to each of its own.
+#: Units of the synthetic pattern of section 5.4.1: traffic of a bully node to its partner, and of a barrier node to each of its partners.
 BULLY_UNITS, BARRIER_UNITS = 100.0, 1.0
-#: A megabyte a node is too little for a bully: its messages have 200 KB, a hundred a round.
+#: A megabyte per node is too little for a bully: it sends a hundred messages of 200 KB per round.
 BULLY_SCALE = 16.0
-#: Draws of an allocation that are looked through; of quartz1's about one in twenty is as the text's.
+#: Number of searched draws of an allocation; on quartz1 about one in twenty matches the dissertation.
 DRAWS = 200
 #: A tree with enough up links for the changed allocation.
 QUICK_BARRIER = "xgft:2;12,6;1,8"
@@ -89,7 +89,7 @@ def _measure_loop(pattern: str, relative_to: str, slots: int = 1) -> Measure:
 
 
 def carry_minus_y(asked: LoopRun, ports: NDArray[np.int64]) -> Carried:
-    """Simulate the stencil, and return what the packets of its -y messages alone see (figure 5.5)."""
+    """Simulate the stencil, and return the congestion seen by the packets of its -y messages (figure 5.5)."""
     fabric = fabric_of(asked.topology)
     nodes = len(fabric.endpoints)
     (job,) = demand_of(asked.pattern, fabric, asked.megabytes, asked.iterations, asked.seed).jobs
@@ -105,15 +105,15 @@ def carry_minus_y(asked: LoopRun, ports: NDArray[np.int64]) -> Carried:
 
 
 def _keep_plots(size: Size, runs: dict[str, Carried | None]) -> None:
-    """Keep what a figure shows; small machines are not drawn."""
+    """Store the data of a figure; small machines are not drawn."""
     for name, carried in runs.items():
         if carried is not None and not size.quick:
             keep_seen(name, size.topology, carried)
 
 
 def unlucky_seed(fabric: Fabric) -> int:
-    """The first draw of nodes at random that is as the text's (section 5.4.1): on two leaf switches the bully has a node more than up links, on none two
-    more, on some as many, and on those two no node's partner is on the same leaf switch. `SEED` if no draw is.
+    """Return the first random draw of nodes that matches the dissertation (section 5.4.1): on two leaf switches the bully has one node more than up links, on
+    none two more, on some equally many, and on those two no node's partner is on the same leaf switch. Return `SEED` if none matches.
     """
     leaf, links = np.asarray(fabric.endpoints.router), fabric.links
     up = np.bincount(np.asarray(links.src)[fabric.router_links()], minlength=len(fabric.routers))
@@ -130,8 +130,8 @@ def unlucky_seed(fabric: Fabric) -> int:
 
 
 def _random_allocation(size: Size) -> dict[str, float]:
-    """Routes for the synthetic pattern, not a reconstruction; the special formulation also has as few worst links as it can. The bytes are the published
-    ones: with fewer, adaptive routing does better (docs/benchmarks/paper-studies.md).
+    """Measure routes for the synthetic pattern instead of a reconstruction; the special formulation also minimises the number of worst links. The bytes are as
+    published: with fewer, adaptive routing is better (docs/benchmarks/paper-studies.md).
     """
     fabric = fabric_of(size.topology)
     megabytes = size.megabytes * BULLY_SCALE if size.quick else MEGABYTES
@@ -170,9 +170,9 @@ def _random_allocation(size: Size) -> dict[str, float]:
 
 
 def _even_allocation(size: Size) -> dict[str, float]:
-    """Table 5.3's draw of nodes, changed; routes for its traffic in bytes and, as a switch counts both, in packets and bytes mixed.
+    """Measure table 5.3's draw of nodes after the change, with routes for its traffic in bytes and in mixed packets and bytes, which a switch counts both.
 
-    What counters say of this traffic is section 5.4.2's.
+    Section 5.4.2 covers the counters of this traffic.
     """
     fabric = fabric_of(size.topology)
     seed, megabytes = unlucky_seed(fabric), size.megabytes * BULLY_SCALE
@@ -197,7 +197,7 @@ def _even_allocation(size: Size) -> dict[str, float]:
 
 
 def _bad_reconstruction(size: Size) -> dict[str, float]:
-    """BoxLib CNS on consecutive nodes behind the first ten: the reconstruction is bad, and so are its routes."""
+    """Measure BoxLib CNS on consecutive nodes after the first ten, with a bad reconstruction and therefore bad routes."""
     pattern = "irregular-70" if size.quick else "boxlib-cns-1024"
     fabric = fabric_of(size.topology)
     ports, between = ftree_tables(fabric), fabric.router_links()
@@ -225,7 +225,7 @@ def _bad_reconstruction(size: Size) -> dict[str, float]:
 
 
 def _compute_time_ratios(place: str, column: str, alone: str, **rows: str) -> dict[str, float]:
-    """Published times over that of the row `alone`, by our names of the rows."""
+    """Return published times relative to the row `alone`, by our names of the rows."""
     value = published.published_rows("taffet2021", place)
     return {ours: value[theirs][column] / value[alone][column] for ours, theirs in rows.items()}
 
@@ -245,7 +245,7 @@ def _of_barrier(row: str) -> float:
 
 
 def _barrier_reconstructed(mixed: bool) -> Measure:
-    """Both jobs at once in the dictionary, the bully's bytes as published."""
+    """Return a measurement of both jobs together in the dictionary, with the bully's published bytes."""
 
     def measure(size: Size) -> dict[str, float]:
         megabytes, limit_s = (size.megabytes, 4.0) if size.quick else (MEGABYTES, size.reconstruct_s)

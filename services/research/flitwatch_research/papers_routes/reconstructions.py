@@ -1,4 +1,4 @@
-"""Tables 4.2 and 4.3, cell by cell: an application's matrix from counters whose lanes are given in one way, in one basis."""
+"""Tables 4.2 and 4.3 by cell: an application's matrix from counters with one lane scheme, in one basis."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from flitwatch_routing.reconstruction.recover import Options, reconstruct_matrix
 from flitwatch_routing.reconstruction.study import BY_LEVEL, build_study, relative_error
 
 SEED = 1
-#: Entries below this part of the largest are not kept with a picture's portion.
+#: Entries below this share of the largest are not stored in a picture's portion.
 SHOWN = 1e-4
 
 
 @dataclass(frozen=True)
 class Scheme:
-    """A column of tables 4.2 and 4.3: ours and the published name, and how pairs get lanes."""
+    """A column of tables 4.2 and 4.3: our and the published name, and the lane scheme of pairs."""
 
     ours: str
     published: str
@@ -41,7 +41,7 @@ LANE_SCHEMES = (
     Scheme("5 VL random", "5 VL Rand", 1, 5, "random"),
     Scheme("5 VL Galois", "5 VL Galois", 1, 5, "galois"),
 )
-#: (pattern, basis, column) -> the portion that a figure of the dissertation draws: its name, first row and column, and side.
+#: (pattern, basis, column) -> the portion in a figure of the dissertation: its name, first row and column, and side.
 PORTIONS = {
     ("amg-1728", "od", "1 VL"): ("amg-1-VL", 0, 288),
     ("amg-1728", "od", "5 VL"): ("amg-5-VL", 0, 288),
@@ -51,7 +51,7 @@ PORTIONS = {
 
 @dataclass(frozen=True)
 class Outcome:
-    """error : |x - x_true| / |x_true|;  matrix : (ranks, ranks) bytes;  seconds : of the reconstruction, by the clock given."""
+    """error : |x - x_true| / |x_true|;  matrix : (ranks, ranks) bytes;  seconds : time of the reconstruction, on the given clock."""
 
     error: float
     seconds: float
@@ -61,7 +61,7 @@ class Outcome:
 
 
 def of_two_cores() -> float:
-    """Seconds of two cores that compute alone: limits mean the same on a machine that does other things too."""
+    """Return CPU seconds as time on two cores, so that limits are comparable on a busy host."""
     return time.process_time() / 2
 
 
@@ -74,7 +74,7 @@ def reconstruct_cell(
     device: str = "cpu",
     stop: Callable[[], bool] = lambda: False,
 ) -> Outcome:
-    """One cell, the best so far where it is stopped. On a processor the limit is seconds of two cores, on a GPU seconds."""
+    """Return one cell, or the best result so far if stopped. On a CPU the limit is in seconds of two cores, on a GPU in seconds."""
     fabric = fabric_of(topology)
     ports = ftree_tables(fabric)
     truth = build_study(fabric, ports, pattern, scheme.sls, scheme.vls, 1, SEED, scheme=scheme.lanes)
@@ -92,7 +92,7 @@ def reconstruct_cell(
 
 
 def keep_portion(folder: Path, pattern: str, basis: str, column: str, matrix: NDArray[np.float32]) -> None:
-    """Keep what a figure draws of this cell as `folder/NAME.npz`, its entries as (row, column, bytes); nothing if none does."""
+    """Store a figure's portion of this cell as `folder/NAME.npz`, with entries (row, column, bytes); do nothing if no figure shows it."""
     if (pattern, basis, column) not in PORTIONS:
         return
     name, first, side = PORTIONS[pattern, basis, column]
@@ -105,7 +105,7 @@ def keep_portion(folder: Path, pattern: str, basis: str, column: str, matrix: ND
 
 
 def load_portion(path: Path) -> NDArray[np.float64]:
-    """(side, side) bytes of what `keep_portion` kept."""
+    """Return (side, side) bytes of a portion stored by `keep_portion`."""
     with np.load(path) as archive:
         matrix = np.zeros((int(archive["side"]),) * 2)
         matrix[archive["row"], archive["column"]] = archive["size"]

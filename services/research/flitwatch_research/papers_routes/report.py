@@ -1,4 +1,4 @@
-"""The report: measured rows kept as JSON, written out as Markdown; a row that was not measured says so."""
+"""The report: measured rows stored as JSON and written as Markdown, which marks rows that were not measured."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from flitwatch_domain.errors import BadInput, FlitwatchError
 from flitwatch_research.papers_routes.rows import CELL, TABLES, Measure, Row, Size
 
 Kept = dict[str, dict[str, Any]]
-#: Half of the last digit of the published errors, in per cent.
+#: Half of the last digit of the published errors, in percent.
 ROUNDING = 0.05
 HEAD = """# Routes, traffic matrices and the loop compared with what was published
 
@@ -29,7 +29,7 @@ or does not exist.
 
 
 def load_rows(path: Path) -> Kept:
-    """Rows that were measured before."""
+    """Return the stored rows."""
     if not path.exists():
         return {}
     try:
@@ -47,10 +47,10 @@ def measure_rows(
     columns: Sequence[str] = (),
     at_once: int = 1,
 ) -> Kept:
-    """Measure rows, and columns that are measured apart, one by one or several at once, each in a process of its own; each is kept as soon as it is
-    there.
+    """Measure rows and separately measured columns, one by one or several at once, each in its own process. Each result is stored
+    immediately.
 
-    One that fails is kept with its error. columns: only these of the columns that are measured apart.
+    A failed one is stored with its error. columns: the selection of separately measured columns.
     """
     rows_by_key = load_rows(path)
     tasks = [(row, "") for row in rows if row.measure is not None]
@@ -76,7 +76,7 @@ def _run_tasks(tasks: Sequence[tuple[Row, str]], size: Size, at_once: int) -> It
 
 
 def _by_key(key: str, column: str, size: Size) -> dict[str, Any]:
-    """In a process of its own, which finds the row again: how it is measured cannot be sent."""
+    """Measure in a separate process, which looks up the row by key: its function cannot be sent."""
     from flitwatch_research.papers_routes.catalogue import ROWS
 
     (row,) = [row for row in ROWS if row.key == key]
@@ -104,7 +104,7 @@ def _list_sizes(size: Size) -> dict[str, Any]:
 
 
 def _with_cell(held: dict[str, Any], column: str, found: dict[str, Any], size: Size) -> dict[str, Any]:
-    """The row with this column's figure, or its error, alongside what was known of others; rows of before, measured whole, are left behind."""
+    """Return the row with this column's figure or error added to other columns; old rows measured as a whole are dropped."""
     if "cells" not in held or held.get("quick") != size.quick:
         held = {"cells": {}, "ours": {}}
     ours, cells = dict(held["ours"]), dict(held["cells"])
@@ -120,7 +120,7 @@ def _with_cell(held: dict[str, Any], column: str, found: dict[str, Any], size: S
 
 
 def to_markdown(rows: Sequence[Row], kept: Kept) -> str:
-    """The report of all rows."""
+    """Return the report of all rows."""
     parts = [HEAD]
     for table, title in TABLES.items():
         mine = [row for row in rows if row.table == table]
@@ -138,7 +138,7 @@ def to_markdown(rows: Sequence[Row], kept: Kept) -> str:
 
 
 def _format_worse_cells(rows: Sequence[Row], kept: Kept) -> str:
-    """Where ours is above what was published by more than the last digit that was printed; a search that ended at its limit is not counted."""
+    """List cells above the published figure by more than its last printed digit; searches that reached their limit are ignored."""
     both = apart = 0
     worse = []
     for row in rows:
@@ -172,7 +172,7 @@ def _format_row(row: Row, columns: list[str], held: dict[str, Any] | None) -> st
 
 
 def _describe_effort(held: dict[str, Any]) -> str:
-    """Return the time that a row took; for columns measured separately, the device and the time limit."""
+    """Return the time of a row's measurement; for separately measured columns, the device and the time limit."""
     cells = held.get("cells")
     if cells is None:
         return f"{held['wall_s']:.0f} s"

@@ -21,15 +21,15 @@ from flitwatch_routing.patterns import load_traffic
 from flitwatch_routing.reconstruction.bases import Basis
 
 SEED = 1
-#: The three counts of table 4.1, as the published rows call them.
+#: The three counts of table 4.1, with the names of the published rows.
 COUNTS = ("all", "at most 10 % error", "at least 90 % power")
-#: What the dissertation calls our baselines, where it has another name.
+#: The dissertation's names of our baselines, if different.
 _COLUMNS = {"greedy": "AFAR"}
-#: What pictures draw of these reconstructions.
+#: Portions of these reconstructions in pictures.
 PORTIONS_FOLDER = Path("docs/papers-routes")
 
 
-#: Of a demand (fabric, size) -> traffic.
+#: (fabric, size) -> traffic.
 Made = Callable[[Fabric, Size], Traffic]
 
 
@@ -38,7 +38,7 @@ def _synthetic(pattern: str) -> Made:
 
 
 def _application(pattern: str, coupled: bool) -> Made:
-    """As many instances as fit, from the application's trace where it is given, else in kind (section 3.5.1: trace, and coupled trace*)."""
+    """Return a function for as many instances as fit, from the application's trace if given, else an approximation (section 3.5.1: trace, and coupled trace*)."""
 
     def make(fabric: Fabric, size: Size) -> Traffic:
         name, parts = (SMALL, 4) if size.quick else (size.source(pattern), 1)
@@ -103,7 +103,7 @@ def _measure_sparsity(pattern: str, ranks: int) -> Measure:
 
 
 def _make_cells(pattern: str, basis: str, share: float) -> dict[str, Measure]:
-    """Error, %, of each way to give lanes; `share` multiplies the limit of time."""
+    """Return measurements of the error in % for each lane scheme; `share` is a factor on the time limit."""
 
     def cell(way: Scheme) -> Measure:
         def measure(size: Size) -> dict[str, float]:
@@ -124,7 +124,7 @@ def _make_cells(pattern: str, basis: str, share: float) -> dict[str, Measure]:
     return {way.ours: cell(way) for way in LANE_SCHEMES}
 
 
-#: Our pattern, the dissertation's name, ranks, its basis in table 4.2, and what there is to say.
+#: Our pattern, the dissertation's name, ranks, its basis in table 4.2, and a remark.
 APPLICATIONS = (
     ("lulesh-512", "LULESH", 512, "scd", ""),
     ("partisn-168", "PARTISN", 168, "scd", "the amounts of rank 0 are ours"),

@@ -1,4 +1,4 @@
-"""Rows of a table and the sizes at which they are measured."""
+"""Rows of a table, and the sizes of measurements."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from flitwatch_domain.local_text import LocalText
 
 @dataclass(frozen=True)
 class Size:
-    """Sizes of a measurement; `quick` is for tests: a small tree and short limits, not comparable with the published figures."""
+    """Sizes of a measurement; `quick` is for tests: a small tree and short limits, not comparable with published figures."""
 
     topology: str = "quartz1"
     optimise_s: float = 60.0
@@ -22,7 +22,7 @@ class Size:
     traces: Path | None = None
 
     def source(self, pattern: str) -> str:
-        """The pattern's trace in the folder of traces, where it is there under the pattern's name; else the pattern, in kind."""
+        """Return the trace with the pattern's name in the folder of traces if it exists; else the approximate pattern."""
         path = None if self.traces is None else self.traces / pattern
         return LocalText(path) if path is not None and path.exists() else pattern
 
@@ -31,7 +31,7 @@ FULL = Size()
 QUICK = Size("xgft:3;4,4,4;1,2,2", 0.2, 0.7, 0.05, quick=True)
 
 
-#: The figure of a column that is measured apart.
+#: The figure of a separately measured column.
 CELL = "figure"
 #: Figures by column name.
 Measure = Callable[[Size], dict[str, float]]
@@ -44,11 +44,11 @@ class Row:
     Attributes
     ----------
     table : number in the dissertation, or a letter
-    name : what was measured
-    published : figures by column name, in the unit of the table; a column without a published figure is left out
-    measure : Size -> figures by column name; None if every column is measured apart
-    cells : column -> how it is measured: its figure as `CELL`, and what there is to know of it
-    note : how ours differs from what was published, empty if it does not
+    name : the measured case
+    published : figures by column name, in the table's unit; columns without a published figure are omitted
+    measure : Size -> figures by column name; None if all columns are measured separately
+    cells : column -> its measuring function: the figure as `CELL`, and further values
+    note : differences from the publication, empty if there are none
     """
 
     table: str

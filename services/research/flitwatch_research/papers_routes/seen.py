@@ -1,4 +1,4 @@
-"""Congestion that packets saw in chapter 5's simulations, stored for the congested fraction plots (figures 5.2 to 5.13): a byte per link and value."""
+"""Congestion seen by packets in chapter 5's simulations, stored for the congested fraction plots (figures 5.2 to 5.13): one byte per link and value."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from flitwatch_domain.topology_spec import fabric_of
 from flitwatch_simulation.loop.machine import Carried
 
 FOLDER = Path("docs/papers-routes")
-#: Values in steps of the largest; the last one stands for an unknown fraction.
+#: Values in steps of the largest; the last one means an unknown fraction.
 STEPS, UNKNOWN = 254, 255
 
 
 def keep_seen(name: str, topology: str, carried: Carried, folder: Path = FOLDER) -> None:
-    """Keep a run's congested fractions and uses as `seen-NAME.npz`."""
+    """Store a run's congested fractions and uses as `seen-NAME.npz`."""
     use = use_of(fabric_of(topology), carried)
     most = float(use.max(initial=0.0))
     fraction = np.where(np.isfinite(carried.congested), np.rint(np.nan_to_num(carried.congested) * STEPS), UNKNOWN)
@@ -33,7 +33,7 @@ def keep_seen(name: str, topology: str, carried: Carried, folder: Path = FOLDER)
 
 
 def load_seen(name: str, folder: Path = FOLDER) -> CongestionMap:
-    """Load the congestion map that `keep_seen` stored."""
+    """Load a congestion map stored by `keep_seen`."""
     with np.load(folder / f"seen-{name}.npz") as archive:
         fraction = np.where(archive["fraction"] == UNKNOWN, np.nan, archive["fraction"] / STEPS)
         return CongestionMap(
@@ -42,11 +42,11 @@ def load_seen(name: str, folder: Path = FOLDER) -> CongestionMap:
 
 
 def was_kept(name: str, folder: Path = FOLDER) -> bool:
-    """Return whether there is something to draw."""
+    """Return whether stored data exist."""
     return (folder / f"seen-{name}.npz").exists()
 
 
 def use_of(fabric: Fabric, carried: Carried) -> NDArray[np.float64]:
-    """(links,) bytes of all jobs over what each link could carry until the timed jobs ended."""
+    """Return (links,) bytes of all jobs relative to each link's capacity until the end of the timed jobs."""
     capacity = np.asarray(fabric.links.bandwidth_bps, float) / 8 * carried.time_s
     return carried.link_bytes / capacity

@@ -1,4 +1,4 @@
-"""Number of coefficients that a matrix needs in a basis: those that are not zero, and those that count (Taffet 2021, section 4.3, table 4.1)."""
+"""Numbers of nonzero and of significant coefficients of a matrix in a basis (Taffet 2021, section 4.3, table 4.1)."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from torch import Tensor
 
 from flitwatch_routing.reconstruction.bases import Basis
 
-#: Relative to the largest entry, what is zero.
+#: Share of the largest entry below which a value counts as zero.
 NONZERO = 1e-9
-#: A significant coefficient, by two measures: without the others the matrix is wrong by this much, or this much of the coefficients' norm is kept.
+#: Two measures of significance: error of the matrix without the other coefficients, or share of the coefficients' norm kept.
 MOST_ERROR, LEAST_POWER = 0.1, 0.9
 
 
 def count_coefficients(basis: Basis, x: Tensor) -> tuple[int, int, int]:
-    """(all, those for at most 10 % error, those for at least 90 % power) coefficients of x (places,), where the basis has as many coefficients as places.
+    """Return numbers of coefficients of x (places,): (all, for at most 10 % error, for at least 90 % power). The basis must have as many coefficients as places.
 
-    The threshold is the highest with which the measure holds, found among the coefficients' sizes by halving: coefficients as large as it stay.
+    The threshold is the highest one that satisfies the measure, found among the coefficients' sizes by bisection; coefficients of this size are kept.
     """
     y = basis(x)
     size = y.abs().numpy()
@@ -37,13 +37,13 @@ def count_coefficients(basis: Basis, x: Tensor) -> tuple[int, int, int]:
 
 
 def restore_matrix(basis: Basis, y: Tensor) -> Tensor:
-    """x (places,) of coefficients y (coefficients,) of a basis over whole matrices; the inverse of `basis.forward`."""
+    """Return x (places,) from coefficients y (coefficients,) of a basis over whole matrices; the inverse of `basis.forward`."""
     if basis.mirror is not None:
-        # Below the diagonal stands the sum of a place and its mirror, above it the difference.
+        # Below the diagonal is the sum of a place and its mirror, above it the difference.
         other = y.index_select(0, basis.mirror)
         y = (y - basis.sign * other) / 2
     if basis.earlier is not None:
-        # Sums along each chain of earlier places, by doubling how far every place looks back.
+        # Sums along each chain of earlier places, by doubling the distance in each round.
         padded, back = torch.cat([y, y.new_zeros(1)]), torch.cat([basis.earlier.long(), torch.tensor([len(y)])])
         while bool((back[:-1] < len(y)).any()):
             padded, back = padded + padded.index_select(0, back), back.index_select(0, back)
@@ -52,7 +52,7 @@ def restore_matrix(basis: Basis, y: Tensor) -> Tensor:
 
 
 def _distinct_sizes(size: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Sizes from the largest down, those equal but for rounding once: the smallest of them."""
+    """Return distinct sizes in descending order; of sizes equal up to rounding, the smallest is used."""
     ascending = np.sort(size)
     first = np.ones(len(ascending), bool)
     first[1:] = np.diff(ascending) > NONZERO * ascending[1:]
@@ -60,7 +60,7 @@ def _distinct_sizes(size: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _lowest_of_most(steps: NDArray[np.float64], fails) -> float:  # type: ignore[no-untyped-def]
-    """The highest threshold that does not fail."""
+    """Return the highest threshold for which `fails` is false."""
     low, high = 0, len(steps) - 1
     while low < high:
         middle = (low + high) // 2

@@ -1,1 +1,1 @@
-"""The scorecard: every estimator, the paper's methods alongside ours, on simulated scenarios with seeds, as one table."""
+"""The scorecard: all estimators, the paper's methods and ours, on simulated scenarios with seeds, as one table."""

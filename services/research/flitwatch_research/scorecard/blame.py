@@ -1,4 +1,4 @@
-"""Blame on the scorecard: average precision, recall by effect size and false share by method, alone and pooled over sets."""
+"""Blame on the scorecard: average precision, recall by effect size and false share by method, for single and pooled sets."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Rows = Iterator[dict[str, Any]]
 
 
 def _make_estimate(fitted: Any) -> BlameEstimate:
-    """The ranking, and the q-value of each user; an estimator that gives verdicts names no user beyond them."""
+    """Return the ranking and the q-value of each user; an estimator with verdicts names only users with a verdict."""
     q_values = [None if np.isnan(q) else float(q) for q in fitted.q_value_]
     if hasattr(fitted, "verdict_"):
         q_values = [q if verdict == NAMED else None for q, verdict in zip(q_values, fitted.verdict_, strict=True)]
@@ -28,7 +28,7 @@ def _make_estimate(fitted: Any) -> BlameEstimate:
 
 
 def fit_methods(campaign: Campaign) -> dict[str, PresenceBlame | ExposureBlame | CalendarBlame]:
-    """The fitted estimator of each method on one set."""
+    """Return the fitted estimator of each method on one set."""
     times, strata = campaign.run_time_s, hour_and_weekend(campaign.run_start_s)
     return {
         "mi, present throughout (the paper)": PresenceBlame(rule="throughout").fit(campaign.overlap, times),
@@ -42,7 +42,7 @@ def fit_methods(campaign: Campaign) -> dict[str, PresenceBlame | ExposureBlame |
 
 
 def rows(scenario: str, seed: int, users: int) -> Rows:
-    """One row a method."""
+    """Return one row per method."""
     fitted = fit_methods(generate_campaign(scenario, seed, users))
     scores = score_all("blame", scenario, seed, users, [_make_estimate(estimator) for estimator in fitted.values()])
     for name, scored in zip(fitted, scores, strict=True):
@@ -50,7 +50,7 @@ def rows(scenario: str, seed: int, users: int) -> Rows:
 
 
 def stress_rows(worlds: tuple[str, ...], draw: int) -> Rows:
-    """One row a calendar and method: false share of those named, and recall of strong users, on one draw."""
+    """Return one row per calendar and method: false share of names, and recall of strong users, on one draw."""
     for world in worlds:
         for method, (false_share, recall, named) in stress.score_methods(world, draw).items():
             yield {
@@ -64,7 +64,7 @@ def stress_rows(worlds: tuple[str, ...], draw: int) -> Rows:
 
 
 def pooled_rows(scenarios: tuple[str, ...], seed: int, users: int) -> Rows:
-    """All sets of one machine pooled, clustered by day: the paper's method and ours."""
+    """Return rows for all sets of one machine pooled, clustered by day: the paper's method and ours."""
     sets = [generate_campaign(scenario, seed, users) for scenario in scenarios]
     exposure = np.concatenate([campaign.exposure for campaign in sets])
     overlap = np.concatenate([campaign.overlap for campaign in sets])

@@ -1,4 +1,4 @@
-"""Deviation on the scorecard: the planted counters' places, and nested errors by inputs and split."""
+"""Deviation on the scorecard: ranks of the planted counters, and nested errors by inputs and split."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from flitwatch_research.campaign import COUNTER_NAMES, generate_campaign
 from flitwatch_research.scorecard.worlds import runs_of
 from flitwatch_research.scoring import DeviationScore, score_all
 
-#: (inputs, split, definition): ours as served, counts over a step, their division by row, and the paper's learner.
+#: (inputs, split, definition): our production variant, counts over a step, their division by row, and the paper's learner.
 OURS = ("rates", "run", "ours")
 VARIANTS = (OURS, ("deltas", "run", "ours"), ("deltas", "row", "ours"))
 
 
 class DeviationFit(TypedDict):
-    """A variant's model: errors in percent, also where counters were chosen, and of the mean curve; places and relevance by counter."""
+    """A variant's model: errors in percent, on held-out runs, on runs of the choice, and of the mean curve; ranks and relevance by counter."""
 
     scenario: str
     seed: int
@@ -40,7 +40,7 @@ class DeviationRow(DeviationFit, DeviationScore):
 
 
 def rows(scenario: str, seed: int, users: int, variants: tuple[tuple[str, str, str], ...]) -> Iterator[DeviationRow]:
-    """One row a variant."""
+    """Yield one row per variant."""
     campaign = generate_campaign(scenario, seed, users)
     fits: list[DeviationFit] = []
     runs, lay = runs_of(campaign), np.asarray(campaign.circumstances)
@@ -49,7 +49,7 @@ def rows(scenario: str, seed: int, users: int, variants: tuple[tuple[str, str, s
         data = step_data(runs, campaign.counters, COUNTER_NAMES, lay, definition)
         names, times = data["names"], data["runs"].step_time_s
         model = fit_deviation(data["counts"], times, data["lay"], names, inputs, definition, split, Technology.CRAY_XC)
-        # A counter that was read too seldom is taken by no model: it comes after all that were.
+        # A counter with too few readings is not used by any model: it is ranked last.
         rank = dict.fromkeys(COUNTER_NAMES, float(len(names) + 1))
         rank |= dict(zip(names, map(float, model.place_), strict=True))
         fits.append(

@@ -1,4 +1,4 @@
-"""Forecast on the scorecard: learned from the past and tested on the future; ablations over m, k and features; long runs."""
+"""Forecast on the scorecard: training on past and testing on future runs; ablations over m, k and features; long runs."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SETS: tuple[tuple[str, ...], ...] = ((), ("placement",), ("placement", "io"), ("
 
 
 def rows(scenario: str, seed: int, users: int) -> Rows:
-    """One row: every candidate and what served, on the same later runs."""
+    """Return one row: all candidates and the deployed forecasters, on the same later runs."""
     campaign = generate_campaign(scenario, seed, users)
     data = _make_series(campaign)
     series, start_s = data["series"], data["runs"].start_s
@@ -37,12 +37,12 @@ def rows(scenario: str, seed: int, users: int) -> Rows:
 
 
 def ablation_rows(scenario: str, seed: int, users: int) -> Rows:
-    """One row an m, k and feature set; one run-wise split of five."""
+    """Return one row per m, k and feature set, from one run-wise split of five."""
     series = _make_series(generate_campaign(scenario, seed, users))["series"]
     headline = HEADLINE[scenario.split("-")[0]]
     for m, k in GRID[scenario.split("-")[0]]:
         for sets in SETS:
-            # Attention takes seconds a fit: it is ablated over features at the headline's m and k only.
+            # An attention fit takes seconds: its features are ablated only at the headline's m and k.
             learned = learned_forecasters()
             if (m, k) != headline:
                 del learned["attention"], learned[ALONE]
@@ -59,7 +59,7 @@ def ablation_rows(scenario: str, seed: int, users: int) -> Rows:
 
 
 def long_rows(scenarios: tuple[str, str], seed: int, users: int) -> Rows:
-    """Runs of 620 steps in segments of 40 from the previous 30, by forecasters that learned from runs of 80 steps."""
+    """Return rows for runs of 620 steps in segments of 40 from the previous 30, with forecasters trained on runs of 80 steps."""
     m, k = HEADLINE["long"]
     training, new = (_make_series(generate_campaign(scenario, seed, users))["series"] for scenario in scenarios)
     result = backtest_unseen(training, new, m, k, (), stride=k)
@@ -76,7 +76,7 @@ def long_rows(scenarios: tuple[str, str], seed: int, users: int) -> Rows:
 
 
 def _make_series(campaign: Campaign) -> SeriesData:
-    """As the task takes the runs."""
+    """Return the series in the task's form."""
     around = (campaign.placement, campaign.io_rates, campaign.sys_rates)
     return series_data(runs_of(campaign), campaign.counters, COUNTER_NAMES, *around)
 

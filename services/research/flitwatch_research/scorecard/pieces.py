@@ -1,4 +1,4 @@
-"""The scorecard's independent pieces: one per core at a time, each kept on disk, so that what was interrupted goes on where it stopped."""
+"""The scorecard's independent pieces: one per core at a time, each stored on disk, so that an interrupted run can be resumed."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from threadpoolctl import threadpool_limits
 from flitwatch_db.tasks.executors import Executor
 
 Rows = list[dict[str, Any]]
-#: The part that reads no set of the twin.
+#: The part without sets of the twin.
 STRESS = "stress"
 
 
 @dataclass(frozen=True)
 class PieceResult:
-    """Rows of a piece, what making them took, and whether they were read back."""
+    """Rows of a piece, the cost of computing them, and whether they were loaded from disk."""
 
     rows: Rows
     wall_s: float
@@ -36,10 +36,10 @@ class PieceResult:
 
 @dataclass(frozen=True)
 class Piece:
-    """One call of a function of this package, `module.name`, whose rows belong to a part of the scorecard.
+    """One call of a function of this package, `module.name`, that returns rows for a part of the scorecard.
 
-    Its arguments begin with a scenario or several, their seed, and the number of users; those of the calendar stress, which simulates no machine, are
-    its worlds and the number of the draw.
+    Its arguments begin with one or several scenarios, their seed, and the number of users. For the calendar stress, which simulates no machine, they are
+    the worlds and the number of the draw.
     """
 
     part: str
@@ -48,7 +48,7 @@ class Piece:
 
     @property
     def scenarios(self) -> tuple[str, ...]:
-        """The simulated sets that it reads."""
+        """Return the simulated sets that it reads."""
         if self.part == STRESS:
             return ()
         named = self.arguments[0]
@@ -56,26 +56,26 @@ class Piece:
 
     @property
     def kept(self) -> Path:
-        """Path of the stored rows, once the current code has computed them."""
+        """Path of the rows stored by the current code."""
         return scorecard_folder() / f"{self._hash_name()}.json"
 
     def read(self) -> PieceResult:
-        """The rows that the same code made before."""
+        """Return the rows stored earlier by the same code."""
         stored = orjson.loads(self.kept.read_bytes())
         return PieceResult(stored["rows"], stored["wall_s"], stored["cpu_s"], kept=True)
 
     def make(self) -> PieceResult:
-        """Make the rows, on the machine that runs this."""
+        """Compute the rows on this host."""
         module, _, name = self.function.partition(".")
         make = getattr(importlib.import_module(f"flitwatch_research.scorecard.{module}"), name)
         wall, cpu = time.perf_counter(), _cpu_s()
-        # One piece a core: a second thread of a product waits for the other pieces.
+        # One piece per core: a second thread of a product would wait for other pieces.
         with threadpool_limits(1):
             rows = list(make(*self.arguments))
         return PieceResult(rows, time.perf_counter() - wall, _cpu_s() - cpu, kept=False)
 
     def keep(self, made: PieceResult) -> None:
-        """Keep the rows on this machine's disk."""
+        """Store the rows on this host's disk."""
         path = self.kept
         path.parent.mkdir(parents=True, exist_ok=True)
         part = path.with_suffix(f".{os.getpid()}.part")
@@ -89,9 +89,10 @@ class Piece:
 
 
 def simulate_sets(pieces: Iterable[Piece], executor: Executor) -> Iterator[str]:
-    """Make the sets that the pieces read and that are not there yet; a message as each machine's are ready.
+    """Compute the missing sets of the pieces; yield a message when the sets of a machine are ready.
 
-    Sets of one seed share a machine and its jobs, so they are made together. The processes make nothing else: they hold truths, which no estimator may see.
+    Sets with the same seed share a machine and its jobs, so they are computed together. The processes do nothing else, because they contain truths, which
+    estimators must not see.
     """
     from flitwatch_research.campaign.__main__ import main as simulate
 
@@ -118,7 +119,7 @@ def _find_missing(names: tuple[str, ...], seed: int, users: int) -> list[str]:
 
 
 def compute_pieces(pieces: Iterable[Piece], executor: Executor) -> Iterator[tuple[str, PieceResult]]:
-    """(part, what was made) of each piece as it is done; those kept first, read back without a process for it."""
+    """Yield (part, result) of each piece when it is complete; stored ones come first and are loaded without a separate process."""
     lacking = []
     for piece in pieces:
         if piece.kept.exists():
@@ -131,19 +132,19 @@ def compute_pieces(pieces: Iterable[Piece], executor: Executor) -> Iterator[tupl
 
 
 def _cpu_s() -> float:
-    """CPU seconds of this process, without the one that scores."""
+    """Return the CPU seconds of this process, without the scoring process."""
     own = resource.getrusage(resource.RUSAGE_SELF)
     return own.ru_utime + own.ru_stime
 
 
 def scorecard_folder() -> Path:
-    """`$FLITWATCH_CACHE/scorecard`, else `.cache/scorecard` below the working directory."""
+    """Return `$FLITWATCH_CACHE/scorecard`, else `.cache/scorecard` below the working directory."""
     return Path(os.environ.get("FLITWATCH_CACHE", ".cache")) / "scorecard"
 
 
 @cache
 def _hash_code(word: str) -> str:
-    """A digest of what the rows of one word depend on: its estimators, the twin, and how they are scored; comments and layout play no part."""
+    """Return a digest of the code behind a word's rows: its estimators, the twin, and the scoring, without comments and layout."""
     import flitwatch_ml
     from flitwatch_research import scoring, stress
     from flitwatch_research.campaign.cache import code_version, plain_code

@@ -31,7 +31,7 @@ Row = TypeVar("Row", bound=Mapping[str, Any])
 
 
 def to_markdown(card: Card) -> str:
-    """The whole scorecard."""
+    """Return the whole scorecard."""
     word = "seed" if card["seeds"] == 1 else "seeds"
     return (
         HEAD.format(command=card["command"], seeds=card["seeds"], word=word, fewer=_format_missing_parts(card))
@@ -47,13 +47,13 @@ def to_markdown(card: Card) -> str:
 
 
 def _format_missing_parts(card: Card) -> str:
-    """List the parts that have fewer sets than the seeds and worlds would give."""
+    """List the parts with fewer sets than expected from the seeds and worlds."""
     short = dict.fromkeys(part for part, *_ in card.get("lacking", ()))
     return f", but for {' and '.join(short)} (some sets were not made)" if short else ""
 
 
 def format_table(heads: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
-    """A Markdown table."""
+    """Return a Markdown table."""
     lines = ["| " + " | ".join(heads) + " |", "|" + "---|" * len(heads)]
     lines += ["| " + " | ".join(_format_cell(value) for value in row) + " |" for row in rows]
     return "\n".join(lines) + "\n"
@@ -81,7 +81,7 @@ def _format_checks(card: Card) -> str:
 
 
 def _summarize_checks(found: list[Check]) -> str:
-    """Count the acceptance criteria that pass, that fail, and that the data cannot judge; the last ones are no success."""
+    """Count the acceptance criteria that pass, that fail, and that cannot be judged; the last ones do not count as passed."""
     demands = [check for check in found if check.is_demand]
     successes, failed = (sum(check.holds is holds for check in demands) for holds in (True, False))
     unjudged = [f"{check.what} ({check.found})" for check in demands if check.holds is None]
@@ -92,7 +92,7 @@ def _summarize_checks(found: list[Check]) -> str:
 
 
 def _format_missing(card: Card) -> str:
-    """List the pieces that were not made, so that their absence is not taken for a success."""
+    """List the pieces that were not computed, so that their absence does not look like success."""
     by_part = _group_rows([{"part": part, "seed": seed} for part, _, seed, _ in card.get("lacking", ())], "part")
     if not by_part:
         return ""

@@ -1,4 +1,4 @@
-"""TimeBound on the scorecard: what the issue bounds, each measured alone by CPU and by wall clock, alongside what it does."""
+"""Time bounds on the scorecard: each operation measured separately in CPU and wall-clock time."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy as np
 
 
 class TimeBound(TypedDict):
-    """Timing of one operation: its seconds by the clock and on processors, the bound, and the published time of others."""
+    """Timing of one operation: wall-clock and CPU seconds, the bound, and published times."""
 
     what: str
     wall_s: float
@@ -26,7 +26,7 @@ JOBS = 1000
 
 
 def measure_timings(scenarios: tuple[str, ...], users: int) -> Iterator[TimeBound]:
-    """One row a bound: what, seconds, the bound."""
+    """Yield one row per bound: operation, seconds, bound."""
     yield from _time_blame()
     yield from _time_deviation(scenarios, users)
     yield from _time_forecast(scenarios[0], users)

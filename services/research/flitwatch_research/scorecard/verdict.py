@@ -1,4 +1,4 @@
-"""Criteria that the estimators were to meet and whether they do, computed from the scorecard's own rows."""
+"""Acceptance criteria of the estimators and their results, computed from the scorecard's rows."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from flitwatch_research.scorecard import worlds
 from flitwatch_research.scorecard.worlds import OURS, PAPER
 
 Card = dict[str, Any]
-#: Wanted of a figure on which nothing is demanded.
+#: Text for a figure without a criterion.
 REPORTED = "reported"
 
 
 @dataclass(frozen=True)
 class Check:
-    """One demand: what, what was wanted, what was found, whether it holds (None: not judged), and what the paper or its method gives."""
+    """One criterion: name, required value, measured value, result (None: not judged), and the value of the paper or its method."""
 
     what: str
     wanted: str
@@ -29,12 +29,12 @@ class Check:
 
     @property
     def is_demand(self) -> bool:
-        """Whether something was demanded; false if the figure is only reported."""
+        """Whether there is a criterion; false if the figure is only reported."""
         return self.wanted != REPORTED
 
 
 def list_checks(card: Card) -> Iterator[Check]:
-    """Every demand on blame, deviation, forecast and speed, as far as the scorecard has the part."""
+    """Yield all criteria on blame, deviation, forecast and speed, if the scorecard contains the part."""
     for part, check_part in (
         ("blame", _check_blame),
         ("stress", _check_stress),
@@ -80,12 +80,12 @@ def _check_blame(card: Card) -> Iterator[Check]:
     yield from _recall(card)
 
 
-#: Recall of effects by their size, in the order of `EFFECT_SIZES`, that is demanded over all worlds; None: of such small ones nothing is.
+#: Required recall over all worlds by size of effect, in the order of `EFFECT_SIZES`; None: no requirement for small effects.
 RECALL = (None, None, 0.5, 0.9)
 
 
 def _recall(card: Card) -> Iterator[Check]:
-    """Who is found of those who matter: enough of them, and no fewer than by any method that is wrong as seldom."""
+    """Yield criteria on recall: it must be sufficient, and at least that of any method with as few false names."""
     of = {name: worlds.blame_line(own) for name, own in worlds.group_methods(card["blame"]).items()}
     careful = {name: line for name, line in of.items() if line["false_share"][0] <= FOUND_Q}
     for at, (size, least) in enumerate(zip(worlds.size_names(), RECALL, strict=True)):
@@ -103,7 +103,7 @@ def _recall(card: Card) -> Iterator[Check]:
 
 
 def _check_stress(card: Card) -> Iterator[Check]:
-    """An upgrade that slows all runs may neither name innocents nor hide the guilty."""
+    """Yield criteria on the stress: an upgrade that slows all runs must neither lead to false names nor hide true culprits."""
     of = worlds.stress_lines(card["stress"])
     calm = of["none", stress.OURS]["recall"][0]
     for world in stress.CALENDAR:
@@ -185,9 +185,9 @@ def _check_long(card: Card) -> Iterator[Check]:
 
 
 def _check_shapes(card: Card) -> Iterator[Check]:
-    """Check what Bhatele 2020, section V-C, saw of m, k and the feature sets: least error of the candidates in every row; one run-wise split.
+    """Yield checks of the observations in Bhatele 2020, section V-C, on m, k and feature sets, from the least error in every row; one run-wise split.
 
-    Only ridge and LightGBM tell what features do: the naive forecasters read none, so their error cannot move.
+    Only ridge and LightGBM show the effect of features, because the naive forecasters use none.
     """
     least: dict[str, dict[tuple[int, int, str], float]] = {}
     learned: dict[str, dict[tuple[int, int, str], float]] = {}

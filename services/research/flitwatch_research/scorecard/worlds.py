@@ -1,4 +1,4 @@
-"""The scorecard by world: figures over seeds with intervals, and the headline that says where a baseline wins."""
+"""The scorecard by world: figures over seeds with intervals, and a headline that names worlds in which a baseline is better."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from flitwatch_research.campaign import WORLDS, Campaign, split_scenario
 from flitwatch_research.scoring import EFFECT_SIZES
 
 OURS, PAPER = "calendar (ours, as served)", "mi, present throughout (the paper)"
-#: Worlds in which only readings are missing are the plain one to blame, which reads no counters.
+#: Worlds with only missing readings equal the plain one for blame, which reads no counters.
 NO_BLAME = ("missing",)
-#: Worlds whose counters or run times differ for a forecast or a deviation model; the others change who is there.
+#: Worlds with different counters or run times for a forecast or deviation model; the others change only the users.
 COUNTER_WORLDS = ("plain", "variation5", "missing", "variation15", "law", "drift", "everything")
 Rows = list[dict[str, Any]]
 #: A figure, and the ends of its interval; NaN if there is none.
@@ -26,20 +26,20 @@ DRAWS = 2000
 
 
 def runs_of(campaign: Campaign) -> Runs:
-    """The runs of a simulated set as the tasks read them from the database."""
+    """Return the runs of a simulated set in the form that tasks read from the database."""
     return Runs(np.arange(len(campaign.run_key)), campaign.run_start_s.astype(float), campaign.times_s, True)
 
 
 def by_world(rows: Rows) -> Iterator[tuple[str, Rows]]:
-    """(world, its rows), easy to hard; worlds without rows are left out."""
+    """Yield (world, its rows) from easy to hard; worlds without rows are omitted."""
     for world in WORLDS:
         if some := [row for row in rows if split_scenario(row["scenario"])[1] == world]:
             yield world, some
 
 
 def bootstrap_interval(values: Sequence[float | None], seeds: Sequence[int] | None = None) -> Interval:
-    """(mean, low, high): 95 % bootstrap interval; worlds of a `seed` share its machine and users, so they are drawn together; NaN below three
-    seeds."""
+    """Return (mean, low, high) with a 95 % bootstrap interval. Worlds with the same `seed` share machine and users, so they are resampled together; NaN
+    below three seeds."""
     samples = [(value, at) for at, value in enumerate(values) if value is not None and not math.isnan(value)]
     if not samples:
         return math.nan, math.nan, math.nan
@@ -49,13 +49,13 @@ def bootstrap_interval(values: Sequence[float | None], seeds: Sequence[int] | No
 
 
 def interval_over_seeds(rows: Rows, value: Callable[[dict[str, Any]], float | None]) -> Interval:
-    """`bootstrap_interval` of a figure of rows that have a seed."""
+    """Return the `bootstrap_interval` of a figure of rows with seeds."""
     return bootstrap_interval([value(row) for row in rows], [row["seed"] for row in rows])
 
 
 def wilson_interval(part: Sequence[int], whole: Sequence[int], seeds: Sequence[int]) -> Interval:
-    """(share, low, high) of counts of rows: Wilson's 95 % interval, or that of a bootstrap over seeds where it reaches farther; NaN if there is
-    nothing to share."""
+    """Return (share, low, high) from counts of rows: Wilson's 95 % interval, or the bootstrap interval over seeds if it is wider; NaN if the total is
+    zero."""
     held, n = sum(part), sum(whole)
     if not n:
         return math.nan, math.nan, math.nan
@@ -71,7 +71,7 @@ def wilson_interval(part: Sequence[int], whole: Sequence[int], seeds: Sequence[i
 
 
 def _drawn(sums: NDArray[np.float64], sizes: NDArray[np.float64], seeds: Sequence[int]) -> tuple[float, float]:
-    """95 % interval of sums over sizes with whole seeds drawn again; NaN below three."""
+    """Return the 95 % interval of sums over sizes, resampling whole seeds; NaN below three seeds."""
     label = np.unique(np.asarray(seeds), return_inverse=True)[1]
     by_seed, sizes_by_seed = np.bincount(label, sums), np.bincount(label, sizes)
     if len(by_seed) < 3:
@@ -83,7 +83,7 @@ def _drawn(sums: NDArray[np.float64], sizes: NDArray[np.float64], seeds: Sequenc
 
 
 def format_interval(value: tuple[float, float, float], form: str = ".2f") -> str:
-    """A figure with its interval."""
+    """Return a figure with its interval."""
     mean, low, high = value
     if math.isnan(mean):
         return "–"
@@ -91,7 +91,7 @@ def format_interval(value: tuple[float, float, float], form: str = ".2f") -> str
 
 
 class BlameLine(TypedDict):
-    """One method in one world, over seeds; `recall` and `with_effect` are by size of the effect."""
+    """One method in one world, over seeds; `recall` and `with_effect` are by size of effect."""
 
     average_precision: Interval
     precision_at_10: Interval
@@ -103,7 +103,7 @@ class BlameLine(TypedDict):
 
 
 def blame_line(rows: Rows) -> BlameLine:
-    """One method in one world, over seeds."""
+    """Return the figures of one method in one world, over seeds."""
     with_effect, found_counts = (np.array([row[name] for row in rows]) for name in ("with_effect", "found_by_size"))
     seeds = [row["seed"] for row in rows]
     return {
@@ -129,7 +129,7 @@ class StressLine(TypedDict):
 
 
 def stress_lines(rows: Rows) -> dict[tuple[str, str], StressLine]:
-    """By (calendar, method)."""
+    """Return the lines by (calendar, method)."""
     keys = dict.fromkeys((row["scenario"], row["method"]) for row in rows)
     of = {key: [row for row in rows if (row["scenario"], row["method"]) == key] for key in keys}
     return {
@@ -144,14 +144,14 @@ def stress_lines(rows: Rows) -> dict[tuple[str, str], StressLine]:
 
 
 def group_methods(rows: Rows) -> dict[str, Rows]:
-    """The rows of each method."""
+    """Return the rows of each method."""
     return {
         name: [row for row in rows if row["method"] == name] for name in dict.fromkeys(row["method"] for row in rows)
     }
 
 
 def size_names() -> list[str]:
-    """The classes of effects, in standard deviations of log run time."""
+    """Return the classes of effects, in standard deviations of log run time."""
     return [
         f"{low:g} to {high:g}" if high else f"{low:g} and more"
         for low, high in zip(EFFECT_SIZES, (*EFFECT_SIZES[1:], None), strict=True)
@@ -159,7 +159,7 @@ def size_names() -> list[str]:
 
 
 def write_headline(card: dict[str, Any]) -> list[str]:
-    """One sentence a question; what a baseline wins comes first in it. Intervals are of 95 %, over seeds."""
+    """Return one sentence per question, which begins with any case in which a baseline is better. Intervals are 95 %, over seeds."""
     lines = []
     if card["blame"]:
         lines.append(_blame_headline(card["blame"]))
@@ -250,14 +250,14 @@ def _forecast_headline(rows: Rows) -> str:
 
 
 def select_best(rows: Rows) -> tuple[str, float]:
-    """The candidate with the smallest error on the sets of a world, and that error."""
+    """Return the candidate with the smallest error on the sets of a world, and that error."""
     errors = {name: bootstrap_interval([row["mape"][name] for row in rows])[0] for name in rows[0]["mape"]}
     best = min(errors, key=errors.__getitem__)
     return best, errors[best]
 
 
 def forecast_gain(rows: Rows) -> tuple[float, float, float]:
-    """1 - error of what served / error of the world's best candidate; over runs of one or two sets, over sets from three on."""
+    """Return 1 - error of the deployed forecasters / error of the world's best candidate, over runs for one or two sets, over sets from three on."""
     best, _ = select_best(rows)
     gains = [row["gain_on"][best] for row in rows]
     if len(gains) == 1:
@@ -268,7 +268,7 @@ def forecast_gain(rows: Rows) -> tuple[float, float, float]:
 def _pair_methods(
     rows: Rows, key: Callable[[dict[str, Any]], str], value: str
 ) -> dict[tuple[str, int], dict[str, float]]:
-    """For each set (scenario, seed), the value of every method."""
+    """Return the value of every method by set (scenario, seed)."""
     sets: dict[tuple[str, int], dict[str, float]] = {}
     for row in rows:
         if row[value] is not None:

@@ -1,7 +1,8 @@
 """Studies of De Sensi 2019: allocations, dispersion, routing modes and application-aware routing on an Aries dragonfly.
 
-Ping-pongs run with the NIC protocol (64-byte packets, responses, 1024 outstanding) alongside background traffic; every iteration is a run with its own
-seed, so its noise is that of the traffic alongside it. Times, L and s come from the same runs. `runs`, the studies' common name for draws per point, means repeats, and allocations in `run_model`.
+Ping-pongs use the NIC protocol (64-byte packets, responses, 1024 outstanding) with background traffic. Every iteration is a run with its own
+seed, so its noise comes only from that traffic. Times, L and s come from the same runs. `runs`, the studies' common name for draws per point, means
+repeats, and allocations in `run_model`.
 """
 
 from __future__ import annotations
@@ -37,16 +38,16 @@ from flitwatch_simulation.workloads import patterns
 from flitwatch_simulation.workloads.messages import to_ops
 
 MODES = {"adaptive": packet.DragonflyMode.ADAPTIVE_0, "high-bias": packet.DragonflyMode.ADAPTIVE_3}
-#: Ranks of figure 4's node.
+#: Number of ranks on figure 4's node.
 HOST_RANKS = 8
-#: A virtual channel's buffer for packets of 64 bytes: what the round trip of a global cable needs (1.5 KiB), in whole KiB. The text does not say it.
+#: A virtual channel's buffer for 64-byte packets: enough for the round trip of a global cable (1.5 KiB), in whole KiB. The paper does not state it.
 BUFFER_BYTES = 2048
 PLACES = ("inter-nodes", "inter-blades", "inter-chassis", "inter-groups")
 
 
 @dataclass(frozen=True)
 class PingPong:
-    """One iteration: its time, what equations 2 and 1 make of both NICs' counters (there and back), and what the first sender's NIC counted."""
+    """One iteration: its time, the predictions of equations 2 and 1 from both NICs' counters (round trip), and the counts of the first sender's NIC."""
 
     time_s: float
     predicted_s: float
@@ -57,7 +58,7 @@ class PingPong:
 
 
 def pair_of(machine: Machine, place: str, rng: np.random.Generator) -> tuple[int, int]:
-    """Two endpoints on one blade, on two blades of a chassis, on two chassis of a group, or in two groups."""
+    """Return two endpoints: on one blade, on two blades of a chassis, on two chassis of a group, or in two groups."""
     routers = machine.fabric.routers
     router = np.asarray(machine.fabric.endpoints.router)
     group, row = np.asarray(routers.group)[router], np.asarray(routers.row)[router]
@@ -78,7 +79,7 @@ def pair_of(machine: Machine, place: str, rng: np.random.Generator) -> tuple[int
 
 
 def detours_of(parameters: Parameters, interval_us: float = 0.0, detour_us: float = 0.0) -> packet.Detours | None:
-    """OS noise of the hosts from `detour_interval_us` (0: none) and `detour_us`, the mean of a detour's length."""
+    """Return the hosts' OS noise from `detour_interval_us` (0: none) and `detour_us`, the mean length of a detour."""
     every = read_number(parameters, "detour_interval_us", interval_us, 0.0, 1e9)
     lasts = read_number(parameters, "detour_us", detour_us or every / 100, 0.0, 1e9)
     if every and lasts > every / 2:
@@ -96,7 +97,7 @@ def ping_pong(
     stop: Cancelled | None = None,
     detours: packet.Detours | None = None,
 ) -> PingPong:
-    """One ping-pong of `size` bytes alongside uniform background on a quarter of the other endpoints."""
+    """Run one ping-pong of `size` bytes with uniform background on a quarter of the other endpoints."""
     ops = to_ops([(patterns.make_pattern("pingpong", 2, size, seed), np.array(pair))], [np.full(2, mode, np.uint8)])
     generators = []
     if load_gib_per_s:
@@ -137,7 +138,7 @@ def _read_setting(parameters: Parameters, *own: str) -> tuple[int, int, float, M
 
 
 def aries_of(parameters: Parameters) -> Machine:
-    """The dragonfly that `topology` names, with the network cards' protocol."""
+    """Return the dragonfly named by `topology`, with the network cards' protocol."""
     fabric = fabric_of(read_string(parameters, "topology", "dragonfly:4,6,16,24"))
     return build_machine(fabric, "adaptive0", packet_bytes=64, nic_protocol=True, buffer_bytes=BUFFER_BYTES)
 
@@ -151,7 +152,7 @@ class TimeBand(TypedDict):
 
 
 def time_quartiles(times_us: list[float]) -> TimeBand:
-    """Quartiles of times in microseconds."""
+    """Return quartiles of times in microseconds."""
     first, median, third = np.percentile(times_us, [25, 50, 75]).tolist()
     return {"q1": first, "median": median, "q3": third}
 
@@ -170,13 +171,13 @@ class PingPongFigures(TypedDict):
 
 
 class ModeFigures(PingPongFigures):
-    """The same in a routing mode."""
+    """The same for a routing mode."""
 
     mode: str
 
 
 class ChoiceFigures(ModeFigures):
-    """The same where the application chose, and the share of messages with high bias."""
+    """The same for the application's choice, with the share of messages with high bias."""
 
     high_bias_share: float
 
@@ -206,7 +207,7 @@ def _summarize_runs(runs: list[PingPong], size: int) -> PingPongFigures:
 
 
 def run_fig3(parameters: Parameters, report: Report, cancelled: Cancelled) -> Parameters:
-    """Figure 3: a 16 KiB ping-pong on one blade, on two blades, two chassis, two groups. Parameters: seed, repeats, load_gib_per_s, topology."""
+    """Run figure 3: a 16 KiB ping-pong on one blade, on two blades, two chassis, two groups. Parameters: seed, repeats, load_gib_per_s, topology."""
     seed, repeats, load, machine = _read_setting(parameters, "repeats")
 
     def compute(case: Parameters, stop: Cancelled) -> list[PingPongFigures]:
@@ -220,7 +221,7 @@ def run_fig3(parameters: Parameters, report: Report, cancelled: Cancelled) -> Pa
 
 
 class HostFigures(TypedDict):
-    """Times of an all-to-all inside one node, their quartile dispersion, and the flits that its NIC sent: none."""
+    """Times of an all-to-all inside one node, their quartile dispersion, and the flits sent by its NIC (none)."""
 
     time_us: TimeBand
     qcd_time: float
@@ -230,7 +231,7 @@ class HostFigures(TypedDict):
 
 
 def run_fig4(parameters: Parameters, report: Report, cancelled: Cancelled) -> Parameters:
-    """Figure 4: an all-to-all of eight ranks on one node over sizes: its times vary by the host's detours, the network is not used.
+    """Run figure 4: an all-to-all of eight ranks on one node over sizes. Its times vary because of the host's detours; the network is not used.
 
     Parameters: seed, repeats (32), sizes, detour_interval_us (5; 0: no OS noise), detour_us (1), topology.
     """
@@ -268,10 +269,10 @@ def run_fig4(parameters: Parameters, report: Report, cancelled: Cancelled) -> Pa
 
 
 def run_fig5(parameters: Parameters, report: Report, cancelled: Cancelled) -> Parameters:
-    """Figure 5: dispersion of times and of packet latencies over message sizes, between two groups.
+    """Run figure 5: dispersion of times and of packet latencies over message sizes, between two groups.
 
-    Parameters: seed, repeats, load_gib_per_s, topology, largest_bytes, detour_interval_us (5; 0: no OS noise), detour_us (1): times vary by
-    the hosts too, latencies by the network alone.
+    Parameters: seed, repeats, load_gib_per_s, topology, largest_bytes, detour_interval_us (5; 0: no OS noise), detour_us (1). Times depend also
+    on the hosts, latencies only on the network.
     """
     seed, repeats, load, machine = _read_setting(
         parameters, "repeats", "largest_bytes", "detour_interval_us", "detour_us"
@@ -293,7 +294,7 @@ def run_fig5(parameters: Parameters, report: Report, cancelled: Cancelled) -> Pa
 
 
 def run_fig7(parameters: Parameters, report: Report, cancelled: Cancelled) -> Parameters:
-    """Figure 7: a large ping-pong inside a group and between groups, adaptive and high bias: time, s, L, model. Parameter: size_bytes."""
+    """Run figure 7: a large ping-pong inside a group and between groups, adaptive and high bias: time, s, L, model. Parameter: size_bytes."""
     seed, repeats, load, machine = _read_setting(parameters, "repeats", "size_bytes")
     size = read_whole_number(parameters, "size_bytes", 1 << 20, 64, 1 << 24)
 
@@ -307,7 +308,7 @@ def run_fig7(parameters: Parameters, report: Report, cancelled: Cancelled) -> Pa
 
 
 def run_fig8(parameters: Parameters, report: Report, cancelled: Cancelled) -> Parameters:
-    """Figure 8, the ping-pong: adaptive, high bias and application-aware over sizes and two allocations."""
+    """Run the ping-pong of figure 8: adaptive, high bias and application-aware, over sizes and two allocations."""
     seed, repeats, load, machine = _read_setting(parameters, "repeats", "largest_bytes")
 
     def compute(case: Parameters, stop: Cancelled) -> list[ModeFigures]:
@@ -333,10 +334,10 @@ def run_fig8(parameters: Parameters, report: Report, cancelled: Cancelled) -> Pa
 
 
 def run_model(parameters: Parameters, report: Report, cancelled: Cancelled) -> Parameters:
-    """Section 2.4: correlation of equation 2 with simulated ping-pongs over allocations, for each size, alongside the published mean.
+    """Run section 2.4: correlation of equation 2 with simulated ping-pongs over allocations for each size, with the published mean.
 
-    A ping-pong is two messages; each is predicted from the counters of the NIC that sent it. Alongside it the correlation of equation 1,
-    which does not charge a latency for every 1,024 packets: it is the better one where the window never fills.
+    A ping-pong is two messages; each is predicted from the counters of its sending NIC. The result also contains the correlation of equation 1,
+    which does not add a latency per 1,024 packets: it is better if the window never fills.
 
     Parameters: seed, allocations (40), load_gib_per_s, topology, sizes.
     """

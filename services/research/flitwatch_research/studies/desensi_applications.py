@@ -1,8 +1,8 @@
-"""De Sensi 2019, figures 8 to 10: collectives and applications in kind, under default routing, high bias and application-aware routing.
+"""De Sensi 2019, figures 8 to 10: collectives and approximated applications under default routing, high bias and application-aware routing.
 
-Every repeat is a run with its own seed, in which the job goes through its pattern several times. Under application-aware routing each rank has its own
-chooser (algorithm 1): before a message it reads what its own NIC counted since the last one that it looked at, while the run goes on. All-to-all takes
-ADAPTIVE_1 for its default, as Cray's MPI does.
+Every repeat is a run with its own seed, in which the job repeats its pattern several times. Under application-aware routing each rank has its own
+chooser (algorithm 1): before a message, it reads its NIC's counts since its last reading, during the run. All-to-all uses
+ADAPTIVE_1 as its default, as in Cray's MPI.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def _make_pattern(name: str) -> Maker:
 
 
 def _make_step(kind: ApplicationKind) -> Maker:
-    """A step of an application."""
+    """Return a function for one step of an application."""
 
     def make(ranks: int, size: int, seed: int) -> Messages:
         exchange = patterns.make_pattern(kind.pattern, ranks, size, seed)
@@ -75,7 +75,7 @@ MICROBENCHMARKS = {
 
 
 def sizes_of(name: str, ranks: int, sizes: list[int]) -> list[int]:
-    """Bytes a rank of a microbenchmark or application: a barrier carries no data, so that it has one size, that of its own 8-byte signals."""
+    """Return the bytes per rank of a microbenchmark or application. A barrier has no data, so its only size is that of its 8-byte signals."""
     return [8 * (ranks - 1).bit_length()] if name == "barrier" else sizes
 
 
@@ -85,7 +85,7 @@ _ALL_TO_ALL = ("alltoall", "fft")
 
 @dataclass(frozen=True)
 class Iteration:
-    """Time of one pass; L and s of every rank's NIC (arrays [ranks]); share of bytes that went with high bias."""
+    """Time of one pass; L and s of every rank's NIC (arrays [ranks]); share of bytes sent with high bias."""
 
     time_s: float
     latency_cycles: NDArray[np.float64]
@@ -105,7 +105,7 @@ def run_once(
     choice: packet.ChoiceOptions | None = None,
     detours: packet.Detours | None = None,
 ) -> Iteration:
-    """Run the messages once, all under one mode (or CHOOSES), alongside uniform background on a quarter of the other endpoints."""
+    """Run the messages once, all under one mode (or CHOOSES), with uniform background on a quarter of the other endpoints."""
     generators = []
     if load:
         others = np.random.default_rng(seed).permutation(np.setdiff1d(np.arange(machine.endpoints), endpoints))
@@ -135,7 +135,7 @@ def run_once(
 
 
 def mode_number(mode: str, all_to_all: bool) -> int:
-    """Return the number of a send's mode under a way to route."""
+    """Return the number of a send's mode for a routing."""
     if mode == "application-aware":
         return packet.CHOOSES_ALL_TO_ALL if all_to_all else packet.CHOOSES
     if mode == "high-bias":
@@ -144,9 +144,9 @@ def mode_number(mode: str, all_to_all: bool) -> int:
 
 
 def run_fig8(parameters: Parameters, report: Report, cancelled: Cancelled) -> Parameters:
-    """Figures 8 and 9 without their ping-pong (`desensi-fig8`): collectives of all sizes on two allocations, three ways to route.
+    """Run figures 8 and 9 without their ping-pong (`desensi-fig8`): collectives of all sizes on two allocations with three routings.
 
-    Parameters as `run_fig10`, with `patterns` for `applications`; sizes: bytes per rank, [1024, 16384, 131072] by default; a barrier has none.
+    Parameters: as in `run_fig10`, with `patterns` instead of `applications`; sizes: bytes per rank, [1024, 16384, 131072] by default; a barrier has none.
     """
     pattern_names = parameters.get("patterns", list(MICROBENCHMARKS))
     if not isinstance(pattern_names, list) or not set(pattern_names) <= set(MICROBENCHMARKS):
@@ -162,7 +162,7 @@ def run_fig8(parameters: Parameters, report: Report, cancelled: Cancelled) -> Pa
 
 
 def run_fig10(parameters: Parameters, report: Report, cancelled: Cancelled) -> Parameters:
-    """Figure 10: applications in kind, with their computation, on two allocations, three ways to route.
+    """Run figure 10: approximated applications with their computation, on two allocations with three routings.
 
     Parameters: seed, repeats (4), iterations of the pattern in a run (4), ranks (64), sizes: bytes per rank and iteration ([8192, 32768]),
     load_gib_per_s (1), latency_factor and stall_factor of the choice (0.8 and 1.5), detour_interval_us and detour_us of the hosts (0: no OS noise),
@@ -229,7 +229,7 @@ def _run_cases(
 
 class ModeSummary(TypedDict):
     """Figures of an application's repeats: times of an iteration, their quartile dispersion, mean NIC latency in cycles,
-    stalls per flit, and the share with high bias."""
+    stalls per flit, and the share sent with high bias."""
 
     mode: str
     time_us: TimeBand
@@ -242,7 +242,7 @@ class ModeSummary(TypedDict):
 
 
 class ApplicationFigures(ModeSummary):
-    """The same with the median over that of default routing, as the figures have it."""
+    """The same, with the median relative to default routing, as in the figures."""
 
     over_default: float
 

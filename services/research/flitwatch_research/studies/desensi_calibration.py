@@ -1,8 +1,8 @@
 """Lambda and sigma of algorithm 1 (De Sensi 2019, section 4.1), fitted in the packet engine.
 
-The text takes them from "a median case over several runs of different microbenchmarks in different allocations" and prints no values. Here a pair is
-the same job with the same seed under adaptive routing and under high bias: lambda is the median over pairs of L with high bias over L with adaptive, sigma
-the same of the stall ratio. The fit's error is what a pair that was left out shows against the median of the others.
+The paper takes them from "a median case over several runs of different microbenchmarks in different allocations" and prints no values. Here, a pair is
+the same job with the same seed under adaptive routing and under high bias. Lambda is the median over pairs of L with high bias over L with adaptive
+routing, and sigma the same for the stall ratio. The fit's error is the deviation of a held-out pair from the median of the others.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ from flitwatch_research.studies.packet_common import (
 from flitwatch_research.studies.registry import Cancelled, Parameters, Report
 from flitwatch_simulation.workloads.placement import place_ranks
 
-#: Microbenchmarks whose pairs are fitted; a barrier's messages are too small to read counters for.
-#: Of the interval of a factor.
+#: Level of a factor's interval.
 LEVEL = 0.95
+#: Microbenchmarks with fitted pairs; a barrier's messages are too small for reading counters.
 FITTED = ("allreduce", "alltoall", "broadcast", "halo3d", "sweep3d")
 
 
@@ -54,7 +54,7 @@ class PairFigures(TypedDict):
 
 
 class FitFigures(TypedDict):
-    """A factor: the median over pairs with its 95 % bootstrap interval, and the error of a pair that was left out.
+    """A factor: the median over pairs with its 95 % bootstrap interval, and the error on a held-out pair.
 
     Attributes
     ----------
@@ -70,7 +70,7 @@ class FitFigures(TypedDict):
 
 
 def fit_factor(adaptive: NDArray[np.float64], biased: NDArray[np.float64], seed: int) -> FitFigures | None:
-    """The factor that makes `biased` of `adaptive`; None for fewer than three pairs that have both."""
+    """Return the factor from `adaptive` to `biased`; None for fewer than three pairs with both."""
     have = (adaptive > 0) & (biased > 0)
     first, second = adaptive[have], biased[have]
     if first.size < 3:
@@ -90,7 +90,7 @@ def fit_factor(adaptive: NDArray[np.float64], biased: NDArray[np.float64], seed:
 
 
 def right_choices(pairs: list[Pair], latency_factor: float, stall_factor: float) -> float | None:
-    """Share of pairs in which equation 3 with these factors, from what adaptive routing showed, takes the mode that was the faster one."""
+    """Return the share of pairs in which equation 3 with these factors chooses the faster mode from counters under adaptive routing."""
     right = []
     for pair in pairs:
         if pair.time_s[0] == pair.time_s[1]:
@@ -102,7 +102,7 @@ def right_choices(pairs: list[Pair], latency_factor: float, stall_factor: float)
 
 
 def run(parameters: Parameters, report: Report, cancelled: Cancelled) -> Parameters:
-    """Lambda and sigma fitted on pairs of runs, with the fit's error.
+    """Fit lambda and sigma on pairs of runs, and return them with the fit's error.
 
     Parameters: seed, repeats (3: pairs of a case), ranks (32), sizes: bytes per rank ([4096, 32768]), load_gib_per_s (1), topology, patterns.
     """

@@ -1,7 +1,7 @@
-"""Figures 11, 13, 15 and 16 of Hoefler et al. 2009: a binomial tree alongside random perturbation.
+"""Figures 11, 13, 15 and 16 of Hoefler et al. 2009: a binomial tree with random perturbation.
 
-The published curves came from a simulator that chains messages as our `orcs` semantics does; both semantics are
-computed, and every point says which it is.
+The published curves came from a simulator that chains messages as in our `orcs` semantics. Both semantics are
+computed, and every point contains its semantics.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from flitwatch_research.studies.sweep import Point, SweepRuns, assemble_points, 
 COMMON = ("runs", "seed", "threads", "semantics", "pattern", "routing")
 RATIOS = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9]
 
-#: Figure 11's machines are not public. These are trees of their size and bisection from 24-port switches, by rule.
+#: Figure 11's machines are not public. These are trees of the same size and bisection from 24-port switches, built by a rule.
 STAND_INS = {
     "132 endpoints, full bisection (as Odin)": "xgft:2;12,11;1,6;1,2",
     "576 endpoints, full bisection (as CHiC)": "xgft:3;12,12,4;1,12,2;1,1,6",
@@ -47,7 +47,7 @@ Place = tuple[str, float | None, str, float]  # series, x (None: the endpoints),
 
 @dataclass(frozen=True)
 class Sweep:
-    """A figure: where its points lie. Calling it computes them here; `plan` and `answer` let workers share them."""
+    """A figure with its points. Calling it computes them in this process; `plan` and `answer` let workers share them."""
 
     study: str
     x_label: str
@@ -61,7 +61,7 @@ class Sweep:
         return self.answer(points, compute_parts(points, threads, report, cancelled), parameters, monotonic() - started)
 
     def plan(self, parameters: Parameters) -> list[Point]:
-        """The points; `runs` 1000, `seed` 1, `semantics` both, `pattern` binomial-bcast unless given."""
+        """Return the points. Defaults: `runs` 1000, `seed` 1, `semantics` both, `pattern` binomial-bcast."""
         check_names(parameters, {*COMMON, *self.own})
         rules = tuple(read_strings(parameters, "semantics", ["orcs", "longest-path"]))
         # A confidence interval needs at least two runs.
@@ -79,7 +79,7 @@ class Sweep:
     def answer(
         self, points: list[Point], parts: list[list[SweepRuns]], parameters: Parameters, wall_s: float
     ) -> Parameters:
-        """The study's JSON from the parts of every point."""
+        """Return the study's JSON from the parts of every point."""
         answers = [
             point_answer
             for point, results in zip(points, parts, strict=True)
@@ -100,7 +100,7 @@ class Sweep:
 
 
 def fig11_places(parameters: Parameters) -> list[Place]:
-    """Machines: stand-ins, and the fabrics in `fabrics`, a list of {"name", "spec"} (file:PATH reads ibnetdiscover output)."""
+    """Return points for stand-ins of the machines, and for `fabrics`, a list of {"name", "spec"} (file:PATH reads ibnetdiscover output)."""
     machines = dict(STAND_INS) if parameters.get("stand_ins", True) else {}
     fabrics = parameters.get("fabrics", [])
     if not isinstance(fabrics, list) or not (fabrics or machines):
@@ -114,13 +114,13 @@ def fig11_places(parameters: Parameters) -> list[Place]:
 
 
 def fig13_places(parameters: Parameters) -> list[Place]:
-    """Table 1's fat trees (or `topologies`) at a fixed `ratio`, 0.5."""
+    """Return points for table 1's fat trees (or `topologies`) at a fixed `ratio`, 0.5."""
     ratio = read_number(parameters, "ratio", 0.5, 0.0, 1.0)
     return [("fat tree", None, spec, ratio) for spec in read_strings(parameters, "topologies", list(TABLE1.values()))]
 
 
 def fig15_places(parameters: Parameters) -> list[Place]:
-    """The 100-ary 2-cube and the 20-ary 3-cube (or `topologies`, name to SPEC) over the `ratios`."""
+    """Return points for the 100-ary 2-cube and the 20-ary 3-cube (or `topologies`, name to SPEC) over the `ratios`."""
     tori = parameters.get("topologies", {"100-ary 2-cube": "torus:100,100", "20-ary 3-cube": "torus:20,20,20"})
     if not isinstance(tori, dict) or not tori or not all(isinstance(spec, str) for spec in tori.values()):
         raise BadRequest(f"topologies must be an object of name and SPEC, not {tori!r}")
@@ -129,7 +129,7 @@ def fig15_places(parameters: Parameters) -> list[Place]:
 
 
 def fig16_places(parameters: Parameters) -> list[Place]:
-    """k-ary 2-cubes and 3-cubes of the sizes `k_2d` and `k_3d` at a fixed `ratio`, 0.5."""
+    """Return points for k-ary 2-cubes and 3-cubes of the sizes `k_2d` and `k_3d` at a fixed `ratio`, 0.5."""
     ratio = read_number(parameters, "ratio", 0.5, 0.0, 1.0)
     places: list[Place] = []
     for n, name, sizes in ((2, "k_2d", TORI_2D), (3, "k_3d", TORI_3D)):

@@ -1,7 +1,7 @@
-"""Effective bisection bandwidth (Hoefler 2009, section 3.1): what random bisections get of the full bandwidth under the fabric's own routes.
+"""Effective bisection bandwidth (Hoefler 2009, section 3.1): share of the full bandwidth in random bisections with the fabric's own routes.
 
-The endpoints are split into two halves at random, and each of one half sends to one of the other, all at once. A message gets 1/c of a link's bandwidth, where c is the
-largest number of messages on a link of its path; the mean over the messages is the bisection's share of the full bandwidth.
+The endpoints are split randomly into two halves, and each endpoint of one half sends to one of the other, all at once. A message gets 1/c of a link's
+bandwidth, where c is the largest number of messages on a link of its path. The mean over the messages is the bisection's share of the full bandwidth.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from flitwatch_research.studies.parameters import check_names, read_string, read
 from flitwatch_research.studies.registry import Cancelled as IsCancelled
 from flitwatch_research.studies.registry import Parameters, Report
 
-#: Bisections between two looks at whether to go on.
+#: Number of bisections between checks for cancellation.
 STEP = 50
 
 
 def bisection_shares(routes: flow.Routes, bisections: int, seed: int, first: int = 0) -> NDArray[np.float64]:
-    """Share of the full bandwidth (bisections,), each with a seed of its own. Of an odd number of endpoints one stays out."""
+    """Return the share of the full bandwidth (bisections,), each with its own seed. With an odd number of endpoints, one is unused."""
     half = routes.endpoints // 2
     src, dst = np.arange(half, dtype=np.uint32), np.arange(half, 2 * half, dtype=np.uint32)
     offsets, nobody = np.array([0, half], np.uint64), np.zeros(0, np.uint32)
@@ -41,7 +41,7 @@ def bisection_shares(routes: flow.Routes, bisections: int, seed: int, first: int
 
 
 def run(parameters: Parameters, report: Report, cancelled: IsCancelled) -> Parameters:
-    """Any topology or fabric file, or by default the stand-ins of figure 11's machines alongside the published shares.
+    """Run the bisections of a topology or fabric file, or by default of the stand-ins of figure 11's machines, with the published shares.
 
     Parameters: runs (bisections, 1000), seed, topology, routing.
     """
@@ -81,10 +81,10 @@ def run(parameters: Parameters, report: Report, cancelled: IsCancelled) -> Param
 
 
 def published_shares() -> dict[str, float]:
-    """The paper's machines and their shares of the full bandwidth, to be alongside any fabric."""
+    """Return the paper's machines and their shares of the full bandwidth, for comparison with any fabric."""
     column = "effective bisection bandwidth"
     return {
-        # Per cent have one place: the share prints as the text has it.
+        # The percentage has one decimal, as in the paper.
         machine: round(row[column] / 100, 3)
         for machine, row in published.published_rows("hoefler2009", "section 3.1").items()
         if column in row
@@ -92,7 +92,7 @@ def published_shares() -> dict[str, float]:
 
 
 class BisectionPoint(TypedDict):
-    """A topology's effective bisection bandwidth as a share of the links' bandwidth, over random bisections, alongside the published one."""
+    """A topology's effective bisection bandwidth as a share of the links' bandwidth, over random bisections, and the published one."""
 
     series: str
     topology: str

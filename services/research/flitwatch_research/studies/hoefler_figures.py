@@ -1,4 +1,4 @@
-"""Figures of the Hoefler studies: slowdown with confidence intervals, one line a series and semantics."""
+"""Figures of the Hoefler studies: slowdown with confidence intervals, one line per series and semantics."""
 
 from __future__ import annotations
 

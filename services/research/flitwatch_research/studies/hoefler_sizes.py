@@ -1,4 +1,4 @@
-"""Table 1 and the worked example of Hoefler et al. 2009: exact numbers, no random draw."""
+"""Table 1 and the worked example of Hoefler et al. 2009: exact numbers without random draws."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from flitwatch_research import flow, topologies
 from flitwatch_research.studies import published
 from flitwatch_research.studies.registry import Cancelled, Parameters, Report
 
-#: Table 1: the paper's short form (it omits m1 = 12 and w1 = 1) and ours with the cables between a pair, 24-port switches.
+#: Table 1: the paper's short form (it omits m1 = 12 and w1 = 1) and ours with the number of cables per pair, for 24-port switches.
 TABLE1 = {
     "XGFT(2,12,6)": "xgft:2;12,12;1,6;1,2",
     "XGFT(2,24,12)": "xgft:2;12,24;1,12;1,1",
@@ -50,7 +50,7 @@ def run_table1(parameters: Parameters, report: Report, cancelled: Cancelled) -> 
 
 
 def run_example(parameters: Parameters, report: Report, cancelled: Cancelled) -> Parameters:
-    """The worked example on 16 nodes, with one explicit balanced table, under both semantics."""
+    """Run the worked example on 16 nodes, with one explicit balanced table, under both semantics."""
     started = monotonic()
     example = json.loads(resources.files(__package__).joinpath("hoefler_example.json").read_text())
     routes = example_routes(example)
@@ -71,7 +71,7 @@ def run_example(parameters: Parameters, report: Report, cancelled: Cancelled) ->
 
 
 def example_routes(example: dict[str, Any]) -> flow.Routes:
-    """The routes of the example's explicit table."""
+    """Return the routes of the example's explicit table."""
     core = topologies.parse_topology(example["topology"]).core
     ports = np.array(example["ports"], np.uint16)
     router, endpoint = (axis.ravel().astype(np.uint32) for axis in np.indices(ports.shape))

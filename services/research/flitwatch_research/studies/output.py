@@ -14,12 +14,12 @@ from flitwatch_research.studies.registry import Study
 
 
 def prepare_folder(folder: Path) -> None:
-    """Make the folder and try to write there, before hours of work have nowhere to go.
+    """Create the folder and test that it is writable, before hours of work.
 
     Raises
     ------
     BadInput
-        Where the folder cannot be made or written.
+        The folder cannot be created or written.
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -30,12 +30,12 @@ def prepare_folder(folder: Path) -> None:
 
 
 def write_outputs(study: Study, answer: dict[str, Any], folder: Path) -> list[Path]:
-    """Write the answer as JSON and CSV and draw its figures; returns the figures.
+    """Write the answer as JSON and CSV, draw its figures, and return their paths.
 
     Raises
     ------
     BadInput
-        Where the folder cannot be written.
+        The folder cannot be written.
     """
     prepare_folder(folder)
     try:
@@ -48,7 +48,7 @@ def write_outputs(study: Study, answer: dict[str, Any], folder: Path) -> list[Pa
 
 
 def write_csv(points: list[dict[str, Any]], path: Path) -> None:
-    """One row per point; nested values get dotted columns."""
+    """Write one row per point; nested values have dotted columns."""
     rows = [_flatten_value(point) for point in points]
     columns = list(dict.fromkeys(key for row in rows for key in row))
     with path.open("w", newline="") as file:
@@ -57,7 +57,7 @@ def write_csv(points: list[dict[str, Any]], path: Path) -> None:
         writer.writerows(rows)
 
 
-#: What a cell of a CSV file holds.
+#: Types of a CSV cell.
 Cell = str | int | float | bool | None
 
 

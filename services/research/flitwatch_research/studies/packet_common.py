@@ -1,4 +1,4 @@
-"""Shared parts of the packet-level studies: steps with progress and cancel, and their answers."""
+"""Common parts of the packet-level studies: steps with progress and cancellation, and their results."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ def sweep_cases(
     parameters: Parameters,
     **extra: Any,
 ) -> Parameters:
-    """Compute the cases, `threads` at a time (1); the answer holds all points in the order of the cases, regardless of the threads.
+    """Compute the cases, `threads` at a time (1). The result contains all points in order of the cases, regardless of the threads.
 
-    A point is a case with the figures that `compute` gives for it.
+    A point is a case with the figures from `compute`.
     """
     started = monotonic()
     threads = read_whole_number(parameters, "threads", 1, 1, 1024)
@@ -48,7 +48,7 @@ def sweep_cases(
                     if wait([future], 0.5).done:
                         break
                 points += [{**case, **figures} for figures in future.result()]
-        finally:  # an interrupt, a cancel or one case's fault ends them all
+        finally:  # an interrupt, a cancellation or a case's error ends them all
             ended.set()
             pool.shutdown(wait=False, cancel_futures=True)
     report(len(cases), len(cases), "done")

@@ -1,4 +1,4 @@
-"""Figures of the packet-level studies: bars of one value a case, grouped by the first key."""
+"""Figures of the packet-level studies: bars with one value per case, grouped by the first key."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import matplotlib
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 
-#: study -> (value, its label); a value with quartiles gets whiskers.
+#: study -> (value, its label); values with quartiles have whiskers.
 VALUES = {
     "taffet-table4.3": ("error_percent", "error of the reconstruction, %"),
     "taffet-table5.1": ("time_ms", "completion, ms"),
@@ -47,7 +47,7 @@ _CASE_KEYS = (
 
 
 def draw(answer: dict[str, Any], folder: Path) -> list[Path]:
-    """Draw one SVG into `folder`: a bar a case, whiskers from the first to the third quartile."""
+    """Draw one SVG into `folder`: one bar per case, with whiskers from the first to the third quartile."""
     value, label = VALUES[answer["study"]]
     points = answer["points"]
     names = [" ".join(str(p[key]) for key in _CASE_KEYS if key in p) for p in points]

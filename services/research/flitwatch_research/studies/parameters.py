@@ -1,4 +1,4 @@
-"""Parameters of studies: given as JSON by anyone who likes, checked here; every fault is a BadRequest that names the parameter."""
+"""Validation of studies' parameters, which are untrusted JSON; every error is a BadRequest with the parameter's name."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Parameters = dict[str, Any]
 
 
 def check_names(parameters: Parameters, names: Iterable[str]) -> None:
-    """Refuse a parameter that the study does not have, so that a slip of the pen does not pass for a result."""
+    """Raise BadRequest for unknown parameters, so that a typing error is not ignored silently."""
     names = sorted(names)
     for name in parameters:
         if name not in names:
@@ -19,7 +19,7 @@ def check_names(parameters: Parameters, names: Iterable[str]) -> None:
 
 
 def read_number(parameters: Parameters, name: str, default: float, low: float, high: float) -> float:
-    """A numeric parameter within its bounds."""
+    """Return a numeric parameter within its bounds."""
     value = parameters.get(name, default)
     if isinstance(value, bool) or not isinstance(value, int | float) or not low <= value <= high:
         raise BadRequest(f"parameter {name!r} is {value!r}; expected a number from {low:g} to {high:g}")
@@ -27,7 +27,7 @@ def read_number(parameters: Parameters, name: str, default: float, low: float, h
 
 
 def read_whole_number(parameters: Parameters, name: str, default: int, low: int, high: int) -> int:
-    """A whole-number parameter within its bounds."""
+    """Return an integer parameter within its bounds."""
     value = read_number(parameters, name, default, low, high)
     if int(value) != value:
         raise BadRequest(f"parameter {name!r} is {value!r}; expected a whole number")
@@ -35,7 +35,7 @@ def read_whole_number(parameters: Parameters, name: str, default: int, low: int,
 
 
 def read_numbers(parameters: Parameters, name: str, default: list[float], low: float, high: float) -> list[float]:
-    """A list of numbers within their bounds, at least one."""
+    """Return a list of numbers within their bounds, at least one."""
     values = parameters.get(name, default)
     if not isinstance(values, list) or not 1 <= len(values) <= 1000:
         raise BadRequest(f"parameter {name!r} must be a list of 1 to 1000 numbers, not {values!r}")
@@ -43,7 +43,7 @@ def read_numbers(parameters: Parameters, name: str, default: list[float], low: f
 
 
 def read_string(parameters: Parameters, name: str, default: str) -> str:
-    """A text."""
+    """Return a text parameter."""
     value = parameters.get(name, default)
     if not isinstance(value, str):
         raise BadRequest(f"parameter {name!r} is {value!r}; expected a text")
@@ -51,7 +51,7 @@ def read_string(parameters: Parameters, name: str, default: str) -> str:
 
 
 def read_strings(parameters: Parameters, name: str, default: list[str]) -> list[str]:
-    """A list of texts, or one alone; at least one."""
+    """Return a nonempty list of texts, given as a list or a single text."""
     values = parameters.get(name, default)
     values = [values] if isinstance(values, str) else values
     if (

@@ -1,7 +1,7 @@
-"""Published figures as data: `published.csv` is the one place where a paper's number is typed.
+"""Published figures as data: `published.csv` is the only file with the papers' numbers.
 
-Each row names paper, place (table, figure or section), row and column, and where the value is in the paper's text: the line, a piece of that line,
-and which of the piece's numbers it is.
+Each row contains paper, place (table, figure or section), row and column, and the position of the value in the paper's text: the line, a part of that
+line, and the index of the number in that part.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from importlib import resources
 
 from flitwatch_domain.errors import NotFound
 
-#: Papers, and the beginnings of their texts' file names.
+#: Papers, and the prefixes of their texts' file names.
 PAPERS = {
     "bhatele2020": "bhatele2020-performance-variability",
     "desensi2019": "desensi2019-application-aware-routing",
@@ -33,11 +33,11 @@ class Figure:
     ----------
     paper : a key of `PAPERS`
     place : table, figure or section
-    row, column : as the paper names them, or as short as they can be
-    value : in `unit`, which is empty for counts and ratios
-    line : of the paper's text, from 1
-    number : which number of `quote` it is, from 1
-    quote : a piece of that line
+    row, column : the paper's names, possibly shortened
+    value : value in `unit`, which is empty for counts and ratios
+    line : line of the paper's text, from 1
+    number : index of the number in `quote`, from 1
+    quote : a part of that line
     """
 
     paper: str
@@ -52,13 +52,13 @@ class Figure:
 
 
 def parse_numbers(text: str) -> list[float]:
-    """The numbers of a piece of text, commas between thousands left out."""
+    """Return the numbers in a text, ignoring commas between thousands."""
     return [float(match.replace(",", "")) for match in _NUMBER.findall(text)]
 
 
 @lru_cache(maxsize=1)
 def load_figures() -> tuple[Figure, ...]:
-    """Every published figure, in the order of the file."""
+    """Return all published figures in order of the file."""
     text = resources.files(__package__).joinpath("published.csv").read_text("utf-8")
     return tuple(
         Figure(**{**row, "value": float(row["value"]), "line": int(row["line"]), "number": int(row["number"])})  # type: ignore[arg-type]
@@ -75,7 +75,7 @@ def _by_place() -> dict[tuple[str, str], dict[str, dict[str, float]]]:
 
 
 def published_rows(paper: str, place: str) -> dict[str, dict[str, float]]:
-    """A published table: values by row and column.
+    """Return a published table: values by row and column.
 
     Raises
     ------
@@ -88,7 +88,7 @@ def published_rows(paper: str, place: str) -> dict[str, dict[str, float]]:
 
 
 def published_row(paper: str, place: str, name: str, **columns: str) -> dict[str, float]:
-    """A row of a published table; with `columns`, only those, under the names given (ours=theirs).
+    """Return a row of a published table; with `columns`, only these, with the given names (ours=theirs).
 
     Raises
     ------
@@ -102,5 +102,5 @@ def published_row(paper: str, place: str, name: str, **columns: str) -> dict[str
 
 
 def published_value(paper: str, place: str, name: str, column: str) -> float:
-    """One published figure; raises as `published_row`."""
+    """Return one published figure. Raises the errors of `published_row`."""
     return published_row(paper, place, name, found=column)["found"]

@@ -1,4 +1,4 @@
-"""The table of studies. A study is a module that plans, computes and draws; a row here makes it known."""
+"""The table of studies. A study is a module that plans, computes and draws; a row here registers it."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ class Study:
     draw : callable (answer, folder) -> list of paths, or None
         Draws the answer's figures.
     plan, answer : callables, or None
-        A sweep's `plan(parameters)` lists its points, whose parts any worker computes; `answer(points, results by point,
-        parameters, wall_s)` makes what `run` returns.
+        A sweep's `plan(parameters)` lists its points, whose parts any worker can compute; `answer(points, results by point,
+        parameters, wall_s)` computes the result of `run`.
     """
 
     name: str
@@ -39,7 +39,7 @@ class Study:
     answer: Callable[..., Parameters]
 
 
-#: name -> (module:function or module:Sweep that runs it, module:function that draws it or "", summary); modules of this package
+#: name -> (module:function or module:Sweep to run it, module:function to draw it or "", summary); modules of this package
 STUDIES: dict[str, tuple[str, str, str]] = {
     "hoefler-table1": ("hoefler_sizes:run_table1", "", "Endpoints and switches of table 1's fat trees."),
     "hoefler-example": ("hoefler_sizes:run_example", "", "The worked example of section 3: costs 5 and 3."),
@@ -127,17 +127,17 @@ STUDIES: dict[str, tuple[str, str, str]] = {
     ),
 }
 
-#: The names that issues and papers use for short.
+#: Short names.
 ALIASES = {short: f"hoefler-{short}" for short in ("table1", "example", "fig11", "fig13", "fig15", "fig16", "ebb")}
 
 
 def find_study(name: str) -> Study:
-    """The study of this name or alias; its module is imported now.
+    """Return the study with this name or alias; its module is imported.
 
     Raises
     ------
     NotFound
-        Names the studies that exist.
+        The study does not exist; the message lists the studies.
     """
     name = ALIASES.get(name, name)
     if name not in STUDIES:

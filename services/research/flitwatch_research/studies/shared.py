@@ -1,4 +1,4 @@
-"""A sweep whose parts an executor's workers share; the results are those of one machine, bit for bit."""
+"""A sweep whose parts are shared among an executor's workers, with results identical to a run on one host."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from flitwatch_research.studies.sweep import SweepPart, SweepRuns, compute_part
 def run_shared(
     study: Study, parameters: Parameters, executor: Executor, report: Report, cancelled: Cancelled
 ) -> Parameters:
-    """The study's answer, its parts computed by the executor.
+    """Return the study's result, with parts computed by the executor.
 
     Raises
     ------
     BadRequest
-        Where the study is no sweep: it runs in one piece.
+        The study is not a sweep and cannot be divided.
     Cancelled
     """
     if study.plan is None:
@@ -38,5 +38,5 @@ def run_shared(
 
 
 def _compute_part(part: SweepPart) -> SweepRuns:
-    # The engine comes back to Python now and then, where a request to stop takes effect.
+    # The engine returns to Python periodically, where a request to stop takes effect.
     return compute_part(part, 1, lambda done, total: True)

@@ -1,4 +1,4 @@
-"""A sweep over simulated collectives: points, the parts they split into, and how parts make points again."""
+"""A sweep over simulated collectives: points, their parts, and assembling points from parts."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from flitwatch_domain.errors import Cancelled
 from flitwatch_research import flow, routings, topologies
 from flitwatch_research.collectives import CollectiveMeans, MeanFigure, mean_with_ci95, simulate_all
 
-#: Runs of one part: a part is what one worker takes at a time.
+#: Number of runs in one part, a worker's unit of work.
 RUNS_PER_PART = 1000
 
 
 class SweepPart(TypedDict):
-    """Runs of a point that one worker takes at a time: the point's fields, the first run and how many; `semantics` is a list after JSON."""
+    """A worker's unit of work in a point: the point's fields, the first run and the number of runs; `semantics` is a list after JSON."""
 
     series: str
     x: float | None
@@ -35,7 +35,7 @@ class SweepPart(TypedDict):
 
 
 class SweepRuns(TypedDict):
-    """Costs of a part's runs by semantics, processor seconds, increments, and what they ran on."""
+    """Costs of a part's runs by semantics, CPU seconds, increments, and the topology."""
 
     quiet: list[list[int]]
     perturbed: list[list[int]]
@@ -65,9 +65,9 @@ class SweepPoint(TypedDict):
 
 @dataclass(frozen=True)
 class Point:
-    """One place of a figure: a series, an x, and the collective that is simulated there; a point a semantics.
+    """One place of a figure: a series, an x, and the simulated collective; it has one point per semantics.
 
-    The seed is derived from the study's seed and the point's own text, so points are independent of one another and
+    The seed is derived from the study's seed and the point's text, so points are independent of each other and
     of their order.
     """
 
@@ -87,7 +87,7 @@ class Point:
         return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "big") >> 1
 
     def parts(self) -> list[SweepPart]:
-        """JSON descriptions of runs that any worker can compute, in any order."""
+        """Return the parts as JSON descriptions, which any worker can compute in any order."""
         return [
             {
                 "series": self.series,
@@ -112,12 +112,12 @@ def _build_routes(topology: str, routing: str | None) -> flow.Routes:
 
 
 def compute_part(part: SweepPart, threads: int = 1, watch: Callable[[int, int], bool] | None = None) -> SweepRuns:
-    """Simulate one part; the costs of its runs come back, for parts are put together before any mean is taken.
+    """Simulate one part. Return the costs of single runs, because parts are joined before means are computed.
 
     Raises
     ------
     Cancelled
-        Where `watch` says so.
+        `watch` returned false.
     """
     first_run, runs = part["first_run"], part["part_runs"]
     point = Point(
@@ -153,7 +153,7 @@ def compute_part(part: SweepPart, threads: int = 1, watch: Callable[[int, int], 
 
 
 def assemble_points(point: Point, parts: Sequence[SweepRuns]) -> list[SweepPoint]:
-    """Means and 95 % confidence intervals over all runs of a place's parts, given in order: one point a semantics."""
+    """Return means and 95 % confidence intervals over all runs of a place's parts, given in order: one point per semantics."""
     return [_assemble_point(point, name, number, parts) for number, name in enumerate(point.semantics)]
 
 
@@ -180,12 +180,12 @@ def _assemble_point(point: Point, semantics: str, number: int, parts: Sequence[S
 def compute_parts(
     points: Sequence[Point], threads: int, report: Callable[[int, int, str], None], cancelled: Callable[[], bool]
 ) -> list[list[SweepRuns]]:
-    """Compute the parts of all points on this machine, in the order given.
+    """Compute the parts of all points on this host, in the given order.
 
     Raises
     ------
     Cancelled
-        As soon as `cancelled` says so, also inside a point.
+        `cancelled` returned true; it is also polled inside a point.
     """
     total, done = sum(point.runs for point in points), 0
     answers: list[list[SweepRuns]] = []

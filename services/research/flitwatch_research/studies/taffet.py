@@ -1,4 +1,4 @@
-"""Studies of Taffet 2021 at packet level: table 5.1 (routing), the diagnosis of pF3D, and what case studies share."""
+"""Studies of Taffet 2021 at packet level: table 5.1 (routing), the diagnosis of pF3D, and common parts of case studies."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from flitwatch_simulation.packet.machine import Machine, build_machine
 from flitwatch_simulation.workloads import patterns
 from flitwatch_simulation.workloads.messages import Messages, in_rounds, to_ops
 
-#: Rows and columns of table 5.1 (another instance of the shuffle, another simulator), by ours.
+#: Rows and columns of table 5.1 by our names (another instance of the shuffle, another simulator).
 TABLE_51 = (
     {"ftree": "Ftree", "hw-adaptive": "Hardware adaptive routes"},
     {"bisection": "Bisection Shift", "bisection-shuffle": "Bisection Random Shuffle"},
@@ -34,7 +34,7 @@ TABLE_51 = (
 
 
 class TableFigures(TypedDict):
-    """A case of table 5.1: simulated and published milliseconds, latencies, and the largest load of a link over the least."""
+    """A case of table 5.1: simulated and published milliseconds, latencies, and the largest link load over its lower bound."""
 
     time_ms: float
     published_ms: float
@@ -45,7 +45,7 @@ class TableFigures(TypedDict):
 
 
 class DiagnosisFigures(TypedDict):
-    """A mapping's time, and what its packets say of where congestion begins."""
+    """A mapping's time, and the roots of congestion found from its packets."""
 
     time_ms: float
     conserved: bool
@@ -54,9 +54,9 @@ class DiagnosisFigures(TypedDict):
 
 
 def run_table51(parameters: Parameters, report: Report, cancelled: Cancelled) -> Parameters:
-    """Table 5.1: bisection shift and random shuffle on quartz1, ftree and hardware-adaptive routes.
+    """Run table 5.1: bisection shift and random shuffle on quartz1 with ftree and hardware-adaptive routes.
 
-    Parameters: seed, topology (quartz1), mbytes (10 a node), packet_bytes (4096).
+    Parameters: seed, topology (quartz1), mbytes (10 per node), packet_bytes (4096).
     """
     check_names(parameters, ("seed", "threads", "topology", "mbytes", "packet_bytes"))
     seed = read_whole_number(parameters, "seed", 1, 0, 2**63 - 1)
@@ -92,7 +92,7 @@ def run_table51(parameters: Parameters, report: Report, cancelled: Cancelled) ->
 
 
 def load_ratio(machine: Machine, messages: Messages) -> float:
-    """Bytes on the static routes' worst link over the least any routing could reach (each switch's cut towards its parents)."""
+    """Return the bytes on the static routes' worst link over the lower bound for any routing (each switch's cut towards its parents)."""
     table = machine.core.static_table()
     links, routers = machine.fabric.links, len(machine.fabric.routers)
     src, dst, size = messages.matrix()
@@ -122,9 +122,9 @@ def load_ratio(machine: Machine, messages: Messages) -> float:
 def congestion_of(
     machine: Machine, result: packet.Result, job: int, only: NDArray[np.bool_] | None = None
 ) -> CongestionMap:
-    """The map that a job sees: congested fraction from its own packets' samples, use of each link by its own packets (in mean packets).
+    """Return the congestion map of a job: congested fraction from its own packets' samples, use of each link by its own packets (in mean packets).
 
-    only : bool[samples], of a phase that the packets carry, such as a tag
+    only : bool[samples], selection of a phase, for example by tag
     """
     raw, links = result.raw, machine.fabric.links
     own = raw["sample_job"] == job
@@ -139,17 +139,17 @@ def congestion_of(
     return CongestionMap(machine.fabric, fraction, traffic * mean_bytes / capacity)
 
 
-#: 72 leaves of 32 nodes, 16 up links each (2:1 taper), one level of 16 spines (section 2.4).
+#: 72 leaves with 32 nodes and 16 up links each (2:1 taper), one level of 16 spines (section 2.4).
 CASE_STUDY_TREE = "xgft:2;32,72;1,16"
 
 
 def case_study_machine(parameters: Parameters, least_leaves: int) -> tuple[Machine, int]:
-    """The tree that `topology` names under adaptive routing, and its number of leaves.
+    """Return the tree named by `topology` with adaptive routing, and its number of leaves.
 
     Raises
     ------
     BadRequest
-        For a fabric whose nodes do not stand 32 to a leaf switch, or with fewer leaves than the study's nodes take.
+        The fabric does not have 32 nodes per leaf switch, or has too few leaves for the study's nodes.
     """
     spec = read_string(parameters, "topology", CASE_STUDY_TREE)
     fabric = fabric_of(spec)
@@ -167,13 +167,13 @@ def case_study_machine(parameters: Parameters, least_leaves: int) -> tuple[Machi
     return build_machine(fabric, "hw-adaptive", packet_bytes=4096), leaves
 
 
-#: Computation of pF3D's round, fitted to one published ratio, the time alongside incasts over that alone: the text does not give it.
+#: Computation of pF3D's round, which the dissertation does not give. It is fitted to one published ratio, the time with incasts over the time alone.
 PF3D_COMPUTE_MS = 8.3
 
 
 @dataclass(frozen=True)
 class Pf3d:
-    """The case study's machine; a job with an all-to-all in each group of four nodes and its mappings to nodes; the incasts alongside it and their nodes."""
+    """The case study's machine; a job with an all-to-all in each group of four nodes and its mappings to nodes; the concurrent incasts and their nodes."""
 
     machine: Machine
     job: Messages
@@ -183,13 +183,13 @@ class Pf3d:
 
     @classmethod
     def of(cls, parameters: Parameters, seed: int) -> Pf3d:
-        """From the parameters that `run_pf3d` names. Raises as `case_study_machine`."""
+        """Build the case from the parameters of `run_pf3d`. Raises the errors of `case_study_machine`."""
         size = int(read_number(parameters, "mbytes", 4, 0.1, 100) * 1e6)
         compute_ns = np.zeros((52, 3), np.int64)
         compute_ns[:, -1] = round(read_number(parameters, "compute_ms", PF3D_COMPUTE_MS, 0.0, 1000.0) * 1e6)
         machine, leaves = case_study_machine(parameters, 12)
         rng = np.random.default_rng(seed)
-        # 52 nodes on six leaves: 6, 12, 8, 12, 8 and 6 of them; leaves 1 to 3 also hold the receivers of the incasts.
+        # 52 nodes on six leaves: 6, 12, 8, 12, 8 and 6; leaves 1 to 3 also have the receivers of the incasts.
         per_leaf = (6, 12, 8, 12, 8, 6)
         nodes = np.concatenate([32 * leaf + np.arange(count) for leaf, count in enumerate(per_leaf)])
         crowded = np.isin(nodes // 32, (1, 2, 3))
@@ -216,7 +216,7 @@ class Pf3d:
         stop: Cancelled | None = None,
         congested_after_ns: float = 0.0,
     ) -> tuple[packet.Result, CongestionMap]:
-        """The run, and what the job's own packets saw."""
+        """Return the run's result, and the congestion seen by the job's own packets."""
         jobs = [(self.job, self.mappings[mapping])]
         jobs += [(self.incast, self.incast_nodes)] if background else []
         result = execute_workload(
@@ -232,10 +232,10 @@ class Pf3d:
 
 
 def run_pf3d(parameters: Parameters, report: Report, cancelled: Cancelled) -> Parameters:
-    """pF3D in kind: all-to-all in groups of four nodes on 52 nodes; alone, alongside six 4:1 incasts, and remapped inside leaf switches.
+    """Run an approximation of pF3D: all-to-all in groups of four nodes on 52 nodes; alone, with six 4:1 incasts, and remapped inside leaf switches.
 
-    Parameters: seed, mbytes a node (4), compute_ms (8.3: computation at the end of the round), topology (32 nodes per leaf, at least 12 leaves), congested_after_ns (0: a link is congested
-    where its queue exceeds its credits, section 2.3.1; above: where a packet waits longer).
+    Parameters: seed, mbytes per node (4), compute_ms (8.3: computation at the end of the round), topology (32 nodes per leaf, at least 12 leaves),
+    congested_after_ns (0: a link is congested if its queue exceeds its credits, section 2.3.1; above 0: if a packet waits longer than this).
     """
     check_names(parameters, ("seed", "threads", "mbytes", "compute_ms", "topology", "congested_after_ns"))
     congested_after_ns = read_number(parameters, "congested_after_ns", 0.0, 0.0, 1e9)

@@ -1,4 +1,4 @@
-"""miniGhost on a tree (Taffet 2021, section 2.4.2): mappings, strategies, and where its congestion begins."""
+"""miniGhost on a tree (Taffet 2021, section 2.4.2): mappings, strategies, and roots of congestion."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from flitwatch_simulation.workloads.minighost import STRATEGIES, Faces, faces_of
 
 
 class GhostFigures(TypedDict):
-    """A stencil's time, and how many roots are at endpoints and inside the network; `published_s` is None if the source has none.
+    """A stencil's time, and numbers of roots at endpoints and inside the network; `published_s` is None if the source has no value.
 
-    south_grid : congested fraction of the links to nodes with z = 0 in the south phase, rows along y, columns along x (figure 2.7); tiled mapping alone
+    south_grid : congested fraction of the links to nodes with z = 0 in the south phase, rows along y, columns along x (figure 2.7); only for the tiled mapping
     """
 
     time_ms: float
@@ -37,7 +37,7 @@ class GhostFigures(TypedDict):
 
 
 def _find_root_rows(roots: list[Diagnosis], node_of_rank: NDArray[np.int64]) -> list[int]:
-    """Rows (along y, in tiles of ranks) of the nodes that are endpoint roots."""
+    """Return the rows (along y, in tiles of ranks) of nodes that are endpoint roots."""
     row = np.zeros(int(node_of_rank.max()) + 1, np.int64)
     row[node_of_rank] = np.unravel_index(np.arange(node_of_rank.size), GHOST_GRID, order="F")[1] // GHOST_TILE[1]
     endpoints = [root.endpoint for root in roots if root.endpoint is not None]
@@ -45,7 +45,7 @@ def _find_root_rows(roots: list[Diagnosis], node_of_rank: NDArray[np.int64]) -> 
 
 
 def south_grid(seen: CongestionMap, node_of_rank: NDArray[np.int64]) -> list[list[float | None]]:
-    """(y, x) congested fraction of the link from the leaf switch to each node with z = 0; None if too few packets came to say."""
+    """Return (y, x) congested fraction of the link from the leaf switch to each node with z = 0; None if there were too few packets."""
     at = np.unravel_index(np.arange(node_of_rank.size), GHOST_GRID, order="F")
     place = np.zeros((int(node_of_rank.max()) + 1, 3), np.int64)
     place[node_of_rank] = np.stack([axis // side for axis, side in zip(at, GHOST_TILE, strict=True)], axis=1)
@@ -62,9 +62,9 @@ def south_grid(seen: CongestionMap, node_of_rank: NDArray[np.int64]) -> list[lis
     return grid
 
 
-#: miniGhost's ranks on their grid, those of a node, and the tiles of ranks per node and of nodes per leaf switch.
+#: Grid of miniGhost's ranks, ranks of a node, and tiles of ranks per node and of nodes per leaf switch.
 GHOST_GRID, GHOST_RANKS_A_NODE, GHOST_TILE, GHOST_LEAF = (24, 48, 24), 36, (3, 3, 4), (4, 4, 2)
-#: Directions by axis and sign, as the paper calls them.
+#: Directions by axis and sign, with the dissertation's names.
 DIRECTIONS = {(1, 1): "north", (1, -1): "south", (0, 1): "east", (0, -1): "west", (2, 1): "front", (2, -1): "back"}
 
 
@@ -86,12 +86,12 @@ class Ghost:
 
     @classmethod
     def of(cls, parameters: Parameters, kbytes: float = 2000) -> Ghost:
-        """From the parameters that `run_minighost` names.
+        """Build the case from the parameters of `run_minighost`.
 
         Raises
         ------
         BadRequest
-            For a value out of range, or a fabric without 24 leaf switches of 32 nodes.
+            A value is out of range, or the fabric does not have 24 leaf switches with 32 nodes.
         """
         size = read_number(parameters, "kbytes", kbytes, 10, 1e5) * 1e3
         variables = read_whole_number(parameters, "variables", 5, 1, 40)
@@ -114,7 +114,7 @@ class Ghost:
         return cls(machine, mappings, faces, nodes, variables, face_bytes, compute_ns, imbalance)
 
     def workload(self, mapping: str, strategy: str, seed: int) -> packet.Workload:
-        """One time step; the same computation for every strategy and mapping."""
+        """Return one time step, with the same computation for every strategy and mapping."""
         messages = minighost_messages(
             self.faces[mapping],
             self.nodes,
@@ -130,7 +130,7 @@ class Ghost:
     def run(
         self, mapping: str, strategy: str, seed: int, stop: Cancelled | None = None, congested_after_ns: float = 0.0
     ) -> tuple[packet.Result, dict[str, CongestionMap]]:
-        """The run, and what its packets saw: all of them as `all`, and those of each direction."""
+        """Return the run's result, and the congestion seen by its packets: by all (`all`), and by direction."""
         result = execute_workload(
             self.machine,
             self.workload(mapping, strategy, seed),
@@ -149,12 +149,12 @@ class Ghost:
 
 
 def run_minighost(parameters: Parameters, report: Report, cancelled: Cancelled) -> Parameters:
-    """miniGhost: 27,648 ranks on 768 nodes, mappings cyclic, linear and tiled, strategies BSPMA, SVAF and SVAFP, diagnosed by direction.
+    """Run miniGhost: 27,648 ranks on 768 nodes, mappings cyclic, linear and tiled, strategies BSPMA, SVAF and SVAFP, diagnosed by direction.
 
-    Parameters: seed, kbytes that a node sends under the tiled mapping (2000), topology (32 nodes per leaf, at least 24 leaves), variables (5),
-    compute (45: computation over the time that a node's link takes for those bytes; communication is then the published 7 % of the cyclic run), imbalance
-    (0.05: of the computation, from node to node; a trace has some, how much is not in the text), congested_after_ns (0: a link is congested where its
-    queue exceeds its credits; above: where a packet waits longer).
+    Parameters: seed, kbytes sent by a node under the tiled mapping (2000), topology (32 nodes per leaf, at least 24 leaves), variables (5),
+    compute (45: computation over the time of a node's link for those bytes; communication is then the published 7 % of the cyclic run), imbalance
+    (0.05: of the computation between nodes; a trace has some, but the dissertation gives no amount), congested_after_ns (0: a link is congested if
+    its queue exceeds its credits; above 0: if a packet waits longer than this).
     """
     check_names(parameters, ("seed", "threads", "congested_after_ns", *GHOST_PARAMETERS))
     seed = read_whole_number(parameters, "seed", 1, 0, 2**63 - 1)

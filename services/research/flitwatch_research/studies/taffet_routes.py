@@ -1,4 +1,4 @@
-"""Chapters 3 and 4 of Taffet 2021 as studies: the formulations side by side (figure 3.4), and reconstructions by ways to give lanes (table 4.3)."""
+"""Chapters 3 and 4 of Taffet 2021 as studies: comparison of formulations (figure 3.4), and reconstructions by lane scheme (table 4.3)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _SCHEMES = {way.ours: way for way in LANE_SCHEMES}
 
 
 class LaneFigures(TypedDict):
-    """A cell of table 4.3: the error of the reconstruction, ours and published, and how the search ended."""
+    """A cell of table 4.3: our and the published error of the reconstruction, and the outcome of the search."""
 
     error_percent: float
     published_percent: float
@@ -29,9 +29,9 @@ class LaneFigures(TypedDict):
 
 
 def run_formulations(parameters: Parameters, report: Report, cancelled: Cancelled) -> Parameters:
-    """Figure 3.4: how the formulations' routes get better over time, on a tree that HiGHS can solve.
+    """Run figure 3.4: improvement of the formulations' routes over time, on a tree that HiGHS can solve.
 
-    Parameters: topology (a tree of three levels), limit_s (90: of each formulation), formulations (all three).
+    Parameters: topology (a three-level tree), limit_s (90, per formulation), formulations (all three).
     """
     check_names(parameters, ("threads", "topology", "limit_s", "formulations"))
     topology = read_string(parameters, "topology", formulations.TOPOLOGY)
@@ -46,9 +46,9 @@ def run_formulations(parameters: Parameters, report: Report, cancelled: Cancelle
 
 
 def run_lanes(parameters: Parameters, report: Report, cancelled: Cancelled) -> Parameters:
-    """Table 4.3: an application's matrix from counters, in the dictionary, by ways to give its pairs lanes: service levels, at random, by Galois fields.
+    """Run table 4.3: an application's matrix from counters, in the dictionary, by lane scheme: service levels, random, Galois fields.
 
-    Parameters: application (partisn-168), lanes (all eight columns), limit_s (60: of each reconstruction), topology (quartz1).
+    Parameters: application (partisn-168), lanes (all eight columns), limit_s (60, per reconstruction), topology (quartz1).
     """
     check_names(parameters, ("threads", "application", "lanes", "limit_s", "topology"))
     application = read_string(parameters, "application", "partisn-168")

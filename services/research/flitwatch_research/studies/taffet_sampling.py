@@ -1,4 +1,4 @@
-"""Table 2.1 of Taffet 2021: how far both sampling variants are from what every link carried."""
+"""Table 2.1 of Taffet 2021: errors of both sampling variants relative to the links' true traffic."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from flitwatch_simulation.workloads import patterns
 
 
 class SamplingFigures(TypedDict):
-    """Errors of both sampling variants in percent, those that the formulas foresee, and those published; share of hops that met congestion.
+    """Errors of both sampling variants in percent: measured, predicted by the formulas, and published; share of congested hops.
 
-    None: of nothing, as of congested packets where there were none.
+    None: undefined, for example the error of congested packets if there were none.
     """
 
     standard_traffic_percent: float | None
@@ -37,18 +37,18 @@ class SamplingFigures(TypedDict):
     published_percent: list[float]
 
 
-#: Where a point's congestion comes from: drawn for each packet by itself, or met by the packets of a simulation.
+#: Source of a point's congestion: drawn independently for each packet, or from a simulation.
 CONGESTION = ("bernoulli", "simulated")
 
 
 def run_table21(parameters: Parameters, report: Report, cancelled: Cancelled) -> Parameters:
-    """Table 2.1: relative RMS error of both variants by downsampling, alongside what the variance formulas predict.
+    """Run table 2.1: relative RMS error of both variants by downsampling, with the predictions of the variance formulas.
 
-    Bernoulli's: stencil flows whose packets find each link congested with its own probability. Simulated: miniGhost with SVAF on the tiled mapping
-    in the packet engine, as in the paper; a link is congested where a packet finds a queue longer than its credits.
+    Bernoulli: stencil flows whose packets find each link congested with its own probability. Simulated: miniGhost with SVAF on the tiled mapping
+    in the packet engine, as in the dissertation; a link is congested if a packet finds a queue longer than its credits.
 
-    Parameters: seed; of Bernoulli's: mpackets (4; the paper has 800), leaves (16), nodes per leaf (32), spines (16), congested (0.42, the mean share of
-    hops that meet congestion); of the simulation: kbytes (10000 that a node sends), topology, variables, compute, imbalance as in taffet-minighost.
+    Parameters: seed; for Bernoulli: mpackets (4; the dissertation has 800), leaves (16), nodes per leaf (32), spines (16), congested (0.42, the mean share
+    of congested hops); for the simulation: kbytes (10000 sent by a node), topology, variables, compute, imbalance as in taffet-minighost.
     """
     check_names(
         parameters, ("seed", "threads", "mpackets", "leaves", "nodes", "spines", "congested", *GHOST_PARAMETERS)
@@ -97,7 +97,7 @@ def run_table21(parameters: Parameters, report: Report, cancelled: Cancelled) ->
             }
         ]
 
-    # The simulation runs once, in the first case that needs it: its four cases go one after the other.
+    # The simulation runs once, in the first case that needs it: its four cases are sequential.
     cases = [{"congestion": c, "downsampling": d} for c in CONGESTION for d in (1, 10, 100, 1000)]
     one_thread = {**parameters, "threads": 1}
     return sweep_cases("taffet-table2.1", cases, compute, report, cancelled, one_thread, seed=seed, note=_floor_note())
@@ -105,13 +105,13 @@ def run_table21(parameters: Parameters, report: Report, cancelled: Cancelled) ->
 
 @dataclass(frozen=True)
 class PacketSamples:
-    """Packets of a simulation with the link that each one's reservoir ended with, and what all links carried.
+    """Packets of a simulation, with the final link of each one's reservoir, and the traffic of all links.
 
     Attributes
     ----------
     src, dst : endpoint[packets];  link : uint32[packets];  hops : links of the path;  marked : uint8[packets]
     traffic, congested : float[links], exact
-    candidates : of (src, dst), the links that such a packet might pass
+    candidates : function of (src, dst), the possible links of such a packet
     """
 
     src: NDArray[np.int64]
@@ -141,7 +141,7 @@ class PacketSamples:
         )
 
     def _make_candidates(self) -> Callable[[int, int], NDArray[np.int64]]:
-        """Links between two endpoints of a tree of two levels: both terminals, and between two leaves all up and down links."""
+        """Return a function for the links between two endpoints of a two-level tree: both terminals, and all up and down links between two leaves."""
         links, routers = self.fabric.links, len(self.fabric.routers)
         src, dst = np.asarray(links.src), np.asarray(links.dst)
         leaf = np.asarray(self.fabric.endpoints.router)
@@ -163,7 +163,7 @@ class PacketSamples:
         return between
 
     def estimates(self, downsampling: int, rng: np.random.Generator) -> dict[str, Any]:
-        """Estimate, in both variants, what receivers infer from one in `downsampling` packets, alongside what the links carried."""
+        """Return both variants' estimates from one in `downsampling` packets, and the links' true traffic."""
         links, candidates = self.traffic.size, self._make_candidates()
         samples = np.flatnonzero(rng.random(self.link.size) * downsampling < 1)
         samples = samples[np.argsort(self.src[samples] * len(self.fabric.endpoints) + self.dst[samples], kind="stable")]
@@ -192,7 +192,7 @@ class PacketSamples:
         }
 
     def expected_errors(self, downsampling: int) -> tuple[float, float]:
-        """As `expected_errors`; the links' mix of path lengths is that of the samples."""
+        """See `expected_errors`; the links' mix of path lengths is that of the samples."""
         candidates, endpoints = self._make_candidates(), len(self.fabric.endpoints)
         tested = np.zeros(self.traffic.size)
         pairs, first, count = np.unique(self.src * endpoints + self.dst, return_index=True, return_counts=True)
@@ -219,7 +219,7 @@ def _floor_note() -> str:
 
 
 def expected_errors(flows: list[Flow], links: int, downsampling: int) -> tuple[float, float]:
-    """Relative RMS errors of traffic from the variance formulas of the standard and the one-bit variant, with downsampling d.
+    """Return relative RMS errors of traffic from the variance formulas of the standard and the one-bit variant with downsampling d.
 
     Thinning to one of d packets adds N (d - 1); the reservoir then has d^2 times the variance at N / d and Q / d packets. Sums over path
     lengths as in section 2.5.1: sum of N_l (l - 1), and sum of Q_l l^2 - N_l.
@@ -245,14 +245,14 @@ def _estimate_errors(
     )
 
 
-#: Packets, links that the receiver tests, paths.
+#: Packets, links tested by the receiver, paths.
 Flow = tuple[int, list[int], list[list[int]]]
 
 
 def stencil_experiment(
     packets: int, leaves: int, nodes: int, spines: int, share: float, seed: int
 ) -> tuple[sampling.Experiment, list[Flow]]:
-    """Six-face stencil flows on a two-level tree; links: injection, ejection, up [leaf][spine], down [spine][leaf]."""
+    """Return six-face stencil flows on a two-level tree; links: injection, ejection, up [leaf][spine], down [spine][leaf]."""
     ranks = leaves * nodes
     messages = patterns.stencil27_messages(ranks, 1_000_000, np.random.default_rng(seed), "svafp", 1)
     src, dst, size = messages.matrix()

@@ -1,4 +1,4 @@
-"""Table 5.2 of Taffet 2021: the cyclic stencil in large and in small messages, under four ways to route."""
+"""Table 5.2 of Taffet 2021: the cyclic stencil in large and in small messages, with four routings."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ SMALL_BYTES = 2048
 
 
 class StencilFigures(TypedDict):
-    """A cell of table 5.2: simulated and published milliseconds, the time over that of large messages under ftree, and the busiest link's gap."""
+    """A cell of table 5.2: simulated and published milliseconds, the time relative to large messages under ftree, and the busiest link's gap."""
 
     time_ms: float
     published_ms: float
@@ -52,7 +52,7 @@ class StencilFigures(TypedDict):
 
 
 def split_messages(messages: Messages, size: int) -> Messages:
-    """Each message as many of `size` bytes, the k-th to every neighbour before the next to any."""
+    """Return each message divided into messages of `size` bytes; the k-th is sent to every neighbour before the next one to any."""
     count = np.maximum(messages.size_bytes // size, 1)
     most = int(count.max())
     turn = np.repeat(np.arange(most), messages.src.size)
@@ -72,7 +72,7 @@ def split_messages(messages: Messages, size: int) -> Messages:
 
 
 def _looped_routes(asked: LoopRun, cancelled: Cancelled) -> Routes:
-    """Routes for the matrix that is reconstructed from the counters of ftree's routes, as the loop makes them."""
+    """Return the loop's routes for the matrix reconstructed from counters on ftree's routes."""
     machine = SimulatedMachine(asked)
     seen, _ = reconstruct_slots(
         machine.fabric, machine.loaded, machine.measured(), asked.basis, asked.reconstruct_s, _silent, cancelled
@@ -85,9 +85,9 @@ def _silent(_: str) -> None:
 
 
 def run(parameters: Parameters, report: Report, cancelled: Cancelled) -> Parameters:
-    """Table 5.2: six faces of a periodic grid, in order and without waiting, as one message each or as messages of 2 KB in turn.
+    """Run table 5.2: six faces of a periodic grid, in order and without waiting, as one message each or as messages of 2 KB in turn.
 
-    Static routes are ftree's, random ones, and the loop's: those optimised for what the counters say of all of the traffic, which knows no phases.
+    Static routes are ftree's, random ones, and the loop's, which are optimised for the counters of the whole traffic without phases.
 
     Parameters: seed, topology (quartz1), mbytes (0.25 to each neighbour; the dissertation has 2), optimise_s (30), reconstruct_s (60).
     """
@@ -145,5 +145,5 @@ def run(parameters: Parameters, report: Report, cancelled: Cancelled) -> Paramet
         ]
 
     cases = [{"messages": m, "routing": r} for m in MESSAGES for r in ROUTINGS]
-    # The first case is what all others are held against.
+    # All other cases are compared with the first one.
     return sweep_cases("taffet-table5.2", cases, compute, report, cancelled, {**parameters, "threads": 1}, seed=seed)

@@ -1,4 +1,4 @@
-"""Studies of Wang 2018: placement against routing, message load, background traffic on Theta."""
+"""Studies of Wang 2018: placement and routing, message load, background traffic on Theta."""
 
 from __future__ import annotations
 
@@ -35,30 +35,30 @@ from flitwatch_simulation.workloads.messages import Messages, repeat_messages, t
 from flitwatch_simulation.workloads.phases import messages_of
 from flitwatch_simulation.workloads.placement import place_ranks
 
-#: Section II-A: ranks, and KB that a rank sends at a time, which is a round here. The load of crystal router is constant, fill boundary's is from 100 to
-#: 2,560 KB, which is 760 on average, and AMG's has peaks of 75 KB.
+#: Section II-A: ranks, and KB sent by a rank at a time, which is a round here. The load of crystal router is constant, fill boundary's is from 100 to
+#: 2,560 KB with a mean of 760, and AMG's has peaks of 75 KB.
 APPLICATIONS = {"crystal-router": (1000, 190), "fill-boundary": (1000, 760), "amg": (1728, 75)}
-#: As the paper's tables and figures name them.
+#: Names in the paper's tables and figures.
 SHORT = {"crystal-router": "CR", "fill-boundary": "FB", "amg": "AMG"}
 PLACEMENTS = ("contiguous", "random-cabinet", "random-chassis", "random-router", "random-node")
 ROUTINGS = ("minimal", "adaptive")
 BACKGROUNDS = ("none", "uniform", "bursty")
-#: What an application sends: its trace's messages, or those in kind of so many ranks (None: the paper's).
+#: Source of an application's messages: its trace, or approximated messages for a number of ranks (None: the paper's number).
 Job = Messages | int | None
-#: Figure 2: ranks of a block of the matrix are as many as make at most so many blocks; intervals of time.
+#: Figure 2: largest number of blocks of ranks in the matrix; number of time intervals.
 _BLOCKS, _INTERVALS = 64, 60
-#: Draws of table II's placements.
+#: Number of draws of table II's placements.
 _DRAWS = 5
 
 
 def _build_machine(fabric: Fabric, routing: str, packet_bytes: int) -> Machine:
-    # The paper's adaptive packets go through a random intermediate router.
+    # The paper's adaptive packets use a random intermediate router.
     mode = "minimal" if routing == "minimal" else "adaptive0"
     return build_machine(fabric, mode, packet_bytes=packet_bytes, through_router=True)
 
 
 def _make_messages(application: str, job: Job, scale: float, seed: int, exchanges: int = 1) -> Messages:
-    """Of the application's trace, as it is, or in kind: scaled so that a rank's round has the published load."""
+    """Return messages of the application's trace unchanged, or approximated messages scaled so that a rank's round has the published load."""
     if isinstance(job, Messages):
         return repeat_messages(job.scaled(scale), exchanges)
     papers_ranks, kbytes = APPLICATIONS[application]
@@ -69,7 +69,7 @@ def _make_messages(application: str, job: Job, scale: float, seed: int, exchange
 
 
 def _job_of(parameters: Parameters) -> Job:
-    """`ranks`, or the messages of `trace`, a folder of DUMPI text or another trace: its computation is left out, as in the paper."""
+    """Return the job from `ranks`, or from the messages of `trace`, a folder of DUMPI text or another trace, without its computation, as in the paper."""
     ranks = read_whole_number(parameters, "ranks", 0, 0, 10**6) or None
     if "trace" not in parameters:
         return ranks
@@ -89,7 +89,7 @@ def _messages_of_trace(path: Path) -> Messages:
 def _run_draw(
     case: Parameters, machine: Machine, number: int, seed: int, stop: Cancelled, packet_bytes: int, job: Job
 ) -> Draw:
-    """One draw of a case: the same number has the same places and messages regardless of the routing and the background."""
+    """Run one draw of a case. Equal draw numbers have the same places and messages regardless of the routing and the background."""
     messages = _make_messages(case["application"], job, case.get("scale", 1.0), seed + number, case.get("exchanges", 1))
     endpoints = place_ranks(machine.fabric, messages.ranks, case["placement"], np.random.default_rng([seed, number]))
     background = case.get("background", "none")
@@ -97,7 +97,7 @@ def _run_draw(
         _make_background(machine, case["application"], background, case, endpoints) if background != "none" else []
     )
     workload = packet.Workload(ops=to_ops([(messages, endpoints)]), generators=generators, default_mode=machine.mode)
-    sampled = not generators  # every packet of a job that runs alone, for the hops of each rank
+    sampled = not generators  # all packets of a job that runs alone, for the hops of each rank
     result = execute_workload(
         machine,
         workload,
@@ -149,9 +149,9 @@ def _run_cases(
 
 
 def run_fig2(parameters: Parameters, report: Report, cancelled: Cancelled) -> Parameters:
-    """Figure 2: who sends how much to whom, and the load of a rank over time, on nodes drawn at random under adaptive routing.
+    """Run figure 2: traffic by pair of ranks, and the load of a rank over time, on random nodes under adaptive routing.
 
-    The time is that of the exchange: the applications compute nothing, as in the paper's simulations.
+    The time is that of the exchange: the applications have no computation, as in the paper's simulations.
     Parameters: seed, packet_bytes, load (factor on all sizes), topology, applications, ranks (the paper's), trace (of the one application).
     """
     check_names(parameters, ("seed", "threads", "packet_bytes", "load", "topology", "applications", "ranks", "trace"))
@@ -184,7 +184,7 @@ def _summarize_matrix(made: Messages) -> Parameters:
 
 
 def _load_over_time(made: Messages, result: packet.Result) -> list[Parameters]:
-    """KB that a rank begins to send in each interval: mean and largest over the ranks."""
+    """Return the KB that a rank begins to send in each interval: mean and maximum over the ranks."""
     start_ps = result.raw["send_start_ps"][: made.src.size].astype(float)
     width_ps = result.raw["rank_end_ps"].max() / _INTERVALS
     at = np.minimum((start_ps / width_ps).astype(np.int64), _INTERVALS - 1)
@@ -197,9 +197,9 @@ def _load_over_time(made: Messages, result: packet.Result) -> list[Parameters]:
 
 
 def run_fig3(parameters: Parameters, report: Report, cancelled: Cancelled) -> Parameters:
-    """Figures 3 to 6: times of ranks, hops, traffic and saturation of channels; three applications, five placements, two routings.
+    """Run figures 3 to 6: times of ranks, hops, traffic and saturation of channels; three applications, five placements, two routings.
 
-    Parameters: runs (draws a placement, 5), seed, packet_bytes, load (factor on all sizes), topology, applications, ranks (the paper's),
+    Parameters: runs (5 draws per placement), seed, packet_bytes, load (factor on all sizes), topology, applications, ranks (the paper's),
     trace (of the one application).
     """
     cases = [
@@ -213,7 +213,7 @@ def run_fig3(parameters: Parameters, report: Report, cancelled: Cancelled) -> Pa
 
 
 def _compute_gain(points: list[Parameters], application: str) -> Parameters:
-    """Compute the saving of one extreme placement over the other under the same routing, whichever saves more ("up to"): medians, mean over draws."""
+    """Compute the larger saving ("up to") of one extreme placement over the other under the same routing: medians, mean over draws."""
     at = by_case(points, "application", "placement", "routing")
     ((column, printed),) = published.published_rows("wang2018", "figure 3")[SHORT[application]].items()
     extremes = ("contiguous", "random-node")
@@ -240,9 +240,9 @@ def _compute_gain(points: list[Parameters], application: str) -> Parameters:
 
 
 def run_fig7(parameters: Parameters, report: Report, cancelled: Cancelled) -> Parameters:
-    """Figure 7: the slowest rank relative to random-node adaptive, over loads from 1 % to 200 % (AMG 50 % to 2000 %).
+    """Run figure 7: the slowest rank relative to random-node adaptive, over loads from 1 % to 200 % (AMG 50 % to 2000 %).
 
-    Contiguous and random-node, minimal and adaptive. Parameters as figure 3.
+    Cases: contiguous and random-node, minimal and adaptive. Parameters: as in figure 3.
     """
     scales = {
         "crystal-router": (0.01, 0.1, 0.5, 1, 2),
@@ -267,12 +267,12 @@ def run_fig7(parameters: Parameters, report: Report, cancelled: Cancelled) -> Pa
 
 
 def run_fig8(parameters: Parameters, report: Report, cancelled: Cancelled) -> Parameters:
-    """Figures 8-10: the three applications alongside uniform and bursty background traffic, messages as in table II.
+    """Run figures 8 to 10: the three applications with uniform and bursty background traffic, messages as in table II.
 
-    All five placements and both routings. Parameters as figure 3, load_gib_per_s (1), which puts the intervals between messages into the
-    paper's ranges: 0.015 ms, and 2 to 37 ms, and exchanges (1), how often the application goes through its messages. Alongside bursts `intervals` says how many of
-    their intervals the job alone takes: a job that is over within the first burst says how long the burst lasts, not what bursts cost
-    an application that sends all the time (ADR 0039).
+    Cases: all five placements and both routings. Parameters: as in figure 3, load_gib_per_s (1), with intervals between messages in the
+    paper's ranges (0.015 ms, and 2 to 37 ms), and exchanges (1), the number of repetitions of the application's messages. With bursts, `intervals` is the
+    number of burst intervals that the job takes alone. A job that ends within the first burst measures the length of the burst, not the cost of bursts for
+    an application that sends continuously (ADR 0039).
     """
     load = read_number(parameters, "load_gib_per_s", 1.0, 0.001, 16)
     exchanges = read_whole_number(parameters, "exchanges", 1, 1, 10_000)
@@ -318,9 +318,9 @@ def beside_over_alone(
     burst_message_bytes: int | None = None,
     draws: int = 1,
 ) -> MeanFigure:
-    """A cell of figures 8 to 10: the slowest rank's time alongside background traffic in percent of that of the job alone, mean over draws and its 95 % interval.
+    """Return a cell of figures 8 to 10: the slowest rank's time with background traffic in percent of its time alone, mean over draws and its 95 % interval.
 
-    burst_message_bytes: table II's. A draw has the same places and messages with and without the background.
+    burst_message_bytes: from table II. A draw has the same places and messages with and without the background.
     """
     machine = _build_machine(fabric_of(topology), routing, 2048)
     case = {
@@ -346,9 +346,9 @@ def beside_over_alone(
 
 
 def run_table2(parameters: Parameters, report: Report, cancelled: Cancelled) -> Parameters:
-    """Table II: bytes that the background sends at one moment where each node has begun a message, or a burst, at once.
+    """Run table II: bytes sent by the background if all nodes begin a message, or a burst, simultaneously.
 
-    Parameters: topology, applications. The nodes are those that the application leaves free, in five draws of random nodes: how many they are decides, not which.
+    Parameters: topology, applications. The nodes are those left free by the application, in five draws of random nodes; only their number matters.
     """
     check_names(parameters, ("threads", "topology", "applications"))
     topology = read_string(parameters, "topology", "theta")
@@ -372,7 +372,7 @@ def run_table2(parameters: Parameters, report: Report, cancelled: Cancelled) -> 
 
 
 def _peak_bytes(machine: Machine, application: str, number: int) -> tuple[int, int]:
-    """Bytes of uniform and of bursty traffic alongside one draw of the application's nodes."""
+    """Return the peak bytes of uniform and of bursty traffic for one draw of the application's nodes."""
     rng = np.random.default_rng([1, number])
     endpoints = place_ranks(machine.fabric, APPLICATIONS[application][0], "random-node", rng)
     uniform, bursty = (

@@ -1,4 +1,4 @@
-"""Distributions over ranks and channels that Wang 2018 draws instead of means, and statistics of repeated draws."""
+"""Distributions over ranks and channels, which Wang 2018 shows instead of means, and statistics of repeated draws."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from flitwatch_core import packet
 from flitwatch_research.collectives import MeanFigure, mean_with_ci95
 from flitwatch_simulation.packet.machine import Machine
 
-#: Shares of the channels, in percent, at which their distribution is given: the vertical axis of figures 4 to 6.
+#: Shares of the channels, in percent, for their distribution: the vertical axis of figures 4 to 6.
 SHARES_PERCENT = tuple(range(0, 101, 5))
 
 
@@ -27,7 +27,7 @@ class Spread(TypedDict):
 
 
 class Distribution(Spread):
-    """The same with the value that each of `SHARES_PERCENT` of the members does not exceed."""
+    """The same with the quantiles at `SHARES_PERCENT`."""
 
     quantiles: list[float]
 
@@ -38,9 +38,9 @@ class Draw(TypedDict):
     Attributes
     ----------
     time_ms : a rank's time until its last message is complete
-    hops : routers that a rank's packets passed on average; NaN without samples
-    local_mb, global_mb : of each channel of the routers that serve the job
-    local_saturated_ms, global_saturated_ms : how long each such channel stood idle for want of buffers
+    hops : mean number of routers on the path of a rank's packets; NaN without samples
+    local_mb, global_mb : traffic of each channel of the job's routers
+    local_saturated_ms, global_saturated_ms : time that each such channel was idle because buffers were full
     """
 
     time_ms: NDArray[np.float64]
@@ -59,8 +59,8 @@ class PlacementFigures(TypedDict):
 
     Attributes
     ----------
-    time_ms, hops and channels' figures : over the ranks or channels of all draws together
-    median_ms, slowest_ms : of a draw's ranks, as means over draws with their 95 % interval
+    time_ms, hops and channels' figures : over the ranks or channels of all draws
+    median_ms, slowest_ms : median and maximum over a draw's ranks, as means over draws with 95 % intervals
     slowest_ms_of_draws : by draw, in order
     """
 
@@ -81,20 +81,20 @@ class PlacementFigures(TypedDict):
 
 
 def summarize_spread(values: NDArray[np.float64]) -> Spread:
-    """Extremes and quartiles; values (n,), at least one."""
+    """Return extremes and quartiles of values (n,), at least one."""
     low, first, median, third, high = np.percentile(values, [0, 25, 50, 75, 100]).tolist()
     return {"min": low, "q1": first, "median": median, "q3": third, "max": high}
 
 
 def summarize_distribution(values: NDArray[np.float64]) -> Distribution:
-    """Extremes, quartiles and the values at `SHARES_PERCENT`; a machine without such channels has zeros."""
+    """Return extremes, quartiles and quantiles at `SHARES_PERCENT`; all are zero for a machine without such channels."""
     if not values.size:
         values = np.zeros(1)
     return {**summarize_spread(values), "quantiles": np.percentile(values, SHARES_PERCENT).tolist()}
 
 
 def draw_of(machine: Machine, result: packet.Result, endpoints: NDArray[np.int64], sampled: bool) -> Draw:
-    """Extract one run's figures; job 0 has one rank on each of `endpoints`. sampled: every packet was."""
+    """Return one run's figures; job 0 has one rank on each of `endpoints`. sampled: whether all packets were sampled."""
     links = machine.fabric.links
     serves = np.zeros(machine.fabric.vertices, bool)
     serves[np.asarray(machine.fabric.endpoints.router)[endpoints]] = True
@@ -106,7 +106,7 @@ def draw_of(machine: Machine, result: packet.Result, endpoints: NDArray[np.int64
     if sampled:
         source = result.raw["sample_src"]
         packets = np.bincount(source, minlength=machine.endpoints)[endpoints]
-        # Routers passed: a path's links begin with the NIC's own.
+        # Number of routers: a path's links begin with the NIC's own.
         passed = np.bincount(source, result.raw["sample_links"], machine.endpoints)[endpoints] - packets
         hops = np.divide(passed, packets, out=hops, where=packets > 0)
     return {
@@ -123,7 +123,7 @@ def draw_of(machine: Machine, result: packet.Result, endpoints: NDArray[np.int64
 
 
 def combine_draws(draws: Sequence[Draw]) -> PlacementFigures:
-    """The figures of all draws of one case."""
+    """Return the figures of all draws of one case."""
 
     def pooled(name: str) -> NDArray[np.float64]:
         return np.concatenate([draw[name] for draw in draws])  # type: ignore[literal-required]
@@ -151,10 +151,10 @@ def combine_draws(draws: Sequence[Draw]) -> PlacementFigures:
 
 
 def percent_of(these: list[float], those: list[float]) -> MeanFigure:
-    """These over those by draw, in percent: mean over the draws and its 95 % interval."""
+    """Return `these` over `those` by draw, in percent: mean over the draws and its 95 % interval."""
     return mean_with_ci95(100 * np.array(these) / np.array(those)).as_json()
 
 
 def by_case(points: Sequence[dict[str, Any]], *keys: str) -> dict[tuple[Any, ...], dict[str, Any]]:
-    """Points by the fields that tell them apart."""
+    """Return points by their distinguishing fields."""
     return {tuple(point[key] for key in keys): point for point in points}

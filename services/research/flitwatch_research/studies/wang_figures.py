@@ -1,4 +1,4 @@
-"""Figures of the Wang studies, as the paper draws them: matrices, boxes of ranks, shares of channels, lines over loads."""
+"""Figures of the Wang studies in the paper's form: matrices, boxes of ranks, shares of channels, lines over loads."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _PLACEMENTS = {
     "random-node": "rand",
 }
 _ROUTINGS = {"minimal": "min", "adaptive": "adp"}
-#: The extremes of localised communication and balanced traffic, which figures 4 to 7 show.
+#: The extremes of localised communication and balanced traffic, shown in figures 4 to 7.
 _EXTREMES = {"cont-min": ("C0", "-"), "cont-adp": ("C0", "--"), "rand-min": ("C1", "-"), "rand-adp": ("C1", "--")}
 _CHANNELS = {
     "hops": "routers that a rank's packets pass",
@@ -35,7 +35,7 @@ _CHANNELS = {
 
 
 def draw(answer: dict[str, Any], folder: Path) -> list[Path]:
-    """Draw the study's SVGs into `folder`: one for all applications, of figures 3 and 8 to 10 one more for the channels."""
+    """Draw the study's SVGs into `folder`: one for all applications, and for figures 3 and 8 to 10 another one for the channels."""
     with plt.rc_context({"svg.hashsalt": answer["study"], "font.size": 8, "axes.grid": True, "grid.alpha": 0.3}):
         figures = {
             "wang-fig2": lambda: [("", _draw_patterns(answer))],
@@ -81,7 +81,7 @@ def _draw_patterns(answer: dict[str, Any]) -> Any:
 
 
 def _draw_boxes(answer: dict[str, Any], background: str | None) -> Any:
-    """Boxes of all ranks of all draws; the cross is the slowest rank, mean over draws with its 95 % interval."""
+    """Return a figure with boxes of all ranks of all draws; the cross is the slowest rank, mean over draws with its 95 % interval."""
     points = [point for point in answer["points"] if background is None or point["background"] == background]
     names = _list_applications(points)
     figure, axes = plt.subplots(1, len(names), figsize=(3.4 * len(names), 3.4), layout="constrained", squeeze=False)
@@ -112,7 +112,7 @@ def _make_box(spread: dict[str, float], label: str) -> dict[str, Any]:
 
 
 def _draw_channels(answer: dict[str, Any], backgrounds: tuple[str, ...]) -> Any:
-    """Share of ranks or channels that do not exceed a value, for the extremes of placement and routing."""
+    """Return a figure with the share of channels that do not exceed a value, for the extremes of placement and routing."""
     rows = [
         (name, kind)
         for name in _list_applications(answer["points"])

@@ -1,7 +1,7 @@
-"""Other matrices that explain the counters as well, by coefficients of the same least sum: how far the furthest of some is from the one that was found.
+"""Distance of the solution to other matrices that explain the counters equally well, with coefficients of the same minimal sum.
 
-Two solutions that agree say little where the least sum leaves a face of matrices: both may end at the same point of it. Here the program itself, as a
-linear program (HiGHS), is asked for matrices of that sum that lie as far as can be in random directions, which needs no solution to be right.
+If the minimal sum is reached on a face of matrices, the agreement of two solutions proves little: both may end at the same point of the face. So this
+module solves the program as a linear program (HiGHS) for the furthest matrices of that sum in random directions, regardless of any solution.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from flitwatch_routing.reconstruction.program import Program, Vectors
 from flitwatch_routing.reconstruction.settle import SHARE, counter_matrix
 
 Floats = NDArray[np.float64]
-#: Places of the jobs' matrices up to which the linear program is small enough to be solved beside the reconstruction.
+#: Limit of places in the jobs' matrices for which the linear program is small enough.
 MOST_PLACES = 6_000
-#: Random directions, each looked along both ways.
+#: Number of random directions, each searched both ways.
 DIRECTIONS = 3
-#: Sums this close, relative, are the same.
+#: Relative difference up to which sums count as equal.
 SAME_SUM = 1e-7
 
 
 def furthest_distance(program: Program, x: torch.Tensor, limit: Limit) -> float | None:
-    """Relative distance of x (pairs,) to the furthest such matrix; None if the program is too large or the limit came first."""
+    """Return the relative distance of x (pairs,) to the furthest such matrix; None if the program is too large or the limit is reached."""
     if program.places > MOST_PLACES or limit.over():
         return None
     model = _Model(program)
@@ -49,7 +49,7 @@ def furthest_distance(program: Program, x: torch.Tensor, limit: Limit) -> float 
 
 
 def has_many_solutions(program: Program, x: Vectors) -> bool:
-    """Return whether a solution has more coefficients than SHARE of the counters: many others, equally sparse, then explain as much."""
+    """Return whether a solution has more coefficients than SHARE of the counters: many other, equally sparse solutions are then as good."""
     sizes = [part.abs() for part in program.coefficients(x)]
     largest = max(float(part.max()) for part in sizes)
     count = sum(int((part > EXPLAINING * largest).sum()) for part in sizes)
@@ -57,7 +57,7 @@ def has_many_solutions(program: Program, x: Vectors) -> bool:
 
 
 def analysis_matrix(basis: Basis, places: int) -> sparse.csr_matrix:
-    """Psi^-1 as a matrix (coefficients, places)."""
+    """Return Psi^-1 as a matrix (coefficients, places)."""
     count = basis.coefficients
     own = np.arange(count) if basis.own is None else basis.own.cpu().numpy()
     matrix = _pick_places(own, places)
@@ -69,13 +69,13 @@ def analysis_matrix(basis: Basis, places: int) -> sparse.csr_matrix:
 
 
 def _pick_places(place: NDArray[np.integer], places: int) -> sparse.csr_matrix:
-    """A row for each place, zero where it is none."""
+    """Return a matrix with one row per place, zero if the place is not valid."""
     inside = np.flatnonzero(place < places)
     return sparse.csr_matrix((np.ones(len(inside)), (inside, place[inside])), (len(place), places))
 
 
 class _Model:
-    """min sum s over (x, z, s) with |Psi^-1 parts| <= s, |R x - t| <= slack, x >= 0; then other objectives at that sum."""
+    """Linear program: min sum s over (x, z, s) with |Psi^-1 parts| <= s, |R x - t| <= slack, x >= 0; then other objectives at that sum."""
 
     def __init__(self, program: Program) -> None:
         scale = program.row_scale.double().cpu().numpy()
@@ -122,16 +122,16 @@ class _Model:
         self._last, self._columns = everything.shape[0] - 1, everything.shape[1]
 
     def least(self, limit: Limit) -> tuple[float, Floats] | None:
-        """The least sum, and a matrix that has it."""
+        """Return the minimal sum, and a matrix with this sum."""
         x = self._solved(limit)
         return None if x is None else (float(self._solver.getInfo().objective_function_value), x)
 
     def hold(self, sum_: float) -> None:
-        """From now on sums above this are out."""
+        """Exclude larger sums from now on."""
         self._solver.changeRowBounds(self._last, 0.0, sum_ * (1 + SAME_SUM))
 
     def towards(self, direction: Floats, limit: Limit) -> Floats | None:
-        """The matrix furthest in a direction (pairs,)."""
+        """Return the matrix furthest in a direction (pairs,)."""
         cost = np.zeros(self._columns)
         cost[: self.pairs] = -direction
         self._solver.changeColsCost(self._columns, np.arange(self._columns, dtype=np.int32), cost)

@@ -1,4 +1,4 @@
-"""Sparsity-promoting bases as operators Psi^-1 (Taffet 2021, section 4.3), on any set of places of the jobs' matrices, by gathers only."""
+"""Sparsity-promoting bases as operators Psi^-1 (Taffet 2021, section 4.3), on any set of places of the jobs' matrices, implemented with gathers."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ BASES = {
 
 
 def _diagonal_step(kind: str, at: Places) -> Ints:
-    """Return how far along the diagonal the earlier place is: one rank (Psi_CD), or the smallest aligned block that holds row and column (Psi_CS)."""
+    """Return the distance along the diagonal to the previous place: one rank (Psi_CD), or the smallest aligned block with row and column (Psi_CS)."""
     if kind == "cd":
         return np.ones_like(at.row)
     _, exponent = np.frexp((at.row ^ at.column).astype(float))
@@ -34,8 +34,8 @@ def _diagonal_step(kind: str, at: Places) -> Ints:
 class Basis(nn.Module):
     """Psi^-1 of one basis: `forward` maps values at `key` to coefficients, `adjoint` maps back.
 
-    Psi_CD: X_ij - X_(i-1)(j-1). Psi_CS: difference to the previous block of the level. Psi_S: i > j holds X_ij + X_ji, i < j the difference.
-    Coefficients are at all places that the given places can reach.
+    Psi_CD: X_ij - X_(i-1)(j-1). Psi_CS: difference to the previous block of the level. Psi_S: X_ij + X_ji for i > j, the difference for i < j.
+    Coefficients exist at all places reachable from the given places.
     """
 
     own: Tensor | None
@@ -85,7 +85,7 @@ class Basis(nn.Module):
         self.register_buffer(name, None if index is None else torch.from_numpy(index))
 
     def forward(self, x: Tensor) -> Tensor:
-        """(coefficients,) from (places,)."""
+        """Return (coefficients,) from (places,)."""
         padded = torch.cat([x, x.new_zeros(1)]) if self.own is not None or self.earlier is not None else x
         y = x if self.own is None else padded.index_select(0, self.own)
         if self.earlier is not None:
@@ -93,7 +93,7 @@ class Basis(nn.Module):
         return y if self.mirror is None else torch.addcmul(y, self.sign, y.index_select(0, self.mirror))
 
     def adjoint(self, w: Tensor) -> Tensor:
-        """(places,) from (coefficients,)."""
+        """Return (places,) from (coefficients,)."""
         v = w if self.mirror is None else w + (self.sign * w).index_select(0, self.mirror)
         padded = torch.cat([v, v.new_zeros(1)]) if self.later is not None else v
         x = v if self.home is None else v.index_select(0, self.home)
@@ -106,5 +106,5 @@ def _transpose_keys(sizes: Ints, key: Ints) -> Ints:
 
 
 def choose_dictionary(sizes: Ints) -> tuple[str, str]:
-    """Psi_OD, equation 4.3.5: (S CD; S CS) for powers of two, (S CD; S) otherwise."""
+    """Return Psi_OD, equation 4.3.5: (S CD; S CS) for powers of two, (S CD; S) otherwise."""
     return ("scd", "s") if any(n & (n - 1) for n in sizes.tolist()) else ("scd", "scs")

@@ -1,4 +1,4 @@
-"""A basis without knowledge of the answer: the one that predicts counters which it was not shown."""
+"""Choice of a basis without knowledge of the truth, by the prediction of held-out counters."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ from flitwatch_routing.reconstruction.pairs import Pairs
 
 Floats = NDArray[np.float64]
 CANDIDATES = ("od", "s", "scd", "cd")
-#: The dictionary stays unless another basis misses this much less of the held-out counters.
+#: The dictionary is kept unless another basis has an error on held-out counters below this share of the dictionary's.
 CLEARLY = 0.8
-#: Counters of this share of (link, VL) are held out.
+#: Share of (link, VL) whose counters are held out.
 HELD_OUT = 0.1
 
 
 @dataclass(frozen=True)
 class Choice:
-    """basis: the chosen;  missed: {basis: |R x - t| / |t| over counters that were held out}, None if it does not fit the jobs"""
+    """basis: the chosen one;  missed: {basis: |R x - t| / |t| over held-out counters}, None if it does not fit the jobs"""
 
     basis: str
     missed: dict[str, float | None]
@@ -45,7 +45,7 @@ def choose_basis(
     candidates: Sequence[str] = CANDIDATES,
     floor: float = management_bytes(),
 ) -> Choice:
-    """Reconstruct in each basis from nine tenths of the counters, for `each_s` seconds at most, and predict the other tenth; `floor` as of `Options`."""
+    """Reconstruct in each basis from nine tenths of the counters, in at most `each_s` seconds, and predict the rest; for `floor` see `Options`."""
     missed: dict[str, float | None] = {}
     for basis in candidates:
         try:

@@ -1,7 +1,7 @@
-"""Do counters agree with one another, every switch sending what it receives, and do they say enough to accuse the routes.
+"""Consistency checks: every switch must send its received bytes, and counters must be large enough to contradict the routes.
 
-A subnet manager and collectors ask every switch, by ways that no pair of endpoints takes. What they may have sent over a link is a floor: less
-contradicts nothing.
+A subnet manager and collectors query every switch, over paths that no pair of endpoints uses. Their possible traffic over a link is a floor: smaller
+amounts contradict nothing.
 """
 
 from __future__ import annotations
@@ -15,33 +15,33 @@ from flitwatch_domain.errors import BadInput
 from flitwatch_domain.fabric import Fabric
 
 Floats = NDArray[np.float64]
-#: A switch whose inflow and outflow differ by more was not counted completely.
+#: Larger relative differences of inflow and outflow mean that a switch was not counted completely.
 IMBALANCE = 0.05
-#: Counters that balance to this are exact.
+#: Counters that balance within this count as exact.
 EXACT = 1e-6
-#: What a management packet counts as: 256 bytes with the headers of a datagram, LRH 8, BTH 12, DETH 8, ICRC 4 (InfiniBand Architecture Specification, chapter 9).
+#: Bytes of a management packet: 256 bytes plus datagram headers, LRH 8, BTH 12, DETH 8, ICRC 4 (InfiniBand Architecture Specification, chapter 9).
 MANAGEMENT_BYTES = 288
-#: Management packets over one link, one way, for each port of the subnet in ten seconds: a collector that asks for four counters once a second, and beside it the
-#: sweeps of a subnet manager are few.
+#: Management packets over one link in one direction, per port of the subnet in ten seconds: a collector that reads four counters every second. The sweeps of
+#: a subnet manager add little.
 PACKETS_A_PORT = 40
-#: Management packets over one link where nobody says for how long was counted.
+#: Management packets over one link if the duration of counting is unknown.
 PACKETS = 1000
-#: Standard deviations of the number of packets, which come as chance has it: above them is one link in three million.
+#: Margin in standard deviations of the random number of packets: one link in three million exceeds it.
 DEVIATIONS = 5.0
-#: Links that carry less than this of the busiest are quiet: no traffic that routes matter for.
+#: Links below this share of the busiest one are quiet: routes do not matter for their traffic.
 QUIET = 1e-4
-#: Where the busiest link carries less than this many times what managers may have sent, what went astray there proves nothing.
+#: If the busiest link has less than this multiple of possible management traffic, misrouted bytes prove nothing.
 PLENTY = 10.0
 
 
 def management_bytes(ports: int = 0, seconds: float | None = None) -> float:
-    """Bytes that managers and collectors may have sent over one link of a subnet of this many ports; without `seconds` for a time that is unknown."""
+    """Return the possible bytes of managers and collectors over one link of a subnet with this many ports; `seconds` is None for an unknown duration."""
     packets = PACKETS if seconds is None else PACKETS_A_PORT * ports * max(seconds, 10.0) / 10
     return (packets + DEVIATIONS * packets**0.5) * MANAGEMENT_BYTES
 
 
 def too_little(counted: float, floor: float, where: str) -> BadInput:
-    """Return the error for counters that may hold nothing but management traffic."""
+    """Return the error for counters that may contain only management traffic."""
     return BadInput(
         f"too little traffic to tell: {where} counted {counted:.6g} bytes, and managers and collectors may send {floor:.6g} over a link meanwhile",
         advice="Count while programs communicate, or for longer",
@@ -49,14 +49,14 @@ def too_little(counted: float, floor: float, where: str) -> BadInput:
 
 
 def noise_of(fabric: Fabric, counters: Sequence[Floats], floor: float = 0.0) -> float:
-    """The relative error of a counter (link, VL), from the imbalance of switches: var(in - out) = noise^2 sum(counter^2).
+    """Return the relative error of a counter (link, VL), from the imbalance of switches: var(in - out) = noise^2 sum(counter^2).
 
-    An imbalance of `floor` bytes or less may be management, and conflicts with nothing.
+    An imbalance of at most `floor` bytes may be management traffic and is not a conflict.
 
     Raises
     ------
     BadInput
-        Naming the switch whose counters do not balance; or that there is too little traffic to tell.
+        A switch's counters do not balance (the message names it), or there is too little traffic to decide.
     """
     routers, links = len(fabric.routers.name), fabric.links
     differences, squares = [], []

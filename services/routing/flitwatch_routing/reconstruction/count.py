@@ -1,4 +1,4 @@
-"""Counters of known traffic: what a switch would have counted. For studies and tests; the reconstruction never imports it."""
+"""Counters that switches would have for known traffic. For studies and tests; the reconstruction never imports it."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def counters_of(
     noise: float = 0.0,
     rng: np.random.Generator | None = None,
 ) -> list[Floats]:
-    """Bytes, or everything else that `size` (pairs,) counts, (links, VLs) of pairs' traffic on static routes, of each epoch; `noise` is a relative error of each counter."""
+    """Return counters (links, VLs) of the pairs' traffic `size` (pairs,), in bytes or other units, on static routes in each epoch; `noise` is their relative error."""
     groups = groups_of(fabric, ports, lanes, pairs)
     turned = np.zeros(groups.turn_rows.shape[1] + 1)
     for of, turns in ((groups.first_of, groups.first_turns), (groups.tail_of, groups.tail_turns)):

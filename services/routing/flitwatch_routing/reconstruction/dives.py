@@ -1,9 +1,9 @@
-"""Dives: from an iterate of the solver level by level down to a fit that explains every counter.
+"""Dives: from an iterate of the solver, level by level, to a fit that explains every counter.
 
-Traffic of an application spans orders of magnitude (faces, edges and corners of a halo), and a first-order solver sees the small ones last. A dive fits
-what stands out, takes what the fit explains out of the counters and solves for what is left in its own units, so that every level begins with values
-about 1, as iterative refinement does with linear programs (Gleixner, Steffy and Wolter 2016); the objective stays that of the whole. A dive may follow a
-wrong support, so the solver itself goes on from where it was, and two dives should agree.
+An application's traffic spans orders of magnitude (faces, edges and corners of a halo), and a first-order solver finds the small values last. A dive fits
+the dominant coefficients, subtracts the explained part from the counters and solves for the rest in its own units, so that each level begins with values
+about 1, like iterative refinement of linear programs (Gleixner, Steffy and Wolter 2016). The objective remains that of the whole problem. A dive may
+follow a wrong support, so the solver itself continues from its own iterate, and two dives should agree.
 """
 
 from __future__ import annotations
@@ -21,35 +21,35 @@ from flitwatch_routing.reconstruction.program import Program, Vectors
 from flitwatch_routing.reconstruction.settle import CounterFit, Fit, schwarz_score
 
 Floats = NDArray[np.float64]
-#: Iterations before the first look at the support, and how much later each further look is.
+#: Iterations before the first check of the support, and growth factor for later checks.
 FIRST_LOOK, LATER = 120, 1.4
-#: A dive begins, and goes a level down, where a fit leaves at most this part of what the level before left.
+#: A dive begins, or goes one level down, if a fit leaves at most this share of the previous level's residual.
 PROGRESS = 0.5
-#: Part of the time that looks and dives may have taken when another begins, and after two that led nowhere.
+#: Share of the time for checks and dives, up to which another one begins; and the share after two unsuccessful ones.
 SHARE, LATER_SHARE = 0.75, 0.45
-#: Two dives whose matrices are apart by less agree; if none agrees within so many times the time of the first, the least objective is taken.
+#: Relative distance up to which two dives agree. If none agree within this multiple of the first one's time, the least objective is used.
 SAME, AGAIN = 1e-4, 2.0
-#: A fit that does not explain all must predict the rows it has not seen to this part.
+#: Largest relative error on held-out rows of a fit that does not explain everything.
 PREDICTING = 0.02
-#: Coefficients of an iterate above this part of the largest are what it explains the counters by.
+#: Coefficients of an iterate above this share of the largest count as its support.
 EXPLAINING = 1e-4
-#: Counters that are left, as a part of the largest, that say in which units the next level is.
+#: Share of the largest remaining counter above which counters determine the units of the next level.
 COUNTS = 1e-3
 
 
 class DivingSolver:
-    """The solver and its dives.
+    """The solver with its dives.
 
     Parameters
     ----------
     program : Program
-        Is changed level by level, and is as before after each dive.
+        It is changed at each level, and restored after each dive.
     limit : Limit
-        Ends it; no look at the support begins that would last beyond it, by the longest before.
+        Time limit. A check of the support begins only if it can finish in time, judged from the longest previous one.
     watch : Watch or None
-        Receives the iterations of solver and dives together; False ends it.
+        Called with the total iterations of solver and dives; returning False ends the run.
     norm : float or None
-        The operator's, if it is known.
+        Norm of the operator, if known.
     """
 
     def __init__(self, program: Program, limit: Limit, watch: Watch | None, norm: float | None = None) -> None:
@@ -62,7 +62,7 @@ class DivingSolver:
         self._until_agreed = math.inf
 
     def run(self, tolerance: float) -> tuple[Solution, float | None]:
-        """Solve; with the relative error that two dives leave possible where they agree, else None."""
+        """Return the solution, and the relative error left possible by two agreeing dives, else None."""
         begun, diving, failed, own, look = self._limit.clock(), 0.0, 0, 0, FIRST_LOOK
         solution: Solution | None = None
         while True:
@@ -98,7 +98,7 @@ class DivingSolver:
         return solution
 
     def _check_agreement(self, fit: Fit) -> bool:
-        """Return whether a dive's matrix agrees with that of an earlier dive; the one with the smaller objective is kept."""
+        """Return whether a dive's matrix agrees with an earlier dive's; keep the one with the smaller objective."""
         before = self._best
         if before is None or fit.objective < before.objective:
             self._best = fit
@@ -114,11 +114,11 @@ class DivingSolver:
         return found.stopped or self._limit.over()
 
     def _no_look(self) -> bool:
-        """Return whether a look at the support could last beyond the limit."""
+        """Return whether a check of the support could exceed the limit."""
         return self._limit.left() < self._longest
 
     def _end(self, found: Solution, iterations: int) -> tuple[Solution, float | None]:
-        # The iterations that made the solver's own iterate: how far it has come is judged by them.
+        # Iterations behind the solver's own iterate, which measure its progress.
         found, fit = replace(found, iterations=iterations), self._best
         if fit is None and self._deepest is not None and self._explains_more(self._deepest, found):
             fit = self._deepest
@@ -131,7 +131,7 @@ class DivingSolver:
         ), self._apart if self._apart is not None or refit_distance <= SAME else refit_distance
 
     def _explains_more(self, fit: Fit, found: Solution) -> bool:
-        """Return whether a fit that does not explain everything is still a better explanation than the solver's present solution."""
+        """Return whether an incomplete fit is still better than the solver's present solution."""
         sizes = np.abs(np.concatenate(self._settler.coefficients(self._program, found.x)))
         rows = len(self._settler.target)
         count = min(int((sizes > EXPLAINING * sizes.max()).sum()), rows)
@@ -140,7 +140,7 @@ class DivingSolver:
         )
 
     def _keep_deepest(self, fit: Fit | None) -> Fit | None:
-        """The fit itself; it is kept if none before explained as much by as little."""
+        """Return the fit, and keep it if no earlier fit explained as much with as few coefficients."""
         rows, best = len(self._settler.target), self._deepest
         if (
             fit is not None
@@ -153,7 +153,7 @@ class DivingSolver:
         return fit
 
     def _dive_below(self, found: Solution, iterations: int) -> Fit | None:
-        """The fit that explains all, below an iterate; None if the levels lead nowhere."""
+        """Return the complete fit found below an iterate; None if the levels fail."""
         program = self._program
         before = program.target.clone(), program.least.clone()
         zero = [np.zeros(basis.coefficients) for basis in program.bases]
@@ -181,7 +181,7 @@ class DivingSolver:
         return fit
 
     def _descend_level(self, fit: Fit) -> float:
-        """Leave to the program what a fit does not explain; the unit it is in."""
+        """Set the program to the residual of a fit. Return its unit."""
         program, like = self._program, self._program.target
         misfit = self._settler.left(fit.x)
         size = np.abs(misfit)
@@ -197,9 +197,9 @@ class DivingSolver:
 def solve_with_dives(
     program: Program, tolerance: float, limit: Limit = Limit(), watch: Watch | None = None, norm: float | None = None
 ) -> tuple[Solution, float | None]:
-    """Solve to a relative tolerance or until sparse fits settle it, with the relative error that the fits leave possible where two of them agree.
+    """Solve to a relative tolerance or until sparse fits settle it. Also return the relative error left possible by two agreeing fits.
 
-    Without dives where counters are noisy or bases do not stand everywhere.
+    Dives are not used if counters are noisy or bases do not cover all places.
     """
     if not CounterFit.fits(program):
         return solve_program(program, tolerance, limit, watch, norm=norm), None

@@ -1,8 +1,8 @@
-"""Distances between matrices that explain every counter with coefficients of the same, least sum.
+"""Distances between matrices that explain every counter with coefficients of the same minimal sum.
 
-The columns of a fit's coefficients can be dependent: traffic that goes round a few pairs in a circle, one way or the other, then leaves the same counters,
-and least squares picks some mixture. What is sought is the least sum of sizes (Taffet 2021, equation 4.4.1), and where that leaves a face of equally good
-matrices, nothing in the counters says which one was sent: the answer is a point inside the face, and how large the face is belongs into its error.
+The columns of a fit's coefficients can be dependent: shifting traffic around a cycle of a few pairs then leaves the counters unchanged, and least squares
+picks an arbitrary mixture. The objective is the minimal sum of sizes (Taffet 2021, equation 4.4.1). If it is reached on a face of equally good matrices,
+the counters cannot distinguish them. The result is then a point inside the face, and the size of the face is part of its error.
 """
 
 from __future__ import annotations
@@ -17,30 +17,30 @@ from scipy.optimize import linprog
 from flitwatch_routing.reconstruction.limit import Limit
 
 Floats = NDArray[np.float64]
-#: Squared pivot, of a matrix with ones on its diagonal, below which a column depends on those before it: others stand at 1e-7 and above.
+#: Squared pivot, in a matrix with unit diagonal, below which a column depends on previous ones; other pivots are 1e-7 and above.
 DEPENDENT = 1e-8
-#: Added to the diagonal of the scaled matrix, which may be close to singular; refinement takes it out again.
+#: Added to the diagonal of the scaled matrix, which may be nearly singular; refinement corrects for it.
 RIDGE, REFINEMENTS = 1e-11, 4
-#: Part of its free column that a circle may leave in the counters.
+#: Residual that a cycle may leave in the counters, as a share of its free column.
 SEEN = 1e-6
-#: Shares of a column in a circle that are rounding.
+#: Shares of a column in a cycle up to this are rounding errors.
 ROUNDING = 1e-7
-#: Sums this close, relative, are the same.
+#: Relative difference up to which sums count as equal.
 SAME_SUM = 1e-9
-#: Random directions, each looked along both ways for a corner.
+#: Number of random directions, each searched both ways for a corner.
 DIRECTIONS = 6
 
 
 @dataclass(frozen=True)
 class Face:
-    """c : the coefficients in the middle of the corners that were found;  reach : (corners, coefficients) from there to them"""
+    """c : the coefficients at the centre of the found corners;  reach : (corners, coefficients) offsets from there to the corners"""
 
     c: Floats
     reach: Floats
 
 
 def find_circles(normal: Floats, pivots: Floats) -> Floats:
-    """Changes of the coefficients (circles, coefficients) that no counter sees, from their normal matrix and its factor's squared, scaled pivots."""
+    """Return changes of the coefficients (cycles, coefficients) without effect on any counter, from the normal matrix and its factor's squared, scaled pivots."""
     free = pivots < DEPENDENT
     own = np.flatnonzero(~free)
     changes = np.zeros((int(free.sum()), len(pivots)))
@@ -56,18 +56,18 @@ def find_circles(normal: Floats, pivots: Floats) -> Floats:
         share += linalg.cho_solve(factor, across - inside @ share, check_finite=False)
     changes[:, own] = -(share * scale[free]).T / scale[own]
     changes[np.abs(changes) < ROUNDING] = 0
-    # What a counter sees all the same is no circle: the columns were only close to dependent.
+    # Changes with an effect on counters are not cycles: the columns were only nearly dependent.
     visible_size = np.sqrt(np.maximum(np.einsum("ij,jk,ik->i", changes, normal, changes), 0))
     return changes[visible_size <= SEEN * scale[free]]
 
 
 def least_sum(c: Floats, turns: Floats, x: Floats, moves: Floats, limit: Limit = Limit()) -> Face:
-    """The face of least sum |c + turns.T t| with x + moves.T t >= 0, by its corners in random directions.
+    """Return the face of minimal sum |c + turns.T t| with x + moves.T t >= 0, from its corners in random directions.
 
     Parameters
     ----------
-    c : (coefficients,);  turns : (circles, coefficients)
-    x : (pairs,) that c makes;  moves : (circles, pairs) how the turns change them
+    c : (coefficients,);  turns : (cycles, coefficients)
+    x : (pairs,) result of c;  moves : (cycles, pairs) changes of x by the turns
     limit : ends the search for corners
     """
     k = len(turns)
@@ -95,7 +95,7 @@ def least_sum(c: Floats, turns: Floats, x: Floats, moves: Floats, limit: Limit =
             end = solved(np.concatenate([towards, np.zeros(len(size))]))
             if end is not None:
                 corners.append(end[:k])
-    # Corners that differ in coefficients alone are one matrix.
+    # Corners that differ only in coefficients are one matrix.
     _, each = np.unique(np.round(np.array(corners) @ steps.T, 6), axis=0, return_index=True)
     apart = np.array(corners)[each]
     inside = apart.mean(axis=0)

@@ -20,15 +20,15 @@ from flitwatch_routing.reconstruction.pairs import Pairs
 from flitwatch_routing.weighting import weighted_bytes
 
 Floats = NDArray[np.float64]
-#: Of one counter: some 64-bit counters added up; the squares of larger numbers leave double precision.
+#: Limit of one counter, a sum of several 64-bit counters; the squares of larger numbers exceed double precision.
 MOST_BYTES = 1e24
-#: Subnet management has a lane of its own.
+#: Subnet management has a separate lane.
 MANAGEMENT_VL = 15
 _WHOLE = re.compile(r"\s*[+-]?[0-9]{1,15}\s*")
 
 
 def write_counters(path: Path, fabric: Fabric, counted: Floats, packets: Floats | None = None) -> None:
-    """`device,port,vl,bytes,packets` of the sending port, of bytes and packets (links, VLs); packets are left empty if they are not known."""
+    """Write `device,port,vl,bytes,packets` by sending port, from bytes and packets (links, VLs); packets are empty if unknown."""
     links = fabric.links
     with open(path, "w", newline="") as file:
         file.write("# deltas\ndevice,port,vl,bytes,packets\n")
@@ -44,9 +44,9 @@ def write_counters(path: Path, fabric: Fabric, counted: Floats, packets: Floats 
 
 
 def read_counters(path: Path, fabric: Fabric, vls: int, mtu: float | None = None) -> Floats:
-    """Bytes (links, VLs), with `mtu` weighted as `weighting.mixed`; every port must be counted. BadInput names file and line, also where `mtu` finds no packets.
+    """Return bytes (links, VLs), weighted with `weighting.weighted_bytes` if `mtu` is given. Raise BadInput, with file and line, for missing ports or packets.
 
-    Rows of VL 15 are left out: subnet management alone takes it, by no forwarding table.
+    Rows of VL 15 are ignored: only subnet management uses it, without forwarding tables.
     """
     links, counted = fabric.links, np.full((len(fabric.links.src), vls), np.nan)
     link_of = {
@@ -83,7 +83,7 @@ def read_counters(path: Path, fabric: Fabric, vls: int, mtu: float | None = None
 
 
 def write_lanes(path: Path, fabric: Fabric, lanes: Lanes) -> None:
-    """`device,in_port,out_port,sl0,sl1,...`: the VL of each SL; a host has in and out port 0."""
+    """Write `device,in_port,out_port,sl0,sl1,...`: the VL of each SL; a host has in and out port 0."""
     with open(path, "w", newline="") as file:
         file.write(",".join(["device", "in_port", "out_port", *(f"sl{s}" for s in range(lanes.sls))]) + "\n")
         for endpoint, row in enumerate(lanes.host.tolist()):
@@ -96,7 +96,7 @@ def write_lanes(path: Path, fabric: Fabric, lanes: Lanes) -> None:
 
 
 def read_lanes(paths: Sequence[Path], fabric: Fabric) -> list[Lanes]:
-    """SL-to-VL tables, one per file; all need the same SLs, and share the number of VLs. Rows that no traffic needs may be missing (`lanes.NO_LANE`)."""
+    """Return SL-to-VL tables, one per file. All must have the same SLs and the same number of VLs. Unneeded rows may be missing (`lanes.NO_LANE`)."""
     raw = [_read_lanes(path, fabric) for path in paths]
     if len({host.shape[1] for _, host in raw}) != 1:
         raise BadInput("the SL-to-VL files differ in their number of SLs")
@@ -133,7 +133,7 @@ def _read_lanes(path: Path, fabric: Fabric) -> tuple[NDArray[np.uint8], NDArray[
 
 
 def write_pairs(path: Path, pairs: Pairs) -> None:
-    """`src,dst,sl` of every pair that may communicate."""
+    """Write `src,dst,sl` of every pair that can communicate."""
     with open(path, "w", newline="") as file:
         file.write("src,dst,sl\n")
         file.writelines(
@@ -142,7 +142,7 @@ def write_pairs(path: Path, pairs: Pairs) -> None:
 
 
 def read_pairs(path: Path, endpoints: int) -> NDArray[np.int8]:
-    """Service level int8 (endpoints, endpoints), -1 if a pair is not in the file. BadInput names file and line; a repeated row may stand."""
+    """Return service levels int8 (endpoints, endpoints), -1 if a pair is not in the file. Raise BadInput with file and line; repeated rows are allowed."""
     lines = _filled_lines(path)
     number, head = next(lines, (1, ""))
     if [name.strip() for name in head.split(",")] != ["src", "dst", "sl"]:
@@ -179,7 +179,7 @@ def _filled_lines(path: Path) -> Iterator[tuple[int, str]]:
 
 
 def _line_of_row(path: Path, row: int) -> int:
-    """The line of a row, counted from 0 behind the header."""
+    """Return the line number of a row; rows are counted from 0 after the header."""
     return next(islice(_filled_lines(path), row + 1, None))[0]
 
 
@@ -192,7 +192,7 @@ def _unreadable_error(path: Path) -> BadInput:
 
 
 def read_jobs(path: Path, find: Find) -> list[NDArray[np.int64]]:
-    """`job,endpoint` in rank order, endpoints by number or name: the endpoints of each job."""
+    """Return the endpoints of each job from rows `job,endpoint` in rank order, with endpoints by number or name."""
     jobs: dict[str, list[int]] = {}
     for where, row in _read_rows(path, ["job", "endpoint"]):
         jobs.setdefault(row[0], []).append(find(row[1], where))
@@ -200,9 +200,9 @@ def read_jobs(path: Path, find: Find) -> list[NDArray[np.int64]]:
 
 
 def write_matrix(path: Path, pairs: Pairs, size: Floats, low: Floats, high: Floats, mtu: float | None = None) -> None:
-    """`src,dst,bytes,low,high`: the interval holds the pair's bytes if the counters are exact; its ends are empty if they are unknown.
+    """Write `src,dst,bytes,low,high`. The interval contains the pair's bytes if the counters are exact; its ends are empty if unknown.
 
-    With `mtu` a comment says that all three are in bytes weighted as `weighting.mixed`.
+    With `mtu`, a comment says that all three are weighted bytes (`weighting.weighted_bytes`).
     """
     largest = size.max(initial=0)
     with open(path, "w", newline="") as file:
@@ -224,7 +224,7 @@ def _list_switch_ports(fabric: Fabric) -> list[list[int]]:
 
 
 def numbered_lines(path: Path) -> Iterator[tuple[int, str]]:
-    """(line number, line without its end) of a text file, comments (#) left out. BadInput for what is no text, or cannot be read."""
+    """Yield (line number, line without its end) of a text file, without comments (#). Raise BadInput if it is not text or cannot be read."""
     with open_text(path) as file:
         for number, line in enumerate(file, 1):
             if not line.startswith("#"):
@@ -232,7 +232,7 @@ def numbered_lines(path: Path) -> Iterator[tuple[int, str]]:
 
 
 def _read_rows(path: Path, header: list[str], optional: int = 0, extra: str = "") -> Iterator[tuple[str, list[str]]]:
-    """Rows after the header, comments left out, with file and line."""
+    """Yield rows after the header, without comments, with file and line."""
     lines = numbered_lines(path)
     number, head = next(lines, (1, ""))
     columns = [name.strip() for name in head.split(",")]
@@ -251,7 +251,7 @@ def _read_rows(path: Path, header: list[str], optional: int = 0, extra: str = ""
 
 
 def _split_fields(line: str, where: str) -> list[str]:
-    """The fields of a line; a name may be quoted."""
+    """Return the fields of a line; a name may be quoted."""
     try:
         return next(csv.reader([line]), [])
     except csv.Error as bad:

@@ -1,4 +1,4 @@
-"""Virtual lanes by service level: which lane each hop of a pair's path takes (Taffet 2021, section 4.4.1)."""
+"""Virtual lanes by service level: the lane of each hop of a pair's path (Taffet 2021, section 4.4.1)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from flitwatch_domain.errors import BadRequest
 from flitwatch_domain.fabric import Fabric
 
-#: In place of a VL: the table has no such row.
+#: Value instead of a VL if the table has no such row.
 NO_LANE = 255
 
 
@@ -36,7 +36,7 @@ class Lanes:
 
 
 def random_lanes(fabric: Fabric, sls: int, vls: int, rng: np.random.Generator) -> Lanes:
-    """A random lane for every (switch, in, out, SL) and (host, SL), section 4.4.1, functions 2 and 3."""
+    """Return a random lane for every (switch, in, out, SL) and (host, SL), section 4.4.1, functions 2 and 3."""
     if not (1 <= vls <= 15 and 1 <= sls <= 16):
         raise BadRequest(f"{sls} SLs and {vls} VLs", advice="InfiniBand has 1 to 16 SLs and 1 to 15 data VLs")
     routers, width = len(fabric.routers.name), port_width(fabric)
@@ -46,5 +46,5 @@ def random_lanes(fabric: Fabric, sls: int, vls: int, rng: np.random.Generator) -
 
 
 def port_width(fabric: Fabric) -> int:
-    """One above the largest port number of the fabric."""
+    """Return the largest port number of the fabric plus one."""
     return int(max(fabric.links.src_port.max(), fabric.links.dst_port.max())) + 1

@@ -1,4 +1,4 @@
-"""Lanes by source and destination: two schemes that no InfiniBand switch can carry out, to see what aliasing costs (Taffet 2021, sections 4.4.2 and 4.4.3)."""
+"""Lanes by source and destination: two schemes that InfiniBand switches cannot implement, to measure the cost of aliasing (Taffet 2021, 4.4.2 and 4.4.3)."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from flitwatch_domain.errors import BadRequest
 from flitwatch_domain.fabric import Fabric
 
 Ints = NDArray[np.int64]
-#: Lanes of the Galois-field scheme, and links of the paths that it knows: inside a leaf, inside a pod, between pods.
+#: Number of lanes of the Galois-field scheme, and links of its paths: inside a leaf, inside a pod, between pods.
 GALOIS_VLS, GALOIS_HOPS = 5, 6
 _MIXED = (np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB))
 
 
 @dataclass(frozen=True)
 class Paths:
-    """Paths of pairs, from which lanes are chosen.
+    """Paths of pairs, for choosing lanes.
 
     Attributes
     ----------
     src, dst : (pairs,) endpoints
-    links : (pairs, hops) links of each path, -1 behind its end
+    links : (pairs, hops) links of each path, -1 after its end
     ports : (routers, endpoints) forwarding tables
     """
 
@@ -43,30 +43,30 @@ class RandomLanes:
     seed: int
 
     def of(self, fabric: Fabric, paths: Paths) -> Ints:
-        """(pairs, hops) lanes; behind a path's end they mean nothing."""
+        """Return (pairs, hops) lanes; values after a path's end are undefined."""
         at = np.asarray(fabric.links.src, np.int64)[paths.links]
         return _draw_lanes(self.vls, self.seed, at, paths.src[:, None], paths.dst[:, None])
 
 
 @dataclass(frozen=True)
 class GaloisLanes:
-    """Five lanes such that two paths use the same lane of the same link on at most two thirds of their links.
+    """Scheme of five lanes in which two paths share both lane and link on at most two thirds of their links.
 
-    A pair's last five lanes between pods are the digits of a_d alpha^s + b_d in GF(5^5), with a_d and b_d drawn for every destination; inside a pod the last three
-    are one of GF(5^3). The first lane inside a pod is another for each destination that shares the first three links; every other lane is drawn.
-    That it holds for destinations between pods rests on tables that go round robin, as ftree's do.
+    A pair's last five lanes between pods are the digits of a_d alpha^s + b_d in GF(5^5), with random a_d and b_d for every destination. Inside a pod, the
+    last three are an element of GF(5^3). The first lane inside a pod differs for each destination with the same first three links; every other lane is
+    random. Between pods, the property requires round-robin tables such as ftree's.
     """
 
     seed: int
     vls: int = GALOIS_VLS
 
     def of(self, fabric: Fabric, paths: Paths) -> Ints:
-        """(pairs, hops) lanes; behind a path's end they mean nothing.
+        """Return (pairs, hops) lanes; values after a path's end are undefined.
 
         Raises
         ------
         BadRequest
-            For paths of more links than six, and for more endpoints than the fields tell apart.
+            A path has more than six links, or there are too many endpoints for the fields.
         """
         self._check(fabric, paths)
         length = (paths.links >= 0).sum(axis=1)
@@ -91,7 +91,7 @@ class GaloisLanes:
         return (elements[(factor[dst] + src) % len(elements)] + summand[dst]) % GALOIS_VLS
 
     def _choose_first_lane(self, fabric: Fabric, paths: Paths, here: Ints) -> Ints:
-        """The lane of the k-th destination by the same first three links: the k-th of a drawn order of the lanes."""
+        """Return the lane of the k-th destination with the same first three links: the k-th in a random order of the lanes."""
         links = paths.links[here]
         by = np.arange(GALOIS_VLS)
         key = _hash_parts(self.seed + 1, links[:, 1, None], links[:, 2, None], paths.src[here][:, None], by)
@@ -99,7 +99,7 @@ class GaloisLanes:
         return order[np.arange(len(here)), self._count_lower_destinations(fabric, paths, here) % GALOIS_VLS]
 
     def _count_lower_destinations(self, fabric: Fabric, paths: Paths, here: Ints) -> Ints:
-        """Count the destinations of the same leaf with a lower number that take the same way up and down from the same leaf."""
+        """Count the lower-numbered destinations of the same leaf with the same up/down path from the same leaf."""
         leaf_of = np.asarray(fabric.endpoints.router, np.int64)
         source, dst, links = leaf_of[paths.src[here]], paths.dst[here], paths.links[here]
         spine = np.asarray(fabric.links.dst, np.int64)[links[:, 1]]
@@ -124,17 +124,17 @@ class GaloisLanes:
             )
 
 
-#: Lanes that a pair's source and destination decide.
+#: Lanes that depend on a pair's source and destination.
 PairLanes = RandomLanes | GaloisLanes
 
 
 def _draw_lanes(vls: int, seed: int, *parts: Ints) -> Ints:
-    """A lane below `vls` for each combination, always the same."""
+    """Return a deterministic lane below `vls` for each combination."""
     return (_hash_parts(seed, *parts) % np.uint64(vls)).astype(np.int64)
 
 
 def _hash_parts(seed: int, *parts: Ints) -> NDArray[np.uint64]:
-    """64 bits of every combination of whole numbers (splitmix64, one part after the other)."""
+    """Return a 64-bit hash of every combination of integers (splitmix64, one part after the other)."""
     state = np.full(1, (seed * 0x9E3779B97F4A7C15 + 1) % 2**64, np.uint64)
     for part in parts:
         state = _mix_bits(state ^ _mix_bits(part.astype(np.uint64)))
@@ -150,9 +150,9 @@ def _mix_bits(value: NDArray[np.uint64]) -> NDArray[np.uint64]:
 
 @cache
 def element_powers(prime: int, degree: int) -> NDArray[np.uint8]:
-    """(prime^degree - 1, degree) digits of 1, x, x^2, ... by a primitive polynomial: every element but zero, each once.
+    """Return (prime^degree - 1, degree) digits of 1, x, x^2, ... modulo a primitive polynomial: every element except zero, once.
 
-    The polynomial is the first whose x has the full order, found by trying.
+    The polynomial is the first one for which x has full order, found by search.
     """
     count = prime**degree - 1
     for low in itertools.product(range(prime), repeat=degree):
@@ -163,7 +163,7 @@ def element_powers(prime: int, degree: int) -> NDArray[np.uint8]:
 
 
 def _power_cycle(prime: int, low: tuple[int, ...], most: int) -> list[tuple[int, ...]]:
-    """Powers of x modulo x^n - sum low[k] x^k until they come back to 1; shorter where they do not."""
+    """Return powers of x modulo x^n - sum low[k] x^k until they return to 1; an empty list after `most` powers."""
     unit = (1, *[0] * (len(low) - 1))
     element = unit
     elements: list[tuple[int, ...]] = []

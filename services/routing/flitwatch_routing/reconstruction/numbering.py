@@ -1,4 +1,4 @@
-"""Numbers for keys: as `numpy.unique` does, by a table where keys are dense, which is ten times as fast for millions of pairs."""
+"""Numbering of keys as in `numpy.unique`, but with a table for dense keys, which is ten times as fast for millions of pairs."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 Ints = NDArray[np.int64]
-#: A table may have this many places more than there are keys, and this many times as many.
+#: Limits of a table's size: number of keys plus this many, and number of keys times this.
 MORE, TIMES = 1 << 20, 8
 
 
 def number_keys(key: NDArray[np.integer], bound: int) -> tuple[Ints, NDArray[np.int32]]:
-    """(distinct keys in ascending order, the place of every key among them) of keys from 0 to below a bound."""
+    """Return (distinct keys in ascending order, index of every key among them) for keys from 0 to below a bound."""
     if bound > TIMES * len(key) + MORE:
         distinct, of = np.unique(key, return_inverse=True)
         return distinct, of.astype(np.int32)
@@ -22,7 +22,7 @@ def number_keys(key: NDArray[np.integer], bound: int) -> tuple[Ints, NDArray[np.
 
 
 def places_among(distinct: Ints, bound: int) -> NDArray[np.int32]:
-    """(bound,) the place of every number among ascending distinct ones; len(distinct) where it is not there."""
+    """Return (bound,) the index of every number among ascending distinct ones; len(distinct) if it is missing."""
     table = np.full(bound, len(distinct), np.int32)
     table[distinct] = np.arange(len(distinct), dtype=np.int32)
     return table

@@ -1,4 +1,4 @@
-"""The unknowns: source and destination pairs inside jobs (Taffet 2021, section 4.5), as places in the jobs' matrices."""
+"""The unknowns: pairs of source and destination inside jobs (Taffet 2021, section 4.5), as places in the jobs' matrices."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Ints = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Pairs:
-    """Pairs in ascending order of `key`, their place in the block-diagonal matrix of all jobs.
+    """Pairs in ascending order of `key`, the place in the block-diagonal matrix of all jobs.
 
     Attributes
     ----------
@@ -35,12 +35,12 @@ class Pairs:
         return len(self.key)
 
     def kept(self, keep: NDArray[np.bool_]) -> Pairs:
-        """The pairs that a mask keeps."""
+        """Return the pairs selected by a mask."""
         return replace(self, key=self.key[keep], src=self.src[keep], dst=self.dst[keep], sl=self.sl[keep])
 
 
 def unite_pairs(parts: Sequence[Pairs]) -> Pairs:
-    """The pairs that any of some selections of the same jobs' pairs holds."""
+    """Return the union of several selections of the same jobs' pairs."""
     key, first = np.unique(np.concatenate([part.key for part in parts]), return_index=True)
     src, dst, sl = (np.concatenate([getattr(part, name) for part in parts])[first] for name in ("src", "dst", "sl"))
     return Pairs(parts[0].sizes, key, src, dst, sl)
@@ -56,13 +56,13 @@ class Places:
     column: Ints
 
     def key(self, row: Ints, column: Ints) -> Ints:
-        """Keys of other places of the same jobs; -1 outside the matrix or on its diagonal."""
+        """Return keys of other places of the same jobs; -1 outside the matrix or on its diagonal."""
         inside = (row >= 0) & (column >= 0) & (row < self.size) & (column < self.size) & (row != column)
         return np.where(inside, self.base + row * self.size + column, -1)
 
 
 def locate_keys(sizes: Ints, key: Ints) -> Places:
-    """Coordinates of ascending keys."""
+    """Return coordinates of ascending keys."""
     ends = np.cumsum(sizes**2)
     base = np.empty_like(key)
     size, row = np.empty_like(key), np.empty_like(key)
@@ -76,11 +76,11 @@ def locate_keys(sizes: Ints, key: Ints) -> Places:
 
 
 def pairs_of(jobs: Sequence[NDArray[np.integer]], sl_of: NDArray[np.int8]) -> Pairs:
-    """All pairs inside the jobs that have a service level.
+    """Return all pairs inside the jobs with a service level.
 
     Parameters
     ----------
-    jobs : endpoints of each job, in rank order; no endpoint in two jobs
+    jobs : endpoints of each job, in rank order; each endpoint is in at most one job
     sl_of : int8 (endpoints, endpoints), -1 if a pair cannot communicate
     """
     endpoints = len(sl_of)

@@ -16,24 +16,24 @@ from flitwatch_routing.reconstruction.limit import Limit
 from flitwatch_routing.reconstruction.program import Program, Vectors
 from flitwatch_routing.reconstruction.steps import steps_for
 
-#: Iterations between two looks at the fixed-point residual, and between two looks at optimality.
+#: Iterations between checks of the fixed-point residual, and between checks of optimality.
 LOOK_EVERY, JUDGE_EVERY = 10, 40
-#: Restart where the residual fell to this part, or to the second and rises again, or when the length reaches this part of all iterations.
+#: Restart if the residual has fallen to the first share, or to the second and rises again, or if the length reaches the third share of all iterations.
 SUFFICIENT, NECESSARY, ARTIFICIAL = 0.2, 0.8, 0.36
 MOST_ITERATIONS = 200_000
-#: Seconds between two calls of the watch where optimality is not judged so often.
+#: Seconds between calls of the watch if optimality is checked less often.
 PATIENCE_S = 0.5
-#: Below this many values per second thread costs more than it does.
+#: Below this many values a second thread costs more than it saves.
 SINGLE_THREAD = 300_000
-#: watch(iterations, residual, gap) -> go on
+#: watch(iterations, residual, gap) -> whether to continue
 Watch = Callable[[int, float, float], bool]
-#: look(iterations, x): sees an iterate where it is judged; it may not change it
+#: look(iterations, x): called with each checked iterate; it must not change it
 Look = Callable[[int, Vectors], None]
 
 
 @dataclass(frozen=True)
 class Solution:
-    """x and y, the primal weight and the operator's norm to go on with; residual, gap, infeasible: relative optimality; converged: below the tolerance;  stopped: by the watch."""
+    """x, y, primal weight and operator norm;  residual, gap, infeasible: relative optimality;  converged: below the tolerance;  stopped: by the watch."""
 
     x: Vectors
     y: Vectors
@@ -49,7 +49,7 @@ class Solution:
 
 @contextmanager
 def threads_for(values: int) -> Iterator[None]:
-    """One thread for short vectors."""
+    """Use one thread for short vectors."""
     before = torch.get_num_threads()
     torch.set_num_threads(1 if values < SINGLE_THREAD else before)
     try:
@@ -69,9 +69,9 @@ def solve_program(
     most_iterations: int = MOST_ITERATIONS,
     look: Look | None = None,
 ) -> Solution:
-    """Solve to a relative tolerance, to a limit, for this many iterations, or until the watch says no; from zero or a solution.
+    """Solve from zero or a solution until a relative tolerance, a limit or a number of iterations is reached, or the watch returns False.
 
-    The watch sees what was last judged: before the first time that everything is wrong.
+    The watch is called with the values of the last check. Before the first check, these say that everything is wrong.
     """
     steps = steps_for(program)
     begin = program.start() if start is None else (start.x, start.y)

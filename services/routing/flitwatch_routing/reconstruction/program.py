@@ -1,6 +1,6 @@
 """The convex program  min sum |Psi^-1 x|  subject to  |R x - t| <= delta,  x >= 0  (Taffet 2021, equation 4.3.3), scaled for a first-order solver.
 
-With a dictionary of two bases x = (x - z) + z and z is a second, free variable over the same places or more.
+With a dictionary of two bases, x = (x - z) + z, where z is a second, free variable over the same places or more.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from flitwatch_routing.reconstruction.bases import Basis
 from flitwatch_routing.reconstruction.sensing import LinkCounters
 
 Vectors = list[Tensor]
-#: Relative change of the norm's square in a step of the power iteration that is none.
+#: Relative change of the squared norm below which the power iteration has converged.
 STILL = 1e-6
 
 
@@ -25,13 +25,13 @@ class Program(nn.Module):
     ----------
     counters : LinkCounters
     bases : one basis, or the two of a dictionary
-    place_of : (pairs,) place of each pair among the places of the bases; None if they are the same
-    target, slack : (rows,) counters and their tolerance, scaled so that values are about 1
+    place_of : (pairs,) index of each pair among the places of the bases; None if they are the same
+    target, slack : (rows,) counters and their tolerances, scaled to values about 1
 
     Attributes
     ----------
-    least : (pairs,) what x may not fall below: zero
-    shift : of each basis what is added to the coefficients in the objective; None: nothing
+    least : (pairs,) lower bound of x: zero
+    shift : for each basis, the offset of the coefficients in the objective; None: no offset
     """
 
     row_scale: Tensor
@@ -65,39 +65,39 @@ class Program(nn.Module):
         self.shift: Vectors | None = None
 
     def start(self) -> tuple[Vectors, Vectors]:
-        """Zero primal and dual variables."""
+        """Return zero primal and dual variables."""
         x = [self.target.new_zeros(self.pairs)] + ([self.target.new_zeros(self.places)] if len(self.bases) == 2 else [])
         return x, [torch.zeros_like(part) for part in self(x)]
 
     def spread(self, x: Tensor) -> Tensor:
-        """Values of pairs at all places."""
+        """Return the pairs' values at all places."""
         return x if self.place_of is None else x.new_zeros(self.places).index_copy_(0, self.place_of, x)
 
     def forward(self, x: Vectors) -> Vectors:
-        """K x."""
+        """Return K x."""
         return [self.row_scale * self.counters(x[0]), *self.coefficients(x)]
 
     def coefficients(self, x: Vectors) -> Vectors:
-        """Psi^-1 of the part of x that each basis holds, (coefficients,) each."""
+        """Return Psi^-1 of each basis's part of x, (coefficients,) each."""
         first = self.spread(x[0])
         if len(x) == 1:
             return [self.bases[0](first)]
         return [self.bases[0](first - x[1]), self.bases[1](x[1])]
 
     def adjoint(self, y: Vectors) -> Vectors:
-        """K' y."""
+        """Return K' y."""
         rows = self.counters.adjoint(self.row_scale * y[0])
         first = self.bases[0].adjoint(y[1])
         gathered = first if self.place_of is None else first.index_select(0, self.place_of)
         return [rows + gathered] + ([self.bases[1].adjoint(y[2]) - first] if len(self.bases) == 2 else [])
 
     def dual_step(self, y: Vectors, k: Vectors, sigma: float) -> Vectors:
-        """The dual's proximal step: soft threshold on counters, the box [-1, 1] on coefficients."""
+        """Return the dual's proximal step: soft threshold on counters, the box [-1, 1] on coefficients."""
         stepped = [torch.add(a, b, alpha=sigma) for a, b in zip(y[1:], self._add_shift(k[1:]), strict=True)]
         return [self.row_step(y[0], k[0], sigma), *(part.clamp_(-1, 1) for part in stepped)]
 
     def row_step(self, y: Tensor, k: Tensor, sigma: float) -> Tensor:
-        """The proximal step of the counters' duals."""
+        """Return the proximal step of the counters' duals."""
         rows = torch.add(y, k - self.target, alpha=sigma)
         width = sigma * self.slack
         return rows - rows.clamp(min=-width, max=width)
@@ -106,7 +106,7 @@ class Program(nn.Module):
         return k if self.shift is None else [part + offset for part, offset in zip(k, self.shift, strict=True)]
 
     def norm(self, steps: int = 40) -> float:
-        """The operator norm of K by power iteration, which ends early where it no longer changes."""
+        """Return the operator norm of K by power iteration, which stops early on convergence."""
         generator = torch.Generator().manual_seed(1)
         x = [torch.rand(part.shape, generator=generator).to(part) for part in self.start()[0]]
         size = 1.0
@@ -121,7 +121,7 @@ class Program(nn.Module):
         return size**0.5
 
     def optimality(self, x: Vectors, y: Vectors) -> tuple[float, float, float]:
-        """Relative residual of the counters, relative duality gap, relative dual infeasibility."""
+        """Return the relative residual of the counters, relative duality gap and relative dual infeasibility."""
         k, g = self(x), self.adjoint(y)
         beyond = ((k[0] - self.target).abs() - self.slack).clamp(min=0)
         primal = float(sum(part.abs().sum(dtype=torch.float64) for part in self._add_shift(k[1:])))

@@ -1,4 +1,4 @@
-"""Trustworthy part of a reconstruction where the whole matrix is open: its largest pairs, with the intervals that contain their bytes."""
+"""Reliable part of a reconstruction whose whole matrix is uncertain: the largest pairs, with intervals that contain their bytes."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ import numpy as np
 from flitwatch_domain.fabric import Fabric
 from flitwatch_routing.reconstruction.recover import Reconstruction
 
-#: Of the largest pair; below that a pair is what the solver left over.
+#: Share of the largest pair; smaller pairs are solver residue.
 LEAST = 1e-7
-#: An estimated error from here on says that nothing of the matrix is sure, and guides nobody.
+#: From this estimated error on, nothing of the matrix is certain, and the error is not useful.
 OPEN = 0.999
 
 
@@ -26,10 +26,10 @@ class RankedPair(TypedDict):
 
 
 class Ranking(TypedDict):
-    """The largest pairs, and how much of the traffic is certain regardless of the rest: bytes that every matrix that explains the counters gives a
-    pair.
+    """The largest pairs, and the certain part of the traffic: bytes that a pair has in every matrix that explains the
+    counters.
 
-    pairs : with traffic, of `possible_pairs`, which no counter rules out, of `allowed_pairs`, which jobs and service levels admit
+    pairs : number with traffic, among `possible_pairs` not excluded by counters, among `allowed_pairs` permitted by jobs and service levels
     """
 
     largest: list[RankedPair]
@@ -41,7 +41,7 @@ class Ranking(TypedDict):
 
 
 def rank_pairs(fabric: Fabric, found: Reconstruction, most: int) -> Ranking:
-    """The `most` largest pairs, largest first; of equal ones the one that is certain of more."""
+    """Return the `most` largest pairs in descending order. Ties go to the pair with the larger lower bound."""
     low = np.nan_to_num(found.low)
     with_traffic = found.size > LEAST * found.size.max(initial=0)
     order = np.lexsort((-low, -found.size))[:most]
@@ -72,7 +72,7 @@ def rank_pairs(fabric: Fabric, found: Reconstruction, most: int) -> Ranking:
 
 
 def told_error(found: Reconstruction) -> tuple[float | None, dict[str, str]]:
-    """The estimated error, and what is unknown and why: one that leaves the whole matrix open is none."""
+    """Return the estimated error, and the unknown values with reasons. An error that leaves the whole matrix uncertain becomes None."""
     if found.estimated_error is None or found.estimated_error < OPEN:
         return found.estimated_error, found.unknown
     why = "the counters do not determine the traffic: use the largest pairs and their intervals"

@@ -1,4 +1,4 @@
-"""Facts about each pair from counters alone: pairs that cannot carry traffic, and intervals that contain what the others carry."""
+"""Facts about each pair from counters only: pairs without traffic, and intervals that contain the traffic of the others."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SWEEPS = 4
 
 
 def find_possible_pairs(groups: Groups, counters: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """(pairs,) False if some (link, VL) on the pair's path counted nothing, so that the pair sent nothing."""
+    """Return (pairs,) False if a (link, VL) on the pair's path counted nothing, so that the pair sent nothing."""
     silent: NDArray[np.bool_] = np.zeros(groups.turn_rows.shape[1] + 1, bool)
     for rows in groups.turn_rows:
         silent[:-1] |= np.asarray(counters[rows] <= 0)
@@ -27,9 +27,9 @@ def find_possible_pairs(groups: Groups, counters: NDArray[np.float64]) -> NDArra
 def compute_intervals(
     counters: LinkCounters, target: torch.Tensor, slack: torch.Tensor, go: Callable[[int], bool]
 ) -> tuple[torch.Tensor, torch.Tensor] | None:
-    """(low, high) of every pair: high is at most what a row leaves when all its other pairs send their least, and the reverse for low.
+    """Return (low, high) of every pair: high is at most a row's rest if all its other pairs send their minimum, and the reverse for low.
 
-    go(sweep) is asked before each sweep whether there is time. Fewer sweeps leave wider intervals; None if there was no time for one.
+    Before each sweep, go(sweep) returns whether there is time. Fewer sweeps leave wider intervals; the result is None if there was no time for one.
     """
     if not go(0):
         return None

@@ -1,4 +1,4 @@
-"""Reconstruct a traffic matrix from per-VL switch counters, and say how far to believe it. Nothing here receives the truth."""
+"""Reconstruction of a traffic matrix from per-VL switch counters, with an estimate of its reliability. The truth is never an input."""
 
 from __future__ import annotations
 
@@ -27,26 +27,26 @@ from flitwatch_routing.reconstruction.refine import refine_support
 from flitwatch_routing.reconstruction.sensing import Groups, LinkCounters, groups_of
 
 Floats = NDArray[np.float64]
-#: Places up to which the second part of a dictionary may stand anywhere in the jobs; above, only where a pair can carry traffic.
+#: Limit of places for which the second part of a dictionary covers all places of the jobs; above it, only pairs that can carry traffic.
 EVERYWHERE = 1_200_000
-#: Below this many pairs double precision costs nothing that counts.
+#: Below this many pairs, double precision has no relevant cost.
 DOUBLE = 60_000
-#: Share of rows left out of the second solution, whose distance estimates the error.
+#: Share of rows omitted from the second solution, whose distance estimates the error.
 HELD_OUT = 0.1
-#: Parts of the time that is left after reading, by which each step ends: the intervals, which need the counters alone; the solution, where its error is
-#: estimated too and where not; the fit of its support; the second solution. The rest is for the step that has begun when the time is over.
+#: Shares of the time left after reading, at which each step ends: the intervals, which need only the counters; the solution, with and without an error
+#: estimate; the fit of its support; the second solution. The rest is for a step in progress when the time is over.
 BOUNDED, SOLVED, SOLVED_ALONE, FITTED, SOLVED_AGAIN = 0.1, 0.6, 0.9, 0.7, 0.95
-#: Seconds, and times of what was spent before, that the search for other matrices may take.
+#: Time limit of the search for other matrices in seconds, and as a multiple of the time spent before.
 OTHERS_S, OTHERS = 1.0, 2.0
-#: A residual above this is no noise: the counters are not of these routes.
+#: A residual above this is not noise: the counters do not belong to these routes.
 CONTRADICTION = 0.05
 
 
 @dataclass(frozen=True)
 class Options:
-    """basis: i, s, cd, scd, cs, scs or od;  noise: relative error of a counter, None to find it from the switches' balance
+    """basis: i, s, cd, scd, cs, scs or od;  noise: relative error of a counter, None to estimate it from the switches' balance
 
-    floor : bytes that managers and collectors may have sent over a link: less contradicts no routes
+    floor : possible bytes of managers and collectors over a link; smaller amounts do not contradict the routes
     """
 
     basis: str = "od"
@@ -60,19 +60,19 @@ class Options:
 
 @dataclass(frozen=True)
 class Reconstruction:
-    """The matrix and what is known of it.
+    """The matrix and its reliability.
 
     Attributes
     ----------
     pairs : Pairs that can carry traffic;  size, low, high : (pairs,) bytes, and an interval that contains them if the counters are exact
         NaN if they are unknown
-    estimated_error : the largest of the relative distances to a second solution from nine tenths of the rows and to other matrices of the same least
-    sum, the
-        residual, and, where few counters constrain many coefficients that being sparse says nothing, of what the intervals leave open (1 at most);
-        None if it is unknown
-    unknown : what is unknown (estimated_error, intervals, others) and why
+    estimated_error : the maximum of: the relative distance to a second solution from nine tenths of the rows, the distance to other matrices of the
+    same minimal
+        sum, the residual, and, if there are too few counters for sparsity to be informative, the uncertainty left by the intervals (at most 1);
+        None if unknown
+    unknown : reasons by unknown value (estimated_error, intervals, others)
     residual : |R x - t| / |t|
-    noise : relative error of counters that was assumed
+    noise : assumed relative error of counters
     """
 
     pairs: Pairs
@@ -100,24 +100,24 @@ def reconstruct_matrix(
     watch: Watch | None = None,
     clock: Callable[[], float] = time.monotonic,
 ) -> Reconstruction:
-    """Find the sparsest matrix in a basis that explains the counters.
+    """Return the sparsest matrix in a basis that explains the counters.
 
-    The time limit holds for all of it. What says how far to believe the matrix gets a share of the time and is unknown where that did not do.
+    The time limit covers all steps. The reliability estimates get a share of the time and are unknown if it does not suffice.
 
     Parameters
     ----------
     ports : (routers, endpoints) forwarding tables
-    lanes, counters : one of each sensing epoch; counters (links, VLs) in bytes
+    lanes, counters : one per sensing epoch; counters (links, VLs) in bytes
 
     Raises
     ------
     BadInput
-        For counters that contradict the routes or one another, that are too few to tell, or that nothing explained when the time ended, and for
-        tables with loops or holes.
+        Counters contradict the routes or each other, are too small to decide, or were not explained within the time; or tables have loops or
+        holes.
     BadRequest
-        Where the time limit ends before a solution has begun.
+        The time limit ends before the solution begins.
     Cancelled
-        Where the watch says so.
+        The watch stops the work.
     """
     started, limit = clock(), Limit.after(options.time_limit_s, clock)
     posed = build_program(fabric, ports, lanes, pairs, counters, options, Follow(limit, watch, "reading counters"))
@@ -146,7 +146,7 @@ def reconstruct_matrix(
     if not options.estimate:
         estimate, unknown["estimated_error"] = None, "it was not requested"
     elif not bool(x.any()):
-        estimate = 1.0  # whatever was sent, all of it is missing
+        estimate = 1.0  # all sent traffic is missing
     elif estimate is None:
         estimate = _measure_disagreement(
             program, solution, x, options.tolerance, again.at_most(max(1.0, clock() - started)), watch
@@ -185,7 +185,7 @@ def reconstruct_matrix(
 
 @dataclass(frozen=True)
 class Problem:
-    """Input of the solver: counters in units of `scale` bytes, the pairs that can carry traffic, and the program over them."""
+    """Input of the solver: counters in units of `scale` bytes, the pairs that can carry traffic, and their program."""
 
     pairs: Pairs
     program: Program
@@ -204,7 +204,7 @@ def build_program(
     options: Options,
     follow: Follow = Follow(Limit(), None, ""),
 ) -> Problem | None:
-    """Check counters against one another and the routes, and write the program; None if no pair can have sent anything. Raises as
+    """Check the counters' consistency with each other and the routes, and build the program; None if no pair can have traffic. Raises the errors of
     `reconstruct_matrix`."""
     total = len(pairs)
 
@@ -256,7 +256,7 @@ def _stack_counters(fabric: Fabric, lanes: Sequence[Lanes | PairLanes], counters
 def _check_unreached_rows(
     fabric: Fabric, groups: Groups, measured: Floats, vls: int, noise: float, floor: float
 ) -> None:
-    """Traffic on rows that no pair reaches contradicts the routes, where a row has more of it than managers send, and than `QUIET` of the busiest."""
+    """Raise BadInput if a row that no pair uses has more traffic than managers send and than the share `QUIET` of the busiest: it contradicts the routes."""
     reached = np.zeros(groups.rows, bool)
     reached[groups.turn_rows] = True
     astray = np.where(reached, 0.0, measured)
@@ -274,7 +274,7 @@ def _check_unreached_rows(
 
 
 def _unexplained_error(late: bool, fabric: Fabric, posed: Problem, x: torch.Tensor, vls: int, floor: float) -> BadInput:
-    """Return the error for counters that the solver did not explain; late: it ended for lack of time, so that they need not contradict the routes."""
+    """Return the error for unexplained counters. With `late`, the solver ran out of time, so the counters need not contradict the routes."""
     missed = (posed.sensing(x) - posed.target).abs()
     worst = int(torch.argmax(missed))
     ends = _describe_link(fabric, int(posed.sensing.row[worst]), vls)
@@ -290,7 +290,7 @@ def _unexplained_error(late: bool, fabric: Fabric, posed: Problem, x: torch.Tens
 
 
 def _describe_link(fabric: Fabric, row: int, vls: int) -> str:
-    """The ends of a row's link."""
+    """Return a description of the ends of a row's link."""
     link = row // vls % len(fabric.links.src)
     return f"{fabric.vertex_name(int(fabric.links.src[link]))} to {fabric.vertex_name(int(fabric.links.dst[link]))}"
 
@@ -331,7 +331,7 @@ def _off_diagonal(n: int) -> NDArray[np.int64]:
 def solve_with_threads(
     program: Program, tolerance: float, limit: Limit, watch: Watch | None, phase: str, norm: float | None = None
 ) -> tuple[Solution, float | None]:
-    """Solve with the threads that pay, see `solve_with_dives`; Cancelled where the watch says no."""
+    """Solve with a suitable number of threads, see `solve_with_dives`; raise Cancelled if the watch stops it."""
     follow = None if watch is None else lambda i, r, g: watch(phase, i, r, g)
     with threads_for(program.places):
         solution, estimate = solve_with_dives(program, tolerance, limit, follow, norm)
@@ -343,9 +343,9 @@ def solve_with_threads(
 def _measure_disagreement(
     program: Program, found: Solution, x: torch.Tensor, tolerance: float, limit: Limit, watch: Watch | None
 ) -> float | None:
-    """Solve again without a tenth of the rows; the relative distance of the two matrices.
+    """Solve again without a tenth of the rows. Return the relative distance of the two matrices.
 
-    None if time ran out before the second solution came as far as a quarter of the first's iterations: unknown, not bad.
+    The result is None (unknown, not bad) if time ran out before the second solution reached a quarter of the first's iterations.
     """
     if limit.over():
         return None
@@ -354,7 +354,7 @@ def _measure_disagreement(
     scale, target, slack = program.row_scale.clone(), program.target.clone(), program.slack.clone()
     for buffer in (program.row_scale, program.target, program.slack):
         buffer.mul_(kept_rows)
-    # Rows that are left out make the operator's norm no larger.
+    # Omitting rows does not increase the operator's norm.
     again, _ = solve_with_threads(program, max(10 * tolerance, 1e-4), limit, watch, "estimating the error", found.norm)
     for buffer, was in ((program.row_scale, scale), (program.target, target), (program.slack, slack)):
         buffer.copy_(was)
@@ -364,12 +364,12 @@ def _measure_disagreement(
 
 
 def _interval_distance(x: torch.Tensor, low: torch.Tensor, high: torch.Tensor) -> float:
-    """Return the largest relative distance of the matrix from one within the intervals."""
+    """Return the largest relative distance of the matrix to a matrix within the intervals."""
     return float(torch.linalg.vector_norm(torch.maximum(high - x, x - low)) / torch.linalg.vector_norm(x))
 
 
 def _empty_reconstruction(pairs: Pairs, total: int, noise: float, counted: bool, wall_s: float) -> Reconstruction:
-    """No pair can have sent anything: all that was counted is missing, or nothing was."""
+    """Return the result if no pair can have traffic: either all counted traffic is missing, or nothing was counted."""
     none, missing = np.zeros(0), 1.0 if counted else 0.0
     return Reconstruction(
         pairs,

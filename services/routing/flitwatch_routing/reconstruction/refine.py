@@ -1,4 +1,4 @@
-"""The last step: keep the support that the solver found and fit the counters on it, by conjugate gradients."""
+"""The last step: a fit of the counters on the solver's support by conjugate gradients."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import torch
 
 from flitwatch_routing.reconstruction.sensing import LinkCounters
 
-#: Values below this part of the largest are no traffic; the smallest part whose fit holds is taken.
+#: Values below this share of the largest are not traffic; the smallest share with a valid fit is used.
 SUPPORTS = (1e-2, 1e-3, 1e-4)
 STEPS = 100
 
@@ -17,7 +17,7 @@ STEPS = 100
 def refine_support(
     sensing: LinkCounters, x: torch.Tensor, target: torch.Tensor, slack: torch.Tensor, go: Callable[[int], bool]
 ) -> torch.Tensor:
-    """x, or its fit on a smaller support where that explains the counters better; go(step) is asked before every step whether there is time."""
+    """Return x, or its fit on a smaller support if that explains the counters better. Before every step, go(step) returns whether there is time."""
     if float(slack.max()) > 0 or not go(0):
         return x
     best, best_wrong = x, _misfit_norm(sensing, x, target, slack)
@@ -39,7 +39,7 @@ def _misfit_norm(sensing: LinkCounters, x: torch.Tensor, target: torch.Tensor, s
 def _fit_places(
     sensing: LinkCounters, x: torch.Tensor, inside: torch.Tensor, target: torch.Tensor, go: Callable[[int], bool]
 ) -> torch.Tensor:
-    """Least squares from x over the places inside: conjugate gradients on the normal equations, each step of which is nearer than the one before."""
+    """Return least squares from x over the places `inside`: conjugate gradients on the normal equations, with monotone improvement."""
     r = inside * sensing.adjoint(target - sensing(x))
     p, square = r, float(r @ r)
     start = square

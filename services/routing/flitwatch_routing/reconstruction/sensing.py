@@ -1,8 +1,8 @@
-"""The operator R: bytes of pairs to bytes of every (link, VL) of every epoch, without a matrix (Taffet 2021, section 4.2).
+"""The operator R, from bytes of pairs to bytes of every (link, VL) of every epoch, without a matrix (Taffet 2021, section 4.2).
 
-After the first switch a path depends on (leaf switch, destination, SL) only, and before it on (source, output port, SL): two groupings of the pairs
-carry all rows, so that one application costs two sums over the pairs. A hop's lane depends on its turn only (switch, input port, output port, SL):
-every turn is counted once an epoch, however many groups take it.
+After the first switch a path depends only on (leaf switch, destination, SL), and before it on (source, output port, SL). So two groupings of the pairs
+cover all rows, and one application costs two sums over the pairs. A hop's lane depends only on its turn (switch, input port, output port, SL):
+every turn is counted once per epoch, regardless of the number of groups.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from flitwatch_routing.reconstruction.pairs import Pairs
 
 Ints = NDArray[np.int64]
 Index = NDArray[np.int32]
-#: A path of more links than this is a loop: deeper trees than four levels are not built.
+#: A longer path is a loop: trees have at most four levels.
 MOST_HOPS = 12
 
 
@@ -34,9 +34,9 @@ class Groups:
     """The turns of the two groupings.
 
     first_of, tail_of : (pairs,) group of each pair
-    first_turns, tail_turns : (groups, hops) turns; where a path has fewer hops the number of turns
+    first_turns, tail_turns : (groups, hops) turns; filled with the number of turns if a path has fewer hops
     turn_rows : (epochs, turns) row of a turn, (epoch * links + link) * VLs + VL
-    rows : number of rows before the unused are left out
+    rows : number of rows before unused ones are dropped
     """
 
     first_of: Index
@@ -47,7 +47,7 @@ class Groups:
     rows: int
 
     def kept(self, keep: NDArray[np.bool_]) -> Groups:
-        """Of the kept pairs, renumbered."""
+        """Return the groups of the kept pairs, renumbered."""
         first, first_of = number_keys(self.first_of[keep], len(self.first_turns))
         tail, tail_of = number_keys(self.tail_of[keep], len(self.tail_turns))
         parts = self.first_turns[first], self.tail_turns[tail]
@@ -73,9 +73,9 @@ def groups_of(fabric: Fabric, ports: Ints, lanes: Sequence[Lanes | PairLanes], p
     Raises
     ------
     BadInput
-        For a table with a loop or a hole on a pair's path, naming switch and endpoint.
+        A table has a loop or a hole on a pair's path; the message names switch and endpoint.
     BadRequest
-        For lanes of two kinds, and those of `GaloisLanes.of`.
+        Lanes are of two kinds, or as in `GaloisLanes.of`.
     """
     by_level = [lane for lane in lanes if isinstance(lane, Lanes)]
     if len(by_level) == len(lanes):
@@ -87,7 +87,7 @@ def groups_of(fabric: Fabric, ports: Ints, lanes: Sequence[Lanes | PairLanes], p
 
 
 def _by_pair(fabric: Fabric, ports: Ints, lanes: Sequence[PairLanes], pairs: Pairs) -> Groups:
-    """Group pairs whose lanes are chosen by pair: no two share a turn, so each is its own group, and the first grouping carries nothing."""
+    """Return groups for lanes chosen by pair: no two pairs share a turn, so each pair is its own group, and the first grouping is empty."""
     src, dst = np.asarray(pairs.src, np.int64), np.asarray(pairs.dst, np.int64)
     paths = Paths(src, dst, _trace_paths(fabric, ports, src, dst), ports)
     vls, on = lanes[0].vls, paths.links >= 0
@@ -149,12 +149,12 @@ class _Turns:
     sls: int
 
     def key(self, at: Ints, into: NDArray[np.integer], out: NDArray[np.integer], sl: Ints) -> Ints:
-        """Of turns of switches."""
+        """Return the keys of turns of switches."""
         return np.asarray(((at * self.width + into) * self.width + out) * self.sls + sl, np.int64)
 
 
 def _counter_rows(fabric: Fabric, lanes: Lanes, turns: _Turns, key: Ints, injects: Ints, link_of: Ints) -> Ints:
-    """(turns,) link * VLs + VL of every turn in one epoch."""
+    """Return (turns,) link * VLs + VL of every turn in one epoch."""
     hosts = len(fabric.routers.name) * turns.width * turns.width * turns.sls
     begin = int(np.searchsorted(key, hosts))
     source, host_sl = np.divmod(key[begin:] - hosts, turns.sls)
@@ -178,7 +178,7 @@ def _host_lane(fabric: Fabric, lanes: Lanes, source: Ints, sl: Ints) -> NDArray[
 
 
 def _switch_lane(fabric: Fabric, lanes: Lanes, at: Ints, into: Ints, out: Ints, sl: Ints) -> NDArray[np.uint8]:
-    """VLs by which switches `at` send on; BadInput if the table has no row."""
+    """Return the outgoing VLs at switches `at`; raise BadInput if the table has no row."""
     lane = lanes.switch[at, into, out, sl]
     if (lane == NO_LANE).any():
         bad = int(np.argmax(lane == NO_LANE))
@@ -190,7 +190,7 @@ def _switch_lane(fabric: Fabric, lanes: Lanes, at: Ints, into: Ints, out: Ints, 
 
 
 def _outgoing_links(fabric: Fabric, link_of: Ints, at: Ints, port: Ints, dest: Ints) -> Ints:
-    """Links that leave switches by ports; BadInput if there is none."""
+    """Return the links at output ports of switches; raise BadInput if there is none."""
     link = np.where((port >= 0) & (port < link_of.shape[1]), link_of[at, np.clip(port, 0, link_of.shape[1] - 1)], -1)
     if (link < 0).any():
         bad = int(np.argmax(link < 0))
@@ -203,7 +203,7 @@ def _outgoing_links(fabric: Fabric, link_of: Ints, at: Ints, port: Ints, dest: I
 
 
 def _trace_paths(fabric: Fabric, ports: Ints, src: Ints, dst: Ints) -> Ints:
-    """(pairs, hops) links of every path from the source's own on, -1 behind the end."""
+    """Return (pairs, hops) links of every path, from the source's own link on, -1 after the end."""
     routers, links, link_of = len(fabric.routers.name), fabric.links, links_by_port(fabric)
     injects = np.full(len(fabric.endpoints.router), -1)
     from_hosts = np.flatnonzero(links.src >= routers)
@@ -230,7 +230,7 @@ def _trace_paths(fabric: Fabric, ports: Ints, src: Ints, dst: Ints) -> Ints:
 
 
 def _trace_tails(fabric: Fabric, ports: Ints, link_of: Ints, turns: _Turns, key: Ints) -> Ints:
-    """Keys of the turns (groups, hops) behind the first switch of each (leaf, destination, SL); -1 behind the last."""
+    """Return keys of the turns (groups, hops) after the first switch of each (leaf, destination, SL); -1 after the last."""
     routers, endpoints, links = len(fabric.routers.name), len(fabric.endpoints.router), fabric.links
     sl, (at, dest) = key % turns.sls, np.divmod(key // turns.sls, endpoints)
     link = _outgoing_links(fabric, link_of, at, ports[at, dest], dest)
@@ -259,9 +259,9 @@ def _trace_tails(fabric: Fabric, ports: Ints, link_of: Ints, turns: _Turns, key:
 
 
 class LinkCounters(nn.Module):
-    """R as a module: `forward` sums pairs into rows, `adjoint` gives every pair the sum of its rows.
+    """R as a module: `forward` sums pairs into rows, `adjoint` returns the sum of its rows for every pair.
 
-    Only rows that some pair can reach are kept: `row` (rows,) holds their numbers.
+    Only rows used by a pair are kept: `row` (rows,) contains their numbers.
     """
 
     first_of: Tensor
@@ -278,14 +278,14 @@ class LinkCounters(nn.Module):
             self.register_buffer(f"{name}_turns", torch.from_numpy(np.ascontiguousarray(turns.T)))
 
     def forward(self, x: Tensor) -> Tensor:
-        """(rows,) from (pairs,)."""
+        """Return (rows,) from (pairs,)."""
         grouped = []
         for of, turns in self._list_groupings():
             grouped.append(x.new_zeros(turns.shape[1]).index_add_(0, of, x))
         return self.collected(*grouped)
 
     def collected(self, first: Tensor, tail: Tensor) -> Tensor:
-        """(rows,) from what the groups carry."""
+        """Return (rows,) from the groups' traffic."""
         turned = first.new_zeros(self.turn_rows.shape[1] + 1)
         for grouped, (_, turns) in zip((first, tail), self._list_groupings(), strict=True):
             for hop in turns:
@@ -296,7 +296,7 @@ class LinkCounters(nn.Module):
         return result
 
     def adjoint(self, y: Tensor) -> Tensor:
-        """(pairs,) from (rows,)."""
+        """Return (pairs,) from (rows,)."""
         first, tail = self.spread(y)
         return first.index_select(0, self.first_of) + tail.index_select(0, self.tail_of)
 
@@ -312,7 +312,7 @@ class LinkCounters(nn.Module):
         return first, tail
 
     def smallest(self, y: Tensor) -> Tensor:
-        """(pairs,) the least of each pair's rows."""
+        """Return (pairs,) the minimum of each pair's rows."""
         turned = y.new_full((self.turn_rows.shape[1] + 1,), torch.inf)
         for rows in self.turn_rows:
             turned[:-1] = torch.minimum(turned[:-1], y.index_select(0, rows))
@@ -326,11 +326,11 @@ class LinkCounters(nn.Module):
 
     @property
     def depth(self) -> int:
-        """Rows of a pair at most."""
+        """Largest number of rows of a pair."""
         return len(self.turn_rows) * sum(len(turns) for _, turns in self._list_groupings())
 
     def entries(self) -> Iterator[NDArray[np.int64]]:
-        """Rows (pairs,), one for each epoch and hop; the number of rows where a path has fewer hops."""
+        """Yield rows (pairs,), one array per epoch and hop; filled with the number of rows if a path has fewer hops."""
         rows = np.full((len(self.turn_rows), self.turn_rows.shape[1] + 1), len(self.row))
         rows[:, :-1] = self.turn_rows.cpu().numpy()
         for of, turns in self._list_groupings():

@@ -1,8 +1,8 @@
-"""Fits of the counters by the coefficients that stand out of an iterate: all sizes of the support for the price of one.
+"""Fits of the counters with the dominant coefficients of an iterate: all sizes of the support at the cost of one.
 
-A matrix with k coefficients is the only one so sparse where k is below half the number of columns that can be dependent (Donoho and Elad 2003,
-theorem 2); a fit of all counters by little more than a third as many coefficients at most is therefore the answer, if nine tenths of the counters alone predict the
-others by it. Nothing here knows the answer: support and fit come from the iterate and the counters.
+A matrix with k coefficients is the unique sparsest one if k is below half the number of columns that can be dependent (Donoho and Elad 2003,
+theorem 2). A fit of all counters with at most little more than a third as many coefficients is therefore the solution, if nine tenths of the counters
+predict the others with it. The truth is not used: support and fit come from the iterate and the counters.
 """
 
 from __future__ import annotations
@@ -22,24 +22,24 @@ from flitwatch_routing.reconstruction.sensing import LinkCounters
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-#: Parts of the largest coefficient that count as nonzero, tried in turn.
+#: Shares of the largest coefficient, tried in turn as thresholds for nonzero coefficients.
 PARTS = np.geomspace(0.3, 1e-7, 32)
-#: Coefficients at most: the fit is a dense system of this order.
+#: Limit of coefficients: the fit is a dense system of this order.
 MOST = 2000
-#: Entries at most of the counters' matrix, which is held with its indices: about a gigabyte.
+#: Limit of entries in the counters' matrix, which takes about a gigabyte with its indices.
 MOST_ENTRIES = 40_000_000
-#: Share of the rows that coefficients may be.
+#: Limit of the number of coefficients, as a share of the rows.
 SHARE = 0.35
-#: Relative distance to the counters of a fit that is exact, and values below zero that rounding explains.
+#: Relative distance to the counters up to which a fit is exact, and negative values explained by rounding.
 EXACT = 1e-6
-#: Rows that an exact fit must predict from the others, and how well.
+#: Share of rows that an exact fit must predict from the others, and the required precision.
 HELD_OUT, PREDICTED = 0.1, 1e-4
-#: Added to the diagonal of the scaled normal matrix; refinement takes it out again.
+#: Added to the diagonal of the scaled normal matrix; refinement corrects for it.
 RIDGE, REFINEMENTS = 1e-11, 3
 
 
 def counter_matrix(counters: LinkCounters, pairs: int) -> sparse.csr_matrix:
-    """R as a sparse matrix (rows, pairs)."""
+    """Return R as a sparse matrix (rows, pairs)."""
     rows = list(counters.entries())
     columns = [np.arange(pairs)] * len(rows)
     row, column = np.concatenate(rows), np.concatenate(columns)
@@ -49,13 +49,13 @@ def counter_matrix(counters: LinkCounters, pairs: int) -> sparse.csr_matrix:
 
 
 def synthesis_matrix(basis: Basis, coefficients: NDArray[np.int64]) -> sparse.csr_matrix:
-    """Psi (places, chosen): what one unit of each coefficient is; the basis must be on all places of the jobs."""
+    """Return Psi (places, chosen), the effect of one unit of each coefficient; the basis must cover all places of the jobs."""
     assert basis.own is None
     count = len(coefficients)
     place, value = [coefficients], [np.ones(count)]
     column = [np.arange(count)]
     if basis.mirror is not None:
-        # w_low = y_low + y_up, w_up = y_up - y_low: half of either goes to both.
+        # w_low = y_low + y_up, w_up = y_up - y_low: half of each contributes to both.
         mirror, sign = basis.mirror.cpu().numpy(), basis.sign.cpu().numpy()
         low = sign[coefficients] > 0
         place = [coefficients, mirror[coefficients].astype(np.int64)]
@@ -78,17 +78,17 @@ def synthesis_matrix(basis: Basis, coefficients: NDArray[np.int64]) -> sparse.cs
 
 @dataclass(frozen=True)
 class Fit:
-    """The counters explained by few coefficients.
+    """Explanation of the counters with few coefficients.
 
     Attributes
     ----------
     x : (pairs,) in the solver's units
-    coefficients : of each basis, at all its places
+    coefficients : coefficients of each basis, at all its places
     wrong : |R x - t| / |t|
-    count, objective : coefficients that are not zero, and the sum of their sizes
-    missed : how wrong the fit of nine tenths of the rows is about the others
-    refit_distance : relative distance to the fit of nine tenths of the rows, or to other matrices that explain all by coefficients of the same sum, where
-        those rows predict the rest: nothing is left to explain; else None
+    count, objective : number of nonzero coefficients, and the sum of their sizes
+    missed : error of the fit of nine tenths of the rows on the other rows
+    refit_distance : relative distance to the fit of nine tenths of the rows, or to other complete explanations with coefficients of the same sum, if
+        those rows predict the rest, so that nothing is left to explain; else None
     """
 
     x: Floats
@@ -106,17 +106,17 @@ class Fit:
 
 
 def schwarz_score(wrong: float, count: int, rows: int) -> float:
-    """Of an explanation of rows by this many coefficients, less is better: rows ln(wrong^2) + count ln(rows) (Schwarz 1978)."""
+    """Return the score of an explanation with this many coefficients, lower is better: rows ln(wrong^2) + count ln(rows) (Schwarz 1978)."""
     return 2 * rows * math.log(max(wrong, 1e-15)) + count * math.log(rows)
 
 
 class CounterFit:
-    """Fits all counters of a program that are not held out."""
+    """Fit of all counters of a program that are not held out."""
 
     def __init__(self, program: Program) -> None:
         self._bases = program.bases
         scale = program.row_scale.double().cpu().numpy()
-        self.kept = scale > 0  # rows that are held out have no scale
+        self.kept = scale > 0  # held-out rows have no scale
         self._rows = counter_matrix(program.counters, program.pairs)[self.kept]
         self.target: Floats = program.target.double().cpu().numpy()[self.kept] / scale[self.kept]
         self._size = float(np.linalg.norm(self.target))
@@ -133,11 +133,11 @@ class CounterFit:
         return everywhere and entries <= MOST_ENTRIES and not bool((program.slack > 0).any())
 
     def coefficients(self, program: Program, x: Vectors) -> list[Floats]:
-        """Psi^-1 of an iterate, of each basis."""
+        """Return Psi^-1 of an iterate for each basis."""
         return [part.double().cpu().numpy() for part in program.coefficients(x)]
 
     def second(self, fit: Fit) -> list[Floats]:
-        """Return the part of a fit in the second basis of a dictionary (places,), in a list; an empty list for one basis."""
+        """Return a list with the part of a fit in the second basis of a dictionary (places,); an empty list for one basis."""
         parts = []
         for basis, part in zip(self._bases[1:], fit.coefficients[1:], strict=True):
             chosen = np.flatnonzero(part)
@@ -145,13 +145,13 @@ class CounterFit:
         return parts
 
     def left(self, x: Floats) -> Floats:
-        """Return the part of the counters that x (pairs,) does not explain: t - R x of the kept rows."""
+        """Return the residual of x (pairs,) in the counters: t - R x for the kept rows."""
         return self.target - self._rows @ x
 
     def best(self, total: list[Floats], limit: Limit = Limit()) -> Fit | None:
-        """The fit on a support of the largest coefficients: the first that is exact, or the best by its score.
+        """Return the fit on a support of the largest coefficients: the first exact fit, or the one with the best score.
 
-        None if every coefficient that stands out is one too many, or the limit came first.
+        The result is None if there are too many dominant coefficients, or the limit is reached.
         """
         sizes = np.abs(np.concatenate(total))
         order, counts = _standing_out(sizes, int(min(MOST, SHARE * len(self.target))))
@@ -189,7 +189,7 @@ class CounterFit:
 
 
 def _standing_out(sizes: Floats, most: int) -> tuple[Ints, list[int]]:
-    """The largest coefficients, largest first, and how many of them each of PARTS takes, up to `most`."""
+    """Return the largest coefficients in descending order, and the number of them above each threshold of PARTS, up to `most`."""
     largest = float(sizes.max(initial=0.0))
     if largest <= 0:
         return np.zeros(0, np.int64), []
@@ -202,7 +202,7 @@ def _standing_out(sizes: Floats, most: int) -> tuple[Ints, list[int]]:
 
 
 class _Nested:
-    """Least squares on the first coefficients of an order, for any number of them: one Cholesky factor holds all."""
+    """Least squares on the first coefficients of an order, for any number of them, from one Cholesky factor."""
 
     def __init__(self, settler: CounterFit, order: Ints, lengths: list[int]) -> None:
         self._settler, self._order, self._lengths = settler, order, lengths
@@ -220,7 +220,7 @@ class _Nested:
         self._factor, self._scale = _factor_normal(self._normal)
 
     def fit(self, count: int) -> tuple[Floats, float]:
-        """Coefficients of the first `count`, and how wrong they are."""
+        """Return the fit of the first `count` coefficients, and its error."""
         everything = np.ones(len(self._settler.target), bool)
         c = self._solve_refined(self._factor[:count, :count], self._scale[:count], everything)
         return c, self.misfit(c)
@@ -233,11 +233,11 @@ class _Nested:
         )
 
     def dependence(self, count: int) -> tuple[Floats, Floats]:
-        """The normal matrix of the first `count`, and the squares of its scaled factor's pivots."""
+        """Return the normal matrix of the first `count`, and the squares of its scaled factor's pivots."""
         return self._normal[:count, :count], self._factor.diagonal()[:count] ** 2
 
     def refit(self, count: int) -> tuple[Floats, float]:
-        """Coefficients of the first `count` from nine tenths of the rows, and how wrong they are about the others."""
+        """Return the fit of the first `count` coefficients to nine tenths of the rows, and its error on the others."""
         rows = np.random.default_rng(13).random(len(self._settler.target)) >= HELD_OUT
         hidden = self._seen[~rows, :count]
         factor, scale = _factor_normal(self._normal[:count, :count] - hidden.T @ hidden)
@@ -246,7 +246,7 @@ class _Nested:
         return c, float(np.linalg.norm(hidden @ c - beyond) / max(float(np.linalg.norm(beyond)), 1e-30))
 
     def _solve_refined(self, factor: Floats, scale: Floats, rows: NDArray[np.bool_]) -> Floats:
-        # The residual is formed from the counters themselves, so that rounding of the square falls away.
+        # The residual is computed from the counters, which avoids rounding errors of the squared form.
         count = len(scale)
         counter_rows, outside, target = self._seen[:, :count], self._outside[:, :count], self._settler.target
         c = np.zeros(count)
@@ -257,14 +257,14 @@ class _Nested:
         return c
 
     def spread(self, c: Floats) -> list[Floats]:
-        """Coefficients at all places of each basis."""
+        """Return coefficients at all places of each basis."""
         whole = np.zeros(sum(self._lengths))
         whole[self._order[: len(c)]] = c
         return np.split(whole, np.cumsum(self._lengths)[:-1])
 
 
 def _factor_normal(normal: Floats) -> tuple[Floats, Floats]:
-    """Lower Cholesky factor of the scaled normal matrix, and the scale."""
+    """Return the lower Cholesky factor of the scaled normal matrix, and the scale."""
     scale = np.sqrt(np.maximum(normal.diagonal(), 1e-30))
     scaled = normal / (scale[:, None] * scale)
     scaled[np.diag_indices_from(scaled)] += RIDGE

@@ -1,6 +1,6 @@
-"""One step of the solver on a program: by torch on any device, or in a few passes over memory by the core on CPUs.
+"""One step of the solver on a program: with torch on any device, or with the core on CPUs in a few passes over memory.
 
-Both give the same vectors but for rounding. Steps write into vectors of their own, so that memory is not asked for again at every one.
+Both return the same vectors except for rounding. Steps write into their own vectors, so that no memory is allocated in each step.
 """
 
 from __future__ import annotations
@@ -16,25 +16,25 @@ from flitwatch_routing.reconstruction.program import Program, Vectors
 
 
 class Steps(Protocol):
-    """Operations on a program's vectors that the solver needs."""
+    """The solver's operations on a program's vectors."""
 
     def step(self, x: Vectors, y: Vectors, tau: float, sigma: float) -> tuple[Vectors, Vectors]:
-        """Primal descent, then dual ascent from twice the new point less the old; the result may be overwritten by the next step but one."""
+        """Return primal descent, then dual ascent from twice the new point minus the old. The step after the next may overwrite the result."""
 
     def reflect(self, at: Vectors, moved: Vectors, anchor: Vectors, part: float) -> None:
-        """at = part (2 moved - at) + (1 - part) anchor."""
+        """Set at = part (2 moved - at) + (1 - part) anchor."""
 
     def squared_distance(self, a: Vectors, b: Vectors) -> float:
-        """Sum of squared differences."""
+        """Return the sum of squared differences."""
 
 
 def steps_for(program: Program) -> Steps:
-    """The fastest for the device."""
+    """Return the fastest implementation for the device."""
     return CoreSteps(program) if program.target.device.type == "cpu" else TorchSteps(program)
 
 
 class TorchSteps:
-    """By torch."""
+    """Steps with torch."""
 
     def __init__(self, program: Program) -> None:
         self._program = program
@@ -59,7 +59,7 @@ class TorchSteps:
 
 
 class CoreSteps:
-    """By the core: gathers, the box and the sums over groups in as few passes as there are orders of memory."""
+    """Steps with the core: gathers, the box and the sums over groups, in one pass per memory order."""
 
     def __init__(self, program: Program) -> None:
         self._program = program
@@ -165,7 +165,7 @@ def _unfold_into(w: Tensor, mirror: Tensor, out: Tensor, threads: int) -> Tensor
 
 
 def _array_view(tensor: Tensor) -> NDArray[Any]:
-    """The same memory."""
+    """Return a view of the same memory."""
     return tensor.numpy()
 
 

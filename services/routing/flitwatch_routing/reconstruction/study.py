@@ -1,4 +1,4 @@
-"""A reconstruction whose truth is known: traffic to counters, counters to a matrix in the reconstructor's hands, the score apart from both."""
+"""A reconstruction with known truth: traffic to counters, counters to a matrix without the truth, and a separate score."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ from flitwatch_routing.weighting import weighted_bytes
 Floats = NDArray[np.float64]
 #: (src, dst, bytes) between endpoints.
 Traffic = tuple[NDArray[Any], NDArray[Any], NDArray[Any]]
-#: A job smaller than the machine starts here: the first nodes are left out (Taffet 2021, section 4.7).
+#: First node of a job that is smaller than the machine: earlier nodes are not used (Taffet 2021, section 4.7).
 SKIPPED = 10
-#: How pairs get lanes: by service level through random SL-to-VL tables; drawn for every switch, source and destination; by Galois fields.
+#: Schemes for lanes of pairs: by service level with random SL-to-VL tables; random for every switch, source and destination; with Galois fields.
 BY_LEVEL = "levels"
 SCHEMES = (BY_LEVEL, "random", "galois")
 
 
 @dataclass(frozen=True)
 class Measured:
-    """Records that a site would have: pairs with SLs, SL-to-VL tables and counters of each epoch, in bytes, and in packets if they are known."""
+    """Records that a site would have: pairs with SLs, SL-to-VL tables and counters of each epoch, in bytes, and in packets if known."""
 
     pairs: Pairs
     lanes: Sequence[Lanes | PairLanes]
@@ -41,14 +41,14 @@ class Measured:
 
 @dataclass(frozen=True)
 class Study:
-    """measured goes to the reconstructor; size and packets (pairs,) in the order of `measured.pairs` to the score alone."""
+    """measured: input of the reconstruction;  size, packets (pairs,): truth in the order of `measured.pairs`, used only for the score"""
 
     measured: Measured
     size: Floats
     packets: Floats | None = None
 
     def weighted(self, mtu: float) -> Study:
-        """The same with counters and sizes weighted as `weighting.mixed`; BadRequest where packets are not known."""
+        """Return the same with counters and sizes weighted by `weighting.weighted_bytes`; raise BadRequest if packets are unknown."""
         if self.packets is None or self.measured.packets is None:
             raise BadRequest(
                 "mixed weighting requires packets, and the traffic contains only bytes",
@@ -74,14 +74,14 @@ def build_study(
     offset: int = SKIPPED,
     scheme: str = BY_LEVEL,
 ) -> Study:
-    """Measure traffic inside given jobs. Without jobs, a pattern is one job behind the first nodes, and a CSV file one job of the endpoints in it.
+    """Measure traffic inside given jobs. Without jobs, a pattern is one job after the first nodes, and a CSV file one job of its endpoints.
 
-    scheme: one of `SCHEMES`; only the first can be carried out by switches.
+    scheme: one of `SCHEMES`; switches can implement only the first.
 
     Raises
     ------
     BadRequest
-        For traffic between jobs, or epochs outside 1 to 64.
+        There is traffic between jobs, or epochs are not from 1 to 64.
     """
     if not 1 <= epochs <= 64:
         raise BadRequest(f"{epochs} epochs; expected 1 to 64")
@@ -114,12 +114,12 @@ def measure_traffic(
     noise: float = 0.0,
     scheme: str = BY_LEVEL,
 ) -> tuple[Measured, Floats]:
-    """Counters of traffic (src, dst, bytes) inside jobs, each epoch with lanes of its own; and the bytes (pairs,) for the score.
+    """Return counters of traffic (src, dst, bytes) inside jobs, with separate lanes per epoch, and the bytes (pairs,) for the score.
 
     Raises
     ------
     BadRequest
-        For traffic between jobs, an unknown scheme, and Galois-field lanes that are not five.
+        There is traffic between jobs, the scheme is unknown, or the number of Galois-field lanes is not five.
     """
     endpoints = len(fabric.endpoints.router)
     pairs = pairs_of(jobs, rng.integers(0, sls, (endpoints, endpoints), dtype=np.int8))
@@ -146,7 +146,7 @@ def _draw_lanes(
 
 
 def inside_jobs(demand: Traffic, endpoints: int, pairs: Pairs) -> Floats:
-    """Bytes (pairs,) of traffic; what is between other pairs is left out."""
+    """Return bytes (pairs,) of traffic, without traffic between other pairs."""
     src, dst, size = demand
     matrix = np.zeros((endpoints, endpoints))
     np.add.at(matrix, (src, dst), size)
@@ -154,7 +154,7 @@ def inside_jobs(demand: Traffic, endpoints: int, pairs: Pairs) -> Floats:
 
 
 def relative_error(truth: Study, found: Reconstruction) -> float:
-    """|x - x_true| / |x_true| over all pairs (Taffet 2021, section 4.6.3)."""
+    """Return |x - x_true| / |x_true| over all pairs (Taffet 2021, section 4.6.3)."""
     guess = np.zeros(len(truth.size))
     guess[np.searchsorted(truth.measured.pairs.key, found.pairs.key)] = found.size
     norm = float(np.linalg.norm(truth.size))

@@ -1,1 +1,1 @@
-"""Traces of applications by one way: DUMPI text, an OTF2 archive, or a message DAG (ours, GOAL) to operations, a matrix, and an account of what was left out."""
+"""Traces of applications: DUMPI text, OTF2 archives, or message DAGs (ours, GOAL) to operations, a matrix, and a list of omitted calls."""

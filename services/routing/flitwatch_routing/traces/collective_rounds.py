@@ -1,4 +1,4 @@
-"""Collectives as point-to-point messages, rank by rank, in the textbook forms that MPI libraries use: what a trace's one call becomes."""
+"""Collectives of a trace as point-to-point messages by rank, in the textbook forms of MPI libraries."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-#: A signal without data still is a packet.
+#: A signal without data is still a packet.
 _SIGNAL_BYTES = 1
-#: Of one number.
+#: Bytes of one number.
 REDUCED_BYTES = 8
 Ints = NDArray[np.int64]
 Round = tuple[Ints, Ints, Ints]
@@ -25,9 +25,9 @@ class Call:
     ----------
     rank, ranks, root : int
     sent_bytes, received_bytes : int
-        Of one block: the send count and the receive count times their types.
+        Bytes of one block: send count and receive count times the sizes of their types.
     sent_to, received_from : tuple of int
-        Bytes by peer where the call gives them (all-to-all with counts); else empty.
+        Bytes by peer if the call contains them (all-to-all with counts); else empty.
     """
 
     rank: int
@@ -41,17 +41,17 @@ class Call:
 
 @dataclass(frozen=True)
 class RankRound:
-    """Messages that a rank sends and receives in one round: (peer, bytes) each. The next round begins when all of it is complete."""
+    """Messages that a rank sends and receives in one round: (peer, bytes) each. The next round begins when all are complete."""
 
     sends: tuple[tuple[int, int], ...] = ()
     receives: tuple[tuple[int, int], ...] = ()
 
 
 def rounds_of(name: str, call: Call) -> list[RankRound] | None:
-    """Rounds of a collective by its name in MPI; None for one that has no form here.
+    """Return rounds of a collective by its MPI name; None for an unsupported one.
 
     `MPI_Barrier` disseminates, `MPI_Bcast` and `MPI_Reduce` are binomial trees, `MPI_Allreduce` doubles recursively, `MPI_Allgather` is a ring,
-    `MPI_Alltoall` and `MPI_Alltoallv` exchange pairwise, `MPI_Gather` and `MPI_Scatter` go straight to and from the root.
+    `MPI_Alltoall` and `MPI_Alltoallv` exchange pairwise, `MPI_Gather` and `MPI_Scatter` send directly to and from the root.
     """
     if (make := _FORMS.get(name)) is None:
         return None
@@ -86,7 +86,7 @@ def _reduce_rounds(call: Call) -> list[RankRound]:
 
 
 def all_reduce(nodes: int, size: int = REDUCED_BYTES) -> list[Round]:
-    """Rounds of recursive doubling; nodes beyond the largest power of two fold in first and are reported at the end."""
+    """Return rounds of recursive doubling. Nodes beyond the largest power of two send their data first and get the result at the end."""
     core = 1 << (nodes.bit_length() - 1)
     here, extra = np.arange(core), np.arange(core, nodes)
 
@@ -151,7 +151,7 @@ _FORMS: dict[str, Callable[[Call], list[RankRound]]] = {
     "MPI_Gather": _gather_rounds,
     "MPI_Scatter": _scatter_rounds,
 }
-#: Calls that move data between all ranks of a communicator; those without a form are left out, and said so.
+#: Calls that move data between all ranks of a communicator; unsupported ones are omitted and reported.
 COLLECTIVES = {
     *_FORMS,
     *(f"MPI_I{name.removeprefix('MPI_').lower()}" for name in _FORMS),

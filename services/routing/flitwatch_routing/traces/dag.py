@@ -1,6 +1,6 @@
 """Message DAGs: our text format and GOAL text.
 
-Grammar of ours (`#` starts a comment, labels are local to a rank):
+Our grammar (`#` starts a comment, labels are local to a rank):
 
     ranks N
     rank R
@@ -9,7 +9,7 @@ Grammar of ours (`#` starts a comment, labels are local to a rank):
       L: compute NS
       L requires L1 L2 ...
 
-An operation starts when all that it requires are complete. A send meets the first receive in file order that names its rank, the other rank and the
+An operation starts when all required operations are complete. A send matches the first receive in file order with its rank, the other rank and the
 tag.
 """
 
@@ -33,20 +33,20 @@ _COMMENT = re.compile(r"/\*.*?\*/|(?:#|//)[^\n]*", re.DOTALL)
 _TOKEN = re.compile(r"\n|[:{};]|[^\s:{};]+")
 _LABEL = re.compile(r"\w+")
 _WHOLE = re.compile(r"[0-9]{1,18}")
-#: What a message may have behind its rank: a tag, and GOAL's processor and network card, which a replay has no use for.
+#: Options after a message's rank: a tag, and GOAL's processor and network card, which a replay ignores.
 _OPTIONS = ("tag", "cpu", "nic")
 _MOST_RANKS = 10_000_000
 
 
 @dataclass
 class CallCount:
-    """Calls of one name over all ranks, and the bytes that they give as sent."""
+    """Calls of one name over all ranks, and their sent bytes."""
 
     calls: int = 0
     bytes: int = 0
 
     def add(self, size: int) -> None:
-        """One call more."""
+        """Add one call."""
         self.calls += 1
         self.bytes += size
 
@@ -61,9 +61,9 @@ class Dag:
         `peer` and `tag` are 0 for computations.
     requires : list of (operation, operation it requires)
     lines : list of int
-        Where each operation was read.
+        Line of each operation in the file.
     expanded, left_out : calls by name
-        Collectives that became messages, and those that did not.
+        Collectives that became messages, and omitted ones.
     """
 
     ranks: int
@@ -78,7 +78,7 @@ class Dag:
     left_out: dict[str, CallCount] = field(default_factory=lambda: defaultdict(CallCount))
 
     def add(self, kind: OpKind, rank: int, amount: int, peer: int = 0, tag: int = 0, line: int = 0) -> int:
-        """Append an operation; returns its number."""
+        """Append an operation and return its number."""
         for column, value in (
             (self.kind, int(kind)),
             (self.rank, rank),
@@ -91,12 +91,12 @@ class Dag:
         return len(self.kind) - 1
 
     def matched(self, where: str = "the message DAG") -> NDArray[np.int64]:
-        """The receive of each send; `NO_LINK` of other operations.
+        """Return the receive of each send; `NO_LINK` for other operations.
 
         Raises
         ------
         BadInput
-            For a send without a receive, a receive without a send, or sizes that differ.
+            A send has no receive, a receive has no send, or their sizes differ.
         """
         match = np.full(len(self.kind), NO_LINK, np.int64)
         waiting: dict[tuple[int, int, int], deque[int]] = defaultdict(deque)
@@ -127,12 +127,12 @@ class Dag:
         return match
 
     def to_ops(self, endpoints: NDArray[np.integer], where: str = "the message DAG") -> Ops:
-        """Operations for the engine, sends matched with receives.
+        """Return operations for the engine, with sends matched to receives.
 
         Raises
         ------
         BadInput
-            As `matched` does, and for operations that wait for one another.
+            As in `matched`, or operations wait for each other in a cycle.
         """
         match = self.matched(where)
         needs = np.array(self.requires, np.int64).reshape(-1, 2)
@@ -151,8 +151,8 @@ class Dag:
         )
 
     def _refuse_circles(self, match: NDArray[np.int64], needs: NDArray[np.int64], where: str) -> None:
-        """A receive also waits for its send, so that ranks can wait for one another in a circle."""
-        from scipy.sparse import coo_array  # 25 MB that other traffic does not need
+        """Raise BadInput if operations wait for each other in a cycle, counting a receive's wait for its send."""
+        from scipy.sparse import coo_array  # 25 MB that is unnecessary for other traffic
         from scipy.sparse.csgraph import connected_components
 
         sends = np.flatnonzero(match != NO_LINK)
@@ -174,18 +174,18 @@ class Dag:
 
 
 def is_dag(text: str) -> bool:
-    """Check whether a text begins as a message DAG does, after its comments."""
+    """Return whether a text begins like a message DAG, after its comments."""
     tokens = [token for token, _ in islice(_scan_tokens(text), 2)]
     return len(tokens) == 2 and tokens[0] in ("ranks", "num_ranks") and tokens[1][0].isdigit()
 
 
 def read_dag(path: Path) -> Dag:
-    """Read our text format or GOAL text (`num_ranks N`, `rank R { ... }`, `calc`), by tokens: how they are in lines means nothing.
+    """Read our text format or GOAL text (`num_ranks N`, `rank R { ... }`, `calc`) by tokens, regardless of line breaks.
 
     Raises
     ------
     BadInput
-        Naming the file and the line.
+        The text is invalid; the message contains file and line.
     """
     return _Reader(path, read_utf8(path)).dag()
 
@@ -204,12 +204,12 @@ def _scan_tokens(text: str) -> Iterator[tuple[str, int]]:
 
 
 class _Reader:
-    """Reads a DAG's tokens one after another; those that are passed are forgotten."""
+    """Reader of a DAG's tokens, one after another; consumed tokens are dropped."""
 
     def __init__(self, path: Path, text: str) -> None:
         self._path, self._text = path, text
         self._source = _scan_tokens(text)
-        # Tokens that were looked at and not taken, with their lines, and the line of the last one taken.
+        # Tokens read ahead but not consumed, with their lines, and the line of the last consumed one.
         self._ahead: deque[tuple[str, int]] = deque()
         self._line = 1
         self._rank = -1
@@ -248,7 +248,7 @@ class _Reader:
             _, self._line = self._ahead.popleft()
 
     def _take_tokens(self, *wanted: str | re.Pattern[str]) -> list[str]:
-        """Consume the next tokens, each as wanted; BadInput otherwise."""
+        """Consume the next tokens, each of which must match `wanted`; raise BadInput otherwise."""
         tokens = [self._peek_token(place) for place in range(len(wanted))]
         for token, pattern in zip(tokens, wanted, strict=True):
             if token != pattern if isinstance(pattern, str) else pattern.fullmatch(token) is None:

@@ -25,9 +25,9 @@ _NOBODY = -(2**31)  # stands for MPI_PROC_NULL, whose number differs between ver
 _SENDS = {"MPI_Send", "MPI_Ssend", "MPI_Bsend", "MPI_Rsend", "MPI_Isend", "MPI_Issend", "MPI_Ibsend", "MPI_Irsend"}
 _RECEIVES = {"MPI_Recv", "MPI_Irecv"}
 _WAITS = {"MPI_Wait", "MPI_Waitall"}
-#: A communicator's tags: those of programs end below it, so that equal tags of two communicators stay apart.
+#: Range of tags per communicator, larger than program tags, so that equal tags in two communicators differ.
 _TAGS = 1 << 32
-#: Point-to-point calls whose messages the text does not tell one by one.
+#: Point-to-point calls for which the text does not contain the individual messages.
 _REFUSED = {
     "MPI_Waitsome",
     "MPI_Testany",
@@ -40,18 +40,18 @@ _REFUSED = {
 
 
 def read_dumpi(paths: list[Path], *, compute: bool = True) -> Dag:
-    """Calls of DUMPI text (`dumpi2ascii`, one file per rank, in rank order) as a DAG.
+    """Return the calls in DUMPI text (`dumpi2ascii`, one file per rank, in rank order) as a DAG.
 
-    Blocking calls follow one another; a non-blocking call only starts in order and its wait holds up what follows. Time between calls becomes
-    computation. A send-receive starts both and waits for both; a test that failed is nothing. Collectives of the world, and of the
-    communicators that `communicators` knows, become messages (`collective_rounds`); the DAG counts those that do not: forms that we lack,
-    non-blocking ones, and those of other communicators.
+    Blocking calls run in sequence; a non-blocking call only starts in order, and its wait blocks later operations. Time between calls becomes
+    computation. A send-receive starts both and waits for both; a failed test is ignored. Collectives of the world, and of the communicators known to
+    `dumpi_communicators`, become messages (`collective_rounds`). The DAG counts the others: unsupported and non-blocking collectives, and those of
+    unknown communicators.
 
     Raises
     ------
     BadInput
-        Naming the file and the line: for a file without calls or that ends within one, for wildcard receives and persistent requests, for
-        messages in communicators whose ranks are unknown, and for data types of unknown size.
+        A file has no calls or ends within one, or contains wildcard receives, persistent requests, messages in communicators with unknown ranks, or
+        data types of unknown size. The message contains file and line.
     """
     dag = Dag(len(paths))
     new_communicators = read_communicators([_maker_text(read_text(path)) for path in paths])
@@ -61,17 +61,17 @@ def read_dumpi(paths: list[Path], *, compute: bool = True) -> Dag:
 
 
 def _maker_text(text: str) -> str:
-    """The text, or nothing of it if no communicator is made: most ranks of most traces need no second look."""
+    """Return the text, or an empty text if it creates no communicator, so that most files need no second pass."""
     return text if any(f"{name} entering" in text for name in MAKERS) else ""
 
 
 def read_dumpi_folder(folder: Path) -> Dag:
-    """The DUMPI text of one run: the folder's `*.txt` files, whose names end in their rank (`dumpi-...-0003.txt`).
+    """Read the DUMPI text of one run: the folder's `*.txt` files, whose names end with their rank (`dumpi-...-0003.txt`).
 
     Raises
     ------
     BadInput
-        Where files are missing, unreadable, or no DUMPI text.
+        Files are missing, unreadable, or not DUMPI text.
     """
     ranks: dict[int, Path] = {}
     for path in sorted(folder.glob("*.txt")):
@@ -96,17 +96,17 @@ def read_dumpi_folder(folder: Path) -> Dag:
 
 
 class _Rank:
-    """One rank's calls, as they become operations."""
+    """Converter of one rank's calls into operations."""
 
     def __init__(self, dag: Dag, rank: int, path: Path, compute: bool, made: deque[Communicator | None]) -> None:
         self._dag, self._rank, self._path, self._compute = dag, rank, path, compute
-        self._made = made  # what the calls that make communicators gave, in their order
+        self._made = made  # results of the calls that create communicators, in order
         world = Communicator(0, tuple(range(dag.ranks)))
         self._communicators = {WORLD: world, SELF: Communicator(-1, (rank,))}
         self._datatypes = Datatypes()
-        self._last: int | None = None  # what the next operation has to wait for
+        self._last: int | None = None  # the operation that the next one waits for
         self._requests: dict[int, int] = {}
-        self._collectives: dict[int, int] = {}  # so far in each communicator: the same number on every rank
+        self._collectives: dict[int, int] = {}  # count so far by communicator: the same number on every rank
         self._left_at: float | None = None
         self._enter_call("", 0)
 
@@ -133,7 +133,7 @@ class _Rank:
             self._last = self._chain_operation(self._dag.add(OpKind.COMPUTE, self._rank, round(gap_s * 1e9), line=line))
 
     def field(self, line: str, number: int) -> None:
-        """One line between a call's entry and its return."""
+        """Read one line between a call's entry and its return."""
         if parts := _TYPE.match(line):
             self._types[parts[1]] = int(parts[2]), parts[3]
         elif re.match(r"\s*MPI_Request", line):
@@ -183,7 +183,7 @@ class _Rank:
         self._enter_call("", 0)
 
     def _check_size(self, size: int) -> None:
-        """Refuse a trace that lacks files of the last ranks."""
+        """Raise BadInput if files of the last ranks are missing."""
         ranks = self._dag.ranks
         if size > ranks:
             missing = (
@@ -200,11 +200,11 @@ class _Rank:
                 self._communicators[new] = communicator
 
     def _call_communicator(self) -> Communicator | None:
-        """Of this call; None if its ranks are unknown."""
+        """Return this call's communicator; None if its ranks are unknown."""
         return self._communicators.get(self._comms.get("comm", WORLD))
 
     def _add_collective(self, name: str) -> None:
-        """A collective as messages of its rounds, or counted as left out."""
+        """Add a collective as messages of its rounds, or count it as omitted."""
         to, came = self._by_peer("send"), self._by_peer("recv")
         sent_bytes = (
             self._message_bytes("sendcount", "sendtype")
@@ -227,7 +227,7 @@ class _Rank:
         turn = self._collectives[communicator.number] = self._collectives.get(communicator.number, 0) + 1
         tag = -(
             turn + _TAGS * communicator.number
-        )  # no program's own; rounds between the same two ranks follow one another
+        )  # not a program's tag; rounds between the same two ranks are sequential
         for step in rounds:
             ops = [
                 self._chain_operation(
@@ -239,7 +239,7 @@ class _Rank:
             self._wait_for(ops)
 
     def _by_peer(self, prefix: str) -> tuple[int, ...]:
-        """Bytes to or from each rank, where the call gives a count for each."""
+        """Return bytes to or from each rank, if the call has a count for each."""
         counts = self._arrays.get(f"{prefix}counts", ())
         return (
             tuple(count * self._element_bytes(f"{prefix}type") for count in counts)
@@ -252,7 +252,7 @@ class _Rank:
         return elements * self._element_bytes(type_) if elements else 0
 
     def _element_bytes(self, type_: str) -> int:
-        """Bytes of an element; a call without a data type counts in bytes."""
+        """Return the bytes of an element; a call without a data type counts in bytes."""
         if type_ not in self._types:
             return 1
         number, name = self._types[type_]
@@ -265,7 +265,7 @@ class _Rank:
         return size
 
     def _add_message(self, kind: OpKind, peer_field: str, tag: str, count: str, type_: str) -> int | None:
-        """The operation of one message; None if it goes to no one."""
+        """Return the operation of one message; None if it has no peer."""
         peer = self._fields.get(peer_field, -1)
         if peer == _NOBODY:
             return None
@@ -295,7 +295,7 @@ class _Rank:
         )
 
     def end(self) -> None:
-        """The file's end: within a call it was cut off, and what followed is missing."""
+        """Handle the file's end: raise BadInput if it is within a call, because the rest is missing."""
         if self.call:
             raise BadInput(
                 f"the file ends within {self.call}",

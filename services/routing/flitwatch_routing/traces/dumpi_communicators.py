@@ -1,4 +1,4 @@
-"""Communicators in DUMPI text: which ranks belong to each, from the calls that made them on all ranks together."""
+"""Communicators in DUMPI text: the ranks of each, from the calls that created them on all ranks."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _DIMS = re.compile(r"^[ \t]*int dims\[[0-9]+\]=\[([0-9]{1,9}(?:, ?[0-9]{1,9})*)\
 
 @dataclass(frozen=True)
 class Communicator:
-    """number: of its own among all of the run, the world's is 0. members: ranks of the world in the communicator's order."""
+    """number: unique in the run, 0 for the world.  members: ranks of the world in the communicator's order."""
 
     number: int
     members: tuple[int, ...]
@@ -28,7 +28,7 @@ class Communicator:
 
 @dataclass
 class _Made:
-    """One rank's call that makes a communicator. size: ranks of a grid that keeps their order; None of other calls."""
+    """One rank's call that creates a communicator. size: number of ranks in a grid that keeps their order; None for other calls."""
 
     name: str
     old: int
@@ -39,9 +39,9 @@ class _Made:
 
 
 def read_communicators(texts: Sequence[str]) -> list[deque[Communicator | None]]:
-    """Of each rank's text in rank order: what each of its calls in `MAKERS` gave it, None if the text does not tell the ranks.
+    """Return, for each rank's text in rank order, the communicators created by its calls in `MAKERS`, None if their ranks are unknown.
 
-    Duplicates, splits, and grids without reordering are known; other ways to make a communicator, and what is made of theirs, are not.
+    Duplicates, splits, and grids without reordering are supported. Other ways to create a communicator, and communicators derived from those, are not.
     """
     run = _Run(texts)
     for rank in range(len(texts)):
@@ -50,20 +50,20 @@ def read_communicators(texts: Sequence[str]) -> list[deque[Communicator | None]]
 
 
 class _Run:
-    """All ranks' calls, each in its order; who splits a communicator waits for the others."""
+    """All ranks' calls, each in order; a rank that splits a communicator waits for the others."""
 
     def __init__(self, texts: Sequence[str]) -> None:
         self._calls = [deque(_find_calls(text)) for text in texts]
         self._found: list[deque[Communicator | None]] = [deque() for _ in texts]
         self._known = [{WORLD: Communicator(0, tuple(range(len(texts))))} for _ in texts]
         self._numbers = count(1)
-        # Every rank calls in the same order on one communicator, so that a call's turn there names it.
+        # All ranks call in the same order on a communicator, so a call's position there identifies it.
         self._turns: list[dict[int, int]] = [{} for _ in texts]
         self._derived: dict[tuple[int, int], Communicator] = {}
         self._splitting: dict[int, dict[int, _Made]] = {}
 
     def go_on(self, rank: int) -> None:
-        """Settle a rank's calls up to a split that others have not reached yet; the last to reach it lets the others go on."""
+        """Process a rank's calls up to a split that other ranks have not reached yet. The last rank to reach it releases the others."""
         ready = [rank]
         while ready:
             rank = ready.pop()
@@ -80,7 +80,7 @@ class _Run:
                     break
 
     def ended(self) -> list[deque[Communicator | None]]:
-        """Return the communicators that are known; a split that some rank never reached gives none."""
+        """Return the known communicators; a split that a rank never reached has none."""
         for results, calls_left in zip(self._found, self._calls, strict=True):
             results.extend(None for _ in calls_left)
         return self._found
@@ -93,7 +93,7 @@ class _Run:
         return self._derived[old.number, turn]
 
     def _split_communicator(self, rank: int, call: _Made, old: Communicator) -> bool:
-        """Add a rank to a split; return whether all ranks have come, and each then has its part."""
+        """Add a rank to a split. Return whether it is complete; each rank then has its communicator."""
         here = self._splitting.setdefault(old.number, {})
         here[rank] = call
         if len(here) < len(old.members):

@@ -1,4 +1,4 @@
-"""Sizes of MPI data types in DUMPI text: the built-in ones, and those that a program makes of them."""
+"""Sizes of MPI data types in DUMPI text: built-in types, and types that a program derives from them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from math import prod
 
 Arrays = Mapping[str, tuple[int, ...]]
 
-#: Name without `MPI_` -> bytes of one element, in the order of DUMPI's own numbers from 2 on (sst-dumpi, common/constants.h).
+#: Name without `MPI_` -> bytes of one element, in order of DUMPI's numbers from 2 on (sst-dumpi, common/constants.h).
 _BUILT_IN = {
     "CHAR": 1, "SIGNED_CHAR": 1, "UNSIGNED_CHAR": 1, "BYTE": 1, "WCHAR": 4, "SHORT": 2, "UNSIGNED_SHORT": 2,
     "INT": 4, "UNSIGNED": 4, "LONG": 8, "UNSIGNED_LONG": 8, "FLOAT": 4, "DOUBLE": 8, "LONG_DOUBLE": 16,
@@ -19,13 +19,13 @@ _BY_NUMBER = dict(enumerate(_BUILT_IN.values(), 2))
 
 
 class Datatypes:
-    """Bytes of an element of each type that one rank has named so far."""
+    """Bytes of an element, by type, for the types that one rank has used so far."""
 
     def __init__(self) -> None:
         self._made: dict[int, int | None] = {}
 
     def bytes_of(self, number: int, name: str = "") -> int | None:
-        """Bytes of an element; None if the text does not tell them. A built-in type is known by its name, others by their number alone."""
+        """Return the bytes of an element; None if unknown. Built-in types are identified by name, others only by number."""
         if name in _BY_NAME:
             return _BY_NAME[name]
         return self._made.get(number, None if name else _BY_NUMBER.get(number))
@@ -35,7 +35,7 @@ class Datatypes:
         self._made[number] = size
 
     def make(self, number: int, old: int | None, counts: Mapping[str, int], arrays: Arrays) -> None:
-        """A new type: of elements of `old` bytes, or, where the call has an array of types, of those.
+        """Add a derived type, with elements of `old` bytes, or of the call's array of types if it has one.
 
         counts: `count` and `blocklength`, 1 if the call has none. arrays: `lengths` or `blocklengths`, `subsizes`, `oldtypes`.
         """

@@ -11,25 +11,25 @@ from flitwatch_domain.errors import BadInput
 from flitwatch_routing.traces.collective_rounds import Call, rounds_of
 from flitwatch_routing.traces.dag import Dag
 
-#: A communicator's tags: those of programs end below it, so that equal tags of two communicators stay apart.
+#: Range of tags per communicator, larger than program tags, so that equal tags in two communicators differ.
 _TAGS = 1 << 32
-_NO_RANK = 2**32 - 3  # this and those above: no root, the rank itself, a rank of the other group
+_NO_RANK = 2**32 - 3  # from here on: no root, the rank itself, a rank of the other group
 
 
 def read_otf2(anchor: Path) -> Dag:
-    """The MPI events of an archive (its `.otf2` anchor file) as operations.
+    """Return the MPI events of an archive (its `.otf2` anchor file) as operations.
 
-    Time between MPI events becomes computation, except inside MPI regions: waiting there is what a replay finds again. A non-blocking call only
-    starts; its completion holds up what follows. Collectives of every intra-communicator become messages (`collective_rounds`). What cannot be
-    replayed is counted in `left_out`, with its bytes: collectives without a form, those with counts by peer, which an archive does not keep, and
-    one-sided operations.
+    Time between MPI events becomes computation, except inside MPI regions, whose waiting time the replay reproduces. A non-blocking call only
+    starts; its completion blocks later operations. Collectives of every intra-communicator become messages (`collective_rounds`). Other operations are
+    counted in `left_out`, with their bytes: unsupported collectives, collectives with counts by peer, which an archive does not contain, and one-sided
+    operations.
 
     Raises
     ------
     BadInput
-        For a file that is no archive, and locations that are no ranks.
+        The file is not an archive, or locations are not ranks.
     ModuleNotFoundError
-        Where the `otf2` package is not installed.
+        The `otf2` package is not installed.
     """
     import _otf2
     import otf2
@@ -42,13 +42,13 @@ def read_otf2(anchor: Path) -> Dag:
 
 
 class _Rank:
-    """One rank's events, as they become operations."""
+    """Converter of one rank's events into operations."""
 
     def __init__(self, rank: int) -> None:
         self.rank = rank
         self.last: int | None = None
         self.left_at: int | None = None
-        self.depth = 0  # of MPI regions
+        self.depth = 0  # nesting of MPI regions
         self.requests: dict[int, int] = {}
         self.posted: dict[int, int] = {}
 
@@ -64,12 +64,12 @@ class _Reader:
         self._collectives: dict[tuple[int, int], int] = defaultdict(int)
         self._resolution = trace.timer_resolution
         self._number = 0
-        # The package's values have no names of their own.
+        # The package has no names for these values.
         kinds = [name for name in dir(otf2.CollectiveOp) if name.isupper()]
         self._operation = {getattr(otf2.CollectiveOp, name): f"MPI_{name.capitalize()}" for name in kinds}
 
     def read(self) -> Dag:
-        """Operations of the whole archive."""
+        """Return the operations of the whole archive."""
         events = self._otf2.events
         handle = {
             events.Enter: self._enter_region,
@@ -120,7 +120,7 @@ class _Reader:
         rank.last = self._add_message(rank, OpKind.RECEIVE, event.sender, event)
 
     def _post_receive(self, rank: _Rank, event: Any) -> None:
-        """Record where the receive was posted; the archive names the sender only when the receive is complete."""
+        """Record the position of a receive; the archive contains the sender only at its completion."""
         rank.posted[event.request_id] = self._add_operation(rank, OpKind.COMPUTE, 0)
 
     def _complete_irecv(self, rank: _Rank, event: Any) -> None:
@@ -140,7 +140,7 @@ class _Reader:
         self._dag.left_out[f"MPI_I{name}"].add(int(event.size_sent))
 
     def _add_collective(self, rank: _Rank, event: Any) -> None:
-        """A collective as messages of its rounds, between the ranks of its communicator."""
+        """Add a collective as messages of its rounds, between the ranks of its communicator."""
         name = self._operation[event.collective_op]
         members = self._member_ranks(event.communicator)
         rounds = None
@@ -161,7 +161,7 @@ class _Reader:
             self._wait_for(rank, ops)
 
     def _member_ranks(self, communicator: Any) -> list[int] | None:
-        """Ranks of a communicator by their number in it; None between two groups."""
+        """Return the ranks of a communicator in its order; None for an inter-communicator."""
         if not hasattr(communicator, "group"):
             return None
         return [self._locations[location] for location in communicator.group.members]
@@ -193,12 +193,12 @@ class _Reader:
         return op
 
 
-#: Collectives with counts by peer: an archive keeps only their sums.
+#: Collectives with counts by peer: an archive contains only the sums.
 _BY_PEER = {"MPI_Alltoallv", "MPI_Alltoallw", "MPI_Gatherv", "MPI_Scatterv", "MPI_Allgatherv"}
 
 
 def _number_ranks(otf2: Any, trace: Any, anchor: Path) -> dict[Any, int]:
-    """Locations that are MPI ranks, numbered as the communicators count them."""
+    """Return the MPI ranks' locations with their numbers in communicators."""
     for group in trace.definitions.groups:
         if group.group_type == otf2.GroupType.COMM_LOCATIONS and group.paradigm == otf2.Paradigm.MPI:
             return {location: number for number, location in enumerate(group.members)}
@@ -206,7 +206,7 @@ def _number_ranks(otf2: Any, trace: Any, anchor: Path) -> dict[Any, int]:
 
 
 def _block_bytes(name: str, ranks: int, is_root: bool, sent: int, received: int) -> tuple[int, int]:
-    """(sent, received) bytes of one block from the sums over peers that Score-P writes; a root in place counts all ranks but itself."""
+    """Return (sent, received) bytes of one block from Score-P's sums over peers; an in-place root counts all ranks except itself."""
     if name in ("MPI_Gather", "MPI_Reduce"):
         block = received // (ranks if sent else max(ranks - 1, 1)) if is_root else sent
     elif name in ("MPI_Bcast", "MPI_Scatter"):

@@ -1,4 +1,4 @@
-"""A trace to operations, to a matrix, and to an account of what was left out."""
+"""Conversion of a trace to operations, to a matrix, and to a summary with the omitted calls."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Ints = NDArray[np.int64]
 
 
 class Calls(TypedDict):
-    """Calls over all ranks, and the bytes that they give as sent."""
+    """Calls over all ranks, and their sent bytes."""
 
     calls: int
     bytes: int
@@ -32,9 +32,9 @@ class TraceAccount(TypedDict):
 
     Attributes
     ----------
-    messages, bytes : all that ranks send, those of expanded collectives among them
-    computation_s : over all ranks
-    expanded, left_out : collectives by name; what was left out sends nothing in a replay
+    messages, bytes : totals of all ranks, including expanded collectives
+    computation_s : total of all ranks
+    expanded, left_out : collectives by name; omitted ones send nothing in a replay
     """
 
     ranks: int
@@ -47,9 +47,9 @@ class TraceAccount(TypedDict):
 
 
 def read_trace(path: Path) -> Dag:
-    """The operations of a folder of DUMPI text or with an OTF2 archive, of an archive's anchor file, or of a message DAG (ours, or GOAL text).
+    """Return the operations of a folder with DUMPI text or an OTF2 archive, of an archive's anchor file, or of a message DAG (ours, or GOAL text).
 
-    Raises as the readers do.
+    Raises the errors of the readers.
     """
     if path.is_dir():
         anchors = sorted(path.glob("*.otf2"))
@@ -60,14 +60,14 @@ def read_trace(path: Path) -> Dag:
 
 
 def is_trace(path: Path) -> bool:
-    """Return whether a path is a trace: a folder, an OTF2 anchor, or a text that begins as a message DAG does."""
+    """Return whether a path is a trace: a folder, an OTF2 anchor, or a text that begins like a message DAG."""
     if path.is_dir() or path.suffix == ".otf2":
         return True
     return path.is_file() and is_dag(read_beginning(path))
 
 
 def summarise_trace(dag: Dag) -> TraceAccount:
-    """Summarise what was converted from a trace, and what was left out."""
+    """Summarise the converted and the omitted parts of a trace."""
     kind, amount = np.array(dag.kind), np.array(dag.amount, np.float64)
     sends = kind == OpKind.SEND
     left_out = _calls_by_name(dag.left_out)
@@ -83,7 +83,7 @@ def summarise_trace(dag: Dag) -> TraceAccount:
 
 
 def summarise_traces(names: Iterable[str]) -> list[TraceAccount]:
-    """Of each traffic's name that is a trace's path, in their order: what became of it."""
+    """Return the summary of each name that is the path of a trace, in order."""
     paths = [local_path(name) for name in names]
     return [
         summarise_trace(read_trace(path)) for path in paths if path is not None and path.exists() and is_trace(path)
@@ -95,12 +95,12 @@ def _calls_by_name(counted: dict[str, CallCount]) -> dict[str, Calls]:
 
 
 def trace_matrix(dag: Dag, packet_bytes: int, where: str = "the trace") -> tuple[Ints, Ints, Ints, Ints]:
-    """(src, dst, bytes, packets) with one entry per pair of different ranks; a message's last packet may be short.
+    """Return (src, dst, bytes, packets) with one entry per pair of different ranks; a message's last packet may be shorter.
 
     Raises
     ------
     BadInput
-        Where a message is not received or never sent, as a replay refuses it too, and where no rank sends to another.
+        A message has no receive or no send (a replay refuses it too), or no rank sends to another.
     """
     dag.matched(where)
     at = np.flatnonzero(np.array(dag.kind) == OpKind.SEND)

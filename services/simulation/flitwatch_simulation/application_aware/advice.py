@@ -1,4 +1,4 @@
-"""A job's routing mode from its NIC counters, and a placement class from how much it sends, with what is not known said."""
+"""Choice of a job's routing mode from its NIC counters, and of a placement class from its sent traffic, with unknown values marked."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ import numpy as np
 from flitwatch_domain.errors import BadRequest
 from flitwatch_domain.network_noise.observations import INTENSIVE_SHARE, NIC_HZ, NicObservation, message_time_s
 
-#: Modes that MPICH knows, with the one that jobs get without asking.
+#: MPICH's modes, including the default.
 MODES = ("ADAPTIVE_0", "ADAPTIVE_1", "ADAPTIVE_2", "ADAPTIVE_3", "IN_ORDER", "MIN_HASH", "NMIN_HASH")
 DEFAULT_MODE = "ADAPTIVE_0"
-#: Fewer observations of a mode give no interval.
+#: With fewer observations of a mode there is no interval.
 LEAST_OBSERVATIONS = 4
 LEVEL, DRAWS = 0.9, 2000
 
 
 @dataclass(frozen=True)
 class ModeChoice:
-    """mode: None if no mode is better beyond doubt;  factor, low, high: time under the default over time under the best;  times_s by mode
+    """mode: None if no mode is significantly better;  factor, low, high: time under the default over time under the best;  times_s: by mode
 
-    pace, pace_low, pace_high: flits per second under the best over those under the default: how much faster the job got on.
+    pace, pace_low, pace_high: flits per second under the best over those under the default, the job's speed-up.
     """
 
     mode: str | None
@@ -38,16 +38,16 @@ class ModeChoice:
 
 
 def choose_mode(observed: Mapping[str, Sequence[NicObservation]], message_bytes: int, seed: int = 1) -> ModeChoice:
-    """The mode with the least modelled message time (De Sensi 2019, equation 2), its gain with a 90 % bootstrap interval over observations.
+    """Return the mode with the least modelled message time (De Sensi 2019, equation 2), and its gain with a 90 % bootstrap interval over observations.
 
-    It is chosen only where the job also got on faster under it, beyond doubt. Equation 2 takes means over messages and NICs, but a job waits for its slowest
-    message; where modes alternate within one allocation, its own pace may be compared (section 5.1). An iteration sends the same flits under every mode, so
-    flits per second are that pace.
+    The mode is chosen only if the job was also significantly faster under it. Equation 2 uses means over messages and NICs, but a job waits for its slowest
+    message. If modes alternate within one allocation, the job's own pace can be compared (section 5.1). An iteration sends the same flits under every mode,
+    so flits per second measure that pace.
 
     Raises
     ------
     BadRequest
-        For unknown modes, no default, too few observations, other allocations, or observations without traffic.
+        Modes are unknown, the default is missing, there are too few observations, or observations have different allocations or no traffic.
     """
     _check_observations(observed, message_bytes)
     times = {
@@ -108,7 +108,7 @@ def _check_observations(observed: Mapping[str, Sequence[NicObservation]], messag
 
 @dataclass(frozen=True)
 class PlacementChoice:
-    """placement: random-node or contiguous;  share: flits sent over what the NIC can send"""
+    """placement: random-node or contiguous;  share: sent flits over the NIC's capacity"""
 
     placement: str
     share: float
@@ -116,7 +116,7 @@ class PlacementChoice:
 
 
 def choose_placement(observations: Sequence[NicObservation]) -> PlacementChoice:
-    """Spread what communicates much over the groups, keep together what communicates little (Wang 2018, section IV)."""
+    """Return a placement: spread over the groups for much communication, contiguous for little (Wang 2018, section IV)."""
     if not observations:
         raise BadRequest("a placement needs at least one observation")
     share = float(np.mean([observation.flits_per_s for observation in observations]) / NIC_HZ)

@@ -1,4 +1,4 @@
-"""A placement tried out before it is recommended: the job's moment of the past simulated as it was and as it would be."""
+"""Check of a placement before its recommendation: a past moment of the job simulated with the old and the new placement."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from flitwatch_simulation.whatif import simulate_whatif
 
 @dataclass(frozen=True)
 class CheckedPlacement:
-    """Times in s by seed, as the job was placed and as it would be; factor = mean before / mean after, with its interval at `LEVEL`."""
+    """Times in s by seed, for the old and the new placement; factor = mean before / mean after, with its interval at `LEVEL`."""
 
     before_s: NDArray[np.float64]
     after_s: NDArray[np.float64]
@@ -27,12 +27,12 @@ class CheckedPlacement:
 
 
 def check_placement(placement: str, fabric: str, job: str, asked: Check, context: TaskContext) -> CheckedPlacement:
-    """Simulate `job` on its own nodes and placed again, with the same seeds.
+    """Simulate `job` on its own nodes and in a new placement, with the same seeds.
 
     Raises
     ------
     BadRequest, NotFound
-        As `sim.whatif`.
+        See `sim.whatif`.
     Cancelled
     """
     options = asked.model_dump(exclude={"routing"})
@@ -43,7 +43,7 @@ def check_placement(placement: str, fabric: str, job: str, asked: Check, context
 
 
 def _mean_ratio(before: NDArray[np.float64], after: NDArray[np.float64]) -> tuple[float, float, float]:
-    """Ratio of the means with its bootstrap interval over the paired seeds; equal runs give equal ends."""
+    """Return the ratio of the means with its bootstrap interval over paired seeds; equal runs have equal ends."""
     drawn = np.random.default_rng(1).integers(0, before.size, (DRAWS, before.size))
     low, high = np.quantile(before[drawn].mean(axis=1) / after[drawn].mean(axis=1), [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
     return float(before.mean() / after.mean()), float(low), float(high)

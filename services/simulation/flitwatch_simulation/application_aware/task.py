@@ -1,4 +1,4 @@
-"""Routing advice as a task: `routing.advice` writes a routing mode and a placement class as recommendations."""
+"""Routing advice as a task: `routing.advice` stores a routing mode and a placement class as recommendations."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ from flitwatch_simulation.application_aware.check import CheckedPlacement, check
 
 
 class AdviceResult(TypedDict):
-    """The mode and the placement that are recommended, with the factor and interval that the mode would gain, and the rows that say so.
+    """The recommended mode and placement, with the mode's factor and interval, and the ids of the stored recommendations.
 
-    `groups`: how many the job was in whose NICs were read; None: unknown.
+    `groups`: number of groups of the job whose NICs were read; None: unknown.
     """
 
     mode: str | None
@@ -44,7 +44,7 @@ class AdviceResult(TypedDict):
 
 
 def advise_routing(args: dict[str, Any], context: TaskContext) -> AdviceResult:
-    """`routing.advice {application, job?, user?, fabric?, message_bytes, observations | intervals: {MODE: [{...}]}, check?, simulated?}`."""
+    """Run `routing.advice {application, job?, user?, fabric?, message_bytes, observations | intervals: {MODE: [{...}]}, check?, simulated?}`."""
     request = Advice.of(args)
     observed = _collect_observations(request, context)
     who = {"application": request.application, "job_id": request.job, "user": request.user, "fabric": request.fabric}
@@ -85,7 +85,7 @@ def advise_routing(args: dict[str, Any], context: TaskContext) -> AdviceResult:
 
 
 def _collect_observations(asked: Advice, context: TaskContext) -> dict[str, list[NicObservation]]:
-    """As they were handed in, or from the counters of the job's network cards."""
+    """Return the given observations, or those from the counters of the job's network cards."""
     if asked.observations is not None:
         return {str(mode): [_nic_observation(item) for item in ones] for mode, ones in asked.observations.items()}
     assert asked.intervals is not None and asked.job is not None
@@ -112,7 +112,7 @@ def _nic_observation(one: Observation) -> NicObservation:
 
 
 def _of_mode(choice: ModeChoice, size: int, groups: int | None, common: dict[str, Any]) -> Recommendation:
-    """Of what network cards favour; for whom it holds is said by `routing_modes`, which answers of advice ask too."""
+    """Return the recommendation of the mode favoured by network cards; `routing_modes`, also used by advice answers, decides whether it applies."""
     application = common["application"]
     against = None if choice.mode is None else held_back(groups, groups)
     span = f"{choice.low:.2f} to {choice.high:.2f} times as fast as {DEFAULT_MODE} ({LEVEL:.0%})"
@@ -185,7 +185,7 @@ def _why_not(choice: ModeChoice, span: str) -> str:
 def _of_placement(
     choice: PlacementChoice, tried: CheckedPlacement | None, observations: int, common: dict[str, Any]
 ) -> Recommendation:
-    """Recommended only after a simulation in which it is faster beyond doubt; else refused with the reason."""
+    """Return the recommendation of a placement if a simulation shows that it is significantly faster; else a refusal with the reason."""
     place = "over all groups" if choice.placement == "random-node" else "on neighbouring nodes"
     why = [{"text": SENT_SHARE, "value": choice.share, "unit": None}]
     gain = before = after = None

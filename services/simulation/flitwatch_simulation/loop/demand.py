@@ -1,4 +1,4 @@
-"""Traffic of a simulated machine's jobs: the traffic matrix, and messages in their order."""
+"""Traffic of a simulated machine's jobs: the traffic matrix and the ordered messages."""
 
 from __future__ import annotations
 
@@ -22,21 +22,21 @@ from flitwatch_simulation.workloads.phases import messages_of
 
 Ints = NDArray[np.int64]
 Matrix = tuple[Ints, Ints, NDArray[np.float64]]
-#: A barrier beside a bully: nodes at random, and the same after no leaf switch has more bully nodes than up links less one (Taffet 2021, section 5.4).
+#: A barrier with a concurrent bully: on random nodes, or with fewer bully nodes than up links on each leaf switch (Taffet 2021, section 5.4).
 BARRIER_BULLY, BARRIER_BULLY_EVEN = "barrier-with-bully", "barrier-with-bully-even"
-#: Every pattern with a name; anything else is a file's.
+#: All named patterns; other names are files.
 KNOWN = frozenset({BARRIER_BULLY, BARRIER_BULLY_EVEN, *MATRICES, *patterns.PATTERNS})
-#: Shares of the nodes: 2,048 and 1,000 of 3,072; the rest stays idle.
+#: Shares of the nodes: 2,048 and 1,000 of 3,072; the rest is idle.
 BARRIER_SHARE, BULLY_SHARE = 2 / 3, 125 / 384
-#: The bully's rounds, each of as many messages as the megabytes take, and its messages; barriers repeated for as many megabytes of the bully's as published.
+#: The bully's rounds, with the messages needed for the megabytes, and its message size; the number of barriers per megabyte is as published.
 BULLY_ROUNDS, BULLY_MESSAGE_BYTES, BARRIERS_PER_MB = 16, 200_000, 100 / 320
-#: Host time before a round that sends, fitted to one published time, the barrier alone: 41.9 us an iteration, of which the network takes 12.1 us.
+#: Host time before a sending round, fitted to the published time of the barrier alone: 41.9 us per iteration, with 12.1 us in the network.
 BARRIER_HOST_NS = 680
 
 
 @dataclass(frozen=True)
 class Job:
-    """Messages of one job on its endpoints, in rank order; `timed` jobs are those whose end counts."""
+    """Messages of one job on its endpoints, in rank order; `timed` marks jobs whose end is measured."""
 
     messages: Messages
     endpoints: Ints
@@ -45,19 +45,19 @@ class Job:
 
 @dataclass(frozen=True)
 class Demand:
-    """jobs in their order; time_structure: what is known of the order of messages, in words."""
+    """jobs: in order;  time_structure: description of the known order of messages"""
 
     jobs: tuple[Job, ...]
     time_structure: str
 
     def matrix(self, mtu: float | None = None) -> Matrix:
-        """(src, dst, bytes) between endpoints, one entry per pair; with `mtu`, packets and bytes mixed (`weighting.mixed`)."""
+        """Return (src, dst, bytes) between endpoints, one entry per pair; with `mtu`, packets and bytes mixed (`weighting.weighted_bytes`)."""
         return self.matrices(1, mtu)[0]
 
     def matrices(self, slots: int, mtu: float | None = None) -> list[Matrix]:
-        """`matrix` of each time slot: of every rank's messages, in their order, those whose middle is in its 1/slots of the bytes.
+        """Return the `matrix` of each time slot: for each rank, its messages, in order, whose middle is in the slot's 1/slots of the bytes.
 
-        A slot has no traffic where messages are fewer than slots.
+        A slot can be empty if there are fewer messages than slots.
         """
         parts: list[list[Matrix]] = [[] for _ in range(slots)]
         for job in self.jobs:
@@ -77,7 +77,7 @@ def _weigh_messages(messages: Messages, mtu: float | None) -> Matrix:
 
 
 def _assign_slots(messages: Messages, slots: int) -> Ints:
-    """The slot of each message: how much of what its source sends is sent when half of it is."""
+    """Return the slot of each message, from the share of its source's bytes that are sent when half of the message is."""
     order = np.lexsort((messages.send_round, messages.src))
     src, size = messages.src[order], messages.size_bytes[order].astype(float)
     sent_bytes = np.bincount(messages.src, messages.size_bytes, messages.ranks)
@@ -94,12 +94,12 @@ def _drop_self_traffic(parts: list[Matrix]) -> Matrix:
 
 
 def demand_of(name: str, fabric: Fabric, megabytes: float, iterations: int, seed: int) -> Demand:
-    """The demand of a pattern's name, a CSV file `src,dst,bytes`, a measured matrix (`a , b = bytes`), or a trace, scaled to the busiest node's megabytes.
+    """Return the demand from a pattern's name, a CSV file `src,dst,bytes`, a measured matrix (`a , b = bytes`) or a trace, scaled to the busiest node's megabytes.
 
     Raises
     ------
     BadRequest, BadInput
-        For a name that is neither, a file that does not fit, or traffic that is empty.
+        The name is none of these, the file does not fit, or there is no traffic.
     """
     if name in (BARRIER_BULLY, BARRIER_BULLY_EVEN):
         return _barrier_with_bully(fabric, megabytes, seed, even=name == BARRIER_BULLY_EVEN)
@@ -150,9 +150,9 @@ def _scale_messages(messages: Messages, megabytes: float) -> Messages:
 
 
 def _barrier_with_bully(fabric: Fabric, megabytes: float, seed: int, even: bool) -> Demand:
-    """Barriers on a grid of nodes, timed, and pairs that exchange messages of 200 KB (tables 5.3 and 5.4).
+    """Return timed barriers on a grid of nodes, and pairs that exchange messages of 200 KB (tables 5.3 and 5.4).
 
-    The bully sends `megabytes` a node (published: 320), and the barriers are as many for them as there.
+    The bully sends `megabytes` per node (published: 320). The ratio of barriers to megabytes is as published.
     """
     endpoints = len(fabric.endpoints)
     width = patterns.grid_width(int(BARRIER_SHARE * endpoints))
@@ -180,7 +180,7 @@ def _barrier_with_bully(fabric: Fabric, megabytes: float, seed: int, even: bool)
 
 
 def _spread_bullies(job: Ints, fabric: Fabric, rng: np.random.Generator) -> None:
-    """Exchange bully nodes (2) of crowded leaves for idle ones (0), or if none is left for barrier nodes (1), on leaves with room."""
+    """Swap bully nodes (2) of crowded leaves with idle nodes (0), or barrier nodes (1) if none are idle, on leaves with room."""
     links, leaf = fabric.links, np.asarray(fabric.endpoints.router)
     up = np.bincount(np.asarray(links.src)[fabric.router_links()], minlength=len(fabric.routers))
     room = up[leaf] - 1

@@ -1,4 +1,4 @@
-"""The blind half of the loop: counters to a matrix, the matrix to routes. Nothing here can reach the traffic."""
+"""The blind half of the loop: counters to a matrix, the matrix to routes. It has no access to the traffic."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from flitwatch_routing.reconstruction.study import Measured
 
 Ints = NDArray[np.int64]
 Matrix = tuple[NDArray[Any], NDArray[Any], NDArray[Any]]
-#: Pairs with less of the largest are noise of the solver and get no say in the routes.
+#: Pairs below this share of the largest are solver noise and are ignored for routes.
 NOISE_FLOOR = 1e-4
-#: Part of the reconstruction's time that the choice of a basis may take.
+#: Share of the reconstruction's time for the choice of a basis.
 CHOICE_SHARE = 0.4
-#: Seconds that a slot is given where earlier ones took all.
+#: Seconds for a slot if earlier slots used all the time.
 LEAST_S = 1.0
-#: say(what) is told how far the work is; cancelled() is asked often.
+#: say(text) reports progress; cancelled() is polled often.
 Say = Callable[[str], None]
 
 
@@ -40,9 +40,9 @@ def reconstruct_slots(
     cancelled: Callable[[], bool],
     floor: float = management_bytes(),
 ) -> tuple[list[Reconstruction], Choice]:
-    """The matrix of each time slot in the dictionary, in a named basis, or (`auto`) in the one that predicts the fullest slot's held-out counters best.
+    """Return the matrix of each time slot in the dictionary, in a named basis, or (`auto`) in the basis that best predicts the fullest slot's held-out counters.
 
-    `floor` is what managers may have sent over a link, in bytes: less contradicts no routes.
+    `floor` is possible management traffic over a link in bytes; smaller amounts do not contradict the routes.
     """
     within = ""
 
@@ -50,9 +50,7 @@ def reconstruct_slots(
         say(f"{within}{phase}: {iterations:,} iterations, residual {residual:.2g}, gap {gap:.2g}")
         return not cancelled()
 
-    m = max(
-        slots, key=lambda one: sum(float(part.sum()) for part in one.counters)
-    )  # one of the slots may have no traffic
+    m = max(slots, key=lambda one: sum(float(part.sum()) for part in one.counters))  # a slot may have no traffic
     choice = Choice(basis, {})
     if basis == "auto":
         each_s = limit_s * CHOICE_SHARE / 4
@@ -71,9 +69,9 @@ def reconstruct_slots(
 
 
 def combined_slots(slots: Sequence[Reconstruction]) -> Reconstruction:
-    """Combine the slots: sums of their matrices and intervals, and of their errors, which share routes and lanes; the worst of the rest.
+    """Combine the slots: sums of matrices, intervals and errors (routes and lanes are common); for other values, the worst one.
 
-    A slot without traffic says nothing of the error.
+    A slot without traffic does not affect the error.
     """
     if len(slots) == 1:
         return slots[0]
@@ -112,7 +110,7 @@ def combined_slots(slots: Sequence[Reconstruction]) -> Reconstruction:
 def routes_for(
     fabric: Fabric, slots: Sequence[Reconstruction], limit_s: float, seed: int, say: Say, cancelled: Callable[[], bool]
 ) -> Routes:
-    """Routes for the matrices that are believed."""
+    """Return routes for the reconstructed matrices."""
     believed = []
     for slot in slots:
         keep = slot.size > NOISE_FLOOR * slot.size.max(initial=0)
@@ -123,7 +121,7 @@ def routes_for(
 def optimise_slots(
     fabric: Fabric, slots: Sequence[Matrix], limit_s: float, seed: int, say: Say, cancelled: Callable[[], bool]
 ) -> Routes:
-    """Routes for the matrices of time slots; Cancelled where it is asked for."""
+    """Return routes for the matrices of time slots; raise Cancelled on request."""
 
     def watch(seconds: float, largest: float, moves: int) -> bool:
         say(f"{seconds:.0f} of {limit_s:.0f} s: busiest link {largest:.6g} bytes after {moves:,} moves")

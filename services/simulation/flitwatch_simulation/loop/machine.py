@@ -1,4 +1,4 @@
-"""The simulated machine of the loop: it alone knows the traffic, and answers with counters, times and scores (ADR 0031)."""
+"""The simulated machine of the loop: only it has the traffic, and it returns counters, times and scores (ADR 0031)."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Carried:
-    """One simulation: time_s until the timed jobs end; link_bytes (links,); congested (links,) fraction of sampled packets, NaN without samples."""
+    """One simulation: time_s until the timed jobs end; link_bytes (links,); congested (links,) share of sampled packets, NaN without samples."""
 
     time_s: float
     link_bytes: Floats
@@ -40,9 +40,9 @@ class Carried:
 
 @dataclass(frozen=True)
 class Score:
-    """Scores that need the true traffic; matrices by place as in `by_place`.
+    """Scores computed with the true traffic; for matrices by place see `by_place`.
 
-    Loads and bounds are added up over time slots. Gaps are None if no traffic crosses from switch to switch.
+    Loads and bounds are summed over time slots. Gaps are None if no traffic passes between switches.
     """
 
     relative_error: float | None
@@ -54,7 +54,7 @@ class Score:
 
 
 class SimulatedMachine:
-    """A fabric with jobs; made and used in a process of its own (`process.py`)."""
+    """A fabric with jobs, created and used in a separate process (`process.py`)."""
 
     def __init__(self, parameters: LoopRun) -> None:
         self.parameters = parameters
@@ -63,16 +63,16 @@ class SimulatedMachine:
         self._demand: Demand = demand_of(
             parameters.pattern, self.fabric, parameters.megabytes, parameters.iterations, parameters.seed
         )
-        # Counters, routes and scores are in bytes, or with an MTU in bytes and packets mixed.
+        # Counters, routes and scores are in bytes or, with an MTU, in mixed bytes and packets.
         self._truth = self._demand.matrix(parameters.mtu)
         self._slots = self._demand.matrices(parameters.slots, parameters.mtu)
 
     def describe(self) -> str:
-        """Describe the order of messages, as far as it is known."""
+        """Describe the order of messages, if known."""
         return self._demand.time_structure
 
     def measured(self) -> list[Measured]:
-        """Counters of every sensing epoch on the loaded routes, of each time slot, with jobs and SL-to-VL tables; no traffic."""
+        """Return counters of every sensing epoch and time slot on the loaded routes, with jobs and SL-to-VL tables, but without traffic."""
         p = self.parameters
         jobs = [job.endpoints for job in self._demand.jobs]
         rng = np.random.default_rng([p.seed, 4])
@@ -85,7 +85,7 @@ class SimulatedMachine:
         return slots
 
     def simulate(self, ports: Ints | None, alone: bool = False) -> Carried:
-        """Run the jobs on static routes, or on adaptive hardware without any; `alone`: only the timed jobs."""
+        """Run the jobs on static routes, or on adaptive hardware if `ports` is None; `alone`: only the timed jobs."""
         table = None if ports is None else table_of_ports(self.fabric, ports)
         mode = "hw-adaptive" if ports is None else "ftree"
         machine = build_machine(self.fabric, mode, packet_bytes=self.parameters.packet_bytes, table=table)
@@ -112,7 +112,7 @@ class SimulatedMachine:
         return Carried(end_s, np.asarray(result.raw["link_bytes"], float), congested, bool(result.conserved))
 
     def score(self, pairs: Pairs | None, size: Floats | None, ports: Ints) -> Score:
-        """Hold new routes, and a reconstruction where there was one, against the traffic."""
+        """Compare new routes, and a reconstruction if there is one, with the true traffic."""
         between = self.fabric.router_links()
         bound = sum(compute_bounds(self.fabric, item, packing=False).z_ar for item in self._slots)
         loads = {
@@ -130,7 +130,7 @@ class SimulatedMachine:
         )
 
     def error(self, pairs: Pairs, size: Floats) -> float:
-        """|x - x_true| / |x_true| over all pairs of endpoints (Taffet 2021, section 4.6.3)."""
+        """Return |x - x_true| / |x_true| over all pairs of endpoints (Taffet 2021, section 4.6.3)."""
         true = inside_jobs(self._truth, len(self.fabric.endpoints), pairs)
         whole = float(np.linalg.norm(self._truth[2]))
         outside = max(whole**2 - float(true @ true), 0.0)

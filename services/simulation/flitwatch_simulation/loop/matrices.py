@@ -10,20 +10,20 @@ from numpy.typing import NDArray
 
 from flitwatch_domain.fabric import Fabric
 
-#: Rows of a matrix at most; neighbouring routers are summed above it.
+#: Limit of rows in a matrix; above it, neighbouring routers are summed.
 MOST_ROWS = 128
 
 
 @dataclass(frozen=True)
 class PlaceMatrix:
-    """labels of places; values (places, places) bytes, column sends, row receives"""
+    """labels: of the places;  values (places, places): bytes from column to row"""
 
     labels: list[str]
     values: NDArray[np.float64]
 
 
 def by_place(fabric: Fabric, traffic: tuple[NDArray[Any], NDArray[Any], NDArray[Any]], by: str) -> PlaceMatrix:
-    """Sum traffic (src, dst, bytes) of endpoints over `router` or `group`."""
+    """Return the traffic (src, dst, bytes) of endpoints summed by `router` or `group`."""
     labels, place = _label_places(fabric, by)
     src, dst, size = traffic
     count = len(labels)

@@ -1,4 +1,4 @@
-"""A turn as a recommendation: rows for the database and parts for the page (docs/contracts/recommendations.md)."""
+"""A turn as a recommendation: the database row and the parts for the page (docs/contracts/recommendations.md)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from flitwatch_simulation.loop.machine import Carried
 from flitwatch_simulation.loop.matrices import by_place
 from flitwatch_simulation.loop.turn import Turn
 
-#: A link counts as congested where more of its sampled packets waited.
+#: Share of waiting packets in the samples above which a link counts as congested.
 CONGESTED_ABOVE = 0.1
 LEVEL = 0.9
 
@@ -29,7 +29,7 @@ LEVEL = 0.9
 def turn_recommendation(
     turn: Turn, fabric_id: int | None, task_id: int | None, parameters: dict[str, Any]
 ) -> Recommendation:
-    """The row of a turn."""
+    """Return the row of a turn."""
     score = turn.score
     reconstruction = turn.reconstruction()
     doubt = None if turn.found is None else turn.found.estimated_error
@@ -119,7 +119,7 @@ def _build_parts(turn: Turn, between: NDArray[np.bool_]) -> dict[Part, bytes]:
 
 
 class _Matrix(TypedDict):
-    """Bytes between places, as they were, as they were reconstructed, and the difference."""
+    """Bytes between places: true, reconstructed, and the difference."""
 
     by: str
     labels: Sequence[str]
@@ -145,19 +145,19 @@ def _compare_matrices(turn: Turn, by: str) -> _Matrix:
     }
 
 
-#: Links between switches by their ends, and the switches by level and group; `class` says whether a link rises.
+#: Links between switches by their ends, and the switches by level and group; `class` tells whether a link goes up.
 _Drawing = TypedDict("_Drawing", {"class": list[str]})
 
 
 class LinkLoads(TypedDict):
-    """Of each link its bytes and the congested share of its packets."""
+    """Bytes and congested share of the packets by link."""
 
     traffic_bytes: NDArray[np.float64]
     congested: NDArray[np.float64]
 
 
 class LinkColumns(_Drawing):
-    """Columns of links between switches, before and after, and of the switches that are drawn; level and group are None if unknown."""
+    """Columns of links between switches, before and after, and of the displayed switches; level and group are None if unknown."""
 
     link: NDArray[np.int64]
     src: NDArray[np.int64]
@@ -172,7 +172,7 @@ class LinkColumns(_Drawing):
 
 
 def links_of(fabric: Fabric, before: Carried, after: Carried, between: NDArray[np.bool_]) -> LinkColumns:
-    """Columns of links between switches, and the switches that are drawn."""
+    """Return columns of links between switches, and of the displayed switches."""
     links, routers = fabric.links, fabric.routers
     at = np.flatnonzero(between)
     nodes = np.bincount(fabric.endpoints.router, minlength=len(routers))

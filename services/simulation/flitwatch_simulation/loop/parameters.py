@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 from flitwatch_domain.errors import BadRequest
 
-#: Beyond it a slot says little, and the optimiser holds as many loads a link.
+#: Limit of slots: with more, a slot is not informative, and the optimiser keeps one load per link and slot.
 MOST_SLOTS = 64
-#: Parameters that count something.
+#: Integer parameters.
 WHOLE = {"sls", "vls", "epochs", "iterations", "slots", "packet_bytes", "seed"}
 BASES = ("od", "auto", "i", "s", "cd", "scd", "cs", "scs")
 
@@ -17,9 +17,9 @@ BASES = ("od", "auto", "i", "s", "cd", "scd", "cs", "scs")
 class LoopRun:
     """Parameters of `flitwatch loop run`.
 
-    megabytes: what the busiest node sends;  iterations: of traffic whose order of messages is unknown;  basis: od, or auto: by held-out residual;
-    slots: parts of the jobs' progress with counters read after each; routes then suit every part, not only the sum;
-    mtu: counters are mixed, MTU/2 x packets + bytes/2 (Taffet 2021, section 5.4.2), so that many small messages count alongside few large ones; None: bytes
+    megabytes: sent by the busiest node;  iterations: for traffic with unknown message order;  basis: od, or auto: by held-out residual;
+    slots: parts of the jobs' progress, with counters read after each; routes are then optimised for every part, not only the sum;
+    mtu: counters are mixed, MTU/2 x packets + bytes/2 (Taffet 2021, section 5.4.2), so that many small messages count as well as few large ones; None: bytes
     """
 
     pattern: str

@@ -14,7 +14,7 @@ POLL_S = 0.1
 
 
 class MachineProcess:
-    """A `SimulatedMachine` in a child process; `call` runs one of its methods there. The child ends with the context."""
+    """A `SimulatedMachine` in a child process; `call` runs one of its methods there. The child process ends with the context."""
 
     def __init__(self, parameters: LoopRun, cancelled: Callable[[], bool] | None = None) -> None:
         context = multiprocessing.get_context("spawn")
@@ -37,7 +37,7 @@ class MachineProcess:
             self._child.join()
 
     def call(self, method: str, *arguments: Any) -> Any:
-        """Run a method and wait for its answer; Cancelled as soon as the caller says so."""
+        """Run a method and return its result; raise Cancelled on the caller's request."""
         self._pipe.send((method, arguments))
         return self._await_answer()
 

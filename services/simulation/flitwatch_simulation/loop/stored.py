@@ -1,5 +1,5 @@
-"""A turn of the loop from counters that were measured and stored: their matrix, better tables, and the loads that both would give. Nothing is
-simulated."""
+"""A turn of the loop from stored measured counters: their matrix, better tables, and the predicted loads of old and new tables, without
+simulation."""
 
 from __future__ import annotations
 
@@ -40,24 +40,24 @@ from flitwatch_simulation.loop.turn import UNSURE
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
-#: report(stages done, stages, what runs now)
+#: report(stages done, number of stages, current stage)
 Report = Callable[[int, int, str], None]
 STAGES = 3
-#: A fabric whose busiest link carries less than this of its speed is idle: counted events may be management packets alone, and no routes would be faster.
+#: A fabric is idle if its busiest link uses less than this share of its speed: counts may be only management packets, and no routes would be faster.
 IDLE = 1e-4
-#: Counters of service levels that differ from their link's by more than this of the busiest link are another time's, or not all of them.
+#: If counters of service levels differ from their link's by more than this share of the busiest link, they are from another time or incomplete.
 LEVELS_MISS = 0.01
-#: The predicted busiest link has to carry this much less, or the loaded routes stay.
+#: New routes replace the loaded ones only if their predicted largest load is below this share of the present one.
 WORTH = 0.99
 
 
 @dataclass(frozen=True)
 class StoredRun:
-    """fabric: its name;  from_s, to_s: the window in epoch seconds;  basis, time limits and seed as of the simulated loop
+    """fabric: its name;  from_s, to_s: the window in epoch seconds;  basis, time limits and seed: as in the simulated loop
 
-    lmc : the new tables have 2^lmc LIDs an adapter
-    sls, vls : the recommendation gives pairs one of `sls` service levels, on `vls` lanes; 0 leaves levels and lanes as they are
-    splits : also find groups of ports for adaptive routing, from 2^splits ways to each endpoint; 0: none
+    lmc : the new tables have 2^lmc LIDs per adapter
+    sls, vls : the recommendation assigns one of `sls` service levels to pairs, on `vls` lanes; 0 keeps levels and lanes unchanged
+    splits : also compute groups of ports for adaptive routing, from 2^splits paths to each endpoint; 0: none
     """
 
     fabric: str
@@ -75,7 +75,7 @@ class StoredRun:
 
 @dataclass(frozen=True)
 class Window:
-    """Records of a fabric in a window; `loaded` (routers, endpoints) are the tables in force, `levels` bytes by link and service level."""
+    """Records of a fabric in a window; `loaded` (routers, endpoints) are the active tables, `levels` bytes by link and service level."""
 
     fabric: Fabric
     fabric_id: int
@@ -98,8 +98,8 @@ class StoredReconstruction(TypedDict):
 
 
 class BusyLoads(TypedDict):
-    """Bytes on the busiest link between switches: as counted, as predicted for both tables and for groups of ports, and the least that any routes
-    allow; None is unknown."""
+    """Bytes on the busiest link between switches: counted, predicted for both tables and for groups of ports, and the lower bound over all
+    routes; None is unknown."""
 
     measured: float
     before: float | None
@@ -113,7 +113,7 @@ _Window = TypedDict("_Window", {"from": str, "to": str})
 
 
 class StoredSummary(_Window):
-    """Answer of `loop run --fabric`."""
+    """Output of `loop run --fabric`."""
 
     fabric: str
     verdict: str
@@ -135,14 +135,14 @@ class StoredSummary(_Window):
 
 @dataclass(frozen=True)
 class StoredTurn:
-    """Result of a turn: its verdict is `load`, `keep`, `measure` (load service levels, so that counters can tell) or `cannot tell`.
+    """Result of a turn: the verdict is `load`, `keep`, `measure` (load service levels to make counters sufficient) or `cannot tell`.
 
-    `found`, `routes` and loads are None if the counters cannot tell, and `reason` says why.
+    `found`, `routes` and loads are None if the counters are insufficient; `reason` explains why.
 
     load_before, load_after : (links,) predicted bytes of the window's traffic under the loaded and the new tables
-    quiet_bytes : left out, on links below `QUIET` of the busiest
-    levels : service levels whose traffic was found apart; 1 if counters are added up
-    groups, load_groups : groups of ports for adaptive routing, and (links,) what they would carry; None if none were asked for
+    quiet_bytes : omitted bytes on links below the share `QUIET` of the busiest
+    levels : number of service levels reconstructed separately; 1 if counters are summed
+    groups, load_groups : groups of ports for adaptive routing, and (links,) their predicted loads; None if not requested
     """
 
     run: StoredRun
@@ -160,7 +160,7 @@ class StoredTurn:
     load_groups: Floats | None = None
 
     def summary(self) -> StoredSummary:
-        """Return the object that the command prints."""
+        """Return the command's output."""
         between, fabric = self.window.fabric.router_links(), self.window.fabric
         counted = self.window.counted
         reconstruction, routes = self.found, self.routes
@@ -210,14 +210,14 @@ class StoredTurn:
 
 
 def read_window(conn: psycopg.Connection[Any], asked: StoredRun) -> Window:
-    """The window's counters and tables.
+    """Return the window's counters and tables.
 
     Raises
     ------
     NotFound
-        No such fabric.
+        The fabric does not exist.
     BadRequest
-        Nothing was counted in the window, or no tables are known.
+        There are no counters in the window, or no known tables.
     Conflict
         Routes changed in the window.
     """
@@ -261,10 +261,10 @@ def run_stored_turn(
     report: Report | None = None,
     cancelled: Callable[[], bool] | None = None,
 ) -> StoredTurn:
-    """Reconstruct the window's traffic, lay tables for it and predict their loads.
+    """Reconstruct the window's traffic, compute tables for it and predict their loads.
 
-    The optimiser and the checks see the reconstruction alone. Raises BadInput for fabrics that are no fat tree, BadRequest for service levels that
-    InfiniBand does not have, Cancelled where it is asked for.
+    The optimiser and the checks use only the reconstruction. Raise BadInput for fabrics that are not fat trees, BadRequest for service levels that
+    InfiniBand does not have, and Cancelled on request.
     """
     started, stop = time.monotonic(), cancelled or (lambda: False)
     fabric, loaded = window.fabric, window.loaded
@@ -348,22 +348,22 @@ def run_stored_turn(
 
 
 def _for_lids(ports: Ints, lmc: int) -> Ints:
-    """Tables of one LID an endpoint as those of 2^lmc, all with the same ways."""
+    """Return tables of one LID per endpoint expanded to 2^lmc LIDs with the same paths."""
     return np.repeat(ports, lids_each(lmc), axis=1)
 
 
 def _without_quiet(carried: Floats) -> tuple[Floats, float]:
-    """Counters with those of quiet links as 0, and how many bytes that leaves out: management packets, the collector's own among them, which would
-    make every pair possible."""
+    """Return counters with quiet links set to 0, and the omitted bytes. Management packets, including the collector's own, would otherwise make every pair
+    possible."""
     busiest = float(np.nanmax(carried, initial=0))
     quiet = carried < QUIET * busiest
     return np.where(quiet, 0.0, carried), float(carried[quiet].sum())
 
 
 def _by_level(carried: Floats, levels: Floats) -> list[Floats]:
-    """Bytes (links,) of each service level that carries traffic; all of them added up where their counters do not cover every link.
+    """Return bytes (links,) of each service level with traffic, or their sum if the levels' counters do not cover every link.
 
-    A packet keeps its service level from end to end, so each level's counters are explained by a matrix of their own.
+    A packet keeps its service level from end to end, so each level's counters correspond to a separate matrix.
     """
     busiest = float(np.nanmax(carried, initial=0))
     if np.isnan(levels).any() or np.nanmax(np.abs(levels.sum(axis=1) - carried), initial=0) > LEVELS_MISS * busiest:
@@ -373,7 +373,7 @@ def _by_level(carried: Floats, levels: Floats) -> list[Floats]:
 
 
 def _idle_reason(fabric: Fabric, counted: LinkSums) -> str:
-    """That no link carried enough for routes to matter; empty if one did, or where links' speeds are unknown."""
+    """Return the reason if no link carried enough for routes to matter; empty if one did, or if links' speeds are unknown."""
     capacity = fabric.links.bandwidth_bps * fabric.links.multiplicity / 8 * (counted.to_s - counted.from_s)
     used = counted.carried / capacity
     if not (used < IDLE).all():
@@ -382,7 +382,7 @@ def _idle_reason(fabric: Fabric, counted: LinkSums) -> str:
 
 
 def _why_not(fabric: Fabric, loaded: Ints, carried: Floats) -> str:
-    """Why these counters cannot be explained by a matrix; empty if they may."""
+    """Return the reason why no matrix can explain these counters; empty if one may exist."""
     missing = np.flatnonzero(np.isnan(carried))
     if len(missing):
         links, first = fabric.links, int(missing[0])
@@ -409,8 +409,8 @@ def _reconstruct_levels(
     stop: Callable[[], bool],
     floor: float,
 ) -> Reconstruction:
-    """The matrices that explain the counters (links,) of each service level, added up; of a level any two nodes may be a pair that send and receive
-    on it."""
+    """Return the sum of the matrices that explain the counters (links,) of each service level. Within a level, any two nodes that send and receive on it
+    can be a pair."""
     routers, ends = len(fabric.routers), len(fabric.endpoints)
     links, width = fabric.links, port_width(fabric)
     sends, receives = np.zeros((2, len(levels), ends), bool)
@@ -429,10 +429,10 @@ def _reconstruct_levels(
 
 
 def _relative_doubt(found: Reconstruction) -> float | None:
-    """Return the relative distance that the matrix may have from the true one; None if it is unknown.
+    """Return the possible relative distance of the matrix to the true one; None if unknown.
 
-    Not the estimate alone: it rests on sparse traffic over several lanes. Counters of a level, or added up, have sparse explanations that are wrong,
-    so the intervals, which need no such thing, must leave little open too.
+    The estimate alone is not sufficient, because it assumes sparse traffic over several lanes. Counters of one level, or sums, have wrong sparse
+    explanations. The intervals do not rely on sparsity, so they must be narrow too.
     """
     if found.estimated_error is None or not found.size.any() or np.isnan(found.low).any():
         return None
@@ -441,7 +441,7 @@ def _relative_doubt(found: Reconstruction) -> float | None:
 
 
 def _rejection_reason(fabric: Fabric, ports: Ints, where: tuple[str, ...]) -> str:
-    """Why tables must not be loaded; empty if they may."""
+    """Return the reason why tables must not be loaded; empty if they can be."""
     if where:
         return where[0]
     waits = find_dependencies(fabric, ports)
@@ -449,7 +449,7 @@ def _rejection_reason(fabric: Fabric, ports: Ints, where: tuple[str, ...]) -> st
 
 
 def _format_bytes(count: float) -> str:
-    """A number of bytes as people read it."""
+    """Return a human-readable number of bytes."""
     power = min(4, max(0, int(np.log2(max(count, 1.0)) // 10)))
     return f"{count / 1024**power:.3g} {('bytes', 'KiB', 'MiB', 'GiB', 'TiB')[power]}"
 
@@ -464,7 +464,7 @@ def _judge_tables(before: float, after: float, wrong: str) -> tuple[str, str]:
 
 
 def stored_recommendation(turn: StoredTurn) -> Recommendation:
-    """The row of a turn: tables and matrices as parts only where there is something to load."""
+    """Return the row of a turn; tables and matrices are included only if there is something to load."""
     fabric, summary = turn.window.fabric, turn.summary()
     load = turn.verdict in ("load", "measure")
     largest, reconstruction = summary["max_load_bytes"], summary["reconstruction"]

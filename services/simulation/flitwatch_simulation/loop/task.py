@@ -1,4 +1,4 @@
-"""Routing work as tasks: `routing.loop`, `routing.optimise`, `routing.reconstruct`; the first two write a recommendation."""
+"""Routing work as tasks: `routing.loop`, `routing.optimise`, `routing.reconstruct`; the first two store a recommendation."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ from flitwatch_simulation.loop.parameters import LoopRun
 from flitwatch_simulation.loop.process import MachineProcess
 from flitwatch_simulation.loop.turn import TurnSummary, optimised_turn, simulate_turn
 
-#: Pairs that a task's result lists, the strongest first.
+#: Number of pairs in a task's result, in descending order of bytes.
 MOST_PAIRS = 10_000
 
 
 class LoopResult(TurnSummary):
-    """A turn of the loop, and the row that it wrote."""
+    """A turn of the loop, and the id of its recommendation."""
 
     recommendation_id: int
 
 
 class RoutesResult(LoopResult):
-    """The same, with what is known of the routes: largest load `z` in bytes, its lower bound `z_ar`, and relative gaps to both bounds."""
+    """The same, with the routes' largest load `z` in bytes, its lower bound `z_ar`, and relative gaps to both bounds."""
 
     z: float
     z_ar: float
@@ -44,7 +44,7 @@ class RoutesResult(LoopResult):
 
 
 class TrafficPairs(TypedDict):
-    """Columns of pairs of endpoints: bytes with their interval."""
+    """Columns of pairs of endpoints, with bytes and intervals."""
 
     src: list[Any]
     dst: list[Any]
@@ -62,7 +62,7 @@ class TrafficMatrix(TypedDict):
 
 
 class ReconstructionResult(TypedDict):
-    """A machine's traffic as its counters give it: errors, what the search took, the strongest pairs, and the matrix by router."""
+    """A machine's reconstructed traffic: errors, cost of the search, largest pairs, and the matrix by router."""
 
     relative_error: float
     estimated_error: float | None
@@ -79,7 +79,7 @@ class ReconstructionResult(TypedDict):
 
 
 def run_loop_task(args: dict[str, Any], context: TaskContext) -> LoopResult:
-    """Run the loop with progress by stage; a cancelled task stops within a stage. The result names the row that it wrote."""
+    """Run the loop with progress by stage; a cancelled task stops within a stage. The result contains the recommendation's id."""
     parameters = parameters_of(Loop.of(args))
     outcome = simulate_turn(parameters, context.report, context.cancelled)
     with connect(context.dsn, role="writer", application="flitwatch loop") as conn:
@@ -91,7 +91,7 @@ def run_loop_task(args: dict[str, Any], context: TaskContext) -> LoopResult:
 
 
 def optimise_routes_task(args: dict[str, Any], context: TaskContext) -> RoutesResult:
-    """Optimise routes for traffic that the caller knows, simulate before and after, and write the recommendation."""
+    """Optimise routes for given traffic, simulate before and after, and store the recommendation."""
     request = Optimise.of(args)
     parameters = parameters_of(request)
     if request.time_limit_s is not None:
@@ -116,7 +116,7 @@ def optimise_routes_task(args: dict[str, Any], context: TaskContext) -> RoutesRe
 
 
 def reconstruct_traffic(args: dict[str, Any], context: TaskContext) -> ReconstructionResult:
-    """Reconstruct a simulated machine's traffic; the strongest pairs and the matrix by router are the result."""
+    """Reconstruct a simulated machine's traffic; return the largest pairs and the matrix by router."""
     parameters = parameters_of(Loop.of(args))
 
     def say(text: str) -> None:
@@ -157,10 +157,10 @@ def reconstruct_traffic(args: dict[str, Any], context: TaskContext) -> Reconstru
 
 
 def _none_if_nan(column: NDArray[Any]) -> list[Any]:
-    """JSON has no NaN: what is unknown is null."""
+    """Return a list with None for NaN, because JSON has no NaN."""
     return [None if number != number else number for number in column.tolist()]
 
 
 def parameters_of(asked: Loop) -> LoopRun:
-    """The parameters that a task's arguments mean."""
+    """Return the parameters from a task's arguments."""
     return LoopRun(**asked.model_dump(exclude={"time_limit_s"}))

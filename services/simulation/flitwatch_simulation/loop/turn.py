@@ -24,21 +24,21 @@ from flitwatch_simulation.loop.parameters import LoopRun
 from flitwatch_simulation.loop.process import MachineProcess
 
 Ints = NDArray[np.int64]
-#: report(stages done, stages, what runs now)
+#: report(stages done, number of stages, current stage)
 Report = Callable[[int, int, str], None]
 STAGES = 6
-#: New routes may be slower by this before they count as a loss: the spread of arbitration.
+#: New routes count as a loss only if slower by more than this factor, the variation due to arbitration.
 EVEN = 1.01
 #: An estimated error above this makes the reconstruction the likely cause of a loss.
 UNSURE = 0.1
 
 
 class TurnReconstruction(TypedDict):
-    """Result of the reconstruction: errors relative to the truth and as estimated, and what the search took.
+    """Result of the reconstruction: true and estimated errors, and the cost of the search.
 
     Attributes
     ----------
-    held_out : by basis, how far counters that were left out are missed; None if a basis does not fit the jobs
+    held_out : relative error on held-out counters by basis; None if a basis does not fit the jobs
     """
 
     basis: str
@@ -52,7 +52,7 @@ class TurnReconstruction(TypedDict):
 
 
 class TurnSummary(TypedDict):
-    """Output of the command and of the task; gaps are relative to the lower bound."""
+    """Output of the command and the task; gaps are relative to the lower bound."""
 
     time_ms: dict[str, float]
     speedup_over_ftree: float
@@ -68,9 +68,9 @@ class TurnSummary(TypedDict):
 
 @dataclass(frozen=True)
 class Turn:
-    """Everything that a turn found; `score` comes from the process that knows the traffic and took no part in the rest.
+    """All results of a turn; `score` comes from the process with the true traffic and does not influence the rest.
 
-    found, choice, adaptive: None if the matrix was given and nothing was reconstructed.
+    found, choice, adaptive: None if the matrix was given instead of reconstructed.
     """
 
     parameters: LoopRun
@@ -89,7 +89,7 @@ class Turn:
     wall_s: float
 
     def summary(self) -> TurnSummary:
-        """Return the object that the command prints and that the task's result contains."""
+        """Return the command's output, which is also part of the task's result."""
         times = {"ftree": self.before, "adaptive": self.adaptive, "loop": self.after}
         return {
             "time_ms": {name: simulation.time_s * 1e3 for name, simulation in times.items() if simulation is not None},
@@ -124,7 +124,7 @@ class Turn:
 def run_turn(
     parameters: LoopRun, report: Report | None = None, cancelled: Callable[[], bool] | None = None
 ) -> tuple[TurnSummary, Ints]:
-    """One turn; returns the object that the command prints, and the new tables."""
+    """Run one turn. Return the command's output and the new tables."""
     outcome = simulate_turn(parameters, report, cancelled)
     return outcome.summary(), outcome.routes.ports
 
@@ -132,12 +132,12 @@ def run_turn(
 def simulate_turn(
     parameters: LoopRun, report: Report | None = None, cancelled: Callable[[], bool] | None = None
 ) -> Turn:
-    """One turn, with all that it found.
+    """Run one turn and return all its results.
 
     Raises
     ------
     BadRequest, BadInput
-        For traffic or a fabric that does not fit.
+        The traffic or the fabric does not fit.
     Cancelled
     """
     started = time.monotonic()
@@ -192,7 +192,7 @@ def simulate_turn(
 def optimised_turn(
     parameters: LoopRun, report: Report | None = None, cancelled: Callable[[], bool] | None = None
 ) -> Turn:
-    """Routes for traffic that the caller names, simulated before and after; nothing is reconstructed. Raises as `simulate_turn`."""
+    """Return routes for given traffic, simulated before and after, without reconstruction. Raises the errors of `simulate_turn`."""
     started = time.monotonic()
     fabric = fabric_of(parameters.topology)
     loaded, stop = ftree_tables(fabric), cancelled or (lambda: False)
@@ -238,7 +238,7 @@ def optimised_turn(
 
 
 def is_recommended(before_s: float, after_s: float, estimated_error: float | None, slots: int = 1) -> tuple[bool, str]:
-    """Return whether new routes may be recommended after a simulation with the order of messages, and the reason."""
+    """Return whether new routes can be recommended after a simulation of the ordered messages, and the reason."""
     if after_s <= EVEN * before_s:
         how = "no slower" if after_s > before_s / EVEN else f"{before_s / after_s:.2f} times as fast"
         return True, f"Simulated {after_s * 1e3:.3f} ms instead of {before_s * 1e3:.3f} ms: {how}."

@@ -1,7 +1,7 @@
 """Packet-level runs of a fabric with latencies, buffers and a routing policy.
 
-- `machine` for what the engine needs of a fabric, `route_files` for a tree's static routes;
-- `engine` for a run of what the endpoints send.
+- `machine` for converting a fabric to the engine's form, `route_files` for a tree's static routes;
+- `engine` for running a workload.
 
 The engine is in `services/noise_core/sim/packet`.
 """

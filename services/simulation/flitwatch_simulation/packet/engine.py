@@ -1,4 +1,4 @@
-"""A workload on the packet engine: its run, and the bytes that it sends."""
+"""Runs of a workload on the packet engine, and the number of bytes sent."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ def execute_workload(
     total_bytes: int = 0,
     **options: Any,
 ) -> packet.Result:
-    """Run a workload in a thread of its own, so that an interrupt of the caller ends it; `report(done, total, message)` is called twice a second.
+    """Run a workload in a separate thread, so that an interrupt of the caller ends it; `report(done, total, message)` is called twice per second.
 
     Raises
     ------
     BadRequest
-        Where the workload does not fit the fabric.
+        The workload does not fit the fabric.
     Cancelled
     """
     control = packet.Control()
-    divisor, unit = (10**3, "kB") if total_bytes < 10**12 else (10**6, "MB")  # progress is kept as 32-bit integers
+    divisor, unit = (10**3, "kB") if total_bytes < 10**12 else (10**6, "MB")  # progress is stored as 32-bit integers
     with ThreadPoolExecutor(1) as pool:
         running: Future[packet.Result] = pool.submit(machine.core.run, workload, control=control, **options)
         try:
@@ -52,16 +52,16 @@ def execute_workload(
         except ValueError as unfit:
             raise BadRequest(f"the workload does not fit the fabric: {unfit}") from unfit
         finally:
-            control.cancel()  # whatever ended the wait: nobody is left to take the result
+            control.cancel()  # after any interruption of the wait, the result is not needed
 
 
 def total_bytes(workload: packet.Workload) -> int:
-    """Bytes that the jobs will deliver; 0 where only endless background would say so."""
+    """Return the bytes that the jobs will deliver; 0 if there is only endless background traffic."""
     return sum(g.total_bytes for g in workload.generators) + int(_message_sizes(workload).sum()) - local_bytes(workload)
 
 
 def local_bytes(workload: packet.Workload) -> int:
-    """Bytes that the jobs send from an endpoint to itself: they take no link."""
+    """Return the bytes that the jobs send from an endpoint to itself, without using a link."""
     local = 0
     if workload.flows is not None:
         src, dst, size = map(np.asarray, workload.flows)

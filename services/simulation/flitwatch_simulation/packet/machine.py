@@ -1,4 +1,4 @@
-"""A fabric of the domain as the packet engine needs it: with latencies, buffers and a routing policy."""
+"""A domain fabric in the packet engine's form, with latencies, buffers and a routing policy."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from flitwatch_domain.local_text import local_path
 #: One virtual channel's buffer at the receiver: Theta's local and global links and terminals (Wang 2018, section III), 100 Gb/s switches.
 _DRAGONFLY_BUFFERS = {LinkClass.BLUE: 16384.0}
 _DRAGONFLY_BUFFER, _TREE_BUFFER, _TORUS_BUFFER = 8192, 65536, 8192
-#: Propagation: short copper within a group, optical between groups and in a tree. Of a torus a hop takes 105 ns, Gemini's (Alverson 2010, section IV).
+#: Propagation: short copper within a group, optical between groups and in a tree. A torus hop takes 105 ns, as in Gemini (Alverson 2010, section IV).
 _DRAGONFLY_LATENCIES_NS = {LinkClass.BLUE: 100.0}
 _DRAGONFLY_LATENCY_NS, _TREE_LATENCY_NS = 20.0, 10.0
 _DRAGONFLY_DELAY_NS, _TREE_DELAY_NS = 50.0, 90.0
@@ -48,7 +48,7 @@ _HYPERX_ROUTING = {"dor": packet.TreeMode.STATIC}
 
 
 def routings_of(fabric: Fabric) -> Mapping[str, int]:
-    """Routings of a fabric, alongside lft:FILE of what has switches: the engine's mode by name."""
+    """Return the routings of a fabric, other than lft:FILE for fabrics with switches, as the engine's mode by name."""
     if fabric.kind is FabricKind.DRAGONFLY:
         return DRAGONFLY_ROUTING
     if fabric.kind is FabricKind.TORUS:
@@ -63,10 +63,10 @@ class Machine:
     Attributes
     ----------
     fabric : Fabric
-        One link a cable.
+        With one link per cable.
     core : flitwatch_core.packet.PacketFabric
     mode : int
-        Routing mode that the machine's name for the routing stands for.
+        Routing mode for the routing's name.
     routing : str
     """
 
@@ -101,25 +101,25 @@ def build_machine(
     virtual_lanes: int = 1,
     buffer_bytes: float | None = None,
 ) -> Machine:
-    """Make the engine's fabric.
+    """Build the engine's fabric.
 
     Parameters
     ----------
     routing : str
         One of `routings_of`, or lft:FILE.
     table : uint32[endpoint, router], optional
-        Links of static routes of a tree; d-mod-k without it.
+        Links of a tree's static routes (default: d-mod-k).
     virtual_lanes : int
-        Of a tree; every pair of endpoints has its own.
+        Number of lanes in a tree; each pair of endpoints uses one.
     buffer_bytes : float, optional
-        Of one virtual channel of a dragonfly; Wang's without it.
+        Buffer of one virtual channel of a dragonfly (default: Wang 2018).
     credit_delay_ns : float
-        Added to every link's propagation, so to both legs of the credit round trip.
+        Added to every link's propagation, and thus to both directions of the credit round trip.
 
     Raises
     ------
     BadRequest
-        Where the routing does not fit the fabric.
+        The routing does not fit the fabric.
     """
     full, routings = _unbundle_links(fabric), routings_of(fabric)
     wire = packet.flits_of(packet_bytes) * 16 if nic_protocol else packet_bytes
@@ -181,7 +181,7 @@ def _check_routing(routing: str, known: Iterable[str], machine: str, also: Itera
 
 
 def _torus_fabric(fabric: Fabric, wire: int, credit_delay_ns: float) -> packet.PacketFabric:
-    """Dimension order corrects the last coordinate first, as flows do."""
+    """Return a torus with dimension-order routing that corrects the last coordinate first, as in the flow model."""
     place = np.asarray(fabric.routers.coords, np.int64)[:, ::-1]
     if not place.size or place.min() < 0:
         raise BadRequest(
@@ -203,7 +203,7 @@ def _torus_fabric(fabric: Fabric, wire: int, credit_delay_ns: float) -> packet.P
 
 
 def _torus_order(fabric: Fabric, place: NDArray[np.int64], extents: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Ports: endpoints first, then up and down each dimension, so that parallel cables are neighbours."""
+    """Return the order of ports: endpoints first, then up and down each dimension, so that parallel cables are adjacent."""
     links, order = fabric.links, np.zeros(len(fabric.links), np.int64)
     inner = fabric.router_links()
     a, b = place[links.src[inner]], place[links.dst[inner]]
@@ -233,7 +233,7 @@ def _per_class(fabric: Fabric, values: dict[Any, float], default: float) -> NDAr
 
 
 def _dragonfly_order(fabric: Fabric) -> NDArray[np.int64]:
-    """Ports: endpoints first, then the neighbours of the own group by router, then global cables."""
+    """Return the order of ports: endpoints first, then neighbours in the own group by router, then global cables."""
     links, routers = fabric.links, len(fabric.routers)
     group = np.append(fabric.routers.group, np.full(len(fabric.endpoints), -1))
     same = group[links.src] == group[links.dst]
@@ -242,9 +242,9 @@ def _dragonfly_order(fabric: Fabric) -> NDArray[np.int64]:
 
 
 def _switch_levels(fabric: Fabric) -> NDArray[np.int64]:
-    """Level of each switch; without the importer's word, its distance from the nearest switch with endpoints.
+    """Return the level of each switch; if the importer gives none, its distance from the nearest switch with endpoints.
 
-    In a HyperX the sum of its coordinates, which differs at the ends of every cable; its routes go by a table and not by levels.
+    In a HyperX the level is the sum of the coordinates, which differs at the ends of every cable; its routes use a table instead of levels.
     """
     if "hyperx" in fabric.attributes:
         return np.asarray(fabric.routers.coords, np.int64).sum(axis=1)
@@ -265,7 +265,7 @@ def _switch_levels(fabric: Fabric) -> NDArray[np.int64]:
 
 
 def _unbundle_links(fabric: Fabric) -> Fabric:
-    """One link a cable: bundles (multiplicity above 1) become parallel links."""
+    """Return the fabric with one link per cable: bundles (multiplicity above 1) become parallel links."""
     links = fabric.links
     if np.all(links.multiplicity == 1):
         return fabric

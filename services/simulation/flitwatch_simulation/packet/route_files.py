@@ -1,4 +1,4 @@
-"""Static routes of a tree for the packet engine: from forwarding-table dumps, or from output ports."""
+"""Static routes of a tree for the packet engine, from forwarding-table dumps or from output ports."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from flitwatch_domain.fabric import Fabric
 
 
 def read_table(path: Path, fabric: Fabric) -> NDArray[np.uint32]:
-    """Links of each (endpoint, router) from an OpenSM dump.
+    """Return links of each (endpoint, router) from an OpenSM dump.
 
     Raises
     ------
     BadInput
-        Naming the file, for text that is no dump or does not fit the fabric.
+        The text is not a dump or does not fit the fabric; the message contains the file.
     """
     from flitwatch_routing import lft
 
@@ -26,12 +26,12 @@ def read_table(path: Path, fabric: Fabric) -> NDArray[np.uint32]:
 
 
 def table_of_ports(fabric: Fabric, ports: NDArray[np.integer]) -> NDArray[np.uint32]:
-    """Links uint32[endpoint, router] that leave by `ports` int[router, endpoint]; -1 and a switch's own port 0 become no link.
+    """Return links uint32[endpoint, router] at output `ports` int[router, endpoint]; -1 and a switch's own port 0 become no link.
 
     Raises
     ------
     BadRequest
-        Where a port has no cable.
+        A port has no cable.
     """
     links, routers, endpoints = fabric.links, len(fabric.routers), len(fabric.endpoints)
     if ports.shape != (routers, endpoints):

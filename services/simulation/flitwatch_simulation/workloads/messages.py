@@ -1,7 +1,7 @@
-"""Messages in rounds: the form in which every generated pattern is written, and its operations.
+"""Messages in rounds, the form of all generated patterns, and their operations.
 
-A rank goes through rounds; a round is over for it when its sends and receives of that round are complete and its computation has been done. A
-message may be sent in one round of its source and received in another of its destination, which is enough for wavefronts and trees.
+A rank runs through rounds. A round ends when the rank's sends and receives of that round are complete and its computation is done. A
+message can be sent in one round of its source and received in another round of its destination, which suffices for wavefronts and trees.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from flitwatch_core.packet import NO_LINK, OpKind, Ops
 from flitwatch_domain.errors import BadRequest
 
 Ints = NDArray[np.int64]
-#: The engine numbers jobs in 8 bits; one number is kept for background traffic.
+#: The engine numbers jobs in 8 bits; one number is reserved for background traffic.
 _MOST_JOBS = 254
 
 
@@ -33,7 +33,7 @@ class Messages:
     send_round, recv_round : int[M]
     rounds : int
     compute_ns : int, int[rounds] or int[ranks, rounds]
-        Computation of every rank, or of each, at the end of a round.
+        Computation at the end of a round: common, by round, or by rank and round.
     """
 
     ranks: int
@@ -47,26 +47,26 @@ class Messages:
 
     @property
     def total_bytes(self) -> int:
-        """Sum over all messages."""
+        """Total bytes of all messages."""
         return int(self.size_bytes.sum())
 
     def scaled(self, factor: float) -> Messages:
-        """The same messages, sizes times `factor`, at least one byte."""
+        """Return the messages with sizes times `factor`, at least one byte each."""
         return replace(self, size_bytes=np.maximum(1, np.rint(self.size_bytes * factor)).astype(np.int64))
 
     def per_rank(self, wanted_bytes: float) -> Messages:
-        """Scaled so that a rank sends `wanted_bytes` on average."""
+        """Return the messages scaled so that a rank sends `wanted_bytes` on average."""
         return self.scaled(wanted_bytes * self.ranks / max(self.total_bytes, 1))
 
     def chosen(self, which: NDArray[np.bool_]) -> Messages:
-        """The messages where `which` (M,) holds, in the same rounds."""
+        """Return the messages with `which` (M,) true, in the same rounds."""
         columns = {
             name: getattr(self, name)[which] for name in ("src", "dst", "size_bytes", "send_round", "recv_round")
         }
         return replace(self, **columns)
 
     def then(self, other: Messages) -> Messages:
-        """These messages and then the other's, of the same ranks: its first round follows the last of these."""
+        """Return these messages followed by those of `other`, with the same ranks: its first round follows the last of these."""
         columns = {
             name: np.concatenate([getattr(self, name), getattr(other, name) + (self.rounds if "round" in name else 0)])
             for name in ("src", "dst", "size_bytes", "send_round", "recv_round")
@@ -77,13 +77,13 @@ class Messages:
         return Messages(self.ranks, rounds=self.rounds + other.rounds, compute_ns=compute, **columns)
 
     def matrix(self) -> tuple[Ints, Ints, Ints]:
-        """(src, dst, bytes) with one entry per pair."""
+        """Return (src, dst, bytes) with one entry per pair."""
         key, inverse = np.unique(self.src * self.ranks + self.dst, return_inverse=True)
         return key // self.ranks, key % self.ranks, np.bincount(inverse, weights=self.size_bytes).astype(np.int64)
 
 
 def repeat_messages(messages: Messages, times: int) -> Messages:
-    """The messages several times, one after the other."""
+    """Return the messages several times, one after the other."""
     result = messages
     for _ in range(times - 1):
         result = result.then(messages)
@@ -93,7 +93,7 @@ def repeat_messages(messages: Messages, times: int) -> Messages:
 def in_rounds(
     ranks: int, rounds: Sequence[tuple[ArrayLike, ArrayLike, ArrayLike]], compute_ns: int | Ints = 0
 ) -> Messages:
-    """Messages of rounds (src, dst, bytes), each sent and received in its round; bytes may be one number."""
+    """Return messages from rounds (src, dst, bytes), each sent and received in its round; bytes can be a scalar."""
     if not rounds:
         raise BadRequest("a pattern has no rounds", advice="Use more ranks or bytes.")
     src = [np.asarray(s, np.int64).ravel() for s, _, _ in rounds]
@@ -108,13 +108,13 @@ def in_rounds(
 def to_ops(
     jobs: Sequence[tuple[Messages, NDArray[np.integer]]], modes: Sequence[NDArray[np.uint8] | None] | None = None
 ) -> Ops:
-    """Operations of several jobs; each with the endpoint of every rank.
+    """Return the operations of several jobs, each given with the endpoint of every rank.
 
     Parameters
     ----------
     jobs : list of (Messages, int[ranks])
     modes : list of uint8[M] or None, optional
-        Routing mode of each message of each job.
+        Routing mode of each message, by job.
     """
     if len(jobs) > _MOST_JOBS:
         raise BadRequest(f"there are {len(jobs)} jobs; at most {_MOST_JOBS} run together")
@@ -155,7 +155,7 @@ def to_ops(
 
 
 def _ops_of(messages: Messages) -> Ops:
-    """Sends, then receives, then one computation (possibly of 0 ns) for each rank and round, which ends the round."""
+    """Return sends, then receives, then one computation (possibly 0 ns) per rank and round, which ends the round."""
     m, ranks, rounds = messages.src.size, messages.ranks, messages.rounds
     ends = ranks * rounds
     compute = np.broadcast_to(np.asarray(messages.compute_ns, np.uint64), (ranks, rounds)).reshape(-1)
@@ -163,7 +163,7 @@ def _ops_of(messages: Messages) -> Ops:
     end_of_recv = 2 * m + messages.dst * rounds + messages.recv_round
     end_rank, end_round = np.divmod(np.arange(ends), rounds)
     later = np.flatnonzero(end_round > 0)
-    # An operation waits for the end of the round before; an end waits for its operations and for the end before.
+    # An operation waits for the previous round's end; an end waits for its operations and the previous end.
     before = np.concatenate([messages.send_round > 0, messages.recv_round > 0])
     own_end = np.concatenate([end_of_send, end_of_recv])
     waiting = np.concatenate([np.flatnonzero(before), own_end, 2 * m + later])

@@ -1,11 +1,11 @@
 """miniGhost's 27-point stencil as messages between nodes (Taffet 2021, section 2.4.2, figure 2.8).
 
-Ranks are on a grid without periodic boundaries. A variable's boundary goes axis after axis (y, x, z: both neighbours, the higher first), because faces
-carry edges and corners on; so six messages serve 26 neighbours. What the ranks of one node send to those of another travels as one message.
+Ranks are on a grid without periodic boundaries. A variable's boundary is exchanged axis after axis (y, x, z: both neighbours, the higher first), because
+faces forward edges and corners: six messages thus serve 26 neighbours. Traffic between the ranks of two nodes is one message.
 
 bspma : exchange all variables at once; then for each the stencil and an all-reduce
 svaf : for each variable the exchange, the stencil and an all-reduce
-svafp : for each variable the exchange and the stencil; the all-reduces come at the end of the time step
+svafp : for each variable the exchange and the stencil; the all-reduces are at the end of the time step
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from flitwatch_routing.traces.collective_rounds import Round, all_reduce
 from flitwatch_simulation.workloads.messages import Ints, Messages, in_rounds
 
 STRATEGIES = ("bspma", "svaf", "svafp")
-#: The exchange's axes in their order; x is axis 0.
+#: The exchange's axes in order; x is axis 0.
 AXES = (1, 0, 2)
 
 
@@ -35,7 +35,7 @@ class Faces:
 
 
 def faces_of(shape: tuple[int, ...], node_of_rank: Ints) -> list[Faces]:
-    """Six directions in the exchange's order; x is fastest in the numbering of ranks, and what stays on a node is left out."""
+    """Return six directions in the exchange's order, without traffic inside a node; x is fastest in the numbering of ranks."""
     ranks = np.arange(int(np.prod(shape)))
     place = np.array(np.unravel_index(ranks, shape, order="F"))
     nodes = int(node_of_rank.max()) + 1
@@ -62,21 +62,21 @@ def minighost_messages(
     imbalance: float = 0.0,
     rng: np.random.Generator | None = None,
 ) -> Messages:
-    """One time step.
+    """Return the messages of one time step.
 
-    face_bytes : of one rank's face of one variable
-    compute_ns : the stencil on one variable
-    imbalance : standard deviation of that from node to node and variable to variable, as a share of it (needs `rng`)
+    face_bytes : bytes of one rank's face of one variable
+    compute_ns : time of the stencil on one variable
+    imbalance : relative standard deviation of this time over nodes and variables (needs `rng`)
 
     Raises
     ------
     BadRequest
-        For an unknown strategy.
+        The strategy is unknown.
     """
     if strategy not in STRATEGIES:
         raise BadRequest(f"unknown strategy {strategy!r}", advice=f"Use {', '.join(STRATEGIES)}.")
     rounds: list[Round] = []
-    computed: list[int] = []  # rounds that a stencil follows
+    computed: list[int] = []  # rounds followed by a stencil
 
     def exchange(times: int) -> None:
         for axis in AXES:
@@ -103,7 +103,7 @@ def minighost_messages(
 
 
 def tile_ranks(shape: tuple[int, ...], node: tuple[int, ...], leaf: tuple[int, ...]) -> Ints:
-    """Node of each rank where a node holds a tile of ranks, and a leaf switch a tile of nodes (sections' geometric tiling); leaf after leaf."""
+    """Return the node of each rank, if each node has a tile of ranks and each leaf switch a tile of nodes (geometric tiling); leaf after leaf."""
     place = np.array(np.unravel_index(np.arange(int(np.prod(shape))), shape, order="F"))
     nodes = tuple(side // part for side, part in zip(shape, node, strict=True))
     leaves = tuple(side // part for side, part in zip(nodes, leaf, strict=True))

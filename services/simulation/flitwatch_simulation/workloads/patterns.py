@@ -1,4 +1,4 @@
-"""Generators of the papers' patterns: a name, ranks, bytes per rank, a seed -> messages in rounds.
+"""Generators of the papers' patterns: name, ranks, bytes per rank and seed to messages in rounds.
 
 Sources: Taffet 2021, sections 2.4, 3.4 and chapter 5 (bisection, stencils, bully, incast, miniGhost); Wang 2018, section II and the DOE
 miniapps' own communication schemes (crystal router, fill boundary, AMG); De Sensi 2019, section V (ping-pong, all-to-all, halo3d, sweep3d).
@@ -25,15 +25,15 @@ Maker = Callable[[int, int, np.random.Generator], Messages]
 
 
 def make_pattern(name: str, ranks: int, bytes_per_rank: int, seed: int = 1) -> Messages:
-    """Messages of a named pattern; every rank sends `bytes_per_rank` on average, to the rounding of its messages to bytes.
+    """Return the messages of a named pattern. Every rank sends `bytes_per_rank` on average, up to rounding to bytes.
 
-    Senders alone count in `pingpong_messages` (of an odd number the last rank has no partner), `incast_messages`, `bisection-shuffle` and `bully_messages`; in a
-    `broadcast_messages` every rank but the first receives that many. A message has at least one byte.
+    Only senders count in `pingpong_messages` (with an odd number, the last rank has no partner), `incast_messages`, `bisection-shuffle` and `bully_messages`.
+    In `broadcast_messages` every rank except the first receives this amount. A message has at least one byte.
 
     Raises
     ------
     BadRequest
-        For an unknown name, or fewer ranks than the pattern needs.
+        The name is unknown, or the pattern needs more ranks.
     """
     if name not in PATTERNS:
         raise BadRequest(f"unknown pattern {name!r}", advice=f"Use one of {', '.join(['uniform', *sorted(PATTERNS)])}.")
@@ -45,7 +45,7 @@ def make_pattern(name: str, ranks: int, bytes_per_rank: int, seed: int = 1) -> M
 
 
 def grid_of(ranks: int, dims: int = 3) -> tuple[int, ...]:
-    """The most cubic factorisation of `ranks`, largest factor first."""
+    """Return the most cubic factorisation of `ranks`, largest factor first."""
     sizes: list[int] = []
     rest = ranks
     for dim in range(dims, 1, -1):
@@ -57,7 +57,7 @@ def grid_of(ranks: int, dims: int = 3) -> tuple[int, ...]:
 
 
 def neighbour_pairs(shape: tuple[int, ...], offset: tuple[int, ...], periodic: bool) -> tuple[Ints, Ints]:
-    """(rank, neighbour) pairs at an offset on a grid, x (the first size) fastest; only pairs of different ranks."""
+    """Return (rank, neighbour) pairs at an offset on a grid, with x (the first size) fastest; only pairs of different ranks."""
     ranks = np.arange(int(np.prod(shape)))
     place = np.array(np.unravel_index(ranks, shape, order="F"))
     there = place + np.array(offset)[:, None]
@@ -73,19 +73,19 @@ def _face_offsets(dims: int) -> list[tuple[int, ...]]:
 
 
 def _split_bytes(size: int, count: int) -> list[int]:
-    """`size` bytes in at most `count` messages that differ by one byte at most."""
+    """Split `size` bytes into at most `count` messages that differ by at most one byte."""
     count = min(size, count)
     return [size // count + (k < size % count) for k in range(count)]
 
 
 def bisection_messages(ranks: int, size: int, _: np.random.Generator, chunks: int = 5) -> Messages:
-    """Rank i exchanges `chunks` messages, one after the other, with rank i + n/2."""
+    """Return an exchange of rank i with rank i + n/2: `chunks` messages, one after the other."""
     here = np.arange(ranks)
     return in_rounds(ranks, [(here, (here + ranks // 2) % ranks, part) for part in _split_bytes(size, chunks)])
 
 
 def bisection_shuffle(ranks: int, size: int, rng: np.random.Generator, chunks: int = 5) -> Messages:
-    """A random matching between the two halves, chunk after chunk."""
+    """Return a random matching between the two halves, repeated for each chunk."""
     half = ranks // 2
     upper = half + rng.permutation(half)
     here = np.concatenate([np.arange(half), upper])
@@ -94,14 +94,14 @@ def bisection_shuffle(ranks: int, size: int, rng: np.random.Generator, chunks: i
 
 
 def stencil3d_messages(ranks: int, size: int, _: np.random.Generator) -> Messages:
-    """Six faces of a non-periodic 3D grid, all at once."""
+    """Return exchanges of six faces of a non-periodic 3D grid, all at once."""
     pairs = [neighbour_pairs(grid_of(ranks), face, periodic=False) for face in _face_offsets(3)]
     src, dst = (np.concatenate(part) for part in zip(*pairs, strict=True))
     return in_rounds(ranks, [(src, dst, 1)]).per_rank(size)
 
 
 def cyclic_stencil(ranks: int, size: int, _: np.random.Generator) -> Messages:
-    """Six faces of a periodic 3D grid in the order +x -x +y -y +z -z, without waiting between them."""
+    """Return exchanges of six faces of a periodic 3D grid in the order +x -x +y -y +z -z, without waiting between them."""
     pairs = [neighbour_pairs(grid_of(ranks), face, periodic=True) for face in _face_offsets(3)]
     src, dst = (np.concatenate(part) for part in zip(*pairs, strict=True))
     return in_rounds(ranks, [(src, dst, 1)]).per_rank(size)
@@ -110,47 +110,47 @@ def cyclic_stencil(ranks: int, size: int, _: np.random.Generator) -> Messages:
 def stencil27_messages(
     ranks: int, size: int, _: np.random.Generator, strategy: str = "svaf", variables: int = 5
 ) -> Messages:
-    """A time step of miniGhost's 27-point stencil without its computation: `minighost.py` says what the strategies are."""
+    """Return a time step of miniGhost's 27-point stencil without computation; `minighost.py` describes the strategies."""
     faces = faces_of(grid_of(ranks), np.arange(ranks))
     face_count = sum(int(face.count.sum()) for face in faces)
     return minighost_messages(faces, ranks, strategy, variables, size * ranks / (variables * face_count))
 
 
 def alltoall_messages(ranks: int, size: int, _: np.random.Generator) -> Messages:
-    """Pairwise exchange: round k sends to rank + k."""
+    """Return a pairwise exchange: round k sends to rank + k."""
     here = np.arange(ranks)
     parts = _split_bytes(max(size, ranks - 1), ranks - 1)
     return in_rounds(ranks, [(here, (here + k) % ranks, part) for k, part in enumerate(parts, 1)])
 
 
 def pingpong_messages(ranks: int, size: int, _: np.random.Generator) -> Messages:
-    """Pairs (0, 1), (2, 3), ...: one sends, the other answers."""
+    """Return ping-pong in pairs (0, 1), (2, 3), ...: one sends, the other answers."""
     first = np.arange(0, ranks - 1, 2)
     return in_rounds(ranks, [(first, first + 1, size), (first + 1, first, size)])
 
 
 def allreduce_messages(ranks: int, size: int, _: np.random.Generator) -> Messages:
-    """Recursive doubling; ranks beyond the largest power of two fold in first and are reported at the end."""
+    """Return recursive doubling. Ranks beyond the largest power of two send their data first and get the result at the end."""
     return in_rounds(ranks, all_reduce(ranks, size)).per_rank(size)
 
 
 def barrier_messages(ranks: int, size: int, _: np.random.Generator) -> Messages:
-    """Dissemination: round k signals rank + 2^k; repeated until about `size` bytes of 8-byte messages have left."""
+    """Return a dissemination barrier: round k signals rank + 2^k; repeated until each rank has sent about `size` bytes in 8-byte messages."""
     here = np.arange(ranks)
     steps = [(here, (here + (1 << k)) % ranks, 8) for k in range((ranks - 1).bit_length())]
     return in_rounds(ranks, steps * max(size // (8 * len(steps)), 1))
 
 
 def grid_width(ranks: int) -> int:
-    """Columns of a barrier's grid: the largest power of two whose square is at most `ranks` (32 of 2,048)."""
+    """Return the number of columns of a barrier's grid: the largest power of two whose square is at most `ranks` (32 for 2,048)."""
     return 1 << max((ranks.bit_length() - 1) // 2, 0)
 
 
 def barriers_on_grid(ranks: int, repeats: int, host_ns: int = 0) -> Messages:
-    """Algorithm 8 of Taffet 2021: a barrier in each row of a grid, in each column, and of all ranks, `repeats` times.
+    """Return algorithm 8 of Taffet 2021: a barrier in each row of a grid, in each column, and of all ranks, `repeats` times.
 
-    A barrier is a reduction to the first rank over a binary tree and a broadcast over the same tree, of 8 bytes. Ranks lie row by row on a grid of
-    `grid_width(ranks)` columns. A rank's host takes `host_ns` before a round in which it sends.
+    A barrier is a reduction of 8 bytes to the first rank over a binary tree, and a broadcast over the same tree. Ranks are numbered row by row on a grid
+    with `grid_width(ranks)` columns. A rank's host takes `host_ns` before a round in which it sends.
     """
     width = grid_width(ranks)
     at = np.arange(ranks)
@@ -159,10 +159,10 @@ def barriers_on_grid(ranks: int, repeats: int, host_ns: int = 0) -> Messages:
     for number in range(3 * repeats):
         place = place_in[number % 3]
         child = np.flatnonzero(place > 0)
-        # Ranks of a row follow one another, those of a column lie a row apart.
+        # Ranks of a row are consecutive; those of a column are one row apart.
         step = (1, width, 1)[number % 3]
         parent = child - (place[child] - (place[child] - 1) // 2) * step
-        # A rank hears from its children, then calls its parent and waits for the answer, then tells its children.
+        # A rank receives from its children, sends to its parent and waits for the answer, then sends to its children.
         src += [child, parent]
         dst += [parent, child]
         send += [np.full(child.size, 3 * number + 1), np.full(child.size, 3 * number + 2)]
@@ -175,7 +175,7 @@ def barriers_on_grid(ranks: int, repeats: int, host_ns: int = 0) -> Messages:
 
 
 def broadcast_messages(ranks: int, size: int, _: np.random.Generator) -> Messages:
-    """Binomial tree from rank 0; every rank receives `size` bytes."""
+    """Return a binomial tree from rank 0; every rank receives `size` bytes."""
     rounds = []
     for k in range((ranks - 1).bit_length()):
         src = np.arange(min(1 << k, ranks - (1 << k)))
@@ -184,14 +184,14 @@ def broadcast_messages(ranks: int, size: int, _: np.random.Generator) -> Message
 
 
 def halo3d_messages(ranks: int, size: int, _: np.random.Generator, iterations: int = 5) -> Messages:
-    """Six faces of a periodic grid, iteration after iteration."""
+    """Return exchanges of six faces of a periodic grid, iteration after iteration."""
     pairs = [neighbour_pairs(grid_of(ranks), face, periodic=True) for face in _face_offsets(3)]
     src, dst = (np.concatenate(part) for part in zip(*pairs, strict=True))
     return in_rounds(ranks, [(src, dst, 1)] * iterations).per_rank(size)
 
 
 def sweep3d_messages(ranks: int, size: int, _: np.random.Generator, blocks: int = 8) -> Messages:
-    """A wavefront over a 2D grid: receive from west and north, send to east and south, block after block."""
+    """Return a wavefront over a 2D grid: receive from west and north, send to east and south, block after block."""
     shape = grid_of(ranks, 2)
     parts = []
     for block in range(blocks):
@@ -203,9 +203,9 @@ def sweep3d_messages(ranks: int, size: int, _: np.random.Generator, blocks: int 
 
 
 def crystal_router(ranks: int, size: int, rng: np.random.Generator, iterations: int = 3) -> Messages:
-    """Nek5000's crystal router: each stage halves the ranks and exchanges with the partner half; small neighbourhoods send most.
+    """Return Nek5000's crystal router: each stage halves the ranks and exchanges with the partner half; small neighbourhoods send the most.
 
-    The load is steady: every stage carries the same bytes, the late stages (close ranks) more than the early ones.
+    The load is steady over iterations; late stages (close ranks) send more than early ones.
     """
     stages: list[tuple[Ints, Ints, float]] = []
     lows, width = [(0, ranks)], ranks
@@ -228,7 +228,7 @@ def crystal_router(ranks: int, size: int, rng: np.random.Generator, iterations: 
 
 
 def fill_boundary(ranks: int, size: int, rng: np.random.Generator, iterations: int = 8) -> Messages:
-    """BoxLib's fill boundary: 3D blocks with periodic boundaries plus many-to-many; the load of a rank fluctuates strongly (1 to 25)."""
+    """Return BoxLib's fill boundary: 3D blocks with periodic boundaries plus many-to-many; a rank's load varies strongly (1 to 25)."""
     shape = grid_of(ranks)
     pairs = [neighbour_pairs(shape, offset, periodic=True) for offset in product((-1, 0, 1), repeat=3) if any(offset)]
     weights = [{1: 100, 2: 20, 3: 4}[sum(map(abs, o))] for o in product((-1, 0, 1), repeat=3) if any(o)]
@@ -246,7 +246,7 @@ def fill_boundary(ranks: int, size: int, rng: np.random.Generator, iterations: i
 
 
 def amg_messages(ranks: int, size: int, _: np.random.Generator, levels: int = 4) -> Messages:
-    """Algebraic multigrid: up to six neighbours, messages that shrink with the level, three surges (V-cycles)."""
+    """Return algebraic multigrid: up to six neighbours, smaller messages on coarser levels, three surges (V-cycles)."""
     shape = grid_of(ranks)
     rounds = []
     for _cycle in range(3):
@@ -262,7 +262,7 @@ def amg_messages(ranks: int, size: int, _: np.random.Generator, levels: int = 4)
 
 
 def incast_messages(ranks: int, size: int, _: np.random.Generator, fan_in: int = 4) -> Messages:
-    """Groups of `fan_in` senders and one receiver, the last of each group."""
+    """Return groups of `fan_in` senders and one receiver, the last of each group."""
     here = np.arange(ranks)
     receiver = np.minimum((here // (fan_in + 1) + 1) * (fan_in + 1) - 1, ranks - 1)
     src = here[here != receiver]
@@ -272,7 +272,7 @@ def incast_messages(ranks: int, size: int, _: np.random.Generator, fan_in: int =
 def bully_messages(
     ranks: int, size: int, rng: np.random.Generator, message_bytes: int = 200_000, at_once: int = 1
 ) -> Messages:
-    """Random pairs that send 200 KB messages to each other, `at_once` before they wait for all of them (Taffet 2021, section 5.4: 100)."""
+    """Return random pairs that exchange 200 KB messages, `at_once` between waits (Taffet 2021, section 5.4: 100)."""
     order = rng.permutation(ranks - ranks % 2).reshape(-1, 2)
     src, dst = np.concatenate([order[:, 0], order[:, 1]]), np.concatenate([order[:, 1], order[:, 0]])
     rest = [size % message_bytes] if size % message_bytes else []
@@ -284,7 +284,7 @@ def bully_messages(
 
 
 def permutation_messages(ranks: int, size: int, rng: np.random.Generator) -> Messages:
-    """Every rank sends to one other rank and receives from one (a random derangement in one cycle)."""
+    """Return a random cyclic permutation: every rank sends to one other rank and receives from one."""
     order = rng.permutation(ranks)
     return in_rounds(ranks, [(order, np.roll(order, -1), size)])
 

@@ -1,4 +1,4 @@
-"""A trace's operations as messages in rounds: its phases, for what replays messages of several jobs and reads counters by time slots."""
+"""A trace's operations as messages in rounds (phases), for replays with several jobs and counters by time slot."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from flitwatch_simulation.workloads.messages import Messages
 
 
 def messages_of(dag: Dag) -> Messages:
-    """Each message in the round of its source, and of its destination, that follows all it has to wait for.
+    """Return each message in the earliest rounds of its source and destination after everything it waits for.
 
-    Computation ends the round that it falls into. A round holds back operations that a trace lets overlap, so that a replay by rounds takes no less time.
+    Computation ends its round. Rounds delay operations that can overlap in the trace, so a replay by rounds is not faster.
 
     Raises
     ------
     BadInput
-        As `Dag.to_ops`.
+        See `Dag.to_ops`.
     """
     ops = dag.to_ops(np.arange(dag.ranks))
     begin, required, match = ops.requires_begin.tolist(), ops.required.tolist(), ops.match.tolist()

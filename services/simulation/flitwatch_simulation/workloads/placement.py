@@ -1,4 +1,4 @@
-"""Placement policies: which endpoints a job gets, in which order its ranks are on them (Wang 2018, section II-B)."""
+"""Placement policies: a job's endpoints and the order of its ranks on them (Wang 2018, section II-B)."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ POLICIES: tuple[str, ...] = get_args(Placement)
 def place_ranks(
     fabric: Fabric, ranks: int, policy: str, rng: np.random.Generator, taken: NDArray[np.integer] | None = None
 ) -> NDArray[np.int64]:
-    """Endpoints of ranks 0 .. ranks - 1.
+    """Return endpoints of ranks 0 .. ranks - 1.
 
     Parameters
     ----------
     policy : str
-        `contiguous`; `random-X`: units X in random order, endpoints of a unit consecutive; `cyclic`: one rank a router, round and round;
-        `random-rank`: contiguous endpoints, ranks shuffled on them.
-    taken : endpoints that other jobs hold, optional
+        `contiguous`; `random-X`: units X in random order, with consecutive endpoints in a unit; `cyclic`: one rank per router, round robin;
+        `random-rank`: contiguous endpoints with shuffled ranks.
+    taken : endpoints of other jobs, optional
 
     Raises
     ------
     BadRequest
-        For an unknown policy, or too few free endpoints.
+        The policy is unknown, or there are too few free endpoints.
     """
     free = np.setdiff1d(np.arange(len(fabric.endpoints)), [] if taken is None else taken)
     if ranks > free.size:
@@ -53,7 +53,7 @@ def place_ranks(
 
 
 def unit_of(fabric: Fabric, unit: str) -> NDArray[np.int64]:
-    """Number of each endpoint's node, router, chassis (row of a group), cabinet (three chassis) or group (pod)."""
+    """Return the number of each endpoint's node, router, chassis (row of a group), cabinet (three chassis) or group (pod)."""
     endpoints, routers = fabric.endpoints, fabric.routers
     if unit == "node":
         return np.arange(len(endpoints))
