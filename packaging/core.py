@@ -105,9 +105,8 @@ def build_wheel(dist: Path, python: Path, processor: str, zig: Path) -> None:
     chosen = ("--python", python, "--config-setting", f"build-dir={work / 'cmake'}", "--out-dir", work / "wheel")
     _run(uv, "build", "--wheel", *chosen, CORE, env=environment)
     (wheel,) = (work / "wheel").glob("*.whl")
-    platform = f"manylinux_{GLIBC.replace('.', '_')}_{processor}"
     tools = os.environ | {"PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
-    repair = ("-m", "auditwheel", "repair", "--plat", platform, "--only-plat", "--wheel-dir", dist)
+    repair = ("-m", "auditwheel", "repair", "--only-plat", "--wheel-dir", dist)
     _run(sys.executable, *repair, wheel, env=tools)
 
 

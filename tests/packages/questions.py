@@ -37,7 +37,7 @@ def ask_questions(flitwatch: Callable[..., str], folder: Path) -> None:
     blame = json.loads(flitwatch("blame", *runs, "--json"))
     assert [user["user"] for user in blame["users"] if user["verdict"] == "named"] == ["u0"]
     flitwatch("import", "sacct", str(folder / "jobs.txt"))
-    run_time = json.loads(flitwatch("forecast", "--job", RUNNING, "--json"))
+    run_time = json.loads(flitwatch("forecast", "--job", RUNNING, "--json"))["run_time"]
     assert (
         run_time["jobs"] == JOBS
         and LEAST_S <= run_time["low_s"] < run_time["expected_s"] < run_time["high_s"] <= MOST_S

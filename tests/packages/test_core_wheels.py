@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import zipfile
 from pathlib import Path
@@ -17,8 +18,8 @@ pytestmark = [pytest.mark.integration, pytest.mark.system("packages"), pytest.ma
 MACHINES = {"x86_64": 62, "aarch64": 183}
 #: Each wheel's tag of its Python, and how its modules are named.
 KINDS = {"cp311-cp311": ".cpython-311-", "cp312-abi3": ".abi3.so"}
-#: Decode nothing, simulate a little: each extension is loaded, and one computes.
-CODE = "import json, sys, flitwatch_core._topology, flitwatch_core._flow, flitwatch_core._packet, flitwatch_core._codec; print(json.dumps(sys.version_info[:2]))"
+#: Load each extension.
+CODE = "import importlib, json, sys; [importlib.import_module(name) for name in sys.argv[1:]]; print(json.dumps(sys.version_info[:2]))"
 
 
 @pytest.fixture(scope="module")
@@ -27,13 +28,16 @@ def core_wheels(wheels: dict[str, Path]) -> list[Path]:
 
 
 def test_there_is_a_wheel_for_each_python_and_processor(core_wheels: list[Path]) -> None:
-    wanted = {f"{kind}-manylinux_2_28_{processor}" for kind in KINDS for processor in PROCESSORS}
-    assert {wheel.stem.split("-", 2)[2] for wheel in core_wheels} == wanted
+    tags = [re.fullmatch(r"(\w+-\w+)-.*manylinux_2_(\d+)_(.+)", wheel.stem.split("-", 2)[2]) for wheel in core_wheels]
+    assert {(tag[1], tag[3]) for tag in tags if tag} == {
+        (kind, processor) for kind in KINDS for processor in PROCESSORS
+    }
+    assert all(tag and int(tag[2]) <= 28 for tag in tags), core_wheels
 
 
 def test_each_wheel_holds_its_processors_code_and_says_so(core_wheels: list[Path]) -> None:
     for wheel in core_wheels:
-        kind, processor = "-".join(wheel.stem.split("-")[2:4]), wheel.stem.partition("2_28_")[2]
+        kind, processor = "-".join(wheel.stem.split("-")[2:4]), re.sub(r".*manylinux_2_\d+_", "", wheel.stem)
         with zipfile.ZipFile(wheel) as packed:
             modules = [name for name in packed.namelist() if name.endswith(".so")]
             stubs = {Path(name).name for name in packed.namelist() if name.endswith(".pyi")}
@@ -68,6 +72,8 @@ def test_the_wheels_of_this_processor_run_in_their_pythons(
     (wheel,) = [one for one in core_wheels if kind in one.name and one.name.endswith(f"_{os.uname().machine}.whl")]
     inside = tmp_path / "venv" / "bin" / "python"
     subprocess.run([uv, "pip", "install", "-q", "--python", inside, wheel], check=True, cwd=tmp_path)
-    done = subprocess.run([inside, "-I", "-c", CODE], capture_output=True, text=True, cwd=tmp_path)
+    with zipfile.ZipFile(wheel) as packed:
+        extensions = [name.split(".")[0].replace("/", ".") for name in packed.namelist() if name.endswith(".so")]
+    done = subprocess.run([inside, "-I", "-c", CODE, *extensions], capture_output=True, text=True, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout) == [int(number) for number in version.split("-")[0].split(".")[:2]]
