@@ -95,9 +95,7 @@ build/docs/index.html: $(DOCS_SOURCES)
 .PHONY: docs
 docs: build/docs/index.html ## the documentation's site into build/docs, with search and every link checked; the platform serves it at /docs
 
-# The core for every x86-64 processor, as its tag says (DIST_ARCH=native: this one's instructions); the other packages are pure Python.
 DIST ?= dist
-DIST_ARCH ?= x86-64
 
 .PHONY: dist wheels
 dist: python-all web docs noise-bench ## wheels of the server, the agent, the client and the noise core into dist/, a bill of materials (CycloneDX) and checksums
@@ -110,27 +108,19 @@ bill: # of dist
 sums: # of dist and packages
 	@cd $(DIST) && find . -maxdepth 1 -type f ! -name SHA256SUMS -printf '%P\n' | LC_ALL=C sort | xargs sha256sum > SHA256SUMS
 
-# The tag of the core is what auditwheel finds in the file.
+# zig and what checks its libraries are in an environment of their own.
+DIST_TOOLS := build/dist/venv
 wheels: build/docs/index.html # of dist
-	@rm -rf $(DIST)/core && mkdir -p $(DIST)/core && rm -f $(DIST)/*.whl
+	@$(SETUP) java
+	@mkdir -p $(DIST) && rm -f $(DIST)/*.whl
 	@echo "building the wheels" >&2
 	@for package in . packaging/agent services/client services/research; do $(UV) build -q --wheel --out-dir $(DIST) $$package; done
-	@SKBUILD_CMAKE_DEFINE=FLITWATCH_ARCH=$(DIST_ARCH) $(UV) build -q --wheel --config-setting build-dir=build/dist-$(DIST_ARCH) --out-dir $(DIST)/core services/noise_core
-	@PATH="$(CURDIR)/.venv/bin:$$PATH" $(PY) -m auditwheel repair --wheel-dir $(DIST) $(DIST)/core/*.whl 2>$(DIST)/core/auditwheel.log || { cat $(DIST)/core/auditwheel.log >&2; exit 1; }
-	@rm -rf $(DIST)/core $(DIST)/.gitignore; ls -1 $(DIST)
+	@UV_PROJECT_ENVIRONMENT=$(DIST_TOOLS) $(UV) sync -q --frozen --only-group dist
+	@$(DIST_TOOLS)/bin/python packaging/core.py $(DIST) $(PROCESSORS)
+	@rm -f $(DIST)/.gitignore; ls -1 $(DIST)
 
-# uv remembers what an interpreter said of itself, and this one says that it is another processor's: with uv's own cache, `make up` would refuse every wheel from then on.
-# Python's headers are those of this machine: for both processors its types have the same sizes and order of bytes, and the interface that is compiled in is the same.
-SUFFIX_AARCH64 = .cpython-$(shell $(PY) -c 'import sys; print("%d%d" % sys.version_info[:2])')-aarch64-linux-gnu.so
-.PHONY: wheel-aarch64
-wheel-aarch64: ## the noise core's wheel for aarch64 into dist/, after make dist (needs g++-aarch64-linux-gnu)
-	@command -v aarch64-linux-gnu-g++ >/dev/null || { echo "wheel-aarch64: needs a compiler: sudo apt-get install g++-aarch64-linux-gnu" >&2; exit 1; }
-	@rm -rf $(DIST)/core && mkdir -p $(DIST)/core && echo "building the noise core for aarch64" >&2
-	@stubs=$$($(PY) -c 'import flitwatch_core; print(flitwatch_core.__path__[0])') && env -u CXX UV_CACHE_DIR=$(CURDIR)/build/dist-aarch64-uv _PYTHON_HOST_PLATFORM=linux-aarch64 SETUPTOOLS_EXT_SUFFIX=$(SUFFIX_AARCH64) CMAKE_TOOLCHAIN_FILE=$(CURDIR)/packaging/aarch64.cmake \
-	  SKBUILD_CMAKE_DEFINE="FLITWATCH_ARCH=armv8-a;FLITWATCH_STUBS=$$stubs;NB_SUFFIX=$(SUFFIX_AARCH64);NB_SUFFIX_S=$(SUFFIX_AARCH64)" \
-	  $(UV) build -q --wheel --config-setting build-dir=build/dist-aarch64 --out-dir $(DIST)/core services/noise_core
-	@PATH="$(CURDIR)/.venv/bin:$$PATH" $(PY) -m auditwheel repair --wheel-dir $(DIST) $(DIST)/core/*.whl 2>$(DIST)/core/auditwheel.log || { cat $(DIST)/core/auditwheel.log >&2; exit 1; }
-	@rm -rf $(DIST)/core; ls -1 $(DIST)/*aarch64*.whl
+# What the noise core's wheels are built for; it is built for the second one on the first.
+PROCESSORS ?= x86_64 aarch64
 
 # Of a cluster that has no checkout: the MPI microbenchmark's sources with their guide.
 .PHONY: noise-bench
@@ -141,7 +131,8 @@ noise-bench: ## an archive of the MPI microbenchmark in dist/: its sources and i
 	  echo $(DIST)/$$name.tar.gz
 
 .PHONY: packages
-packages: dist ## a DEB and, with rpmbuild, an RPM of the server from the wheels (EXTRAS=sim,ml: with PyTorch)
+packages: dist ## a DEB and, with rpmbuild, an RPM of the server from the wheels, with a Python of their own (EXTRAS=sim,ml: with PyTorch)
+	@$(SETUP) go
 	@$(PY) packaging/build.py $(DIST) "$(if $(filter undefined,$(origin EXTRAS)),sim,$(EXTRAS))" deb,rpm
 	@$(MAKE) --no-print-directory sums
 

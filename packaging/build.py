@@ -1,13 +1,13 @@
 """Makes the DEB and, where rpmbuild is, the RPM from the wheels: `python packaging/build.py dist EXTRAS deb,rpm` (`make packages`).
 
-Both hold the same tree: an environment of the system's Python below /usr/lib/flitwatch, units, the user, the configuration file, log rotation, manual pages and shell completion.
+Both hold the same tree: a Python of their own with the wheels below /usr/lib/flitwatch, units, the user, the configuration file, log rotation, manual pages and shell completion.
 """
 
 from __future__ import annotations
 
 import gzip
+import json
 import os
-import re
 import shutil
 import subprocess
 import sys
@@ -22,6 +22,25 @@ HERE = Path(__file__).parent
 ROOT = HERE.parent
 PLACE = "usr/lib/flitwatch"
 SUMMARY = "Who slows jobs on a supercomputer's network, and what to do"
+#: CPython of python-build-standalone, which runs with glibc 2.17 and later, as a Go module carries it for programs that embed one; with Go's sum of the module.
+PYTHON_MODULE = "github.com/kluctl/go-embed-python@v0.0.0-3.14.6-20260610-1"
+PYTHON_SUM = "h1:oGUS7++Wm3LgxUfD6AmJgKbKQD2wdQFO9PzyJv6T+E4="
+PYTHON = "python3.14"
+#: What of it a service needs not: its tests, Tk, and tools that only start it.
+LEFT_OUT = (
+    "bin/idle",
+    "bin/pip",
+    "bin/pydoc",
+    "lib/itcl",
+    "lib/libtcl",
+    "lib/thread",
+    f"lib/{PYTHON}/idlelib",
+    f"lib/{PYTHON}/tkinter",
+    f"lib/{PYTHON}/test/",
+    f"lib/{PYTHON}/ensurepip",
+)
+#: The C library that the wheels ask for (manylinux_2_28).
+GLIBC = "2.28"
 #: What the packages themselves change in the file that users read: an installed platform waits for real sources.
 SOURCES = ('# twin = "demo"', 'twin = "none"')
 #: Where shells look for completions; zsh of Debian and of Rocky in different folders.
@@ -38,54 +57,69 @@ CONFIGURATION = ("etc/flitwatch/flitwatch.toml", "etc/logrotate.d/flitwatch")
 
 def main(dist: Path, extras: str, kinds: str) -> int:
     """Build the kinds (`deb`, `rpm`) into `dist` from the wheels there."""
-    (core,) = dist.glob("flitwatch_core-*_x86_64.whl")
-    system = re.sub(r".*-cp(\d)(\d+)-.*", r"\1.\2", core.name)
-    python = f"/usr/bin/python{system}"
-    if not Path(python).exists():
-        sys.exit(
-            f"packages: {core.name} was not built for a Python of this system: {python} is missing; run make dist with the system's"
-        )
     with tempfile.TemporaryDirectory(prefix="flitwatch-packages-") as work:
         tree = Path(work, "tree")
         tree.mkdir(mode=0o755)
-        environment(tree / PLACE, dist, extras, python)
+        install_environment(tree / PLACE, dist, extras)
         install_files(tree)
         if "deb" in kinds:
-            print(debian(tree, dist, system))
+            print(debian(tree, dist))
         if "rpm" in kinds and shutil.which("rpmbuild"):
-            print(rpm(tree, dist, system, Path(work)))
+            print(rpm(tree, dist, Path(work)))
         elif "rpm" in kinds:
             print("packages: no RPM: rpmbuild is missing (sudo apt-get install rpm)", file=sys.stderr)
     return 0
 
 
-def environment(place: Path, dist: Path, extras: str, python: str) -> None:
-    """An environment with the wheels and the locked versions of what they need, which may be moved to where the package unpacks it.
-
-    It calls the Python by its version: on Rocky 9 `python3` is 3.9, alongside the `python3.11` that the package asks for.
-    """
+def install_environment(place: Path, dist: Path, extras: str) -> None:
+    """A Python with the wheels and the locked versions of what they need, which runs where the package unpacks it."""
     uv = shutil.which("uv") or os.fspath(ROOT / ".cache" / "uv" / "bin" / "uv")
-    _run(uv, "venv", "-q", "--relocatable", "--python", python, place)
-    with tempfile.NamedTemporaryFile(suffix=".txt") as versions:
+    unpack_python(place)
+    with tempfile.TemporaryDirectory() as work:
+        versions, overrides = Path(work, "versions.txt"), Path(work, "overrides.txt")
         export = ("export", "-q", "--frozen", "--no-dev", "--all-extras", "--no-emit-workspace", "--no-hashes")
-        _run(uv, *export, "--project", ROOT, "--output-file", versions.name)
+        _run(uv, *export, "--project", ROOT, "--output-file", versions)
         named = [
             f"{wheel}[{extras}]" if extras and wheel.name.startswith("flitwatch-") else wheel
             for wheel in dist.glob("*.whl")
-            if not wheel.name.endswith("_aarch64.whl")
+            if not wheel.name.endswith("_aarch64.whl") and "-cp311-" not in wheel.name
         ]
-        # Without the overrides the resolver would add the accelerators' libraries.
-        Path(place, "overrides.txt").write_text(
-            "triton ; sys_platform == 'never'\ncuda-bindings ; sys_platform == 'never'\n"
-        )
+        # Without the overrides the resolver would add the accelerators' libraries; OTF2's library has no wheel for this Python.
+        absent = ("triton", "cuda-bindings", "otf2")
+        overrides.write_text("".join(f"{name} ; sys_platform == 'never'\n" for name in absent))
         install = ("pip", "install", "-q", "--link-mode", "copy", "--only-binary", ":all:")
-        where = ("--python", place / "bin" / "python", "-c", versions.name, "--overrides", place / "overrides.txt")
-        _run(uv, *install, *where, *named)
-        Path(place, "overrides.txt").unlink()
-    for file in [*place.glob("bin/*"), *place.glob(".*"), place / "CACHEDIR.TAG"]:
+        chosen = ("--python-platform", f"x86_64-manylinux_{GLIBC.replace('.', '_')}", "-c", versions)
+        _run(uv, *install, "--python", place / "bin" / PYTHON, *chosen, "--overrides", overrides, *named)
+    for file in place.glob("bin/*"):
         if not file.name.startswith(("python", "flitwatch")):
             file.unlink()
-    compile_all(place, python)
+        elif file.name.startswith("flitwatch"):
+            file.write_text(file.read_text().replace(os.fspath(place), f"/{PLACE}"))
+    compile_all(place, os.fspath(place / "bin" / PYTHON))
+
+
+def unpack_python(place: Path) -> None:
+    """The packages' own CPython."""
+    if shutil.which("go") is None:
+        sys.exit("packages: Go is missing, which fetches the packages' Python: sudo apt-get install golang-go")
+    command = ("go", "mod", "download", "-json", PYTHON_MODULE)
+    with tempfile.TemporaryDirectory() as work:
+        done = subprocess.run(command, cwd=work, stdout=subprocess.PIPE, text=True)
+    module = json.loads(done.stdout or "{}")
+    if done.returncode or module.get("Sum") != PYTHON_SUM:
+        sys.exit(f"packages: {PYTHON_MODULE} was not fetched, or is not what was checked: {module.get('Error', '')}")
+    source = Path(module["Dir"], "python/internal/data/linux-amd64")
+    for item in json.loads((source / "files.json").read_text())["files"]:
+        name, target = item["name"], place / item["name"]
+        if name.startswith(LEFT_OUT) or (source / name).is_dir():
+            continue
+        target.parent.mkdir(parents=True, exist_ok=True)
+        if "symlink" in item:
+            target.symlink_to(item["symlink"])
+            continue
+        packed = source / f"{name}.gz"
+        target.write_bytes(gzip.decompress(packed.read_bytes()) if packed.exists() else (source / name).read_bytes())
+        target.chmod(item["perm"] & 0o755)
 
 
 def compile_all(place: Path, python: str) -> None:
@@ -93,7 +127,7 @@ def compile_all(place: Path, python: str) -> None:
 
     Libraries bring files for newer Pythons, which no Python here imports: only a file of ours that does not compile is an error.
     """
-    tree = os.fspath(place).removesuffix(PLACE)
+    tree = os.fspath(place).removesuffix(f"/{PLACE}")
     words = (python, "-m", "compileall", "-j", "0", "--invalidation-mode", "unchecked-hash", "-s", tree, "-p", "/")
     subprocess.run([*words, "-qq", place / "lib"], check=False)
     _run(*words, "-q", *sorted(place.glob("lib/python3*/site-packages/flitwatch*/")))
@@ -120,14 +154,14 @@ def install_files(tree: Path) -> None:
         (tree / "usr/bin" / program).symlink_to(f"../lib/flitwatch/bin/{program}")
 
 
-def debian(tree: Path, dist: Path, python: str) -> Path:
+def debian(tree: Path, dist: Path) -> Path:
     """The DEB."""
     control = tree / "DEBIAN"
     size_kib = sum(file.lstat().st_size for file in tree.rglob("*")) // 1024
     _put(
         control / "control",
         f"Package: flitwatch\nVersion: {VERSION}\nArchitecture: amd64\nSection: admin\nPriority: optional\nInstalled-Size: {size_kib}\n"
-        f"Maintainer: Flitwatch's maintainers <root@localhost>\nDepends: python3 (>= {python}), python3 (<< {_next(python)}), libc6 (>= 2.34), libstdc++6, passwd\n"
+        f"Maintainer: Flitwatch's maintainers <root@localhost>\nDepends: libc6 (>= {GLIBC}), libstdc++6, passwd\n"
         f"Suggests: logrotate, infiniband-diags\nDescription: {SUMMARY}\n",
     )
     _put(control / "conffiles", "".join(f"/{name}\n" for name in CONFIGURATION))
@@ -139,7 +173,7 @@ def debian(tree: Path, dist: Path, python: str) -> Path:
     return file
 
 
-def rpm(tree: Path, dist: Path, python: str, work: Path) -> Path:
+def rpm(tree: Path, dist: Path, work: Path) -> Path:
     """The RPM of the same tree."""
     texts = {name: (HERE / file).read_text().partition("\n")[2] for file, name in SCRIPTS.items()}
     scripts = "".join(f"%{name}\n{text}" for name, text in texts.items())
@@ -148,7 +182,7 @@ def rpm(tree: Path, dist: Path, python: str, work: Path) -> Path:
     shells = "".join(f"/{place}\n" for place in COMPLETIONS)
     spec = (
         f"Name: flitwatch\nVersion: {VERSION}\nRelease: 1\nSummary: {SUMMARY}\nLicense: none chosen\nBuildArch: x86_64\nAutoReqProv: no\n"
-        f"Requires: python(abi) = {python}, glibc >= 2.34, libstdc++, shadow-utils\n"
+        f"Requires: glibc >= {GLIBC}, libstdc++, shadow-utils\n"
         "%global __os_install_post %{nil}\n%global _build_id_links none\n%description\n"
         f"{SUMMARY}\n%install\ncp -a {tree}/. %{{buildroot}}/\n{scripts}"
         f"%files\n{configured}/usr/lib/flitwatch\n/usr/bin/*\n/usr/lib/systemd/system/*\n/usr/lib/sysusers.d/*\n"
@@ -178,11 +212,6 @@ def _put(file: Path, text: str, mode: int = 0o644) -> None:
 
 def _run(*words: str | Path, quiet: bool = False) -> None:
     subprocess.run(words, check=True, stdout=subprocess.DEVNULL if quiet else None)
-
-
-def _next(version: str) -> str:
-    major, minor = version.split(".")
-    return f"{major}.{int(minor) + 1}"
 
 
 if __name__ == "__main__":

