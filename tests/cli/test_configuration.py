@@ -137,7 +137,7 @@ def test_wrong_input_ends_as_the_table_says(words: str, status: int, said: str) 
 def test_a_command_of_another_package_is_refused_with_its_name(
     monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], words: str, package: str
 ) -> None:
-    monkeypatch.setattr("flitwatch.main.list_installed_commands", lambda: {})
+    monkeypatch.setattr("flitwatch.main.list_installed_commands", dict)
     with pytest.raises(SystemExit):
         main(words.split())
     assert capfd.readouterr().err.endswith(f"is not installed here. Install it: pip install {package}\n")

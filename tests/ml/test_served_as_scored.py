@@ -43,7 +43,7 @@ def campaign() -> Campaign:
 def scored_set(monkeypatch: pytest.MonkeyPatch, campaign: Campaign) -> None:
     """The card scores this campaign."""
     for part in (deviation, forecast):
-        monkeypatch.setattr(part, "generate", lambda *_: campaign)
+        monkeypatch.setattr(part, "generate_campaign", lambda *_: campaign)
 
 
 @pytest.fixture
