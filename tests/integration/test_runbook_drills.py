@@ -151,7 +151,7 @@ def test_nothing_new_is_stored_on_a_nearly_full_disk(site: Site) -> None:
 
 
 def test_a_process_that_ends_is_started_again_and_that_is_timed(site: Site) -> None:
-    left, again = quotes("left with"), quotes("was started again after")
+    left, again = quotes("exited with"), quotes("was started again after")
     killed = site.pid("alerting")
     os.kill(killed, signal.SIGKILL)
     site.sees(lambda: site.pid("alerting") not in (None, killed), "the process to run again")

@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import tracemalloc
 from collections.abc import Callable
+from io import StringIO
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -316,7 +317,7 @@ def test_a_broadcast_doubles_those_who_know_in_every_round() -> None:
 def test_tokens_of_a_dag_are_forgotten_as_they_are_read() -> None:
     text = "num_ranks 1\nrank 0 {\n" + "".join(f"l{op}: calc {op}\n" for op in range(20_000)) + "}\n"
     tracemalloc.start()
-    read = _Reader(Path("long.goal"), text).dag()
+    read = _Reader(Path("long.goal"), StringIO(text)).dag()
     kept, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert len(read.kind) == 20_000 and peak < 3 * kept
