@@ -102,7 +102,7 @@ class _Span:
 def _attribute_way(conn: Conn, way: CountedRoutes, job: Row, place: Row, own: Way, span: _Span) -> Flow:
     """Find the jobs for which a job waits on one path of its traffic."""
     unsure, begun_s = None, time.thread_time()
-    laid: _Laid = {}
+    known_loads: _MomentLoads = {}
     for width, back in LOOKED_BACK.items():
         begin = math.floor(span.low_s / width) * width - back * width
         until = min(span.end_s + LOOKED_AT_FIRST[0] * width, span.now_s)
@@ -112,14 +112,14 @@ def _attribute_way(conn: Conn, way: CountedRoutes, job: Row, place: Row, own: Wa
             unsure = unsure or chosen
             if chosen is None or not chosen.calm or time.thread_time() - begun_s > MOST_CPU_S:
                 break
-            flow = _divide_waits(conn, way, job, place["fabric_id"], own, chosen, span.now_s, laid)
+            flow = _divide_waits(conn, way, job, place["fabric_id"], own, chosen, span.now_s, known_loads)
             if chosen.usual or flow.calm(CALM):
                 return flow
             # For a tree only the sums of its switches were searched, and its links show otherwise.
             at, waits = at[at != chosen.quiet_s], waits[at != chosen.quiet_s]
     if unsure is None:
         return _make_unknown("its routers lack counters for a quiet minute or for the slowdown")
-    return _divide_waits(conn, way, job, place["fabric_id"], own, unsure, span.now_s, laid)
+    return _divide_waits(conn, way, job, place["fabric_id"], own, unsure, span.now_s, known_loads)
 
 
 def _make_unknown(reason: str) -> Flow:
@@ -212,11 +212,18 @@ def _pick_calmest(at: Floats, waits: Floats, width: int, low_s: float, some: Int
 
 
 #: Bytes that jobs put on the links of a way's turns, (links, jobs), by the moment's begin and end, the number of counts and the jobs' numbers.
-_Laid = dict[tuple[float, ...], Floats]
+_MomentLoads = dict[tuple[float, ...], Floats]
 
 
 def _divide_waits(
-    conn: Conn, way: CountedRoutes, job: Row, fabric_id: int, of_job: Way, chosen: _Chosen, now_s: float, laid: _Laid
+    conn: Conn,
+    way: CountedRoutes,
+    job: Row,
+    fabric_id: int,
+    of_job: Way,
+    chosen: _Chosen,
+    now_s: float,
+    known_loads: _MomentLoads,
 ) -> Flow:
     width, moments_s = chosen.width, [chosen.quiet_s, *chosen.slow_s]
     jobs = _list_jobs(
@@ -225,7 +232,7 @@ def _divide_waits(
     own = next((place for place, entry in enumerate(jobs) if entry["job_pk"] == job["job_pk"]), None)
     if own is None:
         return _make_unknown(NO_RECORD)
-    moments = _load_moments(conn, way, fabric_id, of_job, width, moments_s, jobs, now_s, laid)
+    moments = _load_moments(conn, way, fabric_id, of_job, width, moments_s, jobs, now_s, known_loads)
     quiet, slow = moments[0], moments[1:]
     attribution = attribute_waiting(way.routes, way.places, of_job.weight, slow, quiet, own, way.flit_bytes)
     total, *each = (
@@ -266,9 +273,9 @@ def _load_moments(
     moments_s: list[float],
     jobs: list[Row],
     now_s: float,
-    laid: _Laid,
+    known_loads: _MomentLoads,
 ) -> list[Moment]:
-    """Load what was counted in some moments, the quiet one first; `laid` has the traffic of moments that were loaded before for the same way."""
+    """Load what was counted in some moments, the quiet one first; `known_loads` has the traffic of moments that were loaded before for the same way."""
     spans = [(at, min(at + width, now_s)) for at in moments_s]
     cards = _cards_at(conn, fabric_id, width, moments_s)
     traffic = [[_compute_traffic(row, card, *span) for row in jobs] for span, card in zip(spans, cards, strict=True)]
@@ -286,10 +293,10 @@ def _load_moments(
         for (low, high), ports, moved in zip(spans, port_counts, traffic, strict=True):
             job_places = that_move_most(moved)
             key = (low, high, len(ports.waited), *(jobs[place]["job_pk"] for place in job_places))
-            if key not in laid:
+            if key not in known_loads:
                 of_jobs = [job_traffic for job_traffic in map(moved.__getitem__, job_places) if job_traffic is not None]
-                laid[key] = way.routes.loads(of_jobs, turns.links, 0.0)
-            of_links, waits = _links_at(way, of_job, turns, ports, high - low, job_places, laid[key], calm)
+                known_loads[key] = way.routes.loads(of_jobs, turns.links, 0.0)
+            of_links, waits = _links_at(way, of_job, turns, ports, high - low, job_places, known_loads[key], calm)
             calm = calm or waits
             counted.append(of_links)
     return [

@@ -133,7 +133,7 @@ class Engine:
                     emit_alert_events(conn, changed)
                     self.measures.changed += len(changed)
         with self._isolate_failure(conn, "explanations"):
-            explain_fired_alerts(conn)
+            explain_fired_alerts(conn, self.heartbeat.beat)
         config = self.config
         with self._isolate_failure(conn, "contact points"):
             config = with_contacts(conn, config)

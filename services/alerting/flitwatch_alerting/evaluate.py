@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any, TypedDict
 
@@ -149,12 +149,13 @@ def _advance_series(
     return [number] if fires else []
 
 
-def explain_fired_alerts(conn: Any) -> None:
+def explain_fired_alerts(conn: Any, beat: Callable[[], object] = lambda: None) -> None:
     """Add its job's explanation to the evidence of each newly firing alert. The connection must be in autocommit mode.
 
     An explanation reads many tables, so each has its own transaction, after those of the rules. A failed explanation is None.
     """
     for number, job_id in alerts.list_unexplained_alerts(conn):
+        beat()
         with conn.transaction():
             alerts.add_evidence(conn, number, {"explanation": explain_alert_job(conn, job_id)})
 

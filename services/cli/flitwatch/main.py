@@ -200,19 +200,22 @@ def _exit(message: str, code: int = 1) -> NoReturn:
 def _format_usage_error(bad_use: click.ClickException) -> str:
     """Format Click's message. For an unknown command or option, add the help command that lists the known ones, or the package that has it."""
     message = bad_use.format_message()
-    _, absent, name = message.rstrip("'.").partition("No such command '")
-    path = (
-        f"{bad_use.ctx.command_path} {name}"
-        if isinstance(bad_use, click.UsageError) and bad_use.ctx is not None
-        else ""
-    )
-    grouped = {f"flitwatch {command}" for names in GROUPS.values() for command in names}
-    if absent and path in {*grouped, "flitwatch routes prove"}:
-        package = "flitwatch" if name in COMMANDS else "'flitwatch[sim]'"
-        return f"{path} is not installed here. Install it: pip install {package}"
-    if isinstance(bad_use, click.UsageError) and bad_use.ctx is not None and message.startswith("No such"):
-        return f"{message.rstrip('.')}. See: {bad_use.ctx.command_path} --help"
-    return message
+    if not isinstance(bad_use, click.UsageError) or bad_use.ctx is None or not message.startswith("No such"):
+        return message
+    path = bad_use.ctx.command_path
+    _, _, name = message.rstrip("'.").partition("No such command '")
+    if package := _find_package(f"{path} {name}"):
+        return f"{path} {name} is not installed here. Install it: pip install {package}"
+    return f"{message.rstrip('.')}. See: {path} --help"
+
+
+def _find_package(command: str) -> str | None:
+    """Return the package of a command that is not installed; None if there is no such command."""
+    program, _, name = command.partition(" ")
+    if program == "flitwatch" and name in COMMANDS:
+        return "flitwatch"
+    in_research = name == "routes prove" or any(name in names for names in GROUPS.values())
+    return "'flitwatch[sim]'" if program == "flitwatch" and in_research else None
 
 
 def sampler(argv: Sequence[str] | None = None) -> None:

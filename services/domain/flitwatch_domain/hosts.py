@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 
 _ADDRESS = re.compile(r"[0-9.]+|.*:.*")
-#: What sites put behind a host's number to name its interface on the fast network: node01-ib0.
+#: Suffix of a host's number that names its interface on the fast network: node01-ib0.
 _INTERFACE = re.compile(r"(?<=[0-9])-(?:ib|ipoib|opa|hfi|hsn)[0-9]{0,2}\Z")
 _LOWER = {code: code + 32 for code in range(ord("A"), ord("Z") + 1)}
 
@@ -25,9 +25,9 @@ def _strip_domain(name: str) -> str:
 
 
 def find_host(name: str, known: Iterable[str]) -> str | None:
-    """Return the known host of a machine that a name means; None if it matches no host or several.
+    """Return the known host with this name; None if the name matches no host or several.
 
-    A name that is written alike comes first, then one that differs in case alone, then the only one without its domain, then the only one without its interface.
+    The order is: the same spelling, one that differs only in case, the only one without its domain, the only one without its interface.
     """
     alike = list(dict.fromkeys(host for host in known if host_key(host) == host_key(name)))
     # c1.a is not c1.b.

@@ -1,4 +1,4 @@
-/** An interval as a bar; its figures stand in the text beside it. */
+/** Draws an interval as a bar. Its figures are in the text next to it. */
 import { BAR_WIDTH, intervalLayout, type Interval, type IntervalScale } from "../charts/intervals";
 
 export function IntervalBar({ of, x }: { of: Interval; x: IntervalScale }) {

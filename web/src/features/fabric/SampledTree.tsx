@@ -56,8 +56,8 @@ interface Props extends Pick<ViewProps, "scene" | "selected" | "jobs" | "senders
   onSlice: (group: number | null) => void;
   /** Controls that stand before those of the packets. */
   controls: ReactNode;
-  /** The window of the counters that are shown beside it: the packets are of the same. */
-  beside?: Moment;
+  /** Window of the counters shown next to it: its packets are of the same window. */
+  counted?: Moment;
 }
 
 export function SampledTree({
@@ -71,7 +71,7 @@ export function SampledTree({
   onSlice,
   controls,
   path,
-  beside,
+  counted,
 }: Props) {
   const { machine, fabric } = scene;
   const palette = usePalette();
@@ -79,15 +79,15 @@ export function SampledTree({
   const navigate = useNavigate({ from: "/fabric/$fabric" });
   const [table, setTable] = useState(false);
   const window =
-    beside && beside.at !== null
-      ? { from: isoTime(beside.at - beside.windowMs), to: isoTime(beside.at) }
+    counted && counted.at !== null
+      ? { from: isoTime(counted.at - counted.windowMs), to: isoTime(counted.at) }
       : { from: search.from, to: search.to };
   const chosen = { job: search.packets, tag: search.tag, phase: search.phase };
   const topology = useQuery(linksQuery(fabric.id));
   const cables = useQuery(cablesQuery(fabric.id));
   const answer = useQuery({
     ...sampleMapQuery(fabric.id, { ...chosen, ...window }),
-    placeholderData: beside && keepPreviousData,
+    placeholderData: counted && keepPreviousData,
   });
   const map = answer.data;
   const rows = useMemo(() => (cables.data && map ? sampledLinks(cables.data, map) : null), [cables.data, map]);

@@ -79,7 +79,14 @@ export function TreeView(props: Props) {
       <div className="tree-both">
         <div className="tree-pair">
           <CountedTree {...props} slice={slice} controls={controls} path={path} />
-          <SampledTree {...props} slice={slice} contexts={contexts} controls={null} path={path} beside={props.moment} />
+          <SampledTree
+            {...props}
+            slice={slice}
+            contexts={contexts}
+            controls={null}
+            path={path}
+            counted={props.moment}
+          />
         </div>
         <p className="subtitle" data-caption>
           {wordsOf(fabric).ratio}: how long a link held back all traffic, from port counters · congested fraction: the
