@@ -17,6 +17,7 @@ from flitwatch_ml.blame.information import mutual_information_bits
 from flitwatch_ml.blame.selection import (
     Problem,
     carrier_counts,
+    chance_of_t,
     conditional_scores,
     confirm_users,
     one_sided_p,
@@ -108,9 +109,9 @@ def test_of_the_selected_those_stay_who_are_found_given_the_others_that_stay() -
 
 
 def test_chances_are_those_of_the_candidates_by_their_own_freedom() -> None:
-    z, freedom, carried = np.array([2.0, 2.0, 2.0, -1.0]), np.array([30, 20, 30, 30]), np.array([30.0, 30.0, 5.0, 30.0])
-    p = p_values(2 * z, freedom, np.array([True, True, True, False]), np.full(4, 2.0), carried)
-    expected = [one_sided_p(z[[at]], int(freedom[at]), carried[[at]])[0] for at in range(3)]
+    t, freedom, carried = np.array([2.0, 2.0, 2.0, -1.0]), np.array([30, 20, 30, 30]), np.array([30.0, 30.0, 5.0, 30.0])
+    p = p_values(2 * t, freedom, np.array([True, True, True, False]), np.full(4, 2.0), carried)
+    expected = [chance_of_t(t[[at]], int(freedom[at]), carried[[at]])[0] for at in range(3)]
     assert p[:3].tolist() == pytest.approx(expected) and np.isnan(p[3]) and p[0] < p[2]
 
 
@@ -174,6 +175,7 @@ def test_a_score_is_a_correlation_by_the_root_of_its_freedom() -> None:
     partial = left @ rest / np.linalg.norm(left) / np.linalg.norm(rest)
     assert given.scores()[1] == pytest.approx(partial * math.sqrt(28))
     assert given.scores()[0] == 0.0  # nothing is left of whom is taken out
+    assert given.t_values()[1] == pytest.approx(partial * math.sqrt(27 / (1 - partial**2)))
 
 
 def test_the_day_effect_is_the_clustered_error_of_a_residual() -> None:
@@ -188,6 +190,7 @@ def test_the_day_effect_is_the_clustered_error_of_a_residual() -> None:
         expected.append(math.sqrt(max(1.0, over / independent)))
     assert max(expected) > 1 and made.day_effect() == pytest.approx(np.array(expected))
     assert made.scores() == pytest.approx(problem().scores() / np.array(expected))
+    assert made.t_values() == pytest.approx(problem().t_values() / np.array(expected))
 
 
 def test_sums_over_clusters_need_no_order() -> None:
@@ -234,10 +237,10 @@ def test_selection_takes_the_best_until_chance_and_not_beyond_the_most() -> None
     assert select_users(made, everybody, 1e-6, 5, 50.0).tolist() == []
     assert select_users(made, np.zeros(6, bool), 1.0, 5).tolist() == []
     assert len(select_users(made, everybody, 6.0, 9)) == 6  # no chance is too great: all
-    z, freedom = conditional_scores(made, np.array([4, 1]))
+    t, freedom = conditional_scores(made, np.array([4, 1]))
     assert freedom.tolist() == [58, 59, 58, 58, 59, 58]
-    assert z[4] == pytest.approx(made.given(np.array([1])).scores()[4])
-    assert z[0] == pytest.approx(made.given(np.array([1, 4])).scores()[0])
+    assert t[4] == pytest.approx(made.given(np.array([1])).t_values()[4])
+    assert t[0] == pytest.approx(made.given(np.array([1, 4])).t_values()[0])
 
 
 @pytest.mark.parametrize(("runs", "most"), [(3, 1), (4, 2), (5, 3)])

@@ -221,7 +221,7 @@ def demand_equal(
 def test_the_task_gives_everything_of_every_user_as_it_is_scored(all_stored: str, campaign: Campaign) -> None:
     asked = {"exe": campaign.executable, "nodes": campaign.nodes, "definition": "paper"}
     ours = demand_equal(campaign, *served_users(all_stored, asked), "mi, present throughout (the paper)")
-    assert ours.verdict_.count("named") >= 5 and "cannot tell" in ours.verdict_ and "no evidence" in ours.verdict_
+    assert ours.verdict_.count("named") >= 5 and "no evidence" in ours.verdict_
 
 
 @pytest.mark.integration

@@ -57,11 +57,16 @@ class Problem:
 
     def scores(self, users: Ints | slice = slice(None)) -> Floats:
         """Return each user's z-score: covariance with the outcome over its standard error under no association, using the largest over the clusterings."""
+        return self._independent_scores(users) / self.day_effect(users)
+
+    def t_values(self, users: Ints | slice = slice(None)) -> Floats:
+        """Return each user's t-value: slope over its standard error, the largest over the clusterings. Unlike `scores` it has no upper limit."""
+        return t_values(self._independent_scores(users), self.degrees_of_freedom) / self.day_effect(users)
+
+    def _independent_scores(self, users: Ints | slice) -> Floats:
         columns = self.regressors[:, users]
         products, squares = columns.T @ self.outcome, (columns**2).sum(0)
-        error = np.sqrt((self.outcome @ self.outcome) * squares / max(self.degrees_of_freedom, 1)) * self.day_effect(
-            users
-        )
+        error = np.sqrt((self.outcome @ self.outcome) * squares / max(self.degrees_of_freedom, 1))
         there = squares > EXPLAINED * np.maximum(self.own[users], EXPLAINED)
         return np.divide(products, error, out=np.zeros_like(products), where=there & (error > 0))
 
@@ -117,13 +122,23 @@ def carrier_counts(columns: Floats) -> Floats:
 
 
 def one_sided_p(z: Floats, freedom: int, carried_by: Floats | None = None) -> Floats:
-    """Return the one-sided p-value of a score as a partial correlation; exact for normal noise with equal variance in all runs.
+    """Return the one-sided p-value of a score as a partial correlation; exact for normal noise with equal variance in all runs. For `carried_by` see
+    `chance_of_t`."""
+    return chance_of_t(t_values(z, freedom), freedom, carried_by)
+
+
+def t_values(z: Floats, freedom: int) -> Floats:
+    """Return the t-values of scores by their degrees of freedom."""
+    share = np.clip(z**2 / max(freedom, 1), 0.0, 1 - 1e-12)
+    return np.sign(z) * np.sqrt(max(freedom - 1, 1) * share / (1 - share))
+
+
+def chance_of_t(t: Floats, freedom: int, carried_by: Floats | None = None) -> Floats:
+    """Return the one-sided p-value of a t-value by its score's degrees of freedom.
 
     With `carried_by` (`carrier_counts`), the noise of these runs may differ from that of the others. Its variance is then estimated from only this many runs.
     """
     df = max(freedom - 1, 1)
-    share = np.clip(z**2 / max(freedom, 1), 0.0, 1 - 1e-12)
-    t = np.sign(z) * np.sqrt(df * share / (1 - share))
     return student.sf(t, df if carried_by is None else np.clip(carried_by - 1, 1, df))
 
 
@@ -136,9 +151,9 @@ def select_users(problem: Problem, candidates: Bools, alpha: float, most: int, s
     alive, tests = candidates.copy(), int(candidates.sum())
     conditioned = problem
     while len(selected) < most and alive.any() and conditioned.degrees_of_freedom > 2:
-        z = np.where(alive, conditioned.scores() / spread, -np.inf)
-        best = int(np.argmax(z))
-        if one_sided_p(z[best : best + 1], conditioned.degrees_of_freedom)[0] * tests > alpha:
+        t = np.where(alive, conditioned.t_values() / spread, -np.inf)
+        best = int(np.argmax(t))
+        if chance_of_t(t[best : best + 1], conditioned.degrees_of_freedom)[0] * tests > alpha:
             break
         selected.append(best)
         alive[best] = False
@@ -162,23 +177,23 @@ def confirm_users(problem: Problem, selected: Ints, candidates: Bools, spread: F
 
 
 def p_values(
-    z: Floats, freedom: Ints, candidates: Bools, spread: Floats | float, carried_by: Floats | None = None
+    t: Floats, freedom: Ints, candidates: Bools, spread: Floats | float, carried_by: Floats | None = None
 ) -> Floats:
     """Return the p-value of each candidate's score with its own degrees of freedom, (users,); NaN for the others. For `spread` see `select_users`, for
     `carried_by` see `one_sided_p`."""
-    p, z = np.full(len(z), np.nan), z / spread
+    p, t = np.full(len(t), np.nan), t / spread
     for each in np.unique(freedom):
         at = candidates & (freedom == each)
-        p[at] = one_sided_p(z[at], int(each), None if carried_by is None else carried_by[at])
+        p[at] = chance_of_t(t[at], int(each), None if carried_by is None else carried_by[at])
     return p
 
 
 def conditional_scores(problem: Problem, selected: Ints) -> tuple[Floats, Ints]:
-    """Return each user's score given the (other) selected users, and its degrees of freedom."""
+    """Return each user's t-value given the (other) selected users, and its degrees of freedom."""
     conditioned = problem.given(selected)
-    z, freedom = conditioned.scores(), np.full(problem.regressors.shape[1], conditioned.degrees_of_freedom)
+    t, freedom = conditioned.t_values(), np.full(problem.regressors.shape[1], conditioned.degrees_of_freedom)
     alone = replace(problem, regressors=problem.regressors[:, selected], own=problem.own[selected])
     for at, user in enumerate(selected.tolist()):
         others = alone.given(np.delete(np.arange(len(selected)), at))
-        z[user], freedom[user] = others.scores(np.array([at]))[0], others.degrees_of_freedom
-    return z, freedom
+        t[user], freedom[user] = others.t_values(np.array([at]))[0], others.degrees_of_freedom
+    return t, freedom

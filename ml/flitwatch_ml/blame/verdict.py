@@ -28,9 +28,9 @@ from flitwatch_ml.blame.observations import Observations, merge_observations
 from flitwatch_ml.blame.selection import (
     Problem,
     carrier_counts,
+    chance_of_t,
     conditional_scores,
     confirm_users,
-    one_sided_p,
     p_values,
     repeated_runs,
     select_users,
@@ -55,6 +55,8 @@ LEAST_LEFT = 0.1
 WANDER, PERMUTATIONS = 400, 2000
 #: Limit of permutations x runs in memory: above 5,000 runs there are fewer permutations, but enough for a p-value of 0.01 and a spread.
 HELD, LEAST_WANDER, LEAST_PERMUTATIONS = 10_000_000, 100, 200
+#: Steps in which the clipping of wild runs follows what selected users explain; each brings a strong user's slope closer by up to `calendar.WILD` spreads.
+HUBER_STEPS = 10
 #: Suffix of the number of observations if it is smaller than the number of runs.
 REPEATED = " (near copies of a run are one observation, and so are runs of a day, one after the other alongside the same users)"
 #: Upper limit of a permutation's p-value.
@@ -73,7 +75,7 @@ class CalendarBlame(BlameEstimator):
 
     Attributes (users,)
     ----------
-    score_ : float64        conditional z-score; high: exposed runs are slow
+    score_ : float64        conditional t-value; high: exposed runs are slow
     p_value_, q_value_      one-sided; the larger of two p-values: given all selected users, and given only those with a rate of at most 0.05
         themselves (`selection.confirm_users`), so that users selected by chance do not increase certainty; NaN for untestable users
     effect_s_ : float64, effect_interval_s_ : float64 (users, 2)   seconds that an exposed run takes longer on average, 95 %
@@ -178,8 +180,8 @@ class CalendarBlame(BlameEstimator):
 
         It ends early if no user is close to selection or to a q-value of at most `below`, because permutations only reduce certainty.
         """
-        log_time, explained_log_time, of = np.log(self._times), None, self._application
-        tame = by_application(of, winsorise_values, log_time)
+        log_time, of = np.log(self._times), self._application
+        explained = beyond_chance = np.zeros(len(log_time))
         day = day_numbers(self._start)
         centred = self._raw - self._raw.mean(0)
         own = (centred**2).sum(0)
@@ -188,12 +190,12 @@ class CalendarBlame(BlameEstimator):
         self._orders: list[Ints] = []
         for _ in range(2):
             self.calendar_: Calendar = calendar_by_application(
-                of, self._start, log_time, self._covariates, self._marks, explained_log_time
+                of, self._start, log_time, self._covariates, self._marks, explained
             )
             residuals = self.calendar_.without(self._raw)
             self._share_left = np.divide((residuals**2).sum(0), own, out=np.zeros_like(own), where=own > 0)
             self.testable_ = enough & (self._share_left >= LEAST_LEFT) & self._varied_users()
-            outcome = self.calendar_.without(by_application(of, normal_scores, self.calendar_.without(tame)))
+            outcome = self.calendar_.without(self._respond(log_time, beyond_chance))
             self._problem = Problem(residuals, outcome, self.calendar_.axes, own, (day,))
             self.selected_ = np.zeros(0, np.int64)
             if below < 1 and self._is_hopeless(below):
@@ -202,17 +204,39 @@ class CalendarBlame(BlameEstimator):
             self.selected_ = select_users(self._problem, self.testable_, self.alpha, self.max_selected, self._before)
             if not len(self.selected_):
                 break
-            slopes = np.linalg.lstsq(residuals[:, self.selected_], self.calendar_.without(tame), rcond=None)[0]
-            explained_log_time = self._raw[:, self.selected_] @ slopes
+            explained = self._explain(log_time, residuals, self.selected_)
+            confirmed_users = confirm_users(self._problem, self.selected_, self.testable_, self._before, FOUND_Q)
+            beyond_chance = self._explain(log_time, residuals, confirmed_users)
+        ranked = self.calendar_.without(self._respond(log_time, np.zeros(len(log_time))))
+        self._ranked = replace(self._problem, outcome=ranked)
         self._spread = np.ones(len(own))
         self._set_chances()
 
+    def _respond(self, log_time: Floats, explained: Floats) -> Floats:
+        """Return the outcome (runs,): normal scores of what calendar and confirmed users leave, in each application, and what these users explain in its units.
+
+        Ranks of whole times would end where all exposed runs are the slowest: a stronger effect would then make no one surer.
+        """
+        rest = self.calendar_.without(self._tame(log_time - explained))
+        of = self._application
+        spread = by_application(of, lambda values: np.full(len(values), max(float(values.std()), 1e-9)), rest)
+        return by_application(of, normal_scores, rest) + explained / spread
+
+    def _tame(self, values: Floats) -> Floats:
+        return by_application(self._application, winsorise_values, values)
+
+    def _explain(self, log_time: Floats, residuals: Floats, users: Ints) -> Floats:
+        """Return the part of log times (runs,) that users explain next to the calendar: wild runs count as `winsorise_values` says, strong users in full (Huber)."""
+        columns, explained = self._raw[:, users], np.zeros(len(log_time))
+        solve = np.linalg.pinv(residuals[:, users])
+        for _ in range(HUBER_STEPS):
+            explained = columns @ (solve @ self.calendar_.without(explained + self._tame(log_time - explained)))
+        return explained
+
     def _is_hopeless(self, below: float) -> bool:
-        z = self._problem.scores()
-        alone = np.where(self.testable_, one_sided_p(z, self._problem.degrees_of_freedom), np.nan)
-        carried = np.where(
-            self.testable_, one_sided_p(z, self._problem.degrees_of_freedom, self._carrier_counts()), np.nan
-        )
+        t, freedom = self._problem.t_values(), self._problem.degrees_of_freedom
+        alone = np.where(self.testable_, chance_of_t(t, freedom), np.nan)
+        carried = np.where(self.testable_, chance_of_t(t, freedom, self._carrier_counts()), np.nan)
         nobody = not self.testable_.any() or np.nanmin(alone) * self.testable_.sum() > self.alpha
         return bool(nobody and np.nanmin(benjamini_hochberg(carried), initial=1.0) > below)
 
@@ -247,7 +271,7 @@ class CalendarBlame(BlameEstimator):
         """Divide scores by their variation under permutations of days and weeks."""
         self._spread = self._estimate_wander(self._problem.given(self.selected_))
         for user in self.selected_.tolist():
-            self._spread[user] = self._estimate_wander(self._given_others(user), np.array([user]))[0]
+            self._spread[user] = self._estimate_wander(self._given_others(self._problem, user), np.array([user]))[0]
         # Users removed by selection may have absorbed differences between weeks.
         self._spread = np.maximum(self._spread, self._before)
         self._set_chances()
@@ -261,8 +285,8 @@ class CalendarBlame(BlameEstimator):
             self._orders = [block_orders(block, count, rng) for block in blocks]
         return np.maximum(design_effect(problem, self._orders, users) / problem.day_effect(users), 1.0)
 
-    def _given_others(self, user: int) -> Problem:
-        return self._problem.given(self.selected_[self.selected_ != user])
+    def _given_others(self, problem: Problem, user: int) -> Problem:
+        return problem.given(self.selected_[self.selected_ != user])
 
     def _judge_users(self) -> None:
         self._measure_effects()
@@ -322,7 +346,7 @@ class CalendarBlame(BlameEstimator):
 
     def _list_doubts(self, user: int) -> Any:
         """Return reasons against naming a user."""
-        problem, spread = self._given_others(user), float(self._spread[user])
+        problem, spread = self._given_others(self._ranked, user), float(self._spread[user])
         at = np.array([user])
         p = float(block_p_values(problem, self._many_orders, at)[0])
         if p > BLOCK_P:
@@ -330,7 +354,8 @@ class CalendarBlame(BlameEstimator):
         alone = controls.depends_on_one_period(problem, user, self._exposed[:, user], self._period, spread)
         if alone is not None:
             yield f"is based on one {self._unit}, that of {self._period_date(alone)}"
-        for weeks in controls.other_weeks(problem, user, self._raw[:, user], self._start, spread):
+        whole = self._given_others(self._problem, user)
+        for weeks in controls.other_weeks(whole, user, self._raw[:, user], self._start, spread):
             yield f"presence in the week {'before' if weeks < 0 else 'after'} coincides with the slow runs too"
         yield from self._check_rhythm(problem, user)
         others = controls.proxy_users(problem, user, self.testable_, spread)

@@ -111,7 +111,7 @@ class BlameEntry(BaseModel):
     lost_node_hours: float | None = Field(description="Sum over the exposed runs of effect_s times nodes.")
     lost_low_node_hours: float | None
     lost_high_node_hours: float | None
-    score: float = Field(description="Conditional z-score, given the others selected; high: exposed runs are slow.")
+    score: float = Field(description="Conditional t-value, given the others selected; high: exposed runs are slow.")
     sign: int
     p: float | None = Field(description="One-sided; null with too few shared runs.")
     q: float | None = Field(description="Smallest false-discovery rate at which it is found.")
