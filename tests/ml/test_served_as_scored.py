@@ -17,7 +17,7 @@ from flitwatch_domain.neighbourhood import CIRCUMSTANCES
 from flitwatch_ml import tasks
 from flitwatch_ml.blame import CalendarBlame, PresenceBlame
 from flitwatch_ml.work import blame as work
-from flitwatch_research.campaign import COUNTER_NAMES, Campaign, generate_campaign
+from flitwatch_research.campaign import COUNTER_NAMES, Campaign, generate_campaign, generate_truth
 from flitwatch_research.campaign.history import make_history
 from flitwatch_research.campaign.simulate import EPOCH_S
 from flitwatch_research.scorecard import deviation, forecast
@@ -222,6 +222,9 @@ def test_the_task_gives_everything_of_every_user_as_it_is_scored(all_stored: str
     asked = {"exe": campaign.executable, "nodes": campaign.nodes, "definition": "paper"}
     ours = demand_equal(campaign, *served_users(all_stored, asked), "mi, present throughout (the paper)")
     assert ours.verdict_.count("named") >= 5 and "no evidence" in ours.verdict_
+    truth = generate_truth(SCENARIO, SEED, USERS)
+    named = [label for label, verdict in zip(truth.label, ours.verdict_, strict=True) if verdict == "named"]
+    assert "null" not in named
 
 
 @pytest.mark.integration
