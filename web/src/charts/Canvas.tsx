@@ -1,6 +1,6 @@
 /** Two canvases of the same size, base below overlay, sharp on every screen; and the size of a box as it changes. */
 import { useCallback, useEffect, useLayoutEffect, useRef, useState, type PointerEvent, type RefObject } from "react";
-import { zoomOf } from "../lib/zoom";
+import { zoomOf } from "../lib/screen";
 import { recorded } from "../lib/recording";
 
 export interface Size {

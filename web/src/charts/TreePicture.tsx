@@ -2,10 +2,9 @@
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "react";
 import type { Machine } from "./arrange";
 import { contextOf, Layers, useFontReady, useSize } from "./Canvas";
-import { DASHES } from "./overlay";
+import { DASHES } from "./cells";
 import { sliceOf, worstOfLeaves, type Tree } from "./tree";
-import { linkAt, switchAt, treeLayout, type TreeLink } from "./treeLayout";
-import { drawPath, placePath, type Hop } from "./treePath";
+import { drawPath, type Hop, linkAt, placePath, switchAt, treeLayout, type TreeLink } from "./treeLayout";
 import {
   drawStrip,
   drawTree,
@@ -16,9 +15,9 @@ import {
   type Measure,
   type TreePaint,
 } from "./treePlot";
-import { usePalette } from "./usePalette";
+import { usePalette } from "./palette";
 import { hideTooltip, type More, showTooltip } from "../components/tooltip";
-import { zoomOf } from "../lib/zoom";
+import { zoomOf } from "../lib/screen";
 
 interface Props {
   tree: Tree;

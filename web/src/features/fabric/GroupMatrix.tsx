@@ -6,8 +6,8 @@ import { contextOf, Layers, useFontReady } from "../../charts/Canvas";
 import { ChangeLegend, HeatLegend, Swatch } from "../../charts/legends";
 import { drawMatrix, hottestPairs, matrixAt, matrixLayout, pairsOf, type Pair } from "../../charts/matrix";
 import { changeColour, heatColour } from "../../charts/scale";
-import { usePalette } from "../../charts/usePalette";
-import { Unanswered, type QueryState } from "../../components/Notice";
+import { usePalette } from "../../charts/palette";
+import { type QueryState, Unanswered } from "../../components/Notice";
 import { hideTooltip, showTooltip } from "../../components/tooltip";
 import { change, plural, ratio, si } from "../../lib/format";
 

@@ -1,18 +1,47 @@
 /** Where the congestion that holds a job up begins: the root, the links that wait behind it and the jobs that feed it; or why nobody can tell. */
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
+import { address } from "../../api/client";
 import type { Explanation } from "../../api/estimateShapes";
+import type { Moment } from "../../api/queries";
 import { diagnosisPlace, diagnosisQuery, type Root, type Roots, type Victim } from "../../api/roots";
-import { badness, treeRows } from "../../charts/rootTree";
 import type { Column } from "../../components/DataTable";
 import { Unanswered } from "../../components/Notice";
-import { capital, type Words } from "../../machine/words";
 import { PictureCard } from "../../components/PictureCard";
 import { percent, plural, ratio } from "../../lib/format";
 import { clock, parseTime, ZONE } from "../../lib/time";
-import { address } from "../../api/client";
-import type { Moment } from "../../api/queries";
-import { afterOnset } from "./rootMoment";
+import { capital, type Words } from "../../machine/words";
+
+// Links that wait behind a root of congestion, in the order in which a tree prints them.
+
+/** By which branches are ordered and bars are drawn. */
+const badness = (one: Victim) => one.stalls_per_flit ?? one.congested_fraction ?? 0;
+
+/** Each link after the one that it waits for, the worst branch first; one whose way to the root is not listed comes last. */
+export function treeRows(root: Root): Victim[] {
+  const waiting = new Map<number, Victim[]>();
+  for (const one of root.victims) waiting.set(one.behind, [...(waiting.get(one.behind) ?? []), one]);
+  const rows: Victim[] = [];
+  const listed = new Set<number>([root.link]);
+  const add = (link: number) => {
+    for (const one of (waiting.get(link) ?? []).sort((a, b) => badness(b) - badness(a))) {
+      if (listed.has(one.link)) continue;
+      listed.add(one.link);
+      rows.push(one);
+      add(one.link);
+    }
+  };
+  add(root.link);
+  return [...rows, ...root.victims.filter((one) => !listed.has(one.link))];
+}
+
+// The window in which the root of a job's congestion is looked for. Pure: times in milliseconds.
+
+/** The minute after the onset, as the explanation gives it; null if the job is not slow, or where too little of that minute has passed or was slow. */
+export function afterOnset(told: Explanation | undefined): Moment | null {
+  const [from, to] = [parseTime(told?.root_from), parseTime(told?.root_to)];
+  return from === null || to === null ? null : { at: to, windowMs: to - from };
+}
 
 interface Row extends Victim {
   root: string;

@@ -2,8 +2,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { useEffect, useLayoutEffect, useMemo, useRef } from "react";
-import { trafficMatrixQuery } from "../../api/recommendations";
-import type { TrafficMatrix } from "../../api/recommendationShapes";
+import { type TrafficMatrix, trafficMatrixQuery } from "../../api/recommendations";
 import { contextOf, Layers, useFontReady, useSize } from "../../charts/Canvas";
 import { CHANGE } from "../../charts/scale";
 import {
@@ -15,11 +14,11 @@ import {
   type Cells,
   type MatrixPart,
 } from "../../charts/trafficMatrix";
-import { usePalette } from "../../charts/usePalette";
+import { usePalette } from "../../charts/palette";
 import type { Column } from "../../components/DataTable";
 import { Failure, Waiting } from "../../components/Notice";
 import { PictureCard } from "../../components/PictureCard";
-import { Segmented } from "../../components/Segmented";
+import { Segmented } from "../../components/choices";
 import { hideTooltip, showTooltip } from "../../components/tooltip";
 import { bytes, count } from "../../lib/format";
 import { address } from "../../api/client";
