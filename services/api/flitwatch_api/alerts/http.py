@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 from fastapi import APIRouter, Path, Query, Request
 from fastapi.responses import Response
 
-from flitwatch_api.alerts import schemas, shown
+from flitwatch_api.alerts import shown
 from flitwatch_api.answers import json_response
 from flitwatch_api.names import TheNames, names_of
 from flitwatch_api.parameters import (
@@ -27,8 +27,7 @@ from flitwatch_api.people.visits import hand_over
 from flitwatch_api.platform import Reader, ThePlatform
 from flitwatch_api.problems import RESPONSES
 from flitwatch_api.tasks.begin import begin_task
-from flitwatch_api.tasks.schemas import Task
-from flitwatch_api.tasks.shown import shown_task
+from flitwatch_api.tasks.shown import Task, shown_task
 from flitwatch_db.alerts import contacts as contact_rows
 from flitwatch_db.alerts import reads, store
 from flitwatch_db.core.columns import Connection
@@ -40,7 +39,7 @@ http = APIRouter(prefix="/alerts", tags=["alerts"], responses=RESPONSES)
 RuleName = Annotated[str, Path(pattern=r"^[a-z0-9][a-z0-9-]{0,79}$", description="Name of the rule.")]
 
 
-@http.get("", response_model=schemas.AlertList)
+@http.get("", response_model=shown.AlertList)
 async def alerts(
     conn: Reader,
     names: TheNames,
@@ -63,7 +62,7 @@ async def alerts(
     return json_response({"items": shown_alerts, "next_cursor": next_cursor})
 
 
-@http.get("/rules", response_model=schemas.RuleList, name="alert_rules")
+@http.get("/rules", response_model=shown.RuleList, name="alert_rules")
 async def rules(conn: Reader, names: TheNames) -> Response:
     """List all rules."""
     return json_response(
@@ -71,12 +70,12 @@ async def rules(conn: Reader, names: TheNames) -> Response:
     )
 
 
-def _build_rule(name: str, new: schemas.NewRule) -> Rule:
+def _build_rule(name: str, new: shown.NewRule) -> Rule:
     return read_rule({"name": name, **new.model_dump(by_alias=True)}, f"rule {name}")
 
 
-@http.put("/rules/{name}", response_model=schemas.StoredRule, name="put_alert_rule")
-async def put_rule(request: Request, platform: ThePlatform, name: RuleName, new: schemas.NewRule) -> Response:
+@http.put("/rules/{name}", response_model=shown.StoredRule, name="put_alert_rule")
+async def put_rule(request: Request, platform: ThePlatform, name: RuleName, new: shown.NewRule) -> Response:
     """Create or change a rule. It then overrides the file's rule of that name."""
     new_rule = _build_rule(name, new)
     async with platform.reading() as conn:
@@ -107,7 +106,7 @@ async def delete_rule(request: Request, platform: ThePlatform, name: RuleName) -
     name="test_alert_rule",
     openapi_extra=require_access("user", "tasks"),
 )
-async def test_rule(request: Request, platform: ThePlatform, asked: schemas.DryRun) -> Response:
+async def test_rule(request: Request, platform: ThePlatform, asked: shown.DryRun) -> Response:
     """Test a rule over a past period as a task. Its result has {fired, alerts[], samples, series}. It sends no notification."""
     if (asked.name is None) == (asked.rule is None):
         raise BadRequest("give either `name` or `rule`")
@@ -142,7 +141,7 @@ def _epoch_seconds(time: datetime) -> float:
     return value
 
 
-@http.get("/silences", response_model=schemas.SilenceList, name="alert_silences")
+@http.get("/silences", response_model=shown.SilenceList, name="alert_silences")
 async def silences(conn: Reader, names: TheNames, limit: Limit = 100) -> Response:
     """List silences, the last to end first."""
     rules = {row["rule"]["name"]: row["rule"] for row in await reads.list_alert_rules(conn)}
@@ -151,8 +150,8 @@ async def silences(conn: Reader, names: TheNames, limit: Limit = 100) -> Respons
     )
 
 
-@http.post("/silences", response_model=schemas.SilenceList, status_code=201, name="add_alert_silence")
-async def add_silence(request: Request, platform: ThePlatform, new: schemas.NewSilence) -> Response:
+@http.post("/silences", response_model=shown.SilenceList, status_code=201, name="add_alert_silence")
+async def add_silence(request: Request, platform: ThePlatform, new: shown.NewSilence) -> Response:
     """Suppress the notifications of matching alerts for a period."""
     now_s, ends_s = datetime.now(UTC).timestamp(), _epoch_seconds(new.ends)
     starts_s = _epoch_seconds(new.starts) if new.starts else now_s
@@ -196,14 +195,14 @@ async def _list_contacts(request: Request, conn: Connection, name: str | None = 
     return [shown.mask_contact(row, operates) for row in await contact_rows.read_contact_points(conn, name)]
 
 
-@http.get("/contacts", response_model=schemas.ContactList, name="alert_contacts")
+@http.get("/contacts", response_model=shown.ContactList, name="alert_contacts")
 async def contacts(request: Request, conn: Reader) -> Response:
     """List contact points by name. Receivers in the engine's file are not included."""
     return json_response({"items": await _list_contacts(request, conn)})
 
 
-@http.put("/contacts/{name}", response_model=schemas.Contact, name="put_alert_contact")
-async def put_contact(request: Request, platform: ThePlatform, name: ContactName, new: schemas.NewContact) -> Response:
+@http.put("/contacts/{name}", response_model=shown.Contact, name="put_alert_contact")
+async def put_contact(request: Request, platform: ThePlatform, name: ContactName, new: shown.NewContact) -> Response:
     """Create or change a contact point."""
     await platform.in_thread(
         "writer", lambda conn: contact_rows.save_contact_point(conn, name, list(new.addresses), new.least_severity)
@@ -220,7 +219,7 @@ async def delete_contact(platform: ThePlatform, name: ContactName) -> Response:
     return Response(status_code=204)
 
 
-@http.post("/contacts/{name}/test", response_model=schemas.Contact, status_code=202, name="test_alert_contact")
+@http.post("/contacts/{name}/test", response_model=shown.Contact, status_code=202, name="test_alert_contact")
 async def test_contact(request: Request, platform: ThePlatform, name: ContactName) -> Response:
     """Request a test mail, which the engine sends within seconds. `GET /alerts/contacts` shows the result."""
     if not await platform.in_thread("writer", lambda conn: contact_rows.ask_test(conn, name)):
@@ -235,7 +234,7 @@ def _no_contact(name: str) -> NotFound:
     return NotFound(f"there is no contact point {name!r}", advice="/api/v1/alerts/contacts lists them.")
 
 
-@http.get("/{alert_id}", response_model=schemas.AlertDetail)
+@http.get("/{alert_id}", response_model=shown.AlertDetail)
 async def alert(request: Request, conn: Reader, names: TheNames, alert_id: Id) -> Response:
     """Return an alert, its evidence at the time when it began to fire, and its notifications."""
     row = await reads.find_alert(conn, alert_id)

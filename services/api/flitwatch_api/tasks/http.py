@@ -18,9 +18,8 @@ from flitwatch_api.people.job_privacy import TASKS_WITHOUT_JOBS, hidden_jobs_err
 from flitwatch_api.people.visits import hand_over
 from flitwatch_api.platform import Platform, Reader, ThePlatform
 from flitwatch_api.problems import RESPONSES
-from flitwatch_api.tasks import schemas
-from flitwatch_api.tasks.begin import begin_file, begin_task, sees_tasks_as
-from flitwatch_api.tasks.received import receive_file
+from flitwatch_api.tasks import shown
+from flitwatch_api.tasks.begin import begin_file, begin_task, receive_file, sees_tasks_as
 from flitwatch_api.tasks.shown import SHARED, is_own, shown_task
 from flitwatch_db import tasks as queue
 from flitwatch_db.core.columns import Connection
@@ -95,7 +94,7 @@ def _check_named(request: Request, names: Names, name: str, args: dict[str, Any]
         )
 
 
-@http.get("", response_model=schemas.TaskList)
+@http.get("", response_model=shown.TaskList)
 async def tasks(
     request: Request,
     conn: Reader,
@@ -111,16 +110,16 @@ async def tasks(
     )
     items = [shown_task(row, request, names) for row in rows[:limit]]
     following = make_cursor(items[-1].task_id) if len(rows) > limit else None
-    return json_response(build_model(schemas.TaskList, items=items, next_cursor=following))
+    return json_response(build_model(shown.TaskList, items=items, next_cursor=following))
 
 
-@http.get("/{task_id}", response_model=schemas.Task)
+@http.get("/{task_id}", response_model=shown.Task)
 async def task(request: Request, conn: Reader, names: TheNames, task_id: Id) -> Response:
     """Return one task with its progress and result."""
     return json_response(shown_task(await _find_task(conn, task_id, request), request, names))
 
 
-@http.post("", response_model=schemas.Task, status_code=202, openapi_extra=require_access("user", "tasks"))
+@http.post("", response_model=shown.Task, status_code=202, openapi_extra=require_access("user", "tasks"))
 async def start(request: Request, platform: ThePlatform, new: NewTask) -> Response:
     """Add a task to the queue. A worker runs it."""
     async with platform.reading() as conn:
@@ -147,7 +146,7 @@ async def start(request: Request, platform: ThePlatform, new: NewTask) -> Respon
 
 @http.post(
     "/files",
-    response_model=schemas.TaskFile,
+    response_model=shown.TaskFile,
     status_code=201,
     responses={429: RESPONSES[404] | {"description": "The caller has too many waiting tasks."}},
     openapi_extra=require_access("user", "tasks") | {"requestBody": FILE_BODY},
@@ -162,7 +161,7 @@ async def add_file(request: Request, platform: ThePlatform) -> Response:
         # Truncated or too long: the stored part is useless.
         await asyncio.shield(_drop_file(platform, number))
         raise
-    response = json_response(build_model(schemas.TaskFile, file=number, bytes=size))
+    response = json_response(build_model(shown.TaskFile, file=number, bytes=size))
     response.status_code = 201
     return hand_over(request, response)
 
@@ -182,7 +181,7 @@ async def delete_file(request: Request, platform: ThePlatform, file_id: Id) -> R
 
 @http.post(
     "/{task_id}/cancel",
-    response_model=schemas.Task,
+    response_model=shown.Task,
     status_code=202,
     responses={409: RESPONSES[404] | {"description": "The task has ended."}},
     openapi_extra=require_access("user", "tasks"),

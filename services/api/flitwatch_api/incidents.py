@@ -1,4 +1,4 @@
-"""Routes of incidents."""
+"""Routes of incidents and their response models."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from typing import Annotated, Literal
 
 from fastapi import APIRouter, Depends, Query, Request
 from fastapi.responses import RedirectResponse, Response
+from pydantic import BaseModel, Field, StringConstraints
 
 from flitwatch_api.answers import build_model, json_response
-from flitwatch_api.incidents import schemas
 from flitwatch_api.names import Names, TheNames
 from flitwatch_api.parameters import CursorText, Id, Limit, Text, Time, make_cursor, read_page_cursor
 from flitwatch_api.people.access import made_by, require_access
@@ -19,6 +19,34 @@ from flitwatch_db.incidents import shown, store
 from flitwatch_domain.errors import NotFound
 from flitwatch_domain.incidents import IncidentDetail, IncidentHead, IncidentNote
 from flitwatch_domain.table_file import render_table
+
+#: Terminal control characters, zero-width characters and bidirectional marks are refused.
+NoteText = Annotated[
+    str,
+    StringConstraints(
+        min_length=1,
+        max_length=2000,
+        strip_whitespace=True,
+        pattern=r"^[^\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]*$",
+    ),
+]
+
+
+class IncidentList(BaseModel):
+    """A page of incidents."""
+
+    items: list[IncidentHead]
+    next_cursor: str | None
+    unexamined: int | None = Field(
+        description="Number of ended jobs since `from` that are not examined yet, at most 1000: the list may be incomplete. Null: without `from`."
+    )
+
+
+class NewIncidentNote(BaseModel):
+    """A note to store with an incident."""
+
+    text: NoteText
+
 
 http = APIRouter(prefix="/incidents", tags=["incidents"], responses=RESPONSES)
 #: Row limit of one CSV file.
@@ -50,7 +78,7 @@ async def asked_incidents(
 TheIncidents = Annotated[shown.IncidentFilter, Depends(asked_incidents)]
 
 
-@http.get("", response_model=schemas.IncidentList)
+@http.get("", response_model=IncidentList)
 async def incidents(
     platform: ThePlatform,
     names: TheNames,
@@ -66,7 +94,7 @@ async def incidents(
     )
     items = [mask_head(row, names) for row in rows[:limit]]
     next_cursor = make_cursor(items[-1]["incident_id"]) if len(rows) > limit else None
-    return json_response(build_model(schemas.IncidentList, items=items, next_cursor=next_cursor, unexamined=unexamined))
+    return json_response(build_model(IncidentList, items=items, next_cursor=next_cursor, unexamined=unexamined))
 
 
 @http.get(
@@ -102,7 +130,7 @@ async def detail(platform: ThePlatform, names: TheNames, incident_id: Id) -> Res
 
 
 @http.post("/{incident_id}/notes", response_model=IncidentNote, status_code=201, name="add_incident_note", openapi_extra=require_access("user", "tasks"))  # fmt: skip
-async def add_note(request: Request, platform: ThePlatform, incident_id: Id, new: schemas.NewIncidentNote) -> Response:
+async def add_note(request: Request, platform: ThePlatform, incident_id: Id, new: NewIncidentNote) -> Response:
     """Add a note on the actions taken in an incident."""
     note = await platform.in_thread(
         "writer", lambda conn: store.add_note(conn, incident_id, made_by(request), new.text)

@@ -1,22 +1,63 @@
-"""Routes of projects."""
+"""Routes of projects and their response models."""
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Annotated, Any, Literal
 
 import psycopg
 from fastapi import APIRouter, Path, Query
 from fastapi.responses import Response
+from pydantic import BaseModel, Field
 
 from flitwatch_api.answers import build_model, json_response
 from flitwatch_api.names import TheNames
 from flitwatch_api.platform import ThePlatform
 from flitwatch_api.problems import RESPONSES
-from flitwatch_api.projects import schemas
 from flitwatch_db.incidents.shown import IncidentFilter, list_slowed_jobs
 from flitwatch_domain.errors import BadRequest
 from flitwatch_domain.incidents import IncidentHead, SlowedJob
 from flitwatch_domain.project_report import build_report, find_month, render_csv, render_document, render_page
+
+
+class ProjectLoss(BaseModel):
+    """A job of the project that an incident slowed."""
+
+    job_id: str
+    user: str | None
+    name: str | None
+    nodes: int | None
+    since: datetime = Field(description="When it became slow.")
+    factor: float = Field(description="Its time divided by the usual time.")
+    node_hours: float
+    node_hours_low: float = Field(description="95 % interval.")
+    node_hours_high: float
+    slowed_by: list[str] = Field(
+        description="Jobs that are named as causes, with their users as the caller may see them."
+    )
+    incident_id: int
+    simulated: bool
+
+
+class ProjectCause(BaseModel):
+    """A user whose jobs slowed jobs of the project."""
+
+    user: str
+    jobs: int
+    node_hours: float = Field(description="The node-hours of a job with several causes are divided evenly.")
+
+
+class ProjectReport(BaseModel):
+    """Losses of a project to network congestion in a month."""
+
+    account: str
+    month: str
+    jobs: list[ProjectLoss] = Field(description="The job that lost most comes first.")
+    causes: list[ProjectCause] = Field(description="The user that cost most comes first.")
+    node_hours: float
+    node_hours_low: float = Field(description="95 % interval.")
+    node_hours_high: float
+
 
 http = APIRouter(prefix="/projects", tags=["incidents"], responses=RESPONSES)
 #: Most incidents of one month that are read.
@@ -25,7 +66,7 @@ MOST_INCIDENTS = 10_000
 
 @http.get(
     "/{account}/report",
-    response_model=schemas.ProjectReport,
+    response_model=ProjectReport,
     name="project_report",
     responses={
         200: {
@@ -61,7 +102,7 @@ async def report(
         shown.append(({**head, "causes": causes}, [names.job(job) for job in slowed]))
     made = build_report(account, month, shown)
     if format == "json":
-        return json_response(build_model(schemas.ProjectReport, made))
+        return json_response(build_model(ProjectReport, made))
     if format == "html":
         policy = {
             "Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'",

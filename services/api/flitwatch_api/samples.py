@@ -1,27 +1,87 @@
-"""Routes of packet samples."""
+"""Routes of packet samples and their response models."""
 
 from __future__ import annotations
 
 import math
 import time
 from collections.abc import Mapping
+from datetime import datetime
 from typing import Annotated, Any
 
 import numpy as np
 from fastapi import APIRouter, Query
 from fastapi.responses import Response
+from pydantic import BaseModel, Field
 
 from flitwatch_api.answers import build_model, json_response, utc_time
-from flitwatch_api.counters.limits import MAX_ROWS, check_limit
-from flitwatch_api.counters.windows import Window, split_window
+from flitwatch_api.counters.windows import MAX_ROWS, Window, check_limit, split_window
 from flitwatch_api.parameters import LATEST_S, CursorText, FabricId, Limit, Time, make_cursor, read_page_cursor
 from flitwatch_api.platform import Reader
 from flitwatch_api.problems import RESPONSES
-from flitwatch_api.samples import schemas
 from flitwatch_db.counters import sample_reads as reads
 from flitwatch_db.fabrics import reads as fabrics
 from flitwatch_domain.errors import BadRequest
 from flitwatch_domain.sampling import clip_estimates
+
+
+class SampleContext(BaseModel):
+    """Context of packets, as registered at the receiving hosts."""
+
+    context_id: int
+    job_id: str | None
+    tag: str | None = Field(description="Usually an MPI tag.")
+    phase: str | None
+    variants: list[str] = Field(description="one-bit or standard: how packets carried the sampled link.")
+    longest_path: int
+    first: datetime
+    last: datetime = Field(description="Start of the newest slice.")
+    simulated: bool
+
+
+class SampleContextList(BaseModel):
+    """Contexts with samples, newest first."""
+
+    items: list[SampleContext]
+    next_cursor: str | None
+
+
+class SampleLinks(BaseModel):
+    """Columns by link; estimates, because a packet carries only one link of its path."""
+
+    link: list[int]
+    tested: list[float] = Field(description="Number of packets whose path may include the link.")
+    traffic: list[float] = Field(
+        description="Number of packets; 0 if a link without traffic could show the same (one-bit variant)."
+    )
+    traffic_error: list[float] = Field(description="Standard deviation of traffic.")
+    bytes: list[float] = Field(description="Traffic times the mean frame size of the tested packets.")
+    congested: list[float] = Field(description="Number of packets that found the link congested.")
+    congested_error: list[float]
+    congested_fraction: list[float | None] = Field(description="congested / traffic, at most 1; null without traffic.")
+
+
+class SampleMap(BaseModel):
+    """Figures from sampled packets for the links on their possible paths. Absent links are unknown."""
+
+    fabric_id: int
+    from_: datetime | None = Field(alias="from")
+    to: datetime | None
+    contexts: int
+    longest_path: int | None
+    variants: list[str]
+    simulated: bool
+    links: SampleLinks
+
+
+class SampleHosts(BaseModel):
+    """Outcomes of the packets that arrived at sampling hosts, by column."""
+
+    from_: datetime | None = Field(alias="from")
+    to: datetime | None
+    host: list[str]
+    outcome: list[str] = Field(description="decoded, unmarked, overrun, wrong_checksum, unknown_source, ...")
+    packets: list[float]
+
 
 http = APIRouter(prefix="/fabrics/{fabric}/samples", tags=["samples"], responses=RESPONSES)
 
@@ -36,7 +96,7 @@ MOST_HOST_ROWS = 100_000
 _LAST_DAY_S = 86_400
 
 
-@http.get("", response_model=schemas.SampleMap)
+@http.get("", response_model=SampleMap)
 async def samples(
     conn: Reader,
     fabric: FabricId,
@@ -69,7 +129,7 @@ async def samples(
             sums = await reads.sum_links(conn, ids, spans)
     return json_response(
         build_model(
-            schemas.SampleMap,
+            SampleMap,
             fabric_id=head.fabric_id,
             from_=utc_time(None if window is None else window.from_s),
             to=utc_time(None if window is None else window.to_s),
@@ -82,7 +142,7 @@ async def samples(
     )
 
 
-@http.get("/contexts", response_model=schemas.SampleContextList)
+@http.get("/contexts", response_model=SampleContextList)
 async def sample_contexts(
     conn: Reader,
     fabric: FabricId,
@@ -114,7 +174,7 @@ async def sample_contexts(
     )
 
 
-@http.get("/hosts", response_model=schemas.SampleHosts)
+@http.get("/hosts", response_model=SampleHosts)
 async def sample_hosts(conn: Reader, fabric: FabricId, from_: From = None, to: To = None) -> Response:
     """Report the outcomes of packets that arrived at each sampling host, by default over the last day."""
     head = await fabrics.find_fabric_head(conn, fabric)
@@ -129,17 +189,17 @@ async def sample_hosts(conn: Reader, fabric: FabricId, from_: From = None, to: T
     return json_response({"from": utc_time(max(from_s, 0)), "to": utc_time(to_s), **columns})
 
 
-def _sample_links(sums: Mapping[str, Any] | None, one_bit: bool) -> schemas.SampleLinks:
+def _sample_links(sums: Mapping[str, Any] | None, one_bit: bool) -> SampleLinks:
     if sums is None:
-        names = schemas.SampleLinks.model_fields
-        return build_model(schemas.SampleLinks, {name: [] for name in names})
+        names = SampleLinks.model_fields
+        return build_model(SampleLinks, {name: [] for name in names})
     traffic = clip_estimates(sums["traffic"], sums["traffic_variance"], one_bit)
     congested = np.minimum(clip_estimates(sums["congested"], sums["congested_variance"], one_bit), traffic)
     fraction, mean = np.full(traffic.shape, np.nan), np.zeros(traffic.shape)
     np.divide(congested, traffic, out=fraction, where=traffic > 0)
     np.divide(sums["tested_bytes"], sums["tested"], out=mean, where=sums["tested"] > 0)
     return build_model(
-        schemas.SampleLinks,
+        SampleLinks,
         link=sums["link"],
         tested=sums["tested"],
         traffic=traffic,

@@ -1,4 +1,4 @@
-"""Routes of explanations: of a job, and of the incident on a machine."""
+"""Routes of explanations: of a job, and of the incident on a machine; their response models."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from typing import Annotated, Any
 import psycopg
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import Response
+from pydantic import BaseModel, Field
 
 from flitwatch_api.answers import build_model, json_response, utc_texts
-from flitwatch_api.explanation import schemas
 from flitwatch_api.names import Names, TheNames
 from flitwatch_api.parameters import Cluster, JobId, Time
 from flitwatch_api.platform import ThePlatform
@@ -28,6 +28,24 @@ from flitwatch_domain.diagnosis.roots import CongestionRoot
 from flitwatch_domain.errors import BadRequest
 from flitwatch_domain.explanation.case import render_page
 from flitwatch_domain.explanation.result import Explanation, Incident, IncidentSummary, WholeJob
+
+
+class JobPart(BaseModel):
+    """A figure of a job's own parts over time."""
+
+    key: str
+    label: str
+    unit: str = Field(description="According to the catalogue of counters.")
+    values: list[float | None] = Field(description="One value per step; null is unknown.")
+
+
+class JobCounters(BaseModel):
+    """Counters of a job's own network cards and links; figures without a counter are omitted."""
+
+    ts: list[datetime] = Field(description="Start of each step.")
+    step_s: int
+    parts: list[JobPart]
+
 
 http = APIRouter(tags=["jobs"], responses=RESPONSES)
 
@@ -116,7 +134,7 @@ async def case(
     return Response(page, media_type="text/html; charset=utf-8", headers=headers)
 
 
-@http.get("/jobs/{job_id}/counters", response_model=schemas.JobCounters)
+@http.get("/jobs/{job_id}/counters", response_model=JobCounters)
 async def counters(
     platform: ThePlatform,
     job_id: JobId,
@@ -127,18 +145,18 @@ async def counters(
 ) -> Response:
     """Return the counters of a job's own network cards and of the links of its routers while it ran."""
 
-    def work(conn: psycopg.Connection[Any]) -> schemas.JobCounters:
+    def work(conn: psycopg.Connection[Any]) -> JobCounters:
         now_s = time.time()
         job = job_at(conn, job_id, cluster or None, now_s)
         begin = from_ if from_ is not None else job["start_s"]
         end = to if to is not None else (job["end_s"] if job["end_s"] is not None else now_s)
         if begin is None:
-            return build_model(schemas.JobCounters, ts=[], step_s=1, parts=[])
+            return build_model(JobCounters, ts=[], step_s=1, parts=[])
         if end <= begin:
             raise BadRequest("the period ends before it starts", advice="`to` must be later than `from`.")
         part_series = load_parts(conn, job["job_pk"], begin, end, points)
-        shown = [build_model(schemas.JobPart, vars(part)) for part in part_series.parts]
-        return build_model(schemas.JobCounters, ts=utc_texts(part_series.ts), step_s=part_series.step_s, parts=shown)
+        shown = [build_model(JobPart, vars(part)) for part in part_series.parts]
+        return build_model(JobCounters, ts=utc_texts(part_series.ts), step_s=part_series.step_s, parts=shown)
 
     return json_response(await platform.in_thread("reader", work))
 

@@ -1,4 +1,4 @@
-"""Route of the search."""
+"""Route and response models of the search."""
 
 from __future__ import annotations
 
@@ -7,14 +7,31 @@ from urllib.parse import quote
 
 from fastapi import APIRouter, Query
 from fastapi.responses import Response
+from pydantic import BaseModel, Field
 
 from flitwatch_api.answers import json_response
 from flitwatch_api.names import TheNames
 from flitwatch_api.people.job_privacy import HITS_OF_PEOPLE
 from flitwatch_api.platform import Reader
 from flitwatch_api.problems import RESPONSES
-from flitwatch_api.search import schemas
 from flitwatch_db.jobs.search import find_hits as find
+
+
+class Hit(BaseModel):
+    """A search hit."""
+
+    kind: str = Field(description="job, incident, router, node, user or fabric")
+    id: str
+    title: str
+    detail: str | None
+    href: str = Field(description="Path of its page.")
+
+
+class Hits(BaseModel):
+    """Search hits, exact hits first."""
+
+    items: list[Hit]
+
 
 http = APIRouter(tags=["search"], responses=RESPONSES)
 
@@ -39,7 +56,7 @@ def _hit_address(hit: dict[str, Any]) -> str:
             return f"/fabric/{name}"
 
 
-@http.get("/search", response_model=schemas.Hits)
+@http.get("/search", response_model=Hits)
 async def search(
     conn: Reader,
     names: TheNames,
