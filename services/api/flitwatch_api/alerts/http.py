@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 from fastapi import APIRouter, Path, Query, Request
 from fastapi.responses import Response
 
-from flitwatch_api.alerts import shown
+from flitwatch_api.alerts import schemas
 from flitwatch_api.answers import json_response
 from flitwatch_api.names import TheNames, names_of
 from flitwatch_api.parameters import (
@@ -39,7 +39,7 @@ http = APIRouter(prefix="/alerts", tags=["alerts"], responses=RESPONSES)
 RuleName = Annotated[str, Path(pattern=r"^[a-z0-9][a-z0-9-]{0,79}$", description="Name of the rule.")]
 
 
-@http.get("", response_model=shown.AlertList)
+@http.get("", response_model=schemas.AlertList)
 async def alerts(
     conn: Reader,
     names: TheNames,
@@ -55,37 +55,41 @@ async def alerts(
     """List alerts, newest first."""
     span = [None if edge is None else at_moment(edge) for edge in (from_, to)]
     rows = await reads.list_alerts(conn, limit + 1, read_page_cursor(cursor), phase, rule or None, *span)
-    items = [shown.mask_alert(row, names) for row in rows[:limit]]
+    items = [schemas.mask_alert(row, names) for row in rows[:limit]]
     # A hidden rule name cannot be searched for, and its number of alerts is hidden: both would reveal the user.
     shown_alerts = [item for item in items if not rule or item["rule"] == rule]
     next_cursor = make_cursor(items[-1]["alert_id"]) if shown_alerts and len(rows) > limit else None
     return json_response({"items": shown_alerts, "next_cursor": next_cursor})
 
 
-@http.get("/rules", response_model=shown.RuleList, name="alert_rules")
+@http.get("/rules", response_model=schemas.RuleList, name="alert_rules")
 async def rules(conn: Reader, names: TheNames) -> Response:
     """List all rules."""
     return json_response(
-        {"items": [{**row, "rule": shown.mask_rule(row["rule"], names)} for row in await reads.list_alert_rules(conn)]}
+        {
+            "items": [
+                {**row, "rule": schemas.mask_rule(row["rule"], names)} for row in await reads.list_alert_rules(conn)
+            ]
+        }
     )
 
 
-def _build_rule(name: str, new: shown.NewRule) -> Rule:
+def _build_rule(name: str, new: schemas.NewRule) -> Rule:
     return read_rule({"name": name, **new.model_dump(by_alias=True)}, f"rule {name}")
 
 
-@http.put("/rules/{name}", response_model=shown.StoredRule, name="put_alert_rule")
-async def put_rule(request: Request, platform: ThePlatform, name: RuleName, new: shown.NewRule) -> Response:
+@http.put("/rules/{name}", response_model=schemas.StoredRule, name="put_alert_rule")
+async def put_rule(request: Request, platform: ThePlatform, name: RuleName, new: schemas.NewRule) -> Response:
     """Create or change a rule. It then overrides the file's rule of that name."""
     new_rule = _build_rule(name, new)
     async with platform.reading() as conn:
         old_row, names = await reads.find_alert_rule(conn, name), await names_of(request, conn)
     for rule_fields in (new_rule.model_dump(mode="json"), *([] if old_row is None else [old_row["rule"]])):
-        shown.check_written(rule_fields, shown.mask_rule(rule_fields, names), names)
+        schemas.check_written(rule_fields, schemas.mask_rule(rule_fields, names), names)
     await platform.in_thread("writer", lambda conn: store.save_rule(conn, new_rule, "api"))
     async with platform.reading() as conn:
         stored = await reads.find_alert_rule(conn, name)
-    return json_response(None if stored is None else {**stored, "rule": shown.mask_rule(stored["rule"], names)})
+    return json_response(None if stored is None else {**stored, "rule": schemas.mask_rule(stored["rule"], names)})
 
 
 @http.delete("/rules/{name}", status_code=204, name="delete_alert_rule")
@@ -93,7 +97,7 @@ async def delete_rule(request: Request, platform: ThePlatform, name: RuleName) -
     """Remove a rule. A rule from the file returns when the engine starts again."""
     async with platform.reading() as conn:
         row, names = await reads.find_alert_rule(conn, name), await names_of(request, conn)
-    hidden = row is not None and shown.mask_rule(row["rule"], names)["name"] != name
+    hidden = row is not None and schemas.mask_rule(row["rule"], names)["name"] != name
     if hidden or not await platform.in_thread("writer", lambda conn: store.delete_rule(conn, name)):
         raise NotFound(f"there is no rule {name!r}", advice="/api/v1/alerts/rules lists them.")
     return Response(status_code=204)
@@ -106,21 +110,21 @@ async def delete_rule(request: Request, platform: ThePlatform, name: RuleName) -
     name="test_alert_rule",
     openapi_extra=require_access("user", "tasks"),
 )
-async def test_rule(request: Request, platform: ThePlatform, asked: shown.DryRun) -> Response:
+async def test_rule(request: Request, platform: ThePlatform, asked: schemas.DryRun) -> Response:
     """Test a rule over a past period as a task. Its result has {fired, alerts[], samples, series}. It sends no notification."""
     if (asked.name is None) == (asked.rule is None):
         raise BadRequest("give either `name` or `rule`")
     async with platform.reading() as conn:
         stored = None if asked.name is None else await reads.find_alert_rule(conn, asked.name)
         names = await names_of(request, conn)
-    if asked.name is not None and (stored is None or shown.mask_rule(stored["rule"], names)["name"] != asked.name):
+    if asked.name is not None and (stored is None or schemas.mask_rule(stored["rule"], names)["name"] != asked.name):
         raise NotFound(f"there is no rule {asked.name[:80]!r}", advice="/api/v1/alerts/rules lists them.")
     if stored:
         # Its labels are an operator's text, which the caller can also read in the list of rules.
-        rule = shown.mask_rule(stored["rule"], names)
+        rule = schemas.mask_rule(stored["rule"], names)
     else:
         rule = _build_rule("tried", asked.rule).model_dump(mode="json")  # type: ignore[arg-type]
-    shown.check_tried(rule, names)
+    schemas.check_tried(rule, names)
     from_s, to_s = _epoch_seconds(asked.from_), _epoch_seconds(asked.to)
     if not 0 < to_s - from_s <= 31 * 86_400:
         raise BadRequest("the period must end after its start and be at most 31 days long")
@@ -141,17 +145,17 @@ def _epoch_seconds(time: datetime) -> float:
     return value
 
 
-@http.get("/silences", response_model=shown.SilenceList, name="alert_silences")
+@http.get("/silences", response_model=schemas.SilenceList, name="alert_silences")
 async def silences(conn: Reader, names: TheNames, limit: Limit = 100) -> Response:
     """List silences, the last to end first."""
     rules = {row["rule"]["name"]: row["rule"] for row in await reads.list_alert_rules(conn)}
     return json_response(
-        {"items": [shown.mask_silence(row, names, rules) for row in await reads.list_silences(conn, limit)]}
+        {"items": [schemas.mask_silence(row, names, rules) for row in await reads.list_silences(conn, limit)]}
     )
 
 
-@http.post("/silences", response_model=shown.SilenceList, status_code=201, name="add_alert_silence")
-async def add_silence(request: Request, platform: ThePlatform, new: shown.NewSilence) -> Response:
+@http.post("/silences", response_model=schemas.SilenceList, status_code=201, name="add_alert_silence")
+async def add_silence(request: Request, platform: ThePlatform, new: schemas.NewSilence) -> Response:
     """Suppress the notifications of matching alerts for a period."""
     now_s, ends_s = datetime.now(UTC).timestamp(), _epoch_seconds(new.ends)
     starts_s = _epoch_seconds(new.starts) if new.starts else now_s
@@ -165,7 +169,7 @@ async def add_silence(request: Request, platform: ThePlatform, new: shown.NewSil
             await names_of(request, conn),
             {row["rule"]["name"]: row["rule"] for row in await reads.list_alert_rules(conn)},
         )
-    shown.check_written(dict(new.matchers), shown.mask_matchers(new.matchers, names, rules, hidden=False), names)
+    schemas.check_written(dict(new.matchers), schemas.mask_matchers(new.matchers, names, rules, hidden=False), names)
     number = await platform.in_thread(
         "writer",
         lambda conn: store.add_silence(
@@ -190,19 +194,19 @@ async def end_silence(platform: ThePlatform, silence_id: Id) -> Response:
 ContactName = Annotated[str, Path(pattern=r"^[a-z0-9][a-z0-9-]{0,79}$", description="Name of the contact point.")]
 
 
-async def _list_contacts(request: Request, conn: Connection, name: str | None = None) -> list[shown.Row]:
+async def _list_contacts(request: Request, conn: Connection, name: str | None = None) -> list[schemas.Row]:
     operates = "operate" in request.state.caller.scopes
-    return [shown.mask_contact(row, operates) for row in await contact_rows.read_contact_points(conn, name)]
+    return [schemas.mask_contact(row, operates) for row in await contact_rows.read_contact_points(conn, name)]
 
 
-@http.get("/contacts", response_model=shown.ContactList, name="alert_contacts")
+@http.get("/contacts", response_model=schemas.ContactList, name="alert_contacts")
 async def contacts(request: Request, conn: Reader) -> Response:
     """List contact points by name. Receivers in the engine's file are not included."""
     return json_response({"items": await _list_contacts(request, conn)})
 
 
-@http.put("/contacts/{name}", response_model=shown.Contact, name="put_alert_contact")
-async def put_contact(request: Request, platform: ThePlatform, name: ContactName, new: shown.NewContact) -> Response:
+@http.put("/contacts/{name}", response_model=schemas.Contact, name="put_alert_contact")
+async def put_contact(request: Request, platform: ThePlatform, name: ContactName, new: schemas.NewContact) -> Response:
     """Create or change a contact point."""
     await platform.in_thread(
         "writer", lambda conn: contact_rows.save_contact_point(conn, name, list(new.addresses), new.least_severity)
@@ -219,7 +223,7 @@ async def delete_contact(platform: ThePlatform, name: ContactName) -> Response:
     return Response(status_code=204)
 
 
-@http.post("/contacts/{name}/test", response_model=shown.Contact, status_code=202, name="test_alert_contact")
+@http.post("/contacts/{name}/test", response_model=schemas.Contact, status_code=202, name="test_alert_contact")
 async def test_contact(request: Request, platform: ThePlatform, name: ContactName) -> Response:
     """Request a test mail, which the engine sends within seconds. `GET /alerts/contacts` shows the result."""
     if not await platform.in_thread("writer", lambda conn: contact_rows.ask_test(conn, name)):
@@ -234,11 +238,11 @@ def _no_contact(name: str) -> NotFound:
     return NotFound(f"there is no contact point {name!r}", advice="/api/v1/alerts/contacts lists them.")
 
 
-@http.get("/{alert_id}", response_model=shown.AlertDetail)
+@http.get("/{alert_id}", response_model=schemas.AlertDetail)
 async def alert(request: Request, conn: Reader, names: TheNames, alert_id: Id) -> Response:
     """Return an alert, its evidence at the time when it began to fire, and its notifications."""
     row = await reads.find_alert(conn, alert_id)
     if row is None:
         raise NotFound(f"there is no alert {alert_id}", advice="/api/v1/alerts lists them.")
-    row["notices"] = shown.mask_notices(row["notices"], "operate" in request.state.caller.scopes)
-    return json_response(shown.mask_alert(row, names))
+    row["notices"] = schemas.mask_notices(row["notices"], "operate" in request.state.caller.scopes)
+    return json_response(schemas.mask_alert(row, names))

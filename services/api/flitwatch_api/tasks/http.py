@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import Response
 
-from flitwatch_api.alerts.shown import check_tried
+from flitwatch_api.alerts.schemas import check_tried
 from flitwatch_api.answers import build_model, dump_json, json_response
 from flitwatch_api.names import Names, TheNames, names_of
 from flitwatch_api.parameters import CursorText, Id, Limit, Text, make_cursor, read_page_cursor

@@ -9,7 +9,7 @@ from typing import Any
 from fastapi import Request
 from pydantic import BaseModel, Field
 
-from flitwatch_api.alerts import shown as alerts
+from flitwatch_api.alerts import schemas as alerts
 from flitwatch_api.answers import build_model
 from flitwatch_api.names import Names
 from flitwatch_api.people.access import made_by
