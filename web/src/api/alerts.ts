@@ -138,8 +138,7 @@ const PACE_MS = 30_000;
 export const alertsQuery = (phase: "firing" | "pending" | "resolved", limit = 200) =>
   infiniteQueryOptions({
     queryKey: ["alerts", "list", phase, limit],
-    queryFn: ({ pageParam, signal }) =>
-      getJson(alertsShape, "/alerts", { phase, limit, cursor: pageParam }, signal),
+    queryFn: ({ pageParam, signal }) => getJson(alertsShape, "/alerts", { phase, limit, cursor: pageParam }, signal),
     initialPageParam: "",
     getNextPageParam: (page) => page.next_cursor,
     refetchInterval: PACE_MS,

@@ -1,7 +1,6 @@
 /** Network noise of collectives: measured by the benchmark, and simulated by the studies. */
 import { queryOptions } from "@tanstack/react-query";
 import * as v from "valibot";
-import * as v from "valibot";
 import { getJson, postJson } from "./client";
 import { figure, text } from "./shapes";
 

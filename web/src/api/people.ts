@@ -1,7 +1,6 @@
 /** Accounts, tokens and the audit log: what is asked for and changed about people. */
 import { infiniteQueryOptions, keepPreviousData, queryOptions } from "@tanstack/react-query";
 import * as v from "valibot";
-import * as v from "valibot";
 import { getJson, postJson, protectChanges, remove } from "./client";
 import { pageOf, text } from "./shapes";
 

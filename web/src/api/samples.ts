@@ -65,8 +65,7 @@ export type SampleMap = v.InferOutput<typeof sampleMapShape>;
 export const sampleContextsQuery = (fabric: number) =>
   queryOptions({
     queryKey: ["samples", fabric, "contexts"],
-    queryFn: ({ signal }) =>
-      getJson(contextsShape, `/fabrics/${fabric}/samples/contexts`, { limit: 1000 }, signal),
+    queryFn: ({ signal }) => getJson(contextsShape, `/fabrics/${fabric}/samples/contexts`, { limit: 1000 }, signal),
     staleTime: MINUTE,
   });
 

@@ -1,7 +1,7 @@
 /** The plot of a tree with the strip of its leaves above it: slices, hover, selection. It knows no page. */
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "react";
 import type { Machine } from "./arrange";
-import { contextOf, Layers, useFontReady, useSize } from "./Canvas";
+import { contextOf, Layers, useFontReady, usePalette, useSize } from "./Canvas";
 import { DASHES } from "./cells";
 import { sliceOf, worstOfLeaves, type Tree } from "./tree";
 import { drawPath, type Hop, linkAt, placePath, switchAt, treeLayout, type TreeLink } from "./treeLayout";
@@ -15,7 +15,6 @@ import {
   type Measure,
   type TreePaint,
 } from "./treePlot";
-import { usePalette } from "./palette";
 import { hideTooltip, type More, showTooltip } from "../components/tooltip";
 import { zoomOf } from "../lib/screen";
 

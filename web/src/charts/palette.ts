@@ -1,18 +1,5 @@
 /** Colours for canvases, read from the page's tokens once for each theme. */
-import { useMemo } from "react";
-import { redraws } from "../lib/recording";
-import { useStore } from "../lib/store";
-import { themeStore } from "../lib/theme";
 import type { Theme } from "./scale";
-
-/** The canvas colours of the theme in force; a new object when pictures are to be drawn once more. */
-export function usePalette(): Palette {
-  const theme = useStore(themeStore);
-  const turn = useStore(redraws);
-  // The turn is no input of the colours; it is what asks for them again.
-  // eslint-disable-next-line react-hooks/exhaustive-deps
-  return useMemo(() => readPalette(theme), [theme, turn]);
-}
 
 export interface Palette {
   theme: Theme;
@@ -31,7 +18,7 @@ export interface Palette {
 const read = new Map<Theme, Palette>();
 
 /** The colours of the theme that the page is in; a new object each time. */
-function readPalette(theme: Theme): Palette {
+export function readPalette(theme: Theme): Palette {
   const known = read.get(theme) ?? fromPage(theme);
   read.set(theme, known);
   return { ...known };

@@ -1,9 +1,9 @@
 import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from "react";
 import type { HotLinkFilter } from "../api/links";
-import { contextOf, Layers, useFontReady, useSize } from "../charts/Canvas";
+import { contextOf, Layers, useFontReady, usePalette, useSize } from "../charts/Canvas";
 import { outline } from "../charts/arrange";
 import { type CellShape, drawOverlay, rectShape } from "../charts/cells";
-import { type Palette, usePalette } from "../charts/palette";
+import type { Palette } from "../charts/palette";
 import { tileAt, tileRect, TilesDrawing, tilesLayout, type TilesMarks } from "../charts/tiles";
 import { hideTooltip, showTooltip } from "../components/tooltip";
 import type { Store } from "../lib/store";

@@ -14,7 +14,8 @@ import { day, parseTime } from "../../lib/time";
 import { applicationText, Lacking } from "../estimates/applications";
 import "../estimates/estimates.css";
 import type { DriversSearch } from "../addresses";
-import { HeatMap, ranked } from "./HeatMap";
+import { HeatMap } from "./HeatMap";
+import { ranked } from "./cells";
 import { address } from "../../api/client";
 
 export const error = (value: number | null): string => (value === null ? "–" : `${value.toFixed(1)} %`);

@@ -8,7 +8,7 @@ import { FractionLegend } from "../../charts/legends";
 import { congestedText, treeOf, worstLeafText } from "../../charts/tree";
 import type { Hop } from "../../charts/treeLayout";
 import { TreePicture } from "../../charts/TreePicture";
-import { usePalette } from "../../charts/palette";
+import { usePalette } from "../../charts/Canvas";
 import { type Column, DataTable } from "../../components/DataTable";
 import { Dialog } from "../../components/Dialog";
 import { Icon } from "../../components/Icon";

@@ -9,7 +9,7 @@ import { changeOf, slicesOf, treeOf } from "../../charts/tree";
 import { isBundled } from "../../charts/treePlot";
 import type { Hop } from "../../charts/treeLayout";
 import { TreePicture } from "../../charts/TreePicture";
-import { usePalette } from "../../charts/palette";
+import { usePalette } from "../../charts/Canvas";
 import { Segmented } from "../../components/choices";
 import { refused, Unanswered } from "../../components/Notice";
 import { change, count, ratio } from "../../lib/format";

@@ -11,37 +11,7 @@ import { PictureCard } from "../../components/PictureCard";
 import { percent, plural, ratio } from "../../lib/format";
 import { clock, parseTime, ZONE } from "../../lib/time";
 import { capital, type Words } from "../../machine/words";
-
-// Links that wait behind a root of congestion, in the order in which a tree prints them.
-
-/** By which branches are ordered and bars are drawn. */
-const badness = (one: Victim) => one.stalls_per_flit ?? one.congested_fraction ?? 0;
-
-/** Each link after the one that it waits for, the worst branch first; one whose way to the root is not listed comes last. */
-export function treeRows(root: Root): Victim[] {
-  const waiting = new Map<number, Victim[]>();
-  for (const one of root.victims) waiting.set(one.behind, [...(waiting.get(one.behind) ?? []), one]);
-  const rows: Victim[] = [];
-  const listed = new Set<number>([root.link]);
-  const add = (link: number) => {
-    for (const one of (waiting.get(link) ?? []).sort((a, b) => badness(b) - badness(a))) {
-      if (listed.has(one.link)) continue;
-      listed.add(one.link);
-      rows.push(one);
-      add(one.link);
-    }
-  };
-  add(root.link);
-  return [...rows, ...root.victims.filter((one) => !listed.has(one.link))];
-}
-
-// The window in which the root of a job's congestion is looked for. Pure: times in milliseconds.
-
-/** The minute after the onset, as the explanation gives it; null if the job is not slow, or where too little of that minute has passed or was slow. */
-export function afterOnset(told: Explanation | undefined): Moment | null {
-  const [from, to] = [parseTime(told?.root_from), parseTime(told?.root_to)];
-  return from === null || to === null ? null : { at: to, windowMs: to - from };
-}
+import { afterOnset, badness, treeRows } from "./roots";
 
 interface Row extends Victim {
   root: string;

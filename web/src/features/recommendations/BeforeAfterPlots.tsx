@@ -7,7 +7,7 @@ import type { Machine } from "../../charts/arrange";
 import { FractionLegend } from "../../charts/legends";
 import { congestedText, mostTraffic, slicesOf, treeOf, worstLeafText, type Tree } from "../../charts/tree";
 import { TreePicture } from "../../charts/TreePicture";
-import { usePalette } from "../../charts/palette";
+import { usePalette } from "../../charts/Canvas";
 import { capital } from "../../machine/words";
 import type { Column } from "../../components/DataTable";
 import { Failure, Waiting } from "../../components/Notice";

@@ -3,7 +3,7 @@ import { useQuery } from "@tanstack/react-query";
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { useEffect, useLayoutEffect, useMemo, useRef } from "react";
 import { type TrafficMatrix, trafficMatrixQuery } from "../../api/recommendations";
-import { contextOf, Layers, useFontReady, useSize } from "../../charts/Canvas";
+import { contextOf, Layers, useFontReady, usePalette, useSize } from "../../charts/Canvas";
 import { CHANGE } from "../../charts/scale";
 import {
   cellAt,
@@ -14,7 +14,6 @@ import {
   type Cells,
   type MatrixPart,
 } from "../../charts/trafficMatrix";
-import { usePalette } from "../../charts/palette";
 import type { Column } from "../../components/DataTable";
 import { Failure, Waiting } from "../../components/Notice";
 import { PictureCard } from "../../components/PictureCard";

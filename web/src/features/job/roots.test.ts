@@ -1,7 +1,7 @@
 import { describe, expect, it, test } from "vitest";
 import type { Explanation } from "../../api/estimateShapes";
 import type { Root, Victim } from "../../api/roots";
-import { afterOnset, treeRows } from "./RootCard";
+import { afterOnset, treeRows } from "./roots";
 
 const victim = (link: number, behind: number, distance: number, stalls: number): Victim => ({
   link,

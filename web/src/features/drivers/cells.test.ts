@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { Deviation } from "../../api/estimateShapes";
-import { driverCells, headHeight, ranked } from "./HeatMap";
+import { driverCells, headHeight, ranked } from "./cells";
 
 const head = {
   estimate_id: 1,
