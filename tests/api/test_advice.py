@@ -33,7 +33,7 @@ from flitwatch_db.people import accounts as people
 from flitwatch_domain.access import Caller
 from flitwatch_domain.advice.basis import Basis
 from flitwatch_domain.advice.decision import LEAST_RUNS, PlacementQuestion, give_advice
-from flitwatch_domain.advice.parts import SERVED, Parts
+from flitwatch_domain.advice.pattern import SERVED, Parts
 from flitwatch_domain.advice.schemas import Advice, AdviceRequest
 from flitwatch_domain.errors import Unauthenticated
 from flitwatch_ops.embedded import Embedded

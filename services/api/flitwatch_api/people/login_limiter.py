@@ -10,8 +10,8 @@ from fastapi import Request
 from fastapi.responses import Response
 
 from flitwatch_api.people.buckets import Buckets
-from flitwatch_domain.addresses import to_network
 from flitwatch_domain.errors import TooMany
+from flitwatch_domain.http_protocol import to_network
 
 LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
 

@@ -20,7 +20,7 @@ import orjson
 from threadpoolctl import threadpool_limits
 
 from flitwatch_db.tasks.executors import Executor
-from flitwatch_domain.advice.parts import SERVED, Parts
+from flitwatch_domain.advice.pattern import SERVED, Parts
 from flitwatch_domain.errors import BadRequest
 from flitwatch_research.advice_value import job_log
 from flitwatch_research.advice_value.advisers import Served
@@ -209,9 +209,9 @@ def _hash_code() -> str:
     import flitwatch_ml.work.blame
     import flitwatch_ml.work.deviation
     from flitwatch_db.estimates import advice
-    from flitwatch_domain import congestion, neighbourhood, outlook, residents, run_time
+    from flitwatch_domain import neighbourhood, outlook, run_time
     from flitwatch_domain.advice import basis, decision, pattern
-    from flitwatch_domain.network_noise import observations, routing_modes
+    from flitwatch_domain.network_noise import observations
     from flitwatch_research.campaign.cache import code_version, plain_code
     from flitwatch_simulation.application_aware import advice as routing
 
@@ -221,14 +221,14 @@ def _hash_code() -> str:
     own = (
         advice,
         basis,
-        congestion,
+        outlook,
         decision,
         neighbourhood,
         observations,
         outlook,
-        residents,
+        run_time,
         routing,
-        routing_modes,
+        observations,
         run_time,
         pattern,
     )
