@@ -12,7 +12,7 @@ UNTYPED = ("dict[str, Any]", "dict[str, object]")
 EXCEPTIONS = {
     "db/flitwatch_db/archive/parts.py:rows": "the columns of whichever table is read",
     "db/flitwatch_db/core/connection.py:fetch_rows": "the columns of whichever query is given",
-    "db/flitwatch_db/jobs/network_sets.py:_list_members": "rows of runs with their cards' counters, which `read` makes types of",
+    "db/flitwatch_db/jobs/network_noise.py:_list_members": "rows of runs with their cards' counters, which `read` makes types of",
     "db/flitwatch_db/estimates/store.py:data_and_result_of": "documents whose fields the kind of estimate decides",
     "ingest/flitwatch_ingest/collectors/checkpoint.py:_load_value": "the fields of whichever collector keeps it",
     "ingest/flitwatch_ingest/exporters/otlp.py:_build_object": "an object of a JSON body, on its way into the protocol's own types",

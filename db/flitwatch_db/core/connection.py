@@ -15,6 +15,22 @@ from flitwatch_db.core.deadlines import GRACE_S, STILL_S, AsyncDeadlineConnectio
 from flitwatch_domain import logins
 from flitwatch_domain.errors import Unavailable
 
+Edition = Literal["plain", "apache", "timescale"]
+
+
+def detect_edition(conn: psycopg.Connection[Any]) -> Edition:
+    """Return the edition used by this database's tables.
+
+    "plain": native partitions; "apache": hypertables without compression and policies (Debian's packages); "timescale": the full edition.
+    """
+    row = conn.execute(
+        "SELECT EXISTS (SELECT FROM pg_extension WHERE extname = 'timescaledb'), current_setting('timescaledb.license', true)"
+    ).fetchone()
+    if row is None or not row[0]:
+        return "plain"
+    return "timescale" if row[1] == "timescale" else "apache"
+
+
 #: Roles of a caller; None keeps the rights of the login role.
 Role = Literal["writer", "reader", "gate", "keeper", "owner"]
 

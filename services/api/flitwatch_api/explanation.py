@@ -19,7 +19,7 @@ from flitwatch_api.platform import ThePlatform
 from flitwatch_api.problems import RESPONSES
 from flitwatch_db.fabrics import reads as fabrics
 from flitwatch_db.jobs.as_of import job_at
-from flitwatch_db.jobs.case import load_evidence as read_case
+from flitwatch_db.jobs.evidence import load_evidence as read_case
 from flitwatch_db.jobs.explanation import explain_by_id
 from flitwatch_db.jobs.incident import find_incident as present
 from flitwatch_db.jobs.parts import load_parts

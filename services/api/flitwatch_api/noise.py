@@ -16,7 +16,7 @@ from flitwatch_api.parameters import Limit, Text
 from flitwatch_api.platform import Reader
 from flitwatch_api.problems import RESPONSES
 from flitwatch_api.tasks.begin import sees_tasks_as
-from flitwatch_db.runs import noise_reads as reads
+from flitwatch_db.runs import noise_bench as reads
 from flitwatch_domain.network_noise.observations import fitted_line, notched_box
 
 

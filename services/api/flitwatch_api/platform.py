@@ -25,7 +25,7 @@ from flitwatch_api.shared_answers import SharedAnswers
 from flitwatch_db import async_pool, connect
 from flitwatch_db.core.columns import Connection
 from flitwatch_db.core.deadlines import STILL_S
-from flitwatch_db.core.disk import disk_of
+from flitwatch_db.core.log_keep import disk_of
 from flitwatch_domain.advice.pattern import Parts
 from flitwatch_domain.errors import TooMany, Unavailable
 

@@ -16,7 +16,7 @@ from flitwatch_api.parameters import CursorText, Id, Limit, Text, make_cursor, r
 from flitwatch_api.people.access import made_by, require_access
 from flitwatch_api.platform import Reader
 from flitwatch_api.problems import RESPONSES
-from flitwatch_db.estimates import recommendation_reads as reads
+from flitwatch_db.estimates import recommendations as reads
 from flitwatch_domain.errors import NotFound
 
 

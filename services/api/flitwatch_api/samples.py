@@ -18,7 +18,7 @@ from flitwatch_api.counters.windows import MAX_ROWS, Window, check_limit, split_
 from flitwatch_api.parameters import LATEST_S, CursorText, FabricId, Limit, Time, make_cursor, read_page_cursor
 from flitwatch_api.platform import Reader
 from flitwatch_api.problems import RESPONSES
-from flitwatch_db.counters import sample_reads as reads
+from flitwatch_db.counters import samples as reads
 from flitwatch_db.fabrics import reads as fabrics
 from flitwatch_domain.errors import BadRequest
 from flitwatch_domain.sampling import clip_estimates

@@ -1,4 +1,4 @@
-"""One-line file with a password or a token, readable only by its owner."""
+"""One-line file with a password or a token, readable only by its owner; and files that only a command line's user can name."""
 
 from __future__ import annotations
 

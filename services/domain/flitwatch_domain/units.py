@@ -1,4 +1,4 @@
-"""Units in files, in bits, bytes and seconds."""
+"""Units and numbers in files, in bits, bytes and seconds."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ from flitwatch_api.tasks.shown import Task, shown_task
 from flitwatch_db.alerts import contacts as contact_rows
 from flitwatch_db.alerts import reads, store
 from flitwatch_db.core.columns import Connection
-from flitwatch_db.tasks import reads as task_reads
+from flitwatch_db.tasks import record as task_reads
 from flitwatch_domain.alerts import Rule, read_rule
 from flitwatch_domain.errors import BadInput, BadRequest, NotFound
 

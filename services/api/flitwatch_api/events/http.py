@@ -20,7 +20,7 @@ from flitwatch_api.people.job_privacy import EVENTS_OF_JOBS, hides_jobs
 from flitwatch_api.people.login_limiter import network_of
 from flitwatch_api.platform import Platform, ThePlatform
 from flitwatch_api.problems import RESPONSES
-from flitwatch_db.core import event_reads as reads
+from flitwatch_db.core import events as reads
 from flitwatch_domain.errors import BadRequest, FlitwatchError
 
 #: Interval of a stream's checks of its caller.

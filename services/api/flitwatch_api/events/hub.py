@@ -17,7 +17,7 @@ import psycopg
 from flitwatch_api import problems
 from flitwatch_api.answers import dump_json
 from flitwatch_db import connect_async
-from flitwatch_db.core import event_reads as reads
+from flitwatch_db.core import events as reads
 from flitwatch_db.core.columns import Connection
 from flitwatch_db.core.events import Event
 from flitwatch_domain.errors import TooMany, Unavailable

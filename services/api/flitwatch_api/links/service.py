@@ -17,7 +17,7 @@ from flitwatch_api.fabric.topology import Topology
 from flitwatch_api.names import Names
 from flitwatch_api.platform import Platform
 from flitwatch_db.core.columns import Connection
-from flitwatch_db.fabrics.routes import routes_at
+from flitwatch_db.fabrics.route_changes import routes_at
 from flitwatch_db.jobs import traffic
 from flitwatch_domain.counters.units import COUNT_BYTES
 from flitwatch_domain.errors import BadRequest, NotFound

@@ -14,7 +14,7 @@ from flitwatch_api.parameters import Time
 from flitwatch_db.core.columns import Connection
 from flitwatch_db.estimates.reads import past_jobs
 from flitwatch_db.jobs import network_noise, reads
-from flitwatch_db.jobs.network_sets import RunSetQuestion, gather_set
+from flitwatch_db.jobs.network_noise import RunSetQuestion, gather_set
 from flitwatch_domain.errors import NotFound
 from flitwatch_domain.explanation.slowdown import LEAST_SLOWDOWN
 from flitwatch_domain.network_noise.two_sets import compare_sets

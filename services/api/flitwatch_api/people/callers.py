@@ -23,8 +23,7 @@ from flitwatch_api.people.visits import CookieSigner, Visits
 from flitwatch_api.platform import Platform
 from flitwatch_db.core.columns import Connection
 from flitwatch_db.people import accounts as people
-from flitwatch_db.people import checks
-from flitwatch_db.people.checks import Secret
+from flitwatch_db.people.callers import Secret, find_callers
 from flitwatch_domain.access import NEVER_ANONYMOUS, SCOPES_OF, Caller
 from flitwatch_domain.errors import Forbidden, TooMany, Unauthenticated, Unavailable
 
@@ -67,7 +66,7 @@ class CallerLookup:
             try:
                 async with self._asking() as conn:
                     batch, self._waiting = self._waiting, {}
-                    callers = await checks.find_callers(conn, batch.keys())
+                    callers = await find_callers(conn, batch.keys())
             except Exception as problem:
                 if not batch:
                     batch, self._waiting = self._waiting, {}

@@ -24,7 +24,7 @@ from flitwatch_api.tasks.shown import SHARED, is_own, shown_task
 from flitwatch_db import tasks as queue
 from flitwatch_db.core.columns import Connection
 from flitwatch_db.runs import reads as runs
-from flitwatch_db.tasks import files, reads
+from flitwatch_db.tasks import files, record
 from flitwatch_domain.errors import Forbidden, NotFound, TooCostly
 from flitwatch_domain.neighbourhood import OURS
 from flitwatch_domain.task_models import Arguments, NewTask
@@ -42,11 +42,11 @@ FILE_BODY = {
 State = Literal["queued", "running", "succeeded", "failed", "cancelled"]
 
 
-async def _find_task(conn: Connection, task_id: int, request: Request) -> reads.Row:
+async def _find_task(conn: Connection, task_id: int, request: Request) -> record.Row:
     """Return a task: the caller's own or an account's, or another visit's if the address of its result can be shared."""
-    row = await reads.find_task(conn, task_id, sees_tasks_as(request))
+    row = await record.find_task(conn, task_id, sees_tasks_as(request))
     if row is None:
-        row = await reads.find_task(conn, task_id)
+        row = await record.find_task(conn, task_id)
         row = row if row and row["name"] in SHARED else None
     if row is None:
         raise NotFound(f"there is no task {task_id}", advice="/api/v1/tasks lists them.")
@@ -105,7 +105,7 @@ async def tasks(
     cursor: CursorText = None,
 ) -> Response:
     """List tasks, newest first. Among tasks started without a login, only those of the caller's own visit are listed."""
-    rows = await reads.list_tasks(
+    rows = await record.list_tasks(
         conn, limit + 1, read_page_cursor(cursor), name or None, state, sees_tasks_as(request)
     )
     items = [shown_task(row, request, names) for row in rows[:limit]]

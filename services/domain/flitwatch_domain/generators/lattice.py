@@ -1,4 +1,4 @@
-"""Common parts of tori and HyperX: routers at the points of a lattice, with endpoints at their first ports."""
+"""Tori and HyperX: routers at the points of a lattice, with endpoints at their first ports."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Names from InfiniBand node descriptions."""
+"""InfiniBand devices, and names from their node descriptions."""
 
 from __future__ import annotations
 

@@ -218,20 +218,7 @@ def _hash_code() -> str:
     engines = (flitwatch_ml.blame, flitwatch_ml.deviation)
     folders = (Path(__file__).parent, *(Path(str(engine.__file__)).parent for engine in engines))
     files = [path for folder in folders for path in sorted(folder.glob("*.py")) if path.name not in UNHASHED]
-    own = (
-        advice,
-        basis,
-        outlook,
-        decision,
-        neighbourhood,
-        observations,
-        outlook,
-        run_time,
-        routing,
-        observations,
-        run_time,
-        pattern,
-    )
+    own = (advice, basis, decision, neighbourhood, observations, outlook, routing, run_time, pattern)
     files += [Path(inspect.getfile(module)) for module in (*own, flitwatch_ml.work.blame, flitwatch_ml.work.deviation)]
     digest = hashlib.sha256(code_version().encode() + job_log.THETA_FILE.read_bytes() + TABLE_FILE.read_bytes())
     for path in files:
