@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import spearmanr
 
-from flitwatch_domain import numerals
+from flitwatch_domain import units
 from flitwatch_domain.errors import BadInput, TooCostly
 from flitwatch_domain.importers.packed import open_text
 
@@ -260,9 +260,9 @@ def _read_table(path: Path, called: str, needed: tuple[str, ...]) -> Iterator[tu
 
 
 def _parse_number(text: str, where: str, name: str) -> float:
-    value = numerals.parse_real(text.strip())
+    value = units.parse_real(text.strip())
     if value is None:
-        what = "a finite number" if numerals.is_infinite_or_nan(text) else "a number"
+        what = "a finite number" if units.is_infinite_or_nan(text) else "a number"
         raise BadInput(f"{name} is not {what}: {text[:40]!r}", where=where)
     if value and not 1 / LARGEST <= abs(value) <= LARGEST:
         raise BadInput(f"{name} cannot be as large or as small as {text[:40]!r}", where=where)

@@ -33,7 +33,7 @@ from flitwatch_db.people import accounts as people
 from flitwatch_domain.access import Caller
 from flitwatch_domain.advice.basis import Basis
 from flitwatch_domain.advice.decision import LEAST_RUNS, PlacementQuestion, give_advice
-from flitwatch_domain.advice.parts import SERVED, Parts
+from flitwatch_domain.advice.pattern import SERVED, Parts
 from flitwatch_domain.advice.schemas import Advice, AdviceRequest
 from flitwatch_domain.errors import Unauthenticated
 from flitwatch_ops.embedded import Embedded
@@ -160,18 +160,18 @@ def test_it_says_when_a_worker_or_the_database_is_away() -> None:
 async def test_the_first_question_after_a_while_is_answered_from_a_new_state(
     embedded_db: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from flitwatch_api.advice import state
+    from flitwatch_api.advice import reader
 
-    monkeypatch.setattr(state, "REFRESH_S", 0.01)
-    monkeypatch.setattr(state, "IDLE_S", 0.0)
+    monkeypatch.setattr(reader, "REFRESH_S", 0.01)
+    monkeypatch.setattr(reader, "IDLE_S", 0.0)
     # However long one reading takes here.
-    monkeypatch.setattr(state, "RENEWED_IN_S", 60.0)
-    held = state.AdviceState(embedded_db)
+    monkeypatch.setattr(reader, "RENEWED_IN_S", 60.0)
+    held = reader.AdviceState(embedded_db)
     try:
         first = (await held.get())[0]
         while held._task is None or not held._task.done():
             await asyncio.sleep(0.05)
-        monkeypatch.setattr(state, "IDLE_S", 300.0)
+        monkeypatch.setattr(reader, "IDLE_S", 300.0)
         again, _, away = await held.get()
         assert again.now_s > first.now_s and not away
     finally:
@@ -297,9 +297,9 @@ def test_counts_that_overflowed_are_no_congestion(embedded_db: str) -> None:
 def test_it_answers_from_what_it_knew_while_the_database_is_stopped_and_says_so(
     own_server: tuple[Embedded, str, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from flitwatch_api.advice import state
+    from flitwatch_api.advice import reader
 
-    monkeypatch.setattr(state, "REFRESH_S", 0.3)
+    monkeypatch.setattr(reader, "REFRESH_S", 0.3)
     server, url, _ = own_server
     with serving(Settings(db=url, web=None)) as api:
         job = {"user": "ann", "application": "milc", "nodes": 8}

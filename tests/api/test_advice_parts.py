@@ -20,13 +20,11 @@ from flitwatch_db.fabrics import store as fabrics
 from flitwatch_db.jobs import store as jobs
 from flitwatch_domain.advice.basis import Basis, Congestion, Driver
 from flitwatch_domain.advice.decision import give_advice
-from flitwatch_domain.advice.parts import SERVED, Parts
-from flitwatch_domain.advice.pattern import LEAST_PLACED, choose_pattern
+from flitwatch_domain.advice.pattern import LEAST_PLACED, SERVED, Parts, choose_pattern
 from flitwatch_domain.errors import BadRequest
 from flitwatch_domain.generators import build_dragonfly
 from flitwatch_domain.jobs import Job
-from flitwatch_domain.residents import PastTimes, Resident, compute_stay_share
-from flitwatch_domain.run_time import predict_interval, whole_time
+from flitwatch_domain.run_time import PastTimes, Resident, compute_stay_share, predict_interval, whole_time
 
 NAMES = tuple(field.name for field in fields(Parts))
 ROW_BUS = "stalls on the row bus"

@@ -16,7 +16,7 @@ from support.waiting import eventually
 
 from api.conftest import Served, bearer, operating, serving
 from api.streams import emit, following, goes_on, take, wait_until_listening
-from flitwatch_api.events import stream_access
+from flitwatch_api.events import http
 from flitwatch_api.events.hub import PUBLIC, QUEUE, Hub, Stream, encode_event
 from flitwatch_api.people import callers
 from flitwatch_api.settings import Settings
@@ -176,7 +176,7 @@ def test_a_stream_ends_with_what_it_was_opened_by(
     embedded_db: str, monkeypatch: pytest.MonkeyPatch, ended: str, anonymous: str
 ) -> None:
     monkeypatch.setattr(callers, "BELIEVED_S", 0.1)
-    monkeypatch.setattr(stream_access, "CHECK_S", 0.1)
+    monkeypatch.setattr(http, "CHECK_S", 0.1)
     with connect(embedded_db, role="gate", autocommit=True) as conn:
         people.add_account(conn, "otto", "operator", "correct horse battery")
         people.add_account(conn, "anna", "operator")
@@ -198,7 +198,7 @@ def test_a_stream_ends_with_what_it_was_opened_by(
 def test_streams_of_many_sessions_share_one_connection(embedded_db: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each is checked ten times a second here; none of the checks opens a connection."""
     monkeypatch.setattr(callers, "BELIEVED_S", 0.1)
-    monkeypatch.setattr(stream_access, "CHECK_S", 0.1)
+    monkeypatch.setattr(http, "CHECK_S", 0.1)
     many = 40
     with connect(embedded_db, role="gate", autocommit=True) as conn:
         secrets = []

@@ -22,7 +22,7 @@ from api.conftest import Served, bearer, serving
 from api.world import SECONDS, T0, THROUGH, World, seed
 from flitwatch.main import cli
 from flitwatch_api.app import create_app
-from flitwatch_api.description import render_description
+from flitwatch_api.openapi import render_description
 from flitwatch_api.settings import Settings
 from flitwatch_db import connect
 from flitwatch_db.archive import restore_archive, write_archive

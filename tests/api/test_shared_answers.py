@@ -20,7 +20,7 @@ from api.streams import START, count, following, take, tell, wait_until_listenin
 from api.world import T0, World
 from flitwatch_api import shared_answers
 from flitwatch_api.answers import CachedAnswer, cache_json
-from flitwatch_api.fabric import topologies
+from flitwatch_api.fabric import topology
 from flitwatch_api.settings import Settings
 from flitwatch_api.shared_answers import OF_COUNTERS, OF_EVERYTHING, SharedAnswers
 from flitwatch_db import connect
@@ -84,7 +84,7 @@ def test_many_viewers_cause_the_statements_of_one(
 ) -> None:
     # A slow machine may take its time over all of them.
     monkeypatch.setattr(shared_answers, "KEPT_S", 1e6)
-    monkeypatch.setattr(topologies, "REACH_S", 1e6)
+    monkeypatch.setattr(topology, "REACH_S", 1e6)
     tables = ("port_10s", "router_1s", "FROM gap")
 
     def cost(viewers: int) -> list[int]:

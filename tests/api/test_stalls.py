@@ -11,10 +11,9 @@ from api.conftest import Served
 from api.sums import summed
 from api.world import T0, THROUGH, World
 from flitwatch_api.app import create_app
-from flitwatch_api.counters.limits import SAMPLED_PORT_ROWS
 from flitwatch_api.counters.series import COUNTERS
 from flitwatch_api.counters.stalls import WindowQuery, sampled_buckets
-from flitwatch_api.counters.windows import Window
+from flitwatch_api.counters.windows import SAMPLED_PORT_ROWS, Window
 from flitwatch_api.settings import Settings
 from flitwatch_db.fabrics.reads import Reach
 

@@ -20,10 +20,10 @@ from flitwatch_db import connect
 from flitwatch_db.people import accounts as people
 from flitwatch_domain.errors import BadInput, BadRequest, TooCostly
 from flitwatch_domain.importers.text import read_bytes
-from flitwatch_domain.local_text import LocalText
+from flitwatch_domain.secret_file import LocalText
 from flitwatch_domain.task_models import STARTABLE, read_arguments
+from flitwatch_domain.task_models.base import nodes_of
 from flitwatch_domain.task_models.costs import check_cost, needs_of
-from flitwatch_domain.task_models.node_counts import nodes_of
 from flitwatch_domain.task_models.simulations import Packet
 from flitwatch_domain.task_models.studies import ApplicationsOnAllocations, Calibration, Collectives
 from flitwatch_domain.topology_spec import fabric_of

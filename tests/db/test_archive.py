@@ -16,9 +16,8 @@ from support.archives import LATER, everything, planted, rows, write
 from flitwatch.main import cli
 from flitwatch_db import connect
 from flitwatch_db.archive import restore_archive, write_archive
-from flitwatch_db.archive.forgetting import forget_user
 from flitwatch_db.archive.parts import _compute_seal, digest_of, own_counts
-from flitwatch_db.archive.policy import Policy, load_policy, set_policy
+from flitwatch_db.archive.policy import Policy, forget_user, load_policy, set_policy
 from flitwatch_db.archive.restoring import in_times
 from flitwatch_db.archive.shapes import FABRIC_SHAPES, IN_OWN_COUNTS, SHAPES, WIDTHS_S, unit_of
 from flitwatch_db.core.maintenance import maintain_database

@@ -24,8 +24,7 @@ from flitwatch_db.ingest import store as ingest
 from flitwatch_db.jobs.evidence import export_evidence
 from flitwatch_db.jobs.explanation import explain_by_id
 from flitwatch_db.people import accounts as people
-from flitwatch_db.people.erasure import erase_user, list_remaining
-from flitwatch_db.people.picking import classify_matcher
+from flitwatch_db.people.erasure import classify_matcher, erase_user, list_remaining
 from flitwatch_domain.errors import BadRequest, Conflict, NotFound
 
 

@@ -16,7 +16,7 @@ from psycopg import AsyncConnection
 from flitwatch_db import async_pool, connect
 from flitwatch_db.core.maintenance import maintain_database
 from flitwatch_db.fabrics import store as fabrics
-from flitwatch_db.jobs import as_of, moments
+from flitwatch_db.jobs import as_of, traffic
 from flitwatch_db.jobs import reads as reads_lost_ends
 from flitwatch_db.jobs import store as jobs
 from flitwatch_db.runs import reads
@@ -313,7 +313,7 @@ def test_a_job_whose_end_is_lost_is_beside_nobody_and_has_no_time(embedded_db: s
     with connect(embedded_db, role="writer") as conn:
         fabric_id = fabrics.save_fabric(conn, torus)
         pks = dict(zip("1234", jobs.upsert_jobs(conn, [lost, runs, held, gone]), strict=True))
-        assert {one.job_id for one in moments.held_endpoints(conn, fabric_id, NOW.timestamp())} == {"2", "3"}
+        assert {one.job_id for one in traffic.held_endpoints(conn, fabric_id, NOW.timestamp())} == {"2", "3"}
 
     async def ask() -> dict[str, Any]:
         async with await AsyncConnection.connect(

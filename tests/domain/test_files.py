@@ -12,7 +12,7 @@ import pytest
 from flitwatch_domain.data_disk import LEAST_FREE, LOG_PART, MIB, DataDisk
 from flitwatch_domain.errors import BadInput, BadRequest, DiskFull
 from flitwatch_domain.importers.read import detect_format
-from flitwatch_domain.pdf import render_pdf
+from flitwatch_domain.project_report import render_pdf
 from flitwatch_domain.secret_file import secret_of
 from flitwatch_ingest.sources import sacct
 

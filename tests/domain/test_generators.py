@@ -45,7 +45,7 @@ from flitwatch_domain.generators import (
     slingshot_like,
 )
 from flitwatch_domain.importers import read_fabric
-from flitwatch_domain.task_models.node_counts import nodes_of
+from flitwatch_domain.task_models.base import nodes_of
 from flitwatch_domain.topology_spec import fabric_of
 
 

@@ -7,8 +7,7 @@ import pytest
 from scipy import stats
 
 from flitwatch_domain.fabric import Technology
-from flitwatch_domain.network_noise.collectives import fitted_line, notched_box, t_quantile
-from flitwatch_domain.network_noise.observations import message_time_s
+from flitwatch_domain.network_noise.observations import fitted_line, message_time_s, notched_box, t_quantile
 from flitwatch_domain.network_noise.of_job import COLUMNS, NicCounts, job_noise
 
 WINDOWS, CARDS = 20, 4

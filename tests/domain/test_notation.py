@@ -12,10 +12,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from flitwatch_domain import numerals
+from flitwatch_domain import units
 from flitwatch_domain.errors import BadInput, NotFound
 from flitwatch_domain.hostlist import compress_hosts, expand_hosts
-from flitwatch_domain.importers.yaml_text import parse_yaml, read_yaml
+from flitwatch_domain.importers.text import parse_yaml, read_yaml
 
 
 @pytest.mark.parametrize(
@@ -170,31 +170,28 @@ NO_NUMBERS = (
 
 @pytest.mark.parametrize("text", [*ODD, *NO_NUMBERS])
 def test_damage_is_no_number(text: str) -> None:
-    assert numerals.parse_whole(text) is None
-    assert numerals.whole_or_hexadecimal(text) is None
-    assert numerals.parse_real(text) is None
+    assert units.parse_whole(text) is None
+    assert units.whole_or_hexadecimal(text) is None
+    assert units.parse_real(text) is None
 
 
 @given(st.integers(-(2**70), 2**70))
 def test_whole_numbers_are_read_within_their_bounds(number: int) -> None:
-    assert numerals.parse_whole(str(number)) == (number if 0 <= number < 2**64 else None)
-    assert numerals.parse_whole(str(number), least=-5, most=5) == (number if -5 <= number <= 5 else None)
+    assert units.parse_whole(str(number)) == (number if 0 <= number < 2**64 else None)
+    assert units.parse_whole(str(number), least=-5, most=5) == (number if -5 <= number <= 5 else None)
     if number >= 0:
-        assert numerals.whole_or_hexadecimal(hex(number)) == (number if number < 2**64 else None)
+        assert units.whole_or_hexadecimal(hex(number)) == (number if number < 2**64 else None)
 
 
 @given(st.floats(allow_nan=False, allow_infinity=False))
 def test_every_finite_number_is_read_as_it_was_written(number: float) -> None:
-    assert numerals.parse_real(repr(number)) == number
-    assert numerals.parse_real(f"{number:.17e}") == number
+    assert units.parse_real(repr(number)) == number
+    assert units.parse_real(f"{number:.17e}") == number
 
 
 def test_a_long_row_of_digits_takes_no_time_and_is_none() -> None:
-    assert numerals.parse_whole("9" * 10**6) is None and numerals.parse_real("9" * 10**6) is None
-    assert (
-        numerals.parse_whole("18446744073709551615") == 2**64 - 1
-        and numerals.parse_whole("18446744073709551616") is None
-    )
+    assert units.parse_whole("9" * 10**6) is None and units.parse_real("9" * 10**6) is None
+    assert units.parse_whole("18446744073709551615") == 2**64 - 1 and units.parse_whole("18446744073709551616") is None
 
 
 def test_no_pattern_takes_digits_of_other_scripts() -> None:

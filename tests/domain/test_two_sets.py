@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from scipy import stats
 from scipy.stats import cauchy, false_discovery_control
 
+from flitwatch_domain.blame import benjamini_hochberg, combine_p_values, several_sets
 from flitwatch_domain.network_noise.observations import NicObservation
 from flitwatch_domain.network_noise.two_sets import LEAST_OBSERVATIONS, Observed, compare_sets
-from flitwatch_domain.several_sets import benjamini_hochberg, combine_p_values, several_sets
 
 
 def observed(

@@ -22,7 +22,7 @@ from e2e.beat import Beat
 from e2e.site import PAGE, ROOT, fill, served
 from flitwatch_db import connect
 from flitwatch_db.incidents import store
-from flitwatch_db.incidents.finding import of_explanation
+from flitwatch_db.incidents.store import of_explanation
 from flitwatch_db.migrations import migrate_database
 from flitwatch_domain.incidents import Minute
 from flitwatch_ops.embedded import Embedded

@@ -24,7 +24,7 @@ from flitwatch_domain.errors import NotFound
 from flitwatch_domain.fabric import number_finder
 from flitwatch_domain.importers import read_fabric, read_snapshot
 from flitwatch_domain.importers import sonic as sonic_tables
-from flitwatch_domain.local_text import LocalText
+from flitwatch_domain.secret_file import LocalText
 from flitwatch_ingest.registry import Schemas
 from flitwatch_ingest.sampler.plan import SamplerPlan
 from flitwatch_ingest.schemas import Claims

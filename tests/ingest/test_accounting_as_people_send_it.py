@@ -342,7 +342,7 @@ def test_a_cancelled_job_without_an_end_ran_for_its_elapsed_time(shared: Path) -
 
 @pytest.mark.parametrize("state", FINAL)
 def test_a_job_that_is_over_and_whose_end_no_record_tells_holds_nothing(state: str, embedded_db: str) -> None:
-    from flitwatch_db.jobs.ends import end_or
+    from flitwatch_db.jobs.as_of import end_or
 
     with connect(embedded_db, role="writer") as conn:
         store.upsert_jobs(conn, [Job("c", "1", state, start_s=START_S), Job("c", "2", "RUNNING", start_s=START_S)])

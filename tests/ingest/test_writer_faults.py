@@ -26,7 +26,7 @@ from support.waiting import eventually
 
 from flitwatch.main import cli
 from flitwatch_db import connect
-from flitwatch_db.core.disk import disk_of
+from flitwatch_db.core.log_keep import disk_of
 from flitwatch_db.fabrics import store as fabrics
 from flitwatch_db.ingest.topic_leases import TopicLeases
 from flitwatch_db.migrations import migrate_database

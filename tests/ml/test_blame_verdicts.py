@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from scipy.stats import t as student
 
+from flitwatch_domain.blame import benjamini_hochberg
 from flitwatch_domain.errors import BadInput, NotEnoughData
-from flitwatch_domain.several_sets import benjamini_hochberg
 from flitwatch_ml.blame import CalendarBlame
 from flitwatch_ml.blame.blocks import design_effect
 from flitwatch_ml.blame.information import mutual_information_bits

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.neighbors import KNeighborsRegressor
 
-from flitwatch_domain.drivers import answer_in_words, in_words
+from flitwatch_domain.counters.features import answer_in_words, in_words
 from flitwatch_domain.errors import BadInput, NotEnoughData
 from flitwatch_ml.deviation import DeviationModel, MeanCurve
 from flitwatch_ml.deviation.groups import rank_groups, share_explained

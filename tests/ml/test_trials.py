@@ -15,7 +15,7 @@ from flitwatch.commands.agent import agent
 from flitwatch.commands.trial import trial
 from flitwatch_db import connect
 from flitwatch_db.jobs import store as jobs
-from flitwatch_db.jobs.outcomes import load_outcomes as outcomes_of
+from flitwatch_db.jobs.reads import load_outcomes as outcomes_of
 from flitwatch_domain.errors import BadInput, NotFound, Unavailable
 from flitwatch_domain.jobs import Job
 from flitwatch_domain.trials import Outcome, Participant, is_advised

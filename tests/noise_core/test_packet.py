@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from flitwatch_core import packet
 from flitwatch_domain.generators import build_dragonfly, build_hyperx, build_xgft
-from flitwatch_domain.local_text import LocalText
+from flitwatch_domain.secret_file import LocalText
 from flitwatch_domain.topology_spec import fabric_of
 from flitwatch_simulation.packet.machine import Machine, build_machine
 from flitwatch_simulation.workloads import patterns

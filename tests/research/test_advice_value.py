@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from flitwatch_domain.advice.parts import Parts
+from flitwatch_domain.advice.pattern import Parts
 from flitwatch_domain.errors import BadRequest
 from flitwatch_research.advice_value import job_log, modes, network, worlds
 from flitwatch_research.advice_value.advisers import Answer, Question, Served

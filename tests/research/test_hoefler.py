@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from flitwatch_domain.errors import BadInput, BadRequest, Cancelled, NotFound, TooCostly
-from flitwatch_domain.local_text import LocalText
+from flitwatch_domain.secret_file import LocalText
 from flitwatch_research.studies import output, registry
 from flitwatch_research.tasks import HANDLERS
 

@@ -16,7 +16,7 @@ from flitwatch.main import main
 from flitwatch_domain.errors import BadInput, BadRequest, TooCostly
 from flitwatch_domain.fabric import ROLES, Endpoints, Fabric, Links, NodeRole
 from flitwatch_domain.generators import build_quartz1, build_torus, build_xgft
-from flitwatch_domain.local_text import LocalText
+from flitwatch_domain.secret_file import LocalText
 from flitwatch_routing import lft, tree
 from flitwatch_routing.baselines import ftree_tables
 from flitwatch_routing.bounds import compute_bounds, relative_gap

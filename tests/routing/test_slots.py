@@ -18,7 +18,7 @@ from flitwatch.main import main
 from flitwatch_domain.errors import BadInput, BadRequest
 from flitwatch_domain.fabric import Fabric
 from flitwatch_domain.generators import build_quartz1, build_xgft
-from flitwatch_domain.local_text import LocalText
+from flitwatch_domain.secret_file import LocalText
 from flitwatch_routing.baselines import ftree_tables
 from flitwatch_routing.bounds import compute_bounds
 from flitwatch_routing.forwarding import check_routes

@@ -23,7 +23,7 @@ from flitwatch_db.fabrics import store as fabrics
 from flitwatch_domain.counters import LANES
 from flitwatch_domain.errors import BadInput, BadRequest, Cancelled, Conflict, NotFound
 from flitwatch_domain.fabric import Fabric
-from flitwatch_domain.local_text import LocalText
+from flitwatch_domain.secret_file import LocalText
 from flitwatch_domain.task_models.routes import Loop
 from flitwatch_domain.topology_spec import fabric_of
 from flitwatch_routing.reconstruction.pairs import Pairs

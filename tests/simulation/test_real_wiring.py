@@ -12,7 +12,7 @@ from scipy.sparse.csgraph import shortest_path
 
 from flitwatch_domain.errors import BadRequest
 from flitwatch_domain.fabric import Fabric
-from flitwatch_domain.local_text import LocalText
+from flitwatch_domain.secret_file import LocalText
 from flitwatch_domain.topology_spec import fabric_of
 from flitwatch_research import topologies
 from flitwatch_research.packet.run import PacketRun, run_simulation

@@ -15,7 +15,7 @@ from flitwatch_db import connect
 from flitwatch_db.counters import store as counters
 from flitwatch_db.fabrics import store as fabrics
 from flitwatch_db.jobs import store as jobs
-from flitwatch_db.jobs.moments import held_endpoints, injected_flits_per_s
+from flitwatch_db.jobs.traffic import held_endpoints, injected_flits_per_s
 from flitwatch_db.runs import store as runs
 from flitwatch_domain.counters import ROUTER_COLUMNS
 from flitwatch_domain.errors import BadInput, BadRequest, Cancelled, NotFound

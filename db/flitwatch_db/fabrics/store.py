@@ -15,7 +15,7 @@ from psycopg.types.json import Jsonb
 
 from flitwatch_db.core import packing
 from flitwatch_db.fabrics import planes, route_changes
-from flitwatch_db.fabrics.rows import COLUMNS, StoredFabric
+from flitwatch_db.fabrics.reads import COLUMNS, StoredFabric
 from flitwatch_db.jobs import store as jobs
 from flitwatch_domain.errors import Conflict, NotFound
 from flitwatch_domain.fabric import (

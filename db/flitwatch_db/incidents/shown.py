@@ -10,7 +10,7 @@ import psycopg
 from psycopg.rows import dict_row
 from psycopg.sql import SQL, Composed
 
-from flitwatch_db.incidents.finding import Finding, as_read
+from flitwatch_db.incidents.store import Finding, as_read
 from flitwatch_db.jobs.reads import NameMask, shown_jobs
 from flitwatch_domain import incidents as domain
 from flitwatch_domain.errors import NotFound

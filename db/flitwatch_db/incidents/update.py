@@ -13,7 +13,7 @@ from psycopg.sql import SQL
 
 from flitwatch_db.core.events import emit_event
 from flitwatch_db.incidents import shown, store
-from flitwatch_db.incidents.finding import of_explanation
+from flitwatch_db.incidents.store import of_explanation
 from flitwatch_db.jobs import explanation, flow
 from flitwatch_db.jobs.incident import running_with_steps
 from flitwatch_domain.errors import NotFound

@@ -12,8 +12,7 @@ from typing import Any, LiteralString, NamedTuple
 import orjson
 import psycopg
 
-from flitwatch_db.jobs.arrays import settle_arrays
-from flitwatch_db.jobs.rank_places import place_ranks
+from flitwatch_db.jobs.arrays import place_ranks, settle_arrays
 from flitwatch_domain import hostlist
 from flitwatch_domain.errors import BadInput
 from flitwatch_domain.hosts import find_host

@@ -13,7 +13,7 @@ from typing import Any
 import psycopg
 
 from flitwatch_db.core import maintenance
-from flitwatch_db.core.disk import check_disk
+from flitwatch_db.core.log_keep import check_disk
 from flitwatch_domain.errors import NotFound, TooMany
 
 Connection = psycopg.Connection[Any]

@@ -9,7 +9,7 @@ from typing import Any
 import orjson
 
 from flitwatch_domain.fabric import Fabric
-from flitwatch_domain.guids import plain_guid
+from flitwatch_domain.fabric.endpoint_names import plain_guid
 from flitwatch_ingest.collectors.publisher import Publisher
 from flitwatch_stream.topics import ldms_topic
 

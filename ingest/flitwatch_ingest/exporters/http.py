@@ -14,11 +14,10 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
-from flitwatch_domain import numerals
-from flitwatch_domain.addresses import to_network
+from flitwatch_domain import units
 from flitwatch_domain.errors import BadInput, Cancelled, Unavailable
+from flitwatch_domain.http_protocol import Shares, to_network
 from flitwatch_domain.secret_file import check_private
-from flitwatch_domain.shares import Shares
 from flitwatch_ingest.exporters import otlp, remote_write
 from flitwatch_ingest.exporters.intake import Intake, TakenSamples
 from flitwatch_ingest.exporters.limits import MOST_BYTES, HeldBody, Refused
@@ -155,7 +154,7 @@ class Door:
 
 async def _read_body(request: Request, held: HeldBody) -> bytes:
     declared_length = request.headers.get("content-length", "")
-    if (numerals.parse_whole(declared_length.strip(), most=1 << 63) or 0) > MOST_BYTES:
+    if (units.parse_whole(declared_length.strip(), most=1 << 63) or 0) > MOST_BYTES:
         raise Refused(413, "too_large", f"the body has {declared_length} bytes, at most {MOST_BYTES}")
     parts = []
     async for part in request.stream():

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Mapping
 import orjson
 from prometheus_client.parser import text_string_to_metric_families
 
-from flitwatch_domain import numerals
+from flitwatch_domain import units
 from flitwatch_ingest.exporters.limits import MOST_LABEL_BYTES, NAME, Refused, labels_of
 from flitwatch_ingest.exporters.sample import Sample
 
@@ -174,7 +174,7 @@ def _parse_value(value: object) -> float | None:
     text = str(value).strip() if value is not None else ""
     if text.lower() in _NOTHING:
         return None
-    number = numerals.parse_whole(text, least=-_LARGEST, most=_LARGEST - 1)
+    number = units.parse_whole(text, least=-_LARGEST, most=_LARGEST - 1)
     if number is not None:
         return number
-    return math.inf if numerals.is_infinite_or_nan(text) else numerals.parse_real(text)
+    return math.inf if units.is_infinite_or_nan(text) else units.parse_real(text)

@@ -11,13 +11,12 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from flitwatch_domain import numerals
+from flitwatch_domain import units
 from flitwatch_domain.counters import identify_counter
 from flitwatch_domain.errors import BadInput
 from flitwatch_domain.fabric import Technology
-from flitwatch_domain.guids import plain_guid
-from flitwatch_domain.importers.text import read_utf8
-from flitwatch_domain.importers.yaml_text import parse_yaml
+from flitwatch_domain.fabric.endpoint_names import plain_guid
+from flitwatch_domain.importers.text import parse_yaml, read_utf8
 from flitwatch_ingest.collectors import link_failures
 from flitwatch_stream.topics import ldms_topic
 
@@ -315,7 +314,7 @@ def _first_text(rules: Iterable[str | LabelPart], labels: Mapping[str, str]) -> 
 
 
 def _parse_number(text: str) -> int | None:
-    return numerals.whole_or_hexadecimal(text, most=(1 << 16) - 1)
+    return units.whole_or_hexadecimal(text, most=(1 << 16) - 1)
 
 
 def _label_names(rules: Iterable[Any]) -> list[str]:

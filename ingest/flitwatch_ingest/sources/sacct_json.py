@@ -8,7 +8,7 @@ from typing import Any
 
 import orjson
 
-from flitwatch_domain import numerals
+from flitwatch_domain import units
 from flitwatch_domain.errors import BadInput
 from flitwatch_domain.jobs import OVER_STATES, Job, JobStep, infer_end, infer_end_s, split_job_id
 from flitwatch_ingest.sources import sacct_fields as fields
@@ -149,7 +149,7 @@ def _job_id(entry: dict[str, Any]) -> str:
 
 
 def _parse_job_number(value: Any) -> int:
-    number = numerals.parse_whole(value) if isinstance(value, str) else _optional_number(value)
+    number = units.parse_whole(value) if isinstance(value, str) else _optional_number(value)
     if number is None:
         raise BadInput(f"{str(value)[:40]!r} is not the number of a job")
     return number

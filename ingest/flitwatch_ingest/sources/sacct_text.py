@@ -18,7 +18,7 @@ from operator import getitem
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from flitwatch_domain import hostlist, numerals
+from flitwatch_domain import hostlist, units
 from flitwatch_domain.errors import BadInput
 from flitwatch_domain.jobs import Job, JobStep, infer_end_s, split_job_id
 from flitwatch_ingest.sources import sacct_fields as fields
@@ -491,7 +491,7 @@ def _job_or_step(text: str) -> str:
 
 
 def _check_whole(text: str) -> None:
-    if not fields.is_nothing(text) and numerals.parse_whole(text.strip()) is None:
+    if not fields.is_nothing(text) and units.parse_whole(text.strip()) is None:
         raise BadInput(f"{text[:40]!r} is not a whole number")
 
 

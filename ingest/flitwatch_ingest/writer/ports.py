@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from flitwatch_core.codec import Kind, Role
 from flitwatch_domain.fabric import Fabric, Technology
-from flitwatch_domain.guids import plain_guid
+from flitwatch_domain.fabric.endpoint_names import plain_guid
 from flitwatch_domain.hosts import find_host, host_key
 from flitwatch_ingest.schemas import RowSchema
 from flitwatch_ingest.schemas.rows import (

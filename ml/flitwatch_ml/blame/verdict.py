@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from flitwatch_domain.blame import CANNOT_TELL, FOUND_Q, NAMED, NO_EVIDENCE
-from flitwatch_domain.several_sets import benjamini_hochberg
+from flitwatch_domain.blame import CANNOT_TELL, FOUND_Q, NAMED, NO_EVIDENCE, benjamini_hochberg
 from flitwatch_ml.blame import controls, rhythm
 from flitwatch_ml.blame.blocks import block_orders, block_p_values, design_effect
 from flitwatch_ml.blame.calendar import (

@@ -14,22 +14,21 @@ from flitwatch_api import problems, site, tracing
 from flitwatch_api.advice.http import http as advice
 from flitwatch_api.alerts.http import http as alerts
 from flitwatch_api.counters.http import http as counters
-from flitwatch_api.description import describe_access, render_description
-from flitwatch_api.diagnosis.http import http as diagnosis
+from flitwatch_api.diagnosis import http as diagnosis
 from flitwatch_api.estimates.http import http as estimates
 from flitwatch_api.events.http import http as events
-from flitwatch_api.explanation.http import http as explanation
+from flitwatch_api.explanation import http as explanation
 from flitwatch_api.fabric.http import http as fabrics
-from flitwatch_api.heads import Heads
 from flitwatch_api.health.http import http as health
 from flitwatch_api.health.metrics import Measured, Metrics
-from flitwatch_api.incidents.http import http as incidents
+from flitwatch_api.incidents import http as incidents
 from flitwatch_api.ingest.http import http as ingest
 from flitwatch_api.jobs.http import http as jobs
 from flitwatch_api.links.http import http as links
 from flitwatch_api.logs import RequestIdMiddleware
 from flitwatch_api.network_noise.http import http as network_noise
-from flitwatch_api.noise.http import http as noise
+from flitwatch_api.noise import http as noise
+from flitwatch_api.openapi import describe_access, render_description
 from flitwatch_api.people.access import allowed
 from flitwatch_api.people.callers import Callers
 from flitwatch_api.people.directory import directory_of
@@ -38,13 +37,14 @@ from flitwatch_api.people.oidc import provider_of
 from flitwatch_api.people.sign_on import http as sign_on
 from flitwatch_api.people.trail import AuditMiddleware, AuditTrail
 from flitwatch_api.platform import Platform
-from flitwatch_api.projects.http import http as projects
-from flitwatch_api.recommendations.http import http as recommendations
+from flitwatch_api.projects import http as projects
+from flitwatch_api.recommendations import http as recommendations
 from flitwatch_api.runs.http import http as runs
-from flitwatch_api.samples.http import http as samples
-from flitwatch_api.search.http import http as search
+from flitwatch_api.samples import http as samples
+from flitwatch_api.search import http as search
 from flitwatch_api.security import SecurityMiddleware
 from flitwatch_api.settings import Settings
+from flitwatch_api.site import Heads
 from flitwatch_api.tasks.http import http as tasks
 
 BASE = "/api/v1"

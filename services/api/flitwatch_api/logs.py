@@ -6,12 +6,34 @@ import logging
 import re
 import secrets
 import time
+from collections.abc import Mapping
 
-from starlette.datastructures import Headers
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from flitwatch_api.response_recorder import ResponseRecorder
 from flitwatch_domain.json_logs import request_id
+
+
+class ResponseRecorder:
+    """Passes a response on, with headers if given, and records its status.
+
+    Attributes
+    ----------
+    status : int      500 until the response begins, because an earlier failure is the service's
+    """
+
+    def __init__(self, send: Send, headers: Mapping[str, str] | None = None) -> None:
+        self.status = 500
+        self._send, self._headers = send, headers or {}
+
+    async def __call__(self, message: Message) -> None:
+        """Pass on one message."""
+        if message["type"] == "http.response.start":
+            self.status = message["status"]
+            if self._headers:
+                MutableHeaders(scope=message).update(self._headers)
+        await self._send(message)
+
 
 log = logging.getLogger("flitwatch_api.access")
 

@@ -20,7 +20,7 @@ from fastapi import Depends, Request
 from flitwatch_api.people.job_privacy import hides_jobs
 from flitwatch_api.platform import Reader
 from flitwatch_db.jobs.reads import NameMask
-from flitwatch_db.people.pseudonyms import knows_only_simulated, pseudonym_key
+from flitwatch_db.people.callers import knows_only_simulated, pseudonym_key
 from flitwatch_db.tasks.table import SCHEDULE
 from flitwatch_domain.access import RESERVED, VISITOR
 from flitwatch_domain.errors import Unavailable

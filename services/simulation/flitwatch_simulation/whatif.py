@@ -24,7 +24,7 @@ from flitwatch_db import connect
 from flitwatch_db.fabrics import store as fabrics
 from flitwatch_db.jobs.as_of import at_moment, one_job
 from flitwatch_db.jobs.explanation import explain_job
-from flitwatch_db.jobs.moments import HeldEndpoints, held_endpoints, injected_flits_per_s
+from flitwatch_db.jobs.traffic import HeldEndpoints, held_endpoints, injected_flits_per_s
 from flitwatch_db.tasks import TaskContext
 from flitwatch_db.tasks.executors import open_executor
 from flitwatch_domain.cray import BYTES_PER_FLIT

@@ -7,9 +7,7 @@ import type { Fabric, SearchHit } from "../api/shapes";
 import { Dialog } from "../components/Dialog";
 import { keySections } from "../lib/keys";
 import { useStore } from "../lib/store";
-import { type Action, actionsOf } from "./actions";
-import { ranked } from "./ranking";
-import { forgetRecent, recentStore, remember } from "./recent";
+import { type Action, actionsOf, forgetRecent, ranked, recentStore, remember } from "./search";
 
 const KINDS: Record<string, string> = {
   job: "Jobs",

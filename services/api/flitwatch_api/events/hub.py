@@ -14,10 +14,10 @@ from typing import Any
 import orjson
 import psycopg
 
-from flitwatch_api import refusals
+from flitwatch_api import problems
 from flitwatch_api.answers import dump_json
 from flitwatch_db import connect_async
-from flitwatch_db.core import event_reads as reads
+from flitwatch_db.core import events as reads
 from flitwatch_db.core.columns import Connection
 from flitwatch_db.core.events import Event
 from flitwatch_domain.errors import TooMany, Unavailable
@@ -104,7 +104,7 @@ def _public_fields(event: Event) -> dict[str, Any]:
     shown = {name: value for name, value in payload.items() if name in listed and not isinstance(value, dict | list)}
     if isinstance(shown.get("exe"), str):
         shown["exe"] = shown["exe"].rsplit("/", 1)[-1]
-    return refusals.redact_record(shown) if event.kind == "dead_letter" else shown
+    return problems.redact_record(shown) if event.kind == "dead_letter" else shown
 
 
 def _one_line(text: bytes) -> bytes:

@@ -89,7 +89,7 @@ def _load_sets(
 ) -> SetNames:
     from flitwatch_db import connect
     from flitwatch_db.estimates import several
-    from flitwatch_domain.several_sets import several_sets
+    from flitwatch_domain.blame import several_sets
     from flitwatch_ops.platform import open_database
 
     with open_database(db_url, ephemeral) as url, connect(url, role="reader") as conn:

@@ -125,11 +125,11 @@ def prometheus(
 
 
 def _parse_address(listen: str) -> tuple[str, int]:
-    from flitwatch_domain import numerals
+    from flitwatch_domain import units
     from flitwatch_domain.errors import BadRequest
 
     host, _, port = listen.rpartition(":")
-    number = numerals.parse_whole(port, least=1, most=(1 << 16) - 1)
+    number = units.parse_whole(port, least=1, most=(1 << 16) - 1)
     if not host or number is None:
         raise BadRequest(
             f"{listen!r} is not an address to listen on", advice="Write ADDRESS:PORT, such as 127.0.0.1:9095."

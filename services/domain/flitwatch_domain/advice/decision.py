@@ -20,10 +20,9 @@ from flitwatch_domain.advice.basis import (
     kind_of,
     leaves_soon,
 )
-from flitwatch_domain.advice.parts import SERVED, Parts
-from flitwatch_domain.advice.pattern import Pattern, choose_pattern
+from flitwatch_domain.advice.pattern import SERVED, Parts, Pattern, choose_pattern
 from flitwatch_domain.hostlist import compress_hosts
-from flitwatch_domain.network_noise.routing_modes import advise_mode
+from flitwatch_domain.network_noise.observations import advise_mode
 
 #: Fewer comparable runs are not enough for an interval.
 LEAST_RUNS = 8

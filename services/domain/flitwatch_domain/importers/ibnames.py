@@ -1,16 +1,48 @@
-"""Names from InfiniBand node descriptions."""
+"""InfiniBand devices, and names from their node descriptions."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 from flitwatch_domain.fabric import NodeRole
 
 if TYPE_CHECKING:
-    from flitwatch_domain.importers.ibdevices import Device
     from flitwatch_domain.importers.text import Warnings
+
+
+End = tuple[str, int]
+
+
+@dataclass
+class Device:
+    """Switch or channel adapter. `ports` is its number of ports, 0 unknown; `device_id` is that of its
+    chip, 0 unknown; `model` is the vendor's product name.
+    """
+
+    guid: str
+    is_switch: bool
+    line: int
+    ports: int = 0
+    description: str = ""
+    defined: bool = True
+    device_id: int = 0
+    model: str = ""
+    port_guid: dict[int, str] = field(default_factory=dict)
+    lid: dict[int, int] = field(default_factory=dict)
+    lmc: dict[int, int] = field(default_factory=dict)
+
+
+@dataclass
+class Cable:
+    """Line of a port: the peer, the speed as written, and the line number."""
+
+    peer: End
+    speed: str | None
+    line: int
+
 
 _SWITCH = re.compile(r"[^;]*;([^:;]+):\S*$")
 #: Names that drivers, udev and openibd give to adapters: HCA-1, mlx5_0, mlx5_bond_0, ibp11s0f0, rocep1s0, hfi1_0, bnxt_re0, ...

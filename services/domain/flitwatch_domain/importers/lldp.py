@@ -19,8 +19,7 @@ from flitwatch_domain.errors import BadInput
 from flitwatch_domain.fabric import Endpoints, Fabric, Routers, Technology
 from flitwatch_domain.fabric.model import check_name
 from flitwatch_domain.hosts import find_host, host_key
-from flitwatch_domain.importers.ibdevices import Device, End
-from flitwatch_domain.importers.ibnames import AdapterName, role_of, short_names
+from flitwatch_domain.importers.ibnames import AdapterName, Device, End, role_of, short_names
 from flitwatch_domain.importers.ibtree import assemble_fabric, natural_key
 from flitwatch_domain.importers.text import Warnings
 

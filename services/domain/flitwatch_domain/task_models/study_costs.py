@@ -6,9 +6,14 @@ import math
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-from flitwatch_domain.task_models.applications import APPLICATIONS, ApplicationKind
-from flitwatch_domain.task_models.exchanges import background_packets, exchange_s, messages_of
-from flitwatch_domain.task_models.node_counts import nodes_of
+from flitwatch_domain.task_models.applications import (
+    APPLICATIONS,
+    ApplicationKind,
+    background_packets,
+    exchange_s,
+    messages_of,
+)
+from flitwatch_domain.task_models.base import nodes_of
 
 Needs = dict[str, float]
 Parameters = dict[str, Any]

@@ -20,7 +20,7 @@ import orjson
 from threadpoolctl import threadpool_limits
 
 from flitwatch_db.tasks.executors import Executor
-from flitwatch_domain.advice.parts import SERVED, Parts
+from flitwatch_domain.advice.pattern import SERVED, Parts
 from flitwatch_domain.errors import BadRequest
 from flitwatch_research.advice_value import job_log
 from flitwatch_research.advice_value.advisers import Served
@@ -209,29 +209,16 @@ def _hash_code() -> str:
     import flitwatch_ml.work.blame
     import flitwatch_ml.work.deviation
     from flitwatch_db.estimates import advice
-    from flitwatch_domain import congestion, neighbourhood, outlook, residents, run_time
+    from flitwatch_domain import neighbourhood, outlook, run_time
     from flitwatch_domain.advice import basis, decision, pattern
-    from flitwatch_domain.network_noise import observations, routing_modes
+    from flitwatch_domain.network_noise import observations
     from flitwatch_research.campaign.cache import code_version, plain_code
     from flitwatch_simulation.application_aware import advice as routing
 
     engines = (flitwatch_ml.blame, flitwatch_ml.deviation)
     folders = (Path(__file__).parent, *(Path(str(engine.__file__)).parent for engine in engines))
     files = [path for folder in folders for path in sorted(folder.glob("*.py")) if path.name not in UNHASHED]
-    own = (
-        advice,
-        basis,
-        congestion,
-        decision,
-        neighbourhood,
-        observations,
-        outlook,
-        residents,
-        routing,
-        routing_modes,
-        run_time,
-        pattern,
-    )
+    own = (advice, basis, decision, neighbourhood, observations, outlook, routing, run_time, pattern)
     files += [Path(inspect.getfile(module)) for module in (*own, flitwatch_ml.work.blame, flitwatch_ml.work.deviation)]
     digest = hashlib.sha256(code_version().encode() + job_log.THETA_FILE.read_bytes() + TABLE_FILE.read_bytes())
     for path in files:

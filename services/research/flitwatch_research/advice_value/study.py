@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flitwatch_db.tasks.executors import Executor
-from flitwatch_domain.advice.parts import SERVED
+from flitwatch_domain.advice.pattern import SERVED
 from flitwatch_research.advice_value.pieces import (
     NONE,
     ORACLE,

@@ -61,7 +61,7 @@ def deviation(
     if paper:
         inputs, learner, split = "deltas", "gbr", "row"
     from flitwatch_domain.counters import feature_of
-    from flitwatch_domain.drivers import answer_in_words
+    from flitwatch_domain.counters.features import answer_in_words
     from flitwatch_ml.deviation import DeviationModel
     from flitwatch_ml.work.deviation import group_rows
 

@@ -9,7 +9,7 @@ import click
 import orjson
 
 from flitwatch.console import json_option, make_progress, print_result
-from flitwatch_domain.local_text import as_local
+from flitwatch_domain.secret_file import as_local
 from flitwatch_research.commands import advice_value, blame_stress, incident_study
 from flitwatch_research.commands.options import executor_option
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from flitwatch_core import packet
 from flitwatch_domain.errors import BadInput, BadRequest
-from flitwatch_domain.local_text import local_path
+from flitwatch_domain.secret_file import local_path
 from flitwatch_research.packet.background import KINDS, background_generators
 from flitwatch_research.packet.jobs import JobLine, read_jobs
 from flitwatch_research.packet.traffic import is_traffic_csv, read_traffic_csv

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from flitwatch_core import packet
 from flitwatch_domain.errors import BadRequest
 from flitwatch_domain.fabric import Fabric
-from flitwatch_domain.local_text import local_path
+from flitwatch_domain.secret_file import local_path
 from flitwatch_domain.topology_spec import fabric_of
 from flitwatch_research.collectives import MeanFigure, mean_with_ci95
 from flitwatch_research.packet.background import TABLE_2_BURST_MESSAGE_BYTES, background_generators, peak_load_bytes

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from flitwatch_domain.errors import BadInput
 from flitwatch_domain.fabric import Fabric
-from flitwatch_domain.local_text import local_path
+from flitwatch_domain.secret_file import local_path
 from flitwatch_routing.patterns import PATTERNS as MATRICES
 from flitwatch_routing.patterns import load_traffic
 from flitwatch_routing.traces.read import is_trace, read_trace, summarise_trace

@@ -4,28 +4,20 @@ import { Link, useNavigate, useSearch } from "@tanstack/react-router";
 import { useCallback, useDeferredValue, useEffect, useMemo, type ReactNode } from "react";
 import { blameQuery, type By } from "../../api/estimates";
 import type { Application, Blame, BlameEntry } from "../../api/estimateShapes";
-import { useAddressOrder } from "../../components/addressSort";
-import { OrderedTable, type Column } from "../../components/DataTable";
-import { HowToRead } from "../../components/HowToRead";
-import { Misaddressed } from "../../components/Misaddressed";
-import { Empty, Failure, Waiting } from "../../components/Notice";
-import { Segmented } from "../../components/Segmented";
+import { type Column, OrderedTable, useAddressOrder } from "../../components/DataTable";
+import { Empty, Failure, HowToRead, Misaddressed, Waiting } from "../../components/Notice";
+import { Segmented } from "../../components/choices";
 import { count, plural, ratio } from "../../lib/format";
-import { useKeys } from "../../lib/keys";
+import { useKeys, useTyped } from "../../lib/keys";
 import { day, parseTime } from "../../lib/time";
-import { useTyped } from "../../lib/typed";
-import { ApplicationMenu, applicationText } from "../estimates/ApplicationMenu";
+import { ApplicationMenu, applicationText, Lacking, useApplication } from "../estimates/applications";
 import "../estimates/estimates.css";
-import { Lacking } from "../estimates/Lacking";
-import { useApplication } from "../estimates/useApplication";
-import { effectText } from "./evidenceText";
-import { byChance, chance, signed, chanceText } from "./numbers";
+import { byChance, chance, chanceText, effectText, signed } from "./evidence";
 import { OwnRuns } from "./OwnRuns";
 import { RunsBehind } from "./RunsBehind";
 import { SeveralSets } from "./SeveralSets";
 import { address } from "../../api/client";
-import { TableExport } from "../../components/TableExport";
-import { saveCsv } from "../../components/tableFile";
+import { saveCsv, TableExport } from "../../components/TableExport";
 
 /** Three decimals, and no sign before a zero. */
 const bits = (value: number): string =>

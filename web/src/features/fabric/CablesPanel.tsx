@@ -1,9 +1,8 @@
 /** Cables that run slower than most of their kind, and cables whose link fails again and again. Nothing is drawn if there are none, and a reason if that is unknown. */
 import { classText } from "../../machine/words";
 import { useQuery } from "@tanstack/react-query";
-import type { SlowCable } from "../../api/linkShapes";
-import { slowCablesQuery } from "../../api/links";
-import { DataTable, type Column } from "../../components/DataTable";
+import { type SlowCable, slowCablesQuery } from "../../api/links";
+import { type Column, DataTable } from "../../components/DataTable";
 import { Unanswered } from "../../components/Notice";
 import { plural, ratio } from "../../lib/format";
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { SlowCable } from "../../api/linkShapes";
+import type { SlowCable } from "../../api/links";
 import { conditionOf, speedText } from "./CablesPanel";
 
 const cable = (of: Partial<SlowCable>): SlowCable => ({

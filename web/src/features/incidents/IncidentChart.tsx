@@ -4,12 +4,11 @@ import { address } from "../../api/client";
 import type { IncidentDetail } from "../../api/incident";
 import { BaseAxis, ValueAxis } from "../../charts/axis";
 import { useSize } from "../../charts/Canvas";
-import { incidentHeight, incidentLayout, type IncidentTimes } from "../../charts/incidentLayout";
-import { NARROW, WIDE, type Gutters } from "../../charts/parts";
+import { type Gutters, incidentHeight, incidentLayout, type IncidentTimes, NARROW, WIDE } from "../../charts/incident";
 import type { Column } from "../../components/DataTable";
 import { PictureCard } from "../../components/PictureCard";
 import { change, count, ratio } from "../../lib/format";
-import { useMedia } from "../../lib/media";
+import { useMedia } from "../../lib/screen";
 import { clock, parseTime, ZONE } from "../../lib/time";
 import { untilText } from "./words";
 

@@ -2,13 +2,11 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { useState } from "react";
-import { recommendationQuery } from "../../api/recommendations";
-import type { RecommendationDetail, Side } from "../../api/recommendationShapes";
+import { type RecommendationDetail, recommendationQuery, type Side } from "../../api/recommendations";
 import { ratioScale } from "../../charts/intervals";
-import { DownloadButton } from "../../components/DownloadButton";
-import { HowToRead } from "../../components/HowToRead";
-import { IntervalBar } from "../../components/IntervalBar";
-import { Failure, Waiting } from "../../components/Notice";
+import { DownloadButton } from "../../components/buttons";
+import { Failure, HowToRead, Waiting } from "../../components/Notice";
+import { IntervalBar } from "../../components/Figure";
 import { bytes, count, percent, plural } from "../../lib/format";
 import { moment, parseTime, ZONE } from "../../lib/time";
 import { BeforeAfterPlots } from "./BeforeAfterPlots";
