@@ -20,8 +20,9 @@ from flitwatch_ml.blame import CalendarBlame
 from flitwatch_ml.blame.checks import TooFewRuns
 from flitwatch_ml.blame.controls import other_weeks
 from flitwatch_ml.blame.observations import merge_observations
-from flitwatch_ml.blame.rhythm import list_rhythms, residuals_within
+from flitwatch_ml.blame.rhythm import find_rhythm, list_rhythms, residuals_within
 from flitwatch_ml.blame.selection import Problem
+from flitwatch_research.stress import draw_case
 
 DAY_S, WEEK_S, MONDAY_S = 86_400.0, 604_800.0, 1_767_571_200.0
 
@@ -104,6 +105,33 @@ def test_who_comes_in_many_runs_of_slow_weeks_alone_is_not_named(share: float, s
     exposure[:, 0] = (part & (rng.random(len(start)) < share)) * 9.0
     fitted = CalendarBlame().fit(exposure, time_s + 30 * (exposure[:, 1] > 0), start)
     assert np.flatnonzero(np.array(fitted.verdict_) == "named").tolist() == [1], fitted.reasons_[0]
+
+
+@pytest.mark.parametrize("seed", [601, 602, 608, 611])
+def test_the_luckiest_of_many_users_of_slow_weeks_is_not_named(seed: int) -> None:
+    """Of 110 users who come in slow weeks only, some meet slow runs of these weeks by chance. Eight others slow runs whenever they come."""
+    case = draw_case("slow-weeks", seed)
+    fitted = CalendarBlame().fit(case.exposure, case.time_s, case.start_s)
+    is_named = np.array(fitted.verdict_) == "named"
+    assert not is_named[case.null].any() and is_named[case.strong].sum() >= 5
+    assert any("users" in one and "is needed" in one for reasons in fitted.reasons_ for one in reasons)
+
+
+def test_users_of_whole_weeks_need_a_chance_among_all_users() -> None:
+    """The presence of the first varies between weeks, that of the second within them."""
+    week = np.repeat(np.arange(8), 10)
+    start = MONDAY_S + week * WEEK_S + np.tile(np.arange(10), 8) * DAY_S / 2
+    rng = np.random.default_rng(2)
+    columns = np.column_stack([week % 2 + 0.3 * rng.normal(size=80), 0.2 * (week % 2) + rng.normal(size=80)])
+    columns -= columns.mean(0)
+    outcome = columns.sum(1) * 0.3 + rng.normal(size=80)
+    problem = Problem(columns, outcome - outcome.mean(), np.full((80, 1), 80**-0.5), (columns**2).sum(0))
+    strict = [find_rhythm(problem, user, start, 1.0, 0.0, 1.0) for user in (0, 1)]
+    assert strict[1] is None and strict[0] is not None and (strict[0].name, strict[0].limit) == ("week", 0.0)
+    assert 0 < strict[0].share < 0.4 and 0 < strict[0].p < 1
+    assert (
+        find_rhythm(problem, 0, start, 1.0, 1.0, 1.0) is None and find_rhythm(problem, 0, start, 1.0, 0.0, 0.1) is None
+    )
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -51,6 +51,7 @@ def series(runs: int = 30, steps: int = 12) -> StepSeries:
         ("lightgbm",),
         ("attention",),
         ("attention alone",),
+        ("attention on counters",),
         ("ridge", "ratio", "attention alone"),
     ],
 )

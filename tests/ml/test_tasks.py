@@ -162,7 +162,7 @@ def test_the_papers_learner_and_forecaster_are_options_by_name(seeded: str, monk
     assert result["rates"]["mape"] == alone.mape_ and result["rates"]["rank"] == alone.rank_.tolist()
     monkeypatch.setattr(AttentionForecaster.__init__, "__defaults__", (8, 0.2, 1, 1, True, False, 0, "cpu", 20))
     result = stored(seeded, tasks.run_forecast(asked, Context(seeded))["estimate_id"])[5]
-    assert result["serves"]["forecaster"] == "attention alone" and "paper" in result["serves"]["why"]
+    assert result["serves"]["forecaster"] == "attention on counters" and "paper" in result["serves"]["why"]
 
 
 @pytest.mark.integration

@@ -363,15 +363,23 @@ class CalendarBlame(BlameEstimator):
             yield f"appears together with user {_format_users(others.tolist())}: cannot tell which of them"
 
     def _check_rhythm(self, problem: Problem, user: int) -> Iterator[str]:
-        finding = rhythm.find_rhythm(problem, user, self._start, controls.DOUBT)
+        tests = int(self.testable_.sum())
+        # Benjamini-Hochberg threshold for the number of users found.
+        of_all = FOUND_Q * int((self.q_value_ <= FOUND_Q).sum()) / tests
+        apart = float(self._share_left[user])
+        finding = rhythm.find_rhythm(problem, user, self._start, controls.DOUBT, of_all, apart)
         if finding is None:
             return
-        name, share, p = finding
-        cannot = f"the presence cannot be separated from the {name}"
-        if share < LEAST_LEFT:
-            yield f"{cannot}, which explains {1 - share:.0%} of it"
-        else:
-            yield f"{cannot}: between runs of the same {name} chance gives as much in {p:.1%} of cases"
+        cannot = f"the presence cannot be separated from the {finding.name}"
+        if finding.share < LEAST_LEFT:
+            yield f"{cannot}, which explains {1 - finding.share:.0%} of it"
+            return
+        reason = f"{cannot}: between runs of the same {finding.name} chance gives as much in {finding.p:.1%} of cases"
+        yield (
+            reason
+            if finding.limit == controls.DOUBT
+            else f"{reason}; among {tests} users, {finding.limit:.2%} is needed"
+        )
 
     def _period_date(self, period: int) -> str:
         unit = WEEK_S if self._unit == "week" else DAY_S
