@@ -137,8 +137,8 @@ packages: dist ## a DEB and, with rpmbuild, an RPM of the server from the wheels
 	@$(MAKE) --no-print-directory sums
 
 .PHONY: pin-images check-security
-pin-images: ## the digests of docker-compose.yml's images into docker-compose.digests.yml (needs Docker and the registries)
-	@docker compose --profile grafana config --lock-image-digests > docker-compose.digests.new && mv docker-compose.digests.new docker-compose.digests.yml
+pin-images: ## the digests of all images into packaging/images.lock, docker-compose.digests.yml and k8s/components/digests (needs the registries)
+	@$(PY) packaging/images.py
 
 # Without OSV= the services of OSV and of npm are asked, and what cannot be asked fails.
 check-security: ## lists of all locked packages (CycloneDX) into build/, and which are known to be weak (OSV="PyPI.zip npm.zip": offline, from OSV's archives)
