@@ -16,7 +16,7 @@ from support.endless_answer import SOCKETS_BYTES, serving_endlessly
 from support.waiting import eventually
 
 from alerting.receivers import Hook, config
-from flitwatch_alerting import senders
+from flitwatch_alerting import deliver, senders
 from flitwatch_alerting.contact_points import send_tests, with_contacts
 from flitwatch_alerting.deliver import plan_notices, send_due_notices
 from flitwatch_alerting.senders import post_json
@@ -88,6 +88,41 @@ def test_a_receiver_that_sends_a_byte_now_and_then_holds_nobody_up(
         (why,) = conn.execute("SELECT error FROM alert_notice WHERE receiver = 'drips'").fetchone() or ("",)
         assert why == "receiver drips has not accepted the message within 0.4 s"
         eventually(lambda: not [thread for thread in threading.enumerate() if thread.name.startswith("delivery")])
+
+
+def test_receivers_do_not_wait_for_one_another(embedded_db: str, hook: Hook, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first one accepts its message only after the last one has its own."""
+    last = Hook()
+    hook.before = lambda: eventually(lambda: bool(last.got), what="the last receiver's message")
+    receivers = [{"name": name, "kind": "webhook", "url": one.url} for name, one in (("a", hook), ("b", last))]
+    with connect(embedded_db, role="writer", autocommit=True) as conn:
+        fire(conn, "q1")
+        assert turn(conn, config(*receivers, rules=())) == 2
+    last.server.shutdown()
+
+
+def test_a_receiver_that_does_not_answer_costs_one_attempt(embedded_db: str, hook: Hook) -> None:
+    chosen = config({"name": "h", "kind": "webhook", "url": hook.url}, rules=(), group_by=["rule"])
+    hook.mute = True
+    with connect(embedded_db, role="writer", autocommit=True) as conn:
+        for name in ("q1", "q2", "q3"):
+            fire(conn, name)
+            assert turn(conn, chosen) == 0
+        hook.got.clear()
+        assert turn(conn, chosen) == 0 == send_due_notices(conn, chosen) and len(hook.got) == 1
+        hook.mute = False
+        assert turn(conn, chosen) == 3
+
+
+def test_a_slow_receiver_of_many_messages_leaves_time_for_the_rules(
+    embedded_db: str, hook: Hook, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(deliver, "ROUND_S", 0.0)
+    chosen = config({"name": "h", "kind": "webhook", "url": hook.url}, rules=(), group_by=["rule"])
+    with connect(embedded_db, role="writer", autocommit=True) as conn:
+        for name in ("q1", "q2"):
+            fire(conn, name)
+        assert [turn(conn, chosen) for _ in range(3)] == [1, 1, 0]
 
 
 @contextlib.contextmanager
