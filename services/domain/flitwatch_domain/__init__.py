@@ -23,5 +23,6 @@ Modules
   `project_report` for a project's losses in a month, `pdf` for the report as PDF, `table_file` for tables as CSV; `errors` for the one error tree;
   `units` for units in files; `numerals` for numbers in text; `local_text` for files that only a command line's user can name; `heartbeat` for liveness of a loop; `json_logs` for log lines;
   `http_protocol` for the limits of every HTTP listener, `addresses` for how these limits group hosts, `shares` for the limit of each host;
+  `peer_answers` for the limits of other servers' answers;
   `build` for the build stamp.
 """
