@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
-import socketserver
 import threading
-from collections.abc import Iterator
 from typing import Any
 
 import httpx
 import pytest
 from support.alerts import fire, smtp_sink
-from support.endless_answer import SOCKETS_BYTES, serving_endlessly
+from support.endless_answer import SOCKETS_BYTES, dripping, serving_endlessly, serving_lines
 from support.waiting import eventually
 
 from alerting.receivers import Hook, config
@@ -65,6 +62,16 @@ def test_only_the_head_of_an_endless_answer_is_read() -> None:
     assert receiver.sent_bytes <= SOCKETS_BYTES
 
 
+@pytest.mark.parametrize("before", [b"", b"220 mail\r\n"], ids=["greeting", "reply"])
+def test_an_endless_reply_of_a_mail_server_is_not_read(before: bytes) -> None:
+    with serving_lines(before, b"250-" + b"x" * 60 + b"\r\n") as (port, sent):
+        receiver = {"name": "m", "kind": "mail", "server": f"127.0.0.1:{port}", "to": ["a@x.example"]}
+        chosen = config(receiver, rules=())
+        with pytest.raises(senders.Unreachable, match="receiver m cannot be reached"):
+            senders.send_test(chosen, chosen.receivers[0], "key")
+    assert sum(sent) <= SOCKETS_BYTES
+
+
 @pytest.mark.parametrize("kind", ["webhook", "alertmanager", "slack", "mail", "apprise"])
 def test_a_receiver_that_sends_a_byte_now_and_then_holds_nobody_up(
     kind: str, embedded_db: str, hook: Hook, monkeypatch: pytest.MonkeyPatch
@@ -72,7 +79,7 @@ def test_a_receiver_that_sends_a_byte_now_and_then_holds_nobody_up(
     if kind == "apprise":
         pytest.importorskip("apprise")
     monkeypatch.setattr(senders, "DELIVERY_S", 0.4)
-    with dripping() as port, connect(embedded_db, role="writer", autocommit=True) as conn:
+    with dripping(0.02) as port, connect(embedded_db, role="writer", autocommit=True) as conn:
         monkeypatch.setenv("DRIPS", f"json://127.0.0.1:{port}")
         at = {
             "mail": {"server": f"127.0.0.1:{port}", "to": ["a@x.example"]},
@@ -123,24 +130,6 @@ def test_a_slow_receiver_of_many_messages_leaves_time_for_the_rules(
         for name in ("q1", "q2"):
             fire(conn, name)
         assert [turn(conn, chosen) for _ in range(3)] == [1, 1, 0]
-
-
-@contextlib.contextmanager
-def dripping() -> Iterator[int]:
-    """Answer every connection with a byte every 20 ms, in a line that does not end."""
-    stop = threading.Event()
-
-    class Drips(socketserver.BaseRequestHandler):
-        def handle(self) -> None:
-            with contextlib.suppress(OSError):
-                while not stop.wait(0.02):
-                    self.request.sendall(b"2")
-
-    with socketserver.ThreadingTCPServer(("127.0.0.1", 0), Drips) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        yield server.server_address[1]
-        stop.set()
-        server.shutdown()
 
 
 def test_a_message_that_is_refused_does_not_hold_up_the_next(embedded_db: str, hook: Hook) -> None:
