@@ -132,7 +132,7 @@ class HttpProtocol(HttpToolsProtocol):
             self._end(_TOO_LARGE)
 
     def pause_writing(self) -> None:
-        """Handle an answer of which much waits to be read."""
+        """Handle a full write buffer: the client reads slowly."""
         super().pause_writing()
         assert isinstance(self.config, HttpConfig)
         size = self.transport.get_write_buffer_size()
@@ -143,7 +143,7 @@ class HttpProtocol(HttpToolsProtocol):
             self._await_reading(size)
 
     def resume_writing(self) -> None:
-        """Handle the reading of most of an answer."""
+        """Handle a write buffer that has emptied."""
         if self._read_due is not None:
             self._read_due.cancel()
             self._read_due = None
