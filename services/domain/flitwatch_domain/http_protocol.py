@@ -115,7 +115,7 @@ class HttpProtocol(HttpToolsProtocol):
     def connection_lost(self, exc: Exception | None) -> None:
         """Handle the end of the connection."""
         self._set_deadline(None)
-        self.resume_writing()
+        self._stop_waiting()
         if self._dismiss is not None:
             self._dismiss()
         super().connection_lost(exc)
@@ -140,23 +140,23 @@ class HttpProtocol(HttpToolsProtocol):
         if self._forget_unread is None:
             self.transport.abort()
         else:
-            self._await_reading(size)
+            self._await_reading()
 
     def resume_writing(self) -> None:
-        """Handle a write buffer that has emptied."""
-        if self._read_due is not None:
-            self._read_due.cancel()
-            self._read_due = None
-        if self._forget_unread is not None:
-            self._forget_unread()
-            self._forget_unread = None
+        """Handle a write buffer that has nearly emptied."""
+        self._stop_waiting()
         super().resume_writing()
+        if self._is_idle():
+            self._await_reading()
 
     def on_message_begin(self) -> None:
         """Handle a request's first byte."""
         if len(self.pipeline) >= WAITING_REQUESTS:
             self.transport.abort()
             raise _Refused
+        if not self.flow.write_paused:
+            # The answer to this request will fill the buffer again.
+            self._stop_waiting()
         self._head = 0
         self._set_deadline(HEAD_S)
         super().on_message_begin()
@@ -190,9 +190,8 @@ class HttpProtocol(HttpToolsProtocol):
     def on_response_complete(self) -> None:
         """Handle the end of an answer, which the client may not have read yet."""
         super().on_response_complete()
-        size = self.transport.get_write_buffer_size()
-        if size and self._read_due is None:
-            self._await_reading(size)
+        if self._is_idle() and not self.flow.write_paused:
+            self._await_reading()
 
     def send_400_response(self, msg: str) -> None:
         """Reject a request that the parser does not accept."""
@@ -215,16 +214,27 @@ class HttpProtocol(HttpToolsProtocol):
             self.transport.write(answer)
             self.transport.close()
 
-    def _await_reading(self, size: int) -> None:
-        self._read_due = self.loop.call_later(READ_S, self._check_reading, size)
+    def _is_idle(self) -> bool:
+        return self.cycle is None or self.cycle.response_complete
+
+    def _await_reading(self) -> None:
+        if size := self.transport.get_write_buffer_size():
+            self._read_due = self.loop.call_later(READ_S, self._check_reading, size)
 
     def _check_reading(self, before: int) -> None:
         self._read_due = None
-        size = self.transport.get_write_buffer_size()
-        if size and before - size < READ_BYTES:
+        if (size := self.transport.get_write_buffer_size()) and before - size < READ_BYTES:
             self.transport.abort()
-        elif size:
-            self._await_reading(size)
+        else:
+            self._await_reading()
+
+    def _stop_waiting(self) -> None:
+        if self._read_due is not None:
+            self._read_due.cancel()
+            self._read_due = None
+        if self._forget_unread is not None:
+            self._forget_unread()
+            self._forget_unread = None
 
     def _set_deadline(self, seconds: float | None) -> None:
         if self._due is not None:
