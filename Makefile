@@ -252,7 +252,7 @@ fuzz-importers:
 	nice -n 10 .venv/bin/python tests/fuzz/run.py $(or $(FUZZ_SECONDS),$$(( $(or $(MINUTES),2) * 60 ))) $(if $(FUZZ_AT_A_TIME),--at-a-time $(FUZZ_AT_A_TIME)) $(if $(FUZZ_SEED),--seed $(FUZZ_SEED))
 
 .PHONY: chaos failover soak hostile
-hostile: ## hostile clients (endless heads, floods, slow bodies, a giant peer) against a platform of their own; prints as JSON what they cost in memory and how long others waited
+hostile: ## hostile clients (endless heads, floods, slow bodies, unread answers, receivers that never end) against a platform of their own; prints as JSON what they cost in memory and how long others waited
 	@cd tests && ../.venv/bin/python -m hostile
 
 # The whole stack unless told otherwise: STACK=embedded, ROUTERS=96 for a smaller machine, ROUTERS=0 for a few routers through a collector.
