@@ -13,7 +13,7 @@ from support.endless_answer import SOCKETS_BYTES, dripping, serving_endlessly, s
 from support.waiting import eventually
 
 from alerting.receivers import Hook, config
-from flitwatch_alerting import deliver, senders
+from flitwatch_alerting import contact_points, deliver, senders
 from flitwatch_alerting.contact_points import send_tests, with_contacts
 from flitwatch_alerting.deliver import plan_notices, send_due_notices
 from flitwatch_alerting.senders import post_json
@@ -189,6 +189,18 @@ def test_what_waits_for_an_absent_receiver_is_kept_quiet_too(embedded_db: str, h
             alerts.close_alert(conn, number, clock_s(conn))
         assert turn(conn, chosen) == 4
     assert [a["rule"] for a in next(b for b in hook.got[2:] if "alerts" in b)["alerts"]] == ["q1", "q2"]
+
+
+def test_test_mails_leave_time_for_the_rules(embedded_db: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(contact_points, "ROUND_S", 0.0)
+    beats: list[int] = []
+    with smtp_sink() as (_, server), connect(embedded_db, role="writer", autocommit=True) as conn:
+        for name in ("a", "b"):
+            contacts.save_contact_point(conn, name, [f"{name}@site.example"], "info")
+            contacts.ask_test(conn, name)
+        chosen = config(rules=(), mail={"server": server})
+        assert [send_tests(conn, chosen, lambda: beats.append(1)) for _ in range(3)] == [1, 1, 0]
+    assert len(beats) == 2
 
 
 def test_a_contact_point_gets_what_is_as_severe_as_it_asks_and_one_test_mail(embedded_db: str) -> None:

@@ -23,7 +23,7 @@ RETRY_S = (5.0, 15.0, 60.0, 300.0)
 #: After this many seconds, a round starts no further message: rules have priority.
 ROUND_S = 5.0
 #: Maximum number of receivers that get a message at the same time.
-AT_A_TIME = 16
+AT_A_TIME = 64
 Row = dict[str, Any]
 #: Called with the skipped item and the reason.
 Refused = Callable[[str, str], object]
