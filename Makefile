@@ -137,8 +137,8 @@ packages: dist ## a DEB and, with rpmbuild, an RPM of the server from the wheels
 	@$(MAKE) --no-print-directory sums
 
 .PHONY: pin-images check-security
-pin-images: ## the digests of docker-compose.yml's images into docker-compose.digests.yml (needs Docker and the registries)
-	@docker compose --profile grafana config --lock-image-digests > docker-compose.digests.new && mv docker-compose.digests.new docker-compose.digests.yml
+pin-images: ## the digests of all images into packaging/images.lock, docker-compose.digests.yml and k8s/components/digests (needs the registries)
+	@$(PY) packaging/images.py
 
 # Without OSV= the services of OSV and of npm are asked, and what cannot be asked fails.
 check-security: ## lists of all locked packages (CycloneDX) into build/, and which are known to be weak (OSV="PyPI.zip npm.zip": offline, from OSV's archives)
@@ -252,7 +252,7 @@ fuzz-importers:
 	nice -n 10 .venv/bin/python tests/fuzz/run.py $(or $(FUZZ_SECONDS),$$(( $(or $(MINUTES),2) * 60 ))) $(if $(FUZZ_AT_A_TIME),--at-a-time $(FUZZ_AT_A_TIME)) $(if $(FUZZ_SEED),--seed $(FUZZ_SEED))
 
 .PHONY: chaos failover soak hostile
-hostile: ## hostile clients (endless heads, floods, slow bodies, a giant peer) against a platform of their own; prints as JSON what they cost in memory and how long others waited
+hostile: ## hostile clients (endless heads, floods, slow bodies, unread answers, receivers that never end) against a platform of their own; prints as JSON what they cost in memory and how long others waited
 	@cd tests && ../.venv/bin/python -m hostile
 
 # The whole stack unless told otherwise: STACK=embedded, ROUTERS=96 for a smaller machine, ROUTERS=0 for a few routers through a collector.

@@ -24,6 +24,7 @@ from flitwatch_db import build_conninfo, connect
 from flitwatch_db.core import events
 from flitwatch_db.core.events import Event
 from flitwatch_db.people import accounts as people
+from flitwatch_domain.errors import Unavailable
 
 
 @pytest.fixture
@@ -37,6 +38,18 @@ def wait_until_no_streams(served: Served) -> None:
         lambda: "flitwatch_api_event_streams 0.0" in served.http.get("/metrics").text,
         what="the streams of clients that left to end",
     )
+
+
+def test_many_callers_leave_a_place_for_the_next() -> None:
+    hub = Hub("", most_streams=4, most_each=3)
+    with ExitStack() as stack:
+        first, *_ = [stack.enter_context(hub.subscribe("a")) for _ in range(3)]
+        stack.enter_context(hub.subscribe("b"))
+        stack.enter_context(hub.subscribe("c"))
+        assert first.closed and hub.streams == 4 and first.events.get_nowait() is None
+        # Every other caller has at most one more than c.
+        with pytest.raises(Unavailable, match="api_streams_max"):
+            stack.enter_context(hub.subscribe("c"))
 
 
 def test_every_stream_gets_every_event_in_order(live: Served, embedded_db: str) -> None:

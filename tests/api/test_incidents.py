@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import csv
 import io
 from datetime import UTC, datetime
@@ -16,6 +17,8 @@ from support.planted_machine import BEGIN_S, planted, run_of
 from api.conftest import Served, serving
 from flitwatch.hottest import _covers_window, load_hot_lists
 from flitwatch.main import cli
+from flitwatch_api.incidents import http as incidents_http
+from flitwatch_api.projects import http as projects_http
 from flitwatch_api.settings import Settings
 from flitwatch_client import Client
 from flitwatch_db import connect
@@ -164,6 +167,32 @@ def test_the_command_prints_what_the_page_shows(told: tuple[Served, str]) -> Non
     assert empty.output == "There are no stored incidents for this.\n"
     missing = CliRunner().invoke(cli, ["incidents", "999", "--db", url])
     assert missing.exit_code == 1
+
+
+@pytest.mark.parametrize(
+    ("place", "module", "makes"),
+    [
+        ("projects/climate/report?month=2026-01", projects_http, "build_report"),
+        ("projects/climate/report?month=2026-01&format=pdf", projects_http, "render_document"),
+        ("incidents/export", incidents_http, "render_table"),
+    ],
+)
+def test_a_long_report_holds_no_other_request_up(
+    told: tuple[Served, str], monkeypatch: pytest.MonkeyPatch, place: str, module: Any, makes: str
+) -> None:
+    looped: list[bool] = []
+    make = getattr(module, makes)
+
+    def watched(*given: Any) -> Any:
+        try:
+            looped.append(bool(asyncio.get_running_loop()))
+        except RuntimeError:
+            looped.append(False)
+        return make(*given)
+
+    monkeypatch.setattr(module, makes, watched)
+    assert told[0].http.get(f"/api/v1/{place}").status_code == 200
+    assert looped == [False]
 
 
 def test_a_project_reads_what_it_lost_to_whom(told: tuple[Served, str], tmp_path: Path) -> None:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import socket
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from functools import partial
+from pathlib import Path
 from urllib.parse import urlsplit
 
 import httpx
@@ -304,6 +305,61 @@ def test_dripping_bytes_keep_nothing_open(half_sent_site: Served) -> None:
             if closed:
                 break
         assert closed
+
+
+PAGE = b"GET /openapi.json HTTP/1.1\r\nHost: localhost\r\n%s\r\n"
+
+
+def open_at(served: Served) -> int:
+    """Return how many connections of a server in this process are open at its end."""
+    port = urlsplit(served.url).port or 0
+    lines = Path("/proc/self/net/tcp").read_text().splitlines()
+    return sum(line.split()[1].endswith(f":{port:04X}") and line.split()[3] == "01" for line in lines)
+
+
+@pytest.mark.parametrize("last", [b"", b"Connection: close\r\n"], ids=["kept", "closed"])
+def test_answers_that_are_not_read_are_not_kept(api_site: Served, last: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(http_protocol, "READ_S", 0.3)
+    with ExitStack() as stack:
+        # More than the sockets of both ends take.
+        for one in [connected(api_site, stack) for _ in range(3)]:
+            one.sendall(PAGE % b"" * (http_protocol.WAITING_REQUESTS - 1) + PAGE % last)
+        eventually(lambda: open_at(api_site) == 0, 20, what="the end of the connections")
+    assert get_patiently(f"{api_site.url}/healthz").status_code == 200
+
+
+def test_unread_answers_share_a_bounded_memory(embedded_db: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(http_protocol, "READ_S", 3600.0)
+    monkeypatch.setattr(http_protocol, "UNREAD_BYTES", 1)
+    with serving(Settings(db=embedded_db, web=None)) as small, ExitStack() as stack:
+        one = connected(small, stack)
+        one.sendall(PAGE % b"" * http_protocol.WAITING_REQUESTS)
+        eventually(lambda: open_at(small) == 0, 20, what="the end of the connection")
+
+
+def test_an_answer_that_is_read_slowly_arrives(api_site: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(http_protocol, "READ_S", 0.1)
+    monkeypatch.setattr(http_protocol, "READ_BYTES", 1)
+    count = http_protocol.WAITING_REQUESTS
+    with ExitStack() as stack:
+        one = connected(api_site, stack)
+        one.sendall(PAGE % b"" * (count - 1) + PAGE % b"Connection: close\r\n")
+        page = b""
+        while part := one.recv(256 << 10):
+            page += part
+            time.sleep(0.02)
+    assert page.count(b"HTTP/1.1 200 OK") == count
+
+
+def test_requests_that_wait_for_an_answer_are_few(api_site: Served) -> None:
+    with ExitStack() as stack:
+        one = connected(api_site, stack)
+        one.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n" * 1000)
+        answers = b""
+        with suppress(ConnectionResetError):
+            while part := one.recv(64 << 10):
+                answers += part
+    assert answers.count(b"HTTP/1.1 ") <= http_protocol.WAITING_REQUESTS + 1
 
 
 def test_an_event_stream_and_an_idle_connection_outlive_the_limits(half_sent_site: Served) -> None:

@@ -27,10 +27,13 @@ def shown(families: list) -> dict[str, float]:
 
 def test_a_worker_shows_depth_age_and_failures_of_its_queues(embedded_db: str) -> None:
     with connect(embedded_db, role="writer", autocommit=True) as conn:
-        failed, old, _ = (start_task(conn, "ml.blame", {}) for _ in range(3))
+        failed, old, _, runs = (start_task(conn, "ml.blame", {}) for _ in range(4))
         start_task(conn, "sim.study", {})
         conn.execute("UPDATE task SET state = 'failed', finished_at = now() WHERE task_id = %s", [failed])
         conn.execute("UPDATE task SET created_at = now() - interval '1 hour' WHERE task_id = %s", [old])
+        conn.execute(
+            "UPDATE task SET state = 'running', started_at = now() - interval '3 hours' WHERE task_id = %s", [runs]
+        )
     figures = OwnFigures(embedded_db, ["db", "ml"])
     eventually(lambda: bool(list(figures.collect())), what="the figures")
     found = shown(list(figures.collect()))
@@ -38,7 +41,8 @@ def test_a_worker_shows_depth_age_and_failures_of_its_queues(embedded_db: str) -
     assert found['flitwatch_tasks{queue="db",state="queued"}'] == 0
     assert found['flitwatch_recent_failed_tasks{queue="ml"}'] == 1
     assert 3600 <= found['flitwatch_task_waiting_seconds{queue="ml"}'] < 7200
-    assert not any("sim" in name or 'waiting_seconds{queue="db"' in name for name in found)
+    assert 10800 <= found['flitwatch_task_running_seconds{queue="ml"}'] < 14400
+    assert not any("sim" in name or 'ing_seconds{queue="db"' in name for name in found)
 
 
 def test_alerting_shows_what_was_not_delivered(embedded_db: str) -> None:

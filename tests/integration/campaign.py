@@ -58,7 +58,9 @@ DISK_MB, MACHINE_DISK_MB, FULL_S = 4000, 40_000, 8.0
 CUT_S = 8.0
 #: Longer than a writer's lease on its topics.
 STOP_S = 12.0
-STOPPED = ("writer", "api", "worker", "database", "collector")
+STOPPED = ("writer", "api", "worker", "estimates", "alerting", "database", "collector")
+#: How the supervisor's log says that a process ended.
+END = re.compile(r'"(\S+) exited with (-?\d+)')
 HEADS_S = 10.0
 
 
@@ -236,7 +238,9 @@ class Campaign:
         """Let the feed end, and count."""
         self.feed.finish(self.platform, self.report)
         log = (self.platform.home / "log" / "supervisor.log").read_text(errors="replace")
-        ends = re.findall(r'"(\S+) left with (-?\d+)', log)
+        ends = END.findall(log)
+        if not ends and self.report.kills.keys() & self._processes().keys():
+            raise RuntimeError("the supervisor's log has no line about a killed process, so crashes are unknown")
         ours = [(name, str(-signal.SIGKILL)) for name, count in self.report.kills.items() for _ in range(count)]
         for one in ours + self.platform.ended:
             # A server's end is not the supervisor's to see.

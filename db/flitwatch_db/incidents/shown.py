@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -35,6 +36,8 @@ Row = dict[str, Any]
 
 #: Maximum number of returned minutes: a day.
 MOST_MINUTES = 1440
+#: Findings of this many incidents are in memory at a time: each can have hundreds of kilobytes.
+INCIDENTS_AT_A_TIME = 50
 
 
 #: Ended jobs are usually examined within this time, in seconds; unexamined jobs are counted up to a limit.
@@ -119,11 +122,17 @@ def find_head(conn: Conn, incident_id: int) -> IncidentHead:
     return matches[0]
 
 
-def list_slowed_jobs(conn: Conn, asked: IncidentFilter, limit: int) -> list[tuple[IncidentHead, list[SlowedJob]]]:
-    """List incidents, newest first, each with its slowed jobs in descending order of wasted nodes."""
+def iterate_slowed_jobs(
+    conn: Conn, asked: IncidentFilter, limit: int
+) -> Iterator[tuple[IncidentHead, list[SlowedJob]]]:
+    """Yield incidents, newest first, each with its slowed jobs in descending order of wasted nodes. Findings of a few incidents are in memory at a
+    time."""
     heads = list_heads(conn, asked, limit)
-    victims = _load_victims(conn, [head["incident_id"] for head in heads])
-    return [(head, [_to_slowed_job(one) for one in victims.get(head["incident_id"], [])]) for head in heads]
+    for at in range(0, len(heads), INCIDENTS_AT_A_TIME):
+        part = heads[at : at + INCIDENTS_AT_A_TIME]
+        victims = _load_victims(conn, [head["incident_id"] for head in part])
+        for head in part:
+            yield head, [_to_slowed_job(one) for one in victims.get(head["incident_id"], [])]
 
 
 def summarise_incident(conn: Conn, found: IncidentHead, at_s: float) -> IncidentSummary | None:

@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 
 import httpx
 
+from flitwatch_domain.peer_answers import stream_answer
 from flitwatch_ingest.exporters.intake import Intake, TakenSamples
 from flitwatch_ingest.exporters.pages import BadPage, samples_of
 from flitwatch_ingest.exporters.sample import Sample
@@ -78,7 +79,7 @@ class Scraper:
         """Return the samples, the reason for an incomplete result, and the page in that case if there is one."""
         page = bytearray()
         try:
-            with client.stream("GET", url, headers=_ACCEPT) as answer:
+            with stream_answer(client, "GET", url, TIMEOUT_S, headers=_ACCEPT) as answer:
                 if answer.status_code != 200:
                     return [], f"answered {answer.status_code}", b""
                 for part in answer.iter_bytes():

@@ -143,7 +143,7 @@ class Engine:
         with self._isolate_failure(conn, "delivery"):
             self.measures.delivered += deliver.send_due_notices(conn, config, self.heartbeat)
         with self._isolate_failure(conn, "test mails"):
-            send_tests(conn, config)
+            send_tests(conn, config, self.heartbeat.beat)
         if now_s - self._looked_s >= INCIDENTS_EVERY_S:
             self._looked_s = now_s
             with self._isolate_failure(conn, "incidents"):

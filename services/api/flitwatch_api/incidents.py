@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
+import psycopg
 from fastapi import APIRouter, Depends, Query, Request
 from fastapi.responses import RedirectResponse, Response
 from pydantic import BaseModel, Field, StringConstraints
@@ -109,10 +110,16 @@ async def export(
     asked: TheIncidents,
 ) -> Response:
     """Return incidents as a table (CSV), newest first: at most 10,000."""
-    rows = await platform.in_thread("reader", lambda conn: shown.list_heads(conn, asked, MOST_ROWS))
-    table = ({**row, "causes": " ".join(cause["job_id"] for cause in row["causes"])} for row in rows)
+
+    def work(conn: psycopg.Connection[Any]) -> str:
+        rows = shown.list_heads(conn, asked, MOST_ROWS)
+        return render_table(
+            COLUMNS, ({**row, "causes": " ".join(one["job_id"] for one in row["causes"])} for row in rows)
+        )
+
+    table = await platform.in_thread("reader", work)
     headers = {"Content-Disposition": 'attachment; filename="incidents.csv"', "Cache-Control": "no-cache"}
-    return Response(render_table(COLUMNS, table), media_type="text/csv; charset=utf-8", headers=headers)
+    return Response(table, media_type="text/csv; charset=utf-8", headers=headers)
 
 
 @http.get("/{incident_id}", response_model=IncidentDetail, name="incident_detail")

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from datetime import datetime
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeAlias
 
 import psycopg
 from fastapi import APIRouter, Path, Query
@@ -11,12 +12,13 @@ from fastapi.responses import Response
 from pydantic import BaseModel, Field
 
 from flitwatch_api.answers import build_model, json_response
-from flitwatch_api.names import TheNames
+from flitwatch_api.names import Names, TheNames
 from flitwatch_api.platform import ThePlatform
 from flitwatch_api.problems import RESPONSES
-from flitwatch_db.incidents.shown import IncidentFilter, list_slowed_jobs
+from flitwatch_db.incidents.shown import IncidentFilter, iterate_slowed_jobs
 from flitwatch_domain.errors import BadRequest
 from flitwatch_domain.incidents import IncidentHead, SlowedJob
+from flitwatch_domain.project_report import ProjectReport as ReportData
 from flitwatch_domain.project_report import build_report, find_month, render_csv, render_document, render_page
 
 
@@ -62,6 +64,7 @@ class ProjectReport(BaseModel):
 http = APIRouter(prefix="/projects", tags=["incidents"], responses=RESPONSES)
 #: Most incidents of one month that are read.
 MOST_INCIDENTS = 10_000
+_Incident: TypeAlias = tuple[IncidentHead, list[SlowedJob]]
 
 
 @http.get(
@@ -93,14 +96,22 @@ async def report(
     except ValueError:
         raise BadRequest(f"{month} is no month", advice="Write it like 2026-10.") from None
 
-    def work(conn: psycopg.Connection[Any]) -> list[tuple[IncidentHead, list[SlowedJob]]]:
-        return list_slowed_jobs(conn, IncidentFilter(from_s=from_s, to_s=to_s), MOST_INCIDENTS)
+    def work(conn: psycopg.Connection[Any]) -> Response:
+        # In the thread too: a month can have thousands of jobs.
+        slowed = iterate_slowed_jobs(conn, IncidentFilter(from_s=from_s, to_s=to_s), MOST_INCIDENTS)
+        return _render(build_report(account, month, _mask(names, slowed)), format)
 
-    shown: list[tuple[IncidentHead, list[SlowedJob]]] = []
-    for head, slowed in await platform.in_thread("reader", work):
+    return await platform.in_thread("reader", work)
+
+
+def _mask(names: Names, incidents: Iterable[_Incident]) -> Iterator[_Incident]:
+    """Yield incidents and their jobs as shown to the caller."""
+    for head, slowed in incidents:
         causes = [names.job(cause) for cause in head["causes"]]
-        shown.append(({**head, "causes": causes}, [names.job(job) for job in slowed]))
-    made = build_report(account, month, shown)
+        yield {**head, "causes": causes}, [names.job(job) for job in slowed]
+
+
+def _render(made: ReportData, format: str) -> Response:
     if format == "json":
         return json_response(build_model(ProjectReport, made))
     if format == "html":
@@ -111,5 +122,6 @@ async def report(
         return Response(render_page(made), media_type="text/html; charset=utf-8", headers=policy)
     body: str | bytes = render_csv(made) if format == "csv" else render_document(made)
     kind = "text/csv; charset=utf-8" if format == "csv" else "application/pdf"
-    headers = {"Content-Disposition": f'attachment; filename="project-{month}.{format}"', "Cache-Control": "no-cache"}
+    name = f"project-{made['month']}.{format}"
+    headers = {"Content-Disposition": f'attachment; filename="{name}"', "Cache-Control": "no-cache"}
     return Response(body, media_type=kind, headers=headers)

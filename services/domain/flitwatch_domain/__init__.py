@@ -23,5 +23,6 @@ Modules
   `project_report` for a project's losses in a month, also as PDF; `table_file` for tables as CSV; `errors` for the one error tree;
   `units` for units and numbers in text; `heartbeat` for liveness of a loop; `json_logs` for log lines;
   `http_protocol` for the limits of every HTTP listener and of each host or group of hosts;
+  `peer_answers` for the limits of other servers' answers;
   `build` for the build stamp.
 """
