@@ -120,9 +120,9 @@ def store_jobs(
             "cluster": job.cluster, "job_id": job.job_id, "array_task": job.array_task, "het_offset": job.het_offset,
             "restart": job.restart, "user": job.user, "account": job.account, "name": job.name, "partition": job.partition,
             "state": job.state, "exit_code": job.exit_code, "submit_s": job.submit_s, "start_s": job.start_s, "end_s": job.end_s,
-            "nodes": job.nodes, "node_list": job.node_list, "simulated": job.simulated, "limit_s": job.limit_s,
+            "nodes": job.nodes if job.nodes is not None else len(set(nodes[key])) or None, "node_list": job.node_list, "simulated": job.simulated, "limit_s": job.limit_s,
         }
-        for job in last.values()
+        for key, job in last.items()
     ]  # fmt: skip
     _renumber_incarnations(conn, _encode_rows([{name: row[name] for name in _TOLD_APART_BY} for row in rows]))
     stored_rows = conn.execute(_UPSERT, [_encode_rows(rows)]).fetchall()

@@ -11,6 +11,7 @@ from flitwatch_core.codec import Kind, Role
 from flitwatch_domain.fabric import Fabric, Technology
 from flitwatch_domain.guids import plain_guid
 from flitwatch_domain.hosts import find_host, host_key
+from flitwatch_domain.importers.ibnames import is_same_adapter
 from flitwatch_ingest.schemas import RowSchema
 from flitwatch_ingest.schemas.rows import (
     ADAPTERS,
@@ -25,9 +26,6 @@ from flitwatch_ingest.schemas.rows import (
 )
 
 _LAST_NUMBER = re.compile(r"([0-9]+)(?!.*[0-9])")
-#: openibd's node descriptions: HCA-1 is the kernel's adapter 0.
-_VENDOR_NUMBER = re.compile(r"HCA-([0-9]+)", re.IGNORECASE)
-_KERNEL_NUMBER = re.compile(r"mlx[0-9]+_([0-9]+)", re.IGNORECASE)
 #: ca_name and port as sysclassib joins them.
 _JOINED = re.compile(r"(.+)\.([0-9]{1,3})")
 
@@ -276,7 +274,7 @@ class FabricPorts:
         if not any(names):
             chosen = ends
         else:
-            chosen = [e for e in ends if owner.adapter and _same_adapter(self._adapters[e], owner.adapter)]
+            chosen = [e for e in ends if owner.adapter and is_same_adapter(self._adapters[e], owner.adapter)]
             chosen = chosen if owner.adapter else ends
         if len(chosen) > 1 and owner.port is not None:
             chosen = [e for e in chosen if self._adapter_ports[e] == owner.port] or chosen
@@ -297,15 +295,6 @@ def _names_match(owner: Owner, name: str) -> bool:
 def _first_words(names: tuple[str, ...]) -> list[str]:
     """Return the first word of each name; a node map or description may append the adapter: `luna-0001 mlx5_2`."""
     return [word for name in names for word in dict.fromkeys((name, name.partition(" ")[0]))]
-
-
-def _same_adapter(known: str | None, said: str) -> bool:
-    if known is None:
-        return False
-    if known.lower() == said.lower():
-        return True
-    vendor, kernel = _VENDOR_NUMBER.fullmatch(known), _KERNEL_NUMBER.fullmatch(said)
-    return bool(vendor and kernel) and int(vendor.group(1)) == int(kernel.group(1)) + 1  # type: ignore[union-attr]
 
 
 def unresolved_reason(fabrics: list[str], owner: Owner, component: int | None) -> str:

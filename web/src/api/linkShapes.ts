@@ -59,6 +59,8 @@ export const slowCablesShape = v.object({
       flapping: v.boolean(),
       link_downs: figure,
       link_recoveries: figure,
+      link_speed_changes: figure,
+      condition: v.string(),
     }),
   ),
 });

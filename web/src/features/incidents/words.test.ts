@@ -30,6 +30,9 @@ describe("the words of an incident", () => {
     expect(costText(some.slice(0, 1), true)).toBe(
       "Named for at least 1 incident that cost others at least 3.1 node-hours",
     );
+    expect(costText([...some, { state: "over", node_hours: null }], false)).toBe(
+      "Named for 3 incidents that cost others at least 4.2 node-hours",
+    );
     expect(costText(some.slice(2), false)).toBeNull();
     expect(costText([], false)).toBeNull();
   });

@@ -44,7 +44,8 @@ export function costText(
 ): string | null {
   const held = incidents.filter((one) => one.state !== "withdrawn");
   if (!held.length) return null;
-  const hours = held.reduce((sum, one) => sum + one.node_hours, 0);
+  const hours = held.reduce((sum, one) => sum + (one.node_hours ?? 0), 0);
   const least = more ? "at least " : "";
-  return `Named for ${least}${plural(held.length, "incident")} that cost others ${least}${ratio(hours)} node-hours`;
+  const most = more || held.some((one) => one.node_hours === null) ? "at least " : "";
+  return `Named for ${least}${plural(held.length, "incident")} that cost others ${most}${ratio(hours)} node-hours`;
 }
