@@ -125,7 +125,9 @@ def test_findings_come_to_whoever_may_see_them(embedded_db: str) -> None:
     assert "fabric_stall_ratio" in names and "job_predicted_slowdown_ratio" not in names
 
 
-def test_rest_top_alerts_and_metrics_report_the_same_cables(embedded_db: str, capfd: pytest.CaptureFixture[str]) -> None:
+def test_rest_top_alerts_and_metrics_report_the_same_cables(
+    embedded_db: str, capfd: pytest.CaptureFixture[str]
+) -> None:
     """The page prints what REST says (tests/e2e/test_page.py)."""
     planted_cables.plant(embedded_db)
     now_s = time.time()
@@ -148,6 +150,8 @@ def test_rest_top_alerts_and_metrics_report_the_same_cables(embedded_db: str, ca
             main(["top", "--url", api.url, "--fabric", fabric])
             printed = capfd.readouterr().out
             assert ("Slow and flapping cables" in printed) == bool(cables)
-            assert all(" ".join(condition.split()) in " ".join(printed.split()) for condition in cables.values()), printed
+            assert all(" ".join(condition.split()) in " ".join(printed.split()) for condition in cables.values()), (
+                printed
+            )
             for kind in ("slow", "flapping"):
                 assert (f'flitwatch_{kind}_cables{{fabric="{fabric}"}} 1.0' in page) == bool(cables)

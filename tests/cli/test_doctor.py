@@ -150,15 +150,28 @@ Switch 4 "S-00000000000000a2" # "other" enhanced port 0 lid 32 lmc 0
 """
     with connect(embedded_db, role="writer") as conn:
         fabrics.save_fabric(conn, ibnetdiscover.parse_fabric(section, "f", "f"))
-        jobs.upsert_jobs(conn, [Job("c", name, "RUNNING", start_s=now_s - 60, node_list=name) for name in ("C01", "c09")])
+        jobs.upsert_jobs(
+            conn,
+            [
+                Job("c", str(at), "RUNNING", start_s=now_s - 60, node_list=name)
+                for at, name in enumerate(("C01", "c09"))
+            ],
+        )
     with open_log(embedded_db) as log, log.producer() as producer:
         for second in range(3):
             for guid in ("a1", "a9"):
-                record = {"timestamp": now_s - 30 + 10 * second, "guid": guid, "port": 1, "port_xmit_data": 100 * second}
+                record = {
+                    "timestamp": now_s - 30 + 10 * second,
+                    "guid": guid,
+                    "port": 1,
+                    "port_xmit_data": 100 * second,
+                }
                 producer.append("ldms.ib_port", json.dumps(record).encode())
         producer.flush()
     drain_log(embedded_db, embedded_db)
     found = look()
     assert found[0] == ("warning", "1 of 2 jobs of the last 7 days; without: c09")
     assert found[1] == ("warning", "1 of 2 nodes, in the last hour; without: c02")
-    assert found[2][0] == "warning" and found[2][1].startswith("3 of 6 records of the last day; without: GUID a9 port 1")
+    assert found[2][0] == "warning" and found[2][1].startswith(
+        "3 of 6 records of the last day; without: GUID a9 port 1"
+    )

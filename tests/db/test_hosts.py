@@ -36,7 +36,15 @@ from flitwatch_domain.errors import BadInput
 from flitwatch_domain.fabric import Endpoints, Fabric, FabricKind, Links, Routers, Technology
 from flitwatch_domain.hostlist import expand_hosts
 from flitwatch_domain.hosts import find_host, host_key
-from flitwatch_domain.importers import ibnetdiscover, interconnect, neighbours, read_fabric, slingshot, slingshot_template, ufm
+from flitwatch_domain.importers import (
+    ibnetdiscover,
+    interconnect,
+    neighbours,
+    read_fabric,
+    slingshot,
+    slingshot_template,
+    ufm,
+)
 from flitwatch_domain.importers.read import FORMATS, rename_hosts
 from flitwatch_domain.jobs import Job
 from flitwatch_domain.logins import read_passwords
@@ -140,7 +148,9 @@ def _by_sonic(hosts: list[str]) -> Fabric:
     tables = {key: row for key, row in tables.items() if not key.startswith("LLDP_ENTRY")}
     for at, host in enumerate(hosts):
         card = f"b8:ce:f6:00:01:{at:02x}"
-        tables[f"LLDP_ENTRY_TABLE:Ethernet{4 * at}"] = ethernet.neighbour(host, card, card, "01 00", "ens1f0np0", by_mac=True)
+        tables[f"LLDP_ENTRY_TABLE:Ethernet{4 * at}"] = ethernet.neighbour(
+            host, card, card, "01 00", "ens1f0np0", by_mac=True
+        )
     return neighbours.parse_fabric(json.dumps(tables), "f", "f")
 
 
@@ -178,7 +188,9 @@ def _by_slingshot(hosts: list[str]) -> Fabric:
 
 def _by_template(hosts: list[str]) -> Fabric:
     document = slingshot_templates.planted()
-    ports = [slingshot_templates.port("x1000c0r1", at, f"j{at}p0", dst_port=f"{host}h0") for at, host in enumerate(hosts, 1)]
+    ports = [
+        slingshot_templates.port("x1000c0r1", at, f"j{at}p0", dst_port=f"{host}h0") for at, host in enumerate(hosts, 1)
+    ]
     document["switches"][-1]["edgePorts"] = ports
     return slingshot_template.parse_fabric(json.dumps(document), "f", "f")
 
@@ -250,7 +262,7 @@ PAIRS += [
 
 def test_each_source_of_the_product_is_tested_or_names_no_host() -> None:
     named = {name for source in DATA_SOURCES for name in source.sources}
-    commands = {name for name in import_.commands}
+    commands = set(import_.commands)
     assert set(WHERE) == named | commands | (set(FORMATS) - {"auto"})
 
 
@@ -370,7 +382,11 @@ def test_a_node_name_map_names_hosts_by_their_guid(tmp_path: Path) -> None:
     file = tmp_path / "map"
     file.write_text('0x0000000000000001 "login1"\n0xa1 "leaf"\n')
     assert list(rename_hosts(_by_ibnetdiscover(["c01", "c02"]), file).endpoints.node) == ["login1", "c02"]
-    for wrong, reason in (("10.0.0.1 other\n", "names no host"), ("c01 c02\n", "names no host"), ("c01 x\nc02 x\n", "the same name")):
+    for wrong, reason in (
+        ("10.0.0.1 other\n", "names no host"),
+        ("c01 c02\n", "names no host"),
+        ("c01 x\nc02 x\n", "the same name"),
+    ):
         file.write_text(wrong)
         with pytest.raises(BadInput, match=reason):
             rename_hosts(_by_ibnetdiscover(["c01", "c02"]), file)
@@ -389,17 +405,25 @@ def test_each_import_reports_its_coverage(command: str, shared: Path, embedded_d
         write, _ = JOBS[command]
         file.write_text(write(["c01", "c02"]))
     elif command == "swf":
-        file.write_text(f"; UnixStartTime: 1717747200\n1 0 2 60 4 -1 -1 4 -1 -1 1 1 1 1 1 -1 -1 -1\n")
+        file.write_text("; UnixStartTime: 1717747200\n1 0 2 60 4 -1 -1 4 -1 -1 1 1 1 1 1 -1 -1 -1\n")
     elif command == "fabric":
         file.write_text(SECTION.format(described="c01 mlx5_0"))
         with connect(embedded_db, role="writer") as conn:
-            store.upsert_jobs(conn, [Job("c", name, "RUNNING", node_list=name) for name in ("C01", "c09")])
+            store.upsert_jobs(
+                conn, [Job("c", str(at), "RUNNING", node_list=name) for at, name in enumerate(("C01", "c09"))]
+            )
     else:
-        file = {"ncl": shared / "samples/ariesncl/ok", "ldms-csv": shared / "cases/ldms-saturated-wait/ibmad_sampler"}[command]
+        file = {"ncl": shared / "samples/ariesncl/ok", "ldms-csv": shared / "cases/ldms-saturated-wait/ibmad_sampler"}[
+            command
+        ]
     done = CliRunner().invoke(cli, ["import", command, str(file), "--json", "--db", embedded_db])
     assert done.exit_code in (0, 4), done.output
     report = json.loads(next(line for line in done.output.splitlines() if line.startswith("{")))
-    coverage = [report.get("counter_records" if command == "ldms-csv" else "jobs"), report["placed"], report["unplaced_examples"]]
+    coverage = [
+        report.get("counter_records" if command == "ldms-csv" else "jobs"),
+        report["placed"],
+        report["unplaced_examples"],
+    ]
     assert coverage == {
         "swf": [1, 0, []],
         "fabric": [2, 1, ["c09"]],
@@ -409,10 +433,24 @@ def test_each_import_reports_its_coverage(command: str, shared: Path, embedded_d
     assert command != "ldms-csv" or len(report["unplaced_examples"]) == 1
 
 
+@pytest.mark.parametrize(
+    ("rank", "endpoint"), [("c1.a", 0), ("C1.A", 0), ("c1", 0), ("c1-ib0", 0), ("c1.b", None), ("c2", None)]
+)
+def test_a_rank_on_a_host_of_another_domain_has_no_place(rank: str, endpoint: int | None, embedded_db: str) -> None:
+    with connect(embedded_db, role="writer") as conn:
+        fabrics.save_fabric(conn, machine(["c1.a", "c2"]))
+        store.upsert_jobs(conn, [Job("c", "1", "RUNNING", start_s=1_790_000_000, nodes=1, node_list="c1.a")])
+        run = runs.upsert_run(conn, Run("r", "app", "1", 1_790_000_000, (0,), nodes=(rank,)))
+        runs.upsert_steps(conn, run, [RunStep(0, np.array([10**9], np.int64))])
+        assert conn.execute("SELECT endpoint FROM run_rank").fetchall() == [(endpoint,)]
+
+
 def test_a_job_whose_record_has_no_number_of_nodes_has_that_of_its_list(embedded_db: str) -> None:
     with connect(embedded_db, role="writer") as conn:
         listed = [("1", None, "c[1-3],c2"), ("2", 5, "c[1-3]"), ("3", None, None)]
-        store.upsert_jobs(conn, [Job("c", name, "RUNNING", nodes=nodes, node_list=text) for name, nodes, text in listed])
+        store.upsert_jobs(
+            conn, [Job("c", name, "RUNNING", nodes=nodes, node_list=text) for name, nodes, text in listed]
+        )
         assert conn.execute("SELECT nodes FROM job ORDER BY job_id").fetchall() == [(3,), (5,), (None,)]
 
 

@@ -111,7 +111,12 @@ def send_failures(
         for number in range(max(map(len, counts.values()))):
             at_ms = now_ms - 3_600_000 * (20 - number)
             samples = [
-                Sample(name, tuple(labels(*where) if len(where) == 1 else host_labels(*where)), float(values[number]), at_ms)
+                Sample(
+                    name,
+                    tuple(labels(*where) if len(where) == 1 else host_labels(*where)),
+                    float(values[number]),
+                    at_ms,
+                )
                 for (name, *where), values in counts.items()
                 if number < len(values)
             ]

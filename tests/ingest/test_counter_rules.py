@@ -7,15 +7,18 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from importlib.resources import files
+from pathlib import Path
 
 import numpy as np
 import pytest
 import yaml
 from support.databases import Server
 
+import flitwatch_ingest
 from flitwatch_core.codec import GAP_REASONS, Feed, Ledger
 from flitwatch_domain.counters import (
     CATALOGUE,
@@ -32,7 +35,8 @@ from flitwatch_ingest.exporters.intake import Intake
 from flitwatch_ingest.exporters.pages import samples_of
 from flitwatch_ingest.exporters.sample import Sample
 from flitwatch_ingest.exporters.table import MetricTable
-from flitwatch_ingest.schemas import Claims, chart_arrays, json_schema
+from flitwatch_ingest.schemas import Claims, chart_arrays, json_schema, rows
+from flitwatch_ingest.schemas.rows import technology_of
 from flitwatch_stream.backends import open_log
 
 START_S, STEP_S = 1_700_000_000, 10
@@ -262,6 +266,20 @@ def is_apart(one: Case, other: Case) -> bool:
         "tile": "port_array",
     }.get(one.place, "lane_array")
     return getattr(one.kind, field) != getattr(other.kind, field)
+
+
+#: Topics whose values feed no table.
+FEEDS_NOTHING = {"prometheus", "slingshot_other", "ethernet_other", "ib_link"}
+
+
+def test_each_topic_of_the_product_and_each_technology_is_tested() -> None:
+    package = Path(flitwatch_ingest.__file__).parent
+    topics = {name for file in package.rglob("*.py") for name in re.findall(r'ldms_topic\("(\w+)"\)', file.read_text())}
+    assert topics - FEEDS_NOTHING <= set(SOURCES) and topics >= FEEDS_NOTHING
+    # The name of sysclassib does not tell its technology.
+    assert {technology_of(source) for source in SOURCES} - {None} == {
+        technology for _, technology in rows._TECHNOLOGIES
+    }
 
 
 def test_no_counter_that_feeds_a_table_is_left_out() -> None:

@@ -103,7 +103,9 @@ async def list_slow_cables(conn: Connection, fabric_id: int | None = None) -> li
         speeds = await (await cursor.execute(_SPEEDS, which)).fetchall()
         flapping = _list_flapping(await (await cursor.execute(_FAILURES)).fetchall())
         places = await (await cursor.execute(_PORTS, _parse_ports(flapping) | which)).fetchall() if flapping else []
-        return _describe_cables(await (await cables.execute(_CABLES, _judge_cables(speeds, flapping, places))).fetchall())
+        return _describe_cables(
+            await (await cables.execute(_CABLES, _judge_cables(speeds, flapping, places))).fetchall()
+        )
 
 
 def read_slow_cables(conn: psycopg.Connection[Any]) -> list[Row]:
@@ -121,7 +123,11 @@ _Counts = tuple[int, int, int]
 
 
 def _list_flapping(failures: Iterable[tuple[Any, ...]]) -> dict[str, _Counts]:
-    return {port: (downs, recoveries, changes) for port, downs, recoveries, changes in failures if is_flapping(downs, recoveries, changes)}
+    return {
+        port: (downs, recoveries, changes)
+        for port, downs, recoveries, changes in failures
+        if is_flapping(downs, recoveries, changes)
+    }
 
 
 def _parse_ports(flapping: Iterable[str]) -> Row:
@@ -131,7 +137,9 @@ def _parse_ports(flapping: Iterable[str]) -> Row:
     return _to_columns(("ports", "guids", "hosts", "numbers"), named)
 
 
-def _judge_cables(speeds: Iterable[tuple[Any, ...]], flapping: dict[str, _Counts], places: Iterable[tuple[Any, ...]]) -> Row:
+def _judge_cables(
+    speeds: Iterable[tuple[Any, ...]], flapping: dict[str, _Counts], places: Iterable[tuple[Any, ...]]
+) -> Row:
     """Return the parameters of `_CABLES`: the limit of each kind, and the ports that flap."""
     kinds = [(*kind, *find_slow_limit(values, counts)) for *kind, values, counts in speeds]
     flaps = []
@@ -140,7 +148,9 @@ def _judge_cables(speeds: Iterable[tuple[Any, ...]], flapping: dict[str, _Counts
         host, *rest = port.split("/")
         if len(rest) > 1:
             ends = _find_adapter(ends, host, rest[0])
-        flaps += [(fabric_id, router, int(rest[-1]), endpoint, *flapping[port]) for _, _, router, endpoint, _, _ in ends]
+        flaps += [
+            (fabric_id, router, int(rest[-1]), endpoint, *flapping[port]) for _, _, router, endpoint, _, _ in ends
+        ]
     return {
         **_to_columns(("fabrics", "classes", "nodes", "limits", "usual"), kinds),
         **_to_columns(("of", "routers", "numbers", "ends", "downs", "recoveries", "changes"), flaps),
@@ -159,7 +169,9 @@ def _find_adapter(ends: list[tuple[Any, ...]], host: str, adapter: str) -> list[
 def _describe_cables(rows: list[Row]) -> list[Row]:
     for row in rows:
         row["condition"] = describe_condition(
-            row["bandwidth_bps"], row["usual_bps"] if row["slow"] else None, (row["link_downs"], row["link_recoveries"], row["link_speed_changes"]) if row["flapping"] else None
+            row["bandwidth_bps"],
+            row["usual_bps"] if row["slow"] else None,
+            (row["link_downs"], row["link_recoveries"], row["link_speed_changes"]) if row["flapping"] else None,
         )
     return rows
 

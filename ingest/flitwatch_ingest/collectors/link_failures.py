@@ -47,11 +47,13 @@ class LinkChanges:
     def publish(self, source: str, time_s: float, instance: str, value: int, *, first: bool = False) -> bool:
         """Publish a changed value, and the first one of an instance if `first`; return whether it was published."""
         before, self._last[instance] = self._last.get(instance), (time_s, value)
-        if before is None and not first or before is not None and before[1] == value:
+        if (before is None and not first) or (before is not None and before[1] == value):
             return False
         for at_s, reading in filter(None, (before, self._last[instance])):
             if at_s != self._published_s.get(instance):
-                self._publisher.publish(TOPIC, orjson.dumps(build_record(at_s, instance, reading)), source, key=instance)
+                self._publisher.publish(
+                    TOPIC, orjson.dumps(build_record(at_s, instance, reading)), source, key=instance
+                )
                 self._published_s[instance] = at_s
         return True
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 
 import orjson
 
+from flitwatch_domain.units import EARLIEST_S
 from flitwatch_ingest.collectors.checkpoint import Checkpoint
 from flitwatch_ingest.collectors.link_failures import LinkChanges, scale_rate
 from flitwatch_ingest.collectors.publisher import Publisher
@@ -253,8 +254,9 @@ class Intake:
 
 
 def _check_time(sample: Sample) -> None:
-    if sample.time_ms <= 0 or sample.time_ms / 1000 > time.time() + AHEAD_S:
-        raise InvalidSample("its time is ahead of this host's clock, or before 1970")
+    # Seconds in place of milliseconds are a time in 1970.
+    if sample.time_ms / 1000 < EARLIEST_S or sample.time_ms / 1000 > time.time() + AHEAD_S:
+        raise InvalidSample("its time is ahead of this host's clock, or before 2000")
 
 
 def _to_count(value: float | str, series: Series) -> int:

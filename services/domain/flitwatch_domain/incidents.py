@@ -78,7 +78,9 @@ class IncidentHead(TypedDict):
     lost_s: Annotated[float, Field(description="Total seconds that the slowed jobs lost.")]
     node_hours: Annotated[
         float | None,
-        Field(description="The same, multiplied by each job's nodes; null: the number of nodes of a slowed job is unknown."),
+        Field(
+            description="The same, multiplied by each job's nodes; null: the number of nodes of a slowed job is unknown."
+        ),
     ]
     node_hours_low: Annotated[float | None, Field(description="95 % interval.")]
     node_hours_high: float | None
@@ -278,7 +280,9 @@ def make_detail(causes: Sequence[tuple[str, float | None]], node_hours_lost: tup
         if part is not None
     ]
     if node_hours_lost is None:
-        parts.append("The node-hours that the slow jobs lost are unknown, because the number of nodes of a job is unknown.")
+        parts.append(
+            "The node-hours that the slow jobs lost are unknown, because the number of nodes of a job is unknown."
+        )
     else:
         total, low, high = node_hours_lost
         parts.append(f"The slow jobs lost {total:.3g} node-hours (95 %: {low:.3g} to {high:.3g}).")

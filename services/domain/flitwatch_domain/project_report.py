@@ -85,7 +85,9 @@ def build_report(
                 "incident_id": head["incident_id"], "simulated": job["simulated"],
             })  # fmt: skip
     losses.sort(key=_sort_by_hours)
-    causes: list[Cause] = [{"user": user, "jobs": len(some), "node_hours": _add_hours(some)} for user, some in shares.items()]
+    causes: list[Cause] = [
+        {"user": user, "jobs": len(some), "node_hours": _add_hours(some)} for user, some in shares.items()
+    ]
     total, low, high = node_hours(times) or (None, None, None)
     return {
         "account": account, "month": month, "jobs": losses, "causes": sorted(causes, key=_sort_by_hours),
@@ -153,7 +155,8 @@ def render_document(report: ProjectReport) -> bytes:
     if report["causes"]:
         lines += ["Slowed by", f"{'user':<24} {'jobs':>6} {'node-hours':>12}"]
         lines += [
-            f"{cause['user'][:24]:<24} {cause['jobs']:>6} {format_hours(cause['node_hours']):>12}" for cause in report["causes"]
+            f"{cause['user'][:24]:<24} {cause['jobs']:>6} {format_hours(cause['node_hours']):>12}"
+            for cause in report["causes"]
         ]
         lines.append("")
     if report["jobs"]:

@@ -145,7 +145,12 @@ def _check_coverage(coverage: SiteCoverage) -> Iterator[Check]:
             continue
         examples = f"; without: {'; '.join(part.examples)}" if part.examples else ""
         good = part.covered == part.items
-        yield Check(name, "ok" if good else "warning", f"{part.covered:,} of {part.items:,} {what}{examples}", "" if good else advice)
+        yield Check(
+            name,
+            "ok" if good else "warning",
+            f"{part.covered:,} of {part.items:,} {what}{examples}",
+            "" if good else advice,
+        )
 
 
 def _check_clock(name: str, ahead_s: float) -> Check:

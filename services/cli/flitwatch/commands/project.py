@@ -50,7 +50,9 @@ def project(
     click.echo(remove_controls(f"{account}, {month}: {describe_report(report)}"))
     for cause in answer["causes"]:
         click.echo(
-            remove_controls(f"{format_hours(cause['node_hours']):>10} node-hours in {cause['jobs']} jobs to {cause['user']}")
+            remove_controls(
+                f"{format_hours(cause['node_hours']):>10} node-hours in {cause['jobs']} jobs to {cause['user']}"
+            )
         )
 
 

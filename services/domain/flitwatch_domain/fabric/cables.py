@@ -45,9 +45,7 @@ def is_flapping(downs: int, recoveries: int, speed_changes: int) -> bool:
     return downs >= DOWNS or recoveries >= RECOVERIES or speed_changes >= SPEED_CHANGES
 
 
-def describe_condition(
-    bandwidth_bps: float, usual_bps: float | None, failures: tuple[int, int, int] | None
-) -> str:
+def describe_condition(bandwidth_bps: float, usual_bps: float | None, failures: tuple[int, int, int] | None) -> str:
     """Describe a slow cable (`usual_bps`) or a flapping one (`failures`: link down, recovered, speed changed), as the page, the API, `flitwatch top` and alerts do."""
     parts = [] if usual_bps is None else [f"{usual_bps / bandwidth_bps:.3g}x slower than most cables of its kind"]
     if failures is not None:

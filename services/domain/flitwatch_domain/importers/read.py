@@ -85,7 +85,9 @@ def rename_hosts(fabric: Fabric, path: str | Path) -> Fabric:
         if own and others:
             named |= dict.fromkeys(own.values(), others[0])
     if not named:
-        raise BadInput("names no host of the fabric", where=str(path), advice="Expected lines such as `x1000c0s0b0n0 nid001000`.")
+        raise BadInput(
+            "names no host of the fabric", where=str(path), advice="Expected lines such as `x1000c0s0b0n0 nid001000`."
+        )
     nodes = [named.get(str(node), str(node)) for node in ends.node]
     if len(set(nodes)) < len(set(ends.node)):
         raise BadInput("gives two hosts of the fabric the same name", where=str(path))

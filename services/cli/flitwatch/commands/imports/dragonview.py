@@ -136,7 +136,9 @@ def summarise_snapshot(snapshot: Snapshot) -> SnapshotReport:
         # A job consists of the nodes that the cable list has.
         "jobs": len(snapshot.jobs),
         "placed": len(snapshot.jobs),
-        "unplaced_examples": [item.where for item in snapshot.rejected if "has no node" in item.reason][:_MOST_EXAMPLES],
+        "unplaced_examples": [item.where for item in snapshot.rejected if "has no node" in item.reason][
+            :_MOST_EXAMPLES
+        ],
         "job_places": [
             {
                 "job_id": job.job_id,
