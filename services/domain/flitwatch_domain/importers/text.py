@@ -34,7 +34,7 @@ codecs.register_error(OLD_LOCALE, _decode_old)
 
 
 def decode_text(raw: bytes) -> str:
-    """Return a text in UTF-8, parts of which may be in Latin-1 or Windows-1252."""
+    """Return a text in UTF-8 that can contain parts in Latin-1 or Windows-1252."""
     return raw.decode("utf-8", errors=OLD_LOCALE)
 
 
