@@ -10,6 +10,8 @@ from pathlib import Path
 import click
 import pytest
 
+from flitwatch.commands.collect import collect
+from flitwatch.commands.import_ import import_
 from flitwatch.main import cli
 
 ROOT = Path(__file__).parents[2]
@@ -127,5 +129,5 @@ def test_every_import_and_collector_says_what_it_was_tried_with() -> None:
     rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in lines[1:]]
     assert header.count("|") == 6 and all(len(row) == 5 and all(row) for row in rows)
     told = {command for row in rows for command in re.findall(r"`(\w+ [\w-]+)`", row[1])}
-    commands = {f"{group} {name}" for group in ("import", "collect") for name in cli.commands[group].commands}
+    commands = {f"{group.name} {name}" for group in (import_, collect) for name in group.commands}
     assert told == commands
