@@ -12,7 +12,11 @@ for (const [fabric, conditions] of Object.entries(JSON.parse(process.env.FLITWAT
     await page.goto(`${url}/fabric/${fabric}`);
     await answered;
     if (conditions.length) {
-      const text = await until(() => page.locator(panel).textContent(), (all) => all.includes(conditions[0]), "the cables");
+      const text = await until(
+        () => page.locator(panel).textContent(),
+        (all) => all.includes(conditions[0]),
+        "the cables",
+      );
       for (const condition of conditions) assert.ok(text.includes(condition), condition);
     } else {
       await page.waitForLoadState("networkidle");
