@@ -10,7 +10,7 @@ import { DownloadButton } from "../../components/DownloadButton";
 import { SeverityMark } from "../../components/Icon";
 import { Empty, Failure, Waiting } from "../../components/Notice";
 import { Segmented } from "../../components/Segmented";
-import { count, lostTime, ratio } from "../../lib/format";
+import { count, lostTime } from "../../lib/format";
 import { useKeys } from "../../lib/keys";
 import { stringifySearch } from "../../lib/search";
 import { intervalText, isoTime, moment, parseTime, ZONE } from "../../lib/time";
@@ -18,7 +18,7 @@ import { useTyped } from "../../lib/typed";
 import { WindowDialog } from "../fabric/WindowDialog";
 import type { IncidentsSearch } from "./address";
 import "./incidents.css";
-import { hoursInterval, lastedSeconds } from "./words";
+import { hoursText, lastedSeconds } from "./words";
 
 const DAY_MS = 86_400_000;
 
@@ -88,7 +88,7 @@ function columnsOf(now: number): Column<IncidentHead>[] {
       header: "Node-hours lost (95 %)",
       numeric: true,
       value: (i) => (i.state === "withdrawn" ? null : i.node_hours),
-      render: (i) => (i.state === "withdrawn" ? "–" : `${ratio(i.node_hours)} (${hoursInterval(i)})`),
+      render: (i) => (i.state === "withdrawn" ? "–" : hoursText(i)),
     },
     {
       key: "machine",

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { costText, lastedSeconds, slowedText, untilText, whenText } from "./words";
+import type { IncidentHead } from "../../api/incident";
+import { costText, hoursText, lastedSeconds, slowedText, untilText, whenText } from "./words";
 
 const now = Date.parse("2026-03-02T12:00:00Z");
 const over = { state: "over", began: "2026-03-02T11:40:03Z", ended: "2026-03-02T11:45:42Z" } as const;
@@ -18,6 +19,12 @@ describe("the words of an incident", () => {
     expect(slowedText({ ...slowed, jobs: 1, lost_s: 37, lost_low_s: 30 })).toBe(
       "Slowed 1 job by 37 s (95 %: 30 s to 6 min 30 s)",
     );
+  });
+
+  it("say node-hours with their interval, or that they are unknown", () => {
+    const head = { node_hours: 4.2, node_hours_low: 3.1, node_hours_high: 5.3 } as IncidentHead;
+    expect(hoursText(head)).toBe("4.2 (3.1 to 5.3)");
+    expect(hoursText({ ...head, node_hours: null, node_hours_low: null, node_hours_high: null })).toBe("unknown");
   });
 
   it("sum up what a user's jobs cost others, without what was withdrawn", () => {
