@@ -32,7 +32,7 @@ from flitwatch_domain.counters import (
 from flitwatch_domain.fabric import Technology
 from flitwatch_ingest.collectors.publisher import Publisher
 from flitwatch_ingest.exporters.intake import Intake
-from flitwatch_ingest.exporters.pages import samples_of
+from flitwatch_ingest.exporters.pages import BadPage, samples_of
 from flitwatch_ingest.exporters.sample import Sample
 from flitwatch_ingest.exporters.table import MetricTable
 from flitwatch_ingest.schemas import Claims, chart_arrays, json_schema, rows
@@ -302,6 +302,13 @@ def test_a_page_of_openmetrics_says_the_same(page: str, time_ms: int) -> None:
     text = page.format('waits_total{guid="0xa1"}')
     (sample,) = samples_of(text.encode(), "a:1", 7, lambda name: True)
     assert (sample.name, sample.value, sample.time_ms) == ("waits_total", 5, time_ms)
+
+
+@pytest.mark.parametrize("end", ["", "7", "712 17643", "712 1764319999500"])
+def test_a_page_that_may_be_cut_in_a_number_is_refused(end: str) -> None:
+    page = f'waits_total{{guid="0xa1"}} 5\nwaits_total{{guid="0xa2"}} 5{end}'
+    with pytest.raises(BadPage, match="its last line is incomplete"):
+        list(samples_of(page.encode(), "a:1", 7, lambda name: True))
 
 
 def test_each_metric_of_each_exporter_counts_in_the_unit_of_its_row(_embedded_template: Server) -> None:
