@@ -580,6 +580,12 @@ def test_the_text_of_scontrol_is_refused_with_what_to_use() -> None:
         read("JobId=64 JobName=two words\n   UserId=uma(1001)\n")
 
 
+@pytest.mark.shared
+def test_the_case_of_the_text_of_scontrol(shared: Path) -> None:
+    with pytest.raises(BadInput, match=r"scontrol show job.*scontrol show jobs --json"):
+        read((shared / "cases/scontrol-text/job.txt").read_text())
+
+
 @pytest.mark.parametrize("first", ["JobID  ", "       JobID  ", "JobIDRaw     "])
 def test_a_table_of_fixed_widths_is_refused_with_what_to_use(first: str) -> None:
     with pytest.raises(BadInput, match=r"columns of fixed width.*sacct --parsable2"):
@@ -793,3 +799,10 @@ def test_an_import_does_not_count_waiting_tasks_of_an_earlier_one(embedded_db: s
             imports.count_jobs(conn, {(job.cluster, job.job_id, job.restart) for job in jobs})
             counted.append(imports.jobs_counted(conn).jobs)
     assert counted == [1, 1, 2]
+
+
+@pytest.mark.shared
+def test_each_public_case_is_a_test(shared: Path) -> None:
+    texts = "".join(file.read_text() for file in Path(__file__).parents[1].rglob("*.py"))
+    missing = [case.name for case in (shared / "cases").iterdir() if f"cases/{case.name}" not in texts]
+    assert [name for name in missing if f'"{name}"' not in texts] == []
