@@ -304,6 +304,8 @@ def test_hosts_of_two_domains_are_two_hosts() -> None:
     known = ["c1.a", "c1.b", "c2.a", "10.0.0.1", "10.0.0.2"]
     assert find_host("C1.A", known) == "c1.a" and find_host("c1.c", known) is None and find_host("c1", known) is None
     assert find_host("c2", known) == "c2.a" and find_host("c2.b", known) is None
+    # Names from DNS end in a dot.
+    assert find_host("c1.b.", known) == "c1.b" and find_host("c1.B", ["c1.a.", "c1.b."]) == "c1.b."
     assert find_host("10.0.0.2", known) == "10.0.0.2" and find_host("10", known) is None
 
 
@@ -348,6 +350,7 @@ def machine(nodes: list[str]) -> Fabric:
         ("c1", "c1"),
         ("node06-ib0", "node06"),
         ("Node07", "node07-IB0.hpc.example"),
+        ("node08.hpc.example", "Node08.hpc.example."),
     ],
 )
 def test_jobs_and_runs_have_a_place_whichever_came_first(
@@ -375,7 +378,12 @@ def test_jobs_and_runs_have_a_place_whichever_came_first(
 def test_hosts_have_the_names_of_a_file(tmp_path: Path, text: str, expected: list[str]) -> None:
     file = tmp_path / "hosts"
     file.write_text(text)
-    assert list(rename_hosts(_by_slingshot(["x3000c0s1b0n0", "x3000c0s1b1n0"]), file).endpoints.node) == expected
+    fabric = rename_hosts(_by_slingshot(["x3000c0s1b0n0", "x3000c0s1b1n0"]), file)
+    assert list(fabric.endpoints.node) == expected
+    # Counters may be sent under either name.
+    for sender in ("x3000c0s1b0n0", "NID000007"):
+        port = FabricPorts(fabric).find(Owner(hosts=(sender,), adapter="cxi0"), [])
+        assert port is not None and port.endpoint == 0
 
 
 def test_a_node_name_map_names_hosts_by_their_guid(tmp_path: Path) -> None:

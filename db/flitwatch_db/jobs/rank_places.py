@@ -16,7 +16,7 @@ _PLACE = """
     )
     UPDATE run_rank k SET endpoint = coalesce(h.endpoint, a.endpoint)
     FROM run_rank q LEFT JOIN held h ON h.run_id = q.run_id AND h.node = q.node LEFT JOIN alike a ON a.run_id = q.run_id AND a.host = host_of(q.node)
-        AND (strpos(a.node, '.') = 0 OR strpos(q.node, '.') = 0 OR lower(a.node) = lower(q.node))
+        AND (strpos(a.node, '.') = 0 OR strpos(q.node, '.') = 0 OR rtrim(lower(a.node), '.') = rtrim(lower(q.node), '.'))
     WHERE q.run_id = ANY(%(runs)s) AND (k.run_id, k.rank) = (q.run_id, q.rank)
 """
 

@@ -62,7 +62,7 @@ _STEPS = """
 # Endpoints of hosts in fabrics' spelling, for names in accounting's (flitwatch_domain.hosts).
 _ENDPOINTS = """
     SELECT n.name, e.fabric_id, e.node, e.endpoint, e.router FROM unnest(%s::text[]) AS n (name) JOIN endpoint e ON host_of(e.node) = host_of(n.name)
-    WHERE lower(e.node) = lower(n.name) OR strpos(e.node, '.') = 0 OR strpos(n.name, '.') = 0 ORDER BY 1, 2, 3, 4
+    WHERE rtrim(lower(e.node), '.') = rtrim(lower(n.name), '.') OR strpos(e.node, '.') = 0 OR strpos(n.name, '.') = 0 ORDER BY 1, 2, 3, 4
 """
 
 _FABRICS = """

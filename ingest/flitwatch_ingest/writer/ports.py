@@ -145,6 +145,7 @@ class FabricPorts:
         self._adapters: list[str | None] = self._of_endpoints("adapters", None)
         self._adapter_ports: list[int] = self._of_endpoints("adapter_ports", 0)
         lids, lmc = self._of_endpoints("lids", 0), self._of_endpoints("lmc", 0)
+        self._topology_nodes: list[str | None] = self._of_endpoints("topology_nodes", None)
         owners = self._of_endpoints("adapter_guids", None)
         for e in range(len(ends)):
             # On many adapters the first port has the node's GUID, which the two lists may spell differently.
@@ -152,8 +153,8 @@ class FabricPorts:
                 self._endpoints_by_guid[guid].append(e)
             for lid in range(lids[e], lids[e] + (1 << min(lmc[e], 7))) if lids[e] else ():
                 self._endpoint_by_lid[lid] = e
-            node = str(ends.node[e]).strip()
-            self._by_host[host_key(node)][node].append(e)
+            for node in dict.fromkeys(self._names_of(e)):
+                self._by_host[host_key(node)][node].append(e)
         for router, guid in enumerate(fabric.routers.guid):
             if guid:
                 self._routers_by_guid[plain_guid(guid)] = router
@@ -227,9 +228,14 @@ class FabricPorts:
             name = str(self.fabric.routers.name[router])
             return self._switch_port(router, owner) if _names_match(owner, name) else None
         endpoint = self._endpoint_by_lid.get(owner.lid)
-        if endpoint is None or not _names_match(owner, str(self.fabric.endpoints.node[endpoint])):
+        if endpoint is None or not any(_names_match(owner, node) for node in self._names_of(endpoint)):
             return None
         return self._port_of_endpoint(endpoint)
+
+    def _names_of(self, endpoint: int) -> list[str]:
+        """Return the name of an endpoint's node, and the one that the topology had before it was renamed."""
+        nodes = (self.fabric.endpoints.node[endpoint], self._topology_nodes[endpoint])
+        return [str(node).strip() for node in nodes if node is not None]
 
     def _of_host(self, owner: Owner) -> list[int]:
         for name in (*owner.names, *owner.hosts):

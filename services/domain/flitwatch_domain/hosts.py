@@ -57,7 +57,7 @@ def find_host(name: str, known: Iterable[str]) -> str | None:
     possible = [host for host in alike if "." not in host or "." not in name]
     for chosen in (
         [host for host in alike if host == name],
-        [host for host in alike if host.translate(_LOWER) == name.translate(_LOWER)],
+        [host for host in alike if host.translate(_LOWER).rstrip(".") == name.translate(_LOWER).rstrip(".")],
         [host for host in possible if _strip_domain(host) == _strip_domain(name)],
         possible,
     ):

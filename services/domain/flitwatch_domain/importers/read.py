@@ -65,7 +65,7 @@ def read_fabric(path: str | Path, format: str = "auto", name: str | None = None)
 
 def rename_hosts(fabric: Fabric, path: str | Path) -> Fabric:
     """Give hosts the names that jobs have: a line of a file (`flitwatch_domain.hosts.read_host_names`) that names a host of the fabric, or its adapter's GUID,
-    gives it the first other name.
+    gives it the first other name. Counters are found by the topology's name too, in attribute `topology_nodes`.
 
     Raises
     ------
@@ -93,7 +93,8 @@ def rename_hosts(fabric: Fabric, path: str | Path) -> Fabric:
         raise BadInput("gives two hosts of the fabric the same name", where=str(path))
     for node in nodes:
         check_name("host", node, str(path))
-    return replace(fabric, endpoints=replace(ends, node=nodes))
+    attributes = {**fabric.attributes, "topology_nodes": [str(node) for node in ends.node]}
+    return replace(fabric, endpoints=replace(ends, node=nodes), attributes=attributes)
 
 
 def _unknown_ticks(fabric: Fabric) -> list[str]:
