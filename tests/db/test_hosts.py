@@ -25,7 +25,7 @@ from support.ufm import documents_of as ufm_documents
 
 from flitwatch.commands.import_ import import_
 from flitwatch.main import cli
-from flitwatch_core.codec import Role
+from flitwatch_core.codec import Ledger, Role
 from flitwatch_db import async_pool, build_conninfo, connect
 from flitwatch_db.core import logins
 from flitwatch_db.fabrics import store as fabrics
@@ -49,9 +49,10 @@ from flitwatch_domain.importers.read import FORMATS, rename_hosts
 from flitwatch_domain.jobs import Job
 from flitwatch_domain.logins import read_passwords
 from flitwatch_domain.runs import Run, RunStep
-from flitwatch_ingest.schemas import json_schema
+from flitwatch_ingest.schemas import RowKind, json_schema
 from flitwatch_ingest.sources import sacct
 from flitwatch_ingest.sources.pbs import PbsReader
+from flitwatch_ingest.writer.places import Places
 from flitwatch_ingest.writer.ports import FabricPorts, Owner, owner_of
 from flitwatch_ops.embedded import Embedded
 from flitwatch_stream.table_connection import open_connection as connect_to_log
@@ -460,6 +461,37 @@ def test_a_job_whose_record_has_no_number_of_nodes_has_that_of_its_list(embedded
             conn, [Job("c", name, "RUNNING", nodes=nodes, node_list=text) for name, nodes, text in listed]
         )
         assert conn.execute("SELECT nodes FROM job ORDER BY job_id").fetchall() == [(3,), (5,), (None,)]
+
+
+@pytest.mark.parametrize("nodes", [["c0", "c1", "c2"], ["c2", "c1"], ["c1", "c3"], ["c1", "c2"]])
+def test_jobs_follow_their_hosts_when_the_topology_is_replaced(nodes: list[str], embedded_db: str) -> None:
+    """A collector replaces a topology when a host appears or is gone: then other hosts have other numbers."""
+    expected = nodes.index("c2") if "c2" in nodes else None
+    with connect(embedded_db, role="owner") as conn:
+        fabrics.save_fabric(conn, machine(["c1", "c2"]))
+        running = Job("c", "1", "RUNNING", start_s=1_790_000_000, node_list="C2")
+        ended = Job("c", "2", "COMPLETED", start_s=1_780_000_000, end_s=1_780_000_900, node_list="C2")
+        store.upsert_jobs(conn, [running, ended])
+        run = runs.upsert_run(conn, Run("r", "app", "1", 1_790_000_000, (0,), nodes=("c2",)))
+        runs.upsert_steps(conn, run, [RunStep(0, np.array([10**9], np.int64))])
+        fabrics.save_fabric(conn, machine(nodes), replace=True)
+        places = "SELECT endpoint FROM job_node JOIN job USING (job_pk) ORDER BY job_id"
+        # A job that has ended keeps the number of its counters.
+        assert conn.execute(places.encode()).fetchall() == [(expected,), (1,)]
+        assert conn.execute("SELECT endpoint FROM run_rank").fetchall() == [(expected,)]
+
+
+def test_the_writer_reads_a_topology_again_that_has_other_hosts(embedded_db: str) -> None:
+    places = Places(Ledger())
+    with connect(embedded_db, role="owner", autocommit=True) as conn:
+        fabrics.save_fabric(conn, machine(["c1", "c2"]))
+        places.refresh(conn)
+        assert not places.changed(conn)
+        fabrics.save_fabric(conn, machine(["c2", "c3"]), replace=True)
+        assert places.changed(conn)
+        places.refresh(conn)
+        found = places.find(RowKind.PORT, None, Owner(hosts=("c2",), port=1), "")
+        assert found.endpoints[-1] == 0 and not places.changed(conn)
 
 
 @pytest.mark.shared

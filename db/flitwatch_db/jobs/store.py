@@ -341,6 +341,26 @@ def place_jobs(conn: psycopg.Connection[Any], job_pks: Iterable[int], fabric_id:
     _write_places(conn, dict(rows.fetchall()), fabric_id, jobs)
 
 
+def place_moved(conn: psycopg.Connection[Any], fabric_id: int) -> int:
+    """Place running jobs and their ranks again whose host has another number on a replaced topology, or is gone; return the number of jobs.
+
+    Jobs that have ended keep the numbers under which their counters are stored.
+    """
+    rows = conn.execute(
+        """
+        SELECT DISTINCT n.job_pk FROM job_node n JOIN job j USING (job_pk)
+        LEFT JOIN endpoint e ON (e.fabric_id, e.endpoint) = (n.fabric_id, n.endpoint)
+        WHERE n.fabric_id = %s AND j.end_ts IS NULL AND (e.endpoint IS NULL OR host_of(e.node) <> host_of(n.node) OR e.router <> n.router)
+        """,
+        [fabric_id],
+    ).fetchall()
+    moved = [job_pk for (job_pk,) in rows]
+    place_jobs(conn, moved)
+    runs = conn.execute("SELECT run_id FROM run WHERE job_pk = ANY(%s)", [moved]).fetchall()
+    place_ranks(conn, [run_id for (run_id,) in runs])
+    return len(moved)
+
+
 def place_unplaced(conn: psycopg.Connection[Any], fabric_id: int) -> int:
     """Place jobs that were stored before their fabric, or before another of its planes; return how many were examined."""
     rows = conn.execute(
