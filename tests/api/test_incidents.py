@@ -220,6 +220,18 @@ def test_a_project_reads_what_it_lost_to_whom(told: tuple[Served, str], tmp_path
     assert (row["job_id"], row["slowed_by"]) == ("1", "2 (u1)")
     assert "<td>2 (u1)</td>" in ask(format="html").text and unknown in ask("biology", format="html").text
     assert ask(format="pdf").content.startswith(b"%PDF-1.4") and b"2 \\(u1\\)" in ask(format="pdf").content
+    # The nodes of the slowed job are unknown: so is what was lost, everywhere.
+    with connect(url, role="writer", autocommit=True) as conn:
+        nodes = conn.execute("SELECT nodes FROM job WHERE job_id = '1'").fetchone()
+        conn.execute("UPDATE job SET nodes = NULL WHERE job_id = '1'")
+        gone = ask().json()
+        assert [gone["node_hours"], gone["jobs"][0]["node_hours"], gone["causes"][0]["node_hours"]] == [None] * 3
+        assert "1 slow job lost an unknown number of node-hours" in ask(format="html").text
+        assert served.get("/incidents")["items"][0]["node_hours"] is None
+        assert "unknown, because" in served.get(f"/incidents/{head['incident_id']}")["detail"]
+        listed = CliRunner().invoke(cli, ["incidents", "--db", url])
+        assert "node-hours lost: unknown" in listed.output, listed.output
+        conn.execute("UPDATE job SET nodes = %s WHERE job_id = '1'", nodes)
     # Who may not see names sees pseudonyms, and finds the project by its own.
     assert served.http.get(place, params={"month": month}).json()["jobs"] == []
     mine = served.get("/jobs/1")["account"]

@@ -15,6 +15,12 @@ from click.testing import CliRunner
 from flitwatch.main import cli
 from flitwatch_db import connect
 from flitwatch_db.core import log_keep
+from flitwatch_db.fabrics import store as fabrics
+from flitwatch_db.jobs import store as jobs
+from flitwatch_domain.importers import ibnetdiscover
+from flitwatch_domain.jobs import Job
+from flitwatch_ingest.writer.drain import drain_log
+from flitwatch_ops.site import check_database
 from flitwatch_stream.backends import open_log
 from flitwatch_stream.log import Log
 
@@ -125,3 +131,47 @@ def test_an_estimator_that_cannot_run_is_red(tmp_path: Path, monkeypatch: pytest
     monkeypatch.setitem(sys.modules, "lightgbm", None)
     code, check = checked()
     assert code == 1 and check["state"] == "failed" and "lightgbm" in check["detail"]
+
+
+def test_jobs_nodes_and_counters_without_a_fabric_are_reported(embedded_db: str) -> None:
+    names = ("jobs with a place", "nodes with counters", "counters with a fabric")
+
+    def look() -> list[tuple[str, str]]:
+        checks = {check.name: check for check in check_database(embedded_db)}
+        return [(checks[name].state, checks[name].detail) for name in names]
+
+    assert look() == [("skipped", "there are none yet")] * 3
+    now_s = time.time()
+    section = """Switch 4 "S-00000000000000a1" # "leaf" enhanced port 0 lid 31 lmc 0
+[1] "H-00000000000000b0"[1](b0) # "c01 mlx5_0" lid 1 4xHDR
+
+Switch 4 "S-00000000000000a2" # "other" enhanced port 0 lid 32 lmc 0
+[1] "H-00000000000000b2"[1](b2) # "c02 mlx5_0" lid 2 4xHDR
+"""
+    with connect(embedded_db, role="writer") as conn:
+        fabrics.save_fabric(conn, ibnetdiscover.parse_fabric(section, "f", "f"))
+        jobs.upsert_jobs(
+            conn,
+            [
+                Job("c", str(at), "RUNNING", start_s=now_s - 60, node_list=name)
+                for at, name in enumerate(("C01", "c09"))
+            ],
+        )
+    with open_log(embedded_db) as log, log.producer() as producer:
+        for second in range(3):
+            for guid in ("a1", "a9"):
+                record = {
+                    "timestamp": now_s - 30 + 10 * second,
+                    "guid": guid,
+                    "port": 1,
+                    "port_xmit_data": 100 * second,
+                }
+                producer.append("ldms.ib_port", json.dumps(record).encode())
+        producer.flush()
+    drain_log(embedded_db, embedded_db)
+    found = look()
+    assert found[0] == ("warning", "1 of 2 jobs of the last 7 days; without: c09")
+    assert found[1] == ("warning", "1 of 2 nodes, in the last hour; without: c02")
+    assert found[2][0] == "warning" and found[2][1].startswith(
+        "3 of 6 records of the last day; without: GUID a9 port 1"
+    )

@@ -26,6 +26,7 @@ from flitwatch_domain.importers.text import parse_yaml, read_yaml
         ("n[08-11]", ["n08", "n09", "n10", "n11"]),
         ("r[1-2]n[01-02]", ["r1n01", "r1n02", "r2n01", "r2n02"]),
         ("login1,nid[1-2]-ib, gpu", ["login1", "nid1-ib", "nid2-ib", "gpu"]),
+        ("c1 c2\tc[4-5]\n", ["c1", "c2", "c4", "c5"]),
         ("None assigned", []),
         ("", []),
     ],

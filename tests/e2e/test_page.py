@@ -107,6 +107,17 @@ def test_planted_incidents_are_named_on_every_page(case: Case, embedded_db: str,
 
 
 @pytest.mark.system("browser")
+def test_the_page_reports_planted_cables_as_rest_does(embedded_db: str, browser: dict[str, str]) -> None:
+    """REST, `flitwatch top`, alerts and metrics: tests/api/test_findings.py."""
+    from support import planted_cables
+
+    planted_cables.plant(embedded_db)
+    conditions = {fabric: list(cables.values()) for fabric, cables in planted_cables.CONDITIONS.items()}
+    with served(embedded_db) as url:
+        run("cables.mjs", {**browser, "FLITWATCH_URL": url, "FLITWATCH_CABLES": json.dumps(conditions)}, timeout_s=120)
+
+
+@pytest.mark.system("browser")
 def test_the_page_names_where_planted_congestion_begins(embedded_db: str, browser: dict[str, str]) -> None:
     """Roots of the packet engine: the job's page prints the root, its tree and its feeders as the API does; on quiet machines none."""
     from support.planted_roots import END, JOBS, plant

@@ -8,7 +8,7 @@ import gzip
 import io
 import json
 import lzma
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
@@ -20,6 +20,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from support.databases import Server
 
+from flitwatch.commands.imports import accounting
 from flitwatch.commands.imports.accounting import Content
 from flitwatch_db import connect
 from flitwatch_db.fabrics import store as fabrics
@@ -138,6 +139,26 @@ SCHEDULERS: dict[str, tuple[Callable[[str, float | None, float | None], str], Ca
 }
 
 
+#: Schedulers to which a kind does not apply.
+DOES_NOT_APPLY = {
+    "end before the start": {"swf": "has durations", "clustercockpit": "has durations"},
+    "files of many jobs": {"clustercockpit": "has a file for each job"},
+    "hosts": {"swf": "has no nodes"},
+}
+
+
+def test_each_scheduler_of_the_product_is_tested_with_each_kind() -> None:
+    imported = set(accounting._NO_JOB)
+
+    def tested(names: Iterable[str]) -> set[str]:
+        return {"sacct" if name.startswith("squeue") else name.partition(" ")[0] for name in names}
+
+    assert tested(SCHEDULERS) == imported
+    assert tested(ENDS_WITH_A_TIME) | set(DOES_NOT_APPLY["end before the start"]) == imported
+    assert tested(MANY) | set(DOES_NOT_APPLY["files of many jobs"]) == imported
+    assert tested(ON_HOSTS) | set(DOES_NOT_APPLY["hosts"]) == imported
+
+
 def one(reader: Any, text: str) -> Any:
     """The only job, or rejection, of a text."""
     found = [*reader.read(io.BytesIO(text.encode()), "f"), *reader.rest()]
@@ -154,7 +175,50 @@ def test_a_final_state_without_an_end_ends_after_its_elapsed_time(scheduler: str
         assert job.state in FINAL and job.end_s == START_S + RAN_S
 
 
-@pytest.mark.parametrize("scheduler", ["sacct", "sacct --json", "flux", "pbs"])
+@pytest.mark.parametrize("state", FINAL)
+@pytest.mark.parametrize("form", ["text", "JSON"])
+def test_suspended_time_lasts_too(form: str, state: str) -> None:
+    """Elapsed leaves out the time in which a job was suspended."""
+    if form == "text":
+        text = _sacct_text(state, None, RAN_S).replace("\n", "|Suspended\n", 1).removesuffix("\n") + "|1-00:10:00\n"
+    else:
+        entry = json.loads(_sacct_json(state, None, RAN_S))
+        entry["jobs"][0]["time"]["suspended"] = 87_000
+        text = json.dumps(entry)
+    (job,), rejected = read(text)
+    assert rejected == [] and job.end_s == START_S + RAN_S + 87_000
+
+
+@pytest.mark.parametrize("write", [_sacct_text, _sacct_json])
+def test_times_of_a_waiting_job_in_accounting_are_forecasts(
+    write: Callable[[str, float | None, float | None], str],
+) -> None:
+    for end_s in (START_S + 60.0, START_S - 60.0):
+        (job,), rejected = read(write("PENDING", end_s, None))
+        assert rejected == [] and (job.start_s, job.end_s, job.submit_s is None) == (None, None, False)
+
+
+@pytest.mark.parametrize("scheduler", ["sacct", "pbs"])
+def test_names_in_an_older_locale_are_not_mixed_up(scheduler: str) -> None:
+    """A log of many years has lines in Latin-1 and lines in UTF-8."""
+    write, reader = SCHEDULERS[scheduler]
+    text = write("FAILED", START_S + RAN_S, RAN_S)
+    for name, encoding in (
+        ("m\u00fcller", "latin-1"),
+        ("m\u00f6ller", "latin-1"),
+        ("m\u00fcller", "utf-8"),
+        ("\u20acva", "cp1252"),
+    ):
+        raw = text.replace("user=uma" if scheduler == "pbs" else "uma", f"user={name}" if scheduler == "pbs" else name)
+        own = reader()
+        ((job, _),) = [*own.read(io.BytesIO(raw.encode(encoding)), "f"), *own.rest()]
+        assert job.user == name
+
+
+ENDS_WITH_A_TIME = ("sacct", "sacct --json", "flux", "pbs")
+
+
+@pytest.mark.parametrize("scheduler", ENDS_WITH_A_TIME)
 def test_an_end_before_the_start_is_rejected_with_its_reason(scheduler: str) -> None:
     write, reader = SCHEDULERS[scheduler]
     found = one(reader(), write("COMPLETED", START_S - 3600, None))
@@ -516,6 +580,12 @@ def test_the_text_of_scontrol_is_refused_with_what_to_use() -> None:
         read("JobId=64 JobName=two words\n   UserId=uma(1001)\n")
 
 
+@pytest.mark.shared
+def test_the_case_of_the_text_of_scontrol(shared: Path) -> None:
+    with pytest.raises(BadInput, match=r"scontrol show job.*scontrol show jobs --json"):
+        read((shared / "cases/scontrol-text/job.txt").read_text())
+
+
 @pytest.mark.parametrize("first", ["JobID  ", "       JobID  ", "JobIDRaw     "])
 def test_a_table_of_fixed_widths_is_refused_with_what_to_use(first: str) -> None:
     with pytest.raises(BadInput, match=r"columns of fixed width.*sacct --parsable2"):
@@ -729,3 +799,10 @@ def test_an_import_does_not_count_waiting_tasks_of_an_earlier_one(embedded_db: s
             imports.count_jobs(conn, {(job.cluster, job.job_id, job.restart) for job in jobs})
             counted.append(imports.jobs_counted(conn).jobs)
     assert counted == [1, 1, 2]
+
+
+@pytest.mark.shared
+def test_each_public_case_is_a_test(shared: Path) -> None:
+    texts = "".join(file.read_text() for file in Path(__file__).parents[1].rglob("*.py"))
+    missing = [case.name for case in (shared / "cases").iterdir() if f"cases/{case.name}" not in texts]
+    assert [name for name in missing if f'"{name}"' not in texts] == []

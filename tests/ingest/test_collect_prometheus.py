@@ -113,7 +113,7 @@ def test_what_the_table_does_not_know_is_named_once_over_a_restart(embedded_db: 
         unknown,
         ended,
         grown("up", {"instance": "n1:9100"}, 1),
-        grown("node_infiniband_link_downed_total", N1, 0),
+        grown("node_infiniband_local_link_integrity_errors_total", N1, 0),
     ]
     full = ({"__name__": "node_infiniband_port_transmit_wait_total", **N1}, [(2**32 - 1, START_S * 1000)])
     lost = grown("node_infiniband_port_packets_received_total", {"device": "mlx5_0", "port": "1"}, 1)

@@ -113,6 +113,12 @@ def test_any_order_of_arrival_ends_in_the_same_sums(arrived: Arrivals) -> None:
     check(bench, list(arrived.samples))
 
 
+@pytest.mark.shared
+def test_the_case_of_late_samples_is_the_example(shared: Path) -> None:
+    lines = (shared / "cases/reset-then-late-samples/arrivals.jsonl").read_bytes().splitlines()
+    assert [json.loads(line) for line in lines] == [json.loads(sample.json()) for sample in after_reset_first().samples]
+
+
 def test_samples_from_before_a_reset_that_arrive_after_it_are_no_clock_set_back() -> None:
     bench = Bench()
     bench.give([s.json() for s in after_reset_first().samples])

@@ -243,7 +243,7 @@ def _describe_incident(head: IncidentHead, victims: list[Victim]) -> str:
     if not victims:
         return head["title"]
     causes = [(cause["job_id"], cause["part"]) for cause in head["causes"]]
-    return domain.make_detail(causes, (head["node_hours"], head["node_hours_low"], head["node_hours_high"]))
+    return domain.make_detail(causes, domain.node_hours([_lost_time_of(victim) for victim in victims]))
 
 
 def _pick_hottest_links(victims: list[Victim]) -> list[CarryingLink]:
@@ -267,7 +267,9 @@ def slowed_by(conn: Conn, job_pk: int, at_s: float) -> SlowedTotal | None:
     if not own:
         return None
     lost = [_share_lost_time({**row, **_lost_until(row, at_s)}, row["share"] or 0.0, 1) for row in own]
-    total, low, high = (3600 * figure for figure in domain.node_hours(lost))
+    hours = domain.node_hours(lost)
+    assert hours is not None
+    total, low, high = (3600 * figure for figure in hours)
     return {
         "jobs": len({row["job_pk"] for row in own}),
         "lost_s": total,
@@ -277,7 +279,11 @@ def slowed_by(conn: Conn, job_pk: int, at_s: float) -> SlowedTotal | None:
     }
 
 
-def _share_lost_time(row: Row, share: float, nodes: int) -> LostTime:
+def _lost_time_of(victim: Victim) -> LostTime:
+    return _share_lost_time(victim.row, 1.0, victim.row["nodes"])
+
+
+def _share_lost_time(row: Row, share: float, nodes: int | None) -> LostTime:
     return LostTime(row["lost_s"] * share, row["lost_low_s"] * share, row["lost_high_s"] * share, nodes)
 
 
@@ -299,7 +305,7 @@ class Victim:
 
     @property
     def weight(self) -> float:
-        """Return the node-seconds that it lost."""
+        """Return the node-seconds that it lost, by which the slowed jobs are sorted; an unknown number of nodes comes last."""
         return float((self.row["nodes"] or 1) * self.row["lost_s"])
 
     @property
@@ -373,8 +379,7 @@ def _build_head(
     chosen = domain.causes_of(parts, {victim.row["job_pk"] for victim in victims})
     named: list[IncidentCause] = [{**causes[pk], "part": parts[pk]} for pk in chosen if pk in causes]
     gone = bool(named) and all(cause["end"] is not None for cause in named)
-    lost = [_share_lost_time(entry.row, 1.0, entry.row["nodes"] or 1) for entry in victims]
-    hours = domain.node_hours(lost)
+    hours = domain.node_hours([_lost_time_of(entry) for entry in victims]) or (None, None, None)
     now = sum(entry.slow_now for entry in victims)
     ended = row["ended_at"]
     ids = [cause["job_id"] for cause in named]

@@ -17,10 +17,11 @@ _PLACE = """
     WITH held AS MATERIALIZED (
         SELECT r.run_id, n.node, host_of(n.node) AS host, min(n.endpoint) AS endpoint FROM run r JOIN job_node n USING (job_pk) WHERE r.run_id = ANY(%(runs)s) GROUP BY 1, 2
     ), alike AS MATERIALIZED (
-        SELECT run_id, host, min(endpoint) AS endpoint FROM held GROUP BY 1, 2 HAVING count(*) = 1
+        SELECT run_id, host, min(endpoint) AS endpoint, min(node) AS node FROM held GROUP BY 1, 2 HAVING count(*) = 1
     )
     UPDATE run_rank k SET endpoint = coalesce(h.endpoint, a.endpoint)
     FROM run_rank q LEFT JOIN held h ON h.run_id = q.run_id AND h.node = q.node LEFT JOIN alike a ON a.run_id = q.run_id AND a.host = host_of(q.node)
+        AND (strpos(a.node, '.') = 0 OR strpos(q.node, '.') = 0 OR rtrim(lower(a.node), '.') = rtrim(lower(q.node), '.'))
     WHERE q.run_id = ANY(%(runs)s) AND (k.run_id, k.rank) = (q.run_id, q.rank)
 """
 

@@ -28,7 +28,7 @@ from flitwatch_ingest.sources.rejection import Rejection
 from flitwatch_stream import topics
 
 _FIELDS = (
-    "JobID", "JobIDRaw", "Cluster", "User", "Account", "JobName", "Partition", "State", "ExitCode", "Submit", "Start", "End", "ElapsedRaw", "NNodes", "NodeList", "TimelimitRaw",
+    "JobID", "JobIDRaw", "Cluster", "User", "Account", "JobName", "Partition", "State", "ExitCode", "Submit", "Start", "End", "ElapsedRaw", "Suspended", "NNodes", "NodeList", "TimelimitRaw",
 )  # fmt: skip
 _DELIMITER = "\x1f"
 #: Jobs per query, to keep the command line short.

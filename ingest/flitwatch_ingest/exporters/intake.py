@@ -12,8 +12,9 @@ from dataclasses import dataclass, field
 
 import orjson
 
+from flitwatch_domain.units import EARLIEST_S
 from flitwatch_ingest.collectors.checkpoint import Checkpoint
-from flitwatch_ingest.collectors.link_failures import LinkRates
+from flitwatch_ingest.collectors.link_failures import LinkChanges, scale_rate
 from flitwatch_ingest.collectors.publisher import Publisher
 from flitwatch_ingest.exporters.sample import Sample
 from flitwatch_ingest.exporters.table import MetricTable, Series, UnmappedSeries, UnstoredSeries
@@ -88,9 +89,7 @@ class Intake:
         self._wrong_units: dict[tuple[str, str], float] = {}
         self._series: dict[tuple[str, tuple[tuple[str, str], ...]], Series | str] = {}
         self._most_series = most_series
-        #: Last count of link failures by port.
-        self._failures: dict[str, int] = {}
-        self._rates = LinkRates(publisher)
+        self._changes = LinkChanges(publisher)
         self._lock = threading.Lock()
         #: Samples by protocol and outcome.
         self.samples: Counter[tuple[str, str]] = Counter()
@@ -197,11 +196,8 @@ class Intake:
             if series.rate:
                 if isinstance(sample.value, str) or not 0 <= sample.value < _EXACT:
                     raise InvalidSample("its value is not a speed or a width")
-                return (
-                    "published"
-                    if self._rates.publish(door, sample.time_ms / 1000, series.key, sample.value)
-                    else "unused"
-                )
+                changed = self._changes.publish(door, sample.time_ms / 1000, series.key, scale_rate(sample.value))
+                return "published" if changed else "unused"
             if series.kept:
                 record = orjson.dumps(series.record_as_it_came(sample.time_ms, sample.value))
             else:
@@ -211,9 +207,8 @@ class Intake:
                 if count == series.ceiling:
                     return "saturated"
                 if series.failures:
-                    if self._failures.get(series.key) == count:
-                        return "unchanged"
-                    self._failures[series.key] = count
+                    changed = self._changes.publish(door, sample.time_ms / 1000, series.key, count, first=True)
+                    return "published" if changed else "unchanged"
                 record = orjson.dumps(series.record(sample.time_ms, count))
         except UnmappedSeries as why:
             self._reject_sample(door, sample, str(why), taken)
@@ -259,8 +254,9 @@ class Intake:
 
 
 def _check_time(sample: Sample) -> None:
-    if sample.time_ms <= 0 or sample.time_ms / 1000 > time.time() + AHEAD_S:
-        raise InvalidSample("its time is ahead of this host's clock, or before 1970")
+    # Seconds in place of milliseconds are a time in 1970.
+    if sample.time_ms / 1000 < EARLIEST_S or sample.time_ms / 1000 > time.time() + AHEAD_S:
+        raise InvalidSample("its time is ahead of this host's clock, or before 2000")
 
 
 def _to_count(value: float | str, series: Series) -> int:

@@ -83,6 +83,9 @@ def samples_of(body: bytes, instance: str, now_ms: int, maps: Callable[[str], bo
 def _lines_of_prometheus(page: str, instance: str, now_ms: int) -> Iterator[Sample]:
     # Types are omitted: the parser would add a suffix to counters that their exporter did not use.
     lines = page.splitlines(keepends=True)
+    if lines and not lines[-1].endswith("\n") and not lines[-1].startswith("#"):
+        # A truncated number would be a different number.
+        raise ValueError("its last line is incomplete")
     # OpenMetrics has its times in seconds, and examples behind the values.
     is_open = bool(lines) and lines[-1].strip() == "# EOF"
     if is_open:

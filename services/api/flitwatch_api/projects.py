@@ -31,9 +31,9 @@ class ProjectLoss(BaseModel):
     nodes: int | None
     since: datetime = Field(description="When it became slow.")
     factor: float = Field(description="Its time divided by the usual time.")
-    node_hours: float
-    node_hours_low: float = Field(description="95 % interval.")
-    node_hours_high: float
+    node_hours: float | None = Field(description="Null: the number of nodes of a job is unknown.")
+    node_hours_low: float | None = Field(description="95 % interval.")
+    node_hours_high: float | None
     slowed_by: list[str] = Field(
         description="Jobs that are named as causes, with their users as the caller may see them."
     )
@@ -46,7 +46,9 @@ class ProjectCause(BaseModel):
 
     user: str
     jobs: int
-    node_hours: float = Field(description="The node-hours of a job with several causes are divided evenly.")
+    node_hours: float | None = Field(
+        description="The node-hours of a job with several causes are divided evenly; null: the number of nodes of a job is unknown."
+    )
 
 
 class ProjectReport(BaseModel):
@@ -56,9 +58,9 @@ class ProjectReport(BaseModel):
     month: str
     jobs: list[ProjectLoss] = Field(description="The job that lost most comes first.")
     causes: list[ProjectCause] = Field(description="The user that cost most comes first.")
-    node_hours: float
-    node_hours_low: float = Field(description="95 % interval.")
-    node_hours_high: float
+    node_hours: float | None = Field(description="Null: the number of nodes of a job is unknown.")
+    node_hours_low: float | None = Field(description="95 % interval.")
+    node_hours_high: float | None
 
 
 http = APIRouter(prefix="/projects", tags=["incidents"], responses=RESPONSES)

@@ -76,9 +76,14 @@ class IncidentHead(TypedDict):
     slowed: Annotated[int, Field(description="Jobs that it slowed, including those that have ended or recovered.")]
     slow_now: Annotated[int, Field(description="Jobs that it is slowing now.")]
     lost_s: Annotated[float, Field(description="Total seconds that the slowed jobs lost.")]
-    node_hours: Annotated[float, Field(description="The same, multiplied by each job's nodes.")]
-    node_hours_low: Annotated[float, Field(description="95 % interval.")]
-    node_hours_high: float
+    node_hours: Annotated[
+        float | None,
+        Field(
+            description="The same, multiplied by each job's nodes; null: the number of nodes of a slowed job is unknown."
+        ),
+    ]
+    node_hours_low: Annotated[float | None, Field(description="95 % interval.")]
+    node_hours_high: float | None
 
 
 class SlowedJob(SlowJob):
@@ -136,20 +141,22 @@ class IncidentDetail(IncidentHead):
 
 @dataclass(frozen=True)
 class LostTime:
-    """Seconds that a job lost, with the 95 % interval, and its number of nodes."""
+    """Seconds that a job lost, with the 95 % interval, and its number of nodes (None: unknown)."""
 
     seconds: float
     low_s: float
     high_s: float
-    nodes: int
+    nodes: int | None
 
 
-def node_hours(lost: Sequence[LostTime]) -> tuple[float, float, float]:
-    """Return the node-hours that jobs lost, with the 95 % interval; the jobs' errors are independent."""
-    each = [loss.seconds * loss.nodes / 3600 for loss in lost]
-    below = math.hypot(*((loss.seconds - loss.low_s) * loss.nodes / 3600 for loss in lost))
-    above = math.hypot(*((loss.high_s - loss.seconds) * loss.nodes / 3600 for loss in lost))
-    total = sum(each)
+def node_hours(lost: Sequence[LostTime]) -> tuple[float, float, float] | None:
+    """Return the node-hours that jobs lost, with the 95 % interval; the jobs' errors are independent. None: the number of nodes of a job is unknown."""
+    counts = [loss.nodes for loss in lost if loss.nodes is not None]
+    if len(counts) < len(lost):
+        return None
+    total = sum(loss.seconds * nodes / 3600 for loss, nodes in zip(lost, counts, strict=True))
+    below = math.hypot(*((loss.seconds - loss.low_s) * nodes / 3600 for loss, nodes in zip(lost, counts, strict=True)))
+    above = math.hypot(*((loss.high_s - loss.seconds) * nodes / 3600 for loss, nodes in zip(lost, counts, strict=True)))
     return total, max(0.0, total - below), total + above
 
 
@@ -265,17 +272,21 @@ def make_title(
     return f"{who} slowed {whom} from {since} and still {'keeps' if single else 'keep'} {links} busy"
 
 
-def make_detail(causes: Sequence[tuple[str, float | None]], node_hours_lost: tuple[float, float, float]) -> str:
+def make_detail(causes: Sequence[tuple[str, float | None]], node_hours_lost: tuple[float, float, float] | None) -> str:
     """Describe the basis of the title, and the incident's cost."""
     parts = [
         f"{format_percent(part)} of the added waiting is due to the traffic of job {job}."
         for job, part in causes
         if part is not None
     ]
-    total, low, high = node_hours_lost
-    parts.append(
-        f"The slow jobs lost {total:.3g} node-hours (95 %: {low:.3g} to {high:.3g}). Based on traffic and timing; not proof of cause."
-    )
+    if node_hours_lost is None:
+        parts.append(
+            "The node-hours that the slow jobs lost are unknown, because the number of nodes of a job is unknown."
+        )
+    else:
+        total, low, high = node_hours_lost
+        parts.append(f"The slow jobs lost {total:.3g} node-hours (95 %: {low:.3g} to {high:.3g}).")
+    parts.append("Based on traffic and timing; not proof of cause.")
     return " ".join(parts)
 
 

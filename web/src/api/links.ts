@@ -62,6 +62,8 @@ const slowCablesShape = v.object({
       flapping: v.boolean(),
       link_downs: figure,
       link_recoveries: figure,
+      link_speed_changes: figure,
+      condition: v.string(),
     }),
   ),
 });

@@ -96,6 +96,7 @@ class SlowCable(BaseModel):
     link_speed_changes: int | None = Field(
         description="Times that a flapping link changed its speed or width in the last day."
     )
+    condition: str = Field(description="The condition in words, as alerts and `flitwatch top` report it.")
 
 
 class SlowCables(BaseModel):

@@ -80,6 +80,7 @@ def ufm(
 
     with needs_extra("metrics"):
         from flitwatch_ingest.collectors.answers import BadAnswer
+        from flitwatch_ingest.collectors.link_failures import LinkChanges
         from flitwatch_ingest.collectors.rounds import ask_again
         from flitwatch_ingest.collectors.ufm import Credentials, Ufm, credentials_of
         from flitwatch_ingest.exporters import Intake, MetricTable
@@ -94,7 +95,7 @@ def ufm(
         publisher, checkpoint, stop, database = stack.enter_context(
             topology_session("ufm", url or pages[0], common, patience_s=10.0)
         )
-        intake = Intake(MetricTable(maps), publisher, checkpoint)
+        intake, changes = Intake(MetricTable(maps), publisher, checkpoint), LinkChanges(publisher)
         scraper = (
             Scraper(pages, intake, print_message, server.client, "ufm")
             if server
@@ -120,6 +121,8 @@ def ufm(
                 return None
             failing = ""
             keep_topology(fabric, cluster, database)
+            changes.publish_fabric(f"ufm:{name}", time.time(), fabric)
+            publisher.flush()
             return fabric
 
         begun, topology = time.monotonic(), None

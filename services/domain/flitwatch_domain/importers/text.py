@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -112,12 +113,28 @@ def read_bytes(path: str | Path) -> bytes:
     return data
 
 
+def _decode_old(error: UnicodeError) -> tuple[str, int]:
+    """Decode the bytes of a text that are not UTF-8 as Windows-1252, which contains Latin-1."""
+    assert isinstance(error, UnicodeDecodeError)
+    return error.object[error.start : error.end].decode("cp1252", errors="replace"), error.end
+
+
+#: Handler of bytes that are not UTF-8: names of users and jobs from systems with older locales.
+OLD_LOCALE = "flitwatch.old-locale"
+codecs.register_error(OLD_LOCALE, _decode_old)
+
+
+def decode_text(raw: bytes) -> str:
+    """Return a text in UTF-8 that can contain parts in Latin-1 or Windows-1252."""
+    return raw.decode("utf-8", errors=OLD_LOCALE)
+
+
 def read_text(path: str | Path) -> str:
     """Return a file's text without a byte order mark; NotFound or BadInput with the file's name.
 
-    NUL, which cannot be stored, and bytes that are not UTF-8 become U+FFFD.
+    Bytes that are not UTF-8 are read as Windows-1252. NUL, which cannot be stored, becomes U+FFFD.
     """
-    return read_bytes(path).decode("utf-8-sig", errors="replace").replace("\0", "\ufffd")
+    return decode_text(read_bytes(path)).removeprefix("\ufeff").replace("\0", "\ufffd")
 
 
 def read_utf8(path: str | Path) -> str:

@@ -96,7 +96,7 @@ const UNITS: Record<string, string> = {
   ingest_gap: "devices",
   counter_silence: "s",
   slow_cable: "× slower",
-  flapping_cable: "failures in 24 h",
+  flapping_cable: "failures and speed changes in 24 h",
 };
 export const unitOf = (signal: string | null | undefined): string => UNITS[signal ?? ""] ?? "";
 

@@ -84,7 +84,7 @@ interface FigureInputs {
   incident: Incident | null;
   forecasts: RunningRun[] | null;
   /** Incidents of the span, and its hours; `more`: there are further ones. */
-  lost: { incidents: { node_hours: number }[]; more: boolean; hours: number; unexamined: number } | null;
+  lost: { incidents: { node_hours: number | null }[]; more: boolean; hours: number; unexamined: number } | null;
   /** That span in words. */
   span: string;
   running: { nodes: number | null }[] | null;
@@ -131,13 +131,14 @@ function aheadFigure(forecasts: RunningRun[] | null, loading: boolean): HomeFigu
 
 /** Node-hours that the incidents of the span cost. */
 function lostFigure(lost: FigureInputs["lost"], span: string, fabric: Fabric, loading: boolean): HomeFigure {
-  const hours = lost?.incidents.reduce((sum, one) => sum + one.node_hours, 0) ?? 0;
+  const hours = lost?.incidents.reduce((sum, one) => sum + (one.node_hours ?? 0), 0) ?? 0;
+  const least = lost && (lost.more || lost.unexamined > 0 || lost.incidents.some((one) => one.node_hours === null));
   const share = lost && lost.hours > 0 && fabric.endpoints > 0 ? hours / (fabric.endpoints * lost.hours) : null;
   const number = lost?.incidents.length ?? 0;
   const known = lost !== null && (number > 0 || !lost.unexamined);
   return {
     label: `Lost to noise, ${span}`,
-    value: known ? `${lost.more || lost.unexamined ? "> " : ""}${ratio(hours)}` : UNKNOWN,
+    value: known ? `${least ? "> " : ""}${ratio(hours)}` : UNKNOWN,
     unit: known ? "node-hours" : "",
     detail: lost?.unexamined
       ? `${plural(number, "incident")} · ${plural(lost.unexamined, "ended job")} not examined yet`

@@ -112,7 +112,14 @@ function Body({ told, ratioWord, now }: { told: IncidentDetail; ratioWord: strin
               label={`${told.slowed === 1 ? "job" : "jobs"} slowed${told.state === "open" ? `, ${count(told.slow_now)} now` : ""}`}
               bad={told.slow_now > 0}
             />
-            <Figure value={ratio(told.node_hours)} label={`node-hours lost, 95 %: ${hoursInterval(told)}`} />
+            <Figure
+              value={ratio(told.node_hours)}
+              label={
+                told.node_hours === null
+                  ? "node-hours lost: the nodes of a job are unknown"
+                  : `node-hours lost, 95 %: ${hoursInterval(told)}`
+              }
+            />
             <Figure value={lostTime(told.lost_s)} label="lost, all jobs together" />
             <Figure
               value={lostTime(lastedSeconds(told, now))}

@@ -9,14 +9,14 @@ import { DownloadButton } from "../../components/buttons";
 import { SeverityMark } from "../../components/Icon";
 import { Empty, Failure, Waiting } from "../../components/Notice";
 import { Segmented } from "../../components/choices";
-import { count, lostTime, ratio } from "../../lib/format";
+import { count, lostTime } from "../../lib/format";
 import { useKeys, useTyped } from "../../lib/keys";
 import { stringifySearch } from "../../lib/address";
 import { intervalText, isoTime, moment, parseTime, ZONE } from "../../lib/time";
 import { WindowDialog } from "../fabric/ContextMenus";
 import type { IncidentsSearch } from "../addresses";
 import "./incidents.css";
-import { hoursInterval, lastedSeconds } from "./words";
+import { hoursText, lastedSeconds } from "./words";
 
 const DAY_MS = 86_400_000;
 
@@ -86,7 +86,7 @@ function columnsOf(now: number): Column<IncidentHead>[] {
       header: "Node-hours lost (95 %)",
       numeric: true,
       value: (i) => (i.state === "withdrawn" ? null : i.node_hours),
-      render: (i) => (i.state === "withdrawn" ? "–" : `${ratio(i.node_hours)} (${hoursInterval(i)})`),
+      render: (i) => (i.state === "withdrawn" ? "–" : hoursText(i)),
     },
     {
       key: "machine",
