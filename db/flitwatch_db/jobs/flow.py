@@ -335,10 +335,12 @@ def minutes_counted(conn: Conn, watched: Watched, from_s: float, to_s: float) ->
     return [float(minute_s) for minute_s in at]
 
 
-def by_minute(conn: Conn, watched: Watched, minutes_s: Sequence[float]) -> list[tuple[float, dict[int, float] | None]]:
-    """Return, for some minutes, stall cycles per flit on a path, and jobs' parts of the waiting since the quiet moment, by job_pk; None if unknown.
+def by_minute(
+    conn: Conn, watched: Watched, quiet_waiting: float, minutes_s: Sequence[float]
+) -> list[tuple[float, dict[int, float] | None]]:
+    """Return, for some minutes, stall cycles per flit on a path, and jobs' parts of those beyond the quiet ones, by job_pk; None if unknown.
 
-    Without a quiet moment these are parts of the traffic where flits wait.
+    Without a quiet moment these are parts of the traffic where flits wait. `quiet_waiting` is the waiting in the quiet moment.
     """
     last_s = max(minutes_s) + 60
     way = counted_routes(conn, watched.fabric_id, min(minutes_s), last_s)
@@ -356,22 +358,24 @@ def by_minute(conn: Conn, watched: Watched, minutes_s: Sequence[float]) -> list[
     for at in minutes_s:
         # One by one: what is known of every link in a minute takes tens of megabytes on a large machine.
         (moment,), _ = _load_moments(conn, way, watched.fabric_id, own, 60, [at], jobs, last_s, {}, calm)
-        waiting, part = _divide_minute(way, own, moment, quiet)
+        waiting, part = _divide_minute(way, own, moment, quiet, quiet_waiting)
         job_parts = None if part is None else dict(zip((row["job_pk"] for row in jobs), part.tolist(), strict=True))
         results.append((waiting, job_parts))
     return results
 
 
-def _divide_minute(way: CountedRoutes, own: Way, moment: Moment, quiet: Moment | None) -> tuple[float, Floats | None]:
+def _divide_minute(
+    way: CountedRoutes, own: Way, moment: Moment, quiet: Moment | None, quiet_waiting: float
+) -> tuple[float, Floats | None]:
     """Return the waiting on a path in a minute, and the jobs' parts of it, (jobs,), the first job being the slow one; None if unknown.
 
-    Where flits wait less than in the quiet moment, as much waiting as then is counted: a calm place does not hide another one.
+    Links on which flits wait less than in the quiet moment do not hide others.
     """
     if quiet is None:
         waiting = float(own.weight @ np.nan_to_num(moment.ratio))
         return waiting, compute_user_parts(way.routes, way.places, own.weight, moment, way.flit_bytes)
     attribution = attribute_waiting(way.routes, way.places, own.weight, [moment], quiet, 0, way.flit_bytes)
-    return attribution.quiet + attribution.waiting, None if attribution.reason is not None else attribution.part
+    return quiet_waiting + attribution.waiting, None if attribution.reason is not None else attribution.part
 
 
 def sent_by_minute(conn: Conn, fabric_id: int, job_pk: int, from_s: float, to_s: float) -> list[tuple[float, float]]:
