@@ -110,7 +110,8 @@ def test_history_says_what_was_said_live(embedded_db: str) -> None:
     held = {round(since(one["at"])): one for one in found["minutes"]}
     assert found["quiet"] is not None
     for minute in range(CULPRIT_S + 60, CULPRIT_END_S - 60, 60):
-        assert held[minute]["part"] is not None and held[minute]["part"] > 0.5
+        # As the explanation divides it: other jobs send over these links too, and did so before.
+        assert held[minute]["part"] == pytest.approx(found["causes"][0]["part"], abs=0.02)
         assert held[minute]["waiting"] > 2 * found["quiet"]
 
 

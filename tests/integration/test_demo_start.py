@@ -38,6 +38,8 @@ from flitwatch_twin.spec import SCENARIOS, TwinSpec, load_spec
 
 #: So long after `up` gave the prompt back nothing more is waited for.
 GIVEN_UP_S = 600.0
+#: The part of the past whose steps and network cards are stored, and what is left out at each end: jobs that it holds in part.
+PAST_S, EDGE_S = 4 * 3600, 600
 
 
 def command(home: Path, *argv: str) -> subprocess.CompletedProcess[str]:
@@ -146,6 +148,29 @@ def test_it_begins_full(demo: tuple[str, Path, float]) -> None:
     assert sum(estimates.values()) >= 30
     recorded = {name: one["recorded"] for name, one in fabrics.items()}
     assert recorded == {"demo": False, "demo-tree": True}
+
+
+@pytest.mark.integration
+@pytest.mark.system("processes")
+@pytest.mark.timeout(900)
+def test_the_incidents_of_the_four_hours_before_it_name_the_planted_jobs_and_no_other(
+    demo: tuple[str, Path, float],
+) -> None:
+    url, home, up_s = demo
+    spec = load_spec("demo")
+    began_s = time.time() - (time.monotonic() - up_s)
+    span = {name: datetime.fromtimestamp(at, UTC).isoformat() for name, at in (("from", began_s - PAST_S + EDGE_S), ("to", began_s - EDGE_S))}  # fmt: skip
+    while True:
+        jobs = answers(url, "jobs", fabric="demo", sort="-nodes", limit="100", **span)["items"]
+        told = answers(url, "incidents", fabric="demo", limit="100", **span)
+        planted = {one["job_id"] for one in jobs if one["nodes"] == spec.interference[0].nodes}
+        named = {cause["job_id"] for one in told["items"] if one["state"] != "withdrawn" for cause in one["causes"]}
+        # A planted job without a run next to it slows none that can tell.
+        if len(planted) >= (PAST_S - 2 * EDGE_S) // spec.interference[0].every_s and len(named) >= 0.9 * len(planted) and told["unexamined"] == 0:  # fmt: skip
+            break
+        assert time.monotonic() - up_s < GIVEN_UP_S, f"{planted} {named} {told['unexamined']}\n{logs(home)}"
+        time.sleep(3)
+    assert named <= planted
 
 
 @pytest.mark.integration

@@ -15,7 +15,7 @@ from flitwatch_domain.errors import BadRequest, Cancelled
 from flitwatch_research.incidents import study
 from flitwatch_research.incidents.draws import KINDS, draw_days
 from flitwatch_research.incidents.site import Site
-from flitwatch_research.incidents.truth import Truth
+from flitwatch_research.incidents.truth import Truth, planted_users
 
 #: The thresholds of `flitwatch_domain.explanation.flow` were chosen on seed 1.
 SEED = 23
@@ -40,6 +40,14 @@ def test_who_is_muted_in_the_other_life_is_the_cause() -> None:
             assert truth.by_itself and not causes and truth.lost_s > 20
         else:
             assert causes == truth.planted and not truth.by_itself and truth.lost_s > 20
+
+
+def test_a_day_without_slow_steps_has_a_cause_too_and_a_planted_job_may_be_none() -> None:
+    """Eight steps take a tenth longer because of the later of two planted jobs."""
+    draw, seed = list(draw_days(SEED, 29, fabric="tree"))[-1], SEED * 1000 + 1
+    truth, (_, later) = Truth(draw, seed), planted_users(draw.cluster(seed))
+    assert truth.felt_s is None and not len(truth.slow) and len(truth.judged) == 8
+    assert truth.causes_planted == {later} < truth.planted
 
 
 def test_an_unknown_kind_is_refused_and_a_study_can_be_stopped() -> None:

@@ -21,7 +21,8 @@ class Finding(TypedDict):
     Attributes
     ----------
     named : the named jobs, largest part first
-    quiet : the waiting of a quiet minute on its path; None: unknown
+    quiet : the waiting of a quiet moment on its path; None: unknown
+    quiet_s, quiet_width : start of that moment in epoch seconds, and its length
     to_file_system : whether the path leads to the file system
     """
 
@@ -32,6 +33,8 @@ class Finding(TypedDict):
     links: list[CarryingLink]
     remedies: list[Remedy]
     quiet: float | None
+    quiet_s: float | None
+    quiet_width: int | None
     to_file_system: bool
 
 
@@ -53,6 +56,8 @@ def of_explanation(made: Explanation) -> Finding | None:
         "links": made["links"],
         "remedies": made["remedies"],
         "quiet": None if flow is None else flow["quiet"],
+        "quiet_s": None if flow is None or flow["quiet_from"] is None else flow["quiet_from"].timestamp(),
+        "quiet_width": None if flow is None else flow["resolution_s"],
         "to_file_system": flow is not None and flow["to_file_system"],
     }
 

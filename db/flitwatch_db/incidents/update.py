@@ -231,7 +231,7 @@ def _follow_causes(conn: Conn, incident_id: int, span: _Span, now_s: float) -> t
             return low_s, high_s, not new and (gone or now_s - high_s > longest_calm_s + SETTLED_S)
         new_minutes = [
             Minute(at, waiting, None if part is None else sum(share for pk, share in part.items() if pk in span.causes))
-            for at, (waiting, part) in zip(next_s, flow.by_minute(conn, watched, next_s), strict=True)
+            for at, (waiting, part) in zip(next_s, flow.by_minute(conn, watched, quiet, next_s), strict=True)
         ]
         store.add_minutes(conn, incident_id, new_minutes)
         minutes_by_time |= {minute.at_s: minute for minute in new_minutes}
@@ -243,8 +243,10 @@ def _load_watched_way(conn: Conn, incident_id: int) -> tuple[float | None, flow.
     row = _fetch_rows(
         conn,
         SQL("""
-            SELECT i.quiet, coalesce(i.probe_pk, -1) AS job_pk, i.simulated, i.to_file_system, i.fabric_id, coalesce(n.router, '{}') AS router, coalesce(n.endpoint, '{}') AS endpoint
-            FROM incident i LEFT JOIN LATERAL (
+            SELECT i.quiet, coalesce(i.probe_pk, -1) AS job_pk, i.simulated, i.to_file_system, i.fabric_id, coalesce(n.router, '{}') AS router, coalesce(n.endpoint, '{}') AS endpoint,
+                   (v.finding ->> 'quiet_s')::float8 AS quiet_s, (v.finding ->> 'quiet_width')::int AS quiet_width
+            FROM incident i LEFT JOIN incident_victim v ON v.incident_id = i.incident_id AND v.job_pk = i.probe_pk
+            LEFT JOIN LATERAL (
                 SELECT array_agg(router) AS router, array_agg(coalesce(endpoint, -1)) AS endpoint FROM job_node
                 WHERE job_pk = i.probe_pk AND fabric_id = i.fabric_id AND router IS NOT NULL
             ) n ON true
@@ -252,7 +254,8 @@ def _load_watched_way(conn: Conn, incident_id: int) -> tuple[float | None, flow.
         """),
         {"incident": incident_id},
     )[0]
-    return row.pop("quiet"), flow.Watched(**row)
+    quiet, quiet_s, width = (row.pop(name) for name in ("quiet", "quiet_s", "quiet_width"))
+    return quiet, flow.Watched(**row, quiet=None if quiet_s is None else (quiet_s, quiet_s + width))
 
 
 def _emit_changes(conn: Conn, numbers: set[int], before: Mapping[int, IncidentHead | None]) -> list[int]:

@@ -21,8 +21,8 @@ from flitwatch_domain.explanation.result import CarryingLink, Remedy, SlowJob
 from flitwatch_domain.explanation.words import format_clock, format_count, format_jobs, format_percent
 
 MINUTE_S = 60.0
-#: A minute belongs to an incident if its waiting in excess of the quiet minute is at least this part of the worst. Starting an incident takes more.
-STILL = 0.25
+#: A minute belongs to an incident if its waiting in excess of the quiet moment is at least this part of the worst. Starting an incident takes more.
+STILL = 0.1
 #: This many seconds without such a minute end it; a burst after a shorter pause belongs to it.
 CALM_S = 180.0
 #: A cause is known to burst from its second burst on. Then a calm of this many of its periods, at most `LONGEST_CALM_S`, ends the incident.
@@ -100,7 +100,7 @@ class IncidentMinute(TypedDict):
     at: Annotated[datetime, Field(description="Its beginning.")]
     waiting: Annotated[float, Field(description="Stall cycles per flit on the path of the job that lost most.")]
     part: Annotated[
-        float | None, Field(description="0 to 1: the causes' share of the traffic where it waits; null: unknown.")
+        float | None, Field(description="0 to 1: the causes' share of the waiting since a quiet minute; null: unknown.")
     ]
 
 
@@ -162,7 +162,7 @@ def node_hours(lost: Sequence[LostTime]) -> tuple[float, float, float] | None:
 
 @dataclass(frozen=True)
 class Minute:
-    """An examined minute: start in epoch seconds, the waiting, and the causes' part of the traffic (None: unknown)."""
+    """An examined minute: start in epoch seconds, the waiting, and the causes' part of it (None: unknown)."""
 
     at_s: float
     waiting: float
@@ -224,7 +224,7 @@ def find_busy_interval(
 ) -> tuple[float, float]:
     """Return the interval in which causes kept links busy, epoch seconds: the slow stretch [began_s, until_s] and the minutes connected to it.
 
-    A minute counts if a flit waits `STILL` of the worst in excess of the quiet waiting, and the causes have a part in the traffic there. More than
+    A minute counts if a flit waits `STILL` of the worst in excess of the quiet waiting, and the causes have a part in that. More than
     `longest_calm_s` without such a minute, or without counters, ends the interval.
     """
     busy_s = _list_busy_minutes(minutes, quiet, began_s, until_s)
