@@ -294,11 +294,11 @@ mutants: python-all ## change one token at a time and see whether tests notice: 
 	@cd tests && OMP_NUM_THREADS=1 ../.venv/bin/python -m mutants $(SUITE) --sample $(or $(SAMPLE),40) --seed $(or $(SEED),1) $(if $(REPORT),--report)
 
 .PHONY: scorecard
-scorecard: python-all ## score blame, deviation and forecast on simulated scenarios into docs/scorecard.md (SEEDS=2: fewer seeds of each world; EXECUTOR=dask, tcp://HOST:PORT or slurm:8: where)
+scorecard: python-all ## score blame, deviation and forecast on simulated scenarios into docs/scorecard.md (SEEDS=2: fewer seeds of each variant; EXECUTOR=dask, tcp://HOST:PORT or slurm:8: where)
 	.venv/bin/flitwatch scorecard $(if $(SEEDS),--seeds $(SEEDS)) $(if $(EXECUTOR),--executor $(EXECUTOR)) --out docs
 
 .PHONY: advice-value
-advice-value: python-all ## measure what following advice saves in simulated worlds into docs/advice-value.md (SEEDS=5; about 20 minutes on two cores)
+advice-value: python-all ## measure what following advice saves in simulated scenarios into docs/advice-value.md (SEEDS=5; about 20 minutes on two cores)
 	.venv/bin/flitwatch study advice-value --seeds $(or $(SEEDS),5) --out docs/advice-value.md > /dev/null
 
 .PHONY: papers-routes

@@ -13,7 +13,7 @@ from support.databases import Server
 from support.measured_machine import add_measured_machine
 
 from api.conftest import Served, serving
-from api.world import T0
+from api.database import T0
 from flitwatch_api.settings import Settings
 from flitwatch_db import connect
 from flitwatch_db.estimates import store as estimate_store

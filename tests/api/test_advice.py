@@ -251,18 +251,18 @@ def test_other_peoples_names_are_unknown_below_scope_names() -> None:
     assert "mallory runs" not in str(seen[0]) and "mallory runs" in str(seen[1])
 
 
-def test_the_basis_is_read_from_the_tables(served_world: str) -> None:
+def test_the_basis_is_read_from_the_tables(served_database: str) -> None:
     from flitwatch_db.estimates.advice import load_basis
 
-    with connect(served_world, role="writer") as conn:
+    with connect(served_database, role="writer") as conn:
         conn.read_only = True
         held = load_basis(conn)
     assert held.workers == 0 and held.nodes and held.groups == {} and held.pseudonym_key
 
 
 @pytest.fixture
-def served_world(world: object) -> str:
-    return world.url  # type: ignore[attr-defined]
+def served_database(database: object) -> str:
+    return database.url  # type: ignore[attr-defined]
 
 
 @pytest.fixture

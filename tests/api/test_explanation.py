@@ -1,4 +1,4 @@
-"""GET jobs/{id}/explanation over a served API: shapes, names, and odd worlds without any valid claim."""
+"""GET jobs/{id}/explanation over a served API: shapes, names, and odd databases without any valid claim."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import pytest
 from support.databases import Server
 
 from api.conftest import Served, bearer, serving
-from api.world import T0, seed
+from api.database import T0, seed
 from flitwatch_api.settings import Settings
 from flitwatch_db import connect
 from flitwatch_db.jobs.parts import unit_of

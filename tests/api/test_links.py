@@ -12,7 +12,7 @@ from support.databases import Server
 from support.measured_machine import add_measured_machine
 
 from api.conftest import Served, serving
-from api.world import T0, World
+from api.database import T0, SampleDatabase
 from flitwatch_api.jobs.links import JobLink
 from flitwatch_api.settings import Settings
 from flitwatch_db import connect
@@ -178,7 +178,7 @@ def test_the_paths_of_a_job(linked: Linked) -> None:
     )
 
 
-def test_where_it_cannot_be_told_it_says_so(api: Served, world: World) -> None:
+def test_where_it_cannot_be_told_it_says_so(api: Served, database: SampleDatabase) -> None:
     """Random counters without network cards, a tree without jobs, and a sample without time."""
     small = api.get("/fabrics/small/links/hot", at=T0 + 90, window="60s")
     assert small["items"] and {item["cannot_tell"] for item in small["items"]} == {

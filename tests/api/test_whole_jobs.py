@@ -8,7 +8,7 @@ import pytest
 from cli.commands import flitwatch, succeed
 
 from api.conftest import serving
-from api.world import T0
+from api.database import T0
 from flitwatch_api.settings import Settings
 from flitwatch_db import connect
 from flitwatch_db.jobs import store

@@ -177,24 +177,24 @@ def test_the_demos_server_is_small(twin: str, small: bool, monkeypatch: pytest.M
         Embedded(home / "pg").destroy()
 
 
-# `flitwatch twin worlds` and `campaign`.
+# `flitwatch twin variants` and `campaign`.
 
 
-def test_worlds_are_listed_from_easy_to_hard(capfd: pytest.CaptureFixture[str]) -> None:
-    main(["twin", "worlds", "--json"])
-    worlds = json.loads(capfd.readouterr().out)
-    grades = [world["grade"] for world in worlds.values()]
-    assert grades == sorted(grades) and next(iter(worlds)) == "plain" and {"drift", "pairs", "law"} < worlds.keys()
+def test_variants_are_listed_from_easy_to_hard(capfd: pytest.CaptureFixture[str]) -> None:
+    main(["twin", "variants", "--json"])
+    variants = json.loads(capfd.readouterr().out)
+    grades = [variant["grade"] for variant in variants.values()]
+    assert grades == sorted(grades) and next(iter(variants)) == "plain" and {"drift", "pairs", "law"} < variants.keys()
 
 
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["amg-128", "--world", "mars"], "there is no world 'mars'"),
+        (["amg-128", "--variant", "mars"], "there is no variant 'mars'"),
         (["hpl-1"], "there is no scenario 'hpl-1'"),
     ],
 )
-def test_an_unknown_world_or_application_gets_one_line(
+def test_an_unknown_variant_or_application_gets_one_line(
     tmp_path: Path, capfd: pytest.CaptureFixture[str], arguments: list[str], words: str
 ) -> None:
     with pytest.raises(SystemExit):

@@ -110,9 +110,9 @@ QUOTED = [
     ),
     (
         "docs/results.md",
-        "In {won} of {worlds} scenarios the average precision is the highest of all methods compared. It is {gain} ({gain_low} to {gain_high}) above",
+        "In {won} of {variants} scenarios the average precision is the highest of all methods compared. It is {gain} ({gain_low} to {gain_high}) above",
         "docs/scorecard.md",
-        "the highest average precision in {won} of {worlds} scenarios, {gain} ({gain_low} to {gain_high}) on the paper's method. "
+        "the highest average precision in {won} of {variants} scenarios, {gain} ({gain_low} to {gain_high}) on the paper's method. "
         ".. It names no user in everything.",
     ),
     (
@@ -136,9 +136,9 @@ QUOTED = [
     ),
     (
         "docs/results.md",
-        "90 % intervals cover {mean} ({low} to {high}) of .. beats every forecaster by more than its interval in {better} of {worlds} scenarios",
+        "90 % intervals cover {mean} ({low} to {high}) of .. beats every forecaster by more than its interval in {better} of {variants} scenarios",
         "docs/scorecard.md",
-        "every candidate, by more than its interval, in {better} of {worlds} scenarios. 90 % intervals cover {mean} ({low} to {high}).",
+        "every candidate, by more than its interval, in {better} of {variants} scenarios. 90 % intervals cover {mean} ({low} to {high}).",
     ),
 ]
 

@@ -51,8 +51,8 @@ def test_equal_sets_are_told_apart_as_seldom_as_the_interval_says(
     allocations: int, first_each: int, second_each: int
 ) -> None:
     """However few observations an allocation has, one each among them; allocations have levels of their own."""
-    wrong, worlds = 0, 600
-    for seed in range(worlds):
+    wrong, draws = 0, 600
+    for seed in range(draws):
         rng = np.random.default_rng(1000 + seed)
         first, second = (
             [
@@ -63,7 +63,7 @@ def test_equal_sets_are_told_apart_as_seldom_as_the_interval_says(
             for each in (first_each, second_each)
         )
         wrong += compare_sets(first, second, 65_536).verdict != "cannot tell"
-    assert wrong <= 0.09 * worlds
+    assert wrong <= 0.09 * draws
 
 
 @pytest.mark.parametrize(("allocations", "each"), [(1, 4), (6, 1), (2, 3)])

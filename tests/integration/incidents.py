@@ -87,7 +87,7 @@ class Told:
         return self.answer["named"] == self.planted
 
 
-class World(Site):
+class IncidentSite(Site):
     """A machine in a database, asked about on some days."""
 
     def day(self, draw: Draw) -> list[Told]:

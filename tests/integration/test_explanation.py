@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from itertools import islice
 
 import pytest
-from integration.incidents import CLUSTER, DAY_S, Minute, Told, World, by_minute, draws, is_felt, score
+from integration.incidents import CLUSTER, DAY_S, IncidentSite, Minute, Told, by_minute, draws, is_felt, score
 
 from flitwatch_alerting.config import read_config
 from flitwatch_alerting.evaluate import SECOND_LAG_S, dry_run, replay_rule
@@ -23,16 +23,16 @@ QUIET_DAYS = 13
 
 
 @pytest.fixture(scope="module")
-def world(_embedded_template) -> Iterator[World]:
+def site(_embedded_template) -> Iterator[IncidentSite]:
     url = _embedded_template.create()
-    yield World(url, SEED)
+    yield IncidentSite(url, SEED)
     _embedded_template.drop(url)
 
 
 @pytest.fixture(scope="module")
-def told(world: World) -> list[Told]:
+def told(site: IncidentSite) -> list[Told]:
     incidents = islice((one for one in draws(SEED, 40, quiet=False) if is_felt(one, SEED)), INCIDENTS)
-    return [told for draw in [*incidents, *draws(SEED, QUIET, quiet=True)] for told in world.day(draw)]
+    return [told for draw in [*incidents, *draws(SEED, QUIET, quiet=True)] for told in site.day(draw)]
 
 
 def test_the_planted_job_is_named_in_nine_of_ten(told: list[Told]) -> None:
@@ -91,9 +91,9 @@ def rule() -> Rule:
 
 
 def test_the_rule_of_black_links_fires_while_an_incident_lasts_and_never_in_quiet(
-    world: World, told: list[Told], rule: Rule
+    site: IncidentSite, told: list[Told], rule: Rule
 ) -> None:
-    with connect(world.url, role="reader") as conn:
+    with connect(site.url, role="reader") as conn:
         for one in told:
             if one.when != "after":
                 continue
@@ -145,8 +145,8 @@ def test_without_a_part_of_the_evidence_nobody_wrong_is_named(_embedded_template
     """The same incident with no NIC, then no counters, then no neighbours, then gaps: named rightly or not at all."""
     url = _embedded_template.create()
     draw = next(one for one in draws(SEED, 40, quiet=False) if is_felt(one, SEED))
-    world = World(url, SEED)
-    whole = world.day(draw)[-1]
+    site = IncidentSite(url, SEED)
+    whole = site.day(draw)[-1]
     job, now = whole.answer["job_id"], whole.epoch_s + DAY_S
     with connect(url, role="owner") as conn:
         planted = whole.planted

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from api.conftest import serving
 from click.testing import CliRunner
-from integration.incidents import Told, World, draws, is_felt
+from integration.incidents import IncidentSite, Told, draws, is_felt
 from support.databases import Server
 
 from flitwatch.main import cli
@@ -30,7 +30,7 @@ SEED = 1
 def incident(_embedded_template: Server):
     url = _embedded_template.create()
     draw = next(one for one in draws(SEED, 40, quiet=False) if is_felt(one, SEED))
-    yield url, World(url, SEED).day(draw)[-1]
+    yield url, IncidentSite(url, SEED).day(draw)[-1]
     _embedded_template.drop(url)
 
 

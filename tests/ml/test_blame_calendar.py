@@ -1,4 +1,4 @@
-"""Verdicts on worlds with planted truth: users who may be named, and users who may not although they correlate with slow runs."""
+"""Verdicts on variants with planted truth: users who may be named, and users who may not although they correlate with slow runs."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ DAY_S, WEEK_S, MONDAY_S = 86_400.0, 604_800.0, 1_767_571_200.0
 SEEDS = range(300, 320)
 
 
-def judged(world: str, seeds=SEEDS):
+def judged(variant: str, seeds=SEEDS):
     return [
-        (drawn := draw_case(world, seed), CalendarBlame().fit(drawn.exposure, drawn.time_s, drawn.start_s))
+        (drawn := draw_case(variant, seed), CalendarBlame().fit(drawn.exposure, drawn.time_s, drawn.start_s))
         for seed in seeds
     ]
 
@@ -44,9 +44,9 @@ def unstressed():
 
 
 @pytest.mark.system("numeric")
-@pytest.mark.parametrize("world", ["shift-10", "shift-20"])
-def test_an_upgrade_names_no_innocents_and_hides_few_of_the_guilty(unstressed, world: str) -> None:
-    false_share, recall = figures(judged(world))
+@pytest.mark.parametrize("variant", ["shift-10", "shift-20"])
+def test_an_upgrade_names_no_innocents_and_hides_few_of_the_guilty(unstressed, variant: str) -> None:
+    false_share, recall = figures(judged(variant))
     without, found_without = figures(unstressed)
     assert false_share <= 0.1 and without <= 0.1
     assert recall >= 0.75 * found_without > 0.5
@@ -70,9 +70,9 @@ def test_the_same_draws_deceive_a_method_without_a_calendar() -> None:
 
 
 @pytest.mark.system("numeric")
-@pytest.mark.parametrize("world", ["drift", "heavy-tails"])
-def test_drift_and_wild_runs_name_no_innocents(world: str) -> None:
-    false_share, recall = figures(judged(world))
+@pytest.mark.parametrize("variant", ["drift", "heavy-tails"])
+def test_drift_and_wild_runs_name_no_innocents(variant: str) -> None:
+    false_share, recall = figures(judged(variant))
     assert false_share <= 0.1 and recall > 0.5
 
 

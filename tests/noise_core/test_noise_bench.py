@@ -74,7 +74,7 @@ def measure(binary: Path, ranks: int, *options: str) -> subprocess.CompletedProc
 
 @pytest.mark.integration
 @pytest.mark.parametrize("collective", ["allreduce", "reduce", "bcast", "barrier"])
-def test_splits_of_a_small_world_are_measured_and_stored(binary: Path, tmp_path: Path, collective: str) -> None:
+def test_splits_of_few_processes_are_measured_and_stored(binary: Path, tmp_path: Path, collective: str) -> None:
     options = ["--ratios", "0,0.5", "--splits", "2", "--repetitions", "2", "--perturbation-bytes", "65536"]
     done = measure(binary, 4, *options, "--collective", collective, "--network", "test machine")
     assert done.returncode == 0, done.stderr

@@ -11,7 +11,7 @@ import pytest
 
 from flitwatch_domain.advice.parts import Parts
 from flitwatch_domain.errors import BadRequest
-from flitwatch_research.advice_value import job_log, modes, network, worlds
+from flitwatch_research.advice_value import job_log, modes, network, variants
 from flitwatch_research.advice_value.advisers import Answer, Question, Served
 from flitwatch_research.advice_value.backfill import AGE_WEIGHT, OLDEST_S, SIZE_WEIGHT
 from flitwatch_research.advice_value.closed_loop import Loop
@@ -28,7 +28,7 @@ from flitwatch_research.advice_value.pieces import (
     summarize_month,
 )
 from flitwatch_research.advice_value.study import compare_policies, decide_verdict, mean_interval
-from flitwatch_research.advice_value.worlds import GROUPS, QUIET, make_month, small_machine
+from flitwatch_research.advice_value.variants import GROUPS, QUIET, make_month, small_machine
 from flitwatch_simulation.application_aware.advice import DEFAULT_MODE
 from flitwatch_twin.users import Exchange
 
@@ -310,7 +310,7 @@ def easy(jobs: list[job_log.LoggedJob], nodes: int) -> list[float]:
 
 @pytest.mark.parametrize("seed", range(6))
 def test_waits_are_those_of_an_independent_backfill(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int) -> None:
-    monkeypatch.setattr(worlds, "FEELING_SHARE", 0.0)
+    monkeypatch.setattr(variants, "FEELING_SHARE", 0.0)
     nodes = small_machine().nodes
     log = job_log.read_log(random_log(tmp_path / "log.swf", seed, nodes))
     month = make_month(QUIET, 1, 3, JOBS_TICK_S, log)
@@ -367,10 +367,10 @@ def test_jobs_that_feel_the_network_take_the_place_of_others(tmp_path: Path) -> 
     log = job_log.read_log(random_log(tmp_path / "log.swf", 3, nodes))
     month = make_month("plain", 1, 2, JOBS_TICK_S, log)
     feeling = [job for job in month.jobs if job.application]
-    assert feeling and {job.application for job in feeling} <= set(worlds.FEELING)
+    assert feeling and {job.application for job in feeling} <= set(variants.FEELING)
     work = sum(job.nodes * job.run_s for job in log.jobs)
     left = sum(job.nodes * job.alone_s for job in month.jobs if not job.application)
-    assert left == pytest.approx((1 - worlds.FEELING_SHARE) * work, rel=0.25)
+    assert left == pytest.approx((1 - variants.FEELING_SHARE) * work, rel=0.25)
     assert all(job.limit_s >= job.alone_s for job in month.jobs)
     served = [summarize_month(month, policy, simulate_month(month, policy)) for policy in ("none", "all")]
     assert served[0]["jobs"] == served[1]["jobs"] and served[1]["asked"] > 0
@@ -402,10 +402,10 @@ def test_drawn_jobs_are_as_the_published_figures_say() -> None:
     assert "licence" in published["source"] and "commit" in published["source"]
 
 
-def test_the_world_with_jobs_as_on_theta_asks_for_its_share_of_the_machine() -> None:
-    month = make_month(worlds.THETA, 101, 14, JOBS_TICK_S)
+def test_the_variant_with_jobs_as_on_theta_asks_for_its_share_of_the_machine() -> None:
+    month = make_month(variants.THETA, 101, 14, JOBS_TICK_S)
     usual = sum(
-        job.nodes * job.alone_s * (worlds.USUAL_OVER_ALONE if job.application else 1.0) for job in month.jobs
+        job.nodes * job.alone_s * (variants.USUAL_OVER_ALONE if job.application else 1.0) for job in month.jobs
     ) / (month.machine.nodes * month.span_s)
     assert usual == pytest.approx(job_log.load_theta_figures()["utilisation"], abs=0.05)
 
@@ -441,8 +441,8 @@ def plant(monkeypatch: pytest.MonkeyPatch):
     return plant
 
 
-def saved(world: str = "plain") -> float:
-    month = make_month(world, 1, 4, MODES_TICK_S)
+def saved(variant: str = "plain") -> float:
+    month = make_month(variant, 1, 4, MODES_TICK_S)
     none, routing = (
         summarize_month(month, policy, simulate_month(month, policy))["feeling_node_hours"]
         for policy in ("none", "routing")

@@ -13,12 +13,12 @@ import pytest
 from flitwatch.main import main
 from flitwatch_db.tasks.executors import LocalExecutor
 from flitwatch_domain.errors import FlitwatchError
-from flitwatch_research.campaign import WORLDS
+from flitwatch_research.campaign import VARIANTS
 from flitwatch_research.commands.scorecard import EXTRA, PARTS
 from flitwatch_research.scorecard.pieces import Piece, PieceResult, compute_pieces
 from flitwatch_research.scorecard.report import to_markdown
+from flitwatch_research.scorecard.variants import OURS, PAPER, bootstrap_interval, wilson_interval, write_headline
 from flitwatch_research.scorecard.verdict import list_checks
-from flitwatch_research.scorecard.worlds import OURS, PAPER, bootstrap_interval, wilson_interval, write_headline
 from flitwatch_research.scoring import _start_scorer, score_all, score_blame, score_deviation
 
 
@@ -123,7 +123,7 @@ def test_where_a_baseline_wins_the_headline_says_so() -> None:
     assert "**2 seeds** of each scenario" in text and "simulated" in text
 
 
-def test_a_world_in_which_ours_names_nobody_is_said() -> None:
+def test_a_variant_in_which_ours_names_nobody_is_said() -> None:
     rows = [blamed(OURS, "amg-128", 0.9), blamed(PAPER, "amg-128", 0.7), blamed(PAPER, "amg-128@law", 0.6)]
     silent = blamed(OURS, "amg-128@law", 0.8) | {"found": 0, "false": 0, "found_by_size": [0, 0, 0, 0]}
     assert "It names no user in law." in write_headline(card(blame=[*rows, silent]))[0]
@@ -145,8 +145,8 @@ def test_each_demand_is_held_against_the_rows() -> None:
     assert found == {
         "blame, law: false share of those named": False,
         "blame, law: average precision over all users": False,
-        "blame, all worlds: recall of effects of 0.3 to 1 sd": True,
-        "blame, all worlds: recall of effects of 1 and more sd": True,
+        "blame, all variants: recall of effects of 0.3 to 1 sd": True,
+        "blame, all variants: recall of effects of 1 and more sd": True,
         "deviation, law: place of the strongest planted counter": False,
         "deviation, law: nested error": True,
         "forecast, law: the deployed forecaster compared with the best candidate, known afterwards": True,
@@ -154,11 +154,11 @@ def test_each_demand_is_held_against_the_rows() -> None:
     }
 
 
-def test_worlds_stand_from_easy_to_hard_and_what_was_not_made_is_left_out() -> None:
+def test_variants_go_from_easy_to_hard_and_missing_ones_are_omitted() -> None:
     text = to_markdown(
         card(
-            blame=[blamed(OURS, f"amg-128{world}", 0.5) for world in ("@everything", "@pairs", "")]
-            + [blamed(PAPER, f"amg-128{world}", 0.4) for world in ("@everything", "@pairs", "")]
+            blame=[blamed(OURS, f"amg-128{variant}", 0.5) for variant in ("@everything", "@pairs", "")]
+            + [blamed(PAPER, f"amg-128{variant}", 0.4) for variant in ("@everything", "@pairs", "")]
         )
     )
     lines = [line.split(" | ")[0] for line in text.split("## Blame")[1].splitlines() if OURS in line]
@@ -207,10 +207,10 @@ def test_intervals_are_not_made_of_too_few_sets() -> None:
     assert wilson_interval([0], [10], [1])[2] > 0.1 and np.isnan(wilson_interval([0], [0], [1])[0])
 
 
-def test_worlds_of_a_seed_are_one_draw_and_intervals_are_of_95_percent() -> None:
+def test_variants_of_a_seed_are_one_draw_and_intervals_are_of_95_percent() -> None:
     values, seeds = [0.0, 1.0, 0.2, 0.8, 0.4, 0.5], [1, 2, 3, 4, 5, 6]
     once, again = bootstrap_interval(values, seeds), bootstrap_interval(values * 8, seeds * 8)
-    assert again == pytest.approx(once), "eight worlds that say the same say no more than one"
+    assert again == pytest.approx(once), "eight variants that say the same say no more than one"
     alone = bootstrap_interval(values * 8)
     assert alone[2] - alone[1] < 0.5 * (once[2] - once[1])
     apart = bootstrap_interval(np.random.default_rng(0).normal(size=400).tolist())
@@ -222,7 +222,7 @@ def test_worlds_of_a_seed_are_one_draw_and_intervals_are_of_95_percent() -> None
 def test_recall_is_demanded_of_those_who_matter() -> None:
     rows = [blamed(OURS, "amg-128", 0.9), blamed(PAPER, "amg-128", 0.7)]
     other = blamed("exposure, conditional", "amg-128", 0.8)
-    what = "blame, all worlds: recall of effects of 0.3 to 1 sd"
+    what = "blame, all variants: recall of effects of 0.3 to 1 sd"
 
     def holds(*more: dict[str, Any]) -> bool | None:
         return next(one.holds for one in list_checks(card(blame=[*rows, *more])) if one.what == what)
@@ -308,12 +308,12 @@ def test_a_card_says_which_command_made_it(tmp_path, monkeypatch: pytest.MonkeyP
     made = [(part, scenario, seed) for part, scenario, seed, _ in cards[0]["lacking"]]
     assert len(set(made)) == len(made) and {part for part, *_ in made} == {*PARTS}
     blame = [(scenario.partition("@")[2], seed) for part, scenario, seed in made if part == "blame"]
-    assert {world for world, _ in blame} == {"", *WORLDS} - {"plain", "missing"}
-    assert len(blame) == 10 * (len(WORLDS) - 1)
+    assert {variant for variant, _ in blame} == {"", *VARIANTS} - {"plain", "missing"}
+    assert len(blame) == 10 * (len(VARIANTS) - 1)
     assert {seed for part, _, seed in made if part == "forecast"} == set(range(1, 11))
     with pytest.raises(SystemExit):
-        main(["scorecard", "--kept", "--world", "mars"])
-    assert "there is no world 'mars'" in capfd.readouterr().err
+        main(["scorecard", "--kept", "--variant", "mars"])
+    assert "there is no variant 'mars'" in capfd.readouterr().err
 
 
 def test_a_part_that_is_made_anew_leaves_the_others_of_the_same_card(tmp_path, monkeypatch, capfd) -> None:  # type: ignore[no-untyped-def]
@@ -334,8 +334,8 @@ def test_a_part_that_is_made_anew_leaves_the_others_of_the_same_card(tmp_path, m
                 ]
             if one.part == "stress":
                 seen = {"seed": one.arguments[1], "false_share": score, "recall": score, "named": 8.0}
-                calendars = [(world, method) for world in stress.CALENDAR for method in (stress.OURS, stress.PAPER)]
-                rows = [{**seen, "scenario": world, "method": method} for world, method in calendars]
+                calendars = [(variant, method) for variant in stress.CALENDAR for method in (stress.OURS, stress.PAPER)]
+                rows = [{**seen, "scenario": variant, "method": method} for variant, method in calendars]
             yield one.part, PieceResult(rows, 1.0, 1.0, kept=False)
 
     monkeypatch.setattr(pieces, "compute_pieces", made)
@@ -351,10 +351,10 @@ def test_a_part_that_is_made_anew_leaves_the_others_of_the_same_card(tmp_path, m
     assert {row["average_precision"] for row in second["blame"]} == {0.8}
     assert second["stress"] == first["stress"] and second["effort"]["stress"] == first["effort"]["stress"]
     assert second["command"] == first["command"] == "flitwatch scorecard --seeds 1 --part blame --part stress"
-    # A card of other users, or of one world, is another card.
+    # A card of other users, or of one variant, is another card.
     assert card_of("--part", "blame", "--users", "40")["stress"] == []
-    one_world = card_of("--part", "stress", "--world", "plain")
-    assert one_world["blame"] == [] and one_world["command"].endswith("--world plain --part stress")
+    one_variant = card_of("--part", "stress", "--variant", "plain")
+    assert one_variant["blame"] == [] and one_variant["command"].endswith("--variant plain --part stress")
     (tmp_path / "scorecard.json").write_text("{")
     with pytest.raises(SystemExit):
         main(["scorecard", "--seeds", "1", "--part", "blame", "--out", str(tmp_path)])

@@ -1,4 +1,4 @@
-"""Demand of a hard world: windows of weeks, pairs, continuous strengths, busy days, and load-dependent placement."""
+"""Demand of a hard variant: windows of weeks, pairs, continuous strengths, busy days, and load-dependent placement."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import fields, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from flitwatch_research.campaign.worlds import Demand
+from flitwatch_research.campaign.variants import Demand
 from flitwatch_twin.calendar import DAY_S, WEEK_S
 from flitwatch_twin.machine import Machine
 from flitwatch_twin.scheduler import Allocation, Request

@@ -8,11 +8,11 @@ from typing import Any, TypeVar
 
 from flitwatch_ml.forecast.baselines import AVERAGED
 from flitwatch_ml.work.deviation import FOLDS
-from flitwatch_research.campaign import WORLDS
-from flitwatch_research.scorecard import worlds
+from flitwatch_research.campaign import VARIANTS
+from flitwatch_research.scorecard import variants
 from flitwatch_research.scorecard.verdict import Check, list_checks
 from flitwatch_research.stress import CALENDAR
-from flitwatch_research.stress import WORLDS as CALENDARS
+from flitwatch_research.stress import VARIANTS as CALENDARS
 
 HEAD = """# Scorecard
 
@@ -35,9 +35,9 @@ def to_markdown(card: Card) -> str:
     word = "seed" if card["seeds"] == 1 else "seeds"
     return (
         HEAD.format(command=card["command"], seeds=card["seeds"], word=word, fewer=_format_missing_parts(card))
-        + "".join(f"- {line}\n" for line in worlds.write_headline(card))
+        + "".join(f"- {line}\n" for line in variants.write_headline(card))
         + _format_checks(card)
-        + _format_worlds()
+        + _format_variants()
         + _format_blame(card)
         + _format_stress(card)
         + _format_deviation(card)
@@ -47,7 +47,7 @@ def to_markdown(card: Card) -> str:
 
 
 def _format_missing_parts(card: Card) -> str:
-    """List the parts with fewer sets than expected from the seeds and worlds."""
+    """List the parts with fewer sets than expected from the seeds and variants."""
     short = dict.fromkeys(part for part, *_ in card.get("lacking", ()))
     return f", but for {' and '.join(short)} (some sets were not made)" if short else ""
 
@@ -100,36 +100,36 @@ def _format_missing(card: Card) -> str:
     return f"**Not made yet**, so not in these tables: {', '.join(names)}.\n\n"
 
 
-def _format_worlds() -> str:
-    lines = [(name, world.grade, world.summary) for name, world in WORLDS.items()]
-    return "## Scenarios\n\n" + format_table(("world", "grade", "difficulty"), lines) + "\n"
+def _format_variants() -> str:
+    lines = [(name, variant.grade, variant.summary) for name, variant in VARIANTS.items()]
+    return "## Scenarios\n\n" + format_table(("variant", "grade", "difficulty"), lines) + "\n"
 
 
 def _format_blame(card: Card) -> str:
     if not card["blame"] and not card["blame_pooled"]:
         return ""
-    sizes = worlds.size_names()
+    sizes = variants.size_names()
     lines: list[tuple[Any, ...]] = []
-    for world, rows in worlds.by_world(card["blame"]):
-        for method, own in worlds.group_methods(rows).items():
-            line = worlds.blame_line(own)
+    for variant, rows in variants.group_by_variant(card["blame"]):
+        for method, own in variants.group_methods(rows).items():
+            line = variants.blame_line(own)
             lines.append(
                 (
-                    world,
+                    variant,
                     method,
                     len(own),
-                    worlds.format_interval(line["average_precision"]),
-                    f"{worlds.format_interval(line['precision_at_10'])} of {line['best_at_10']:.2f}",
+                    variants.format_interval(line["average_precision"]),
+                    f"{variants.format_interval(line['precision_at_10'])} of {line['best_at_10']:.2f}",
                     *(
-                        f"{worlds.format_interval((value[0], float('nan'), float('nan')))} of {n}"
+                        f"{variants.format_interval((value[0], float('nan'), float('nan')))} of {n}"
                         for value, n in zip(line["recall"], line["with_effect"], strict=True)
                     ),
-                    worlds.format_interval(line["false_share"]),
+                    variants.format_interval(line["false_share"]),
                     line["found"],
                 )
             )
     heads = (
-        "world",
+        "variant",
         "method",
         "sets",
         "average precision",
@@ -139,7 +139,7 @@ def _format_blame(card: Card) -> str:
         "named in a set",
     )
     text = (
-        f"{card['users']} users. A user counts from a mean effect of {worlds.EFFECT_SIZES[0]} sd of log run time over the runs "
+        f"{card['users']} users. A user counts from a mean effect of {variants.EFFECT_SIZES[0]} sd of log run time over the runs "
         f"that they met; the rest are nulls. Average precision is over "
         "all users, each weighed by the effect. Named: q at most 0.05. Brackets: 95 % intervals over seeds (bootstrap, from "
         "three seeds on; for a share, at least Wilson's). Scenarios with one seed share its machine and users.\n\n"
@@ -150,10 +150,10 @@ def _format_blame(card: Card) -> str:
             (
                 method,
                 len(own),
-                worlds.format_interval(worlds.blame_line(own)["average_precision"]),
-                worlds.format_interval(worlds.blame_line(own)["false_share"]),
+                variants.format_interval(variants.blame_line(own)["average_precision"]),
+                variants.format_interval(variants.blame_line(own)["false_share"]),
             )
-            for method, own in worlds.group_methods(card["blame_pooled"]).items()
+            for method, own in variants.group_methods(card["blame_pooled"]).items()
         ]
         pooled = f"\nSix sets of one machine pooled, {card['pooled_users']} users:\n\n" + format_table(
             ("method", "sets", "average precision", "false share of those named"), lines_pooled
@@ -165,19 +165,19 @@ def _format_deviation(card: Card) -> str:
     if not card["deviation"]:
         return ""
     lines = []
-    for world, rows in worlds.by_world(card["deviation"]):
+    for variant, rows in variants.group_by_variant(card["deviation"]):
         for (inputs, split), own in _group_rows(rows, "inputs", "split").items():
             planted = "; ".join(dict.fromkeys(", ".join(row["planted_counters"]) for row in own))
             figures = (
-                worlds.format_interval(
-                    worlds.bootstrap_interval([row[key] for row in own], [row["seed"] for row in own])
+                variants.format_interval(
+                    variants.bootstrap_interval([row[key] for row in own], [row["seed"] for row in own])
                 )
                 for key in ("planted_found", "mape", "chosen_mape", "baseline_mape")
             )
             places = ", ".join(str(row["rank_of_planted"]) for row in own)
-            lines.append((world, inputs, split, len(own), planted, places, *figures))
+            lines.append((variant, inputs, split, len(own), planted, places, *figures))
     heads = (
-        "world",
+        "variant",
         "inputs",
         "split by",
         "sets",
@@ -201,15 +201,15 @@ def _format_stress(card: Card) -> str:
         return ""
     lines = [
         (
-            f"{world}: {CALENDARS[world]}",
+            f"{variant}: {CALENDARS[variant]}",
             method,
             figures["draws"],
-            worlds.format_interval(figures["false_share"]),
-            worlds.format_interval(figures["recall"]),
+            variants.format_interval(figures["false_share"]),
+            variants.format_interval(figures["recall"]),
             figures["named"],
         )
-        for (world, method), figures in sorted(
-            worlds.stress_lines(card["stress"]).items(), key=lambda item: CALENDAR.index(item[0][0])
+        for (variant, method), figures in sorted(
+            variants.stress_lines(card["stress"]).items(), key=lambda item: CALENDAR.index(item[0][0])
         )
     ]
     heads = ("calendar", "method", "draws", "false share of those named", "recall of strong users", "named in a draw")
@@ -226,25 +226,25 @@ def _format_forecast(card: Card) -> str:
         return ""
     lines = []
     forecasters = [name for name in FORECASTERS if all(name in row["mape"] for row in card["forecast"])]
-    for world, rows in worlds.by_world(card["forecast"]):
-        best, _ = worlds.select_best(rows)
-        means = [worlds.bootstrap_interval([row["mape"][name] for row in rows])[0] for name in forecasters]
+    for variant, rows in variants.group_by_variant(card["forecast"]):
+        best, _ = variants.select_best(rows)
+        means = [variants.bootstrap_interval([row["mape"][name] for row in rows])[0] for name in forecasters]
         chosen = ", ".join(dict.fromkeys(name for row in rows for names in row["chosen"] for name in names))
         lines.append(
             (
-                world,
+                variant,
                 len(rows),
-                worlds.format_interval(worlds.interval_over_seeds(rows, lambda row: row["served_mape"])),
+                variants.format_interval(variants.interval_over_seeds(rows, lambda row: row["served_mape"])),
                 *means,
                 best,
-                worlds.format_interval(worlds.forecast_gain(rows), "+.1%"),
+                variants.format_interval(variants.forecast_gain(rows), "+.1%"),
                 chosen,
-                worlds.format_interval(worlds.interval_over_seeds(rows, lambda row: row["coverage90"])),
-                worlds.format_interval(worlds.interval_over_seeds(rows, lambda row: row["fixed_coverage90"])),
+                variants.format_interval(variants.interval_over_seeds(rows, lambda row: row["coverage90"])),
+                variants.format_interval(variants.interval_over_seeds(rows, lambda row: row["fixed_coverage90"])),
             )
         )
     heads = (
-        "world",
+        "variant",
         "sets",
         "what served, MAPE %",
         *(f"{name} MAPE %" for name in forecasters),

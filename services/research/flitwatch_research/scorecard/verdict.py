@@ -9,8 +9,8 @@ from typing import Any
 
 from flitwatch_domain.blame import FOUND_Q
 from flitwatch_research import stress
-from flitwatch_research.scorecard import worlds
-from flitwatch_research.scorecard.worlds import OURS, PAPER
+from flitwatch_research.scorecard import variants
+from flitwatch_research.scorecard.variants import OURS, PAPER
 
 Card = dict[str, Any]
 #: Text for a figure without a criterion.
@@ -57,75 +57,75 @@ def _average_of(rows: list[dict[str, Any]], key: str) -> float:
 
 
 def _check_blame(card: Card) -> Iterator[Check]:
-    for world, rows in worlds.by_world(card["blame"]):
-        of = {name: worlds.blame_line(own) for name, own in worlds.group_methods(rows).items()}
+    for variant, rows in variants.group_by_variant(card["blame"]):
+        of = {name: variants.blame_line(own) for name, own in variants.group_methods(rows).items()}
         (share, low, high), theirs = of[OURS]["false_share"], of[PAPER]["false_share"]
-        text = "no user was named" if math.isnan(share) else worlds.format_interval((share, low, high))
+        text = "no user was named" if math.isnan(share) else variants.format_interval((share, low, high))
         yield Check(
-            f"blame, {world}: false share of those named",
+            f"blame, {variant}: false share of those named",
             "at most 0.10",
             text,
             None if math.isnan(share) else share <= 0.1,
-            f"the paper's method here {worlds.format_interval(theirs)}",
+            f"the paper's method here {variants.format_interval(theirs)}",
         )
         ours = of[OURS]["average_precision"]
         best = max(of, key=lambda name: (round(of[name]["average_precision"][0], 9), name == OURS))
         yield Check(
-            f"blame, {world}: average precision over all users",
+            f"blame, {variant}: average precision over all users",
             "no other method is better",
-            f"{worlds.format_interval(ours)}; best: {best}",
+            f"{variants.format_interval(ours)}; best: {best}",
             ours[0] >= of[best]["average_precision"][0] - 1e-9,
-            f"the paper's method here {worlds.format_interval(of[PAPER]['average_precision'])}",
+            f"the paper's method here {variants.format_interval(of[PAPER]['average_precision'])}",
         )
     yield from _recall(card)
 
 
-#: Required recall over all worlds by size of effect, in the order of `EFFECT_SIZES`; None: no requirement for small effects.
+#: Required recall over all variants by size of effect, in the order of `EFFECT_SIZES`; None: no requirement for small effects.
 RECALL = (None, None, 0.5, 0.9)
 
 
 def _recall(card: Card) -> Iterator[Check]:
     """Yield criteria on recall: it must be sufficient, and at least that of any method with as few false names."""
-    of = {name: worlds.blame_line(own) for name, own in worlds.group_methods(card["blame"]).items()}
+    of = {name: variants.blame_line(own) for name, own in variants.group_methods(card["blame"]).items()}
     careful = {name: line for name, line in of.items() if line["false_share"][0] <= FOUND_Q}
-    for at, (size, least) in enumerate(zip(worlds.size_names(), RECALL, strict=True)):
+    for at, (size, least) in enumerate(zip(variants.size_names(), RECALL, strict=True)):
         ours = of[OURS]["recall"][at]
         if least is None or math.isnan(ours[0]):
             continue
         best = max(careful, key=lambda name: (careful[name]["recall"][at][0], name == OURS), default=OURS)
         yield Check(
-            f"blame, all worlds: recall of effects of {size} sd",
+            f"blame, all variants: recall of effects of {size} sd",
             f"at least {least:.2f}, and no less than methods with a false share of at most {FOUND_Q}",
-            f"{worlds.format_interval(ours)}; best of these: {best}",
+            f"{variants.format_interval(ours)}; best of these: {best}",
             ours[0] >= max(least, of[best]["recall"][at][0]),
-            f"the paper's method here {worlds.format_interval(of[PAPER]['recall'][at])}",
+            f"the paper's method here {variants.format_interval(of[PAPER]['recall'][at])}",
         )
 
 
 def _check_stress(card: Card) -> Iterator[Check]:
     """Yield criteria on the stress: an upgrade that slows all runs must neither lead to false names nor hide true culprits."""
-    of = worlds.stress_lines(card["stress"])
+    of = variants.stress_lines(card["stress"])
     calm = of["none", stress.OURS]["recall"][0]
-    for world in stress.CALENDAR:
-        ours, theirs = of[world, stress.OURS], of[world, stress.PAPER]
+    for variant in stress.CALENDAR:
+        ours, theirs = of[variant, stress.OURS], of[variant, stress.PAPER]
         yield Check(
-            f"blame, calendar {world}, {ours['draws']} draws: false share",
+            f"blame, calendar {variant}, {ours['draws']} draws: false share",
             "at most 0.10",
-            worlds.format_interval(ours["false_share"]),
+            variants.format_interval(ours["false_share"]),
             ours["false_share"][0] <= 0.1,
-            f"the paper's method here {worlds.format_interval(theirs['false_share'])}",
+            f"the paper's method here {variants.format_interval(theirs['false_share'])}",
         )
         yield Check(
-            f"blame, calendar {world}, {ours['draws']} draws: recall of strong users",
+            f"blame, calendar {variant}, {ours['draws']} draws: recall of strong users",
             f"at least three quarters of {calm:.2f}, without stress",
-            worlds.format_interval(ours["recall"]),
+            variants.format_interval(ours["recall"]),
             ours["recall"][0] >= 0.75 * calm,
-            f"the paper's method here {worlds.format_interval(theirs['recall'])}",
+            f"the paper's method here {variants.format_interval(theirs['recall'])}",
         )
 
 
 def _check_pooled(card: Card) -> Iterator[Check]:
-    by_method = worlds.group_methods(card["blame_pooled"])
+    by_method = variants.group_methods(card["blame_pooled"])
     precision = {name: _average_of(rows, "average_precision") for name, rows in by_method.items()}
     ours, theirs = (
         next(value for name, value in precision.items() if end in name) for end in ("(ours)", "(the paper)")
@@ -136,21 +136,21 @@ def _check_pooled(card: Card) -> Iterator[Check]:
 
 def _check_deviation(card: Card) -> Iterator[Check]:
     ours = [row for row in card["deviation"] if (row["inputs"], row["split"]) == ("rates", "run")]
-    for world, rows in worlds.by_world(ours):
-        planted_found = worlds.interval_over_seeds(rows, lambda row: row["planted_found"])
+    for variant, rows in variants.group_by_variant(ours):
+        planted_found = variants.interval_over_seeds(rows, lambda row: row["planted_found"])
         worst = max(row["rank_of_planted"] for row in rows)
         yield Check(
-            f"deviation, {world}: place of the strongest planted counter",
+            f"deviation, {variant}: place of the strongest planted counter",
             "top 3 in every set",
-            f"worst {worst}; of n planted {worlds.format_interval(planted_found)} among the first n",
+            f"worst {worst}; of n planted {variants.format_interval(planted_found)} among the first n",
             worst <= 3,
         )
         nested, curve = (
-            worlds.bootstrap_interval([row[key] for row in rows], [row["seed"] for row in rows])
+            variants.bootstrap_interval([row[key] for row in rows], [row["seed"] for row in rows])
             for key in ("mape", "baseline_mape")
         )
         yield Check(
-            f"deviation, {world}: nested error",
+            f"deviation, {variant}: nested error",
             "below the mean curve's",
             f"{nested[0]:.2f} %, the curve {curve[0]:.2f} %",
             nested[0] < curve[0],
@@ -158,22 +158,22 @@ def _check_deviation(card: Card) -> Iterator[Check]:
 
 
 def _check_forecast(card: Card) -> Iterator[Check]:
-    for world, rows in worlds.by_world(card["forecast"]):
-        best, _ = worlds.select_best(rows)
-        gain = worlds.forecast_gain(rows)
+    for variant, rows in variants.group_by_variant(card["forecast"]):
+        best, _ = variants.select_best(rows)
+        gain = variants.forecast_gain(rows)
         yield Check(
-            f"forecast, {world}: the deployed forecaster compared with the best candidate, known afterwards",
+            f"forecast, {variant}: the deployed forecaster compared with the best candidate, known afterwards",
             "at most 1 % worse",
-            f"{worlds.format_interval(gain, '+.1%')} on {best}",
+            f"{variants.format_interval(gain, '+.1%')} on {best}",
             gain[0] >= -0.01,
         )
-        coverage = worlds.interval_over_seeds(rows, lambda row: row["coverage90"])
+        coverage = variants.interval_over_seeds(rows, lambda row: row["coverage90"])
         yield Check(
-            f"forecast, {world}: 90 % intervals, later runs",
+            f"forecast, {variant}: 90 % intervals, later runs",
             "88-92 %",
-            worlds.format_interval(coverage, ".1%"),
+            variants.format_interval(coverage, ".1%"),
             0.88 <= coverage[0] <= 0.92,
-            f"calibrated once {worlds.format_interval(worlds.interval_over_seeds(rows, lambda row: row['fixed_coverage90']), '.1%')}",
+            f"calibrated once {variants.format_interval(variants.interval_over_seeds(rows, lambda row: row['fixed_coverage90']), '.1%')}",
         )
 
 

@@ -1,4 +1,4 @@
-"""Hard worlds plant exactly their documented effects."""
+"""Hard variants plant exactly their documented effects."""
 
 from __future__ import annotations
 
@@ -10,12 +10,20 @@ import numpy as np
 import pytest
 
 from flitwatch_domain.errors import BadRequest
-from flitwatch_research.campaign import COUNTER_NAMES, WORLDS, Campaign, CampaignTruth, demand, split_scenario, world_of
+from flitwatch_research.campaign import (
+    COUNTER_NAMES,
+    VARIANTS,
+    Campaign,
+    CampaignTruth,
+    demand,
+    find_variant,
+    split_scenario,
+)
 from flitwatch_research.campaign.cause import Cause
 from flitwatch_research.campaign.era import Era
 from flitwatch_research.campaign.files import write_campaign, write_truth
 from flitwatch_research.campaign.simulate import drop_samples
-from flitwatch_research.campaign.worlds import Demand, World
+from flitwatch_research.campaign.variants import Demand, Variant
 from flitwatch_twin.applications import find_application
 from flitwatch_twin.calendar import DAY_S, WEEK_S
 from flitwatch_twin.machine import Machine
@@ -128,10 +136,10 @@ def test_traffic_is_that_of_running_jobs() -> None:
 
 
 def test_an_era_changes_pace_and_counters_once_and_a_plain_one_never() -> None:
-    era = Era.draw(WORLDS["drift"], np.random.default_rng(5), 100.0, 13)
+    era = Era.draw(VARIANTS["drift"], np.random.default_rng(5), 100.0, 13)
     assert 25 <= era.upgrade_s <= 75 and era.pace_at(0) == 1 and abs(np.log(era.pace_at(100))) == pytest.approx(0.15)
     assert np.std(np.log(era.gain_at(100.0))) > 0.1 and era.gain_at(0) == 1
-    plain = Era.draw(WORLDS["plain"], np.random.default_rng(5), 100.0, 13)
+    plain = Era.draw(VARIANTS["plain"], np.random.default_rng(5), 100.0, 13)
     assert plain.pace_at(100) == 1 and (plain.gain_at(100) == 1).all()
 
 
@@ -148,31 +156,31 @@ def test_lost_readings_are_about_as_many_as_was_said_and_come_in_stretches() -> 
 
 def test_the_packet_engines_law_has_two_to_four_causes_and_is_no_plain_queue() -> None:
     app, load = find_application("amg-128"), np.linspace(0.1, 1.2, 12)
-    plain = Cause.of(app, WORLDS["plain"], np.random.default_rng(0))
+    plain = Cause.of(app, VARIANTS["plain"], np.random.default_rng(0))
     assert not plain.sensitivity[4:].any() and not plain.own(np.random.default_rng(0), 9).any()
     counts = set()
     for seed in range(30):
-        cause = Cause.of(app, WORLDS["law"], np.random.default_rng(seed))
+        cause = Cause.of(app, VARIANTS["law"], np.random.default_rng(seed))
         ratio = cause.waiting(load) / plain.waiting(load)
         assert ratio.max() / ratio.min() > 2, "the same law in other units"
         counts.add(int((cause.sensitivity[[0, 1]] > 1).sum() + (cause.sensitivity[4:] > 0).sum()))
     assert counts == {2, 3, 4}
 
 
-def test_worlds_go_from_easy_to_hard_and_every_hard_one_differs_from_the_plain() -> None:
-    grades = [world.grade for world in WORLDS.values()]
+def test_variants_go_from_easy_to_hard_and_every_hard_one_differs_from_the_plain() -> None:
+    grades = [variant.grade for variant in VARIANTS.values()]
     assert grades == sorted(grades) and grades[0] == 0
-    plain = World(0, "")
-    for name, world in WORLDS.items():
+    plain = Variant(0, "")
+    for name, variant in VARIANTS.items():
         changed = [
             field
-            for field in World.__dataclass_fields__
-            if field not in ("grade", "summary") and getattr(world, field) != getattr(plain, field)
+            for field in Variant.__dataclass_fields__
+            if field not in ("grade", "summary") and getattr(variant, field) != getattr(plain, field)
         ]
         assert bool(changed) == (name != "plain"), name
     assert split_scenario("amg-128@drift") == ("amg-128", "drift") and split_scenario("amg-128") == ("amg-128", "plain")
     with pytest.raises(BadRequest, match="everything"):
-        world_of("amg-128@mars")
+        find_variant("amg-128@mars")
 
 
 def test_a_campaign_as_files_holds_its_truth_in_one_of_its_own(tmp_path: Path) -> None:
