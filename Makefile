@@ -255,7 +255,7 @@ fuzz-importers:
 hostile: ## hostile clients (endless heads, floods, slow bodies, a giant peer) against a platform of their own; prints as JSON what they cost in memory and how long others waited
 	@cd tests && ../.venv/bin/python -m hostile
 
-# The whole stack unless told otherwise: STACK=embedded, ROUTERS=96 for a smaller machine, ROUTERS=0 for a few routers through a collector.
+# The whole stack by default: STACK=embedded, ROUTERS=96 for a smaller machine, ROUTERS=0 for a few routers through a collector.
 CAMPAIGN = cd tests && ../.venv/bin/python -m integration.campaign
 CAMPAIGN_OPTIONS = --stack $(if $(filter file,$(origin STACK)),full,$(STACK)) $(if $(ROUTERS),--routers $(ROUTERS))
 

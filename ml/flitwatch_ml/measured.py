@@ -112,10 +112,10 @@ def read_measured(runs: Path, exposure: Path, called: tuple[str, str] | None = N
     )
     sizes = np.zeros(len(names)) if nodes is None else nodes
     # A run recorded twice would count twice as evidence.
-    told_application = APPLICATION in ordered[0][1]
+    has_application = APPLICATION in ordered[0][1]
     application = (
         np.array([_check_name(row[APPLICATION], where, APPLICATION) for where, row in ordered])
-        if told_application
+        if has_application
         else None
     )
     label = np.zeros(len(names)) if application is None else np.unique(application, return_inverse=True)[1]

@@ -118,17 +118,17 @@ def test_each_part_can_be_left_out_and_a_forecast_replaces_what_was_counted() ->
     made = basis()
     made.ahead.update({(1, 0): (5.0, NOW - 30), (1, 1): (1.0, NOW - 30)})
 
-    def told(**on: bool) -> dict:
+    def get_advice(**on: bool) -> dict:
         parts = Parts(**{"counters": False, "blame": False, "forecast": False, **on})
         return sent(give_advice(made, ASKED, str, 0.0, parts=parts))
 
-    assert told(counters=True)["preferred"] == 0
-    assert told(forecast=True)["preferred"] == 1
-    assert told(counters=True, forecast=True)["preferred"] == 1
-    assert told()["action"] == "start" and told()["expected_slowdown"] is None
+    assert get_advice(counters=True)["preferred"] == 0
+    assert get_advice(forecast=True)["preferred"] == 1
+    assert get_advice(counters=True, forecast=True)["preferred"] == 1
+    assert get_advice()["action"] == "start" and get_advice()["expected_slowdown"] is None
     made.ahead.clear()
-    assert told(counters=True, forecast=True)["preferred"] == 0, "without a forecast, what was counted"
-    assert told(forecast=True)["expected_slowdown"] is None
+    assert get_advice(counters=True, forecast=True)["preferred"] == 0, "without a forecast, what was counted"
+    assert get_advice(forecast=True)["expected_slowdown"] is None
     assert sent(give_advice(made, ASKED, str, 0.0)) == sent(give_advice(made, ASKED, str, 0.0, parts=SERVED))
 
 

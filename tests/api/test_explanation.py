@@ -149,7 +149,7 @@ def test_a_machine_where_no_job_can_be_judged_says_so(api: Served) -> None:
 
 
 @pytest.mark.system("processes")
-def test_the_slowness_is_found_and_told_the_same_everywhere(private: tuple[Served, str], tmp_path) -> None:
+def test_the_slowness_is_found_and_reported_the_same_everywhere(private: tuple[Served, str], tmp_path) -> None:
     served, url = private
     made = served.get("/jobs/101/explanation")
     assert made["slowdown"]["factor"] == pytest.approx(2.0, rel=0.02) and made["slowdown"]["first_step"] == 6
@@ -160,8 +160,8 @@ def test_the_slowness_is_found_and_told_the_same_everywhere(private: tuple[Serve
             check=True,
             timeout=60,
         )
-        told = orjson.loads(done.stdout)
-        assert {name: told[name] for name in ("verdict", "title", "detail", "reasons", "named")} == {
+        output = orjson.loads(done.stdout)
+        assert {name: output[name] for name in ("verdict", "title", "detail", "reasons", "named")} == {
             name: made[name] for name in ("verdict", "title", "detail", "reasons", "named")
         }
     text = subprocess.run(

@@ -171,7 +171,7 @@ def get(frozen_site: Served, path: str) -> httpx.Response:
     return httpx.get(frozen_site.url + path, timeout=60)
 
 
-def test_a_frozen_server_is_told_and_answered_for(frozen_site: Served, embedded_server: Embedded) -> None:
+def test_a_frozen_server_is_reported_and_answered_for(frozen_site: Served, embedded_server: Embedded) -> None:
     assert get(frozen_site, "/readyz").status_code == 200
     with stopped(*server_processes(embedded_server)):
         unready = get(frozen_site, "/readyz")
@@ -371,7 +371,7 @@ def test_health_that_costs_a_query_is_counted(embedded_db: str) -> None:
         assert get_patiently(f"{half_sent_site.url}/healthz").status_code == 200
 
 
-def test_names_beyond_this_machine_are_told_to_insist_on_tls(embedded_db: str) -> None:
+def test_names_beyond_this_machine_are_asked_to_insist_on_tls(embedded_db: str) -> None:
     with serving(Settings(db=embedded_db, web=None)) as half_sent_site:
         published = get_patiently(f"{half_sent_site.url}/healthz", headers={"Host": "flitwatch.example.org"})
         assert published.headers["strict-transport-security"] == "max-age=31536000"

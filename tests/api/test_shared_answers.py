@@ -225,7 +225,7 @@ def test_jobs_stay_hidden_beside_who_sees_them(embedded_db: str) -> None:
         assert len(seen.json()["marks"]) == 1 and hidden.json()["marks"] == []
 
 
-def test_an_error_is_told_to_all_who_wait_and_not_kept(database: SampleDatabase, statements: Statements) -> None:
+def test_an_error_is_reported_to_all_who_wait_and_not_kept(database: SampleDatabase, statements: Statements) -> None:
     settings = Settings(db=database.url, web=None, api_statement_timeout_ms=500)
     path = f"/fabrics/tree/stalls?at={T0 + 120}&window=60s"
     with serving(settings) as api, ExitStack() as stack:

@@ -199,12 +199,12 @@ def test_what_is_no_file_gets_one_clear_line(capfd, tmp_path: Path, place: str) 
         given.mkdir()
     if place == "a pipe":
         os.mkfifo(given)
-    told = {"a folder": "Is a directory", "nothing": "does not exist", "a pipe": "is not a regular file"}[place]
+    problem = {"a folder": "Is a directory", "nothing": "does not exist", "a pipe": "is not a regular file"}[place]
     write(tmp_path, *texts())
     with pytest.raises(SystemExit) as leave:
         main(["blame", "--runs", str(given), "--exposure", str(tmp_path / "exposure.csv"), "--json"])
     said = capfd.readouterr()
-    assert leave.value.code in (1, 2) and said.out == "" and told in said.err
+    assert leave.value.code in (1, 2) and said.out == "" and problem in said.err
 
 
 def always_there() -> Texts:

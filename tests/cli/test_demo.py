@@ -71,9 +71,9 @@ def test_a_past_stands_in_minutes_hours_and_sums_of_the_fabric_and_in_no_second(
         assert minutes is not None and minutes[0] == 90 and minutes[1:] == pytest.approx(hours[1:])
         newest = conn.execute("SELECT array_agg(DISTINCT extract(epoch FROM ts)::bigint) FROM router_1m").fetchone()
         assert newest is not None and sorted(newest[0]) == list(range(UNTIL_S - 5400, UNTIL_S, 60))
-        told = conn.execute("SELECT payload FROM event WHERE kind = 'counters'").fetchone()
-        assert told is not None, "readers keep what they read before"
-        assert datetime.fromisoformat(told[0]["late_from"]).timestamp() == UNTIL_S - 5400
+        event = conn.execute("SELECT payload FROM event WHERE kind = 'counters'").fetchone()
+        assert event is not None, "readers keep what they read before"
+        assert datetime.fromisoformat(event[0]["late_from"]).timestamp() == UNTIL_S - 5400
     with connect(embedded_db, role="keeper", autocommit=True) as conn:
         assert rollups.roll_up_hours(conn, settled_s=0) > 0
         rolled = conn.execute("SELECT sum((SELECT sum(x) FROM unnest(rt_flits) x)) FROM fabric_5m").fetchone()
@@ -199,8 +199,8 @@ def test_an_unknown_variant_or_application_gets_one_line(
 ) -> None:
     with pytest.raises(SystemExit):
         main(["twin", "campaign", *arguments, "--out", str(tmp_path / "out")])
-    told = capfd.readouterr().err
-    assert words in told and "Choose one of" in told and "Traceback" not in told
+    output = capfd.readouterr().err
+    assert words in output and "Choose one of" in output and "Traceback" not in output
     assert not (tmp_path / "out").exists()
 
 

@@ -50,7 +50,7 @@ def test_alerting_shows_what_was_not_delivered(embedded_db: str) -> None:
         conn.execute(
             "INSERT INTO alert_notice (alert_id, receiver, status, group_key, attempts, created_at, delivered_at)"
             " SELECT alert_id, r, 'firing', '', n, now() - interval '1 hour', d::timestamptz FROM alert,"
-            " (VALUES ('chat', 3, NULL), ('mail', 0, NULL), ('told', 1, now()::text)) AS v (r, n, d)"
+            " (VALUES ('chat', 3, NULL), ('mail', 0, NULL), ('seen', 1, now()::text)) AS v (r, n, d)"
         )
     figures = OwnFigures(embedded_db, None)
     eventually(lambda: bool(list(figures.collect())), what="the figures")
@@ -59,7 +59,7 @@ def test_alerting_shows_what_was_not_delivered(embedded_db: str) -> None:
         found['flitwatch_notices_failing{receiver="chat"}'],
         found['flitwatch_notices_failing{receiver="mail"}'],
     ) == (1, 0)
-    assert found['flitwatch_notices_waiting{receiver="mail"}'] == 1 and not any("told" in name for name in found)
+    assert found['flitwatch_notices_waiting{receiver="mail"}'] == 1 and not any("seen" in name for name in found)
     assert found['flitwatch_notice_waiting_seconds{receiver="chat"}'] >= 3600
 
 

@@ -114,6 +114,6 @@ def test_the_map_of_the_core_names_every_header_of_the_modules_that_it_tells_of(
     core = ROOT / "services" / "noise_core"
     text = (core / "README.md").read_text()
     named = set(re.findall(r"`(\w+\.(?:h|cpp))`", text))
-    told = [core / folder for folder in ("codec", "routes", "sim/packet", "sim/topology", "sim/fluid")]
-    assert {header.name for folder in told for header in folder.glob("*.h")} - named == set()
+    folders = [core / folder for folder in ("codec", "routes", "sim/packet", "sim/topology", "sim/fluid")]
+    assert {header.name for folder in folders for header in folder.glob("*.h")} - named == set()
     assert {name for name in named if not list(core.rglob(name))} == set()

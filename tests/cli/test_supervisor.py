@@ -180,14 +180,14 @@ def test_what_is_still_starting_is_seen_and_can_be_stopped(tmp_path: Path, monke
     threading.Thread(target=starting.wait).start()  # or what has ended would still answer to its process id
     try:
         eventually(lambda: len([p for p in (read_running_state(tmp_path) or {}).get("processes", []) if p["pid"]]) == 2)
-        told = json.loads(CliRunner().invoke(cli, ["status", "--json"], catch_exceptions=False).stdout)
-        assert (told["running"], told["state"], told["pid"]) == (True, "starting", starting.pid)
-        assert [(p["name"], p.get("metrics_port")) for p in told["processes"]] == [("one", 9201), ("never", None)]
+        status = json.loads(CliRunner().invoke(cli, ["status", "--json"], catch_exceptions=False).stdout)
+        assert (status["running"], status["state"], status["pid"]) == (True, "starting", starting.pid)
+        assert [(p["name"], p.get("metrics_port")) for p in status["processes"]] == [("one", 9201), ("never", None)]
         again = CliRunner().invoke(cli, ["up", "--twin", "none"])
         assert again.exit_code == 1 and "already starting" in again.stderr
         down = json.loads(CliRunner().invoke(cli, ["down", "--json"], catch_exceptions=False).stdout)
         assert down == {"stopped": True, "pid": starting.pid}
-        assert not any(alive(p["pid"]) for p in told["processes"]) and read_running_state(tmp_path) is None
+        assert not any(alive(p["pid"]) for p in status["processes"]) and read_running_state(tmp_path) is None
     finally:
         starting.kill()
 

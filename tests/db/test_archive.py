@@ -46,7 +46,7 @@ def clear(url: str) -> None:
 def test_rows_come_back_equal_and_once(database: SampleDatabase, tmp_path: Path) -> None:
     before = everything(database.url)
     steps: list[tuple[int, int, str]] = []
-    made = write(database.url, tmp_path / "a", on_step=lambda *told: steps.append(told), part_jobs=2)
+    made = write(database.url, tmp_path / "a", on_step=lambda *step: steps.append(step), part_jobs=2)
     # 101 runs and 105_7 waits; five runs are of no job, of which one tells no start.
     assert (made["jobs"], made["runs"], made["already"]) == (5, 4, 0) and len(made["parts"]) == 5
     assert steps[-1] == (9, 9, "") and [s[0] for s in steps] == sorted(s[0] for s in steps)
@@ -213,7 +213,7 @@ def test_a_cancelled_or_killed_archive_goes_on(plain: SampleDatabase, tmp_path: 
     assert made["already"] == 2 and len(made["parts"]) == 7 and not list((tmp_path / "a").glob(".draft*"))
 
 
-def test_what_cannot_be_archived_is_told(plain: SampleDatabase, tmp_path: Path) -> None:
+def test_what_cannot_be_archived_is_reported(plain: SampleDatabase, tmp_path: Path) -> None:
     with pytest.raises(BadRequest, match="has not ended"):
         write(plain.url, tmp_path / "a", jobs=["101"])
     with pytest.raises(NotFound, match="no job '7'"):

@@ -201,7 +201,7 @@ def test_each_is_refused_by_name_and_nothing_is_written(embedded_db: str, tmp_pa
     assert restore_archive(database.url, good)["jobs"] == 5
 
 
-def test_what_is_no_archive_is_told(embedded_db: str, tmp_path: Path) -> None:
+def test_what_is_no_archive_is_reported(embedded_db: str, tmp_path: Path) -> None:
     with pytest.raises(FlitwatchError, match="there is no folder"):
         restore_archive(embedded_db, tmp_path / "none")
     with pytest.raises(FlitwatchError, match="is not an archive"):

@@ -267,7 +267,7 @@ def test_the_commands(database: SampleDatabase, tmp_path: Path) -> None:
     assert noted[1][2]["rows"]["job"] == 1 and "bob" not in str(noted[1:])
 
 
-def test_erasing_says_that_an_account_stays_and_deletes_it_when_told(database: SampleDatabase) -> None:
+def test_erasing_says_that_an_account_stays_and_deletes_it_when_asked(database: SampleDatabase) -> None:
     def run(*argv: str) -> Result:
         return CliRunner().invoke(cli, ["db", "erase", *argv, "--db", database.url, "--json"])
 

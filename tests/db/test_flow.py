@@ -116,7 +116,7 @@ def test_without_network_cards_the_reason_says_so(embedded_db: str) -> None:
 
 
 @pytest.mark.parametrize("change", ["UPDATE job SET state = 'SUSPENDED'", "UPDATE job_node SET endpoint = NULL"])
-def test_a_job_of_which_no_record_says_that_it_ran_is_told_so(embedded_db: str, change: str) -> None:
+def test_a_job_of_which_no_record_says_that_it_ran_is_informed(embedded_db: str, change: str) -> None:
     planted(embedded_db)
     with connect(embedded_db, role="owner") as conn:
         conn.execute(change)

@@ -16,8 +16,8 @@ from flitwatch_domain.explanation.incident import _sort_worst_first
 
 
 def test_the_detail_gives_both_ratios_and_none_where_one_is_unknown() -> None:
-    told = made(steps(1.5, 20), scenery(beside(1, T0 + 100)))
-    assert "The stall ratio on its routers rose from 0.1 to 2." in told["detail"]
+    report = made(steps(1.5, 20), scenery(beside(1, T0 + 100)))
+    assert "The stall ratio on its routers rose from 0.1 to 2." in report["detail"]
     for own in (Count(None, None, 1e6, 2e6), Count(1e6, 1e5, None, None)):
         assert "Stalls per flit" not in made(steps(1.5, 20), scenery(beside(1, T0 + 100), own=own))["detail"]
 
@@ -46,13 +46,15 @@ def test_where_nothing_flowed_before_any_felt_stall_is_a_rise() -> None:
 
 
 def test_ten_links_are_listed_by_what_they_gained() -> None:
-    told = select_carrying_links([link(number, 0.1, 1.0 + number) for number in range(15)])
-    assert [one.link for one in told] == list(range(14, 4, -1))
+    report = select_carrying_links([link(number, 0.1, 1.0 + number) for number in range(15)])
+    assert [one.link for one in report] == list(range(14, 4, -1))
 
 
 def test_twenty_candidates_are_listed_and_all_are_counted() -> None:
-    told = made(steps(1.5, 20), scenery(*(beside(number, T0 - 900, sent=(1e9, 1e9), most=1e9) for number in range(25))))
-    assert len(told["candidates"]) == 20 and told["candidates_total"] == 25
+    report = made(
+        steps(1.5, 20), scenery(*(beside(number, T0 - 900, sent=(1e9, 1e9), most=1e9) for number in range(25)))
+    )
+    assert len(report["candidates"]) == 20 and report["candidates_total"] == 25
 
 
 def test_a_start_counts_fully_within_five_seconds_and_nothing_beyond_ninety() -> None:
@@ -217,8 +219,8 @@ def test_a_rise_needs_six_values_and_a_fifth() -> None:
 
 
 def named_of(*jobs, nics: bool = True, first: int = 20) -> tuple[str | None, str]:
-    told = made(steps(1.5, first), scenery(*jobs, nics=nics))
-    return told["named"], " ".join(told["reasons"])
+    report = made(steps(1.5, first), scenery(*jobs, nics=nics))
+    return report["named"], " ".join(report["reasons"])
 
 
 def test_a_job_that_sends_more_is_named_where_next_to_nothing_else_changed() -> None:
@@ -259,9 +261,9 @@ def test_links_that_touch_a_job_are_counted() -> None:
 
 
 def test_the_moment_is_the_middle_of_the_narrowed_interval() -> None:
-    told = made(steps(1.5, 20), scenery(beside(1, T0 + 100)))
-    assert told["slowdown"]["since"].timestamp() == T0 + 102.5 and told["slowdown"]["since_by"] == "counters"
-    assert (told["slowdown"]["since_low"].timestamp(), told["slowdown"]["since_high"].timestamp()) == (
+    report = made(steps(1.5, 20), scenery(beside(1, T0 + 100)))
+    assert report["slowdown"]["since"].timestamp() == T0 + 102.5 and report["slowdown"]["since_by"] == "counters"
+    assert (report["slowdown"]["since_low"].timestamp(), report["slowdown"]["since_high"].timestamp()) == (
         T0 + 95,
         T0 + 110,
     )
@@ -271,14 +273,14 @@ def test_holding_saves_what_the_steps_to_come_would_take_longer() -> None:
     usual = np.tile(np.full(60, 10.0), (5, 1))
     taken = np.where(np.arange(40) < 20, 10.0, 15.0)
     running = slowdown.Steps(np.arange(40), taken, T0, usual)
-    told = made(running, scenery(beside(1, T0 + 200), onset_s=T0 + 200))
-    hold = told["remedies"][0]
+    report = made(running, scenery(beside(1, T0 + 200), onset_s=T0 + 200))
+    hold = report["remedies"][0]
     assert (hold["kind"], hold["in_past"]) == ("hold", False) and hold["minutes_saved"] == pytest.approx(200 * 0.5 / 60)
-    slow = told["slowdown"]
+    slow = report["slowdown"]
     assert hold["minutes_saved_low"] / hold["minutes_saved"] == pytest.approx(slow["lost_low_s"] / slow["lost_s"])
     assert hold["minutes_saved_high"] / hold["minutes_saved"] == pytest.approx(slow["lost_high_s"] / slow["lost_s"])
-    [text] = [one["text"] for one in told["chain"] if one["text"].startswith(hold["text"])]
-    assert "(95 %: " in text and told["remedies"][1]["minutes_saved_low"] is None
+    [text] = [one["text"] for one in report["chain"] if one["text"].startswith(hold["text"])]
+    assert "(95 %: " in text and report["remedies"][1]["minutes_saved_low"] is None
     for job in ({"state": "COMPLETED", "end_s": T0 + 500}, {"state": "SUSPENDED"}):
         past = made(running, scenery(beside(1, T0 + 200), onset_s=T0 + 200), **job)["remedies"]
         assert (
@@ -333,10 +335,10 @@ def test_a_stretch_below_a_tenth_is_no_slowness_whatever_found_it() -> None:
     held = answer.PastRunTimes(np.array([100.0, 101, 99, 100]))
     job = {**JOB, "state": "COMPLETED", "end_s": T0 + 105}
     found = slowdown.Slowdown("counters", 1.05, 5.0, T0, T0, T0 + 10, None, False)
-    told = answer.build_explanation(
+    report = answer.build_explanation(
         job, answer.JobProgress(None, None, held), found, scenery(beside(1, T0 + 100)), T0 + 300
     )
-    assert (told["verdict"], told["named"], told["slowdown"], told["links"], told["groups"]) == (
+    assert (report["verdict"], report["named"], report["slowdown"], report["links"], report["groups"]) == (
         "not slow",
         None,
         None,
@@ -350,11 +352,11 @@ def test_groups_are_those_of_the_job_summed_over_their_routers() -> None:
 
     figures = [np.full(20, value) for value in (1e6, 1e6, 1e5, 2e6)]
     scenic = replace(scenery(beside(1, T0 + 100)), counted=RouterCounts(*figures))
-    told = made(steps(1.5, 20), scenic)
-    (group,) = told["groups"]
+    report = made(steps(1.5, 20), scenic)
+    (group,) = report["groups"]
     assert (group["group"], group["nodes"], group["rose"]) == (0, 8, True)
     assert group["stall_ratio_after"] == pytest.approx(2.0) and group["stall_ratio_before"] == pytest.approx(0.1)
-    assert told["routers"] == {"routers": 8, "stall_ratio_before": 0.1, "stall_ratio_after": 2.0, "rose": True}
+    assert report["routers"] == {"routers": 8, "stall_ratio_before": 0.1, "stall_ratio_after": 2.0, "rose": True}
     assert made(steps(1.5, 20), scenery(beside(1, T0 + 100)))["groups"] == []
 
 
@@ -373,10 +375,10 @@ def test_of_two_that_start_together_the_one_that_sits_where_it_jams_is_named() -
     jobs = beside(1, T0 + 100, routers=there, sent=(0, 1e11)), beside(2, T0 + 101, routers=here, sent=(0, 1e11))
     assert replace(scenery(*jobs), counted=None) and named_of(*jobs)[0] == "2"
     for gained, name in ((gained_at(*there), "1"), (gained_at(*here), "2"), (gained_at(*range(20)), None)):
-        told = made(steps(1.5, 20), replace(scenery(*jobs), counted=gained))
-        assert told["named"] == name
-    told = made(steps(1.5, 20), replace(scenery(*jobs), counted=gained_at(*there)))
-    assert [round(one["footprint"], 2) for one in told["candidates"]] == [pytest.approx(20 / 6, abs=0.01), 0.0]
+        report = made(steps(1.5, 20), replace(scenery(*jobs), counted=gained))
+        assert report["named"] == name
+    report = made(steps(1.5, 20), replace(scenery(*jobs), counted=gained_at(*there)))
+    assert [round(one["footprint"], 2) for one in report["candidates"]] == [pytest.approx(20 / 6, abs=0.01), 0.0]
 
 
 def test_stalls_that_rose_where_its_links_lead_are_a_rise() -> None:
@@ -402,8 +404,8 @@ def test_of_slow_jobs_the_one_that_wastes_most_nodes_comes_first() -> None:
     def slow(job: str, nodes: int | None, factor: float) -> Any:
         return {"job_id": job, "nodes": nodes, "slowdown": {"factor": factor}}
 
-    told = [slow("a", None, 1.5), slow("b", 1, 1.6), slow("c", 8, 1.2), slow("d", 1, 1.9), slow("e", 2, 1.45)]
-    assert [one["job_id"] for one in _sort_worst_first(told)] == ["c", "d", "e", "b", "a"]
+    report = [slow("a", None, 1.5), slow("b", 1, 1.6), slow("c", 8, 1.2), slow("d", 1, 1.9), slow("e", 2, 1.45)]
+    assert [one["job_id"] for one in _sort_worst_first(report)] == ["c", "d", "e", "b", "a"]
 
 
 # What is not known, and where an interval ends
@@ -514,11 +516,11 @@ def test_bytes_are_load_where_every_job_that_started_is_counted() -> None:
     assert loads == pytest.approx({"1": 0.2, "2": 0.8, "3": 0.0})
 
 
-def test_a_hundredth_of_what_changed_is_told_and_three_jobs_are() -> None:
+def test_a_hundredth_of_what_changed_is_reported_and_three_jobs_are() -> None:
     def jobs(sent: list[float]) -> list[str]:
         beside_it = [beside(at, T0 + 100, routers=OWN, sent=(0, one)) for at, one in enumerate(sent, 1)]
-        told = made(steps(1.5, 20), scenery(*beside_it))
-        text = next(one["text"] for one in told["chain"] if one["part"] == "jobs")
+        report = made(steps(1.5, 20), scenery(*beside_it))
+        text = next(one["text"] for one in report["chain"] if one["part"] == "jobs")
         return [str(at) for at in range(1, len(sent) + 1) if f"Job {at} started" in text]
 
     assert jobs([985e9, 15e9]) == ["1", "2"] and jobs([995e9, 5e9]) == ["1"]

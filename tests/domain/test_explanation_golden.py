@@ -100,14 +100,14 @@ def flow(part: dict[int, float], own: float = 0.01, **more: Any) -> Flow:
     return Flow(part=part, own=own, **{**given, **more})
 
 
-def evidence(told: dict[str, Any]) -> str:
+def evidence(explanation: dict[str, Any]) -> str:
     """The page of a case, with a line of steps, a band, and one of counters with a gap."""
     at = T0 + np.arange(0, 300, 60.0)
     took = Line("step time", at, np.array([5.0, 5.5, 8.0, np.nan, 9.0]))
     usual = Line("usual", at, np.full(5, 5.0), np.full(5, 4.5), np.array([5.5, 5.5, np.nan, 5.5, 5.5]), "#888")
     stalls = Line("stalls per flit", at, np.array([0.1, 0.1, 2.0, 2.1, 1.9]))
     return render_page(
-        Evidence(told, [usual, took], [("Stalls per flit <own>", stalls)]), "https://here/job/9?at=1&x=2", AT
+        Evidence(explanation, [usual, took], [("Stalls per flit <own>", stalls)]), "https://here/job/9?at=1&x=2", AT
     )
 
 
@@ -145,21 +145,21 @@ def rounded(value: Any) -> Any:
 
 def written() -> dict[str, Any]:
     """Everything that the file holds."""
-    told = cases()
+    explanations = cases()
     named = [
-        told["named"],
-        {**told["sends more"], "job_id": "10"},
-        {**told["named, over"], "job_id": "11", "nodes": 64},
+        explanations["named"],
+        {**explanations["sends more"], "job_id": "10"},
+        {**explanations["named, over"], "job_id": "11", "nodes": 64},
     ]
     machine = {
-        "two links": find_incident("f", [told["sends more"]], 1, T0 + 300),
+        "two links": find_incident("f", [explanations["sends more"]], 1, T0 + 300),
         "links of two": find_incident(
-            "f", [told["sends more"], {**told["four links"], "named": "3", "job_id": "8"}], 2, T0 + 300
+            "f", [explanations["sends more"], {**explanations["four links"], "named": "3", "job_id": "8"}], 2, T0 + 300
         ),
-        "named": find_incident("f", [*named, told["not slow"]], 9, T0 + 300),
-        "nobody named": find_incident("f", [told["two started"], told["not slow"]], 2, T0 + 300),
-        "nobody slow": find_incident("f", [told["not slow"]], 1, T0 + 300),
-        "nothing known": find_incident("f", [told["no steps"]], 3, T0 + 300),
+        "named": find_incident("f", [*named, explanations["not slow"]], 9, T0 + 300),
+        "nobody named": find_incident("f", [explanations["two started"], explanations["not slow"]], 2, T0 + 300),
+        "nobody slow": find_incident("f", [explanations["not slow"]], 1, T0 + 300),
+        "nothing known": find_incident("f", [explanations["no steps"]], 3, T0 + 300),
         "one sample": find_incident("f", [], 3, T0 + 300, snapshot=True),
     }
     pages = (
@@ -174,7 +174,7 @@ def written() -> dict[str, Any]:
     )
     roots = [ROOT, {**ROOT, "victims_total": 4, "utilisation": None}, {**ROOT, "confidence": None}]
     return rounded(
-        {"explanations": told, "roots": [build_chain({**told["named"], "root": one}) for one in roots], "incidents": machine, "pages": {name: Texts(evidence(told[name])).read[:-1] for name in pages}}
+        {"explanations": explanations, "roots": [build_chain({**explanations["named"], "root": one}) for one in roots], "incidents": machine, "pages": {name: Texts(evidence(explanations[name])).read[:-1] for name in pages}}
     )  # fmt: skip
 
 
@@ -198,8 +198,8 @@ def test_a_line_goes_through_its_values() -> None:
 @pytest.mark.parametrize(("most", "ticks"), [(10.0, [0, 5, 10]), (3.8, [0, 1, 2, 3]), (0.07, [0, 0.02, 0.04, 0.06])])
 def test_ticks_are_round_and_at_most_five(most: float, ticks: list[float]) -> None:
     drawn = Texts(draw_picture([Line("a", np.array([0.0, 1.0]), np.array([0.0, most]))], "t", [])).read
-    told = [one for one in drawn if one.replace(".", "").isdigit()]
-    assert [float(one) for one in told] == ticks
+    numbers = [one for one in drawn if one.replace(".", "").isdigit()]
+    assert [float(one) for one in numbers] == ticks
 
 
 def test_own_nodes_are_those_of_the_job() -> None:

@@ -47,7 +47,7 @@ def test_a_planted_difference_is_found_and_its_interval_holds_it() -> None:
     ("allocations", "first_each", "second_each"),
     [(1, 4, 4), (4, 1, 1), (12, 1, 1), (2, 2, 2), (1, 12, 12), (1, 4, 20), (3, 1, 4)],
 )
-def test_equal_sets_are_told_apart_as_seldom_as_the_interval_says(
+def test_equal_sets_are_distinguished_as_seldom_as_the_interval_says(
     allocations: int, first_each: int, second_each: int
 ) -> None:
     """However few observations an allocation has, one each among them; allocations have levels of their own."""

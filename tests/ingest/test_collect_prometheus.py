@@ -90,7 +90,7 @@ def test_what_is_written_twice_counts_once(door: Collector, embedded_db: str, pr
     assert (found.letters, found.duplicates) == ([], 2 * 16)
 
 
-def test_written_counts_and_partial_writes_are_told(door: Collector, embedded_db: str) -> None:
+def test_written_counts_and_partial_writes_are_reported(door: Collector, embedded_db: str) -> None:
     good = grown("node_infiniband_port_data_transmitted_bytes_total", N1, 4000)
     bad = grown("node_infiniband_port_data_received_bytes_total", N1, 4001, range(1, 4))
     answer = door.write([good, bad], V2)

@@ -182,7 +182,7 @@ def test_a_port_that_sends_all_the_time_or_hardly_is_not_stalled(case: Case) -> 
     assert ratio(case, waits=0.0, sends=0.001) == 0
 
 
-def test_a_stall_told_in_time_is_unknown_where_the_port_s_speed_is() -> None:
+def test_a_stall_reported_in_time_is_unknown_where_the_port_s_speed_is() -> None:
     """Of a port whose speed nobody said the pauses are no number, and what it sent counts all the same."""
     case = next(case for case in CASES if case.wait.technology is Technology.ETHERNET and case.place == "port")
     unknown = Case(case.wait, case.data, case.place, float("nan"))

@@ -131,7 +131,7 @@ def test_counts_are_exact_after_random_kills(
         for process in running:
             process.send_signal(signal.SIGTERM)
         for process in running:
-            # A writer told to end before it began holds nothing yet.
+            # A writer asked to end before it began holds nothing yet.
             assert process.wait(60) in (0, -signal.SIGTERM), process.communicate()[1][-2000:]
         # A writer that ended while it rebuilt what a killed one had in memory leaves that to the next.
         drain_log(embedded_db, log_url, settings=WriterSettings(pattern=rf"^ldms\.{topic}_"), limit_s=60)
@@ -457,7 +457,7 @@ def test_what_was_read_is_handed_on_where_the_log_does_not_say_how_much_more_the
     assert merger.empty
 
 
-# A writer whose database is gone, full or comes back: it says so in one line, loses nothing, and ends when it is told to.
+# A writer whose database is gone, full or comes back: it says so in one line, loses nothing, and ends when it is asked to.
 
 
 PATIENCE_S = 60.0
@@ -516,7 +516,7 @@ def begun(server: Embedded, kafka: str, topic: str, said: Path) -> tuple[Quarter
 
 @pytest.mark.integration
 @pytest.mark.system("faults")
-def test_a_database_that_is_away_is_said_once_a_try_and_told_to_end_the_writer_ends(
+def test_a_database_that_is_away_is_said_once_a_try_and_asked_to_end_the_writer_ends(
     place: Path, kafka: str, topic: str
 ) -> None:
     server = Embedded(place / "pg")
@@ -544,7 +544,7 @@ def test_a_database_that_is_away_is_said_once_a_try_and_told_to_end_the_writer_e
 
 @pytest.mark.integration
 @pytest.mark.system("faults")
-def test_told_to_end_while_it_waits_for_its_database_the_writer_ends(place: Path, kafka: str, topic: str) -> None:
+def test_asked_to_end_while_it_waits_for_its_database_the_writer_ends(place: Path, kafka: str, topic: str) -> None:
     writer = Running("postgresql://127.0.0.1:9/nothing", kafka, f"^ldms.{topic}$", place / "said")
     try:
         until(lambda: any("waiting for the database" in line for line in writer.lines()), what="the writer's warning")

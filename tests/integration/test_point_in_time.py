@@ -189,7 +189,7 @@ def test_backups_in_a_relative_folder_are_whole(site: Site, monkeypatch: pytest.
     assert ran.exit_code == 0 and json.loads(ran.stdout)["ok"]
 
 
-#: Uses the database as a collector does, until it is told to end.
+#: Uses the database as a collector does, until it is asked to end.
 COLLECTOR = (
     "import sys; from flitwatch_ops.embedded import Embedded\nwith Embedded(sys.argv[1]): print(flush=True); input()"
 )

@@ -91,7 +91,7 @@ def bound(fitted: CalendarBlame, one: int, other: int) -> bool:
 
 
 @pytest.mark.parametrize("alike", [1.0, 0.9])
-def test_of_two_who_are_always_there_together_neither_is_named_and_both_are_told_why(alike: float) -> None:
+def test_of_two_who_are_always_there_together_neither_is_named_and_both_get_the_reason(alike: float) -> None:
     rng, start, exposure, time_s = one_user()
     time_s = time_s + 30 * (exposure[:, 0] > 0)
     exposure[:, 1] = exposure[:, 0] * rng.uniform(alike, 1.0, len(start))
@@ -107,7 +107,7 @@ def test_who_comes_alone_is_not_said_to_come_with_anybody() -> None:
 
 
 @pytest.mark.system("numeric")
-def test_of_each_pair_that_is_found_both_are_told_why_or_the_guilty_one_is_told_apart() -> None:
+def test_of_each_pair_that_is_found_both_get_the_reason_or_the_guilty_one_is_distinguished() -> None:
     together, apart, innocent = 0, 0, 0
     for drawn, fitted in judged("pairs", range(300, 306)):
         assert len(drawn.partner) == 4

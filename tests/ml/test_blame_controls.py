@@ -315,9 +315,11 @@ def test_of_many_who_come_together_three_are_listed_and_the_others_counted() -> 
     amounts = np.column_stack([there * rng.uniform(0.98, 1.02, count) for _ in range(6)])
     times = 100 * np.exp(0.2 * (there > 0) + rng.normal(0, 0.05, count))
     fitted = CalendarBlame().fit(amounts, times, start)
-    told = [reason for reasons in fitted.reasons_ for reason in reasons if "appears together" in reason]
-    assert "named" not in fitted.verdict_ and len(told) >= 1
-    assert any(reason.endswith("and 2 more: cannot tell which of them") and reason.count("{") == 3 for reason in told)
+    together = [reason for reasons in fitted.reasons_ for reason in reasons if "appears together" in reason]
+    assert "named" not in fitted.verdict_ and len(together) >= 1
+    assert any(
+        reason.endswith("and 2 more: cannot tell which of them") and reason.count("{") == 3 for reason in together
+    )
 
 
 def test_defaults_are_those_that_were_scored() -> None:
@@ -338,6 +340,6 @@ def test_the_chance_of_a_score_is_that_of_the_correlation(count: int) -> None:
 
 
 @pytest.mark.parametrize("kind", [CalendarBlame, ExposureBlame, PresenceBlame])
-def test_scikit_learn_is_told_that_amounts_are_not_negative_and_times_are_needed_and_above_zero(kind) -> None:
+def test_scikit_learn_is_informed_that_amounts_are_not_negative_and_times_are_needed_and_above_zero(kind) -> None:
     tags = kind().__sklearn_tags__()
     assert tags.input_tags.positive_only and tags.target_tags.positive_only and tags.target_tags.required

@@ -75,7 +75,7 @@ def of_tables() -> dict[str, Any]:
     }
 
 
-def told() -> dict[str, Any]:
+def collect_figures() -> dict[str, Any]:
     """Everything that the file holds."""
     return {**{variant: of_set(variant, *rest) for variant, *rest in SETS}, "tables": of_tables()}
 
@@ -94,4 +94,4 @@ def test_every_number_of_the_tables_is_as_committed() -> None:
 
 if __name__ == "__main__":
     GOLDEN.parent.mkdir(exist_ok=True)
-    GOLDEN.write_text(json.dumps(told()) + "\n")
+    GOLDEN.write_text(json.dumps(collect_figures()) + "\n")

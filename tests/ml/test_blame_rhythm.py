@@ -149,8 +149,8 @@ def test_parts_of_a_rhythm_have_runs_enough_and_weekdays_are_always_looked_at() 
     assert np.flatnonzero(np.diff(part)).tolist() == [0, 2, 6, 13, 20, 26]
 
 
-@pytest.mark.parametrize(("share", "told"), [(0.15, []), (0.6, [-1])])
-def test_presence_of_another_week_counts_where_what_goes_with_it_is_sizeable(share: float, told: list[int]) -> None:
+@pytest.mark.parametrize(("share", "expected"), [(0.15, []), (0.6, [-1])])
+def test_presence_of_another_week_counts_where_what_goes_with_it_is_sizeable(share: float, expected: list[int]) -> None:
     """With very many runs a tenth of the effect is beyond chance, and cannot be what made the finding."""
     rng = np.random.default_rng(3)
     start = MONDAY_S + np.arange(300 * 24) * 3600.0
@@ -161,7 +161,7 @@ def test_presence_of_another_week_counts_where_what_goes_with_it_is_sizeable(sha
     problem = Problem(
         raw[:, None], outcome - outcome.mean(), np.full((len(start), 1), len(start) ** -0.5), np.array([raw @ raw])
     )
-    assert list(other_weeks(problem, 0, there, start, 1.0)) == told
+    assert list(other_weeks(problem, 0, there, start, 1.0)) == expected
 
 
 # Runs that belong together: a day's runs beside the same users are no proof each.

@@ -347,7 +347,7 @@ def test_groups_that_do_not_fit_are_named() -> None:
         DeviationModel().fit(counts, times, lay[:-1])
 
 
-def test_runs_without_any_counter_are_told_apart_by_how_they_lay() -> None:
+def test_runs_without_any_counter_are_distinguished_by_how_they_lay() -> None:
     counts, times, lay = runs(4, effect=0.0, lay_effect=0.2)
     model = fit_deviation(counts[:, :, :0], times, lay, FEATURES[len(NAMES) :])
     assert model.explained_[0].verdict == "carries" and model.mape_ < 0.5 * model.baseline_mape_

@@ -30,11 +30,11 @@ def twin_data():
     rng = np.random.default_rng(0)
     runs, steps = len(campaign.times_s), 12
     rates = campaign.rates[:, rng.integers(0, campaign.times_s.shape[1], steps)].copy()
-    told = rng.normal(size=(runs, steps))
+    signal = rng.normal(size=(runs, steps))
     for step in range(1, steps):
-        told[:, step] = 0.7 * told[:, step - 1] + 0.7 * rng.normal(size=runs)
-    rates[:, :, COUNTER_NAMES.index(CARRIER)] = 1e6 * np.exp(told)
-    heard = np.concatenate([rng.normal(size=(runs, 3)), told[:, :-3]], axis=1)
+        signal[:, step] = 0.7 * signal[:, step - 1] + 0.7 * rng.normal(size=runs)
+    rates[:, :, COUNTER_NAMES.index(CARRIER)] = 1e6 * np.exp(signal)
+    heard = np.concatenate([rng.normal(size=(runs, 3)), signal[:, :-3]], axis=1)
     times = (5 + np.sin(np.arange(steps))) * np.exp(0.2 * heard + 0.1 * rng.normal(size=(runs, steps)))
     return StepSeries(times, rates), campaign.run_start_s
 

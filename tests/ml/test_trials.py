@@ -74,9 +74,9 @@ def test_the_interval_is_as_wide_as_it_should_be_where_halves_and_spreads_are_un
     found = [
         report_trial(*drawn_trial(seed, -0.1, count=600, share=0.1), 0.1)["run_time"]["interval"] for seed in range(150)
     ]
-    told = [one for one in found if one is not None]
-    assert len(told) >= 146, "halves that are drawn look unlike in one of a few hundred trials"
-    assert 0.89 <= np.mean([low <= -0.1 <= high for low, high in told]) <= 0.995
+    effects = [one for one in found if one is not None]
+    assert len(effects) >= 146, "halves that are drawn look unlike in one of a few hundred trials"
+    assert 0.89 <= np.mean([low <= -0.1 <= high for low, high in effects]) <= 0.995
 
 
 def test_a_report_before_the_slowest_have_ended_says_so() -> None:

@@ -54,8 +54,8 @@ def test_the_guides_cmake_lines_build_and_install_it(sources: Path, tmp_path: Pa
     (line,) = (one for one in lines_to_build() if one.startswith("cmake"))
     subprocess.run(["bash", "-ec", line], cwd=sources, env=os.environ | {"HOME": str(tmp_path)}, check=True)
     installed = tmp_path / ".local/bin/noise_bench"
-    told = measure(installed, 1, "--help")
-    assert told.returncode == 0 and told.stdout.startswith("noise_bench [--ratios")
+    result = measure(installed, 1, "--help")
+    assert result.returncode == 0 and result.stdout.startswith("noise_bench [--ratios")
     options = set(re.findall(r"--[a-z][a-z-]+", GUIDE.read_text())) - {
         "--prefix",
         "--build",
@@ -63,7 +63,7 @@ def test_the_guides_cmake_lines_build_and_install_it(sources: Path, tmp_path: Pa
         "--ntasks-per-node",
         "--help",
     }
-    assert len(options) >= 5 and all(one in told.stdout for one in options)
+    assert len(options) >= 5 and all(one in result.stdout for one in options)
 
 
 def measure(binary: Path, ranks: int, *options: str) -> subprocess.CompletedProcess[str]:

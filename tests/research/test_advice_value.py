@@ -60,8 +60,8 @@ def test_where_nothing_interferes_no_policy_saves_anything() -> None:
     hours = [one["node_hours"] for one in rows.values()]
     assert hours == pytest.approx([hours[0]] * len(hours), rel=1e-9)
     # Three copies of a seed: the narrowest interval that there is, and still nothing is claimed.
-    told = compare_policies([one for one in rows.values() for _ in range(3)])
-    assert {one["verdict"] for policy, one in told.items() if policy != "none"} <= {"cannot tell", "does harm"}
+    comparison = compare_policies([one for one in rows.values() for _ in range(3)])
+    assert {one["verdict"] for policy, one in comparison.items() if policy != "none"} <= {"cannot tell", "does harm"}
     assert rows["counters"]["asked"] > 100
 
 
@@ -84,8 +84,8 @@ def test_waiting_that_saves_nothing_is_harm() -> None:
     rows = []
     for seed in (1, 2, 3):
         month = make_month(QUIET, seed, 2, TICK_S)
-        told = (("none", simulate_month(month, "none")), ("all", Loop(month, Waits()).run()))
-        rows += [summarize_month(month, policy, outcome) for policy, outcome in told]
+        months = (("none", simulate_month(month, "none")), ("all", Loop(month, Waits()).run()))
+        rows += [summarize_month(month, policy, outcome) for policy, outcome in months]
         assert rows[-1]["wait_mean_s"] > rows[-2]["wait_mean_s"]
     found = compare_policies(rows)["all"]
     assert found["verdict"] == "does harm"
@@ -105,7 +105,7 @@ def test_every_job_runs_once_and_gives_back_its_nodes(strong) -> None:
 
 
 class Tape:
-    """An adviser that notes what it is told, what it is asked, and what another one answers."""
+    """An adviser that notes its input, its questions, and the answers of another one."""
 
     def __init__(self, inner: Served) -> None:
         self._inner = inner
@@ -142,10 +142,10 @@ def test_decisions_rest_on_what_is_seen_and_a_scrambled_truth_changes_none() -> 
     Loop(month, tape).run()
     _scramble(month)
     again = make_adviser(month, "all")
-    answers = [(getattr(again, name)(*arguments), told) for name, arguments, told in tape.calls]
-    assert all(one == told for one, told in answers)
-    asked = [told for name, _, told in tape.calls if name == "answer"]
-    assert any(told.preferred is not None for told in asked), "no advice was given: the test asks nothing"
+    answers = [(getattr(again, name)(*arguments), answer) for name, arguments, answer in tape.calls]
+    assert all(one == answer for one, answer in answers)
+    asked = [answer for name, _, answer in tape.calls if name == "answer"]
+    assert any(answer.preferred is not None for answer in asked), "no advice was given: the test asks nothing"
     assert again._modes == tape._inner._modes and again._modes, "no job alternated: the test asks nothing"
     assert again._blamed == tape._inner._blamed
     assert again._drivers == tape._inner._drivers and again._drivers, "no driver was found: the test asks nothing"
@@ -203,10 +203,10 @@ def test_regret_is_what_the_oracle_saves_beyond(strong) -> None:
 
 
 def test_the_oracle_chooses_as_the_oracle_and_who_asks_nobody_does_not(strong) -> None:
-    told = compare_policies(
+    comparison = compare_policies(
         [summarize_month(strong, policy, simulate_month(strong, policy)) for policy in ("none", "oracle")]
     )
-    none, oracle = (told[policy]["decisions"] for policy in ("none", "oracle"))
+    none, oracle = (comparison[policy]["decisions"] for policy in ("none", "oracle"))
     assert none["count"] == oracle["count"] == sum(bool(job.application) for job in strong.jobs)
     assert oracle["place_as_the_oracle"]["mean"] == oracle["mode_as_the_oracle"]["mean"] == 1.0
     assert oracle["regret"]["mean"] == pytest.approx(0.0, abs=1e-9)

@@ -70,7 +70,7 @@ def deviated(scenario: str, mape: float, place: int) -> dict[str, Any]:
     }
 
 
-def foretold(scenario: str, served: float, alone: float, coverage: float = 0.9) -> dict[str, Any]:
+def forecast_row(scenario: str, served: float, alone: float, coverage: float = 0.9) -> dict[str, Any]:
     mape = {
         "attention alone": alone,
         "attention": 11.0,
@@ -109,7 +109,7 @@ def test_where_a_baseline_wins_the_headline_says_so() -> None:
         blamed(OURS, "amg-128@drift", 0.5, found=4, false=2),
         blamed(PAPER, "amg-128@drift", 0.6),
     ]
-    forecasts = [foretold("amg-128", 9.0, 10.5), foretold("amg-128@drift", 9.9, 9.0)]
+    forecasts = [forecast_row("amg-128", 9.0, 10.5), forecast_row("amg-128@drift", 9.9, 9.0)]
     deviation = [deviated("amg-128", 6.0, 1), deviated("amg-128@drift", 21.0, 5)]
     blame, what, following = write_headline(card(blame=rows, deviation=deviation, forecast=forecasts))
     assert "in drift mi, present throughout (the paper) is better" in blame and "1 of 2 scenarios" in blame
@@ -138,7 +138,7 @@ def test_each_demand_is_held_against_the_rows() -> None:
             card(
                 blame=rows,
                 deviation=[deviated("amg-128@law", 19.0, 4)],
-                forecast=[foretold("amg-128@law", 10.05, 10.2, 0.93)],
+                forecast=[forecast_row("amg-128@law", 10.05, 10.2, 0.93)],
             )
         )
     }

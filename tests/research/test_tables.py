@@ -31,10 +31,12 @@ def test_presence_becomes_a_matrix_by_time_and_by_who_was_there(tmp_path: Path) 
 
 @given(st.permutations(range(12)), st.permutations(range(6)), st.permutations("abcd"))
 def test_order_of_rows_and_names_of_users_play_no_part(rows, runs, names) -> None:
-    told = [f"r{run},{user},{(run * 7 + place * 5) % 11 / 10}" for run in range(4) for place, user in enumerate("abc")]
+    presence = [
+        f"r{run},{user},{(run * 7 + place * 5) % 11 / 10}" for run in range(4) for place, user in enumerate("abc")
+    ]
     renamed = [
         line.replace(f",{old},", f",{new},")
-        for line in told
+        for line in presence
         for old, new in zip("abcd", names, strict=True)
         if f",{old}," in line
     ]
@@ -45,7 +47,7 @@ def test_order_of_rows_and_names_of_users_play_no_part(rows, runs, names) -> Non
                 write(Path(folder), "p.csv", "\n".join(["run,user,overlap", *lines])),
                 write(Path(folder), "t.csv", "\n".join(["run,time", *order])),
             )
-            for lines, order in ((told, times), ([renamed[row] for row in rows], [times[run] for run in runs]))
+            for lines, order in ((presence, times), ([renamed[row] for row in rows], [times[run] for run in runs]))
         )
     assert np.array_equal(table.overlap, other.overlap) and np.array_equal(table.time_s, other.time_s)
     assert table.runs == other.runs and [names["abcd".index(user)] for user in table.users] == other.users

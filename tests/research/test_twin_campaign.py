@@ -32,9 +32,11 @@ def history() -> History:
 
 def _run(history: History, app: Application, job: int, variant: str = "plain") -> simulate._Run:
     """One run as a campaign of this variant simulates it."""
-    told = VARIANTS[variant]
-    era = Era.draw(told, np.random.default_rng(1), 10 * 86400.0, len(campaign.COUNTER_NAMES))
-    return simulate._simulate_run(history, app, job, Cause.of(app, told, np.random.default_rng(3)), era, told.variation)
+    chosen = VARIANTS[variant]
+    era = Era.draw(chosen, np.random.default_rng(1), 10 * 86400.0, len(campaign.COUNTER_NAMES))
+    return simulate._simulate_run(
+        history, app, job, Cause.of(app, chosen, np.random.default_rng(3)), era, chosen.variation
+    )
 
 
 def test_history_is_a_possible_schedule(history: History) -> None:
@@ -155,9 +157,9 @@ def test_labels_follow_effects() -> None:
 
 
 def test_observations_hold_no_truth() -> None:
-    told = {field.name for field in fields(Campaign)}
-    assert not told & {"roles", "effect_s", "effect_log", "label", "planted_counter", "slowdown"}
-    assert {field.name for field in fields(CampaignTruth)} & told == {"scenario", "seed", "simulated"}
+    field_names = {field.name for field in fields(Campaign)}
+    assert not field_names & {"roles", "effect_s", "effect_log", "label", "planted_counter", "slowdown"}
+    assert {field.name for field in fields(CampaignTruth)} & field_names == {"scenario", "seed", "simulated"}
 
 
 def test_cache_round_trip(tmp_path: Path) -> None:

@@ -51,10 +51,10 @@ def drawn() -> Drawn:
     )
 
 
-def _dated(told: Demand, drawn: Drawn) -> list[Request]:
+def _dated(submissions: Demand, drawn: Drawn) -> list[Request]:
     _, roles, requests = drawn
-    by_day = demand.day_demand(told, np.random.default_rng(3), DAYS)
-    return demand.move_requests(told, np.random.default_rng(4), requests, roles, by_day)
+    by_day = demand.day_demand(submissions, np.random.default_rng(3), DAYS)
+    return demand.move_requests(submissions, np.random.default_rng(4), requests, roles, by_day)
 
 
 def _times(requests: list[Request], user: int) -> np.ndarray:
@@ -87,11 +87,11 @@ def test_partners_come_when_their_aggressors_do(drawn: Drawn) -> None:
 
 
 def test_on_busy_days_more_is_submitted_and_the_background_is_higher(drawn: Drawn) -> None:
-    told = Demand(busy_days=0.5)
-    by_day = demand.day_demand(told, np.random.default_rng(3), DAYS)
-    moved = [request for request in _dated(told, drawn) if not request.urgent]
+    submissions = Demand(busy_days=0.5)
+    by_day = demand.day_demand(submissions, np.random.default_rng(3), DAYS)
+    moved = [request for request in _dated(submissions, drawn) if not request.urgent]
     submitted = np.bincount([int(request.submit_s // DAY_S) for request in moved], minlength=DAYS)
-    assert np.corrcoef(submitted, demand.background_by_day(told, by_day))[0, 1] > 0.7
+    assert np.corrcoef(submitted, demand.background_by_day(submissions, by_day))[0, 1] > 0.7
     assert by_day.mean() == pytest.approx(1) and by_day.std() > 0.3
 
 
@@ -213,6 +213,8 @@ def test_a_campaign_as_files_holds_its_truth_in_one_of_its_own(tmp_path: Path) -
         {"run": "b", "user": "u1", "amount": "1.5"},
     ]
     assert tables["steps"][5][COUNTER_NAMES[4]] == "" and len(tables["steps"]) == 6
-    told = json.loads((tmp_path / "truth.json").read_text())
-    assert told["simulated"] and told["users"][0]["effect_sd"] == 0.4 and told["planted_counters"] == ["RT_RB_STL"]
+    stored = json.loads((tmp_path / "truth.json").read_text())
+    assert (
+        stored["simulated"] and stored["users"][0]["effect_sd"] == 0.4 and stored["planted_counters"] == ["RT_RB_STL"]
+    )
     assert not any("role" in (tmp_path / f"{name}.csv").read_text() for name in tables)

@@ -31,7 +31,7 @@ from flitwatch_routing.reconstruction.count import counters_of
 from flitwatch_routing.reconstruction.lanes import random_lanes
 from flitwatch_routing.reconstruction.limit import Limit
 from flitwatch_routing.reconstruction.pairs import pairs_of
-from flitwatch_routing.reconstruction.ranked import rank_pairs, told_error
+from flitwatch_routing.reconstruction.ranked import rank_pairs, report_error
 from flitwatch_routing.reconstruction.recover import Options, Reconstruction, build_program, reconstruct_matrix
 from flitwatch_routing.reconstruction.study import Study, build_study, relative_error
 from flitwatch_routing.weighting import weighted_bytes
@@ -363,32 +363,36 @@ def found(seed: int, large: int, small: int) -> tuple[Reconstruction, dict[tuple
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_the_largest_come_first_and_their_intervals_hold_what_was_sent(seed: int) -> None:
     made, sent = found(seed, 6, 120)
-    told = rank_pairs(RANKED_TREE, made, 6)
+    ranking = rank_pairs(RANKED_TREE, made, 6)
     number = {str(name): n for n, name in enumerate(RANKED_TREE.endpoints.node)}
-    sizes = [pair["bytes"] for pair in told["largest"]]
+    sizes = [pair["bytes"] for pair in ranking["largest"]]
     assert sizes == sorted(sizes, reverse=True) and len(sizes) == 6
     truly = sorted(sent, key=lambda at: -sent[at])[:6]
-    assert [(number[pair["src"]], number[pair["dst"]]) for pair in told["largest"]] == truly
-    for pair, at in zip(told["largest"], truly, strict=True):
+    assert [(number[pair["src"]], number[pair["dst"]]) for pair in ranking["largest"]] == truly
+    for pair, at in zip(ranking["largest"], truly, strict=True):
         assert pair["low"] is not None and pair["high"] is not None
         assert pair["low"] - 1 <= sent[at] <= pair["high"] + 1
-    assert told["pairs"] <= told["possible_pairs"] <= told["allowed_pairs"] == 240
-    assert told["certain_pairs"] is not None and told["certain_share"] is not None and 0 < told["certain_share"] <= 1
+    assert ranking["pairs"] <= ranking["possible_pairs"] <= ranking["allowed_pairs"] == 240
+    assert (
+        ranking["certain_pairs"] is not None
+        and ranking["certain_share"] is not None
+        and 0 < ranking["certain_share"] <= 1
+    )
 
 
 def test_an_error_of_everything_guides_nobody() -> None:
     made, _ = found(1, 3, 0)
-    assert told_error(made) == (made.estimated_error, made.unknown)
-    error, unknown = told_error(replace(made, estimated_error=1.0))
+    assert report_error(made) == (made.estimated_error, made.unknown)
+    error, unknown = report_error(replace(made, estimated_error=1.0))
     assert error is None and "use the largest pairs" in unknown["estimated_error"]
 
 
 def test_unknown_intervals_are_unknown() -> None:
     made, _ = found(1, 3, 0)
     nothing = np.full(len(made.size), np.nan)
-    told = rank_pairs(RANKED_TREE, replace(made, low=nothing, high=nothing), 2)
-    assert [(pair["low"], pair["high"]) for pair in told["largest"]] == [(None, None)] * 2
-    assert told["certain_pairs"] is None and told["certain_share"] is None
+    ranking = rank_pairs(RANKED_TREE, replace(made, low=nothing, high=nothing), 2)
+    assert [(pair["low"], pair["high"]) for pair in ranking["largest"]] == [(None, None)] * 2
+    assert ranking["certain_pairs"] is None and ranking["certain_share"] is None
 
 
 # Whether an answer is the only one: other matrices of the same least sum are found, and the estimated error covers what the counters leave open.

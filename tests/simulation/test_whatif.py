@@ -218,7 +218,7 @@ def test_what_is_lost_elsewhere_is_scaled_by_how_much_longer_than_alone_it_takes
     )
 
 
-def test_it_stops_when_told_to(conn: psycopg.Connection[Any], embedded_db: str) -> None:
+def test_it_stops_when_asked_to(conn: psycopg.Connection[Any], embedded_db: str) -> None:
     with pytest.raises(Cancelled):
         simulate_whatif(ASKED, Context(embedded_db, stop_after=2))
 

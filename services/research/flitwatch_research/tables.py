@@ -101,9 +101,9 @@ def _row_labels(rows: Floats) -> NDArray[np.int64]:
     return np.unique(rows, axis=0, return_inverse=True)[1].reshape(-1).astype(np.int64)
 
 
-def _notes_of_runs(runs: list[str], overlap: Floats, time_s: Floats, told: set[int]) -> Iterator[str]:
+def _notes_of_runs(runs: list[str], overlap: Floats, time_s: Floats, with_users: set[int]) -> Iterator[str]:
     """Yield notes on runs without concurrent users, and on runs with equal times and users, which may be one run counted twice."""
-    alone = [run for index, run in enumerate(runs) if index not in told]
+    alone = [run for index, run in enumerate(runs) if index not in with_users]
     if alone:
         yield f"runs without a row of presence: {len(alone)} (first: {alone[0]!r}); these runs are treated as having no other users alongside"
     labels = _row_labels(np.column_stack([time_s, overlap]))

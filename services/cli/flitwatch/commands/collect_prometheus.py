@@ -99,16 +99,16 @@ def prometheus(
         scraper = Scraper(urls, intake, print_message) if urls else None
         stack.enter_context(expose_metrics(DoorCollector(intake, door, scraper)))
 
-        told = 0
+        printed = 0
 
         def look(_: bool) -> bool:
-            nonlocal told
+            nonlocal printed
             try:
                 if scraper:
                     scraper.look()
             except Unavailable as away:
                 print_message(f"the samples are lost, and are counted with the next read: {away.message}")
-            told = say_unknown(intake, told)
+            printed = say_unknown(intake, printed)
             return False
 
         if common.once and scraper:

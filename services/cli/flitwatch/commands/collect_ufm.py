@@ -142,10 +142,10 @@ def ufm(
             exit_collector(len(intake.refused), common)
             return
 
-        told = 0
+        printed = 0
 
         def look(due: bool) -> bool:
-            nonlocal told
+            nonlocal printed
             discovered = False
             try:
                 discovered = bool(server and due and discover())
@@ -155,7 +155,7 @@ def ufm(
                 print_message(problem.message)
             except Unavailable as away:
                 print_message(f"the log does not answer; later counts are in the next read: {away.message}")
-            told = say_unknown(intake, told)
+            printed = say_unknown(intake, printed)
             return discovered
 
         with suppress(Cancelled):

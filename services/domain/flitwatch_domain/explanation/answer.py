@@ -117,7 +117,7 @@ def build_explanation(
         verdict: Verdict = "slows itself" if itself else "named" if blamed else "cannot tell"
         reasons = [] if verdict != "cannot tell" else _in_the_way(found, scene, flow, candidates)
     else:
-        reasons = _not_told(job, watched, found, now_s)
+        reasons = _list_obstacles(job, watched, found, now_s)
         verdict = "cannot tell" if reasons else "not slow"
         found = None
     blamed = blamed if verdict == "named" else []
@@ -142,7 +142,7 @@ def build_explanation(
     return {**finding, "incident_id": incident_id, "slowed": slowed, "chain": build_chain(finding, slowed)}
 
 
-def _not_told(job: Row, watched: JobProgress, found: Slowdown | None, now_s: float) -> list[str]:
+def _list_obstacles(job: Row, watched: JobProgress, found: Slowdown | None, now_s: float) -> list[str]:
     """Return why the slowness of a job is unknown; empty if it is not slow."""
     if job["start_s"] is None:
         lost = job["state"] == "UNKNOWN"
