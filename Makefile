@@ -281,7 +281,7 @@ browser: web
 bench-web: browser ## how fast the page is with 3,264 routers, as JSON
 	@cd web && node bench/bench.mjs
 
-# Measured machines beside the synthetic one, where their files are.
+# Measured machines next to the synthetic one, where their files are.
 DATA ?= ../shared/data
 screenshots: browser python ## every page to docs/screenshots (URL=... of a platform that runs; ONLY=alerts: some; THEMES="light dark": dark ones to .cache/screenshots; SIZE="390x844 3840x2160": of those windows to .cache/screenshots/WIDTH)
 	@cd web && FLITWATCH_URL=$(URL) THEMES="$(THEMES)" SIZE="$(SIZE)" node tests/e2e/screenshots.mjs $(if $(ONLY),"$(ONLY)")

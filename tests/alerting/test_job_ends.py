@@ -143,7 +143,7 @@ def test_each_job_that_ended_is_reported_once_with_what_is_known_of_its_slowness
     # What ended before the hour is no news.
     slow, usual, unknown = (message.data for message in sink.got)
     assert [one["job_id"] for one in (slow, usual, unknown)] == ["20", "21", "22"]
-    # Nothing says by whom it was slowed: there are no counters, and no job beside it.
+    # Nothing says by whom it was slowed: there are no counters, and no job alongside it.
     assert slow["slowdown"]["verdict"] == "cannot tell" and slow["slowdown"]["reasons"]
     assert 1.3 < slow["slowdown"]["factor"] < 1.6 and slow["slowdown"]["lost_s"] == pytest.approx(30, rel=0.2)
     assert slow["slowdown"]["basis"] == "earlier runs" and slow["slowdown"]["chain"]

@@ -47,7 +47,7 @@ def ask(made: Basis, asked: PlacementQuestion = ASKED, age_s: float = 0.0) -> di
 
 
 def mallory() -> dict[str, Any]:
-    """A blamed user, beside whose jobs the application's runs take twice as long."""
+    """A blamed user, alongside whose jobs the application's runs take twice as long."""
     return {
         "user": "mallory",
         "nodes": 64,
@@ -132,7 +132,7 @@ def test_each_part_can_be_left_out_and_a_forecast_replaces_what_was_counted() ->
     assert sent(give_advice(made, ASKED, str, 0.0)) == sent(give_advice(made, ASKED, str, 0.0, parts=SERVED))
 
 
-def test_a_blamed_user_nearby_counts_by_the_runs_beside_their_jobs_and_is_not_named() -> None:
+def test_a_blamed_user_nearby_counts_by_the_runs_alongside_their_jobs_and_is_not_named() -> None:
     made = basis()
     made.blamed["milc"] = [mallory()]
     got = ask(made)

@@ -50,10 +50,10 @@ def mallory(**more: object) -> dict:
 @pytest.mark.parametrize("part", ["forecast", "running", "drivers", "pattern", "routing"])
 def test_a_part_without_data_cannot_tell_and_changes_nothing(part: str) -> None:
     made = basis()
-    without, beside = get_advice(made, "counters", "blame"), get_advice(made, "counters", "blame", part)
-    assert saying(beside, part)["known"] is False and saying(beside, part)["text"]
+    without, with_part = get_advice(made, "counters", "blame"), get_advice(made, "counters", "blame", part)
+    assert saying(with_part, part)["known"] is False and saying(with_part, part)["text"]
     for name in ("action", "preferred", "expected_slowdown", "usual_s", "candidates", "routing_mode"):
-        assert beside[name] == without[name]
+        assert with_part[name] == without[name]
     alone = get_advice(made, part)
     assert alone["action"] == "start" and alone["expected_slowdown"] is None
     assert [one["part"] for one in alone["because"]] == [part]
@@ -98,7 +98,7 @@ def test_a_blamed_users_jobs_count_for_as_long_as_they_stay() -> None:
     made.blamed["milc"] = [mallory()]
     made.residents[1, 0] = [Resident("mallory", 64, 15.0), Resident("mallory", 8, 75.0)]
     slowdown = get_advice(made, "blame", "running")["candidates"][0]["expected_slowdown"]["mean"]
-    # Half of a run of 150 s beside them: half-way between 100 s and 200 s of 150 s.
+    # Half of a run of 150 s alongside them: half-way between 100 s and 200 s of 150 s.
     assert slowdown == pytest.approx(1.0)
     made.residents[1, 0].append(Resident("mallory", 8, None))
     whole = get_advice(made, "blame", "running")["candidates"][0]["expected_slowdown"]["mean"]

@@ -120,7 +120,7 @@ def test_occupancy_at_a_moment(api: Served, database: SampleDatabase) -> None:
     assert api.get("/fabrics/still/occupancy") == {"at": None, "nodes_held": 0, "jobs": []}
 
 
-def test_steps_stand_beside_other_runs_of_the_application(api: Served, database: SampleDatabase) -> None:
+def test_steps_stand_alongside_other_runs_of_the_application(api: Served, database: SampleDatabase) -> None:
     every = [api.get(f"/runs/{run_id}/steps") for run_id in database.run_ids[:5]]
     got = every[0]
     assert got["step"] == list(range(6)) and got["others"] == 4

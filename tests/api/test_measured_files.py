@@ -171,7 +171,7 @@ def test_the_stored_estimate_says_what_the_command_says(site: Site, tmp_path: Pa
     assert u0["lost_node_hours"] == pytest.approx(u0["effect_s"] * hours)
 
 
-def test_a_set_is_listed_beside_applications_counts_among_several_and_raises_no_alert(site: Site) -> None:
+def test_a_set_is_listed_alongside_applications_counts_among_several_and_raises_no_alert(site: Site) -> None:
     for name in ("one", "two"):
         assert isinstance(site.judge("otto", name), dict)
     listed = site.http["otto"].get("/api/v1/estimates").json()["items"]

@@ -60,7 +60,7 @@ def by_report(url: str, runs: list[list[Any]], exposure: list[list[Any]]) -> dic
     with connect(url, autocommit=True) as conn:
         people.add_account(conn, "portal", "service")
         secret = people.add_token(conn, "portal", "test", ["runs"])[1]
-        beside = [
+        neighbours = [
             Job(
                 "c",
                 str(number),
@@ -72,7 +72,7 @@ def by_report(url: str, runs: list[list[Any]], exposure: list[list[Any]]) -> dic
             )
             for number, (run, user, amount) in enumerate(exposure)
         ]
-        jobs.upsert_jobs(conn, beside)
+        jobs.upsert_jobs(conn, neighbours)
     with serving(Settings(db=url, web=None, api_anonymous="operator")) as served:
         for name, start, time_s, *_ in runs:
             body = {

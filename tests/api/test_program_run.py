@@ -202,7 +202,7 @@ def test_a_million_lines_and_a_slow_pattern_hold_no_output_up(site: Site) -> Non
     assert site.run("--step-pattern", "(?=a)", "--", "echo").returncode == 2
 
 
-@pytest.mark.parametrize("way", ["in our place", "beside us"])
+@pytest.mark.parametrize("way", ["in our place", "alongside us"])
 def test_signals_and_the_end_by_a_signal_are_the_programs(site: Site, way: str) -> None:
     text = """
 import os, signal, sys
@@ -210,7 +210,7 @@ signal.signal(signal.SIGUSR1, lambda *_: (print("usr1"), os.kill(os.getpid(), si
 print("ready")
 signal.pause()
 """
-    pattern = ("--step-pattern", "x") if way == "beside us" else ()
+    pattern = ("--step-pattern", "x") if way == "alongside us" else ()
     begun = subprocess.Popen(site.command(*pattern, *python(text)), env=site.environment(), stdout=subprocess.PIPE)
     assert begun.stdout is not None and begun.stdout.readline() == b"ready\n"
     begun.send_signal(signal.SIGUSR1)

@@ -210,7 +210,7 @@ def test_nobody_is_given_what_another_may_see(embedded_db: str) -> None:
                 assert ("secret-app" in mark["text"]) == (name != "anna"), name
 
 
-def test_jobs_stay_hidden_beside_who_sees_them(embedded_db: str) -> None:
+def test_jobs_stay_hidden_alongside_who_sees_them(embedded_db: str) -> None:
     with connect(embedded_db, role="gate", autocommit=True) as conn:
         people.add_account(conn, "otto", "operator")
         operator = bearer(people.add_token(conn, "otto", "t", ["read", "names"])[1])

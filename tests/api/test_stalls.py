@@ -171,7 +171,7 @@ def test_classes_of_a_tree_come_from_its_ports(api: Served, database: SampleData
     assert np.nansum([v or 0 for v in only["flits"]]) == np.nansum(flits[up])
 
 
-def test_a_window_beside_the_data_is_unknown_not_zero(api: Served) -> None:
+def test_a_window_alongside_the_data_is_unknown_not_zero(api: Served) -> None:
     got = api.get("/fabrics/small/stalls", at=T0 - 7200, window="60s")
     assert got["routers"]["router"] == [] and got["classes"]["green"]["flits"] is None and got["groups"]["src"] == []
 

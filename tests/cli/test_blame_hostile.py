@@ -81,7 +81,7 @@ ONE_LINE: dict[str, tuple[Callable[[], tuple[str | bytes, str | bytes]], str]] =
     "a line's end": (lambda: ("\n", texts()[1]), "the header lacks run, start, time_s"),
     "NUL bytes": (lambda: (bytes(4096), texts()[1]), "the header lacks run, start, time_s"),
     "a header only": (lambda: texts(runs=[]), "runs.csv: holds no runs"),
-    "a header only beside runs": (lambda: texts(exposure=[]), "exposure.csv: holds no users"),
+    "a header only alongside runs": (lambda: texts(exposure=[]), "exposure.csv: holds no users"),
     "no header": (lambda: (texts()[0].split("\n", 1)[1], texts()[1]), "the header lacks run, start, time_s"),
     "capitals": (lambda: (renamed(texts()[0], "time_s", "Time_S"), texts()[1]), "the header lacks time_s"),
     "two columns of a name": (lambda: (renamed(texts()[0], "groups", "nodes"), texts()[1]), "two have the same"),
@@ -226,7 +226,7 @@ def slow_only_with_one() -> Texts:
     )
 
 
-def nothing_beside() -> Texts:
+def no_neighbours() -> Texts:
     runs, exposure = tables()
     return texts(runs, [[*row[:2], 0] for row in exposure])
 
@@ -262,7 +262,7 @@ def one_slow_run() -> Texts:
         (always_there, "cannot tell", "without exposure in 0 of 63 observations, needs 5 (near copies of a run"),
         (one_user_a_run, "cannot tell", "exposed in 1 of 90 runs, needs 5"),
         (slow_only_with_one, "cannot tell", "exposed in 1 of 71 observations, needs 5"),
-        (nothing_beside, "cannot tell", "exposed in 0 of 63 observations, needs 5"),
+        (no_neighbours, "cannot tell", "exposed in 0 of 63 observations, needs 5"),
         (one_day, "cannot tell", "the runs are from 1 day; 4 are needed"),
         (years_of_seconds, "cannot tell", "the runs are from 1 day; 4 are needed"),
         (one_moment, "cannot tell", "the runs are from 1 day; 4 are needed"),

@@ -68,7 +68,7 @@ def test_topics_rates_and_clocks_of_a_log(any_log: Log, any_log_url: str, embedd
         assert kept == {"hours": 24, "bytes": 6 << 30}
 
 
-def test_what_the_log_will_hold_is_reported_beside_what_comes(embedded_db: str) -> None:
+def test_what_the_log_will_hold_is_reported_alongside_what_comes(embedded_db: str) -> None:
     with connect(embedded_db, role="owner", autocommit=True) as conn:
         log_keep.set_kept(conn, days=0.25, size_bytes=3_000_000_000)
     argv = [

@@ -79,7 +79,7 @@ def test_the_list_of_a_group_cuts_no_sentence_off() -> None:
 @pytest.mark.parametrize(
     ("mode", "status"), [(None, 127), (0o600, 126)], ids=["the program was not found", "no program"]
 )
-@pytest.mark.parametrize("pattern", [(), ("--step-pattern", "x")], ids=["in our place", "beside us"])
+@pytest.mark.parametrize("pattern", [(), ("--step-pattern", "x")], ids=["in our place", "alongside us"])
 def test_the_statuses_of_a_program_that_cannot_run_are_in_the_table(
     tmp_path: Path, mode: int | None, status: int, pattern: tuple[str, ...]
 ) -> None:

@@ -48,7 +48,7 @@ def imported_tests(source: str) -> list[str]:
 
 
 def test_no_test_file_is_imported() -> None:
-    """Test files share code through modules with a noun as their name: in tests/support, or beside the suite."""
+    """Test files share code through modules with a noun as their name: in tests/support, or next to the suite."""
     files = sorted((ROOT / "tests").rglob("*.py"))
     assert len(files) > 300
     found = {str(file.relative_to(ROOT)): names for file in files if (names := imported_tests(file.read_text()))}

@@ -283,7 +283,7 @@ def test_another_plugins_admin_comment_stays_and_a_full_one_means_no_advice(plug
     assert "leaves no place" in plugin.said()
 
 
-# Our mark beside other tools' text in an admin comment: nothing of theirs is lost, whatever it holds.
+# Our mark alongside other tools' text in an admin comment: nothing of theirs is lost, whatever it holds.
 
 
 JOB = {

@@ -45,7 +45,7 @@ EXCEPTIONS = {
     "services/research/flitwatch_research/papers_routes/report.py:_by_key": "a cell of the page's document, kept as JSON",
     "services/research/flitwatch_research/papers_routes/report.py:_run_tasks": "cells of the page's document, kept as JSON",
     "services/research/flitwatch_research/papers_routes/report.py:_measure_row": "a cell of the page's document, kept as JSON",
-    "services/research/flitwatch_research/papers_routes/report.py:_list_sizes": "sizes beside a cell, kept as JSON",
+    "services/research/flitwatch_research/papers_routes/report.py:_list_sizes": "sizes alongside a cell, kept as JSON",
     "services/research/flitwatch_research/papers_routes/report.py:_with_cell": "a row of the page's document, kept as JSON",
     "services/research/flitwatch_research/study_tasks.py:run_study_task": "the answer of whichever study is named",
     "ingest/flitwatch_ingest/collectors/link_failures.py:build_record": "a record of the log",
@@ -91,7 +91,7 @@ ROWS = {
     "_find_estimate": "an estimate's row with its document, which the routes make models of",
     **dict.fromkeys(
         ("_load_present_jobs", "_estimate_shares"),
-        "rows of jobs with their traffic beside arrays; the link's answer is made of both",
+        "rows of jobs with their traffic alongside arrays; the link's answer is made of both",
     ),
     **dict.fromkeys(("_mask_row", "_mask_task"), "a row with its names hidden, on its way into the answer's model"),
     "_without_folders": "a row with its names hidden, on its way into the answer's model",

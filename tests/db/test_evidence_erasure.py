@@ -230,7 +230,7 @@ def test_a_user_who_is_called_like_something_else_takes_nothing_of_others_along(
 ) -> None:
     plant(database.url)
     with connect(database.url, role="owner", autocommit=True) as conn:
-        own = {"alert_rule": 2, "alert_silence": 2} if name == "x1" else {}  # these two name x1 beside others
+        own = {"alert_rule": 2, "alert_silence": 2} if name == "x1" else {}  # these two name x1 alongside others
         assert erase_user(conn, name, dry_run=True) == made_of(**own)
 
 

@@ -10,7 +10,7 @@ from itertools import pairwise
 import networkx
 import numpy as np
 import pytest
-from domain.scenes import T0, beside, made, scenery, steps
+from domain.scenes import T0, neighbour, made, scenery, steps
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
@@ -75,9 +75,9 @@ def test_candidates_are_the_links_of_all_shortest_ways(seed, routers, cables):
 def test_a_detour_widens_the_choice():
     fabric = build_xgft(2, (4, 4), (1, 2))
     reach = Reach(fabric)
-    beside = reach.candidates(0, 1)
-    assert beside.size == 2
-    assert set(beside) < set(reach.candidates(0, 1, detour=2))
+    candidates_near = reach.candidates(0, 1)
+    assert candidates_near.size == 2
+    assert set(candidates_near) < set(reach.candidates(0, 1, detour=2))
 
 
 def test_more_links_than_names_are_refused():
@@ -417,7 +417,7 @@ def test_who_came_later_is_named_only_where_flits_wait_longer_since(since: float
 def test_all_that_cause_it_are_named_and_nobody_else(
     weights: list[float], whole: float, others: list[float], several: bool
 ) -> None:
-    """One, two or three with about equal shares, beside jobs of little account."""
+    """One, two or three with about equal shares, alongside jobs of little account."""
     planted = {1 + at: whole * weight / sum(weights) for at, weight in enumerate(weights)}
     rest = {10 + at: (1 - whole) * share / max(sum(others), 1e-9) for at, share in enumerate(others)}
     little = {job: min(share, 0.05) for job, share in rest.items()}
@@ -429,7 +429,7 @@ def test_all_that_cause_it_are_named_and_nobody_else(
 
 
 @given(st.floats(0.5, 0.75), st.floats(0, 0.25), st.booleans())
-def test_a_fellow_victim_is_not_named_beside_the_one_that_leads(first: float, fellow: float, several: bool) -> None:
+def test_a_fellow_victim_is_not_named_alongside_the_one_that_leads(first: float, fellow: float, several: bool) -> None:
     part = {1: first, 2: min(fellow, first / 2)}
     assert name_jobs(replace(flow(part), several=several), OWN, [1, 2], []) == [1]
 
@@ -463,6 +463,6 @@ def test_a_larger_part_that_is_not_named_is_explained() -> None:
         found = replace(
             flow(part), several=False, to_file_system=True, between=between, minutes_s=[T0 + 120.0], quiet_s=T0
         )
-        result = made(steps(1.5, 20), replace(scenery(beside(1, T0 - 900), beside(2, T0 - 900)), flow=found))
+        result = made(steps(1.5, 20), replace(scenery(neighbour(1, T0 - 900), neighbour(2, T0 - 900)), flow=found))
         assert result["verdict"] == "named" and result["named"] == ("2" if said else "1"), result["title"]
         assert ("A job with a larger part was not in the way" in result["detail"]) == said

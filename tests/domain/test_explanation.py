@@ -9,7 +9,7 @@ from html import escape
 
 import numpy as np
 import pytest
-from domain.scenes import CURVE, JOB, T0, beside, link, made, scene, scenery, scores, steps
+from domain.scenes import CURVE, JOB, T0, neighbour, link, made, scene, scenery, scores, steps
 
 from flitwatch_domain.explanation import answer, case, slowdown
 from flitwatch_domain.explanation.candidates import Blamed, rank_jobs
@@ -153,13 +153,15 @@ def test_the_rise_of_a_figure_is_found_and_noise_has_none() -> None:
 
 
 def test_who_started_at_the_onset_comes_before_who_ran_long_before_or_came_later() -> None:
-    made = scores(beside(1, T0 + 100), beside(2, T0 - 1000, sent=(1e12, 1e12), most=1e12), beside(3, T0 + 150))
+    made = scores(neighbour(1, T0 + 100), neighbour(2, T0 - 1000, sent=(1e12, 1e12), most=1e12), neighbour(3, T0 + 150))
     assert made == {"1": 1.0, "2": 0.0, "3": 0.0}
 
 
 def test_of_several_that_started_within_seconds_the_load_decides() -> None:
     made = scores(
-        beside(1, T0 + 99, sent=(0, 1e10)), beside(2, T0 + 100, sent=(0, 1e12)), beside(3, T0 + 101, sent=(0, 2e10))
+        neighbour(1, T0 + 99, sent=(0, 1e10)),
+        neighbour(2, T0 + 100, sent=(0, 1e12)),
+        neighbour(3, T0 + 101, sent=(0, 2e10)),
     )
     assert max(made, key=made.__getitem__) == "2" and made["2"] > 0.9
 
@@ -168,7 +170,10 @@ def test_a_burst_like_those_before_is_no_change_and_a_new_phase_is() -> None:
     made = {
         one.job.job_id: one
         for one in rank_jobs(
-            [beside(1, T0 - 900, sent=(1e11, 1e12), most=9e11), beside(2, T0 - 900, sent=(1e11, 1e12), most=2e11)],
+            [
+                neighbour(1, T0 - 900, sent=(1e11, 1e12), most=9e11),
+                neighbour(2, T0 - 900, sent=(1e11, 1e12), most=2e11),
+            ],
             scene(),
         )
     }
@@ -177,26 +182,26 @@ def test_a_burst_like_those_before_is_no_change_and_a_new_phase_is() -> None:
 
 
 def test_a_job_that_ran_before_is_no_candidate_where_its_network_cards_are_not_counted() -> None:
-    assert scores(beside(1, T0 - 900, sent=None)) == {"1": 0.0}
+    assert scores(neighbour(1, T0 - 900, sent=None)) == {"1": 0.0}
 
 
 def test_who_was_gone_while_it_stayed_slow_loses_weight() -> None:
-    made = scores(beside(1, T0 + 100, end_s=T0 + 130), beside(2, T0 + 100))
+    made = scores(neighbour(1, T0 + 100, end_s=T0 + 130), neighbour(2, T0 + 100))
     assert made["1"] < made["2"] / 3
 
 
 def test_blame_raises_and_never_decides_alone() -> None:
     found = Blamed(1, 0.001, "named")
     made = scores(
-        beside(1, T0 + 100, sent=(0, 1e12)),
-        beside(2, T0 + 100, sent=(0, 1e12), blamed=found),
-        beside(3, T0 - 900, sent=(1e12, 1e12), most=1e12, blamed=found),
+        neighbour(1, T0 + 100, sent=(0, 1e12)),
+        neighbour(2, T0 + 100, sent=(0, 1e12), blamed=found),
+        neighbour(3, T0 - 900, sent=(1e12, 1e12), most=1e12, blamed=found),
     )
     assert made["2"] == pytest.approx(2 * made["1"]) and made["3"] == 0.0
 
 
 def test_without_network_cards_nodes_stand_for_load() -> None:
-    made = scores(beside(1, T0 + 100, sent=None), beside(2, T0 + 100, routers=np.array([9]), sent=None))
+    made = scores(neighbour(1, T0 + 100, sent=None), neighbour(2, T0 + 100, routers=np.array([9]), sent=None))
     assert made["1"] > 0.9
 
 
@@ -218,7 +223,9 @@ def test_what_is_not_counted_did_not_rise() -> None:
 
 
 def test_the_planted_job_is_named_with_what_would_help() -> None:
-    explanation = made(steps(1.5, 20), scenery(beside(1, T0 + 100), beside(2, T0 - 900, sent=(1e11, 1e11), most=1e11)))
+    explanation = made(
+        steps(1.5, 20), scenery(neighbour(1, T0 + 100), neighbour(2, T0 - 900, sent=(1e11, 1e11), most=1e11))
+    )
     assert (explanation["verdict"], explanation["named"], explanation["reasons"]) == ("named", "1", [])
     assert "when job 1 started on 20 nodes" in explanation["title"] and "50 % slower since" in explanation["title"]
     assert [one["job_id"] for one in explanation["candidates"] if one["named"]] == ["1"]
@@ -231,11 +238,14 @@ def test_the_planted_job_is_named_with_what_would_help() -> None:
     ("scenic", "reason"),
     [
         (scenery(), "no other job"),
-        (scenery(beside(1, T0 + 100), beside(2, T0 + 101)), "2 jobs changed"),
-        (scenery(beside(1, T0 + 100), own=Count(None, None, None, None)), "no counters both before and after"),
-        (scenery(beside(1, T0 + 100), own=Count(1e6, 1e6, 1e6, 1e6)), "did not rise"),
-        (scenery(beside(1, T0 + 100, sent=(0, 1e9)), beside(2, T0 - 900, sent=(1e12, 1e12), most=1e12)), "added only"),
-        (scenery(beside(1, T0 - 500, sent=(1e12, 1e12), most=1e12)), "no job alongside it started"),
+        (scenery(neighbour(1, T0 + 100), neighbour(2, T0 + 101)), "2 jobs changed"),
+        (scenery(neighbour(1, T0 + 100), own=Count(None, None, None, None)), "no counters both before and after"),
+        (scenery(neighbour(1, T0 + 100), own=Count(1e6, 1e6, 1e6, 1e6)), "did not rise"),
+        (
+            scenery(neighbour(1, T0 + 100, sent=(0, 1e9)), neighbour(2, T0 - 900, sent=(1e12, 1e12), most=1e12)),
+            "added only",
+        ),
+        (scenery(neighbour(1, T0 - 500, sent=(1e12, 1e12), most=1e12)), "no job alongside it started"),
         (None, "nodes on a fabric"),
     ],
 )
@@ -246,19 +256,19 @@ def test_where_something_is_missing_nobody_is_named(scenic: OnsetContext | None,
 
 
 def test_a_job_slow_from_its_first_step_names_nobody() -> None:
-    explanation = made(steps(1.5, 0), scenery(beside(1, T0 - 5), onset_s=T0))
+    explanation = made(steps(1.5, 0), scenery(neighbour(1, T0 - 5), onset_s=T0))
     assert explanation["verdict"] == "cannot tell" and "from its first step" in explanation["title"]
 
 
 def test_without_earlier_runs_nobody_is_named() -> None:
     alone = slowdown.Steps(np.arange(60), np.where(np.arange(60) < 40, 5.0, 9.0), T0, np.full((0, 0), math.nan))
-    explanation = made(alone, scenery(beside(1, T0 + 200), onset_s=T0 + 200))
+    explanation = made(alone, scenery(neighbour(1, T0 + 200), onset_s=T0 + 200))
     assert explanation["verdict"] == "cannot tell" and "earlier runs" in explanation["reasons"][0]
     assert explanation["slowdown"]["basis"] == "own steps"
 
 
 def test_a_quiet_run_is_not_slow_whoever_starts() -> None:
-    explanation = made(steps(), scenery(beside(1, T0 + 100)))
+    explanation = made(steps(), scenery(neighbour(1, T0 + 100)))
     assert (explanation["verdict"], explanation["named"], explanation["slowdown"], explanation["candidates"]) == (
         "not slow",
         None,
@@ -299,7 +309,7 @@ def test_jobs_without_steps(job: dict, past: list[float] | None, verdict: str) -
 
 
 def test_no_sentence_names_a_person() -> None:
-    explanation = made(steps(1.5, 20), scenery(beside(1, T0 + 100)))
+    explanation = made(steps(1.5, 20), scenery(neighbour(1, T0 + 100)))
     assert "user1" not in explanation["title"] + explanation["detail"] + " ".join(
         one["text"] for one in [*explanation["remedies"], *explanation["chain"]]
     )
@@ -307,7 +317,7 @@ def test_no_sentence_names_a_person() -> None:
 
 def test_the_chain_says_what_the_answer_holds() -> None:
     """Steps, links, jobs, onset, certainty and each remedy, with the answer's own figures; minutes or the reason why they are unknown."""
-    explanation = made(steps(1.5, 20), scenery(beside(1, T0 + 100)))
+    explanation = made(steps(1.5, 20), scenery(neighbour(1, T0 + 100)))
     parts = [one["part"] for one in explanation["chain"]]
     assert parts == ["steps", "links", "jobs", "since", "certainty", *["help"] * len(explanation["remedies"])]
     text = {one["part"]: one["text"] for one in explanation["chain"]}
@@ -330,7 +340,7 @@ def test_the_chain_says_what_the_answer_holds() -> None:
     ids=["slow now", "over, and slow to its end", "slow until"],
 )
 def test_only_a_job_that_is_slow_now_has_lost_time_so_far(last: int, end: dict | None, lost: str) -> None:
-    explanation = made(steps(1.5, 20, last), scenery(beside(1, T0 + 100)), **(end or {}))
+    explanation = made(steps(1.5, 20, last), scenery(neighbour(1, T0 + 100)), **(end or {}))
     assert (explanation["slowdown"]["until"] is None) == (last == 60)
     assert next(one["text"] for one in explanation["chain"] if one["part"] == "steps").endswith(lost)
 
@@ -343,7 +353,7 @@ def test_the_chain_of_a_job_without_a_culprit_names_none() -> None:
 
 
 def test_a_job_that_is_not_slow_has_no_chain() -> None:
-    assert made(steps(1.0, 20), scenery(beside(1, T0 + 100)))["chain"] == []
+    assert made(steps(1.0, 20), scenery(neighbour(1, T0 + 100)))["chain"] == []
 
 
 @pytest.mark.parametrize(
@@ -362,7 +372,10 @@ def page(explanation: dict) -> str:
 
 def test_the_evidence_shows_the_named_jobs_user_and_nobody_elses() -> None:
     shown = page(
-        made(steps(1.5, 20), scenery(beside(1, T0 + 100), beside(2, T0 + 103, sent=(0, 2e11)), beside(3, T0 - 900)))
+        made(
+            steps(1.5, 20),
+            scenery(neighbour(1, T0 + 100), neighbour(2, T0 + 103, sent=(0, 2e11)), neighbour(3, T0 - 900)),
+        )
     )
     assert "yes, user user1" in shown and "user2" not in shown and "user3" not in shown
     assert "Machine c; window" in shown
@@ -370,7 +383,7 @@ def test_the_evidence_shows_the_named_jobs_user_and_nobody_elses() -> None:
 
 def test_the_evidence_that_cannot_tell_says_so_and_accuses_nobody() -> None:
     """Two jobs that changed within seconds of each other: neither is named, and no user is shown but the job's own."""
-    explanation = made(steps(1.5, 20), scenery(beside(1, T0 + 100), beside(2, T0 + 101)))
+    explanation = made(steps(1.5, 20), scenery(neighbour(1, T0 + 100), neighbour(2, T0 + 101)))
     shown = page(explanation)
     assert (
         explanation["verdict"] == "cannot tell"
@@ -383,7 +396,7 @@ def test_the_evidence_that_cannot_tell_says_so_and_accuses_nobody() -> None:
 
 def test_a_hostile_name_is_text_in_the_evidence() -> None:
     bad = "</main><script>alert(1)</script>\"'&"
-    explanation = made(steps(1.5, 20), scenery(beside(1, T0 + 100)), name=bad, user=bad, cluster=bad)
+    explanation = made(steps(1.5, 20), scenery(neighbour(1, T0 + 100)), name=bad, user=bad, cluster=bad)
     explanation["candidates"][0]["user"] = bad
     shown = page(explanation)
     assert "<script" not in shown and shown.count("</main>") == 1 and shown.count(escape(bad)) >= 3

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from domain.scenes import CURVE, OWN, T0, beside, earlier, link, made, scenery, steps
+from domain.scenes import CURVE, OWN, T0, neighbour, earlier, link, made, scenery, steps
 
 from flitwatch_domain.explanation import answer, slowdown
 from flitwatch_domain.explanation.candidates import Blamed
@@ -34,17 +34,17 @@ ROOT = {
 
 def cases() -> dict[str, dict[str, Any]]:
     """One explanation for each way that it can read."""
-    other = beside(2, T0 - 900, sent=(1e11, 1e11), most=1e11)
-    near = scenery(beside(1, T0 + 100, blamed=Blamed(7, 0.003, "named")), other)
+    other = neighbour(2, T0 - 900, sent=(1e11, 1e11), most=1e11)
+    near = scenery(neighbour(1, T0 + 100, blamed=Blamed(7, 0.003, "named")), other)
     jammed = np.full(20, 1e5)
     jammed[10:] = 1e8
     counted = RouterCounts(np.full(20, 1e6), np.full(20, 1e6), np.full(20, 1e5), jammed)
-    alone, past = replace(near, beside=[]), answer.PastRunTimes(np.array([290.0, 300.0, 330.0]))
+    alone, past = replace(near, neighbours=[]), answer.PastRunTimes(np.array([290.0, 300.0, 330.0]))
     own = slowdown.Steps(np.arange(60), steps(1.5, 20).time_s, T0, earlier(1))
     more = replace(
-        scenery(beside(3, T0 - 900, sent=(1e10, 1e12), most=1e10)), links=[link(1, 0.1, 2.0), link(2, 0.1, 30.0)]
+        scenery(neighbour(3, T0 - 900, sent=(1e10, 1e12), most=1e10)), links=[link(1, 0.1, 2.0), link(2, 0.1, 30.0)]
     )
-    before, third = beside(1, T0 - 900), beside(3, T0 + 100)
+    before, third = neighbour(1, T0 - 900), neighbour(3, T0 + 100)
     by_flow = replace(scenery(before, other, third), flow=flow({1: 0.81, 2: 0.05}))
     slow, early = steps(1.5, 20), steps(1.5, 0)
     return {
@@ -52,8 +52,8 @@ def cases() -> dict[str, dict[str, Any]]:
         "by flow, from its first step": made(early, by_flow),
         "by flow, it started": made(slow, replace(by_flow, flow=flow({3: 0.7, 1: 0.1}))),
         "by flow, two": made(slow, replace(by_flow, flow=flow({1: 0.4, 2: 0.1, 3: 0.35}))),
-        "by flow, one came after": made(slow, replace(scenery(before, beside(4, T0 + 250)), flow=flow({1: 0.3, 4: 0.5}))),
-        "by flow, who came after alone": made(slow, replace(scenery(before, beside(4, T0 + 250)), flow=flow({4: 0.9}))),
+        "by flow, one came after": made(slow, replace(scenery(before, neighbour(4, T0 + 250)), flow=flow({1: 0.3, 4: 0.5}))),
+        "by flow, who came after alone": made(slow, replace(scenery(before, neighbour(4, T0 + 250)), flow=flow({4: 0.9}))),
         "by flow, nobody stands out": made(slow, replace(by_flow, flow=flow({1: 0.3, 2: 0.28}))),
         "by flow, nothing waits": made(slow, replace(by_flow, flow=flow({1: 0.8}, waiting=0.02))),
         "by flow, hours": made(slow, replace(by_flow, flow=flow({1: 0.8}, resolution_s=3600))),
@@ -65,15 +65,15 @@ def cases() -> dict[str, dict[str, Any]]:
         "named, counted by router": made(steps(3.0, 20), replace(near, counted=counted)),
         "named, over": made(steps(1.5, 20, 40), near, end_s=T0 + 290, state="COMPLETED"),
         "sends more": made(steps(1.5, 20), more),
-        "two started": made(steps(1.5, 20), scenery(beside(1, T0 + 100), beside(2, T0 + 101))),
-        "adds nothing": made(steps(1.5, 20), scenery(beside(1, T0 + 100, sent=(0.0, 0.0)))),
-        "ended already": made(steps(1.5, 20), scenery(beside(1, T0 + 100, end_s=T0 + 200), other)),
-        "nobody beside it": made(steps(1.5, 20), alone),
+        "two started": made(steps(1.5, 20), scenery(neighbour(1, T0 + 100), neighbour(2, T0 + 101))),
+        "adds nothing": made(steps(1.5, 20), scenery(neighbour(1, T0 + 100, sent=(0.0, 0.0)))),
+        "ended already": made(steps(1.5, 20), scenery(neighbour(1, T0 + 100, end_s=T0 + 200), other)),
+        "nobody alongside it": made(steps(1.5, 20), alone),
         "links did not rise": made(steps(1.5, 20), replace(near, own=Count(1e6, 1e6, 1e6, 1e6), links=[])),
         "from its first step": made(steps(1.5, 0), near),
         "own steps alone": made(own, near),
         "no counters": made(steps(1.5, 20), None),
-        "no network cards": made(steps(1.5, 20), scenery(beside(1, T0 + 100, sent=None), nics=False)),
+        "no network cards": made(steps(1.5, 20), scenery(neighbour(1, T0 + 100, sent=None), nics=False)),
         "not slow": made(steps(), near),
         "no steps": made(None, near),
         "no steps, as long as others": made(None, near, past, end_s=T0 + 300, state="COMPLETED"),
@@ -81,7 +81,7 @@ def cases() -> dict[str, dict[str, Any]]:
         "no steps, running": made(None, near, past),
         "one step": made(slowdown.Steps(np.arange(1), CURVE[:1], T0, earlier()), near),
         "even steps, no earlier run": made(slowdown.Steps(np.arange(60), np.full(60, 5.0), T0, earlier()[:0]), near),
-        "sent before it started": made(steps(1.5, 20), scenery(beside(1, T0 + 100, sent=(5e11, 9e11)))),
+        "sent before it started": made(steps(1.5, 20), scenery(neighbour(1, T0 + 100, sent=(5e11, 9e11)))),
         "links not counted": made(steps(1.5, 20), replace(near, own=UNCOUNTED, links=[])),
         "four links": made(steps(1.5, 20), replace(near, links=[link(n, 0.1, 1.0 + n) for n in range(1, 6)])),
     }  # fmt: skip
@@ -203,7 +203,7 @@ def test_ticks_are_round_and_at_most_five(most: float, ticks: list[float]) -> No
 
 
 def test_own_nodes_are_those_of_the_job() -> None:
-    assert len(OWN) == made(steps(1.5, 20), scenery(beside(1, T0 + 100)))["routers"]["routers"]
+    assert len(OWN) == made(steps(1.5, 20), scenery(neighbour(1, T0 + 100)))["routers"]["routers"]
 
 
 if __name__ == "__main__":

@@ -161,7 +161,7 @@ def test_a_job_that_slows_itself_is_no_incident_and_nothing_that_nobody_can_tell
     assert [one["job_id"] for one in found["others"]] == ["1"]
     both = find_incident("f", [itself, slow("2", None) | {"verdict": "slows itself", "reasons": []}], 2, NOW_S)
     assert both["title"] == "2 jobs slow themselves"
-    # Beside one of which nobody can tell, that is what is said.
+    # With a job among them that has no verdict, that is what is reported.
     assert find_incident("f", [itself, slow("3", None)], 2, NOW_S)["verdict"] == "cannot tell"
 
 

@@ -99,7 +99,7 @@ def test_one_allocation_is_compared_as_by_welch_and_pairs_as_pairs() -> None:
     assert (alone.low, alone.high) == pytest.approx((np.exp(oracle.low), np.exp(oracle.high)), rel=1e-9)
 
 
-def test_a_set_beside_itself_does_not_differ() -> None:
+def test_a_set_alongside_itself_does_not_differ() -> None:
     rng = np.random.default_rng(12)
     one = observed(rng, 4, 2.0) + observed(rng, 1, 3.0, "b")
     assert {figure.verdict for figure in compare_sets(one, one, 65_536).figures} == {"cannot tell"}

@@ -185,7 +185,7 @@ def aries_ncl_yaml(data: bytes) -> None:
 
 
 def run_json(data: bytes) -> None:
-    """run.json beside AriesNCL's files."""
+    """run.json alongside AriesNCL's files."""
     read_run_json(_FOLDER, _file(data, "run.json"))
 
 

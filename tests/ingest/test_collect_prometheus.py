@@ -341,7 +341,7 @@ def test_counters_of_a_real_prometheus_arrive_once_over_kills(embedded_db: str, 
         gaps = conn.execute("SELECT device, counts->>'tx_bytes' FROM gap WHERE counts IS NOT NULL").fetchall()
     for card, name in cards.items():
         inside = sum(float(count or 0) for device, count in gaps if name in device)
-        # Where one pause holds all that was counted, there is no row beside its gap.
+        # Where one pause holds all that was counted, there is no row alongside its gap.
         assert endpoint_words(embedded_db).get(f"ib n1 {card}", 0) + inside == 4 * (words[card] - first_of[card])
     assert {metric for metric, _ in named(embedded_db)} == {"nobody_knows_this_total"}
 

@@ -161,8 +161,8 @@ def test_a_device_or_an_instance_tells_rows_apart(name: str) -> None:
 @pytest.mark.parametrize("producer", ["producer", "M_producer", "ProducerName"])
 def test_the_producer_tells_rows_apart_where_no_component_does(producer: str) -> None:
     assert roles(schema("meminfo", text(producer)), Role.IDENTITY) == {producer}
-    beside = schema("meminfo", text(producer), "component_id")
-    assert roles(beside, Role.IDENTITY) == set() and roles(beside, Role.COMPONENT) == {"component_id"}
+    with_component = schema("meminfo", text(producer), "component_id")
+    assert roles(with_component, Role.IDENTITY) == set() and roles(with_component, Role.COMPONENT) == {"component_id"}
     for component in (text("component_id"), number("component_id", 2)):
         odd = schema("meminfo", text(producer), component)
         assert roles(odd, Role.IDENTITY) == {producer} and not roles(odd, Role.COMPONENT)

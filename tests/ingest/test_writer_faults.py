@@ -175,7 +175,7 @@ def second_log(request: pytest.FixtureRequest) -> Iterator[str]:
 
 
 @pytest.mark.integration
-def test_an_import_beside_a_writer_of_another_log_is_written(embedded_db: str, second_log: str, topic: str) -> None:
+def test_an_import_alongside_a_writer_of_another_log_is_written(embedded_db: str, second_log: str, topic: str) -> None:
     """Both logs have a topic of that name, and the other log is longer: neither its claims nor its positions may count here."""
     fabric = build_dragonfly(1, 2, 4, name="two-logs")
     with connect(embedded_db) as conn:

@@ -25,7 +25,7 @@ QUIET_DAY = 500
 
 
 def draws(seed: int, count: int, quiet: bool) -> Iterator[Draw]:
-    """Days on which a user fills cables or an incast starts beside a run, by turns; or quiet ones, which come later."""
+    """Days on which a user fills cables or an incast starts alongside a run, by turns; or quiet ones, which come later."""
     if quiet:
         return (replace(draw, day=QUIET_DAY + draw.day) for draw in draw_days(seed, count, ("quiet",)))
     return draw_days(seed, count, ("victim-before", "incast"))

@@ -195,7 +195,7 @@ COLLECTOR = (
 )
 
 
-def test_a_first_backup_beside_a_collector_takes_no_more_than_its_advice_says(
+def test_a_first_backup_alongside_a_collector_takes_no_more_than_its_advice_says(
     site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("FLITWATCH_HOME", str(site.place))
@@ -384,7 +384,7 @@ class BackedUpSite:
             self.run(RESTORE_EMBEDDED)
             return self.server.start()
         self.server = self._server("two")
-        # The passwords are kept beside the backup: its roles have them.
+        # The passwords are kept next to the backup: its roles have them.
         shutil.copytree(self.logins, self.folder / "two" / "logins")
         self.server.start()
         with psycopg.connect(self.server.server.url_of("postgres", "postgres"), autocommit=True) as conn:

@@ -163,7 +163,7 @@ def test_intervals_of_those_who_slow_runs_hold_the_effect_however_it_grows_with_
 
 
 def one_user(seed: int = 0, runs: int = 120):
-    """Runs over 17 weeks; who is beside them is up to the test."""
+    """Runs over 17 weeks; who is alongside them is up to the test."""
     rng = np.random.default_rng(seed)
     start = MONDAY_S + np.sort(rng.uniform(0, 17 * WEEK_S, runs))
     exposure = (rng.random((runs, 30)) < 0.3) * 10.0
@@ -240,8 +240,8 @@ def on_few_days(rng: np.random.Generator, runs: int, users: int) -> tuple[np.nda
     return (of_day[day] * rng.lognormal(3, 0.5, (runs, users)))[order], start[order]
 
 
-def beside_half(rng: np.random.Generator, runs: int, users: int) -> tuple[np.ndarray, np.ndarray]:
-    """Users beside half of the runs, with amounts alike: no score is less certain than it looks."""
+def half_present(rng: np.random.Generator, runs: int, users: int) -> tuple[np.ndarray, np.ndarray]:
+    """Users alongside half of the runs, with amounts alike: no score is less certain than it looks."""
     start = np.sort(rng.uniform(0, 17 * WEEK_S, runs)) + MONDAY_S
     return (rng.random((runs, users)) < 0.5) * 10.0, start
 
@@ -255,7 +255,7 @@ def beside_half(rng: np.random.Generator, runs: int, users: int) -> tuple[np.nda
         *(
             pytest.param(*larger, marks=pytest.mark.system("numeric"))
             for larger in (
-                (beside_half, 60, 300, "normal"),
+                (half_present, 60, 300, "normal"),
                 (everywhere, 60, 200, "normal"),
                 (in_windows, 150, 150, "normal"),
                 (on_few_days, 90, 80, "heavy tails"),
@@ -281,7 +281,7 @@ def test_shuffled_run_times_seldom_give_a_name_and_each_shuffle_is_reported() ->
 
 
 @pytest.mark.system("numeric")
-def test_users_beside_three_runs_of_ten_who_slow_nobody_give_a_name_at_the_rate_that_is_claimed() -> None:
+def test_users_alongside_three_runs_of_ten_who_slow_nobody_give_a_name_at_the_rate_that_is_claimed() -> None:
     """Here nothing makes the p-values less certain, so that a tenth of the sets has a name: neither more nor, by a method that is blind, far
     fewer."""
     _, start, exposure, time_s = one_user()
@@ -308,10 +308,10 @@ def test_a_culprit_among_whom_chance_selects_is_named_and_nobody_else() -> None:
 
 @pytest.mark.system("numeric")
 def test_hardly_a_shuffled_set_has_a_name_that_it_would_not_have_without_selection() -> None:
-    """Thirty runs beside three hundred users: a column that chance selects explains a third of the noise. Of sets, 5 % had such a name when all
+    """Thirty runs alongside three hundred users: a column that chance selects explains a third of the noise. Of sets, 5 % had such a name when all
     scores were given it."""
     rng = np.random.default_rng(2028)
-    exposure, start = beside_half(rng, 30, 300)
+    exposure, start = half_present(rng, 30, 300)
     lent = 0
     for _ in range(300):
         time_s = 300 * np.exp(0.05 * rng.normal(size=30))

@@ -246,7 +246,7 @@ def test_a_fixed_volume_explains_nothing_in_a_hundred_draws() -> None:
         assert not [one for one in rows if one["verdict"] == "carries"], seed
 
 
-def test_the_counter_that_slows_steps_is_found_beside_a_fixed_volume() -> None:
+def test_the_counter_that_slows_steps_is_found_alongside_a_fixed_volume() -> None:
     counts, times, lay = runs(0)
     counts[:, :, 2] = 1e9 * np.random.default_rng(3).lognormal(0, 0.01, times.shape)
     of = groups_of(fit_deviation(counts, times, lay, FEATURES))

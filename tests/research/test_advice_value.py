@@ -37,7 +37,7 @@ TICK_S = 600.0
 
 @pytest.fixture(scope="module")
 def strong():
-    """Three days beside aggressors that are always there and send all they can, and nobody else."""
+    """Three days alongside aggressors that are always there and send all they can, and nobody else."""
     month = make_month("plain", 3, 3, TICK_S)
     users = month.users
     aggressor = np.isin(np.arange(len(users)), month.aggressors)

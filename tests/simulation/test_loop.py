@@ -149,7 +149,7 @@ def test_demands_keep_their_bytes_and_their_order(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_a_barrier_beside_a_bully_has_the_published_shares_and_no_crowded_leaf_where_announced(seed: int) -> None:
+def test_a_barrier_alongside_a_bully_has_the_published_shares_and_no_crowded_leaf_where_announced(seed: int) -> None:
     """Section 5.4: 2,048 nodes of 3,072 synchronise, 1,000 bully; at random some leaf has more bully nodes than up links, changed none as many."""
     fabric = fabric_of("quartz1")
     jobs = {

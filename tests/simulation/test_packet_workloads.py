@@ -264,7 +264,7 @@ def test_unmatched_sends_and_receives_are_refused(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("text", "line", "beside"),
+    ("text", "line", "message"),
     [
         ("ranks 1\nrank 0\na: compute 1\nb: compute 1\na requires b\nb requires a\n", 3, "lines 4"),
         ("ranks 1\nrank 0\na: compute 1\na requires a\n", 3, "circle"),
@@ -277,11 +277,11 @@ def test_unmatched_sends_and_receives_are_refused(tmp_path):
         ),
     ],
 )
-def test_operations_that_wait_for_each_other_are_refused(tmp_path, text, line, beside):
+def test_operations_that_wait_for_each_other_are_refused(tmp_path, text, line, message):
     path = tmp_path / "circle.dag"
     path.write_text(text)
     dag = read_dag(path)
-    with pytest.raises(BadInput, match=beside) as raised:
+    with pytest.raises(BadInput, match=message) as raised:
         dag.to_ops(np.arange(dag.ranks), str(path))
     assert f"{path}:{line}: rank 0 waits for itself" in str(raised.value)
 

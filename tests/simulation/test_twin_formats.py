@@ -251,7 +251,7 @@ def test_history_tells_jobs_and_runs_but_no_counters_by_the_second() -> None:
 
 
 def test_history_tells_of_a_job_when_it_has_ended() -> None:
-    """Beside the present, whose jobs have the same nodes, a job of the past that still ran would make them serve two."""
+    """Alongside the present, whose jobs have the same nodes, a job of the past that still ran would make them serve two."""
     _, sink, totals = content(3, seconds=600)
     jobs = [values[0] for what, values in sink.given if what == "job"]
     assert len(jobs) == totals["jobs_ended"] > 0 and all(job["end"] is not None for job in jobs)

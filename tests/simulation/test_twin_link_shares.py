@@ -115,7 +115,7 @@ def test_without_an_incident_shares_are_rougher_and_the_largest_user_is_mostly_r
 
 
 def test_nobody_is_given_what_no_known_job_sent() -> None:
-    """The aggressor's job is unknown: links that it fills are not given to the jobs beside it."""
+    """The aggressor's job is unknown: links that it fills are not given to the jobs alongside it."""
     seen = watch("demo", 1, 100)
     links = seen.hottest()
     culprit = max(seen.truth, key=lambda job: seen.truth[job][links].sum())

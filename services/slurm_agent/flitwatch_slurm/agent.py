@@ -77,7 +77,7 @@ class Agent:
     _notes: Notes = field(init=False)
 
     def __post_init__(self) -> None:
-        self._notes = Notes.beside(self.path)
+        self._notes = Notes.load_next_to(self.path)
 
     def cycle(self) -> AgentRound:
         """Run one round and return its result.

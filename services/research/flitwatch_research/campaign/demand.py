@@ -112,7 +112,7 @@ def _pair_partners(rng: np.random.Generator, requests: list[Request], roles: tup
     partners = set(partner_of.values())
     nodes = {request.user: request.nodes for request in requests if request.user in partners}
     others = [request for request in requests if request.user not in partners]
-    beside = [
+    companions = [
         replace(
             request,
             user=partner,
@@ -123,7 +123,7 @@ def _pair_partners(rng: np.random.Generator, requests: list[Request], roles: tup
         for request in others
         if (partner := partner_of.get(request.user)) in nodes and rng.random() < ACCOMPANIED
     ]
-    return others + beside
+    return others + companions
 
 
 def _on_busy_days(rng: np.random.Generator, requests: list[Request], by_day: Float) -> list[Request]:

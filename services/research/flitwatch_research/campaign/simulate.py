@@ -67,10 +67,10 @@ def build_campaign(scenario: str, seed: int, users: int) -> tuple[Campaign, Camp
     runs = [_simulate_run(history, app, int(job), cause, era, variant.variation) for job in jobs]
     start_s = history.jobs.start_s[jobs]
     times = np.stack([run.times_s for run in runs])
-    windows, beside = _tabulate_neighbours(history, jobs, times.sum(axis=1))
+    windows, neighbours = _tabulate_neighbours(history, jobs, times.sum(axis=1))
     users_there = len(history.user_names)
-    met = compute_neighbourhood(windows, beside, users_there, large_job_nodes(history.machine.nodes))
-    share = compute_neighbourhood(windows, beside, users_there, dataset.PRESENT_NODES).overlap
+    met = compute_neighbourhood(windows, neighbours, users_there, large_job_nodes(history.machine.nodes))
+    share = compute_neighbourhood(windows, neighbours, users_there, dataset.PRESENT_NODES).overlap
     counters, io, rest = (np.stack([getattr(run.recorded, part) for run in runs]) for part in ("own", "io", "rest"))
     if variant.missing:
         drop_samples(np.random.default_rng([seed, 16]), variant.missing, counters, io, rest)
@@ -90,7 +90,7 @@ def build_campaign(scenario: str, seed: int, users: int) -> tuple[Campaign, Camp
         user_names=history.user_names,
         overlap=met.overlap,
         exposure=met.exposure,
-        circumstances=measure_circumstances(windows, beside),
+        circumstances=measure_circumstances(windows, neighbours),
         machine_nodes=np.array([_in_use(history, int(job)) for job in jobs], np.float64),
     )
     effect_log = np.stack([run.effect_log for run in runs])

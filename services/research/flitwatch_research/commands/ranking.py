@@ -17,7 +17,7 @@ from flitwatch.console import (
     print_result,
     stderr_console,
 )
-from flitwatch_research.commands.options import list_given_options, refuse_beside_paper, scenario_options
+from flitwatch_research.commands.options import list_given_options, refuse_with_paper, scenario_options
 
 
 @click.command()
@@ -77,7 +77,7 @@ def ranking(
         exit_with_error(
             "give one of --scenario NAME, --presence FILE with --times FILE, --runs FILE with --exposure FILE", code=2
         )
-    refuse_beside_paper("method", "rule", "tau")
+    refuse_with_paper("method", "rule", "tau")
     if runs is not None and "rule" in list_given_options("rule"):
         exit_with_error("--runs has amounts, not shares of a run: --rule needs --presence", code=2)
     if paper:

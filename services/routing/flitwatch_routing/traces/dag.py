@@ -171,9 +171,9 @@ class Dag:
         if stuck.size:
             op = int(stuck.min())
             others = sorted({self.lines[o] for o in np.flatnonzero(circle_of == circle_of[op])} - {self.lines[op]})
-            beside = f" with lines {', '.join(map(str, others[:5]))}" if others else ""
+            other_lines = f" with lines {', '.join(map(str, others[:5]))}" if others else ""
             raise BadInput(
-                f"rank {self.rank[op]} waits for itself: this operation is part of a cycle{beside}",
+                f"rank {self.rank[op]} waits for itself: this operation is part of a cycle{other_lines}",
                 where=f"{where}:{self.lines[op]}",
             )
 
