@@ -90,7 +90,7 @@ def test_streams_are_bounded_in_number(live: Served) -> None:
     wait_until_no_streams(live)
 
 
-def test_hundreds_of_streams_leave_room_for_requests(embedded_db: str) -> None:
+def test_hundreds_of_streams_leave_capacity_for_requests(embedded_db: str) -> None:
     many = 300
     made = Settings(db=embedded_db, web=None, api_heartbeat_s=30, api_streams_max=many, api_streams_each=many)
     with serving(made) as served, ExitStack() as stack:

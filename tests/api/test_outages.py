@@ -112,7 +112,7 @@ async def test_kafka_says_the_same(kafka_log: Log, topic: str) -> None:
     assert await oldest_h({"0": 2, "1": 2}) == (4, None)
 
 
-# A disk with too little room left: the API says so and refuses what would take more, and serves what is stored.
+# A disk with too little free space: the API says so and refuses what would take more, and serves what is stored.
 
 
 #: MiB that no disk has.
@@ -125,7 +125,7 @@ def full_site(embedded_db: str) -> Iterator[Served]:
         yield made
 
 
-def test_new_data_are_refused_with_the_reason_until_there_is_room(
+def test_new_data_are_refused_with_the_reason_until_there_is_space(
     full_site: Served, embedded_db: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with connect(embedded_db, autocommit=True) as conn:
@@ -148,7 +148,7 @@ def test_new_data_are_refused_with_the_reason_until_there_is_room(
     assert ready.status_code == status.status_code == 200
     assert "MiB left" in ready.json()["read_only"] and "MiB left" in status.json()["read_only"]
     with connect(embedded_db, role="writer") as conn:
-        # What makes room.
+        # Frees space.
         assert tasks.start_task(conn, "db.maintain") > 0
     monkeypatch.setenv(LEAST_FREE, "0")
     assert ask("/tasks", json=task).status_code == 202

@@ -177,5 +177,5 @@ def test_a_changed_figure_and_a_sentence_that_is_gone_are_noticed() -> None:
 
 
 def test_the_scorecards_page_is_what_the_report_writes_of_its_figures() -> None:
-    card = orjson.loads((ROOT / "docs/scorecard.json").read_bytes())
-    assert (ROOT / "docs/scorecard.md").read_text() == to_markdown(card)
+    scorecard = orjson.loads((ROOT / "docs/scorecard.json").read_bytes())
+    assert (ROOT / "docs/scorecard.md").read_text() == to_markdown(scorecard)

@@ -99,7 +99,7 @@ def test_the_committed_reference_is_that_of_the_commands() -> None:
 def test_every_variable_that_is_read_has_its_line() -> None:
     text = (ROOT / "docs" / "settings.md").read_text()
     code = "\n".join(
-        path.read_text() for room in ("services", "db", "ingest", "ml") for path in (ROOT / room).rglob("*.py")
+        path.read_text() for package in ("services", "db", "ingest", "ml") for path in (ROOT / package).rglob("*.py")
     )
     read = set(re.findall(r"environ(?:\.get\(|\[)\"(FLITWATCH_\w+)\"", code)) | set(
         re.findall(r"envvar=\"(FLITWATCH_\w+)\"", code)

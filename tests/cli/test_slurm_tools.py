@@ -63,7 +63,7 @@ def case(**other: Any) -> Case:
         "slowdown": 1.4,
         "features": "",
         "avoid": "",
-        "room": {"*": 8, "big": 8, "sm,all=": 4},
+        "free_nodes": {"*": 8, "big": 8, "sm,all=": 4},
         "reason": "5.00 stall cycles per flit",
     }
     return Case(**{**base, **other})

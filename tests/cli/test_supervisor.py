@@ -119,7 +119,7 @@ def test_logs_are_for_their_owner_alone_and_those_of_before_become_so(tmp_path: 
     assert (logs / "one.log").read_bytes().startswith(b"xxxxx")
 
 
-def test_a_log_that_grows_too_long_makes_room_while_it_is_written(
+def test_a_log_that_grows_too_long_makes_space_while_it_is_written(
     supervised: tuple[Supervisor, list[str]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     supervisor, _ = supervised
@@ -130,7 +130,7 @@ def test_a_log_that_grows_too_long_makes_room_while_it_is_written(
         for turn in ("first", "second"):
             of_the_process.write(f"{turn} {'x' * 100}\n".encode())
             of_the_process.flush()
-            eventually(lambda: log.stat().st_size == 0, every_s=0.01, what="room")
+            eventually(lambda: log.stat().st_size == 0, every_s=0.01, what="space")
             assert turn in older.read_text()
         of_the_process.write(b"last\n")
         of_the_process.flush()
@@ -288,7 +288,7 @@ def test_a_state_file_that_says_nothing_names_no_orphans(tmp_path: Path, text: s
     assert list_orphans(tmp_path) == []
 
 
-# A supervisor that lacks room on the disk, files or memory: it watches on, and starts what ended once it can.
+# A supervisor that lacks space on the disk, files or memory: it watches on, and starts what ended once it can.
 
 
 SILENT_SLEEPER = [sys.executable, "-c", "import time; time.sleep(600)"]

@@ -30,7 +30,7 @@ EXCEPTIONS = {
     "services/api/flitwatch_api/refusals.py:redact_record": "a record or an event, with fields of its kind",
     "services/api/flitwatch_api/tasks/http.py:_resolve_arguments": "arguments, with fields of the task's own",
     "services/cli/flitwatch/commands/noise.py:convert": "a set of runs, which the API's own model reads",
-    "services/research/flitwatch_research/commands/scorecard.py:_load_earlier_card": "the document of a card, kept as JSON",
+    "services/research/flitwatch_research/commands/scorecard.py:_load_earlier_report": "the document of a scorecard, kept as JSON",
     "services/research/flitwatch_research/commands/study.py:_parse_settings": "parameters, which the study's own model reads",
     "services/client/flitwatch_client/table.py:to_pylist": "the columns of whichever table was asked for",
     "services/domain/flitwatch_domain/task_models/base.py:given": "arguments, with fields of the task's own",

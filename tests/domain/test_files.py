@@ -147,7 +147,7 @@ def test_only_a_disk_of_this_machine_is_looked_at(tmp_path: Path, parameters: di
     assert DataDisk(tmp_path / "gone").lack() is None
 
 
-def test_below_the_mark_there_is_no_room_and_below_half_of_it_none_for_the_log(
+def test_below_the_mark_there_is_no_space_and_below_half_of_it_none_for_the_log(
     tmp_path: Path, parameters: dict[str, str | int | None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     disk, free = DataDisk.of(parameters), shutil.disk_usage(tmp_path).free

@@ -214,8 +214,8 @@ def test_the_command_reads_a_folder_and_says_what_became_of_it(embedded_db: str,
     drain_log(embedded_db, embedded_db)
     assert ports(embedded_db)["x3000c0r41", 24] == (1000, 9, {None})
     with connect(embedded_db) as conn:
-        doors = conn.execute("SELECT DISTINCT split_part(source, ':', 1) FROM dead_letter").fetchall()
-    assert doors == [("slingshot",)]
+        sources = conn.execute("SELECT DISTINCT split_part(source, ':', 1) FROM dead_letter").fetchall()
+    assert sources == [("slingshot",)]
 
 
 def test_the_forms_of_one_sensor_say_the_same() -> None:

@@ -268,11 +268,11 @@ def test_a_takeover_is_noticed_although_the_first_look_after_it_failed(
         mine.close()
 
 
-# A disk with too little room left: records wait in the log, which takes more until half the room is gone.
+# A disk with too little free space: records wait in the log, which takes more until half the space is gone.
 
 
 @pytest.mark.integration
-def test_records_wait_in_the_log_until_there_is_room(
+def test_records_wait_in_the_log_until_there_is_space(
     embedded_db: str, topic: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fabric = build_dragonfly(1, 2, 4, name="full")

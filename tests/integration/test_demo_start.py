@@ -233,7 +233,7 @@ def _agree(served: Served, client: Client, planted: set[str]) -> bool:
 
 INCIDENT_SEED, WITHIN_S = 1, 110
 
-#: Any, and two on which a planted job of 224 nodes found room where it disturbed nobody.
+#: Any, and two on which a planted job of 224 nodes found nodes where it disturbed nobody.
 DAYS = (1, 29929041, 29929409)
 
 

@@ -55,7 +55,7 @@ def drawn_trial(seed: int, effect: float, count: int = 240, share: float = 0.5) 
 
 
 def test_the_interval_holds_the_planted_effect_and_nothing_is_claimed_where_there_is_none() -> None:
-    """100 trials with 8 % less time, 100 with no effect: nominal 95 %; 85 is what chance leaves room for."""
+    """100 trials with 8 % less time, 100 with no effect: nominal 95 %; at least 85 allows for chance."""
     held = {-0.08: 0, 0.0: 0}
     verdicts = {-0.08: [], 0.0: []}
     for planted in held:

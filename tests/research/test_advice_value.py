@@ -286,10 +286,10 @@ def easy(jobs: list[job_log.LoggedJob], nodes: int) -> list[float]:
                 if shadow is None:
                     # When the first that does not fit will fit, if everybody takes their whole limit.
                     ends = sorted((max(start[m] + jobs[m].limit_s, now), jobs[m].nodes) for m in going)
-                    room = free
+                    total = free
                     for end, count in ends:
-                        room += count
-                        if room >= job.nodes:
+                        total += count
+                        if total >= job.nodes:
                             shadow = end
                             break
                     assert shadow is not None

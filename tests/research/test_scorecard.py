@@ -22,7 +22,7 @@ from flitwatch_research.scorecard.verdict import list_checks
 from flitwatch_research.scoring import _start_scorer, score_all, score_blame, score_deviation
 
 
-def card(**parts: Any) -> dict[str, Any]:
+def make_report(**parts: Any) -> dict[str, Any]:
     return {
         "command": "flitwatch scorecard",
         "seeds": 2,
@@ -111,14 +111,14 @@ def test_where_a_baseline_wins_the_headline_says_so() -> None:
     ]
     forecasts = [forecast_row("amg-128", 9.0, 10.5), forecast_row("amg-128@drift", 9.9, 9.0)]
     deviation = [deviated("amg-128", 6.0, 1), deviated("amg-128@drift", 21.0, 5)]
-    blame, what, following = write_headline(card(blame=rows, deviation=deviation, forecast=forecasts))
+    blame, what, following = write_headline(make_report(blame=rows, deviation=deviation, forecast=forecasts))
     assert "in drift mi, present throughout (the paper) is better" in blame and "1 of 2 scenarios" in blame
     assert "above 0.10 in drift" in blame
     assert "The mean curve alone is better in drift" in what
     assert (
         "more than 1 % in drift (-10.0%)" in following and "Attention alone is the best candidate in drift" in following
     )
-    text = to_markdown(card(blame=rows, deviation=deviation, forecast=forecasts))
+    text = to_markdown(make_report(blame=rows, deviation=deviation, forecast=forecasts))
     assert text.index("is better") < text.index("## Acceptance criteria")
     assert "**2 seeds** of each scenario" in text and "simulated" in text
 
@@ -126,16 +126,16 @@ def test_where_a_baseline_wins_the_headline_says_so() -> None:
 def test_a_variant_in_which_ours_names_nobody_is_said() -> None:
     rows = [blamed(OURS, "amg-128", 0.9), blamed(PAPER, "amg-128", 0.7), blamed(PAPER, "amg-128@law", 0.6)]
     silent = blamed(OURS, "amg-128@law", 0.8) | {"found": 0, "false": 0, "found_by_size": [0, 0, 0, 0]}
-    assert "It names no user in law." in write_headline(card(blame=[*rows, silent]))[0]
-    assert "nobody" not in write_headline(card(blame=[*rows, blamed(OURS, "amg-128@law", 0.8)]))[0]
+    assert "It names no user in law." in write_headline(make_report(blame=[*rows, silent]))[0]
+    assert "nobody" not in write_headline(make_report(blame=[*rows, blamed(OURS, "amg-128@law", 0.8)]))[0]
 
 
-def test_each_demand_is_held_against_the_rows() -> None:
+def test_each_criterion_is_compared_with_the_rows() -> None:
     rows = [blamed(OURS, "amg-128@law", 0.9, false=1), blamed(PAPER, "amg-128@law", 0.95)]
     found = {
         one.what: one.holds
         for one in list_checks(
-            card(
+            make_report(
                 blame=rows,
                 deviation=[deviated("amg-128@law", 19.0, 4)],
                 forecast=[forecast_row("amg-128@law", 10.05, 10.2, 0.93)],
@@ -156,7 +156,7 @@ def test_each_demand_is_held_against_the_rows() -> None:
 
 def test_variants_go_from_easy_to_hard_and_missing_ones_are_omitted() -> None:
     text = to_markdown(
-        card(
+        make_report(
             blame=[blamed(OURS, f"amg-128{variant}", 0.5) for variant in ("@everything", "@pairs", "")]
             + [blamed(PAPER, f"amg-128{variant}", 0.4) for variant in ("@everything", "@pairs", "")]
         )
@@ -225,7 +225,7 @@ def test_recall_is_demanded_of_those_who_matter() -> None:
     what = "blame, all variants: recall of effects of 0.3 to 1 sd"
 
     def holds(*more: dict[str, Any]) -> bool | None:
-        return next(one.holds for one in list_checks(card(blame=[*rows, *more])) if one.what == what)
+        return next(one.holds for one in list_checks(make_report(blame=[*rows, *more])) if one.what == what)
 
     assert holds(other)
     for row in rows:
@@ -268,28 +268,28 @@ def test_shapes_of_the_paper_are_held_against_the_ablation_and_what_is_only_repo
         for (m, k), error in errors.items()
         for features, more in (("app", 0.0), ("app+placement+io+sys", -0.1))
     ]
-    found = {one.what: one for one in list_checks(card(ablation=rows))}
+    found = {one.what: one for one in list_checks(make_report(ablation=rows))}
     assert [one.holds for one in found.values()] == [True, False, None, True]
     assert found["forecast milc-128, k 40: error falls with m"].found == "8.00 % at m 10, 8.20 % at m 20"
     assert "2 of 3 criteria pass, 1 does not (**no**).\n" in to_markdown(
-        card(ablation=[row | {"serves": "ridge"} for row in rows])
+        make_report(ablation=[row | {"serves": "ridge"} for row in rows])
     )
     naive_wins = [row | {"scenario": "amg-128", "mape": {"ridge": 9.0, "lightgbm": 9.0, "ratio": 7.0}} for row in rows]
-    effect = [one for one in list_checks(card(ablation=naive_wins)) if "io and sys" in one.what]
+    effect = [one for one in list_checks(make_report(ablation=naive_wins)) if "io and sys" in one.what]
     assert [one.holds for one in effect] == [False], "what changes nothing does not overfit"
 
 
-def test_what_cannot_be_judged_is_a_demand_that_is_not_said_to_hold() -> None:
+def test_what_cannot_be_judged_is_a_criterion_that_is_not_said_to_pass() -> None:
     rows = [blamed(method, scenario, 0.9) for method in (OURS, PAPER) for scenario in ("amg-128", "amg-128@law")]
     rows[1] |= {"found": 0, "false": 0}
-    assert [one.holds for one in list_checks(card(blame=rows))] == [True, True, None, True, True, True]
+    assert [one.holds for one in list_checks(make_report(blame=rows))] == [True, True, None, True, True, True]
     assert (
         "5 of 6 criteria pass, 0 do not (**no**), 1 cannot be judged (–): blame, law: false share of those named (no user was named).\n"
-        in to_markdown(card(blame=rows))
+        in to_markdown(make_report(blame=rows))
     )
 
 
-def test_a_card_says_which_command_made_it(tmp_path, monkeypatch: pytest.MonkeyPatch, capfd) -> None:
+def test_a_scorecard_says_which_command_made_it(tmp_path, monkeypatch: pytest.MonkeyPatch, capfd) -> None:
     monkeypatch.setenv("FLITWATCH_CACHE", str(tmp_path))  # nothing is kept there, so --kept makes nothing
     cards = []
     for options in ([], ["--seeds", "3", "--part", "blame", "--part", "long"]):
@@ -316,7 +316,7 @@ def test_a_card_says_which_command_made_it(tmp_path, monkeypatch: pytest.MonkeyP
     assert "there is no variant 'mars'" in capfd.readouterr().err
 
 
-def test_a_part_that_is_made_anew_leaves_the_others_of_the_same_card(tmp_path, monkeypatch, capfd) -> None:  # type: ignore[no-untyped-def]
+def test_a_part_that_is_made_anew_leaves_the_others_of_the_same_scorecard(tmp_path, monkeypatch, capfd) -> None:  # type: ignore[no-untyped-def]
     from flitwatch_research import stress
     from flitwatch_research.scorecard import pieces
 
@@ -340,20 +340,20 @@ def test_a_part_that_is_made_anew_leaves_the_others_of_the_same_card(tmp_path, m
 
     monkeypatch.setattr(pieces, "compute_pieces", made)
 
-    def card_of(*options: str) -> dict[str, Any]:
+    def report_of(*options: str) -> dict[str, Any]:
         main(["scorecard", "--seeds", "1", *options, "--out", str(tmp_path), "--json"])
-        card: dict[str, Any] = json.loads(capfd.readouterr().out)
-        assert json.loads((tmp_path / "scorecard.json").read_text()) == card
-        return card
+        report: dict[str, Any] = json.loads(capfd.readouterr().out)
+        assert json.loads((tmp_path / "scorecard.json").read_text()) == report
+        return report
 
-    first = card_of("--part", "blame", "--part", "stress")
-    second = card_of("--part", "blame")
+    first = report_of("--part", "blame", "--part", "stress")
+    second = report_of("--part", "blame")
     assert {row["average_precision"] for row in second["blame"]} == {0.8}
     assert second["stress"] == first["stress"] and second["effort"]["stress"] == first["effort"]["stress"]
     assert second["command"] == first["command"] == "flitwatch scorecard --seeds 1 --part blame --part stress"
-    # A card of other users, or of one variant, is another card.
-    assert card_of("--part", "blame", "--users", "40")["stress"] == []
-    one_variant = card_of("--part", "stress", "--variant", "plain")
+    # A scorecard of other users, or of one variant, is another scorecard.
+    assert report_of("--part", "blame", "--users", "40")["stress"] == []
+    one_variant = report_of("--part", "stress", "--variant", "plain")
     assert one_variant["blame"] == [] and one_variant["command"].endswith("--variant plain --part stress")
     (tmp_path / "scorecard.json").write_text("{")
     with pytest.raises(SystemExit):

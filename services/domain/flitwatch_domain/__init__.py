@@ -18,7 +18,7 @@ Modules
   `run_time` for the expected time of a job without steps;
 - `trials` for the participants of a randomised trial of advice, and the half of each;
 - `task_models` for the arguments of queued tasks;
-- `access` for roles, scopes and the password policy; `logins` and `liveness` for connections to PostgreSQL; `data_disk` for the room on its disk;
+- `access` for roles, scopes and the password policy; `logins` and `liveness` for connections to PostgreSQL; `data_disk` for the free space on its disk;
 - `secret_file` for a password or token in a file; `mailbox` for one mail address; `mails` for a mail's text and HTML, `timeline` for its picture;
   `project_report` for a project's losses in a month, `pdf` for the report as PDF, `table_file` for tables as CSV; `errors` for the one error tree;
   `units` for units in files; `numerals` for numbers in text; `local_text` for files that only a command line's user can name; `heartbeat` for liveness of a loop; `json_logs` for log lines;

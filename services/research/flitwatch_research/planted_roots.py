@@ -138,10 +138,10 @@ class Planter:
                 self._pair_static(link, rng, taken) if self._table is not None else self._pair_minimal(link, rng, taken)
             )
             receivers = len({target for _, target in pairs})
-            room = MOST_RECEIVED * receivers * self.machine.terminal_bytes_per_s
-            if len({sender for sender, _ in pairs}) >= LEAST_SENDERS and room >= OVERLOAD[0] * self._bundle_bytes_per_s(
-                link
-            ):
+            most_bytes = MOST_RECEIVED * receivers * self.machine.terminal_bytes_per_s
+            if len({sender for sender, _ in pairs}) >= LEAST_SENDERS and most_bytes >= OVERLOAD[
+                0
+            ] * self._bundle_bytes_per_s(link):
                 return link, pairs
 
     def _pair_static(self, link: int, rng: np.random.Generator, taken: set[int]) -> Flows:

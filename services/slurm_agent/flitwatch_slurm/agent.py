@@ -188,6 +188,6 @@ def _make_case(question: Question, advice: PlacedAdvice, where: Places) -> Case:
         advice.slowdown or 0.0,
         join_features(where, advice.chosen),
         host_list(where, advice.worse),
-        where.room(advice.chosen),
+        where.count_free_nodes(advice.chosen),
         advice.reason,
     )

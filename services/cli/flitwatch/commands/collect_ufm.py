@@ -83,7 +83,7 @@ def ufm(
         from flitwatch_ingest.collectors.rounds import ask_again
         from flitwatch_ingest.collectors.ufm import Credentials, Ufm, credentials_of
         from flitwatch_ingest.exporters import Intake, MetricTable
-        from flitwatch_ingest.exporters.metrics import DoorCollector
+        from flitwatch_ingest.exporters.metrics import EndpointCollector
         from flitwatch_ingest.exporters.scraper import Scraper
 
     if not url and not pages:
@@ -98,9 +98,9 @@ def ufm(
         scraper = (
             Scraper(pages, intake, print_message, server.client, "ufm")
             if server
-            else Scraper(pages, intake, print_message, door="ufm")
+            else Scraper(pages, intake, print_message, source="ufm")
         )
-        stack.enter_context(expose_metrics(DoorCollector(intake, None, scraper)))
+        stack.enter_context(expose_metrics(EndpointCollector(intake, None, scraper)))
         failing = ""
 
         def discover() -> Fabric | None:

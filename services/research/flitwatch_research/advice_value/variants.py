@@ -282,8 +282,8 @@ def _replay_log(
         Job(behaviour[_label_owner(logged)], logged.nodes, logged.run_s, logged.limit_s, logged.submit_s)
         for logged in (window[at] for at in sorted(remaining.tolist()))
     ]
-    room = float(work[:count].sum())
-    while room > 0 and len(gone):
+    unfilled = float(work[:count].sum())
+    while unfilled > 0 and len(gone):
         name = FEELING[int(rng.integers(len(FEELING)))]
         logged = window[int(rng.choice(gone))]
         replacement = _feeling_job(
@@ -291,7 +291,7 @@ def _replay_log(
         )
         ratio = max(logged.limit_s / logged.run_s, 1.0)
         jobs.append(replace(replacement, limit_s=USUAL_OVER_ALONE * replacement.alone_s * ratio))
-        room -= replacement.nodes * USUAL_OVER_ALONE * replacement.alone_s
+        unfilled -= replacement.nodes * USUAL_OVER_ALONE * replacement.alone_s
     return jobs
 
 

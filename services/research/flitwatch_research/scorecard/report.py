@@ -26,29 +26,29 @@ FORECASTERS = (
     *("ratio", "curve", "last steps"),
 )
 HOLDS = {True: "yes", False: "**no**", None: "–"}
-Card = dict[str, Any]
+Report = dict[str, Any]
 Row = TypeVar("Row", bound=Mapping[str, Any])
 
 
-def to_markdown(card: Card) -> str:
+def to_markdown(report: Report) -> str:
     """Return the whole scorecard."""
-    word = "seed" if card["seeds"] == 1 else "seeds"
+    word = "seed" if report["seeds"] == 1 else "seeds"
     return (
-        HEAD.format(command=card["command"], seeds=card["seeds"], word=word, fewer=_format_missing_parts(card))
-        + "".join(f"- {line}\n" for line in variants.write_headline(card))
-        + _format_checks(card)
+        HEAD.format(command=report["command"], seeds=report["seeds"], word=word, fewer=_format_missing_parts(report))
+        + "".join(f"- {line}\n" for line in variants.write_headline(report))
+        + _format_checks(report)
         + _format_variants()
-        + _format_blame(card)
-        + _format_stress(card)
-        + _format_deviation(card)
-        + _format_forecast(card)
-        + _format_timings(card)
+        + _format_blame(report)
+        + _format_stress(report)
+        + _format_deviation(report)
+        + _format_forecast(report)
+        + _format_timings(report)
     )
 
 
-def _format_missing_parts(card: Card) -> str:
+def _format_missing_parts(report: Report) -> str:
     """List the parts with fewer sets than expected from the seeds and variants."""
-    short = dict.fromkeys(part for part, *_ in card.get("lacking", ()))
+    short = dict.fromkeys(part for part, *_ in report.get("lacking", ()))
     return f", but for {' and '.join(short)} (some sets were not made)" if short else ""
 
 
@@ -72,28 +72,28 @@ def _group_rows(rows: list[Row], *keys: str) -> dict[tuple[Any, ...], list[Row]]
     return groups
 
 
-def _format_checks(card: Card) -> str:
-    results = list(list_checks(card))
+def _format_checks(report: Report) -> str:
+    results = list(list_checks(report))
     lines = [(check.what, check.published, check.wanted, check.found, HOLDS[check.holds]) for check in results]
-    text = _summarize_checks(results) + _format_missing(card)
+    text = _summarize_checks(results) + _format_missing(report)
     heads = ("what", "published, or a prototype's", "wanted", "found", "holds")
     return "\n## Acceptance criteria\n\n" + text + format_table(heads, lines) + "\n"
 
 
 def _summarize_checks(found: list[Check]) -> str:
     """Count the acceptance criteria that pass, that fail, and that cannot be judged; the last ones do not count as passed."""
-    demands = [check for check in found if check.is_demand]
-    successes, failed = (sum(check.holds is holds for check in demands) for holds in (True, False))
-    unjudged = [f"{check.what} ({check.found})" for check in demands if check.holds is None]
-    text = f"{successes} of {len(demands)} criteria pass, {failed} {'does' if failed == 1 else 'do'} not (**no**)"
+    criteria = [check for check in found if check.is_criterion]
+    successes, failed = (sum(check.holds is holds for check in criteria) for holds in (True, False))
+    unjudged = [f"{check.what} ({check.found})" for check in criteria if check.holds is None]
+    text = f"{successes} of {len(criteria)} criteria pass, {failed} {'does' if failed == 1 else 'do'} not (**no**)"
     if unjudged:
         text += f", {len(unjudged)} cannot be judged (–): {'; '.join(unjudged)}"
     return text + ".\n\n"
 
 
-def _format_missing(card: Card) -> str:
+def _format_missing(report: Report) -> str:
     """List the pieces that were not computed, so that their absence does not look like success."""
-    by_part = _group_rows([{"part": part, "seed": seed} for part, _, seed, _ in card.get("lacking", ())], "part")
+    by_part = _group_rows([{"part": part, "seed": seed} for part, _, seed, _ in report.get("lacking", ())], "part")
     if not by_part:
         return ""
     names = [f"{part} ({len(rows)} pieces)" for (part,), rows in by_part.items()]
@@ -105,12 +105,12 @@ def _format_variants() -> str:
     return "## Scenarios\n\n" + format_table(("variant", "grade", "difficulty"), lines) + "\n"
 
 
-def _format_blame(card: Card) -> str:
-    if not card["blame"] and not card["blame_pooled"]:
+def _format_blame(report: Report) -> str:
+    if not report["blame"] and not report["blame_pooled"]:
         return ""
     sizes = variants.size_names()
     lines: list[tuple[Any, ...]] = []
-    for variant, rows in variants.group_by_variant(card["blame"]):
+    for variant, rows in variants.group_by_variant(report["blame"]):
         for method, own in variants.group_methods(rows).items():
             line = variants.blame_line(own)
             lines.append(
@@ -139,13 +139,13 @@ def _format_blame(card: Card) -> str:
         "named in a set",
     )
     text = (
-        f"{card['users']} users. A user counts from a mean effect of {variants.EFFECT_SIZES[0]} sd of log run time over the runs "
+        f"{report['users']} users. A user counts from a mean effect of {variants.EFFECT_SIZES[0]} sd of log run time over the runs "
         f"that they met; the rest are nulls. Average precision is over "
         "all users, each weighed by the effect. Named: q at most 0.05. Brackets: 95 % intervals over seeds (bootstrap, from "
         "three seeds on; for a share, at least Wilson's). Scenarios with one seed share its machine and users.\n\n"
     )
     pooled = ""
-    if card["blame_pooled"]:
+    if report["blame_pooled"]:
         lines_pooled = [
             (
                 method,
@@ -153,19 +153,19 @@ def _format_blame(card: Card) -> str:
                 variants.format_interval(variants.blame_line(own)["average_precision"]),
                 variants.format_interval(variants.blame_line(own)["false_share"]),
             )
-            for method, own in variants.group_methods(card["blame_pooled"]).items()
+            for method, own in variants.group_methods(report["blame_pooled"]).items()
         ]
-        pooled = f"\nSix sets of one machine pooled, {card['pooled_users']} users:\n\n" + format_table(
+        pooled = f"\nSix sets of one machine pooled, {report['pooled_users']} users:\n\n" + format_table(
             ("method", "sets", "average precision", "false share of those named"), lines_pooled
         )
     return "## Blame\n\n" + text + format_table(heads, lines) + pooled + "\n"
 
 
-def _format_deviation(card: Card) -> str:
-    if not card["deviation"]:
+def _format_deviation(report: Report) -> str:
+    if not report["deviation"]:
         return ""
     lines = []
-    for variant, rows in variants.group_by_variant(card["deviation"]):
+    for variant, rows in variants.group_by_variant(report["deviation"]):
         for (inputs, split), own in _group_rows(rows, "inputs", "split").items():
             planted = "; ".join(dict.fromkeys(", ".join(row["planted_counters"]) for row in own))
             figures = (
@@ -196,8 +196,8 @@ def _format_deviation(card: Card) -> str:
     return "## Drivers\n\n" + text + format_table(heads, lines) + "\n"
 
 
-def _format_stress(card: Card) -> str:
-    if not card["stress"]:
+def _format_stress(report: Report) -> str:
+    if not report["stress"]:
         return ""
     lines = [
         (
@@ -209,7 +209,7 @@ def _format_stress(card: Card) -> str:
             figures["named"],
         )
         for (variant, method), figures in sorted(
-            variants.stress_lines(card["stress"]).items(), key=lambda item: CALENDAR.index(item[0][0])
+            variants.stress_lines(report["stress"]).items(), key=lambda item: CALENDAR.index(item[0][0])
         )
     ]
     heads = ("calendar", "method", "draws", "false share of those named", "recall of strong users", "named in a draw")
@@ -221,12 +221,12 @@ def _format_stress(card: Card) -> str:
     return "## Calendar stress\n\n" + text + format_table(heads, lines) + "\n"
 
 
-def _format_forecast(card: Card) -> str:
-    if not (card["forecast"] or card["long"] or card["ablation"]):
+def _format_forecast(report: Report) -> str:
+    if not (report["forecast"] or report["long"] or report["ablation"]):
         return ""
     lines = []
-    forecasters = [name for name in FORECASTERS if all(name in row["mape"] for row in card["forecast"])]
-    for variant, rows in variants.group_by_variant(card["forecast"]):
+    forecasters = [name for name in FORECASTERS if all(name in row["mape"] for row in report["forecast"])]
+    for variant, rows in variants.group_by_variant(report["forecast"]):
         best, _ = variants.select_best(rows)
         means = [variants.bootstrap_interval([row["mape"][name] for row in rows])[0] for name in forecasters]
         chosen = ", ".join(dict.fromkeys(name for row in rows for names in row["chosen"] for name in names))
@@ -254,7 +254,7 @@ def _format_forecast(card: Card) -> str:
         "coverage of 90 %, adaptive",
         "coverage, calibrated once",
     )
-    features = ", ".join(dict.fromkeys(row["features"] for row in card["forecast"]))
+    features = ", ".join(dict.fromkeys(row["features"] for row in report["forecast"]))
     text = (
         "Forecasters are trained on earlier runs and tested on later ones, all on the same windows: 40 % of the runs, then "
         "three blocks. In each block, the candidate with the smallest error in earlier blocks is deployed. It is averaged with "
@@ -263,20 +263,23 @@ def _format_forecast(card: Card) -> str:
         f"AMG: m 8, k 10; MILC: m 20, k 40. Features, chosen only on the earliest runs: {features}.\n\n"
     )
     return (
-        "## Forecasts\n\n" + (text + format_table(heads, lines) if lines else "") + _format_extra_forecasts(card) + "\n"
+        "## Forecasts\n\n"
+        + (text + format_table(heads, lines) if lines else "")
+        + _format_extra_forecasts(report)
+        + "\n"
     )
 
 
-def _format_extra_forecasts(card: Card) -> str:
+def _format_extra_forecasts(report: Report) -> str:
     text = ""
-    if card["long"]:
+    if report["long"]:
         rows = [
             (row["scenario"], row["m"], row["k"], *(row["mape"].get(name) for name in FORECASTERS), row["serves"])
-            for row in card["long"]
+            for row in report["long"]
         ]
         text += "\nRuns of 620 steps in segments, by forecasters that learned from 80 steps:\n\n"
         text += format_table(("scenario", "m", "k", *FORECASTERS, "least error"), rows)
-    if card["ablation"]:
+    if report["ablation"]:
         rows = [
             (
                 row["scenario"],
@@ -286,21 +289,21 @@ def _format_extra_forecasts(card: Card) -> str:
                 *(row["mape"].get(name) for name in FORECASTERS),
                 row["serves"],
             )
-            for row in card["ablation"]
+            for row in report["ablation"]
         ]
         text += "\nAblations, one run-wise split:\n\n"
         text += format_table(("scenario", "m", "k", "features", *FORECASTERS, "least error"), rows)
     return text
 
 
-def _format_timings(card: Card) -> str:
+def _format_timings(report: Report) -> str:
     text = ""
-    if card["timings"]:
-        lines = [(row["what"], row["wall_s"], row["cpu_s"], row["bound_s"]) for row in card["timings"]]
+    if report["timings"]:
+        lines = [(row["what"], row["wall_s"], row["cpu_s"], row["bound_s"]) for row in report["timings"]]
         text = "## Timings\n\n" + format_table(("what", "wall s", "CPU s of one process", "bound s"), lines)
     efforts = [
         (part, spent["pieces"], spent["wall_s"], spent["cpu_s"])
-        for part, spent in card.get("effort", {}).items()
+        for part, spent in report.get("effort", {}).items()
         if spent["pieces"]
     ]
     if efforts:

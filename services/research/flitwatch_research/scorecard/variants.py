@@ -158,15 +158,15 @@ def size_names() -> list[str]:
     ]
 
 
-def write_headline(card: dict[str, Any]) -> list[str]:
+def write_headline(report: dict[str, Any]) -> list[str]:
     """Return one sentence per question, which begins with any case in which a baseline is better. Intervals are 95 %, over seeds."""
     lines = []
-    if card["blame"]:
-        lines.append(_blame_headline(card["blame"]))
-    if card["deviation"]:
-        lines.append(_deviation_headline(card["deviation"]))
-    if card["forecast"]:
-        lines.append(_forecast_headline(card["forecast"]))
+    if report["blame"]:
+        lines.append(_blame_headline(report["blame"]))
+    if report["deviation"]:
+        lines.append(_deviation_headline(report["deviation"]))
+    if report["forecast"]:
+        lines.append(_forecast_headline(report["forecast"]))
     return lines
 
 

@@ -12,7 +12,7 @@ from flitwatch_research import stress
 from flitwatch_research.scorecard import variants
 from flitwatch_research.scorecard.variants import OURS, PAPER
 
-Card = dict[str, Any]
+Report = dict[str, Any]
 #: Text for a figure without a criterion.
 REPORTED = "reported"
 
@@ -28,12 +28,12 @@ class Check:
     published: str | None = None
 
     @property
-    def is_demand(self) -> bool:
+    def is_criterion(self) -> bool:
         """Whether there is a criterion; false if the figure is only reported."""
         return self.wanted != REPORTED
 
 
-def list_checks(card: Card) -> Iterator[Check]:
+def list_checks(report: Report) -> Iterator[Check]:
     """Yield all criteria on blame, deviation, forecast and speed, if the scorecard contains the part."""
     for part, check_part in (
         ("blame", _check_blame),
@@ -43,10 +43,10 @@ def list_checks(card: Card) -> Iterator[Check]:
         ("forecast", _check_forecast),
         ("long", _check_long),
     ):
-        if card[part]:
-            yield from check_part(card)
-    yield from _check_shapes(card)
-    for row in card["timings"]:
+        if report[part]:
+            yield from check_part(report)
+    yield from _check_shapes(report)
+    for row in report["timings"]:
         holds = row["wall_s"] <= row["bound_s"]
         yield Check(row["what"], f"at most {row['bound_s']:g} s", f"{row['wall_s']:.2f} s", holds, row.get("published"))
 
@@ -56,8 +56,8 @@ def _average_of(rows: list[dict[str, Any]], key: str) -> float:
     return float(sum(values) / len(values)) if values else float("nan")
 
 
-def _check_blame(card: Card) -> Iterator[Check]:
-    for variant, rows in variants.group_by_variant(card["blame"]):
+def _check_blame(report: Report) -> Iterator[Check]:
+    for variant, rows in variants.group_by_variant(report["blame"]):
         of = {name: variants.blame_line(own) for name, own in variants.group_methods(rows).items()}
         (share, low, high), theirs = of[OURS]["false_share"], of[PAPER]["false_share"]
         text = "no user was named" if math.isnan(share) else variants.format_interval((share, low, high))
@@ -77,16 +77,16 @@ def _check_blame(card: Card) -> Iterator[Check]:
             ours[0] >= of[best]["average_precision"][0] - 1e-9,
             f"the paper's method here {variants.format_interval(of[PAPER]['average_precision'])}",
         )
-    yield from _recall(card)
+    yield from _recall(report)
 
 
 #: Required recall over all variants by size of effect, in the order of `EFFECT_SIZES`; None: no requirement for small effects.
 RECALL = (None, None, 0.5, 0.9)
 
 
-def _recall(card: Card) -> Iterator[Check]:
+def _recall(report: Report) -> Iterator[Check]:
     """Yield criteria on recall: it must be sufficient, and at least that of any method with as few false names."""
-    of = {name: variants.blame_line(own) for name, own in variants.group_methods(card["blame"]).items()}
+    of = {name: variants.blame_line(own) for name, own in variants.group_methods(report["blame"]).items()}
     careful = {name: line for name, line in of.items() if line["false_share"][0] <= FOUND_Q}
     for at, (size, least) in enumerate(zip(variants.size_names(), RECALL, strict=True)):
         ours = of[OURS]["recall"][at]
@@ -102,9 +102,9 @@ def _recall(card: Card) -> Iterator[Check]:
         )
 
 
-def _check_stress(card: Card) -> Iterator[Check]:
+def _check_stress(report: Report) -> Iterator[Check]:
     """Yield criteria on the stress: an upgrade that slows all runs must neither lead to false names nor hide true culprits."""
-    of = variants.stress_lines(card["stress"])
+    of = variants.stress_lines(report["stress"])
     calm = of["none", stress.OURS]["recall"][0]
     for variant in stress.CALENDAR:
         ours, theirs = of[variant, stress.OURS], of[variant, stress.PAPER]
@@ -124,18 +124,18 @@ def _check_stress(card: Card) -> Iterator[Check]:
         )
 
 
-def _check_pooled(card: Card) -> Iterator[Check]:
-    by_method = variants.group_methods(card["blame_pooled"])
+def _check_pooled(report: Report) -> Iterator[Check]:
+    by_method = variants.group_methods(report["blame_pooled"])
     precision = {name: _average_of(rows, "average_precision") for name, rows in by_method.items()}
     ours, theirs = (
         next(value for name, value in precision.items() if end in name) for end in ("(ours)", "(the paper)")
     )
-    what = f"blame, {card['pooled_users']} users, six sets pooled, by day: average precision"
+    what = f"blame, {report['pooled_users']} users, six sets pooled, by day: average precision"
     yield Check(what, "at least the paper's", f"{ours:.2f} (the paper's method {theirs:.2f})", ours >= theirs)
 
 
-def _check_deviation(card: Card) -> Iterator[Check]:
-    ours = [row for row in card["deviation"] if (row["inputs"], row["split"]) == ("rates", "run")]
+def _check_deviation(report: Report) -> Iterator[Check]:
+    ours = [row for row in report["deviation"] if (row["inputs"], row["split"]) == ("rates", "run")]
     for variant, rows in variants.group_by_variant(ours):
         planted_found = variants.interval_over_seeds(rows, lambda row: row["planted_found"])
         worst = max(row["rank_of_planted"] for row in rows)
@@ -157,8 +157,8 @@ def _check_deviation(card: Card) -> Iterator[Check]:
         )
 
 
-def _check_forecast(card: Card) -> Iterator[Check]:
-    for variant, rows in variants.group_by_variant(card["forecast"]):
+def _check_forecast(report: Report) -> Iterator[Check]:
+    for variant, rows in variants.group_by_variant(report["forecast"]):
         best, _ = variants.select_best(rows)
         gain = variants.forecast_gain(rows)
         yield Check(
@@ -177,21 +177,21 @@ def _check_forecast(card: Card) -> Iterator[Check]:
         )
 
 
-def _check_long(card: Card) -> Iterator[Check]:
-    for row in card["long"]:
+def _check_long(report: Report) -> Iterator[Check]:
+    for row in report["long"]:
         learned = min(row["mape"][name] for name in ("attention", "ridge", "lightgbm"))
         text = f"best learned {learned:.1f} %, ratio {row['mape']['ratio']:.1f} %; {row['serves']} has the least error"
         yield Check("forecast of long runs", REPORTED, text, None)
 
 
-def _check_shapes(card: Card) -> Iterator[Check]:
+def _check_shapes(report: Report) -> Iterator[Check]:
     """Yield checks of the observations in Bhatele 2020, section V-C, on m, k and feature sets, from the least error in every row; one run-wise split.
 
     Only ridge and LightGBM show the effect of features, because the naive forecasters use none.
     """
     least: dict[str, dict[tuple[int, int, str], float]] = {}
     learned: dict[str, dict[tuple[int, int, str], float]] = {}
-    for row in card["ablation"]:
+    for row in report["ablation"]:
         key = row["m"], row["k"], row["features"]
         errors_of = {name: value for name, value in row["mape"].items() if not name.startswith("attention")}
         least.setdefault(row["scenario"], {})[key] = min(errors_of.values())

@@ -72,14 +72,19 @@ from flitwatch_x.test_f import x
 # The maps that lead a newcomer through the code name what is there.
 
 
-ROOMS = ("db", "ingest", "ml", "services")
+PACKAGES = ("db", "ingest", "ml", "services")
 
 #: From so many modules on a package needs a map.
 MODULES = 11
 
 
 def large_packages() -> list[Path]:
-    heads = (head for room in ROOMS for head in sorted((ROOT / room).rglob("__init__.py")) if "build" not in head.parts)
+    heads = (
+        head
+        for package in PACKAGES
+        for head in sorted((ROOT / package).rglob("__init__.py"))
+        if "build" not in head.parts
+    )
     return [head.parent for head in heads if len(list(head.parent.glob("*.py"))) >= MODULES]
 
 
