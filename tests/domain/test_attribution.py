@@ -10,7 +10,7 @@ from itertools import pairwise
 import networkx
 import numpy as np
 import pytest
-from domain.scenes import T0, neighbour, made, scenery, steps
+from domain.scenes import T0, made, neighbour, scenery, steps
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray

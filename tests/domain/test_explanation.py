@@ -9,7 +9,7 @@ from html import escape
 
 import numpy as np
 import pytest
-from domain.scenes import CURVE, JOB, T0, neighbour, link, made, scene, scenery, scores, steps
+from domain.scenes import CURVE, JOB, T0, link, made, neighbour, scene, scenery, scores, steps
 
 from flitwatch_domain.explanation import answer, case, slowdown
 from flitwatch_domain.explanation.candidates import Blamed, rank_jobs

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from domain.scenes import CURVE, GROUP, JOB, OWN, T0, neighbour, earlier, link, made, scene, scenery, scores, steps
+from domain.scenes import CURVE, GROUP, JOB, OWN, T0, earlier, link, made, neighbour, scene, scenery, scores, steps
 
 from flitwatch_domain.explanation import slowdown
 from flitwatch_domain.explanation.candidates import Blamed, NeighbourJob, rank_jobs

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from domain.scenes import CURVE, OWN, T0, neighbour, earlier, link, made, scenery, steps
+from domain.scenes import CURVE, OWN, T0, earlier, link, made, neighbour, scenery, steps
 
 from flitwatch_domain.explanation import answer, slowdown
 from flitwatch_domain.explanation.candidates import Blamed

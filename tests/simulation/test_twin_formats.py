@@ -235,14 +235,14 @@ def run_day(day: int, seconds: int = 90) -> tuple[Cluster, Kept, dict[str, Any]]
 
 
 def test_another_day_has_the_same_users_and_other_jobs() -> None:
-    (first, one, _), (_, again, _), (second, other, _) = content(0), content(0), content(7)
+    (first, one, _), (_, again, _), (second, other, _) = run_day(0), run_day(0), run_day(7)
     assert first.users.names == second.users.names and first.roles == second.roles
     jobs = [[values[0] for what, values in sink.given if what == "job"] for sink in (one, again, other)]
     assert jobs[0] == jobs[1] != jobs[2]
 
 
 def test_history_tells_jobs_and_runs_but_no_counters_by_the_second() -> None:
-    _, sink, totals = content(3, seconds=120)
+    _, sink, totals = run_day(3, seconds=120)
     kinds = {what for what, _ in sink.given}
     assert {"job", "run", "step", "close"} <= kinds and "sets" not in kinds
     assert totals["records"] == 0 and totals["steps"] > 0
@@ -252,7 +252,7 @@ def test_history_tells_jobs_and_runs_but_no_counters_by_the_second() -> None:
 
 def test_history_tells_of_a_job_when_it_has_ended() -> None:
     """Alongside the present, whose jobs have the same nodes, a job of the past that still ran would make them serve two."""
-    _, sink, totals = content(3, seconds=600)
+    _, sink, totals = run_day(3, seconds=600)
     jobs = [values[0] for what, values in sink.given if what == "job"]
     assert len(jobs) == totals["jobs_ended"] > 0 and all(job["end"] is not None for job in jobs)
     assert len({job["job_id"] for job in jobs}) == len(jobs)
