@@ -79,13 +79,13 @@ MOVED_OPTIONS: dict[tuple[str, ...], tuple[tuple[str, ...], frozenset[str]]] = {
 }
 
 #: Commands whose `--world` is now `--variant`. Scripts with the former name still work.
-RENAMED_WORLD = frozenset({"scorecard", "study", "twin"})
+RENAMED_COMMANDS = frozenset({"scorecard", "study", "twin"})
 
 
 def follow_moved_options(arguments: Sequence[str]) -> list[str]:
     """Return the arguments with the current names of the command and its options."""
     words = tuple(arguments)
-    if RENAMED_WORLD & set(words[:1]):
+    if RENAMED_COMMANDS & set(words[:1]):
         words = tuple(re.sub("^--world(?==|$)", "--variant", word) for word in words)
         words = ("twin", "variants", *words[2:]) if words[:2] == ("twin", "worlds") else words
     for command, (now, options) in MOVED_OPTIONS.items():
