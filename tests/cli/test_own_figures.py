@@ -110,7 +110,7 @@ QUOTED = [
     ),
     (
         "docs/results.md",
-        "In {won} of {variants} scenarios the average precision is the highest of all methods compared. It is {gain} ({gain_low} to {gain_high}) above",
+        "In {won} of {variants} scenarios, the average precision is the highest of all methods compared. It is {gain} ({gain_low} to {gain_high}) above",
         "docs/scorecard.md",
         "the highest average precision in {won} of {variants} scenarios, {gain} ({gain_low} to {gain_high}) on the paper's method. "
         ".. It names no user in everything.",

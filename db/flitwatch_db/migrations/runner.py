@@ -180,7 +180,7 @@ def _check_encoding(conn: psycopg.Connection[Any]) -> None:
     encoding = conn.info.parameter_status("server_encoding")
     if encoding != "UTF8":
         raise Conflict(
-            f"the database's encoding is {encoding}, which cannot hold every job and user name",
+            f"the database's encoding is {encoding}, which cannot store some names of jobs and users",
             advice="Create the database anew: CREATE DATABASE flitwatch ENCODING 'UTF8' TEMPLATE template0.",
         )
 

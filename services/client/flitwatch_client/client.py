@@ -402,7 +402,7 @@ class Client:
             while task["state"] in ("queued", "running"):
                 if time.monotonic() > end:
                     raise TimeoutError(
-                        f"task {number} is {task['state']} after {wait_s:g} s; it is still running; api.task({number}) asks again"
+                        f"task {number} is {task['state']} after {wait_s:g} s. It continues: call api.task({number}) for its state"
                     )
                 time.sleep(0.2)
                 task = self.api.task(number)

@@ -71,7 +71,7 @@ def read_presence(presence: Path, times: Path) -> PresenceTable:
             raise BadInput(f"run {run!r} is listed twice", where=where)
         time_of[run] = _parse_time_s(text, where, "run")
     if not time_of:
-        raise BadInput("holds no runs", where=str(times))
+        raise BadInput("contains no runs", where=str(times))
     runs = {run: index for index, run in enumerate(sorted(time_of, key=lambda run: (time_of[run], run)))}
     users: dict[str, int] = {}
     overlap_of: dict[tuple[int, int], float] = {}
@@ -84,7 +84,7 @@ def read_presence(presence: Path, times: Path) -> PresenceTable:
             raise BadInput(f"run {run!r} and user {user!r} are listed twice", where=where)
         overlap_of[key] = _parse_amount(text, where, "overlap")
     if not users:
-        raise BadInput("holds no users", where=str(presence))
+        raise BadInput("contains no users", where=str(presence))
     overlap = np.zeros((len(runs), len(users)))
     for key, value in overlap_of.items():
         overlap[key] = value
@@ -152,7 +152,7 @@ def read_steps(path: Path) -> StepTable:
         counts = [_parse_reading(text, where, name) for name, text in zip(counters, values[3:], strict=True)]
         rows[key] = [_parse_time_s(values[2], where, "step"), *counts]
     if not rows:
-        raise BadInput("holds no steps", where=str(path))
+        raise BadInput("contains no steps", where=str(path))
     table = _build_table(path, len(runs), rows, 1 + len(counters))
     order = np.argsort(_row_labels(np.nan_to_num(table, nan=-1.0).reshape(len(runs), -1)), kind="stable")
     names, table = [list(runs)[index] for index in order], table[order]

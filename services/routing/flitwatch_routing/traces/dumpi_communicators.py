@@ -20,7 +20,7 @@ _DIMS = re.compile(r"^[ \t]*int dims\[[0-9]+\]=\[([0-9]{1,9}(?:, ?[0-9]{1,9})*)\
 
 @dataclass(frozen=True)
 class Communicator:
-    """number: unique in the run, 0 for the world.  members: ranks of the world in the communicator's order."""
+    """number: unique in the run, 0 for MPI_COMM_WORLD.  members: ranks of it in the communicator's order."""
 
     number: int
     members: tuple[int, ...]

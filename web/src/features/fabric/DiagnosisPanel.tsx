@@ -31,7 +31,7 @@ export function DiagnosisPanel({ scene, search, moment, selected, onSelect }: Pr
       {byPackets && job === null ? (
         <>
           <h2>Choose a job</h2>
-          <p>Roots of congestion are those of one job's packets, and several jobs were sampled here.</p>
+          <p>Roots are computed from the packets of one job, but several jobs were sampled here.</p>
         </>
       ) : told ? (
         <Findings
