@@ -181,7 +181,7 @@ def _check_encoding(conn: psycopg.Connection[Any]) -> None:
     if encoding != "UTF8":
         raise Conflict(
             f"the database's encoding is {encoding}, which cannot store some names of jobs and users",
-            advice="Create the database anew: CREATE DATABASE flitwatch ENCODING 'UTF8' TEMPLATE template0.",
+            advice="Recreate the database: CREATE DATABASE flitwatch ENCODING 'UTF8' TEMPLATE template0.",
         )
 
 

@@ -49,7 +49,7 @@ class LinkFailures:
 
 
 class LinkRates:
-    """Publishes the speeds and widths of ports that change: the one before and the one after."""
+    """Publishes changes of ports' speeds and widths, with the old and the new value."""
 
     def __init__(self, publisher: Publisher) -> None:
         self._publisher = publisher

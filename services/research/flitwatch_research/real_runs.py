@@ -55,7 +55,7 @@ Each interval is for one user, not for the best of all users: among all these us
 
 ## Who would be found
 
-A random user among those who can be tested is planted in shuffled run times; the same users and times at each effect. The 95 % intervals are Wilson's.
+For each effect, the effect of a random testable user is planted in the same shuffled run times. The 95 % intervals are Wilson's.
 
 | exposed runs take longer by | planted | found at q ≤ {FOUND_Q} |
 |---|---|---|

@@ -71,7 +71,7 @@ def ranking(
     times: Path | None,
     as_json: bool,
 ) -> None:
-    """Rank users whose jobs go with slow runs: of a scenario of the twin, of presence and times, or with --method mi of measured runs."""
+    """Rank users whose jobs coincide with slow runs. The input is a scenario of the twin, tables of presence and times, or measured runs (--method mi)."""
     sources = [scenario is not None, presence is not None, runs is not None]
     if sum(sources) != 1 or (presence is None) != (times is None) or (runs is None) != (exposure is None):
         exit_with_error(

@@ -313,8 +313,8 @@ function Ranking({ application, by, children }: { application: Application; by: 
           <HowToRead
             lines={[
               <>
-                Only “named” is a name: runs alongside its jobs were slow beyond chance (of such names a share of{" "}
-                {blame.method.alpha} may be false), and neither the calendar, one week nor another name explains it.
+                Only “named” blames a user: runs alongside that user's jobs were slow beyond chance, and neither the calendar, one week nor another
+                user explains it. A share of {blame.method.alpha} of these names may be false.
                 “Cannot tell” gives the reason. “No evidence” does not exclude that a user slows runs.
               </>,
               <>

@@ -108,7 +108,7 @@ function Findings({ told, job, ratioWord, switches, onSelect }: FindingsProps) {
       <p className="muted diagnosis-note">
         {told.method === "samples"
           ? `From sampled packets of job ${job ?? ""}: follow the path until it turns light; the point before is the root.`
-          : "From counters of ports: a link that stalls waits for the one beyond it; the root is the last one."}{" "}
+          : "Computed from port counters. A stalled link waits for the next one, and the root is the last one."}{" "}
         {plural(told.links_stalled, "congested link")} of {plural(told.links_counted, "counted one")}.
         {told.simulated ? " Simulated." : ""}
       </p>
