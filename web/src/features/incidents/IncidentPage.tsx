@@ -228,7 +228,10 @@ function Causes({ told, now }: { told: IncidentDetail; now: number }) {
                   </td>
                   <td>
                     {one.part === null ? (
-                      <span className="muted" title="Its traffic was not counted. It is named based on timing and placement">
+                      <span
+                        className="muted"
+                        title="Its traffic was not counted. It is named based on timing and placement"
+                      >
                         unknown
                       </span>
                     ) : (
