@@ -339,7 +339,7 @@ function Ranking({ application, by, children }: { application: Application; by: 
 const calibrated = ({ shuffles, q, sets_with_a_name }: NonNullable<Blame["calibration"]>): string =>
   shuffles
     ? `With shuffled run times, ${count(sets_with_a_name)} of ${plural(shuffles, "set")} had a name at q ≤ ${q}; the limit is a tenth.`
-    : "Chance names were not tested on these runs.";
+    : "The rate of false names was not tested on these runs.";
 
 /** Among which runs a score compares; too few of them are not divided. */
 const within = (strata: string): string =>
