@@ -72,7 +72,7 @@ def test_documents_of_the_rest_interface_are_the_same_links() -> None:
     document = {"documentLinks": [f"/fabric/links/{link}" for link in links], "documentCount": len(links), "totalCount": len(links)}  # fmt: skip
     one, other = parse_fabric(json.dumps(document), "links.json", "a"), parse_fabric("\n".join(links), "links.txt", "a")
     assert list(one.routers.name) == list(other.routers.name) and one.summary() == other.summary()
-    with pytest.raises(BadInput, match=f"holds 3 of {len(links)} links"):
+    with pytest.raises(BadInput, match=f"has 3 of {len(links)} links"):
         parse_fabric(json.dumps(document | {"documentLinks": document["documentLinks"][:3]}), "links.json", "a")
 
 
