@@ -51,7 +51,9 @@ class Basis(nn.Module):
             raise BadRequest(f"{name!r} is no basis", advice=f"Bases: {', '.join(BASES)}, od")
         kind, symmetric = BASES[name]
         if kind == "cs" and any(n & (n - 1) for n in sizes.tolist()):
-            raise BadRequest("the copy-shift basis requires jobs whose number of ranks is a power of two", advice="Use od, scd or s")
+            raise BadRequest(
+                "the copy-shift basis requires jobs whose number of ranks is a power of two", advice="Use od, scd or s"
+            )
         bound = int((sizes**2).sum())
         at = locate_keys(sizes, key)
         reached = np.zeros(bound + 1, bool)  # the last place is outside of all matrices

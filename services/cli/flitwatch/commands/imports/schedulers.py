@@ -98,7 +98,9 @@ def clustercockpit(archive: Path, cluster: str | None, db_url: str | None, ephem
 
     files = list(source.find_job_files(archive)) if archive.is_dir() else [archive]
     if not files:
-        raise NotFound(f"{archive} contains no {source.META}", advice="Give the folder of ClusterCockpit's job archive.")
+        raise NotFound(
+            f"{archive} contains no {source.META}", advice="Give the folder of ClusterCockpit's job archive."
+        )
     import_jobs(
         "clustercockpit",
         files,
