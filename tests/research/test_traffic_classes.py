@@ -30,7 +30,7 @@ def test_a_class_is_written_as_its_name_and_shares() -> None:
     "text", ["low", "low:", "low:max=0.5", "low:min=2", "low:min=-1", "low:min=nan", "low:min=0.1,min=0.2", "low:min=0.1,share=1", ":min=0.1", "a b:min=0.1", "low:min=0.1,priority=-1"],
 )  # fmt: skip
 def test_what_is_no_class_is_reported_in_one_line(text: str) -> None:
-    with pytest.raises(BadRequest, match="is no class") as refused:
+    with pytest.raises(BadRequest, match="is not a class") as refused:
         parse_class(text)
     assert "\n" not in str(refused.value)
 

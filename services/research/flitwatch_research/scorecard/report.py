@@ -307,8 +307,6 @@ def _format_timings(report: Report) -> str:
         if spent["pieces"]
     ]
     if efforts:
-        text += (
-            "\nTime to compute the scorecard's parts, with one process each, without the simulation of the sets:\n\n"
-        )
+        text += "\nThe table shows the time to compute the scorecard's parts with one process each, without simulating the sets:\n\n"
         text += format_table(("part", "pieces", "wall s", "CPU s"), efforts)
     return text

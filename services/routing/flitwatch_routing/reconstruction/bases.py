@@ -48,7 +48,7 @@ class Basis(nn.Module):
     def __init__(self, name: str, sizes: Ints, key: Ints) -> None:
         super().__init__()
         if name not in BASES:
-            raise BadRequest(f"{name!r} is no basis", advice=f"Bases: {', '.join(BASES)}, od")
+            raise BadRequest(f"{name!r} is not a basis", advice=f"Bases: {', '.join(BASES)}, od")
         kind, symmetric = BASES[name]
         if kind == "cs" and any(n & (n - 1) for n in sizes.tolist()):
             raise BadRequest(

@@ -306,7 +306,7 @@ class _Reader:
     def _no_operation(self, number: int | None = None) -> BadInput:
         number = number or self._next_line()
         return BadInput(
-            f"{_read_line(self._path, number)!r} is no operation",
+            f"{_read_line(self._path, number)!r} is not an operation",
             where=f"{self._path}:{number}",
             advice="Expected `L: send BYTES to R [tag T]`, `L: recv BYTES from R [tag T]`, `L: compute NS` or `L requires L1 L2`.",
         )
