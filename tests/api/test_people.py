@@ -11,6 +11,11 @@ from datetime import UTC, datetime
 import httpx
 import psycopg
 import pytest
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import StreamingResponse
+from starlette.routing import Route
+from starlette.types import Message
 from support.waiting import eventually
 
 from api.bodies import DOCUMENT
@@ -20,6 +25,7 @@ from flitwatch_api.people import callers, login_limiter, trail
 from flitwatch_api.people.access import RANK, SAFE, Requirement, check_access
 from flitwatch_api.people.buckets import Buckets
 from flitwatch_api.people.callers import UNKNOWN_BURST
+from flitwatch_api.people.trail import AuditMiddleware
 from flitwatch_api.settings import Settings
 from flitwatch_db import connect
 from flitwatch_db import tasks as queue
@@ -418,6 +424,36 @@ def test_what_an_agent_sees_again_and_again_is_summed_up(embedded_db: str) -> No
     again = [("/api/v1/jobs", 19), ("/api/v1/jobs/1", 19)]
     assert [one for one in seen("slurm") if one[1]] == again and len(seen("slurm")) == 6
     assert seen("otto") == [("/api/v1/jobs", 0)] * 3, "what a person sees is an entry each time"
+
+
+def test_a_view_is_recorded_before_its_response_ends() -> None:
+    """A route still commits after its response: a client's next request would be recorded first."""
+    recorded: list[str] = []
+
+    class Trail:
+        def record_view(self, entry: audit.Entry, *_: object) -> None:
+            recorded.append(entry.target)
+
+    async def serve_view(request: Request) -> StreamingResponse:
+        request.state.need, request.state.saw_names = Requirement("viewer", "read", False), True
+        request.state.caller = Caller("otto", "operator", "session", frozenset(), "account 1")
+        return StreamingResponse(iter([b"a", b"b"]))
+
+    async def view() -> list[int]:
+        parts: list[int] = []
+
+        async def send(message: Message) -> None:
+            if message["type"] == "http.response.body":
+                parts.append(len(recorded))
+
+        scope = {"type": "http", "method": "GET", "path": "/seen", "query_string": b"", "headers": [], "app": app}
+        await AuditMiddleware(app)({**scope, "client": ("127.0.0.1", 1)}, asyncio.Event().wait, send)  # type: ignore[arg-type]
+        return parts
+
+    app = Starlette(routes=[Route("/seen", serve_view)])
+    app.state.trail = Trail()
+    parts = asyncio.run(view())
+    assert parts[0] == 0 and parts[-1] == 1 and recorded == ["/seen"]
 
 
 def test_another_look_of_a_token_is_an_entry_of_its_own(embedded_db: str) -> None:

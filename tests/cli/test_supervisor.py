@@ -368,7 +368,8 @@ def test_without_files_what_ends_is_started_once_there_are_some(tmp_path: Path) 
         held = len(os.listdir("/proc/self/fd"))
         killed = kill_one(supervisor)
         eventually(lambda: runs_anew(supervisor, killed))
-        assert len(os.listdir("/proc/self/fd")) == held
+        # The supervisor's own thread may have a file open, which it closes.
+        eventually(lambda: len(os.listdir("/proc/self/fd")) <= held, what="the files of the last start to be closed")
 
 
 @pytest.mark.parametrize("lack", [OSError(errno.ENOMEM, "Cannot allocate memory"), MemoryError()])

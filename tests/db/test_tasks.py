@@ -23,6 +23,7 @@ from flitwatch_db.estimates.advice import load_basis
 from flitwatch_db.tasks import Limits, cancel_task, get_task, list_tasks, start_task
 from flitwatch_db.tasks.process import LIMITS_BY_ROLE
 from flitwatch_db.tasks.record import TaskRecord
+from flitwatch_db.tasks.table import SCHEDULE
 from flitwatch_db.tasks.upkeep import run_periodic
 from flitwatch_db.tasks.worker import Worker
 from flitwatch_domain.errors import BadRequest, Conflict, NotFound
@@ -259,6 +260,23 @@ def test_a_bad_argument_fails_with_a_reason(embedded_db: str, conn: psycopg.Conn
     assert failed.state == "failed"
     assert failed.error is not None
     assert failed.error["kind"] == "bad-input"
+
+
+def test_what_a_user_asks_comes_first_and_the_schedule_follows_the_handlers_order(
+    embedded_db: str, conn: psycopg.Connection[Any]
+) -> None:
+    made = [
+        ("demo.wait", SCHEDULE),
+        ("demo.count", SCHEDULE),
+        ("demo.wait", "a user"),
+        ("demo.count", None),
+        ("demo.count", SCHEDULE),
+    ]
+    tasks = [start_task(conn, name, created_by=author) for name, author in made]
+    conn.commit()
+    worker = Worker(embedded_db, {"demo.count": "unused", "demo.wait": "unused"})
+    taken = [worker._take_task(conn) for _ in range(len(made) + 1)]
+    assert [one and one.task_id for one in taken] == [*(tasks[place] for place in (2, 3, 1, 4, 0)), None]
 
 
 def test_a_task_starts_with_its_transaction(embedded_db: str, conn: psycopg.Connection[Any]) -> None:

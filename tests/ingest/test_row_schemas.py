@@ -467,3 +467,12 @@ def test_an_endless_schema_is_refused() -> None:
     with serving_endlessly() as server, pytest.raises(Unavailable, match="more than 8 MiB"):
         HttpRegistry(server.url).text(1)
     assert server.sent_bytes <= 2 * SOCKETS_BYTES
+
+
+def test_a_ports_counter_in_a_routers_row_is_unknown() -> None:
+    """The row does not say which port counted, so its ticks cannot become stalls."""
+    made = schema("aries", text("aries_rtr_id"), STALLS, "portXmitWait", "port_xmit_data")
+    assert made.kind is RowKind.ROUTER and counted(made) == {STALLS}
+    assert {c.name for c in made.columns if c.unknown} == {"portXmitWait", "port_xmit_data"}
+    cells, _, _ = chart_arrays(made, Claims())
+    assert len(cells) == 1

@@ -75,6 +75,7 @@ def belongs(item: pytest.Item, suite: str) -> bool:
     return shard == suite or (suite == PROPERTIES and item.get_closest_marker("hypothesis") is not None)
 
 
+@pytest.hookimpl(trylast=True)  # Hypothesis marks its tests in this hook.
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Keep the tests of the suite that are not recorded as passed."""
     suite = config.getoption("suite")

@@ -108,3 +108,11 @@ def test_a_shard_is_resumed_from_a_record_that_is_there(tmp_path: Path) -> None:
     for shard in SHARDS:
         words = pytest_command(shard, tmp_path / "kept.jsonl")[3:]
         assert not any(Path(word).exists() for word in words)
+
+
+def test_random_properties_are_in_their_shard(tmp_path: Path) -> None:
+    """Hypothesis marks its tests during collection: a selection before that would find none."""
+    shard = next(shard for shard in SHARDS if shard.name == "properties")
+    command = [*pytest_command(shard, tmp_path / "record"), "--collect-only", "tests/ingest/test_deltas.py"]
+    output = subprocess.run(command, capture_output=True, text=True, cwd=Path(__file__).parents[2]).stdout
+    assert "test_deltas.py::test_local_disorder_in_a_long_feed" in output

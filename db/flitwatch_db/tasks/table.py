@@ -23,6 +23,8 @@ _NAME = re.compile(r"[a-z][a-z0-9_]*(\.[a-z][a-z0-9_]*)+")
 OPEN = ("queued", "running")
 #: Task that also runs automatically, alongside the tasks of its queue's workers; it frees disk space.
 MAINTENANCE = "db.maintain"
+#: Author of automatic tasks.
+SCHEDULE = "the schedule"
 #: First number of the advisory locks that protect the count of open tasks before one is added.
 _COUNT_LOCK = 1_931_203
 #: Channel that is notified of tasks to run.

@@ -211,15 +211,15 @@ class Worker:
             log.warning("the worker lost touch with a task: %s", problem)
 
     def _take_task(self, conn: psycopg.Connection[Any]) -> _Attempt | None:
-        """Mark the oldest queued task as running; return None if the queue is empty."""
+        """Mark a queued task as running; return None if the queue is empty. Users' tasks come first, then the schedule's in the order of the handlers."""
         with conn.transaction():
             row = conn.execute(
                 "UPDATE task SET state = 'running', attempts = attempts + 1, started_at = coalesce(started_at, clock_timestamp()),"
                 " heartbeat_at = clock_timestamp(), worker = %s, done = 0, message = ''"
                 " WHERE task_id = (SELECT task_id FROM task WHERE state = 'queued' AND name = ANY(%s)"
-                " ORDER BY task_id LIMIT 1 FOR UPDATE SKIP LOCKED)"
+                " ORDER BY CASE WHEN created_by = %s THEN array_position(%s::text[], name) ELSE 0 END, task_id LIMIT 1 FOR UPDATE SKIP LOCKED)"
                 " RETURNING task_id, name, attempts, args, role, request_id",
-                [self.name, list(self.handlers)],
+                [self.name, list(self.handlers), table.SCHEDULE, list(self.handlers)],
             ).fetchone()
             if row is None:
                 return None

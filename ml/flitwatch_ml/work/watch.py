@@ -10,7 +10,7 @@ from flitwatch_db.estimates import inputs as estimates
 from flitwatch_db.estimates import step_counters
 from flitwatch_db.estimates import store as estimate_store
 from flitwatch_db.estimates.store import State
-from flitwatch_db.tasks.table import is_open_or_failed_lately
+from flitwatch_db.tasks.table import SCHEDULE, is_open_or_failed_lately
 from flitwatch_ml.blame.verdict import NAMING_RUNS as BLAME_RUNS
 from flitwatch_ml.deviation.model import MIN_RUNS as DEVIATION_RUNS
 from flitwatch_ml.work.drift import measure_drift
@@ -53,7 +53,7 @@ def start_due_tasks(dsn: str) -> list[int]:
                     conn, f"ml.{kind}", {"exe": exe, "nodes": nodes}
                 ):
                     started.append(
-                        tasks.start_task(conn, f"ml.{kind}", {"exe": exe, "nodes": nodes}, created_by="the schedule")
+                        tasks.start_task(conn, f"ml.{kind}", {"exe": exe, "nodes": nodes}, created_by=SCHEDULE)
                     )
             forecast = states.get("forecast")
             if forecast is not None and forecast.estimate_id is not None:

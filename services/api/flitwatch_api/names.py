@@ -21,6 +21,7 @@ from flitwatch_api.people.job_privacy import hides_jobs
 from flitwatch_api.platform import Reader
 from flitwatch_db.jobs.reads import NameMask
 from flitwatch_db.people.pseudonyms import knows_only_simulated, pseudonym_key
+from flitwatch_db.tasks.table import SCHEDULE
 from flitwatch_domain.access import RESERVED, VISITOR
 from flitwatch_domain.errors import Unavailable
 
@@ -28,7 +29,7 @@ AnyRow = TypeVar("AnyRow", bound=Mapping[str, Any])
 
 DIGITS = 8
 #: Authors that are not accounts.
-NOBODYS = RESERVED | {"the schedule"}
+NOBODYS = RESERVED | {SCHEDULE}
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,7 @@ from flitwatch_db.counters import store as counters
 from flitwatch_db.estimates import recommendations
 from flitwatch_db.fabrics import route_changes
 from flitwatch_db.fabrics import store as fabrics
+from flitwatch_db.tasks.table import SCHEDULE
 from flitwatch_domain.counters import ENDPOINT_COLUMNS, ROUTER_COLUMNS
 from flitwatch_domain.fabric import CountedAt, Fabric
 from flitwatch_domain.generators import build_xgft
@@ -144,7 +145,7 @@ def store_tree(url: str, until_s: int) -> int:
         outcome = stored.run_stored_turn(stored_run, stored.read_window(conn, stored_run))
         number = recommendations.save_recommendation(conn, stored.stored_recommendation(outcome))
         # A congested tree with sampled packets, before and after new routes. The worker simulates it in some seconds.
-        tasks.start_task(conn, "routing.loop", CONGESTED, "the schedule", authorised=True)
+        tasks.start_task(conn, "routing.loop", CONGESTED, SCHEDULE, authorised=True)
         return number
 
 

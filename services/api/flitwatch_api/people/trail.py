@@ -14,7 +14,7 @@ import psycopg
 from fastapi.dependencies.models import Dependant
 from fastapi.routing import APIRoute
 from starlette.requests import Request
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from flitwatch_api.people.anonymous_trail import AnonymousTrail
 from flitwatch_api.people.browsers import address_of
@@ -153,7 +153,7 @@ class AuditTrail:
 
 
 class AuditMiddleware:
-    """Records the audit trail of each request."""
+    """Records the audit trail of each request before the last part of its response is sent."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
@@ -163,11 +163,24 @@ class AuditMiddleware:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        noted = ResponseRecorder(send)
+        request, noted, recorded = Request(scope), ResponseRecorder(send), False
+
+        async def record_once() -> None:
+            nonlocal recorded
+            if not recorded:
+                recorded = True
+                await _record_request(request, noted.status)
+
+        async def send_recorded(message: Message) -> None:
+            # Before the last part: the route still commits afterwards, and the client's next request could be recorded first.
+            if message["type"] == "http.response.body" and not message.get("more_body", False):
+                await record_once()
+            await noted(message)
+
         try:
-            await self.app(scope, receive, noted)
+            await self.app(scope, receive, send_recorded)
         finally:
-            await _record_request(Request(scope), noted.status)
+            await record_once()
 
 
 async def _record_request(request: Request, status: int) -> None:
