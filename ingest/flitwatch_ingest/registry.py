@@ -68,7 +68,7 @@ class HttpRegistry:
                 for piece in answer.iter_bytes():
                     content += piece
                     if len(content) > _MOST_BYTES:
-                        raise Unavailable(f"the schema registry answers more than {_MOST_BYTES >> 20} MiB")
+                        raise Unavailable(f"the schema registry sent more than {_MOST_BYTES >> 20} MiB")
         except httpx.HTTPError as problem:
             raise Unavailable(f"the schema registry does not answer: {type(problem).__name__}") from None
         try:

@@ -21,7 +21,7 @@ SLOW = {
 
 
 class Hook:
-    """A receiver that can be told to refuse, all or some rules, or to take a message and say nothing."""
+    """A receiver that can be set to refuse, all or some rules, or to take a message and say nothing."""
 
     def __init__(self) -> None:
         self.got: list[dict[str, Any]] = []

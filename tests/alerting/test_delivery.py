@@ -30,7 +30,7 @@ def turn(conn: Any, chosen: Any) -> int:
     return send_due_notices(conn, chosen)
 
 
-def told(hook: Hook) -> list[tuple[str, list[str]]]:
+def notices(hook: Hook) -> list[tuple[str, list[str]]]:
     return [(body["key"], [f"{a['rule']} {a['status']}" for a in body["alerts"]]) for body in hook.got]
 
 
@@ -50,7 +50,7 @@ def test_a_message_that_comes_again_has_its_key_and_its_alerts_and_new_ones_make
         alerts.close_alert(conn, first, clock_s(conn))
         hook.mute = False
         assert turn(conn, chosen) == 1 and turn(conn, chosen) == 2 and turn(conn, chosen) == 0
-    *again, (other, words) = told(hook)
+    *again, (other, words) = notices(hook)
     key = again[0][0]
     assert again == [(key, ["q1 firing"])] * 3
     assert words == ["q2 firing", "q1 resolved"] and other != key
@@ -91,7 +91,7 @@ def test_a_receiver_that_sends_a_byte_now_and_then_holds_nobody_up(
         fire(conn, "q1")
         # On a busy machine the other one may take as long.
         eventually(lambda: turn(conn, chosen) == 1)
-        assert {word for _, words in told(hook) for word in words} == {"q1 firing"}
+        assert {word for _, words in notices(hook) for word in words} == {"q1 firing"}
         (why,) = conn.execute("SELECT error FROM alert_notice WHERE receiver = 'drips'").fetchone() or ("",)
         assert why == "receiver drips has not accepted the message within 0.4 s"
         eventually(lambda: not [thread for thread in threading.enumerate() if thread.name.startswith("delivery")])
@@ -140,19 +140,19 @@ def test_a_message_that_is_refused_does_not_hold_up_the_next(embedded_db: str, h
         assert turn(conn, chosen) == 0
         fire(conn, "q2")
         alerts.close_alert(conn, first, clock_s(conn))
-        # That it is over is told after that it began.
+        # The end is announced after the beginning.
         assert turn(conn, chosen) == 1
         hook.refused = set()
         assert turn(conn, chosen) == 1 and turn(conn, chosen) == 1
-    assert [words for _, words in told(hook)] == [["q2 firing"], ["q1 firing"], ["q1 resolved"]]
+    assert [words for _, words in notices(hook)] == [["q2 firing"], ["q1 firing"], ["q1 resolved"]]
 
 
 def test_a_real_alertmanager_shows_no_mark_of_what_was_measured(embedded_db: str, alertmanager: str) -> None:
     with connect(embedded_db, role="writer", autocommit=True) as conn:
         fire(conn, "measured")
         assert turn(conn, config({"name": "am", "kind": "alertmanager", "url": alertmanager}, rules=())) == 1
-    told = {a["labels"]["alertname"]: a for a in httpx.get(f"{alertmanager}/api/v2/alerts").json()}
-    assert set(told["measured"]["annotations"]) == {"summary", "value", "evidence"}
+    notices = {a["labels"]["alertname"]: a for a in httpx.get(f"{alertmanager}/api/v2/alerts").json()}
+    assert set(notices["measured"]["annotations"]) == {"summary", "value", "evidence"}
 
 
 @pytest.mark.parametrize("why", ["silence", "inhibition"])

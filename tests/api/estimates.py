@@ -13,7 +13,7 @@ from support.databases import Server
 from support.measured_machine import add_measured_machine
 
 from api.conftest import Served, serving
-from api.world import T0
+from api.database import T0
 from flitwatch_api.settings import Settings
 from flitwatch_db import connect
 from flitwatch_db.estimates import store as estimate_store
@@ -171,10 +171,10 @@ def estimated(_embedded_template: Server) -> Iterator[tuple[Served, dict]]:
             "runs": 10,
             "windows": 30,
         }
-        foretold = {"serves": SERVES, "backtests": [tested], "curve_s": [10.0, 11, 12, 13, 14, 15], "notes": []}
-        foretold |= {"rests_on": [RESTS], "rests_on_lacks": None}
+        forecast = {"serves": SERVES, "backtests": [tested], "curve_s": [10.0, 11, 12, 13, 14, 15], "notes": []}
+        forecast |= {"rests_on": [RESTS], "rests_on_lacks": None}
         numbers["forecast"] = estimate_store.save_estimate(
-            conn, head("forecast", result=foretold), models={2: b"weights"}
+            conn, head("forecast", result=forecast), models={2: b"weights"}
         )
         for kind, number in numbers.items():
             estimate_store.set_state(conn, kind, EXE, 128, runs=RUNS, newest_run=ids[-1], estimate_id=number)

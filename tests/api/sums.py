@@ -1,4 +1,4 @@
-"""Sums of the world's counters."""
+"""Sums of the database's counters."""
 
 from __future__ import annotations
 

@@ -130,7 +130,7 @@ def test_refusals_without_a_login_are_counted(embedded_db: str) -> None:
         for number in range(FLOOD):
             assert api.http.put(f"/api/v1/alerts/rules/r{number}", json={}).status_code == 401
         assert guess_passwords(api, 1, "127.0.0.2", "eve") == [401]
-        # Who logs in is told, whatever else came from there.
+        # Each login is reported, with any other requests from there.
         right = {"name": "otto", "password": "correct horse battery"}
         assert httpx.post(f"{api.url}/api/v1/session", json=right).status_code == 200
     ours = entries(embedded_db, address="127.0.0.1")
@@ -163,7 +163,7 @@ def test_many_sources_write_no_more_than_some(monkeypatch: pytest.MonkeyPatch) -
     now[0] = MINUTE_S
     (others,) = counted.sums()
     assert others.address == OTHERS and others.details["times"] == FLOOD * SOURCES - SOURCES + FLOOD
-    assert len(others.details["actions"]) <= trail.MOST_TOLD + 1
+    assert len(others.details["actions"]) <= trail.MOST_REPORTED + 1
     # The next minute begins anew.
     assert sum(counted.is_single(tried("192.0.2.1")) for _ in range(FLOOD)) == SINGLY
     assert [e.details["times"] for e in counted.sums(everything=True)] == [FLOOD - SINGLY]

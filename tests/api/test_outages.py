@@ -113,7 +113,7 @@ async def test_kafka_says_the_same(kafka_log: Log, topic: str) -> None:
     assert await oldest_h({"0": 2, "1": 2}) == (4, None)
 
 
-# A disk with too little room left: the API says so and refuses what would take more, and serves what is stored.
+# A disk with too little free space: the API says so and refuses what would take more, and serves what is stored.
 
 
 #: MiB that no disk has.
@@ -126,7 +126,7 @@ def full_site(embedded_db: str) -> Iterator[Served]:
         yield made
 
 
-def test_new_data_are_refused_with_the_reason_until_there_is_room(
+def test_new_data_are_refused_with_the_reason_until_there_is_space(
     full_site: Served, embedded_db: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with connect(embedded_db, autocommit=True) as conn:
@@ -149,7 +149,7 @@ def test_new_data_are_refused_with_the_reason_until_there_is_room(
     assert ready.status_code == status.status_code == 200
     assert "MiB left" in ready.json()["read_only"] and "MiB left" in status.json()["read_only"]
     with connect(embedded_db, role="writer") as conn:
-        # What makes room.
+        # Frees space.
         assert tasks.start_task(conn, "db.maintain") > 0
     monkeypatch.setenv(LEAST_FREE, "0")
     assert ask("/tasks", json=task).status_code == 202
@@ -172,7 +172,7 @@ def get(frozen_site: Served, path: str) -> httpx.Response:
     return httpx.get(frozen_site.url + path, timeout=60)
 
 
-def test_a_frozen_server_is_told_and_answered_for(frozen_site: Served, embedded_server: Embedded) -> None:
+def test_a_frozen_server_is_reported_and_answered_for(frozen_site: Served, embedded_server: Embedded) -> None:
     assert get(frozen_site, "/readyz").status_code == 200
     with stopped(*server_processes(embedded_server)):
         unready = get(frozen_site, "/readyz")
@@ -427,7 +427,7 @@ def test_health_that_costs_a_query_is_counted(embedded_db: str) -> None:
         assert get_patiently(f"{half_sent_site.url}/healthz").status_code == 200
 
 
-def test_names_beyond_this_machine_are_told_to_insist_on_tls(embedded_db: str) -> None:
+def test_names_beyond_this_machine_are_asked_to_insist_on_tls(embedded_db: str) -> None:
     with serving(Settings(db=embedded_db, web=None)) as half_sent_site:
         published = get_patiently(f"{half_sent_site.url}/healthz", headers={"Host": "flitwatch.example.org"})
         assert published.headers["strict-transport-security"] == "max-age=31536000"

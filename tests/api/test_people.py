@@ -574,7 +574,7 @@ def test_the_audit_log_has_changes_and_what_was_seen_and_keeps_it(
         assert len(audit.list_entries(conn, 5)) == 5
 
 
-def test_more_than_the_limit_is_told_when_to_come_back(embedded_db: str) -> None:
+def test_more_than_the_limit_is_informed_when_to_come_back(embedded_db: str) -> None:
     with serving(Settings(db=embedded_db, web=None, api_rate_per_s=0.01, api_rate_burst=3)) as api:
         answers = [api.http.get("/api/v1/fabrics") for _ in range(5)]
         assert [a.status_code for a in answers] == [200, 200, 200, 429, 429]

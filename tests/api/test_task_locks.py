@@ -293,7 +293,7 @@ def test_packets_of_a_study_are_about_as_many_as_estimated(name: str) -> None:
     endpoints = place_ranks(machine.fabric, 16, "contiguous", np.random.default_rng(1))
     own = np.maximum(messages.size_bytes // 64, 1).sum()
     lasts_s = run_once(machine, messages, endpoints, 0, 1, 1.0, lambda: False).time_s
-    # Two allocations under three ways to route, beside a quarter of the machine at 1 GiB/s.
+    # Two allocations under three ways to route, alongside a quarter of the machine at 1 GiB/s.
     packets = 6 * (own + machine.endpoints / 4 * 2**30 * lasts_s / 64)
     estimate = needs_of("sim.study", {"study": "desensi-fig8-collectives", "parameters": parameters})["packets"]
     assert packets / 6 < estimate < packets * 6

@@ -54,18 +54,18 @@ def test_topics_rates_and_clocks_of_a_log(any_log: Log, any_log_url: str, embedd
     thread = threading.Thread(target=produce)
     thread.start()
     try:
-        code, told = doctor("--db", embedded_db, "--log", any_log_url, "--listen", "4")
+        code, report = doctor("--db", embedded_db, "--log", any_log_url, "--listen", "4")
     finally:
         stop.set()
         thread.join()
-    checks = {check["name"]: check for check in told["checks"]}
-    assert code == 0 and told["healthy"]
+    checks = {check["name"]: check for check in report["checks"]}
+    assert code == 0 and report["healthy"]
     assert checks["log"]["state"] == "ok" and "ldms.demo" in checks["log"]["detail"]
     assert checks["ldms.demo"]["state"] == "warning" and "unreadable" in checks["ldms.demo"]["detail"]
     assert checks["ldms.demo clock"]["state"] == "warning"
-    assert told["disk"]["log_bytes_a_day_uncompressed"] > 0
+    assert report["disk"]["log_bytes_a_day_uncompressed"] > 0
     # What is set where nobody set anything: Kafka's topic with the one partition, and the segment that is being filled.
-    kept = told["disk"]["log_keeps"]
+    kept = report["disk"]["log_keeps"]
     if any_log_url.startswith("kafka"):
         topics = any_log.topics()
         count = sum(number for name, number in topics.items() if name.startswith(("ldms.", "flitwatch.")))
@@ -74,7 +74,7 @@ def test_topics_rates_and_clocks_of_a_log(any_log: Log, any_log_url: str, embedd
         assert kept == {"hours": 24, "bytes": 6 << 30}
 
 
-def test_what_the_log_will_hold_is_told_beside_what_comes(embedded_db: str) -> None:
+def test_what_the_log_will_hold_is_reported_alongside_what_comes(embedded_db: str) -> None:
     with connect(embedded_db, role="owner", autocommit=True) as conn:
         log_keep.set_kept(conn, days=0.25, size_bytes=3_000_000_000)
     argv = [
@@ -104,17 +104,17 @@ def test_what_the_log_will_hold_is_told_beside_what_comes(embedded_db: str) -> N
     "log", [pytest.param("kafka://127.0.0.1:9", marks=pytest.mark.system("faults")), "postgresql://127.0.0.1:9/none"]
 )
 def test_what_cannot_be_reached_fails_with_advice(log: str) -> None:
-    code, told = doctor("--db", "postgresql://127.0.0.1:9/none", "--log", log, "--listen", "1")
-    failed = {check["name"] for check in told["checks"] if check["state"] == "failed"}
-    assert code == 1 and not told["healthy"] and {"database", "log"} <= failed
-    assert all(check["advice"] for check in told["checks"] if check["state"] == "failed")
+    code, report = doctor("--db", "postgresql://127.0.0.1:9/none", "--log", log, "--listen", "1")
+    failed = {check["name"] for check in report["checks"] if check["state"] == "failed"}
+    assert code == 1 and not report["healthy"] and {"database", "log"} <= failed
+    assert all(check["advice"] for check in report["checks"] if check["state"] == "failed")
 
 
 def test_without_a_log_nothing_is_said_of_its_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FLITWATCH_HOME", str(tmp_path / "not" / "there"))
     done = CliRunner().invoke(cli, ["doctor", "--json"])
-    told = json.loads(done.stdout)
-    assert told["disk"] is None and any(check["name"] == "disk" for check in told["checks"])
+    report = json.loads(done.stdout)
+    assert report["disk"] is None and any(check["name"] == "disk" for check in report["checks"])
     assert CliRunner().invoke(cli, ["doctor", "--listen", "nan"]).exit_code == 2
 
 

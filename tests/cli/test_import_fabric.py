@@ -80,7 +80,7 @@ def test_the_same_file_again_changes_nothing_another_needs_replace(embedded_db: 
 
 @pytest.mark.system("processes")
 @pytest.mark.integration
-def test_a_subnet_under_two_names_is_told(embedded_db: str, tmp_path: Path) -> None:
+def test_a_subnet_under_two_names_is_reported(embedded_db: str, tmp_path: Path) -> None:
     """Its counters would be booked to neither, and a collector that stores the second name said nothing."""
     file = tmp_path / "ib.topo"
     file.write_text(IB)
@@ -115,7 +115,7 @@ def test_importing_again_adds_what_an_older_import_did_not_keep(embedded_db: str
 @pytest.mark.system("processes")
 @pytest.mark.integration
 @pytest.mark.shared
-def test_edisons_snapshot_without_being_told_the_machine(embedded_db: str, shared: Path) -> None:
+def test_edisons_snapshot_without_being_given_the_machine(embedded_db: str, shared: Path) -> None:
     data = shared / "data"
     argv = [
         "import",

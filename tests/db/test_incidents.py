@@ -135,8 +135,8 @@ def test_what_the_culprit_cost_stands_on_its_page_and_on_home(embedded_db: str) 
             (450, "Job 2 has been slowing job 1 since 14:06:00 UTC"),
             (700, "Job 2 slowed job 1 from 14:06:00 UTC and still keeps its links busy"),
         ):
-            told = find_incident(conn, fabric_id, BEGIN_S + second)
-            assert (told["verdict"], told["incident_id"], told["title"], told["until"]) == (
+            incident = find_incident(conn, fabric_id, BEGIN_S + second)
+            assert (incident["verdict"], incident["incident_id"], incident["title"], incident["until"]) == (
                 "incident",
                 found["incident_id"],
                 title,

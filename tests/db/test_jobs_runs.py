@@ -294,7 +294,7 @@ NOW = datetime.fromtimestamp(START_S + 7200, UTC)
 AFTER_START = datetime.fromtimestamp(START_S + 60, UTC)
 
 
-def test_a_job_whose_end_is_lost_is_beside_nobody_and_has_no_time(embedded_db: str) -> None:
+def test_a_job_whose_end_is_lost_has_no_neighbours_and_has_no_time(embedded_db: str) -> None:
     torus = generators.build_torus((2, 2, 2))
     runs = Job(
         "c",
@@ -331,7 +331,7 @@ def test_a_job_whose_end_is_lost_is_beside_nobody_and_has_no_time(embedded_db: s
             return {
                 "listed": {name: {row["job_id"]: row["elapsed_s"] for row in rows} for name, rows in listed.items()},
                 "holding": {row["job_id"] for row in await reads_lost_ends.list_holding_jobs(conn, fabric_id, NOW, 10)},
-                "beside": {
+                "neighbours": {
                     name: {row["job_id"] for row in await reads_lost_ends.list_neighbours(conn, pk, NOW, 10)}
                     for name, pk in pks.items()
                 },
@@ -344,7 +344,7 @@ def test_a_job_whose_end_is_lost_is_beside_nobody_and_has_no_time(embedded_db: s
         "its start": {"1": None, "2": 7200.0, "3": 7200.0, "4": None},
     }
     assert got["holding"] == {"2", "3"}
-    assert got["beside"] == {"1": set(), "2": {"3"}, "3": {"2"}, "4": set()}
+    assert got["neighbours"] == {"1": set(), "2": {"3"}, "3": {"2"}, "4": set()}
 
 
 def test_a_running_job_becomes_a_runaway_when_its_limit_is_long_over(embedded_db: str) -> None:

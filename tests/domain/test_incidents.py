@@ -97,7 +97,7 @@ def test_a_cause_that_bursts_holds_it_for_three_periods_and_no_longer() -> None:
         ([], 25, None),
     ],
 )
-def test_a_pause_is_told_from_three_calm_minutes_on(
+def test_a_pause_is_distinguished_from_three_calm_minutes_on(
     bursts: list[tuple[int, int]], last: int, pause: Pause | None
 ) -> None:
     held = spans(10, last + 1, 0.1)

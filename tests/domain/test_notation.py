@@ -134,7 +134,7 @@ def test_hostile_text_raises_nothing_else(text: str) -> None:
 # Numbers in text from outside: ASCII digits alone, everywhere that text is read.
 
 
-ROOMS = (
+PACKAGES = (
     "ingest/flitwatch_ingest",
     "services/domain",
     "services/routing",
@@ -197,8 +197,8 @@ def test_a_long_row_of_digits_takes_no_time_and_is_none() -> None:
 
 def test_no_pattern_takes_digits_of_other_scripts() -> None:
     found = []
-    for room in ROOMS:
-        for path in sorted((ROOT / room).rglob("*.py")):
+    for package in PACKAGES:
+        for path in sorted((ROOT / package).rglob("*.py")):
             for node in ast.walk(ast.parse(path.read_text())):
                 if isinstance(node, ast.Constant) and isinstance(node.value, str) and r"\d" in node.value:
                     found.append(f"{path.relative_to(ROOT)}:{node.lineno}")

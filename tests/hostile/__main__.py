@@ -53,7 +53,7 @@ def forget_peak(pid: int) -> None:
 def platform(home: Path, alerts: Path) -> Iterator[Target]:
     """`flitwatch up` for callers without a login, and a collector that listens."""
     api = free_port(2 + len(METRICS))
-    door, metrics = api + 1, api + 2
+    write_port, metrics = api + 1, api + 2
     token = secrets.token_urlsafe(24)
     file = home / "token"
     file.write_text(token)
@@ -63,14 +63,14 @@ def platform(home: Path, alerts: Path) -> Iterator[Target]:
     argv = ["up", "--twin", "none", "--port", str(api), "--metrics-port", str(metrics), "--anonymous", "user"]
     subprocess.run([*command, *argv], env=environment, check=True, stdout=sys.stderr)
     try:
-        argv = ["collect", "prometheus", "--listen", f"{HERE}:{door}", "--token-file", str(file)]
+        argv = ["collect", "prometheus", "--listen", f"{HERE}:{write_port}", "--token-file", str(file)]
         with subprocess.Popen([*command, *argv], env=environment, stdout=sys.stderr) as collector:
             try:
-                eventually(lambda: _listens(door), 60, 0.2, what="the collector")
+                eventually(lambda: _listens(write_port), 60, 0.2, what="the collector")
                 (home / "collector").write_text(str(collector.pid))
                 state = read_running_state(home)
                 assert state is not None
-                yield Target(api, metrics, door, token, state["database"])
+                yield Target(api, metrics, write_port, token, state["database"])
             finally:
                 collector.terminate()
     finally:

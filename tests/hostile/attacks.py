@@ -46,11 +46,11 @@ GOOD = "answers"
 
 @dataclass(frozen=True)
 class Target:
-    """The platform's ports on this machine, the token of the collector's door, and the database."""
+    """The platform's ports on this machine, the token of its write endpoint, and the database."""
 
     api: int
     metrics: int
-    door: int
+    write_port: int
     token: str
     database: str
 
@@ -88,7 +88,7 @@ def send_endless_heads(target: Target, until: float) -> Counter[str]:
     def send(port: int, beginning: bytes, part: bytes) -> str:
         return "all taken" if sent_until_closed(HERE, port, beginning, part) >= MOST_BYTES else "closed"
 
-    ports = (target.api, target.metrics, target.door)
+    ports = (target.api, target.metrics, target.write_port)
     return _repeat(until, [partial(send, port, *each) for port in ports for each in BEGINNINGS.values()])
 
 
@@ -109,7 +109,7 @@ def hold_idle_connections(target: Target, until: float) -> Counter[str]:
     with contextlib.ExitStack() as stack:
         held: dict[tuple[int, int], socket.socket] = {}
         while time.monotonic() < until:
-            for port in (target.door, target.api):
+            for port in (target.write_port, target.api):
                 for number in range(IDLE):
                     if _is_open(held.get((port, number))):
                         continue
@@ -143,9 +143,9 @@ def drip_bodies(target: Target, until: float) -> Counter[str]:
                 time.sleep(0.1)
         return "held to the end"
 
-    door = f"/api/v1/write HTTP/1.1\r\nContent-Type: application/x-protobuf\r\nContent-Encoding: snappy\r\nAuthorization: Bearer {target.token}"
+    write_port = f"/api/v1/write HTTP/1.1\r\nContent-Type: application/x-protobuf\r\nContent-Encoding: snappy\r\nAuthorization: Bearer {target.token}"
     api = "/api/v1/session HTTP/1.1\r\nContent-Type: application/json"
-    return _repeat(until, [partial(drip, target.door, door), partial(drip, target.api, api)] * SLOW)
+    return _repeat(until, [partial(drip, target.write_port, write_port), partial(drip, target.api, api)] * SLOW)
 
 
 def upload_without_a_login(target: Target, until: float) -> Counter[str]:

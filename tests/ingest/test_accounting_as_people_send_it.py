@@ -625,8 +625,8 @@ def test_a_draining_array_has_each_task_once_whatever_the_order_of_looks(databas
         for at in order:
             store.upsert_jobs(conn, sacct.decode_jobs(looks[at].encode(), "f", zone=UTC)[0])
             seen = [job_id for (job_id,) in conn.execute("SELECT job_id FROM job").fetchall()]
-            told = [task for job_id in seen for task in tasks_of(job_id)]
-            assert sorted(told) == list(range(1, count + 1)), (order, at, seen)
+            tasks = [task for job_id in seen for task in tasks_of(job_id)]
+            assert sorted(tasks) == list(range(1, count + 1)), (order, at, seen)
         conn.rollback()
 
 
@@ -647,8 +647,8 @@ def test_an_array_that_slurm_does_not_print_whole_leaves_no_task_waiting(
             ended = [Job("c", f"77_{task}", "COMPLETED", submit_s=START_S) for task in every[:count]]
             store.upsert_jobs(conn, [*waiting_array(form, text), *ended])
             names = [job_id for (job_id,) in conn.execute("SELECT job_id FROM job WHERE state = 'PENDING'").fetchall()]
-            told = [task for name in names for task in tasks_of(name)]
-            assert len(names) <= 1 + len(begun) and len(set(told)) == len(told) and set(told) <= set(every[count:])
+            tasks = [task for name in names for task in tasks_of(name)]
+            assert len(names) <= 1 + len(begun) and len(set(tasks)) == len(tasks) and set(tasks) <= set(every[count:])
         assert names == []
         conn.rollback()
 

@@ -238,22 +238,25 @@ def test_each_rule_holds_for_each_counter_of_each_source(source: str, rule: str)
         if case.source != source:
             continue
         shown, counts, gaps = RULES[rule](case)
-        # What stands beside it goes on, but through a reset of the device.
-        beside = next(
+        # Its companion goes on, except through a reset of the device.
+        companion = next(
             (one for one in CASES if (one.source, one.place) == (source, case.place) and is_apart(one, case)), None
         )
         counters = {case.name: shown}
-        if beside is not None:
-            counters[beside.name] = [10 + 3 * n for n in range(len(shown))]
+        if companion is not None:
+            counters[companion.name] = [10 + 3 * n for n in range(len(shown))]
         booking = Booking(case)
         booked = booking.take(counters)
         assert [row[case.name] for row in booked] == pytest.approx([case.worth * n for n in counts], nan_ok=True), str(
             case
         )
         assert booking.gaps == gaps, str(case)
-        if beside is not None:
-            wanted = [NAN if gaps and math.isnan(n) else 3 * beside.worth for n in counts]
-            assert [row[beside.name] for row in booked] == pytest.approx(wanted, nan_ok=True), (str(case), beside.name)
+        if companion is not None:
+            wanted = [NAN if gaps and math.isnan(n) else 3 * companion.worth for n in counts]
+            assert [row[companion.name] for row in booked] == pytest.approx(wanted, nan_ok=True), (
+                str(case),
+                companion.name,
+            )
 
 
 def is_apart(one: Case, other: Case) -> bool:

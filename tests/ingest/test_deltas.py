@@ -352,7 +352,7 @@ def test_slow_samplers_are_not_silent() -> None:
     check(bench, feed)
 
 
-# Numbers as `int` and `float` take them and no source writes them, at every door: the record is refused with its place and reason, and the rest is read.
+# Numbers as `int` and `float` take them and no source writes them, from every source: the record is refused with its place and reason, and the rest is read.
 
 
 UTC = ZoneInfo("UTC")

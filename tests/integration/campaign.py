@@ -453,19 +453,23 @@ def main() -> None:
     )
     parser.add_argument("--port", type=int, default=18795)
     parser.add_argument("--seed", type=int, default=7)
-    told = parser.parse_args()
+    options = parser.parse_args()
     # Either ends the campaign with a report; a shell's background job would ignore the first.
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.default_int_handler)
-    routers = told.routers if told.routers is not None else MACHINE if told.what == "chaos" else MACHINE // 3
-    longest_s = 600 + int(told.minutes * 60 if told.what == "soak" else told.kills * LONGEST_KILL_S[told.what])
-    if told.what == "failover":
+    routers = options.routers if options.routers is not None else MACHINE if options.what == "chaos" else MACHINE // 3
+    longest_s = 600 + int(
+        options.minutes * 60 if options.what == "soak" else options.kills * LONGEST_KILL_S[options.what]
+    )
+    if options.what == "failover":
         if lack := patroni_cluster.lacking():
             sys.exit(lack)
-        report = failover(Setting("cluster", told.port, routers, longest_s), told.kills)
+        report = failover(Setting("cluster", options.port, routers, longest_s), options.kills)
     else:
-        setting = Setting(told.stack, told.port, routers, longest_s)
-        report = chaos(setting, told.kills, told.seed) if told.what == "chaos" else soak(setting, told.minutes)
+        setting = Setting(options.stack, options.port, routers, longest_s)
+        report = (
+            chaos(setting, options.kills, options.seed) if options.what == "chaos" else soak(setting, options.minutes)
+        )
     print(json.dumps(report.as_dict()))
     sys.exit(bool(report.lost or report.duplicated or report.wrong or report.crashes or report.ended_early))
 

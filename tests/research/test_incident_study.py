@@ -69,9 +69,9 @@ def test_a_study_resumes_after_the_last_machine_of_its_file(tmp_path: Path, monk
 
     with pytest.raises(Cancelled, match="stopped"):
         run(45, stop=25)
-    told = run(45)
+    report = run(45)
     assert seen == [*range(1, 26), *range(21, 46)], "the machine that was stopped begins again"
-    assert run(40)["overall"]["days"] < told["overall"]["days"] and len(seen) == 50
+    assert run(40)["overall"]["days"] < report["overall"]["days"] and len(seen) == 50
     with pytest.raises(BadRequest, match="another study"):
         run(45, seed=2)
 
@@ -87,12 +87,12 @@ def fresh(server: Server) -> Iterator[str]:
 @pytest.mark.parametrize("aged", [False, True], ids=["live", "from minutes"])
 @pytest.mark.parametrize("fabric", ["dragonfly", "tree"])
 def test_culprits_are_named_and_nobody_else_is(_embedded_template: Server, fabric: str, aged: bool) -> None:
-    told = study.run_incidents(lambda: fresh(_embedded_template), 30, SEED, aged, fabric=fabric)
-    whole, quiet = told["overall"], told["by_kind"]["quiet"]
-    assert whole["slowed"] >= 15 and whole["named_right"] >= 0.85, told
-    assert whole["named_wrong"] == quiet["named_wrong"] == 0, told
+    report = study.run_incidents(lambda: fresh(_embedded_template), 30, SEED, aged, fabric=fabric)
+    whole, quiet = report["overall"], report["by_kind"]["quiet"]
+    assert whole["slowed"] >= 15 and whole["named_right"] >= 0.85, report
+    assert whole["named_wrong"] == quiet["named_wrong"] == 0, report
     for kind in ("victim-before", "victim-inside", "bursts"):
-        assert told["by_kind"][kind]["named_right"] in (None, 1.0), told["by_kind"][kind]
+        assert report["by_kind"][kind]["named_right"] in (None, 1.0), report["by_kind"][kind]
     assert whole["lost_s_error"] <= 0.1
     assert whole["kept_share_of_life"] >= 0.9 and quiet["incidents_a_day"] is None, whole
     if not aged:

@@ -209,7 +209,7 @@ def test_aggregation_units_of_spines_and_cores_are_reached_and_change_no_routes_
     assert None not in compare_baselines(fabric, [everyone], 1).values()
 
 
-def test_a_leaf_that_only_a_detour_joins_is_reached_by_it_and_told() -> None:
+def test_a_leaf_that_only_a_detour_joins_is_reached_by_it_and_reported() -> None:
     """Two leaves whose spines belong to different groups of cores: down and up again over a third leaf."""
     fabric = build_xgft(3, [4, 4, 2], [1, 2, 2])
     links, leaf = fabric.links, fabric.endpoints.router

@@ -75,7 +75,7 @@ def test_the_largest_switch_has_all_its_ports() -> None:
     assert topologies.parse_topology("xgft:1;65535;1").kind == "xgft"
 
 
-# Curves of figures 4.11 and 4.12: the error falls to what was sent, and a curve is kept beside those of other devices.
+# Curves of figures 4.11 and 4.12: the error falls to what was sent, and a curve is kept alongside those of other devices.
 
 
 def test_the_error_falls_to_what_is_sent_and_curves_are_kept(tmp_path: Path) -> None:

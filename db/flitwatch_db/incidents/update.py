@@ -36,7 +36,7 @@ SETTLED_S = 60.0
 LONGEST_ROUND_S = 3.0
 MOST_ENDED = 200
 #: Fields whose change causes an event.
-TOLD: tuple[Literal["state", "title", "slowed", "slow_now"], ...] = ("state", "title", "slowed", "slow_now")
+REPORTED_FIELDS: tuple[Literal["state", "title", "slowed", "slow_now"], ...] = ("state", "title", "slowed", "slow_now")
 #: Maximum number of an incident's minutes per round whose traffic is laid on links, and longest time from its slow jobs during which a cause is followed.
 MOST_MINUTES, LONGEST_S = 12, 6 * 3600.0
 
@@ -263,7 +263,7 @@ def _emit_changes(conn: Conn, numbers: set[int], before: Mapping[int, IncidentHe
     changed_numbers = []
     for number in sorted(numbers):
         head, was = _find_head(conn, number), before.get(number)
-        if head is None or (was is not None and all(head[name] == was[name] for name in TOLD)):
+        if head is None or (was is not None and all(head[name] == was[name] for name in REPORTED_FIELDS)):
             continue
         payload = {"incident_id": number, "fabric": head["fabric"], "state": head["state"], "slowed": head["slowed"]}
         emit_event(conn, "incident", {**payload, "jobs": " ".join(cause["job_id"] for cause in head["causes"])})

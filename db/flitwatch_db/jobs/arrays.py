@@ -68,14 +68,14 @@ def settle_arrays(conn: psycopg.Connection[Any], jobs: Mapping[_Key, Job]) -> di
     """
     tasks: defaultdict[_Array, dict[int, Job]] = defaultdict(dict)
     views: defaultdict[_Array, list[tuple[_Key, _View]]] = defaultdict(list)
-    room = MOST_TASKS_AT_ONCE
+    remaining = MOST_TASKS_AT_ONCE
     for key, job in jobs.items():
         array = (job.cluster, job.job_id.partition("_")[0])
         if job.array_task is not None:
             tasks[array][job.array_task] = job
-        elif (view := _parse_view(job.job_id, job.state, job.submit_s)) is not None and len(view.tasks) <= room:
+        elif (view := _parse_view(job.job_id, job.state, job.submit_s)) is not None and len(view.tasks) <= remaining:
             views[array].append((key, view))
-            room -= len(view.tasks)
+            remaining -= len(view.tasks)
     if not tasks and not views:
         return dict(jobs)
     stored = _stored_views(conn, {*tasks, *views})

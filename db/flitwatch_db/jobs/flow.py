@@ -42,7 +42,7 @@ MOST_MINUTES = 3
 MOST_WATCHED = 48
 MOST_JOBS = 500
 #: Maximum number of jobs whose traffic is reported.
-MOST_TOLD = 32
+MOST_REPORTED = 32
 #: Numbers of rows before the onset that are searched first for a quiet moment.
 LOOKED_AT_FIRST = (15, 60)
 #: A moment is calm enough if the job would wait at most this part of the worst. Moments close to the calmest count: within this number of cycles per
@@ -238,7 +238,7 @@ def _divide_waits(
         {entry["job_pk"]: share for entry, share in zip(jobs, part.tolist(), strict=True)}
         for part in (attribution.part, *attribution.moments)
     )
-    largest = np.argsort(-attribution.part, kind="stable")[:MOST_TOLD].tolist()
+    largest = np.argsort(-attribution.part, kind="stable")[:MOST_REPORTED].tolist()
     sent_per_s = {
         jobs[place]["job_pk"]: (_mean_sent_per_s([quiet], place), _mean_sent_per_s(slow, place)) for place in largest
     }

@@ -45,7 +45,7 @@ _RENUMBERED = """
     WHERE (new.submit_ts, new.start_ts) IS DISTINCT FROM (old.submit_ts, old.start_ts)
 """
 
-_TOLD_APART_BY = ("cluster", "job_id", "restart", "submit_s", "start_s")
+_DISTINGUISHED_BY = ("cluster", "job_id", "restart", "submit_s", "start_s")
 
 _STEPS = """
     INSERT INTO job_step (job_pk, step, name, state, start_ts, end_ts, nodes, node_list)
@@ -123,7 +123,7 @@ def store_jobs(
         }
         for key, job in last.items()
     ]  # fmt: skip
-    _renumber_incarnations(conn, _encode_rows([{name: row[name] for name in _TOLD_APART_BY} for row in rows]))
+    _renumber_incarnations(conn, _encode_rows([{name: row[name] for name in _DISTINGUISHED_BY} for row in rows]))
     stored_rows = conn.execute(_UPSERT, [_encode_rows(rows)]).fetchall()
     keys = {(cluster, job_id, restart): int(job_pk) for job_pk, cluster, job_id, restart, _ in stored_rows}
     new = {int(job_pk) for job_pk, *_, is_new in stored_rows if is_new}

@@ -97,7 +97,7 @@ _TEXTS = {
 #: A text at any depth contains the name as a word, regardless of case.
 _HOLDS = """EXISTS (SELECT FROM jsonb_path_query({}, '$.** ? (@.type() == "string")') AS held WHERE held #>> '{{}}' ~* %(word)s)"""
 #: Events only make clients reload, so one that contains the name anywhere is deleted. In a reason, only quoted words can be names, not its own (time, node).
-_TOLD = (
+_EVENT_HOLDS = (
     "CASE kind WHEN 'dead_letter' THEN payload ->> 'reason' ~* %(quoted)s WHEN 'counters' THEN false ELSE "
     + _HOLDS
     + " END"
@@ -253,7 +253,7 @@ def _build_condition(table: str, columns: tuple[str, ...]) -> sql.Composable:
         conditions.append(sql.SQL(_MENTIONED).format(field=_EXPRESSIONS[table]))
         conditions.append(sql.SQL("{} = ANY ({})").format(_KEYS[table], sql.Placeholder(table)))
     if table == "event":
-        conditions.append(sql.SQL(_TOLD).format(sql.Identifier("payload")))
+        conditions.append(sql.SQL(_EVENT_HOLDS).format(sql.Identifier("payload")))
     if table == "recommendation":
         conditions.append(sql.SQL("user_name = %(user)s"))
     return sql.SQL(" OR ").join(conditions)

@@ -137,7 +137,7 @@ class Ufm:
                 for piece in answer.iter_bytes():
                     body += piece
                     if len(body) > MOST_BODY_BYTES:
-                        raise Unavailable(f"{url} answers more than {MOST_BODY_BYTES >> 20} MiB")
+                        raise Unavailable(f"{url} sent more than {MOST_BODY_BYTES >> 20} MiB")
         except httpx.HTTPError as problem:
             raise Unavailable(f"{url} does not answer: {problem or type(problem).__name__}") from None
         return bytes(body)

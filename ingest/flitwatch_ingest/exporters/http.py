@@ -51,7 +51,7 @@ def token_of(path: Path) -> str:
     return text
 
 
-class Door:
+class WriteEndpoint:
     """HTTP endpoint that publishes the samples of requests; success means that all of them are in the log.
 
     Parameters
@@ -77,22 +77,22 @@ class Door:
             ]
         )
 
-    def _count_requests(self, door: str, answer: Answer, refused: Callable[[Request, Refused], Response]) -> Answer:
+    def _count_requests(self, source: str, answer: Answer, refused: Callable[[Request, Refused], Response]) -> Answer:
         async def counted(request: Request) -> Response:
             try:
                 self._check_token(request)
                 response = await answer(request)
-                self.requests[door, "partial" if response.headers.get("x-partial") else "taken"] += 1
+                self.requests[source, "partial" if response.headers.get("x-partial") else "taken"] += 1
                 return response
             except Refused as why:
-                self.requests[door, why.reason] += 1
+                self.requests[source, why.reason] += 1
                 response = refused(request, why)
             except (Unavailable, Cancelled):
-                self.requests[door, "log_away"] += 1
+                self.requests[source, "log_away"] += 1
                 away = Refused(503, "log_away", "the log does not answer. Send the request again")
                 response = refused(request, away)
             except ClientDisconnect:
-                self.requests[door, "cut_short"] += 1
+                self.requests[source, "cut_short"] += 1
                 response = Response(status_code=400)
             return response
 

@@ -113,7 +113,7 @@ def _parse_documents(body: bytes) -> Iterator[Mapping[str, object]]:
         raise ValueError("it has no list of values")
     for row in rows:
         if not isinstance(row, dict):
-            raise ValueError(f"{str(row)[:40]!r} is no port")
+            raise ValueError(f"{str(row)[:40]!r} is not a port")
         yield row
 
 

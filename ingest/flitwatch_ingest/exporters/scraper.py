@@ -35,7 +35,7 @@ class Scraper:
         Called with a message when an exporter begins or ceases to fail.
     open_client : callable, optional
         Opens the HTTP client, with its credentials and trusted certificates.
-    door : str
+    source : str
         Name of the records' source.
     """
 
@@ -45,13 +45,13 @@ class Scraper:
         intake: Intake,
         say: Callable[[str], None],
         open_client: Callable[[], httpx.Client] = lambda: httpx.Client(timeout=TIMEOUT_S, follow_redirects=False),
-        door: str = "scrape",
+        source: str = "scrape",
     ) -> None:
         self._urls = list(dict.fromkeys(urls))
         self._intake = intake
         self._say = say
         self._open_client = open_client
-        self._door = door
+        self._source = source
         self._failing: dict[str, str] = {}
         #: Scrapes by URL and outcome.
         self.scrapes: Counter[tuple[str, str]] = Counter()
@@ -68,9 +68,9 @@ class Scraper:
                     self._say(f"{url}: {why or 'answers again'}")
                     self._failing[url] = why
                 if page:
-                    self._intake.keep_bad(self._door, url, why, page)
+                    self._intake.keep_bad(self._source, url, why, page)
                 if samples:
-                    result = self._intake.take(self._door, samples)
+                    result = self._intake.take(self._source, samples)
                     total.results += result.results
                     total.first = total.first or result.first
         return total

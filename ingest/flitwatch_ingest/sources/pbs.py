@@ -102,7 +102,7 @@ class PbsReader:
             raise BadInput(
                 "is not a PBS accounting log",
                 where=where,
-                advice="Give the files of PBS_HOME/server_priv/accounting; their names are days, such as 20260131.",
+                advice="Name files of PBS_HOME/server_priv/accounting, such as 20260131.",
             )
         return self._read_records(chain([first], numbered), where)
 

@@ -160,7 +160,7 @@ def _text_of(entry: Entry, key: str) -> str:
         return ""
     text = str(content)
     if "\0" in text or len(text.encode()) > MOST_LABEL_BYTES:
-        raise _BadSensor(f"{key} holds NUL, or more than {MOST_LABEL_BYTES} bytes")
+        raise _BadSensor(f"{key} contains NUL or has more than {MOST_LABEL_BYTES} bytes")
     return text.strip()
 
 

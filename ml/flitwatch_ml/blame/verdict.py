@@ -390,10 +390,10 @@ class CalendarBlame(BlameEstimator):
         """Estimate effects in seconds, given the other selected users."""
         day = day_numbers(self._start)
         log_time = replace(self._problem, outcome=self.calendar_.without(np.log(self._times)))
-        beside = (self._raw, self._exposed, day, self._spread, self._times)
-        self.effect_s_, self.effect_interval_s_ = estimate_effects(log_time.given(self.selected_), *beside)
+        context = (self._raw, self._exposed, day, self._spread, self._times)
+        self.effect_s_, self.effect_interval_s_ = estimate_effects(log_time.given(self.selected_), *context)
         for user in self.selected_.tolist():
-            effect, interval = estimate_effects(log_time.given(self.selected_[self.selected_ != user]), *beside)
+            effect, interval = estimate_effects(log_time.given(self.selected_[self.selected_ != user]), *context)
             self.effect_s_[user], self.effect_interval_s_[user] = effect[user], interval[user]
         self.effect_s_[~self.testable_] = np.nan
         self.effect_interval_s_[~self.testable_] = np.nan

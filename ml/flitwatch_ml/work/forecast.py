@@ -193,8 +193,8 @@ def _choose_forecasters(
     if paper:
         return outcome, Choice(outcome.serves, outcome.served_mape, outcome.half_width90, PAPERS)
     first, *others = outcome.serves
-    beside = f", together with {', '.join(others)}, which do not differ significantly from it" if others else ""
-    why = f"{first} has the smallest error on {outcome.runs} later runs{beside}; the error is that of earlier choices made in the same way"
+    ties = f", together with {', '.join(others)}, which do not differ significantly from it" if others else ""
+    why = f"{first} has the smallest error on {outcome.runs} later runs{ties}; the error is that of earlier choices made in the same way"
     return outcome, Choice(outcome.serves, outcome.served_mape, outcome.half_width90, why)
 
 

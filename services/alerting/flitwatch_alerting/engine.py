@@ -40,7 +40,7 @@ class Measures:
     changed: int = 0
     delivered: int = 0
     problems: int = 0
-    jobs_told: int = 0
+    jobs_reported: int = 0
     incidents: int = 0
 
 
@@ -154,7 +154,7 @@ class Engine:
                 self._heard = heard
         if self.job_ends is not None:
             with self._isolate_failure(conn, "ends of jobs"):
-                self.measures.jobs_told += self.job_ends.round(conn)
+                self.measures.jobs_reported += self.job_ends.round(conn)
         if self.measures.rounds % TIDY_EVERY == 0:
             with self._isolate_failure(conn, "the end of old notices of jobs"):
                 job_ends.forget_old(conn)

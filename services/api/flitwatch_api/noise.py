@@ -59,7 +59,7 @@ class Fit(BaseModel):
 
 
 class Measured(BaseModel):
-    """A collective under perturbation, measured by the MPI microbenchmark over random splits of its world."""
+    """A collective under perturbation, measured by the MPI microbenchmark over random splits of its processes."""
 
     network: str
     collective: str

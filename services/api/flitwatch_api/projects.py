@@ -96,7 +96,7 @@ async def report(
     try:
         from_s, to_s = find_month(month)
     except ValueError:
-        raise BadRequest(f"{month} is no month", advice="Write it like 2026-10.") from None
+        raise BadRequest(f"{month} is not a month", advice="Write it like 2026-10.") from None
 
     def work(conn: psycopg.Connection[Any]) -> Response:
         # In the thread too: a month can have thousands of jobs.

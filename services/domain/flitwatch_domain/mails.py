@@ -85,14 +85,14 @@ def describe_rows(rows: Sequence[TimelineRow]) -> str:
     texts = []
     for row in rows:
         kinds = {span["kind"] for span in row["spans"]}
-        told = (
+        legend = (
             "orange: running"
             if "named" in kinds
             else "grey: usual speed, red: slow"
             if "usual" in kinds
             else "red: slow"
         )
-        texts.append(f"job {row['job_id']} ({told})")
+        texts.append(f"job {row['job_id']} ({legend})")
     return "Timeline, from the top: " + "; ".join(texts)
 
 

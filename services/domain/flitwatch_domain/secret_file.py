@@ -48,7 +48,7 @@ def secret_of(path: Path, what: str) -> str:
     except (OSError, UnicodeDecodeError) as problem:
         raise BadInput(f"cannot be read: {problem}", where=str(path)) from None
     if not text or len(text.splitlines()) != 1 or not text.isprintable():
-        raise BadInput(f"holds no {what}: expected one line of printable characters", where=str(path))
+        raise BadInput(f"contains no {what}: expected one line of printable characters", where=str(path))
     return text
 
 

@@ -38,7 +38,7 @@ class Places:
     features: list[str]
     usable: dict[str, Node]
 
-    def room(self, groups: list[int]) -> dict[str, int]:
+    def count_free_nodes(self, groups: list[int]) -> dict[str, int]:
         """Return the number of nodes in the groups by partition."""
         return dict(
             Counter(

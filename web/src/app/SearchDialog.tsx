@@ -71,7 +71,7 @@ export default function SearchDialog({ fabric, onClose }: { fabric: Fabric | nul
         <Command.List className="search-list">
           {asked && !hits.length && !shownActions.length && !shownRecent.length && !isFetching && (
             <p className="menu-label">
-              {error ? error.message : `Nothing is called “${asked}”. You can type a part of a name.`}
+              {error ? error.message : `No results for “${asked}”. You can type a part of a name.`}
             </p>
           )}
           {kinds.map((kind) => (

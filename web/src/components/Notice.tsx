@@ -23,7 +23,7 @@ export function StaleBanner({ fresh, shown }: { fresh: Freshness; shown: string 
         {shown && `You see ${shown} as it was collected. `}
         {fresh.reason === "connection"
           ? `The connection is lost; ${next ? `next try in ${duration(next)}` : "trying again"}.`
-          : "The connection is fine, but no new samples come."}
+          : "The connection is fine, but no new samples arrive."}
       </span>
       <span className="spacer" />
       <a href="/health">What is affected</a>

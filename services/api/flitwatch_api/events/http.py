@@ -62,7 +62,7 @@ def _next_check_s() -> float:
 
 http = APIRouter(tags=["events"], responses=RESPONSES)
 
-#: Most events replayed to a reconnecting client. With more missed events, it is told to reload everything.
+#: Most events replayed to a reconnecting client. With more missed events, it is asked to reload everything.
 MAX_REPLAY = 5_000
 PAGE = 500
 RECONNECT_MS = 2_000
@@ -134,16 +134,16 @@ async def _stream_events(
                     return
                 last_sent = number
                 yield text
-        told_s, heartbeat_s = time.monotonic(), platform.settings.api_heartbeat_s
+        sent_s, heartbeat_s = time.monotonic(), platform.settings.api_heartbeat_s
         while True:
-            quiet_s = told_s + heartbeat_s - time.monotonic()
+            quiet_s = sent_s + heartbeat_s - time.monotonic()
             try:
                 item = await asyncio.wait_for(stream.events.get(), max(0.0, min(quiet_s, held.due_in_s)))
             except TimeoutError:
                 if not await held.may_continue(tells=False):
                     return
-                if told_s + heartbeat_s <= time.monotonic():
-                    told_s = time.monotonic()
+                if sent_s + heartbeat_s <= time.monotonic():
+                    sent_s = time.monotonic()
                     yield b": still here\n\n"
                 continue
             if item is None:
@@ -154,7 +154,7 @@ async def _stream_events(
             if not await held.may_continue(tells):
                 return
             if tells:
-                last_sent, told_s = number, time.monotonic()
+                last_sent, sent_s = number, time.monotonic()
                 yield text
 
 

@@ -30,7 +30,7 @@ from flitwatch_domain.json_logs import request_id
 SINGLY, SOURCES = 10, 100
 MINUTE_S = 60.0
 #: Most kinds and names listed in a summary.
-MOST_TOLD = 20
+MOST_REPORTED = 20
 #: Represents all sources beyond SOURCES.
 OTHERS = "other sources"
 
@@ -51,8 +51,8 @@ class _Minute:
         """Count an entry that is not written individually."""
         self.last, self.until = entry, datetime.now(UTC)
         kind = f"{entry.action} {entry.status}"
-        self.kinds[kind if kind in self.kinds or len(self.kinds) < MOST_TOLD else "others"] += 1
-        if len(self.names) < MOST_TOLD:
+        self.kinds[kind if kind in self.kinds or len(self.kinds) < MOST_REPORTED else "others"] += 1
+        if len(self.names) < MOST_REPORTED:
             self.names[entry.actor] = None
 
     def summed(self, source: str) -> Entry:

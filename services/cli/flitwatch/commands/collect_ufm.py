@@ -84,7 +84,7 @@ def ufm(
         from flitwatch_ingest.collectors.rounds import ask_again
         from flitwatch_ingest.collectors.ufm import Credentials, Ufm, credentials_of
         from flitwatch_ingest.exporters import Intake, MetricTable
-        from flitwatch_ingest.exporters.metrics import DoorCollector
+        from flitwatch_ingest.exporters.metrics import EndpointCollector
         from flitwatch_ingest.exporters.scraper import Scraper
 
     if not url and not pages:
@@ -99,9 +99,9 @@ def ufm(
         scraper = (
             Scraper(pages, intake, print_message, server.client, "ufm")
             if server
-            else Scraper(pages, intake, print_message, door="ufm")
+            else Scraper(pages, intake, print_message, source="ufm")
         )
-        stack.enter_context(expose_metrics(DoorCollector(intake, None, scraper)))
+        stack.enter_context(expose_metrics(EndpointCollector(intake, None, scraper)))
         failing = ""
 
         def discover() -> Fabric | None:
@@ -145,10 +145,10 @@ def ufm(
             exit_collector(len(intake.refused), common)
             return
 
-        told = 0
+        printed = 0
 
         def look(due: bool) -> bool:
-            nonlocal told
+            nonlocal printed
             discovered = False
             try:
                 discovered = bool(server and due and discover())
@@ -158,7 +158,7 @@ def ufm(
                 print_message(problem.message)
             except Unavailable as away:
                 print_message(f"the log does not answer; later counts are in the next read: {away.message}")
-            told = say_unknown(intake, told)
+            printed = say_unknown(intake, printed)
             return discovered
 
         with suppress(Cancelled):

@@ -222,7 +222,7 @@ def _make_reason(kind: schemas.ReasonKind, text: str, evidence: str | None = Non
     return schemas.Reason(kind=kind, text=text, evidence=evidence)
 
 
-def beside_blamed(
+def near_blamed(
     basis: Basis,
     asked: PlacementQuestion,
     places: Counter[tuple[int, int]],
@@ -370,7 +370,7 @@ def give_advice(
     where: list[Counter[tuple[int, int]]] = []
     for nodes in asked.candidates or [[]]:
         places, unknown = groups_of(basis, nodes)
-        candidate = (beside_blamed(basis, asked, places, shown, parts) if parts.blame else None) or from_congestion(
+        candidate = (near_blamed(basis, asked, places, shown, parts) if parts.blame else None) or from_congestion(
             basis, asked, places, parts
         )
         expectations.append(candidate)

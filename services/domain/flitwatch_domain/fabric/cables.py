@@ -41,7 +41,7 @@ def find_slow_limit(speeds_bps: Sequence[float], counts: Sequence[int]) -> SlowL
 
 
 def is_flapping(downs: int, recoveries: int, speed_changes: int) -> bool:
-    """Check whether a link that went down, recovered from errors, and changed its speed or width so often in a day flaps."""
+    """Return whether a link flaps, from how often it went down, recovered from errors, and changed its speed or width in a day."""
     return downs >= DOWNS or recoveries >= RECOVERIES or speed_changes >= SPEED_CHANGES
 
 

@@ -304,7 +304,7 @@ def run_fig8(parameters: Parameters, report: Report, cancelled: Cancelled) -> Pa
     return answer
 
 
-def beside_over_alone(
+def loaded_over_alone(
     application: str,
     placement: str,
     routing: str,
@@ -331,7 +331,7 @@ def beside_over_alone(
         "scale": scale,
         "burst_message_bytes": burst_message_bytes or TABLE_2_BURST_MESSAGE_BYTES[application],
     }
-    beside, alone = (
+    loaded, alone = (
         [
             float(
                 _run_draw({**case, "background": background}, machine, k, seed, lambda: False, 2048, ranks)[
@@ -342,7 +342,7 @@ def beside_over_alone(
         ]
         for background in (kind, "none")
     )
-    return percent_of(beside, alone)
+    return percent_of(loaded, alone)
 
 
 def run_table2(parameters: Parameters, report: Report, cancelled: Cancelled) -> Parameters:

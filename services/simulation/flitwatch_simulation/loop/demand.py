@@ -183,9 +183,9 @@ def _spread_bullies(job: Ints, fabric: Fabric, rng: np.random.Generator) -> None
     """Swap bully nodes (2) of crowded leaves with idle nodes (0), or barrier nodes (1) if none are idle, on leaves with room."""
     links, leaf = fabric.links, np.asarray(fabric.endpoints.router)
     up = np.bincount(np.asarray(links.src)[fabric.router_links()], minlength=len(fabric.routers))
-    room = up[leaf] - 1
-    while (crowded := np.flatnonzero((job == 2) & (np.bincount(leaf, job == 2)[leaf] > room))).size:
-        free = np.bincount(leaf, job == 2)[leaf] < room
+    spare = up[leaf] - 1
+    while (crowded := np.flatnonzero((job == 2) & (np.bincount(leaf, job == 2)[leaf] > spare))).size:
+        free = np.bincount(leaf, job == 2)[leaf] < spare
         others = [nodes for nodes in (np.flatnonzero((job == other) & free) for other in (0, 1)) if nodes.size]
         if not others:
             raise BadInput(

@@ -305,9 +305,9 @@ function Ranking({ application, by, children }: { application: Application; by: 
           <HowToRead
             lines={[
               <>
-                Only “named” is a name: runs alongside its jobs were slow beyond chance (of such names a share of{" "}
-                {blame.method.alpha} may be false), and neither the calendar, one week nor another name explains it.
-                “Cannot tell” gives the reason. “No evidence” does not exclude that a user slows runs.
+                Only “named” blames a user: runs alongside that user's jobs were slow beyond chance, and neither the
+                calendar, one week nor another user explains it. A share of {blame.method.alpha} of these names may be
+                false. “Cannot tell” gives the reason. “No evidence” does not exclude that a user slows runs.
               </>,
               <>
                 Score compares {within(blame.method.strata)}; each name is judged given the others selected, so that one
@@ -331,7 +331,7 @@ function Ranking({ application, by, children }: { application: Application; by: 
 const calibrated = ({ shuffles, q, sets_with_a_name }: NonNullable<Blame["calibration"]>): string =>
   shuffles
     ? `With shuffled run times, ${count(sets_with_a_name)} of ${plural(shuffles, "set")} had a name at q ≤ ${q}; the limit is a tenth.`
-    : "Chance names were not tested on these runs.";
+    : "The rate of false names was not tested on these runs.";
 
 /** Among which runs a score compares; too few of them are not divided. */
 const within = (strata: string): string =>

@@ -47,7 +47,7 @@ export function DriversPage() {
             {
               value: "deltas",
               label: "Deltas",
-              title: "Counts over the step, as published; they contain the step's duration",
+              title: "Counts over the whole step, as published. They depend on its duration",
             },
           ]}
         />

@@ -84,7 +84,7 @@ export function DiagnosisPanel({ scene, search, moment, selected, onSelect }: Pr
       {byPackets && job === null ? (
         <>
           <h2>Choose a job</h2>
-          <p>Roots of congestion are those of one job's packets, and several jobs were sampled here.</p>
+          <p>Roots are computed from the packets of one job, but several jobs were sampled here.</p>
         </>
       ) : told ? (
         <Findings
@@ -161,7 +161,7 @@ function Findings({ told, job, ratioWord, switches, onSelect }: FindingsProps) {
       <p className="muted diagnosis-note">
         {told.method === "samples"
           ? `From sampled packets of job ${job ?? ""}: follow the path until it turns light; the point before is the root.`
-          : "From counters of ports: a link that stalls waits for the one beyond it; the root is the last one."}{" "}
+          : "Computed from port counters. A stalled link waits for the next one, and the root is the last one."}{" "}
         {plural(told.links_stalled, "congested link")} of {plural(told.links_counted, "counted one")}.
         {told.simulated ? " Simulated." : ""}
       </p>

@@ -41,7 +41,7 @@ export function RestsOn({ application: { exe, nodes } }: { application: Applicat
   if (!rests)
     return data.rests_on_lacks === null ? null : (
       <section className="card" aria-label="What the forecasts rest on">
-        <p className="muted forecast-note">What the forecasts rest on: cannot tell: {data.rests_on_lacks}</p>
+        <p className="muted forecast-note">Cannot tell what the forecasts are based on: {data.rests_on_lacks}</p>
       </section>
     );
   return (

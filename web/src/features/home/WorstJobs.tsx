@@ -49,7 +49,7 @@ export function WorstJobs({ fabric, shown, now }: { fabric: string; shown: numbe
         <div className="card-title">
           <h2>Worst jobs</h2>
           <span className="subtitle">
-            against the mean of their own earlier runs
+            compared with the mean of their earlier runs
             {data && data.running > data.items.length ? ` · ${plural(data.running, "job")} with steps run` : ""}
           </span>
         </div>
@@ -91,7 +91,7 @@ function Rows({ items, recent, now }: { items: SlowRun[]; recent: number; now: n
           <th
             scope="col"
             className="numeric"
-            title="These steps against earlier runs; an incident counts from its beginning"
+            title="These steps compared with earlier runs. An incident counts from its start"
           >
             vs usual
           </th>

@@ -235,7 +235,10 @@ function Causes({ told, now }: { told: IncidentDetail; now: number }) {
                   </td>
                   <td>
                     {one.part === null ? (
-                      <span className="muted" title="Its traffic was not counted; it is named from times and places">
+                      <span
+                        className="muted"
+                        title="Its traffic was not counted. It is named based on timing and placement"
+                      >
                         unknown
                       </span>
                     ) : (

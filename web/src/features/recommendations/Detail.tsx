@@ -41,16 +41,16 @@ export function Detail({ id }: { id: number }) {
           <>
             The gain is time before ÷ time after, so above 1 is faster. The interval is that of{" "}
             {one.gain ? plural(one.gain.runs, "comparison") : "the comparisons"}
-            {one.gain?.basis ? ` (${one.gain.basis})` : ""}. The bar is the interval, its tick the gain, and the thin
-            line ×1, where nothing changes.
+            {one.gain?.basis ? ` (${one.gain.basis})` : ""}. The bar is the interval, its tick is the gain, and the thin
+            line at ×1 means no change.
           </>,
           <>
-            In the plots the upper half of an edge is the down link, the lower half the up link; darkness is the
+            In the plots, the upper half of an edge is the down link and the lower half is the up link. Darkness is the
             congested fraction (the load, if no packets were sampled), width the traffic, with one scale for both.
           </>,
           <>
-            In the matrices the column sends and the row receives. The true traffic is known of simulations alone; the
-            optimiser never saw it.
+            In the matrices, the column sends and the row receives. The true traffic is known only for simulations, and
+            the optimiser never saw it.
           </>,
         ]}
         not={

@@ -1,4 +1,4 @@
-"""Hard worlds plant exactly their documented effects."""
+"""Hard variants plant exactly their documented effects."""
 
 from __future__ import annotations
 
@@ -10,12 +10,20 @@ import numpy as np
 import pytest
 
 from flitwatch_domain.errors import BadRequest
-from flitwatch_research.campaign import COUNTER_NAMES, WORLDS, Campaign, CampaignTruth, demand, split_scenario, world_of
+from flitwatch_research.campaign import (
+    COUNTER_NAMES,
+    VARIANTS,
+    Campaign,
+    CampaignTruth,
+    demand,
+    find_variant,
+    split_scenario,
+)
 from flitwatch_research.campaign.cause import Cause
 from flitwatch_research.campaign.era import Era
 from flitwatch_research.campaign.files import write_campaign, write_truth
 from flitwatch_research.campaign.simulate import drop_samples
-from flitwatch_research.campaign.worlds import Demand, World
+from flitwatch_research.campaign.variants import Demand, Variant
 from flitwatch_twin.applications import find_application
 from flitwatch_twin.calendar import DAY_S, WEEK_S
 from flitwatch_twin.machine import Machine
@@ -43,10 +51,10 @@ def drawn() -> Drawn:
     )
 
 
-def _dated(told: Demand, drawn: Drawn) -> list[Request]:
+def _dated(submissions: Demand, drawn: Drawn) -> list[Request]:
     _, roles, requests = drawn
-    by_day = demand.day_demand(told, np.random.default_rng(3), DAYS)
-    return demand.move_requests(told, np.random.default_rng(4), requests, roles, by_day)
+    by_day = demand.day_demand(submissions, np.random.default_rng(3), DAYS)
+    return demand.move_requests(submissions, np.random.default_rng(4), requests, roles, by_day)
 
 
 def _times(requests: list[Request], user: int) -> np.ndarray:
@@ -79,11 +87,11 @@ def test_partners_come_when_their_aggressors_do(drawn: Drawn) -> None:
 
 
 def test_on_busy_days_more_is_submitted_and_the_background_is_higher(drawn: Drawn) -> None:
-    told = Demand(busy_days=0.5)
-    by_day = demand.day_demand(told, np.random.default_rng(3), DAYS)
-    moved = [request for request in _dated(told, drawn) if not request.urgent]
+    submissions = Demand(busy_days=0.5)
+    by_day = demand.day_demand(submissions, np.random.default_rng(3), DAYS)
+    moved = [request for request in _dated(submissions, drawn) if not request.urgent]
     submitted = np.bincount([int(request.submit_s // DAY_S) for request in moved], minlength=DAYS)
-    assert np.corrcoef(submitted, demand.background_by_day(told, by_day))[0, 1] > 0.7
+    assert np.corrcoef(submitted, demand.background_by_day(submissions, by_day))[0, 1] > 0.7
     assert by_day.mean() == pytest.approx(1) and by_day.std() > 0.3
 
 
@@ -128,10 +136,10 @@ def test_traffic_is_that_of_running_jobs() -> None:
 
 
 def test_an_era_changes_pace_and_counters_once_and_a_plain_one_never() -> None:
-    era = Era.draw(WORLDS["drift"], np.random.default_rng(5), 100.0, 13)
+    era = Era.draw(VARIANTS["drift"], np.random.default_rng(5), 100.0, 13)
     assert 25 <= era.upgrade_s <= 75 and era.pace_at(0) == 1 and abs(np.log(era.pace_at(100))) == pytest.approx(0.15)
     assert np.std(np.log(era.gain_at(100.0))) > 0.1 and era.gain_at(0) == 1
-    plain = Era.draw(WORLDS["plain"], np.random.default_rng(5), 100.0, 13)
+    plain = Era.draw(VARIANTS["plain"], np.random.default_rng(5), 100.0, 13)
     assert plain.pace_at(100) == 1 and (plain.gain_at(100) == 1).all()
 
 
@@ -148,31 +156,31 @@ def test_lost_readings_are_about_as_many_as_was_said_and_come_in_stretches() -> 
 
 def test_the_packet_engines_law_has_two_to_four_causes_and_is_no_plain_queue() -> None:
     app, load = find_application("amg-128"), np.linspace(0.1, 1.2, 12)
-    plain = Cause.of(app, WORLDS["plain"], np.random.default_rng(0))
+    plain = Cause.of(app, VARIANTS["plain"], np.random.default_rng(0))
     assert not plain.sensitivity[4:].any() and not plain.own(np.random.default_rng(0), 9).any()
     counts = set()
     for seed in range(30):
-        cause = Cause.of(app, WORLDS["law"], np.random.default_rng(seed))
+        cause = Cause.of(app, VARIANTS["law"], np.random.default_rng(seed))
         ratio = cause.waiting(load) / plain.waiting(load)
         assert ratio.max() / ratio.min() > 2, "the same law in other units"
         counts.add(int((cause.sensitivity[[0, 1]] > 1).sum() + (cause.sensitivity[4:] > 0).sum()))
     assert counts == {2, 3, 4}
 
 
-def test_worlds_go_from_easy_to_hard_and_every_hard_one_differs_from_the_plain() -> None:
-    grades = [world.grade for world in WORLDS.values()]
+def test_variants_go_from_easy_to_hard_and_every_hard_one_differs_from_the_plain() -> None:
+    grades = [variant.grade for variant in VARIANTS.values()]
     assert grades == sorted(grades) and grades[0] == 0
-    plain = World(0, "")
-    for name, world in WORLDS.items():
+    plain = Variant(0, "")
+    for name, variant in VARIANTS.items():
         changed = [
             field
-            for field in World.__dataclass_fields__
-            if field not in ("grade", "summary") and getattr(world, field) != getattr(plain, field)
+            for field in Variant.__dataclass_fields__
+            if field not in ("grade", "summary") and getattr(variant, field) != getattr(plain, field)
         ]
         assert bool(changed) == (name != "plain"), name
     assert split_scenario("amg-128@drift") == ("amg-128", "drift") and split_scenario("amg-128") == ("amg-128", "plain")
     with pytest.raises(BadRequest, match="everything"):
-        world_of("amg-128@mars")
+        find_variant("amg-128@mars")
 
 
 def test_a_campaign_as_files_holds_its_truth_in_one_of_its_own(tmp_path: Path) -> None:
@@ -205,6 +213,8 @@ def test_a_campaign_as_files_holds_its_truth_in_one_of_its_own(tmp_path: Path) -
         {"run": "b", "user": "u1", "amount": "1.5"},
     ]
     assert tables["steps"][5][COUNTER_NAMES[4]] == "" and len(tables["steps"]) == 6
-    told = json.loads((tmp_path / "truth.json").read_text())
-    assert told["simulated"] and told["users"][0]["effect_sd"] == 0.4 and told["planted_counters"] == ["RT_RB_STL"]
+    stored = json.loads((tmp_path / "truth.json").read_text())
+    assert (
+        stored["simulated"] and stored["users"][0]["effect_sd"] == 0.4 and stored["planted_counters"] == ["RT_RB_STL"]
+    )
     assert not any("role" in (tmp_path / f"{name}.csv").read_text() for name in tables)

@@ -31,7 +31,7 @@ CLASS_COLUMNS = [f"{c}_{what}" for c in ("green", "black", "blue") for what in (
 
 
 @dataclass(frozen=True)
-class World:
+class SampleDatabase:
     """What was stored.
 
     Attributes
@@ -65,7 +65,7 @@ class World:
         return self.values[:, :, ROUTER_COLUMNS.index(name)]
 
 
-def seed(url: str) -> World:
+def seed(url: str) -> SampleDatabase:
     """Fill a migrated database."""
     rng = np.random.default_rng(7)
     small = build_dragonfly(
@@ -94,7 +94,7 @@ def seed(url: str) -> World:
             "job",
             {"job_pk": job_pks["100"], "job_id": "100", "state": "RUNNING", "name": HOSTILE + "\nevent: forged"},
         )
-    return World(
+    return SampleDatabase(
         url, small, small_id, still, still_id, tree, tree_id, values, port_flits, port_stalls, still_flits, still_stalls, tree_flits,
         tree_stalls, job_pks, run_ids,
     )  # fmt: skip

@@ -48,7 +48,7 @@ def imported_tests(source: str) -> list[str]:
 
 
 def test_no_test_file_is_imported() -> None:
-    """Test files share code through modules with a noun as their name: in tests/support, or beside the suite."""
+    """Test files share code through modules with a noun as their name: in tests/support, or next to the suite."""
     files = sorted((ROOT / "tests").rglob("*.py"))
     assert len(files) > 300
     found = {str(file.relative_to(ROOT)): names for file in files if (names := imported_tests(file.read_text()))}
@@ -72,14 +72,19 @@ from flitwatch_x.test_f import x
 # The maps that lead a newcomer through the code name what is there.
 
 
-ROOMS = ("db", "ingest", "ml", "services")
+PACKAGES = ("db", "ingest", "ml", "services")
 
 #: From so many modules on a package needs a map.
 MODULES = 11
 
 
 def large_packages() -> list[Path]:
-    heads = (head for room in ROOMS for head in sorted((ROOT / room).rglob("__init__.py")) if "build" not in head.parts)
+    heads = (
+        head
+        for package in PACKAGES
+        for head in sorted((ROOT / package).rglob("__init__.py"))
+        if "build" not in head.parts
+    )
     return [head.parent for head in heads if len(list(head.parent.glob("*.py"))) >= MODULES]
 
 
@@ -114,6 +119,6 @@ def test_the_map_of_the_core_names_every_header_of_the_modules_that_it_tells_of(
     core = ROOT / "services" / "noise_core"
     text = (core / "README.md").read_text()
     named = set(re.findall(r"`(\w+\.(?:h|cpp))`", text))
-    told = [core / folder for folder in ("codec", "routes", "sim/packet", "sim/topology", "sim/fluid")]
-    assert {header.name for folder in told for header in folder.glob("*.h")} - named == set()
+    folders = [core / folder for folder in ("codec", "routes", "sim/packet", "sim/topology", "sim/fluid")]
+    assert {header.name for folder in folders for header in folder.glob("*.h")} - named == set()
     assert {name for name in named if not list(core.rglob(name))} == set()

@@ -1,4 +1,4 @@
-"""A month of work in a world: machine, users, submissions, background, and applications' sensitivity to the network. All of it is truth."""
+"""A month of work in a variant: machine, users, submissions, background, and applications' sensitivity to the network. All of it is truth."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from flitwatch_research.campaign.background import Background
 from flitwatch_research.campaign.cause import Cause
 from flitwatch_research.campaign.dataset import COUNTER_NAMES
 from flitwatch_research.campaign.era import Era, draw_variation
-from flitwatch_research.campaign.worlds import WORLDS, World
+from flitwatch_research.campaign.variants import VARIANTS, Variant
 from flitwatch_twin.applications import APPLICATIONS, Application
 from flitwatch_twin.calendar import DAY_S
 from flitwatch_twin.machine import Machine
@@ -24,15 +24,15 @@ from flitwatch_twin.workload import CROWD, OfferedLoad, draw_submissions
 
 Float = NDArray[np.float64]
 
-#: World without network sensitivity, where savings by advice are due to chance.
+#: Variant without network sensitivity, where savings by advice are due to chance.
 QUIET = "quiet"
-#: The plain world with sizes, run times, limits and hours of submission as on a real machine.
+#: The plain variant with sizes, run times, limits and hours of submission as on a real machine.
 THETA = "theta"
-#: From none to all difficulties; all except the first and `theta` are the twin's worlds.
+#: From none to all difficulties; all except the first and `theta` are the twin's variants.
 CHOSEN = (QUIET, "plain", THETA, "variation15", "graded", "everything")
-#: The study's default worlds.
+#: The study's default variants.
 USUAL = (QUIET, "plain", THETA, "everything")
-#: Default worlds if a log provides the jobs.
+#: Default variants if a log provides the jobs.
 LOGGED = (QUIET, "plain", "everything")
 #: Groups of 92 compute routers with four nodes each.
 GROUPS = 4
@@ -60,7 +60,7 @@ ALONE_S, USERS_EACH = 3600.0, 2
 LIMIT = (1.5, 4.0)
 #: Ratio of usual to undisturbed time of network-sensitive jobs if limits are as on a real machine: people request a multiple of observed times.
 USUAL_OVER_ALONE = 1.5
-#: Share of network-sensitive jobs in the node-seconds of a log, as in the drawn worlds.
+#: Share of network-sensitive jobs in the node-seconds of a log, as in the drawn variants.
 FEELING_SHARE = FEELING_LOAD / (OFFERED.load + FEELING_LOAD)
 
 
@@ -88,7 +88,7 @@ class Month:
     rates : jobs' rates drawn so far, equal under every policy.
     """
 
-    world: str
+    variant: str
     seed: int
     days: int
     tick_s: float
@@ -120,16 +120,16 @@ def small_machine() -> Machine:
     return Machine.of(build_dragonfly(GROUPS, io_routers_per_group=4, name="advice-value"))
 
 
-def world_of(name: str) -> World:
-    """Return the twin's world of this name, without users who are active for weeks only, because these require months."""
-    world = WORLDS[{QUIET: "variation15", THETA: "plain"}.get(name, name)]
-    return replace(world, demand=replace(world.demand, windows=0.0))
+def find_variant(name: str) -> Variant:
+    """Return the twin's variant of this name, without users who are active for weeks only, because these require months."""
+    variant = VARIANTS[{QUIET: "variation15", THETA: "plain"}.get(name, name)]
+    return replace(variant, demand=replace(variant.demand, windows=0.0))
 
 
 def make_month(name: str, seed: int, days: int, tick_s: float, log: JobLog | None = None) -> Month:
-    """Draw a month; deterministic by its arguments. If given, `log` provides arrivals, sizes, limits and run times instead of the world."""
-    world, machine, span = world_of(name), small_machine(), days * float(DAY_S)
-    demand = world.demand
+    """Draw a month; deterministic by its arguments. If given, `log` provides arrivals, sizes, limits and run times instead of the variant."""
+    variant, machine, span = find_variant(name), small_machine(), days * float(DAY_S)
+    demand = variant.demand
     users, roles = draw_users(np.random.default_rng([seed, 1]), POPULATION)
     aggressors = tuple(user for user, role in enumerate(roles) if role in MECHANISMS)
     if demand.graded:
@@ -141,7 +141,7 @@ def make_month(name: str, seed: int, days: int, tick_s: float, log: JobLog | Non
     by_day = demands.day_demand(demand, np.random.default_rng([seed, 12]), days)
     requests = demands.move_requests(demand, np.random.default_rng([seed, 13]), requests, roles, by_day)
     if log is not None:
-        jobs = _replay_log(np.random.default_rng([seed, 21]), world, seed, len(users), log, days, machine.nodes)
+        jobs = _replay_log(np.random.default_rng([seed, 21]), variant, seed, len(users), log, days, machine.nodes)
     else:
         limits = np.random.default_rng([seed, 20]).uniform(*LIMIT, len(requests))
         jobs = [
@@ -149,7 +149,7 @@ def make_month(name: str, seed: int, days: int, tick_s: float, log: JobLog | Non
             for request, limit in zip(requests, limits.tolist(), strict=True)
             if request.submit_s < span
         ]
-        feeling = _draw_feeling(np.random.default_rng([seed, 3]), world, seed, len(users), machine.nodes, span)
+        feeling = _draw_feeling(np.random.default_rng([seed, 3]), variant, seed, len(users), machine.nodes, span)
         if name == THETA:
             jobs, feeling = _as_theta(
                 np.random.default_rng([seed, 21]), jobs, feeling, users, aggressors, machine.nodes, span
@@ -163,9 +163,9 @@ def make_month(name: str, seed: int, days: int, tick_s: float, log: JobLog | Non
     background = Background.draw(
         np.random.default_rng([seed, 5]), machine.groups, span, *(nothing,) * 6, demands.background_by_day(demand, by_day)
     )  # fmt: skip
-    era = Era.draw(world, np.random.default_rng([seed, 14]), span, len(COUNTER_NAMES))
+    era = Era.draw(variant, np.random.default_rng([seed, 14]), span, len(COUNTER_NAMES))
     causes = {
-        app: _make_cause(name, APPLICATIONS[app], world, np.random.default_rng([seed, 15, place]))
+        app: _make_cause(name, APPLICATIONS[app], variant, np.random.default_rng([seed, 15, place]))
         for place, app in enumerate(FEELING)
     }
     noise = np.random.default_rng([seed, 9]).lognormal(0, next(iter(causes.values())).noise, (ticks, machine.groups))
@@ -198,33 +198,33 @@ def _grade_users(rng: np.random.Generator, users: Users, roles: tuple) -> tuple[
     return replace(graded, nodes=np.minimum(graded.nodes, POPULATION.aggressor_nodes[1])), now
 
 
-def _make_cause(name: str, app: Application, world: World, rng: np.random.Generator) -> Cause:
-    cause = Cause.of(app, world, rng)
+def _make_cause(name: str, app: Application, variant: Variant, rng: np.random.Generator) -> Cause:
+    cause = Cause.of(app, variant, rng)
     return replace(cause, sensitivity=np.zeros(6)) if name == QUIET else cause
 
 
 def _feeling_job(
-    rng: np.random.Generator, world: World, seed: int, first_user: int, name: str, at_s: float, days: int
+    rng: np.random.Generator, variant: Variant, seed: int, first_user: int, name: str, at_s: float, days: int
 ) -> Job:
     """Return one network-sensitive job of a random user of its application."""
-    era = Era.draw(world, np.random.default_rng([seed, 14]), days * float(DAY_S), len(COUNTER_NAMES))
+    era = Era.draw(variant, np.random.default_rng([seed, 14]), days * float(DAY_S), len(COUNTER_NAMES))
     app, alone_s = APPLICATIONS[name], APPLICATIONS[name].alone_s * _count_repeats(name)
-    needs = era.pace_at(at_s) * draw_variation(rng, world.variation) * (1 + abs(rng.normal(0, 0.01)))
+    needs = era.pace_at(at_s) * draw_variation(rng, variant.variation) * (1 + abs(rng.normal(0, 0.01)))
     user = first_user + USERS_EACH * FEELING.index(name) + int(rng.integers(USERS_EACH))
     return Job(user, app.nodes, alone_s * needs, alone_s, at_s, name)
 
 
 def _draw_feeling(
-    rng: np.random.Generator, world: World, seed: int, first_user: int, nodes: int, span_s: float
+    rng: np.random.Generator, variant: Variant, seed: int, first_user: int, nodes: int, span_s: float
 ) -> list[Job]:
-    era = Era.draw(world, np.random.default_rng([seed, 14]), span_s, len(COUNTER_NAMES))
+    era = Era.draw(variant, np.random.default_rng([seed, 14]), span_s, len(COUNTER_NAMES))
     jobs = []
     for place, name in enumerate(FEELING):
         app = APPLICATIONS[name]
         alone_s = app.alone_s * _count_repeats(name)
         count = rng.poisson(FEELING_LOAD / len(FEELING) * nodes * span_s / (app.nodes * alone_s))
         for at in np.sort(rng.uniform(0, span_s, count)).tolist():
-            needs = era.pace_at(at) * draw_variation(rng, world.variation) * (1 + abs(rng.normal(0, 0.01)))
+            needs = era.pace_at(at) * draw_variation(rng, variant.variation) * (1 + abs(rng.normal(0, 0.01)))
             user = first_user + USERS_EACH * place + int(rng.integers(USERS_EACH))
             jobs.append(Job(user, app.nodes, alone_s * needs, alone_s * float(rng.uniform(*LIMIT)), at, name))
     return jobs
@@ -269,7 +269,7 @@ def _as_theta(
 
 
 def _replay_log(
-    rng: np.random.Generator, world: World, seed: int, users: int, log: JobLog, days: int, nodes: int
+    rng: np.random.Generator, variant: Variant, seed: int, users: int, log: JobLog, days: int, nodes: int
 ) -> list[Job]:
     """Return a log's jobs. Random jobs with the share `FEELING_SHARE` of node-seconds are replaced by network-sensitive ones at the same times."""
     window = log.window(rng, days, nodes)
@@ -282,14 +282,16 @@ def _replay_log(
         Job(behaviour[_label_owner(logged)], logged.nodes, logged.run_s, logged.limit_s, logged.submit_s)
         for logged in (window[at] for at in sorted(remaining.tolist()))
     ]
-    room = float(work[:count].sum())
-    while room > 0 and len(gone):
+    unfilled = float(work[:count].sum())
+    while unfilled > 0 and len(gone):
         name = FEELING[int(rng.integers(len(FEELING)))]
         logged = window[int(rng.choice(gone))]
-        replacement = _feeling_job(rng, world, seed, users, name, logged.submit_s + float(rng.uniform(0, 3600.0)), days)
+        replacement = _feeling_job(
+            rng, variant, seed, users, name, logged.submit_s + float(rng.uniform(0, 3600.0)), days
+        )
         ratio = max(logged.limit_s / logged.run_s, 1.0)
         jobs.append(replace(replacement, limit_s=USUAL_OVER_ALONE * replacement.alone_s * ratio))
-        room -= replacement.nodes * USUAL_OVER_ALONE * replacement.alone_s
+        unfilled -= replacement.nodes * USUAL_OVER_ALONE * replacement.alone_s
     return jobs
 
 

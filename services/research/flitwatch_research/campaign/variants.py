@@ -1,6 +1,6 @@
-"""Hard worlds: named variants of a campaign that are harder to judge than the plain one, with their truth.
+"""Hard variants: named variants of a campaign that are harder to judge than the plain one, with their truth.
 
-A scenario is an application, or an application in a world: `amg-128` or `amg-128@drift`. Worlds change submissions, applications'
+A scenario is an application, or an application in a variant: `amg-128` or `amg-128@drift`. Variants change submissions, applications'
 sensitivities, and records; none uses a formula of an estimator.
 """
 
@@ -13,7 +13,7 @@ from flitwatch_domain.errors import BadRequest
 
 @dataclass(frozen=True)
 class Demand:
-    """Demand of a world: users' submissions with nodes, times and placement, which determine the history of jobs.
+    """Demand of a variant: users' submissions with nodes, times and placement, which determine the history of jobs.
 
     Attributes
     ----------
@@ -34,7 +34,7 @@ class Demand:
 
 
 @dataclass(frozen=True)
-class World:
+class Variant:
     """One kind of difficulty of a campaign.
 
     Attributes
@@ -61,27 +61,27 @@ class World:
 
 
 #: From easy to hard.
-WORLDS: dict[str, World] = {
-    "plain": World(0, "nothing drifts; there are two kinds of users; counters follow the slowdown closely"),
-    "variation5": World(1, "run times vary by 5 % for reasons other than the network", variation=0.05),
-    "missing": World(1, "a fifth of the counter readings is lost", missing=0.2),
-    "placement": World(1, "jobs are placed in the groups with the least traffic", Demand(follows_load=True)),
-    "pairs": World(2, "innocent users submit when aggressors do", Demand(paired=True)),
-    "graded": World(2, "strengths are continuous: many weak aggressors", Demand(graded=True)),
-    "variation15": World(2, "run times vary by 15 % for reasons other than the network", variation=0.15),
-    "windows": World(2, "two users in three are present for only 3 to 8 weeks", Demand(windows=0.65)),
-    "law": World(
+VARIANTS: dict[str, Variant] = {
+    "plain": Variant(0, "nothing drifts; there are two kinds of users; counters follow the slowdown closely"),
+    "variation5": Variant(1, "run times vary by 5 % for reasons other than the network", variation=0.05),
+    "missing": Variant(1, "a fifth of the counter readings is lost", missing=0.2),
+    "placement": Variant(1, "jobs are placed in the groups with the least traffic", Demand(follows_load=True)),
+    "pairs": Variant(2, "innocent users submit when aggressors do", Demand(paired=True)),
+    "graded": Variant(2, "strengths are continuous: many weak aggressors", Demand(graded=True)),
+    "variation15": Variant(2, "run times vary by 15 % for reasons other than the network", variation=0.15),
+    "windows": Variant(2, "two users in three are present for only 3 to 8 weeks", Demand(windows=0.65)),
+    "law": Variant(
         3, "slowdown by the packet engine's curve, two to four causes at once, noisy counters", packet_law=True
     ),
-    "busydays": World(3, "days differ: when many submit, the background is high too", Demand(busy_days=0.5)),
-    "drift": World(
+    "busydays": Variant(3, "days differ: when many submit, the background is high too", Demand(busy_days=0.5)),
+    "drift": Variant(
         3,
         "an upgrade changes run times by 15 %, firmware changes counters, the background grows, users come and go",
         Demand(windows=0.65, trend=0.6),
         level_shift=0.15,
         firmware=0.25,
     ),
-    "everything": World(
+    "everything": Variant(
         4,
         "all of these at once, each at about half its strength",
         Demand(windows=0.4, paired=True, graded=True, busy_days=0.25, follows_load=True, trend=0.3),
@@ -95,14 +95,14 @@ WORLDS: dict[str, World] = {
 
 
 def split_scenario(scenario: str) -> tuple[str, str]:
-    """Return the application's name and the world's: `amg-128@drift` is (amg-128, drift), `amg-128` is (amg-128, plain)."""
-    name, _, world = scenario.partition("@")
-    return name, world or "plain"
+    """Return the application's name and the variant's: `amg-128@drift` is (amg-128, drift), `amg-128` is (amg-128, plain)."""
+    name, _, variant = scenario.partition("@")
+    return name, variant or "plain"
 
 
-def world_of(scenario: str) -> World:
-    """Return the world of a scenario; raise BadRequest with a list of names."""
+def find_variant(scenario: str) -> Variant:
+    """Return the variant of a scenario; raise BadRequest with a list of names."""
     _, name = split_scenario(scenario)
-    if name not in WORLDS:
-        raise BadRequest(f"there is no world {name!r}", advice=f"Choose one of {', '.join(WORLDS)}.")
-    return WORLDS[name]
+    if name not in VARIANTS:
+        raise BadRequest(f"there is no variant {name!r}", advice=f"Choose one of {', '.join(VARIANTS)}.")
+    return VARIANTS[name]

@@ -1,4 +1,4 @@
-"""The scorecard by world: figures over seeds with intervals, and a headline that names worlds in which a baseline is better."""
+"""The scorecard by variant: figures over seeds with intervals, and a headline that names variants in which a baseline is better."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from numpy.typing import NDArray
 from scipy.stats import norm
 
 from flitwatch_db.estimates.inputs import Runs
-from flitwatch_research.campaign import WORLDS, Campaign, split_scenario
+from flitwatch_research.campaign import VARIANTS, Campaign, split_scenario
 from flitwatch_research.scoring import EFFECT_SIZES
 
 OURS, PAPER = "calendar (ours, as served)", "mi, present throughout (the paper)"
-#: Worlds with only missing readings equal the plain one for blame, which reads no counters.
+#: Variants with only missing readings equal the plain one for blame, which reads no counters.
 NO_BLAME = ("missing",)
-#: Worlds with different counters or run times for a forecast or deviation model; the others change only the users.
-COUNTER_WORLDS = ("plain", "variation5", "missing", "variation15", "law", "drift", "everything")
+#: Variants with different counters or run times for a forecast or deviation model; the others change only the users.
+COUNTER_VARIANTS = ("plain", "variation5", "missing", "variation15", "law", "drift", "everything")
 Rows = list[dict[str, Any]]
 #: A figure, and the ends of its interval; NaN if there is none.
 Interval = tuple[float, float, float]
@@ -30,15 +30,15 @@ def runs_of(campaign: Campaign) -> Runs:
     return Runs(np.arange(len(campaign.run_key)), campaign.run_start_s.astype(float), campaign.times_s, True)
 
 
-def by_world(rows: Rows) -> Iterator[tuple[str, Rows]]:
-    """Yield (world, its rows) from easy to hard; worlds without rows are omitted."""
-    for world in WORLDS:
-        if some := [row for row in rows if split_scenario(row["scenario"])[1] == world]:
-            yield world, some
+def group_by_variant(rows: Rows) -> Iterator[tuple[str, Rows]]:
+    """Yield (variant, its rows) from easy to hard; variants without rows are omitted."""
+    for variant in VARIANTS:
+        if some := [row for row in rows if split_scenario(row["scenario"])[1] == variant]:
+            yield variant, some
 
 
 def bootstrap_interval(values: Sequence[float | None], seeds: Sequence[int] | None = None) -> Interval:
-    """Return (mean, low, high) with a 95 % bootstrap interval. Worlds with the same `seed` share machine and users, so they are resampled together; NaN
+    """Return (mean, low, high) with a 95 % bootstrap interval. Variants with the same `seed` share machine and users, so they are resampled together; NaN
     below three seeds."""
     samples = [(value, at) for at, value in enumerate(values) if value is not None and not math.isnan(value)]
     if not samples:
@@ -91,7 +91,7 @@ def format_interval(value: tuple[float, float, float], form: str = ".2f") -> str
 
 
 class BlameLine(TypedDict):
-    """One method in one world, over seeds; `recall` and `with_effect` are by size of effect."""
+    """One method in one variant, over seeds; `recall` and `with_effect` are by size of effect."""
 
     average_precision: Interval
     precision_at_10: Interval
@@ -103,7 +103,7 @@ class BlameLine(TypedDict):
 
 
 def blame_line(rows: Rows) -> BlameLine:
-    """Return the figures of one method in one world, over seeds."""
+    """Return the figures of one method in one variant, over seeds."""
     with_effect, found_counts = (np.array([row[name] for row in rows]) for name in ("with_effect", "found_by_size"))
     seeds = [row["seed"] for row in rows]
     return {
@@ -158,28 +158,28 @@ def size_names() -> list[str]:
     ]
 
 
-def write_headline(card: dict[str, Any]) -> list[str]:
+def write_headline(report: dict[str, Any]) -> list[str]:
     """Return one sentence per question, which begins with any case in which a baseline is better. Intervals are 95 %, over seeds."""
     lines = []
-    if card["blame"]:
-        lines.append(_blame_headline(card["blame"]))
-    if card["deviation"]:
-        lines.append(_deviation_headline(card["deviation"]))
-    if card["forecast"]:
-        lines.append(_forecast_headline(card["forecast"]))
+    if report["blame"]:
+        lines.append(_blame_headline(report["blame"]))
+    if report["deviation"]:
+        lines.append(_deviation_headline(report["deviation"]))
+    if report["forecast"]:
+        lines.append(_forecast_headline(report["forecast"]))
     return lines
 
 
 def _blame_headline(rows: Rows) -> str:
     won: list[tuple[str, str]] = []
     lost: list[tuple[str, str]] = []
-    for world, some in by_world(rows):
+    for variant, some in group_by_variant(rows):
         best = {
             name: interval_over_seeds(own, lambda row: row["average_precision"])[0]
             for name, own in group_methods(some).items()
         }
         first = max(best, key=best.__getitem__)
-        (won if best[OURS] >= best[first] - 1e-9 else lost).append((world, first))
+        (won if best[OURS] >= best[first] - 1e-9 else lost).append((variant, first))
     paired = {
         of: pair
         for of, pair in _pair_methods(rows, lambda row: row["method"], "average_precision").items()
@@ -187,12 +187,16 @@ def _blame_headline(rows: Rows) -> str:
     }
     gain = bootstrap_interval([pair[OURS] - pair[PAPER] for pair in paired.values()], [seed for _, seed in paired])
     ours = blame_line([row for row in rows if row["method"] == OURS])
-    broken = [world for world, some in by_world(rows) if blame_line(group_methods(some)[OURS])["false_share"][0] > 0.1]
-    beaten = "; ".join(f"in {world} {name} is better" for world, name in lost)
+    broken = [
+        variant
+        for variant, some in group_by_variant(rows)
+        if blame_line(group_methods(some)[OURS])["false_share"][0] > 0.1
+    ]
+    beaten = "; ".join(f"in {variant} {name} is better" for variant, name in lost)
     recall = "; ".join(
         f"{size} sd {format_interval(one)}" for size, one in zip(size_names(), ours["recall"], strict=True)
     )
-    silent = [world for world, some in by_world(rows) if not blame_line(group_methods(some)[OURS])["found"]]
+    silent = [variant for variant, some in group_by_variant(rows) if not blame_line(group_methods(some)[OURS])["found"]]
     return (
         f"**Blame**: {beaten + '. ' if beaten else ''}Ours has the highest average precision in {len(won)} of {len(won) + len(lost)} scenarios, "
         f"{format_interval(gain, '+.2f')} on the paper's method. False share {format_interval(ours['false_share'])}"
@@ -205,8 +209,8 @@ def _blame_headline(rows: Rows) -> str:
 def _deviation_headline(rows: Rows) -> str:
     rows = [row for row in rows if (row["inputs"], row["split"]) == ("rates", "run")]
     useless = [
-        world
-        for world, some in by_world(rows)
+        variant
+        for variant, some in group_by_variant(rows)
         if interval_over_seeds(some, lambda row: row["mape"])[0]
         >= interval_over_seeds(some, lambda row: row["baseline_mape"])[0]
     ]
@@ -224,14 +228,14 @@ def _deviation_headline(rows: Rows) -> str:
 
 def _forecast_headline(rows: Rows) -> str:
     below, above, attention = [], [], []
-    for world, some in by_world(rows):
+    for variant, some in group_by_variant(rows):
         gain, low, _ = forecast_gain(some)
         if gain < -0.01:
-            above.append(f"{world} ({gain:+.1%})")
+            above.append(f"{variant} ({gain:+.1%})")
         elif not math.isnan(low) and low > 0:
-            below.append(world)
+            below.append(variant)
         if select_best(some)[0] == "attention alone":
-            attention.append(world)
+            attention.append(variant)
     worst = (
         f"What served lost to the best candidate, known afterwards, by more than 1 % in {', '.join(above)}. "
         if above
@@ -245,19 +249,19 @@ def _forecast_headline(rows: Rows) -> str:
     coverage = interval_over_seeds(rows, lambda row: row["coverage90"])
     return (
         f"**Forecast**: {worst}{alone}The deployed forecaster is better than every candidate, by more than its interval, in {len(below)} of "
-        f"{len(list(by_world(rows)))} scenarios. 90 % intervals cover {format_interval(coverage)}."
+        f"{len(list(group_by_variant(rows)))} scenarios. 90 % intervals cover {format_interval(coverage)}."
     )
 
 
 def select_best(rows: Rows) -> tuple[str, float]:
-    """Return the candidate with the smallest error on the sets of a world, and that error."""
+    """Return the candidate with the smallest error on the sets of a variant, and that error."""
     errors = {name: bootstrap_interval([row["mape"][name] for row in rows])[0] for name in rows[0]["mape"]}
     best = min(errors, key=errors.__getitem__)
     return best, errors[best]
 
 
 def forecast_gain(rows: Rows) -> tuple[float, float, float]:
-    """Return 1 - error of the deployed forecasters / error of the world's best candidate, over runs for one or two sets, over sets from three on."""
+    """Return 1 - error of the deployed forecasters / error of the variant's best candidate, over runs for one or two sets, over sets from three on."""
     best, _ = select_best(rows)
     gains = [row["gain_on"][best] for row in rows]
     if len(gains) == 1:
