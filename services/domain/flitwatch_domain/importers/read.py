@@ -6,6 +6,8 @@ import re
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
+
 from flitwatch_domain.counters.units import tick_of
 from flitwatch_domain.errors import BadInput, BadRequest
 from flitwatch_domain.fabric import Fabric, Technology, cables
@@ -94,7 +96,7 @@ def rename_hosts(fabric: Fabric, path: str | Path) -> Fabric:
     for node in nodes:
         check_name("host", node, str(path))
     attributes = {**fabric.attributes, "topology_nodes": [str(node) for node in ends.node]}
-    return replace(fabric, endpoints=replace(ends, node=nodes), attributes=attributes)
+    return replace(fabric, endpoints=replace(ends, node=np.array(nodes, object)), attributes=attributes)
 
 
 def _unknown_ticks(fabric: Fabric) -> list[str]:
