@@ -23,7 +23,7 @@ from support.databases import Server
 
 from api.conftest import Served, serving
 from api.database import SampleDatabase, seed
-from flitwatch_api import openapi
+from flitwatch_api import app, openapi
 from flitwatch_api.app import create_app
 from flitwatch_api.settings import Settings
 
@@ -73,7 +73,17 @@ def test_each_former_path_is_described_like_its_successor() -> None:
 
 
 def test_the_description_is_served(api: Served) -> None:
-    assert api.http.get("/openapi.json").content == DOCUMENT.read_bytes()
+    for encoding in ("gzip", "identity"):
+        answer = api.http.get("/openapi.json", headers={"Accept-Encoding": encoding})
+        assert answer.content == DOCUMENT.read_bytes()
+        assert answer.headers.get("Content-Encoding", "identity") == encoding
+
+
+def test_the_document_is_made_once(api: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Requests for it have no limit, and making it takes a quarter of a second."""
+    api.http.get("/openapi.json")
+    monkeypatch.setattr(app, "render_description", lambda _: pytest.fail("it is made again"))
+    assert api.http.get("/openapi.json").status_code == 200
 
 
 @pytest.fixture(scope="module")

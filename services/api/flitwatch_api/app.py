@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from importlib.metadata import PackageNotFoundError, version
@@ -143,9 +144,15 @@ def create_app(settings: Settings | None = None) -> FastAPI:
 
 @description.get("/openapi.json", include_in_schema=False)
 async def openapi(request: Request) -> Response:
-    return Response(
-        render_description(request.app), media_type="application/json", headers={"Cache-Control": "no-cache"}
-    )
+    # Made once: it takes a quarter of a second, and requests for it have no limit.
+    if (bodies := getattr(request.app.state, "descriptions", None)) is None:
+        plain = render_description(request.app)
+        bodies = request.app.state.descriptions = {"": plain, "gzip": gzip.compress(plain, GZIP_LEVEL)}
+    encoding = "gzip" if "gzip" in request.headers.get("accept-encoding", "") else ""
+    headers = {"Cache-Control": "no-cache", "Vary": "Accept-Encoding"}
+    if encoding:
+        headers["Content-Encoding"] = encoding
+    return Response(bodies[encoding], media_type="application/json", headers=headers)
 
 
 def _package_version() -> str:
