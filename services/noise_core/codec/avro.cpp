@@ -6,7 +6,7 @@
 #include <stdexcept>
 
 #include "codec/number.h"
-#include "codec/text.h"
+#include "codec/json.h"
 
 namespace flitwatch::codec {
 

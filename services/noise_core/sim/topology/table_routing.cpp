@@ -5,7 +5,7 @@
 #include <stdexcept>
 #include <utility>
 
-#include "sim/topology/adjacency.h"
+#include "sim/topology/graph.h"
 #include "sim/topology/hops.h"
 
 namespace flitwatch::sim {
