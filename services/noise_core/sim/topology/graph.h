@@ -173,4 +173,23 @@ inline std::uint16_t position_of(const Graph& graph, LinkId link) {
   return static_cast<std::uint16_t>(std::find(out.begin(), out.end(), link) - out.begin());
 }
 
+// Distances in links.
+
+// Returns the number of links from each router to router `target` (kNone if unreachable); every link counts 1.
+std::vector<std::uint32_t> hops_to_router(const Graph& graph, std::uint32_t target);
+
+// Returns the number of links from endpoint to endpoint, including both terminal links: 2 on the same router, kNone if
+// unreachable.
+std::vector<std::uint32_t> hops_between(const Graph& graph, std::span<const std::uint32_t> src,
+                                        std::span<const std::uint32_t> dst);
+
+struct HopSummary {
+  double mean = 0;             // over ordered pairs of different, connected endpoints
+  std::uint32_t diameter = 0;  // largest of them
+  std::uint64_t unreachable = 0;
+};
+// Computes distances from all endpoints on `routers` to all endpoints. If all routers are equivalent, one is enough.
+HopSummary summarise_hops(const Graph& graph, std::span<const std::uint32_t> routers);
+HopSummary summarise_hops(const Graph& graph);
+
 }  // namespace flitwatch::sim

@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "sim/topology/graph.h"
-#include "sim/topology/hops.h"
 
 namespace flitwatch::sim {
 namespace {
