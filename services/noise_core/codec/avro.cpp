@@ -5,8 +5,8 @@
 #include <cstring>
 #include <stdexcept>
 
-#include "codec/number.h"
 #include "codec/json.h"
+#include "codec/number.h"
 
 namespace flitwatch::codec {
 

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <unordered_map>
 
-
 namespace flitwatch::routes {
 
 void start_ftree(Tables& tables) {
