@@ -9,9 +9,9 @@ from urllib.parse import parse_qs, urlsplit
 import numpy as np
 import pytest
 from support.databases import Server
-from support.measured_machine import add_measured_machine
 
 from api.conftest import Served, serving
+from api.estimates import add_measured_machine
 from api.world import T0, World
 from flitwatch_api.jobs.links import JobLink
 from flitwatch_api.settings import Settings

@@ -14,8 +14,7 @@ from support.waiting import eventually
 from api.conftest import guess_passwords, serving
 from flitwatch_api import platform
 from flitwatch_api.people import trail
-from flitwatch_api.people.buckets import Buckets
-from flitwatch_api.people.login_limiter import PAIR_BURST, LoginLimiter
+from flitwatch_api.people.login_limiter import PAIR_BURST, Buckets, LoginLimiter
 from flitwatch_api.people.trail import MINUTE_S, OTHERS, SINGLY, SOURCES, AnonymousTrail
 from flitwatch_api.settings import Settings
 from flitwatch_db import connect

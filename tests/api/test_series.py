@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 from support.waiting import eventually
 
-from api.conftest import Served
-from api.sums import summed
+from api.conftest import Served, summed
 from api.world import HOSTILE, T0, THROUGH, World
 from flitwatch_db import connect
 from flitwatch_db.fabrics import route_changes

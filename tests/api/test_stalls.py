@@ -7,8 +7,7 @@ from datetime import UTC, datetime
 import numpy as np
 import pytest
 
-from api.conftest import Served
-from api.sums import summed
+from api.conftest import Served, summed
 from api.world import T0, THROUGH, World
 from flitwatch_api.app import create_app
 from flitwatch_api.counters.series import COUNTERS
