@@ -1,6 +1,6 @@
 """Callers: identity, rights, and audit.
 
-`login_limiter` reads cookies and address. `callers` identifies a caller from a session or token, or as anonymous. `login_limiter` also limits their requests, and
+`login_limiter` reads cookies and address, and limits requests. `callers` identifies a caller from a session or token, or as anonymous, and
 `access` checks the route's requirements. `trail` records changes and visible names.
 
 Modules:

@@ -1,4 +1,4 @@
-"""Limits on login attempts: a guesser must wait, but cannot lock out other people."""
+"""Limits on requests and on login attempts: a guesser must wait, but cannot lock out other people."""
 
 from __future__ import annotations
 
