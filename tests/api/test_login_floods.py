@@ -22,8 +22,8 @@ from flitwatch_db.core.maintenance import maintain_database
 from flitwatch_db.people import accounts as people
 from flitwatch_db.people import audit
 from flitwatch_db.people.audit import Entry
-from flitwatch_domain.addresses import to_network
 from flitwatch_domain.errors import BadRequest, TooMany
+from flitwatch_domain.shares import to_network
 
 #: Names that took a limited one's place before, and log-ins beyond those that may wait.
 RANDOM_NAMES, TOO_MANY = 12_000, 5

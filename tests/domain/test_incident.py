@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from flitwatch_domain.explanation.incident import find_incident
-from flitwatch_domain.timeline import GAP, INKS, ROW, WIDTH, describe_rows, draw_timeline, list_rows
+from flitwatch_domain.mails import GAP, INKS, ROW, WIDTH, describe_rows, draw_timeline, list_rows
 
 AT = datetime(2026, 9, 21, 14, 0, tzinfo=UTC)
 

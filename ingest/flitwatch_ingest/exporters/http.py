@@ -15,10 +15,9 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
 from flitwatch_domain import units
-from flitwatch_domain.addresses import to_network
 from flitwatch_domain.errors import BadInput, Cancelled, Unavailable
 from flitwatch_domain.secret_file import check_private
-from flitwatch_domain.shares import Shares
+from flitwatch_domain.shares import Shares, to_network
 from flitwatch_ingest.exporters import otlp, remote_write
 from flitwatch_ingest.exporters.intake import Intake, TakenSamples
 from flitwatch_ingest.exporters.limits import MOST_BYTES, HeldBody, Refused

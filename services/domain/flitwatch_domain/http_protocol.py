@@ -16,8 +16,7 @@ from typing import Any
 import uvicorn
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-from flitwatch_domain.addresses import to_network
-from flitwatch_domain.shares import Shares
+from flitwatch_domain.shares import Shares, to_network
 
 #: Deadline of a request's head after the connection opened, and of its body after the head.
 HEAD_S = 15.0

@@ -12,8 +12,8 @@ from hashlib import blake2b
 from fastapi import Request
 from fastapi.responses import Response
 
-from flitwatch_domain.addresses import to_network
 from flitwatch_domain.errors import TooMany
+from flitwatch_domain.shares import to_network
 
 #: Each key has one shared bucket per row. It is limited only if all of its buckets are empty.
 ROWS, BUCKETS = 4, 8192
