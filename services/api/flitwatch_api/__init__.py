@@ -4,7 +4,7 @@ There is one module or folder per domain term. A module contains the routes and 
 the response models, and other modules the logic between them.
 `flitwatch_api.app.create_app` creates the application; its configuration is `flitwatch_api.settings.Settings`.
 
-`serve` runs uvicorn with the domain's `http_protocol`. A request passes `security` and the other middleware (`site`, `tracing`,
+`serve` runs uvicorn with the domain's `http_protocol`. A request passes `security` and the other middleware (`site`,
 `logs`), and `people.access` finds its caller. The route calls its service, which reads through `platform` and
 responds with `answers` or `columnar`. `names` hides people from callers below operator. `problems` converts exceptions to responses.
 
