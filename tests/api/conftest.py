@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import httpx
+import numpy as np
 import pytest
 from argon2 import PasswordHasher
 from support.databases import Server
@@ -125,3 +126,8 @@ def api(database: SampleDatabase, site: Path) -> Iterator[Served]:
     """The API over the known content."""
     with serving(Settings(db=database.url, web=site, api_anonymous="operator")) as served:
         yield served
+
+
+def summed(values: np.ndarray) -> np.ndarray:
+    """Sums over the first axis; NaN if nothing is known."""
+    return np.where(np.isnan(values).all(axis=0), np.nan, np.nansum(values, axis=0))

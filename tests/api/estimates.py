@@ -5,12 +5,12 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from typing import Any
 
 import numpy as np
 import pytest
 from support.counted import count_routers
 from support.databases import Server
-from support.measured_machine import add_measured_machine
 
 from api.conftest import Served, serving
 from api.database import T0
@@ -216,3 +216,10 @@ def _stall(conn, fabric_id: int, minute: int) -> None:
     values[:, ROUTER_COLUMNS.index("rt_flits")] = 100.0
     values[:, ROUTER_COLUMNS.index("rt_stall_cycles")] = [300.0, 100, 100, 100]
     count_routers(conn, fabric_id, minute, values)
+
+
+def add_measured_machine(conn: Any) -> None:
+    """Add a fabric without routers that is not simulated. On a site with such a machine, callers without scope `names` get pseudonyms."""
+    conn.execute(
+        "INSERT INTO fabric (name, kind, technology, counted_at) VALUES ('measured', 'graph', 'generic', 'receiver')"
+    )

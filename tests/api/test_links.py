@@ -9,10 +9,10 @@ from urllib.parse import parse_qs, urlsplit
 import numpy as np
 import pytest
 from support.databases import Server
-from support.measured_machine import add_measured_machine
 
 from api.conftest import Served, serving
 from api.database import T0, SampleDatabase
+from api.estimates import add_measured_machine
 from flitwatch_api.jobs.links import JobLink
 from flitwatch_api.settings import Settings
 from flitwatch_db import connect

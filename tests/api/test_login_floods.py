@@ -14,8 +14,7 @@ from support.waiting import eventually
 from api.conftest import guess_passwords, serving
 from flitwatch_api import platform
 from flitwatch_api.people import trail
-from flitwatch_api.people.buckets import Buckets
-from flitwatch_api.people.login_limiter import PAIR_BURST, LoginLimiter
+from flitwatch_api.people.login_limiter import PAIR_BURST, Buckets, LoginLimiter
 from flitwatch_api.people.trail import MINUTE_S, OTHERS, SINGLY, SOURCES, AnonymousTrail
 from flitwatch_api.settings import Settings
 from flitwatch_db import connect
@@ -24,7 +23,7 @@ from flitwatch_db.people import accounts as people
 from flitwatch_db.people import audit
 from flitwatch_db.people.audit import Entry
 from flitwatch_domain.errors import BadRequest, TooMany
-from flitwatch_domain.http_protocol import to_network
+from flitwatch_domain.shares import to_network
 
 #: Names that took a limited one's place before, and log-ins beyond those that may wait.
 RANDOM_NAMES, TOO_MANY = 12_000, 5

@@ -16,8 +16,8 @@ from support.run_tables import EXPOSURE_COLUMNS, tables
 
 from api.conftest import Served, bearer, serving
 from flitwatch.main import main
-from flitwatch_api.people.buckets import Buckets
 from flitwatch_api.people.callers import REPORTS_BURST, REPORTS_PER_S
+from flitwatch_api.people.login_limiter import Buckets
 from flitwatch_api.settings import Settings
 from flitwatch_db import connect
 from flitwatch_db.jobs import store as jobs

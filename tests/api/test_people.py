@@ -23,8 +23,8 @@ from api.conftest import Served, bearer, guess_passwords, serving
 from flitwatch_api.names import Names
 from flitwatch_api.people import callers, login_limiter, trail
 from flitwatch_api.people.access import RANK, SAFE, Requirement, check_access
-from flitwatch_api.people.buckets import Buckets
 from flitwatch_api.people.callers import UNKNOWN_BURST
+from flitwatch_api.people.login_limiter import Buckets
 from flitwatch_api.people.trail import AuditMiddleware
 from flitwatch_api.settings import Settings
 from flitwatch_db import connect

@@ -10,9 +10,8 @@ import numpy as np
 import pytest
 from support.waiting import eventually
 
-from api.conftest import Served
+from api.conftest import Served, summed
 from api.database import HOSTILE, T0, THROUGH, SampleDatabase
-from api.sums import summed
 from flitwatch_db import connect
 from flitwatch_db.fabrics import route_changes
 from flitwatch_db.fabrics import store as fabrics

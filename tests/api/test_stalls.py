@@ -7,9 +7,8 @@ from datetime import UTC, datetime
 import numpy as np
 import pytest
 
-from api.conftest import Served
+from api.conftest import Served, summed
 from api.database import T0, THROUGH, SampleDatabase
-from api.sums import summed
 from flitwatch_api.app import create_app
 from flitwatch_api.counters.series import COUNTERS
 from flitwatch_api.counters.stalls import WindowQuery, sampled_buckets

@@ -35,7 +35,7 @@ from support.waiting import eventually, free_port
 
 from flitwatch.commands.collect_prometheus import CONNECTIONS
 from flitwatch_db import connect
-from flitwatch_domain.http_protocol import Shares
+from flitwatch_domain.shares import Shares
 from flitwatch_ingest.exporters.http import AT_A_TIME
 from flitwatch_ingest.exporters.limits import MOST_BYTES, HeldBody, Refused
 from flitwatch_ingest.writer.drain import drain_log

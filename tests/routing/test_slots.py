@@ -20,7 +20,7 @@ from flitwatch_domain.fabric import Fabric
 from flitwatch_domain.generators import build_quartz1, build_xgft
 from flitwatch_domain.secret_file import LocalText
 from flitwatch_routing.baselines import ftree_tables
-from flitwatch_routing.bounds import compute_bounds
+from flitwatch_routing.bounds import compute_bounds, weighted_bytes
 from flitwatch_routing.forwarding import check_routes
 from flitwatch_routing.optimise import optimise_routes
 from flitwatch_routing.patterns import load_traffic, read_csv
@@ -34,7 +34,6 @@ from flitwatch_routing.reconstruction.pairs import pairs_of
 from flitwatch_routing.reconstruction.ranked import rank_pairs, report_error
 from flitwatch_routing.reconstruction.recover import Options, Reconstruction, build_program, reconstruct_matrix
 from flitwatch_routing.reconstruction.study import Study, build_study, relative_error
-from flitwatch_routing.weighting import weighted_bytes
 
 Traffic = tuple[np.ndarray, np.ndarray, np.ndarray]
 

@@ -25,8 +25,7 @@ from flitwatch_routing.traces.collective_rounds import Call, rounds_of
 from flitwatch_routing.traces.dag import _Reader
 from flitwatch_routing.traces.read import read_trace, summarise_trace, trace_matrix
 from flitwatch_simulation.packet.machine import build_machine
-from flitwatch_simulation.workloads.messages import to_ops
-from flitwatch_simulation.workloads.phases import messages_of
+from flitwatch_simulation.workloads.messages import messages_of, to_ops
 
 TYPE, WORLD = "MPI_Datatype datatype=11 (MPI_DOUBLE)", "MPI_Comm comm=2 (MPI_COMM_WORLD)"
 

@@ -16,8 +16,8 @@ from starlette.routing import Route
 
 from flitwatch_domain import units
 from flitwatch_domain.errors import BadInput, Cancelled, Unavailable
-from flitwatch_domain.http_protocol import Shares, to_network
 from flitwatch_domain.secret_file import check_private
+from flitwatch_domain.shares import Shares, to_network
 from flitwatch_ingest.exporters import otlp, remote_write
 from flitwatch_ingest.exporters.intake import Intake, TakenSamples
 from flitwatch_ingest.exporters.limits import MOST_BYTES, HeldBody, Refused

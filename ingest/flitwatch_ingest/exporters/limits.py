@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from flitwatch_domain.http_protocol import Shares
+from flitwatch_domain.shares import Shares
 
 #: Limit of a body, compressed or not. Prometheus sends 2,000 samples at a time, which are less than 1 MB.
 MOST_BYTES = 8 << 20

@@ -11,7 +11,7 @@ from fastapi import APIRouter, FastAPI, Request
 from fastapi.responses import Response
 from starlette.middleware.gzip import GZipMiddleware
 
-from flitwatch_api import problems, site, tracing
+from flitwatch_api import logs, problems, site
 from flitwatch_api.advice.http import http as advice
 from flitwatch_api.alerts.http import http as alerts
 from flitwatch_api.counters.http import http as counters
@@ -136,7 +136,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     )
     app.add_middleware(AuditMiddleware)
     app.add_middleware(Measured, metrics=metrics, base=BASE)
-    tracing.install_tracing(app, _package_version())
+    logs.install_tracing(app, _package_version())
     app.add_middleware(Heads, base=BASE)
     app.add_middleware(RequestIdMiddleware, access_log=chosen.api_access_log)
     return app

@@ -10,8 +10,7 @@ from fastapi.responses import Response
 from pydantic import BaseModel, Field
 
 from flitwatch_api.answers import json_response
-from flitwatch_api.names import TheNames
-from flitwatch_api.people.job_privacy import HITS_OF_PEOPLE
+from flitwatch_api.names import HITS_OF_PEOPLE, TheNames
 from flitwatch_api.platform import Reader
 from flitwatch_api.problems import RESPONSES
 from flitwatch_db.jobs.search import find_hits as find

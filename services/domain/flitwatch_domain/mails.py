@@ -7,31 +7,10 @@ import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from email import policy
 from email.message import EmailMessage
 from email.utils import format_datetime, localtime
 from html import escape
-from typing import Annotated, Any, Literal, TypedDict
-
-from pydantic import AfterValidator
-
-
-def _check_mailbox(text: str) -> str:
-    """Return one address, `name@host`, a local name, or `Words <name@host>`, that is valid in a message's header; ValueError otherwise."""
-    try:
-        read = policy.default.header_factory("To", text).addresses if text.isprintable() else ()
-    except (ValueError, IndexError):
-        # The package raises them for `ops@`, and for encoded line breaks.
-        read = ()
-    # The package removes a space from a name, and text after an address; both are mistakes.
-    whole = [address for address in read if address.username and text.removesuffix(">").endswith(address.addr_spec)]
-    if len(read) != 1 or not whole:
-        raise ValueError(f"{text!r} is not a mail address: write one name@host per entry")
-    return text
-
-
-Mailbox = Annotated[str, AfterValidator(_check_mailbox)]
-
+from typing import Any, Literal, TypedDict
 
 Kind = Literal["usual", "slow", "named"]
 #: Colours that readers with a colour vision deficiency can distinguish; red, green, blue.

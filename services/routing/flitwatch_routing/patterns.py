@@ -14,10 +14,10 @@ from flitwatch_domain.errors import BadInput, BadRequest
 from flitwatch_domain.fabric import Find, number_finder
 from flitwatch_domain.importers.packed import open_text
 from flitwatch_domain.secret_file import local_path
+from flitwatch_routing.bounds import weighted_bytes
 from flitwatch_routing.matrices import is_matrix, read_matrix
 from flitwatch_routing.traces.read import is_trace, read_trace
 from flitwatch_routing.traces.read import trace_matrix as trace_matrix
-from flitwatch_routing.weighting import weighted_bytes
 
 Ints = NDArray[np.int32]
 Floats = NDArray[np.float64]

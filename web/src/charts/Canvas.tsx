@@ -9,8 +9,7 @@ import {
   useRef,
   useState,
 } from "react";
-import { recorded } from "../lib/recording";
-import { redraws } from "../lib/redraw";
+import { recorded, redraws } from "../lib/recording";
 import { zoomOf } from "../lib/screen";
 import { useStore } from "../lib/store";
 import { themeStore } from "../lib/theme";

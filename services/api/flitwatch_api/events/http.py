@@ -14,9 +14,9 @@ from fastapi import APIRouter, Header, Query, Request
 from fastapi.responses import StreamingResponse
 
 from flitwatch_api.events.hub import RESET, Stream, encode_event, reset_event
+from flitwatch_api.names import EVENTS_OF_JOBS, hides_jobs
 from flitwatch_api.parameters import MAX_ID
 from flitwatch_api.people.callers import BELIEVED_S, Callers, counted_as
-from flitwatch_api.people.job_privacy import EVENTS_OF_JOBS, hides_jobs
 from flitwatch_api.people.login_limiter import network_of
 from flitwatch_api.platform import Platform, ThePlatform
 from flitwatch_api.problems import RESPONSES

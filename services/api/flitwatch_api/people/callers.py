@@ -17,8 +17,7 @@ from typing import Literal
 import psycopg
 from fastapi import Request
 
-from flitwatch_api.people.buckets import Buckets
-from flitwatch_api.people.login_limiter import LoginLimiter, cookie_of, network_of
+from flitwatch_api.people.login_limiter import Buckets, LoginLimiter, cookie_of, network_of
 from flitwatch_api.people.visits import CookieSigner, Visits
 from flitwatch_api.platform import Platform
 from flitwatch_db.core.columns import Connection

@@ -23,8 +23,8 @@ from flitwatch_api.platform import Platform
 from flitwatch_db.people import audit
 from flitwatch_db.people.audit import Entry
 from flitwatch_domain.errors import FlitwatchError
-from flitwatch_domain.http_protocol import to_network
 from flitwatch_domain.json_logs import request_id
+from flitwatch_domain.shares import to_network
 
 #: Entries per source and minute that are written individually, and most sources. Others are only counted.
 SINGLY, SOURCES = 10, 100

@@ -11,10 +11,9 @@ from fastapi.responses import Response
 
 from flitwatch_api.alerts.schemas import check_tried
 from flitwatch_api.answers import build_model, dump_json, json_response
-from flitwatch_api.names import Names, TheNames, names_of
+from flitwatch_api.names import TASKS_WITHOUT_JOBS, Names, TheNames, hidden_jobs_error, names_of
 from flitwatch_api.parameters import CursorText, Id, Limit, Text, make_cursor, read_page_cursor
 from flitwatch_api.people.access import made_by, require_access
-from flitwatch_api.people.job_privacy import TASKS_WITHOUT_JOBS, hidden_jobs_error
 from flitwatch_api.people.visits import hand_over
 from flitwatch_api.platform import Platform, Reader, ThePlatform
 from flitwatch_api.problems import RESPONSES

@@ -11,9 +11,8 @@ from pydantic import BaseModel, Field
 
 from flitwatch_api.alerts import schemas as alerts
 from flitwatch_api.answers import build_model
-from flitwatch_api.names import Names
+from flitwatch_api.names import TASKS_WITHOUT_JOBS, Names
 from flitwatch_api.people.access import made_by
-from flitwatch_api.people.job_privacy import TASKS_WITHOUT_JOBS
 from flitwatch_db.tasks.record import Row
 from flitwatch_domain.access import VISITOR
 from flitwatch_domain.errors import FlitwatchError

@@ -31,8 +31,7 @@ from flitwatch_routing.traces.read import read_trace
 from flitwatch_simulation.packet.engine import execute_workload
 from flitwatch_simulation.packet.machine import Machine, build_machine
 from flitwatch_simulation.workloads import patterns
-from flitwatch_simulation.workloads.messages import Messages, repeat_messages, to_ops
-from flitwatch_simulation.workloads.phases import messages_of
+from flitwatch_simulation.workloads.messages import Messages, messages_of, repeat_messages, to_ops
 from flitwatch_simulation.workloads.placement import place_ranks
 
 #: Section II-A: ranks, and KB sent by a rank at a time, which is a round here. The load of crystal router is constant, fill boundary's is from 100 to

@@ -15,9 +15,9 @@ from flitwatch_domain import units
 from flitwatch_domain.errors import BadInput
 from flitwatch_domain.fabric import Fabric, Find
 from flitwatch_domain.importers.packed import open_text
+from flitwatch_routing.bounds import weighted_bytes
 from flitwatch_routing.reconstruction.lanes import NO_LANE, Lanes, port_width
 from flitwatch_routing.reconstruction.pairs import Pairs
-from flitwatch_routing.weighting import weighted_bytes
 
 Floats = NDArray[np.float64]
 #: Limit of one counter, a sum of several 64-bit counters; the squares of larger numbers exceed double precision.

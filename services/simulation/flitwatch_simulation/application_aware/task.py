@@ -17,12 +17,13 @@ from flitwatch_domain.task_models.routes import Advice, Observation
 from flitwatch_simulation.application_aware.advice import (
     DEFAULT_MODE,
     LEVEL,
+    CheckedPlacement,
     ModeChoice,
     PlacementChoice,
+    check_placement,
     choose_mode,
     choose_placement,
 )
-from flitwatch_simulation.application_aware.check import CheckedPlacement, check_placement
 
 
 class AdviceResult(TypedDict):

@@ -12,13 +12,12 @@ from numpy.typing import NDArray
 from flitwatch_domain.errors import BadInput
 from flitwatch_domain.fabric import Fabric
 from flitwatch_domain.secret_file import local_path
+from flitwatch_routing.bounds import weighted_bytes
 from flitwatch_routing.patterns import PATTERNS as MATRICES
 from flitwatch_routing.patterns import load_traffic
 from flitwatch_routing.traces.read import is_trace, read_trace, summarise_trace
-from flitwatch_routing.weighting import weighted_bytes
 from flitwatch_simulation.workloads import patterns
-from flitwatch_simulation.workloads.messages import Messages, in_rounds
-from flitwatch_simulation.workloads.phases import messages_of
+from flitwatch_simulation.workloads.messages import Messages, in_rounds, messages_of
 
 Ints = NDArray[np.int64]
 Matrix = tuple[Ints, Ints, NDArray[np.float64]]

@@ -31,7 +31,7 @@ def pbs(
     names, as PBS names them by day. The exit status is 3 if records were refused.
     """
     from flitwatch.commands.imports.accounting import import_jobs
-    from flitwatch.commands.imports.zones import zone_named
+    from flitwatch.commands.imports.sacct import zone_named
     from flitwatch_ingest.sources.pbs import PbsReader
 
     zone = zone_named(timezone)
