@@ -11,8 +11,8 @@ import numpy as np
 from flitwatch_domain.counters.units import tick_of
 from flitwatch_domain.errors import BadInput, BadRequest
 from flitwatch_domain.fabric import Fabric, Technology, cables
+from flitwatch_domain.fabric.endpoint_names import plain_guid
 from flitwatch_domain.fabric.model import check_name
-from flitwatch_domain.guids import plain_guid
 from flitwatch_domain.hosts import host_key, read_host_names
 from flitwatch_domain.importers import ibnetdiscover, interconnect, neighbours, slingshot, slingshot_template, ufm
 from flitwatch_domain.importers.text import numbered_lines, read_text
