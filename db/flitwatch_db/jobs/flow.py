@@ -350,7 +350,8 @@ def by_minute(
     jobs = _list_jobs(conn, watched.job_pk, watched.simulated, watched.fabric_id, spans)
     if not jobs or jobs[0]["job_pk"] != watched.job_pk:
         jobs.insert(0, {"job_pk": watched.job_pk, "start_s": math.inf, "end_s": None, "endpoint": [], "router": []})
-    calm, quiet = None, None
+    calm: _LinkWaits | None = None
+    quiet: Moment | None = None
     for low, high in quiet_spans:
         width = round(high - low)
         (quiet,), calm = _load_moments(conn, way, watched.fabric_id, own, width, [low], jobs, high, {})

@@ -69,7 +69,7 @@ class Truth:
         baseline = self.lived()
         size = min(len(baseline.taken_s), len(self.alone.taken_s))
         longer = np.flatnonzero(baseline.taken_s[:size] >= A_CAUSE * self.alone.taken_s[:size])
-        return longer if len(longer) else np.arange(size)
+        return longer if len(longer) else np.arange(size, dtype=np.int64)
 
     @property
     def felt_s(self) -> float | None:
