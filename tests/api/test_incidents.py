@@ -17,8 +17,8 @@ from support.planted_machine import BEGIN_S, planted, run_of
 from api.conftest import Served, serving
 from flitwatch.hottest import _covers_window, load_hot_lists
 from flitwatch.main import cli
-from flitwatch_api.incidents import http as incidents_http
-from flitwatch_api.projects import http as projects_http
+from flitwatch_api import incidents as incidents_api
+from flitwatch_api import projects as projects_api
 from flitwatch_api.settings import Settings
 from flitwatch_client import Client
 from flitwatch_db import connect
@@ -174,9 +174,9 @@ def test_the_command_prints_what_the_page_shows(planted_incident: tuple[Served, 
 @pytest.mark.parametrize(
     ("place", "module", "makes"),
     [
-        ("projects/climate/report?month=2026-01", projects_http, "build_report"),
-        ("projects/climate/report?month=2026-01&format=pdf", projects_http, "render_document"),
-        ("incidents/export", incidents_http, "render_table"),
+        ("projects/climate/report?month=2026-01", projects_api, "build_report"),
+        ("projects/climate/report?month=2026-01&format=pdf", projects_api, "render_document"),
+        ("incidents/export", incidents_api, "render_table"),
     ],
 )
 def test_a_long_report_holds_no_other_request_up(

@@ -338,7 +338,7 @@ def test_unread_answers_share_a_bounded_memory(embedded_db: str, monkeypatch: py
 
 
 def test_an_answer_that_is_read_slowly_arrives(api_site: Served, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(http_protocol, "READ_S", 0.1)
+    monkeypatch.setattr(http_protocol, "READ_S", 1.0)
     monkeypatch.setattr(http_protocol, "READ_BYTES", 1)
     count = http_protocol.WAITING_REQUESTS
     with ExitStack() as stack:
@@ -347,7 +347,7 @@ def test_an_answer_that_is_read_slowly_arrives(api_site: Served, monkeypatch: py
         page = b""
         while part := one.recv(256 << 10):
             page += part
-            time.sleep(0.02)
+            time.sleep(0.03)
     assert page.count(b"HTTP/1.1 200 OK") == count
 
 
