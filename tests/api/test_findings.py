@@ -131,14 +131,14 @@ def test_rest_top_alerts_and_metrics_report_the_same_cables(
     """The page prints what REST says (tests/e2e/test_page.py)."""
     planted_cables.plant(embedded_db)
     now_s = time.time()
-    told: dict[str, dict[str, str]] = {fabric: {} for fabric in planted_cables.CONDITIONS}
+    described: dict[str, dict[str, str]] = {fabric: {} for fabric in planted_cables.CONDITIONS}
     with connect(embedded_db, role="reader") as conn:
         for rule in read_config().rules:
             if rule.signal in ("slow_cable", "flapping_cable"):
                 for sample in collect_samples(conn, rule, now_s, now_s + rule.every_s):
                     labels = dict(sample.labels)
-                    told[labels["fabric"]][labels["cable"]] = rule.described(sample)
-    assert told == {
+                    described[labels["fabric"]][labels["cable"]] = rule.described(sample)
+    assert described == {
         fabric: {cable: f"Cable {cable} of {fabric}: {condition}" for cable, condition in cables.items()}
         for fabric, cables in planted_cables.CONDITIONS.items()
     }

@@ -128,6 +128,6 @@ def test_every_import_and_collector_says_what_it_was_tried_with() -> None:
     header, *lines = page[page.index("| source | command | tried live") :].partition("\n\n")[0].splitlines()
     rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in lines[1:]]
     assert header.count("|") == 6 and all(len(row) == 5 and all(row) for row in rows)
-    told = {command for row in rows for command in re.findall(r"`(\w+ [\w-]+)`", row[1])}
+    documented = {command for row in rows for command in re.findall(r"`(\w+ [\w-]+)`", row[1])}
     commands = {f"{group.name} {name}" for group in (import_, collect) for name in group.commands}
-    assert told == commands
+    assert documented == commands

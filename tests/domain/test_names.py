@@ -33,7 +33,7 @@ PRIVATE = {"world", "told", "foretold", "beside", "door", "room", "house"}
 PLAIN = {
     "world": {
         "noise_bench.py",
-        "schemas.py",
+        "noise.py",
         "models.py",
         "dumpi.py",
         "dumpi_communicators.py",

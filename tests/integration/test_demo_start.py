@@ -162,13 +162,15 @@ def test_the_incidents_of_the_four_hours_before_it_name_the_planted_jobs_and_no_
     span = {name: datetime.fromtimestamp(at, UTC).isoformat() for name, at in (("from", began_s - PAST_S + EDGE_S), ("to", began_s - EDGE_S))}  # fmt: skip
     while True:
         jobs = answers(url, "jobs", fabric="demo", sort="-nodes", limit="100", **span)["items"]
-        told = answers(url, "incidents", fabric="demo", limit="100", **span)
+        incidents = answers(url, "incidents", fabric="demo", limit="100", **span)
         planted = {one["job_id"] for one in jobs if one["nodes"] == spec.interference[0].nodes}
-        named = {cause["job_id"] for one in told["items"] if one["state"] != "withdrawn" for cause in one["causes"]}
+        named = {
+            cause["job_id"] for one in incidents["items"] if one["state"] != "withdrawn" for cause in one["causes"]
+        }
         # A planted job without a run next to it slows none that can tell.
-        if len(planted) >= (PAST_S - 2 * EDGE_S) // spec.interference[0].every_s and len(named) >= 0.9 * len(planted) and told["unexamined"] == 0:  # fmt: skip
+        if len(planted) >= (PAST_S - 2 * EDGE_S) // spec.interference[0].every_s and len(named) >= 0.9 * len(planted) and incidents["unexamined"] == 0:  # fmt: skip
             break
-        assert time.monotonic() - up_s < GIVEN_UP_S, f"{planted} {named} {told['unexamined']}\n{logs(home)}"
+        assert time.monotonic() - up_s < GIVEN_UP_S, f"{planted} {named} {incidents['unexamined']}\n{logs(home)}"
         time.sleep(3)
     assert named <= planted
 

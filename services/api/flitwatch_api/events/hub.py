@@ -191,7 +191,7 @@ class Hub:
                 advice="Close pages that you do not need.",
                 retry_after_s=10,
             )
-        if len(self._streams) >= self._most and not self._make_room(of):
+        if len(self._streams) >= self._most and not self._close_largest(of):
             raise Unavailable(
                 f"{self._most} event streams are open, which is the limit api_streams_max",
                 advice="Close pages that you do not need, or try again later.",
@@ -208,7 +208,7 @@ class Hub:
             if not self._each[of]:
                 del self._each[of]
 
-    def _make_room(self, of: str) -> bool:
+    def _close_largest(self, of: str) -> bool:
         counts = Counter(self._streams.values())
         largest, count = counts.most_common(1)[0]
         if counts[of] + 1 >= count:
