@@ -56,7 +56,7 @@ def schema() -> schemathesis.schemas.BaseSchema:
 
 def test_the_description_in_the_contracts_is_current() -> None:
     assert openapi.render_description(create_app(Settings(web=None))) == DOCUMENT.read_bytes(), (
-        "run: python -m flitwatch_api.openapi > docs/contracts/openapi.json"
+        "run: python -m flitwatch_api.app > docs/contracts/openapi.json"
     )
 
 

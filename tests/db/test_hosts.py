@@ -17,7 +17,7 @@ import pytest
 from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from ingest.test_accounting_as_people_send_it import ON_HOSTS, one
+from ingest.scheduler_records import ON_HOSTS, read_only_job
 from psycopg.conninfo import conninfo_to_dict
 from support import ethernet, slingshot_templates
 from support.databases import PLACE
@@ -284,7 +284,7 @@ def test_a_host_of_any_source_is_the_one_of_any_topology(topology: str, source: 
     wanted = [next(at for at, node in enumerate(fabric.endpoints.node) if host_key(node) == name) for name in names]
     if source in JOBS:
         write, reader = JOBS[source]
-        read = expand_hosts(one(reader(), write(written)).node_list)
+        read = expand_hosts(read_only_job(reader(), write(written)).node_list)
         nodes = list(fabric.endpoints.node)
         found = [None if (host := find_host(name, nodes)) is None else nodes.index(host) for name in read]
     else:

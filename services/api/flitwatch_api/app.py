@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from importlib.metadata import PackageNotFoundError, version
@@ -160,3 +161,12 @@ def _package_version() -> str:
         return version("flitwatch")
     except PackageNotFoundError:
         return "0"
+
+
+def _print_description() -> None:
+    """Print the OpenAPI document; no database is needed."""
+    sys.stdout.buffer.write(render_description(create_app(Settings(web=None))))
+
+
+if __name__ == "__main__":
+    _print_description()

@@ -1,9 +1,8 @@
-"""OpenAPI document as text: `python -m flitwatch_api.openapi` prints docs/contracts/openapi.json."""
+"""OpenAPI document as text, with the access requirements of each endpoint."""
 
 from __future__ import annotations
 
 import json
-import sys
 from typing import Any
 
 from fastapi import FastAPI
@@ -52,15 +51,3 @@ def _complete_operation(operation: dict[str, Any], need: Requirement) -> None:
     for status, words in answers.items():
         content = {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}}
         operation["responses"].setdefault(status, {"description": words, "content": content})
-
-
-def main() -> None:
-    """Print the document; no database is needed."""
-    from flitwatch_api.app import create_app
-    from flitwatch_api.settings import Settings
-
-    sys.stdout.buffer.write(render_description(create_app(Settings(web=None))))
-
-
-if __name__ == "__main__":
-    main()
