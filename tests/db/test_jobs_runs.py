@@ -277,7 +277,7 @@ async def test_a_step_that_comes_while_steps_are_read_moves_no_sum(
 
 
 def test_hosts_of_any_text_come_back_as_they_went(embedded_db: str) -> None:
-    nodes = ['a"b', "c\\d", "null", "e{}f", "g h", "\N{GREEK SMALL LETTER PI}"]
+    nodes = ['a"b', "c\\d", "null", "e{}f", "g;h", "\N{GREEK SMALL LETTER PI}"]
     with connect(embedded_db, role="writer") as conn:
         (job_pk,) = jobs.upsert_jobs(conn, [Job("c", "1", "RUNNING", node_list=",".join(nodes))])
         stored = conn.execute("SELECT node FROM job_node WHERE job_pk = %s", [job_pk]).fetchall()
