@@ -235,12 +235,12 @@ def test_goal_text_reads_as_the_same_dag(tmp_path):
         ("rank 0\na: compute 1\n", "ranks N", 1),
         ("ranks 2\na: compute 1\n", "before the first", 2),
         ("ranks 2\nrank 2\n", "outside 0 to 1", 2),
-        ("ranks 2\nrank 0\na: sned 1 to 1\n", "no operation", 3),
+        ("ranks 2\nrank 0\na: sned 1 to 1\n", "not an operation", 3),
         ("ranks 2\nrank 0\na: send 1 to 5\n", "outside", 3),
         ("ranks 2\nrank 0\na: compute 1\na: compute 2\n", "two operations", 4),
         ("ranks 2\nrank 0\na: compute 1\na requires b\n", "no operation 'b'", 4),
-        ("ranks 2\nrank 0\na: compute 1\n/* b: compute 1\nrank 1\n", "no operation", 4),
-        ("ranks 2\nrank 0\n" + "a" * 200_000 + ": compute 1\n", "no operation", 3),
+        ("ranks 2\nrank 0\na: compute 1\n/* b: compute 1\nrank 1\n", "not an operation", 4),
+        ("ranks 2\nrank 0\n" + "a" * 200_000 + ": compute 1\n", "not an operation", 3),
     ],
 )
 def test_bad_dags_name_file_and_line(tmp_path, text, message, line):
