@@ -137,8 +137,8 @@ packages: dist ## a DEB and, with rpmbuild, an RPM of the server from the wheels
 	@$(MAKE) --no-print-directory sums
 
 .PHONY: pin-images check-security
-pin-images: ## the digests of docker-compose.yml's images into docker-compose.digests.yml (needs Docker and the registries)
-	@docker compose --profile grafana config --lock-image-digests > docker-compose.digests.new && mv docker-compose.digests.new docker-compose.digests.yml
+pin-images: ## the digests of all images into packaging/images.lock, docker-compose.digests.yml and k8s/components/digests (needs the registries)
+	@$(PY) packaging/images.py
 
 # Without OSV= the services of OSV and of npm are asked, and what cannot be asked fails.
 check-security: ## lists of all locked packages (CycloneDX) into build/, and which are known to be weak (OSV="PyPI.zip npm.zip": offline, from OSV's archives)
@@ -252,10 +252,10 @@ fuzz-importers:
 	nice -n 10 .venv/bin/python tests/fuzz/run.py $(or $(FUZZ_SECONDS),$$(( $(or $(MINUTES),2) * 60 ))) $(if $(FUZZ_AT_A_TIME),--at-a-time $(FUZZ_AT_A_TIME)) $(if $(FUZZ_SEED),--seed $(FUZZ_SEED))
 
 .PHONY: chaos failover soak hostile
-hostile: ## hostile clients (endless heads, floods, slow bodies, a giant peer) against a platform of their own; prints as JSON what they cost in memory and how long others waited
+hostile: ## hostile clients (endless heads, floods, slow bodies, unread answers, receivers that never end) against a platform of their own; prints as JSON what they cost in memory and how long others waited
 	@cd tests && ../.venv/bin/python -m hostile
 
-# The whole stack unless told otherwise: STACK=embedded, ROUTERS=96 for a smaller machine, ROUTERS=0 for a few routers through a collector.
+# The whole stack by default: STACK=embedded, ROUTERS=96 for a smaller machine, ROUTERS=0 for a few routers through a collector.
 CAMPAIGN = cd tests && ../.venv/bin/python -m integration.campaign
 CAMPAIGN_OPTIONS = --stack $(if $(filter file,$(origin STACK)),full,$(STACK)) $(if $(ROUTERS),--routers $(ROUTERS))
 
@@ -281,7 +281,7 @@ browser: web
 bench-web: browser ## how fast the page is with 3,264 routers, as JSON
 	@cd web && node bench/bench.mjs
 
-# Measured machines beside the synthetic one, where their files are.
+# Measured machines next to the synthetic one, where their files are.
 DATA ?= ../shared/data
 screenshots: browser python ## every page to docs/screenshots (URL=... of a platform that runs; ONLY=alerts: some; THEMES="light dark": dark ones to .cache/screenshots; SIZE="390x844 3840x2160": of those windows to .cache/screenshots/WIDTH)
 	@cd web && FLITWATCH_URL=$(URL) THEMES="$(THEMES)" SIZE="$(SIZE)" node tests/e2e/screenshots.mjs $(if $(ONLY),"$(ONLY)")
@@ -294,11 +294,11 @@ mutants: python-all ## change one token at a time and see whether tests notice: 
 	@cd tests && OMP_NUM_THREADS=1 ../.venv/bin/python -m mutants $(SUITE) --sample $(or $(SAMPLE),40) --seed $(or $(SEED),1) $(if $(REPORT),--report)
 
 .PHONY: scorecard
-scorecard: python-all ## score blame, deviation and forecast on simulated scenarios into docs/scorecard.md (SEEDS=2: fewer seeds of each world; EXECUTOR=dask, tcp://HOST:PORT or slurm:8: where)
+scorecard: python-all ## score blame, deviation and forecast on simulated scenarios into docs/scorecard.md (SEEDS=2: fewer seeds of each variant; EXECUTOR=dask, tcp://HOST:PORT or slurm:8: where)
 	.venv/bin/flitwatch scorecard $(if $(SEEDS),--seeds $(SEEDS)) $(if $(EXECUTOR),--executor $(EXECUTOR)) --out docs
 
 .PHONY: advice-value
-advice-value: python-all ## measure what following advice saves in simulated worlds into docs/advice-value.md (SEEDS=5; about 20 minutes on two cores)
+advice-value: python-all ## measure what following advice saves in simulated scenarios into docs/advice-value.md (SEEDS=5; about 20 minutes on two cores)
 	.venv/bin/flitwatch study advice-value --seeds $(or $(SEEDS),5) --out docs/advice-value.md > /dev/null
 
 .PHONY: papers-routes

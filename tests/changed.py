@@ -12,7 +12,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 #: Folders whose children are packages.
-ROOMS = ("db", "ingest", "ml", *(f"services/{path.name}" for path in sorted((ROOT / "services").iterdir())), "tests")
+PACKAGES = ("db", "ingest", "ml", *(f"services/{path.name}" for path in sorted((ROOT / "services").iterdir())), "tests")
 
 
 def changed(base: str) -> list[str]:
@@ -27,9 +27,9 @@ def changed(base: str) -> list[str]:
 
 def module(path: str) -> str | None:
     """The dotted name of a Python file; None if it has none."""
-    for room in ROOMS:
-        if path.endswith(".py") and path.startswith(f"{room}/"):
-            return path.removeprefix(f"{room}/").removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+    for package in PACKAGES:
+        if path.endswith(".py") and path.startswith(f"{package}/"):
+            return path.removeprefix(f"{package}/").removesuffix(".py").removesuffix("/__init__").replace("/", ".")
     return None
 
 

@@ -4,7 +4,6 @@ Modules named `reads` and `*_reads` are the API's queries: asynchronous and read
 constant, or composed of `psycopg.sql` identifiers from this package; callers' values are passed as parameters.
 """
 
-from flitwatch_db.core.connection import async_pool, build_conninfo, connect, connect_async
-from flitwatch_db.core.editions import Edition, detect_edition
+from flitwatch_db.core.connection import Edition, async_pool, build_conninfo, connect, connect_async, detect_edition
 
 __all__ = ["Edition", "async_pool", "build_conninfo", "connect", "connect_async", "detect_edition"]

@@ -12,6 +12,7 @@ import httpx
 import orjson
 
 from flitwatch_domain.errors import BadInput, BadRequest, NotFound, Unavailable
+from flitwatch_domain.peer_answers import stream_answer
 from flitwatch_ingest.schemas.avro import AvroFields, avro_schema
 
 #: An id that was not found is requested again after this time.
@@ -59,7 +60,7 @@ class HttpRegistry:
     def text(self, schema_id: int) -> str:
         content = bytearray()
         try:
-            with self._client.stream("GET", f"{self._url}/schemas/ids/{schema_id}") as answer:
+            with stream_answer(self._client, "GET", f"{self._url}/schemas/ids/{schema_id}", _TIMEOUT_S) as answer:
                 if answer.status_code == 404:
                     raise NotFound(f"Avro schema {schema_id} is not in the registry")
                 if answer.status_code != 200:
@@ -67,7 +68,7 @@ class HttpRegistry:
                 for piece in answer.iter_bytes():
                     content += piece
                     if len(content) > _MOST_BYTES:
-                        raise Unavailable(f"the schema registry answers more than {_MOST_BYTES >> 20} MiB")
+                        raise Unavailable(f"the schema registry sent more than {_MOST_BYTES >> 20} MiB")
         except httpx.HTTPError as problem:
             raise Unavailable(f"the schema registry does not answer: {type(problem).__name__}") from None
         try:

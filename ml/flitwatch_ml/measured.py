@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import spearmanr
 
-from flitwatch_domain import numerals
+from flitwatch_domain import units
 from flitwatch_domain.errors import BadInput, TooCostly
 from flitwatch_domain.importers.packed import open_text
 
@@ -86,7 +86,7 @@ def read_measured(runs: Path, exposure: Path, called: tuple[str, str] | None = N
             raise BadInput(f"run {row['run'][:40]!r} is listed twice", where=where)
         rows[row["run"]] = where, row
     if not rows:
-        raise BadInput("holds no runs", where=of_runs)
+        raise BadInput("contains no runs", where=of_runs)
     start_of = {run: _parse_start_s(row["start"], where) for run, (where, row) in rows.items()}
     names = sorted(rows, key=lambda run: (start_of[run], run))
     ordered = [rows[run] for run in names]
@@ -112,10 +112,10 @@ def read_measured(runs: Path, exposure: Path, called: tuple[str, str] | None = N
     )
     sizes = np.zeros(len(names)) if nodes is None else nodes
     # A run recorded twice would count twice as evidence.
-    told_application = APPLICATION in ordered[0][1]
+    has_application = APPLICATION in ordered[0][1]
     application = (
         np.array([_check_name(row[APPLICATION], where, APPLICATION) for where, row in ordered])
-        if told_application
+        if has_application
         else None
     )
     label = np.zeros(len(names)) if application is None else np.unique(application, return_inverse=True)[1]
@@ -176,7 +176,7 @@ def _read_exposure(path: Path, called: str, run_at: dict[str, int], runs: str) -
             raise BadInput(f"run {row['run'][:40]!r} and this user are listed twice", where=where)
         amount_of[key] = _parse_amount(row["amount"], where, "amount")
     if not amount_of:
-        raise BadInput("holds no users", where=called)
+        raise BadInput("contains no users", where=called)
     users = sorted({user for _, user in amount_of})
     if len(run_at) * len(users) > MOST_PAIRS:
         raise TooCostly(
@@ -260,9 +260,9 @@ def _read_table(path: Path, called: str, needed: tuple[str, ...]) -> Iterator[tu
 
 
 def _parse_number(text: str, where: str, name: str) -> float:
-    value = numerals.parse_real(text.strip())
+    value = units.parse_real(text.strip())
     if value is None:
-        what = "a finite number" if numerals.is_infinite_or_nan(text) else "a number"
+        what = "a finite number" if units.is_infinite_or_nan(text) else "a number"
         raise BadInput(f"{name} is not {what}: {text[:40]!r}", where=where)
     if value and not 1 / LARGEST <= abs(value) <= LARGEST:
         raise BadInput(f"{name} cannot be as large or as small as {text[:40]!r}", where=where)

@@ -39,11 +39,13 @@ def run_blame(args: dict[str, Any], context: TaskContext) -> StoredEstimate:
         usual = definition.least_nodes or large_job_nodes(estimates.machine_nodes(conn, runs.run_id))
         least = usual if arguments.least_nodes is None else arguments.least_nodes
         context.report(1, 4, f"{len(runs.run_id)} runs; who ran alongside them")
-        beside = work.co_running(estimates.co_running(conn, runs.run_id), least)
-        context.report(2, 4, f"{len(beside['user'].names)} users, {len(beside['application'].names)} names of jobs")
+        companions = work.co_running(estimates.co_running(conn, runs.run_id), least)
+        context.report(
+            2, 4, f"{len(companions['user'].names)} users, {len(companions['application'].names)} names of jobs"
+        )
         context.check()
         estimate, entries = work.estimate_blame(
-            runs, exe, nodes, beside, least, definition, estimates.route_changes_s(conn, runs.run_id)
+            runs, exe, nodes, companions, least, definition, estimates.route_changes_s(conn, runs.run_id)
         )
         return _save_estimate(conn, estimate, entries=entries)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
+from collections.abc import Callable
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
@@ -20,19 +21,21 @@ SLOW = {
 
 
 class Hook:
-    """A receiver that can be told to refuse, all or some rules, or to take a message and say nothing."""
+    """A receiver that can be set to refuse, all or some rules, or to take a message and say nothing."""
 
     def __init__(self) -> None:
         self.got: list[dict[str, Any]] = []
         self.status = 200
         self.mute = False
         self.refused: set[str] = set()
+        self.before: Callable[[], object] = lambda: None
         hook = self
 
         class Handler(BaseHTTPRequestHandler):
             def do_POST(self) -> None:
                 body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
                 status = 400 if hook.refused & {a["rule"] for a in body.get("alerts", ())} else hook.status
+                hook.before()
                 if status == 200:
                     hook.got.append(body)
                 if hook.mute:

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
-import socketserver
 import threading
-from collections.abc import Iterator
 from typing import Any
 
 import httpx
 import pytest
 from support.alerts import fire, smtp_sink
-from support.endless_answer import SOCKETS_BYTES, serving_endlessly
+from support.endless_answer import SOCKETS_BYTES, dripping, serving_endlessly, serving_lines
 from support.waiting import eventually
 
 from alerting.receivers import Hook, config
-from flitwatch_alerting import senders
+from flitwatch_alerting import contact_points, deliver, senders
 from flitwatch_alerting.contact_points import send_tests, with_contacts
 from flitwatch_alerting.deliver import plan_notices, send_due_notices
 from flitwatch_alerting.senders import post_json
@@ -33,7 +30,7 @@ def turn(conn: Any, chosen: Any) -> int:
     return send_due_notices(conn, chosen)
 
 
-def told(hook: Hook) -> list[tuple[str, list[str]]]:
+def notices(hook: Hook) -> list[tuple[str, list[str]]]:
     return [(body["key"], [f"{a['rule']} {a['status']}" for a in body["alerts"]]) for body in hook.got]
 
 
@@ -53,7 +50,7 @@ def test_a_message_that_comes_again_has_its_key_and_its_alerts_and_new_ones_make
         alerts.close_alert(conn, first, clock_s(conn))
         hook.mute = False
         assert turn(conn, chosen) == 1 and turn(conn, chosen) == 2 and turn(conn, chosen) == 0
-    *again, (other, words) = told(hook)
+    *again, (other, words) = notices(hook)
     key = again[0][0]
     assert again == [(key, ["q1 firing"])] * 3
     assert words == ["q2 firing", "q1 resolved"] and other != key
@@ -65,6 +62,16 @@ def test_only_the_head_of_an_endless_answer_is_read() -> None:
     assert receiver.sent_bytes <= SOCKETS_BYTES
 
 
+@pytest.mark.parametrize("before", [b"", b"220 mail\r\n"], ids=["greeting", "reply"])
+def test_an_endless_reply_of_a_mail_server_is_not_read(before: bytes) -> None:
+    with serving_lines(before, b"250-" + b"x" * 60 + b"\r\n") as (port, sent):
+        receiver = {"name": "m", "kind": "mail", "server": f"127.0.0.1:{port}", "to": ["a@x.example"]}
+        chosen = config(receiver, rules=())
+        with pytest.raises(senders.Unreachable, match="receiver m cannot be reached"):
+            senders.send_test(chosen, chosen.receivers[0], "key")
+    assert sum(sent) <= SOCKETS_BYTES
+
+
 @pytest.mark.parametrize("kind", ["webhook", "alertmanager", "slack", "mail", "apprise"])
 def test_a_receiver_that_sends_a_byte_now_and_then_holds_nobody_up(
     kind: str, embedded_db: str, hook: Hook, monkeypatch: pytest.MonkeyPatch
@@ -72,7 +79,7 @@ def test_a_receiver_that_sends_a_byte_now_and_then_holds_nobody_up(
     if kind == "apprise":
         pytest.importorskip("apprise")
     monkeypatch.setattr(senders, "DELIVERY_S", 0.4)
-    with dripping() as port, connect(embedded_db, role="writer", autocommit=True) as conn:
+    with dripping(0.02) as port, connect(embedded_db, role="writer", autocommit=True) as conn:
         monkeypatch.setenv("DRIPS", f"json://127.0.0.1:{port}")
         at = {
             "mail": {"server": f"127.0.0.1:{port}", "to": ["a@x.example"]},
@@ -84,28 +91,45 @@ def test_a_receiver_that_sends_a_byte_now_and_then_holds_nobody_up(
         fire(conn, "q1")
         # On a busy machine the other one may take as long.
         eventually(lambda: turn(conn, chosen) == 1)
-        assert {word for _, words in told(hook) for word in words} == {"q1 firing"}
+        assert {word for _, words in notices(hook) for word in words} == {"q1 firing"}
         (why,) = conn.execute("SELECT error FROM alert_notice WHERE receiver = 'drips'").fetchone() or ("",)
         assert why == "receiver drips has not accepted the message within 0.4 s"
         eventually(lambda: not [thread for thread in threading.enumerate() if thread.name.startswith("delivery")])
 
 
-@contextlib.contextmanager
-def dripping() -> Iterator[int]:
-    """Answer every connection with a byte every 20 ms, in a line that does not end."""
-    stop = threading.Event()
+def test_receivers_do_not_wait_for_one_another(embedded_db: str, hook: Hook, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first one accepts its message only after the last one has its own."""
+    last = Hook()
+    hook.before = lambda: eventually(lambda: bool(last.got), what="the last receiver's message")
+    receivers = [{"name": name, "kind": "webhook", "url": one.url} for name, one in (("a", hook), ("b", last))]
+    with connect(embedded_db, role="writer", autocommit=True) as conn:
+        fire(conn, "q1")
+        assert turn(conn, config(*receivers, rules=())) == 2
+    last.server.shutdown()
 
-    class Drips(socketserver.BaseRequestHandler):
-        def handle(self) -> None:
-            with contextlib.suppress(OSError):
-                while not stop.wait(0.02):
-                    self.request.sendall(b"2")
 
-    with socketserver.ThreadingTCPServer(("127.0.0.1", 0), Drips) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        yield server.server_address[1]
-        stop.set()
-        server.shutdown()
+def test_a_receiver_that_does_not_answer_costs_one_attempt(embedded_db: str, hook: Hook) -> None:
+    chosen = config({"name": "h", "kind": "webhook", "url": hook.url}, rules=(), group_by=["rule"])
+    hook.mute = True
+    with connect(embedded_db, role="writer", autocommit=True) as conn:
+        for name in ("q1", "q2", "q3"):
+            fire(conn, name)
+            assert turn(conn, chosen) == 0
+        hook.got.clear()
+        assert turn(conn, chosen) == 0 == send_due_notices(conn, chosen) and len(hook.got) == 1
+        hook.mute = False
+        assert turn(conn, chosen) == 3
+
+
+def test_a_slow_receiver_of_many_messages_leaves_time_for_the_rules(
+    embedded_db: str, hook: Hook, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(deliver, "ROUND_S", 0.0)
+    chosen = config({"name": "h", "kind": "webhook", "url": hook.url}, rules=(), group_by=["rule"])
+    with connect(embedded_db, role="writer", autocommit=True) as conn:
+        for name in ("q1", "q2"):
+            fire(conn, name)
+        assert [turn(conn, chosen) for _ in range(3)] == [1, 1, 0]
 
 
 def test_a_message_that_is_refused_does_not_hold_up_the_next(embedded_db: str, hook: Hook) -> None:
@@ -116,19 +140,19 @@ def test_a_message_that_is_refused_does_not_hold_up_the_next(embedded_db: str, h
         assert turn(conn, chosen) == 0
         fire(conn, "q2")
         alerts.close_alert(conn, first, clock_s(conn))
-        # That it is over is told after that it began.
+        # The end is announced after the beginning.
         assert turn(conn, chosen) == 1
         hook.refused = set()
         assert turn(conn, chosen) == 1 and turn(conn, chosen) == 1
-    assert [words for _, words in told(hook)] == [["q2 firing"], ["q1 firing"], ["q1 resolved"]]
+    assert [words for _, words in notices(hook)] == [["q2 firing"], ["q1 firing"], ["q1 resolved"]]
 
 
 def test_a_real_alertmanager_shows_no_mark_of_what_was_measured(embedded_db: str, alertmanager: str) -> None:
     with connect(embedded_db, role="writer", autocommit=True) as conn:
         fire(conn, "measured")
         assert turn(conn, config({"name": "am", "kind": "alertmanager", "url": alertmanager}, rules=())) == 1
-    told = {a["labels"]["alertname"]: a for a in httpx.get(f"{alertmanager}/api/v2/alerts").json()}
-    assert set(told["measured"]["annotations"]) == {"summary", "value", "evidence"}
+    notices = {a["labels"]["alertname"]: a for a in httpx.get(f"{alertmanager}/api/v2/alerts").json()}
+    assert set(notices["measured"]["annotations"]) == {"summary", "value", "evidence"}
 
 
 @pytest.mark.parametrize("why", ["silence", "inhibition"])
@@ -165,6 +189,18 @@ def test_what_waits_for_an_absent_receiver_is_kept_quiet_too(embedded_db: str, h
             alerts.close_alert(conn, number, clock_s(conn))
         assert turn(conn, chosen) == 4
     assert [a["rule"] for a in next(b for b in hook.got[2:] if "alerts" in b)["alerts"]] == ["q1", "q2"]
+
+
+def test_test_mails_leave_time_for_the_rules(embedded_db: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(contact_points, "ROUND_S", 0.0)
+    beats: list[int] = []
+    with smtp_sink() as (_, server), connect(embedded_db, role="writer", autocommit=True) as conn:
+        for name in ("a", "b"):
+            contacts.save_contact_point(conn, name, [f"{name}@site.example"], "info")
+            contacts.ask_test(conn, name)
+        chosen = config(rules=(), mail={"server": server})
+        assert [send_tests(conn, chosen, lambda: beats.append(1)) for _ in range(3)] == [1, 1, 0]
+    assert len(beats) == 2
 
 
 def test_a_contact_point_gets_what_is_as_severe_as_it_asks_and_one_test_mail(embedded_db: str) -> None:

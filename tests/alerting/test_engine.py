@@ -274,7 +274,7 @@ def test_a_rule_of_the_whole_machine_fires_where_its_mean_is_above_and_nowhere_e
     assert (got["series"], alert["fired_s"] - start, alert["resolved_s"] - start) == (1, 480, 660)
 
 
-def test_silent_counters_are_told_and_make_the_other_figures_quiet(embedded_db: str, hook: Hook) -> None:
+def test_silent_counters_are_reported_and_make_the_other_figures_quiet(embedded_db: str, hook: Hook) -> None:
     with connect(embedded_db, role="reader") as conn:
         start = int(clock_s(conn)) // 60 * 60 - 900
     _stalls(embedded_db, start, 10, (0, 10))
@@ -294,7 +294,7 @@ def test_silent_counters_are_told_and_make_the_other_figures_quiet(embedded_db: 
 
 
 def test_a_recording_that_ends_is_not_silent_and_a_machine_that_stops_is(embedded_db: str) -> None:
-    """The same counters, which end five minutes before the rule looks: only of a machine that is awaited is silence told."""
+    """The same counters, which end five minutes before the rule looks: silence is reported only of an expected machine."""
     with connect(embedded_db, role="reader") as conn:
         start = int(clock_s(conn)) // 60 * 60 - 900
     _stalls(embedded_db, start, 10, (0, 10))
@@ -303,8 +303,8 @@ def test_a_recording_that_ends_is_not_silent_and_a_machine_that_stops_is(embedde
         assert dry_run(conn, rule, start, start + 900)["fired"] == 1
         row = fabrics.get_fabric_row(conn, "machine")
         fabrics.add_attributes(conn, row.fabric_id, {"recorded": True})
-        told = dry_run(conn, rule, start, start + 900)
-    assert (told["fired"], told["series"]) == (0, 0)
+        report = dry_run(conn, rule, start, start + 900)
+    assert (report["fired"], report["series"]) == (0, 0)
 
 
 @pytest.mark.system("faults")
@@ -360,20 +360,20 @@ def test_labels_of_a_rule_are_on_its_alerts_and_route_and_group_them(embedded_db
         rules=(net, sys),
         group_by=["team"],
     )
-    told = lambda: [(a["status"], a["labels"]["team"]) for body in hook.got for a in body["alerts"]]  # noqa: E731
+    notices = lambda: [(a["status"], a["labels"]["team"]) for body in hook.got for a in body["alerts"]]  # noqa: E731
     with running(embedded_db, chosen):
-        eventually(told)
+        eventually(notices)
         with connect(embedded_db, role="writer") as conn:
             held = conn.execute("SELECT labels, summary FROM alert ORDER BY rule").fetchall()
             assert conn.execute("SELECT group_key FROM alert_notice").fetchall() == [("team=net",)]
             tried = dry_run(conn, read_rule(net), clock_s(conn) - 120, clock_s(conn))
             # Another label makes another alert: the one before ends at once.
             save_rule(conn, read_rule({**net, "labels": {"team": "ops"}}), "api")
-        eventually(lambda: len(told()) > 2)
+        eventually(lambda: len(notices()) > 2)
     assert [labels["team"] for labels, _ in held] == ["net", "sys"] and held[0][1] == "net: milc"
     assert tried["alerts"][0]["labels"] == held[0][0] and tried["alerts"][0]["summary"] == "net: milc"
     # They are messages of two groups, and those are sent in no order.
-    assert told()[0] == ("firing", "net") and set(told()[1:]) == {("resolved", "net"), ("firing", "ops")}
+    assert notices()[0] == ("firing", "net") and set(notices()[1:]) == {("resolved", "net"), ("firing", "ops")}
 
 
 def test_rules_of_the_api_outlive_the_file_and_an_alert_ends_with_its_rule(embedded_db: str, hook: Hook) -> None:

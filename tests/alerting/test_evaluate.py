@@ -250,11 +250,11 @@ def test_how_often_a_rule_is_evaluated_changes_nothing(
         conn.execute("DELETE FROM alert")
     assert found[0] == found[1]
     tried = dry_run(conn, rule, BASE_S, BASE_S + 900)
-    told = [
+    dry_alerts = [
         (a["fired_s"] - BASE_S, a["resolved_s"] and a["resolved_s"] - BASE_S, a["peak"])
         for a in sorted(tried["alerts"], key=lambda a: a["fired_s"])
     ]
-    assert told == [(alert[3], alert[4], alert[6]) for alert in found[0]]
+    assert dry_alerts == [(alert[3], alert[4], alert[6]) for alert in found[0]]
     conn.execute("DELETE FROM gap")
     conn.execute("DELETE FROM alert_rule")
 

@@ -129,7 +129,7 @@ def wait_over(conn: Any) -> None:
     conn.execute("UPDATE job_end_notice SET due_at = now() WHERE delivered_at IS NULL")
 
 
-def test_each_job_that_ended_is_told_once_with_what_is_known_of_its_slowness(
+def test_each_job_that_ended_is_reported_once_with_what_is_known_of_its_slowness(
     embedded_db: str, sink: Sink, webhook: JobWebhook
 ) -> None:
     with connect(embedded_db, role="writer", autocommit=True) as conn:
@@ -143,7 +143,7 @@ def test_each_job_that_ended_is_told_once_with_what_is_known_of_its_slowness(
     # What ended before the hour is no news.
     slow, usual, unknown = (message.data for message in sink.got)
     assert [one["job_id"] for one in (slow, usual, unknown)] == ["20", "21", "22"]
-    # Nothing says by whom it was slowed: there are no counters, and no job beside it.
+    # Nothing says by whom it was slowed: there are no counters, and no job alongside it.
     assert slow["slowdown"]["verdict"] == "cannot tell" and slow["slowdown"]["reasons"]
     assert 1.3 < slow["slowdown"]["factor"] < 1.6 and slow["slowdown"]["lost_s"] == pytest.approx(30, rel=0.2)
     assert slow["slowdown"]["basis"] == "earlier runs" and slow["slowdown"]["chain"]
@@ -203,7 +203,7 @@ def test_one_refused_message_does_not_hold_up_the_next(embedded_db: str, sink: S
     assert [message.data["job_id"] for message in sink.got] == ["20", "21"]
 
 
-def test_a_requeued_job_is_told_for_each_of_its_lives(embedded_db: str, sink: Sink, webhook: JobWebhook) -> None:
+def test_a_requeued_job_is_reported_for_each_of_its_lives(embedded_db: str, sink: Sink, webhook: JobWebhook) -> None:
     now_s = time.time()
     with connect(embedded_db, role="writer", autocommit=True) as conn:
         jobs.upsert_jobs(
@@ -223,7 +223,7 @@ def test_a_requeued_job_is_told_for_each_of_its_lives(embedded_db: str, sink: Si
     [(900, None), (900, SETTLED_S / 2), (None, 300), (NEWS_S + 900, NEWS_S + 60)],
     ids=["runs", "has just ended", "never ran", "ended long ago"],
 )
-def test_what_is_no_news_is_not_told(
+def test_what_is_no_news_is_not_reported(
     embedded_db: str, sink: Sink, webhook: JobWebhook, start_ago_s: float | None, end_ago_s: float | None
 ) -> None:
     now_s = time.time()
@@ -248,8 +248,8 @@ def test_a_receiver_can_check_what_it_gets(embedded_db: str, sink: Sink, webhook
     (message,) = sink.got
     signed = f"{message.headers['webhook-id']}.{message.headers['webhook-timestamp']}.".encode() + message.body
     command = ["openssl", "dgst", "-sha256", "-mac", "HMAC", "-macopt", f"hexkey:{SECRET.hex()}", "-binary"]
-    told = subprocess.run(command, input=signed, capture_output=True, check=True).stdout
-    assert message.headers["webhook-signature"] == "v1," + base64.b64encode(told).decode()
+    signature = subprocess.run(command, input=signed, capture_output=True, check=True).stdout
+    assert message.headers["webhook-signature"] == "v1," + base64.b64encode(signature).decode()
     assert abs(time.time() - int(message.headers["webhook-timestamp"])) < 120
     assert json.loads(message.body)["type"] == "job.ended"
     # The guide's own function agrees, and refuses a body that was changed.
@@ -261,7 +261,7 @@ def test_a_receiver_can_check_what_it_gets(embedded_db: str, sink: Sink, webhook
     assert not guide["is_genuine"](message.headers, message.body.replace(b"COMPLETED", b"FAILED"), secret)
 
 
-def test_a_job_that_cannot_be_explained_is_told_as_such(
+def test_a_job_that_cannot_be_explained_is_reported_as_such(
     embedded_db: str, sink: Sink, webhook: JobWebhook, caplog: pytest.LogCaptureFixture
 ) -> None:
     with connect(embedded_db, role="writer", autocommit=True) as conn:
@@ -308,7 +308,7 @@ def test_the_engine_tells_and_an_engine_without_a_webhook_does_not(
         engine = Engine(embedded_db, config(), threading.Event(), webhook=webhook)
         engine.round(conn)
         engine.round(conn)
-    assert len(sink.got) == 1 and engine.measures.jobs_told == 1 and engine.measures.problems == 0
+    assert len(sink.got) == 1 and engine.measures.jobs_reported == 1 and engine.measures.problems == 0
 
 
 @pytest.mark.parametrize(
@@ -371,9 +371,9 @@ def test_it_fires_once_names_the_cause_and_ends_with_the_incident(embedded_db: s
             alerts.sync_file(conn, [rule])
         owner.execute("UPDATE job SET end_ts = NULL, state = 'RUNNING'")
         owner.commit()
-        told = {second: lived(conn, rule, second) for second in range(300, 601, 20)}
-        fired = [(second, numbers) for second, numbers in told.items() if numbers]
-        assert len(fired) == 1 and CULPRIT_S < fired[0][0] <= CULPRIT_S + 120, told
+        answers = {second: lived(conn, rule, second) for second in range(300, 601, 20)}
+        fired = [(second, numbers) for second, numbers in answers.items() if numbers]
+        assert len(fired) == 1 and CULPRIT_S < fired[0][0] <= CULPRIT_S + 120, answers
         ((_, (number,)),) = fired
         made = alerts.load_alert(conn, number)
         assert made["phase"] == "firing" and made["summary"].startswith("Job 2 has been slowing job 1 since "), made

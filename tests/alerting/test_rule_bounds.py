@@ -260,7 +260,7 @@ def test_a_replay_tells_each_alert_with_its_moments() -> None:
         "fired": 2,
     }
     first = {"labels": {"group": "1"}, "fired_s": 60, "resolved_s": 240, "value": 6, "peak": 7}
-    # The series falls silent at 480: the alert is over after `absent`, told by the other series' samples.
+    # The series falls silent at 480: the alert is over after `absent`, announced by the other series' samples.
     second = {"labels": {"group": "1"}, "fired_s": 480, "resolved_s": 780, "value": 4.5, "peak": 4.5}
     shared = {"probability": 0.5}
     assert found["alerts"] == [first | shared | {"summary": "1 at 6"}, second | shared | {"summary": "1 at 4.5"}]

@@ -9,12 +9,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import httpx
+import numpy as np
 import pytest
 from argon2 import PasswordHasher
 from support.databases import Server
 from support.waiting import eventually
 
-from api.world import World, seed
+from api.database import SampleDatabase, seed
 from flitwatch_api.people import login_limiter
 from flitwatch_api.serve import make_server, open_listener
 from flitwatch_api.settings import Settings
@@ -102,7 +103,7 @@ def _quick_hashes() -> Iterator[None]:
 
 
 @pytest.fixture(scope="session")
-def world(_embedded_template: Server) -> Iterator[World]:
+def database(_embedded_template: Server) -> Iterator[SampleDatabase]:
     """A database with known content; tests only read it."""
     url = _embedded_template.create()
     yield seed(url)
@@ -121,7 +122,12 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def api(world: World, site: Path) -> Iterator[Served]:
+def api(database: SampleDatabase, site: Path) -> Iterator[Served]:
     """The API over the known content."""
-    with serving(Settings(db=world.url, web=site, api_anonymous="operator")) as served:
+    with serving(Settings(db=database.url, web=site, api_anonymous="operator")) as served:
         yield served
+
+
+def summed(values: np.ndarray) -> np.ndarray:
+    """Sums over the first axis; NaN if nothing is known."""
+    return np.where(np.isnan(values).all(axis=0), np.nan, np.nansum(values, axis=0))

@@ -5,15 +5,15 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from typing import Any
 
 import numpy as np
 import pytest
 from support.counted import count_routers
 from support.databases import Server
-from support.measured_machine import add_measured_machine
 
 from api.conftest import Served, serving
-from api.world import T0
+from api.database import T0
 from flitwatch_api.settings import Settings
 from flitwatch_db import connect
 from flitwatch_db.estimates import store as estimate_store
@@ -171,10 +171,10 @@ def estimated(_embedded_template: Server) -> Iterator[tuple[Served, dict]]:
             "runs": 10,
             "windows": 30,
         }
-        foretold = {"serves": SERVES, "backtests": [tested], "curve_s": [10.0, 11, 12, 13, 14, 15], "notes": []}
-        foretold |= {"rests_on": [RESTS], "rests_on_lacks": None}
+        forecast = {"serves": SERVES, "backtests": [tested], "curve_s": [10.0, 11, 12, 13, 14, 15], "notes": []}
+        forecast |= {"rests_on": [RESTS], "rests_on_lacks": None}
         numbers["forecast"] = estimate_store.save_estimate(
-            conn, head("forecast", result=foretold), models={2: b"weights"}
+            conn, head("forecast", result=forecast), models={2: b"weights"}
         )
         for kind, number in numbers.items():
             estimate_store.set_state(conn, kind, EXE, 128, runs=RUNS, newest_run=ids[-1], estimate_id=number)
@@ -216,3 +216,10 @@ def _stall(conn, fabric_id: int, minute: int) -> None:
     values[:, ROUTER_COLUMNS.index("rt_flits")] = 100.0
     values[:, ROUTER_COLUMNS.index("rt_stall_cycles")] = [300.0, 100, 100, 100]
     count_routers(conn, fabric_id, minute, values)
+
+
+def add_measured_machine(conn: Any) -> None:
+    """Add a fabric without routers that is not simulated. On a site with such a machine, callers without scope `names` get pseudonyms."""
+    conn.execute(
+        "INSERT INTO fabric (name, kind, technology, counted_at) VALUES ('measured', 'graph', 'generic', 'receiver')"
+    )

@@ -13,7 +13,7 @@ import psycopg
 from support.waiting import eventually
 
 from api.conftest import Served
-from api.world import T0
+from api.database import T0
 from flitwatch_db import connect
 from flitwatch_db.core import events
 from flitwatch_db.counters import store as counters

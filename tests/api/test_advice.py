@@ -33,7 +33,7 @@ from flitwatch_db.people import accounts as people
 from flitwatch_domain.access import Caller
 from flitwatch_domain.advice.basis import Basis
 from flitwatch_domain.advice.decision import LEAST_RUNS, PlacementQuestion, give_advice
-from flitwatch_domain.advice.parts import SERVED, Parts
+from flitwatch_domain.advice.pattern import SERVED, Parts
 from flitwatch_domain.advice.schemas import Advice, AdviceRequest
 from flitwatch_domain.errors import Unauthenticated
 from flitwatch_ops.embedded import Embedded
@@ -47,7 +47,7 @@ def ask(made: Basis, asked: PlacementQuestion = ASKED, age_s: float = 0.0) -> di
 
 
 def mallory() -> dict[str, Any]:
-    """A blamed user, beside whose jobs the application's runs take twice as long."""
+    """A blamed user, alongside whose jobs the application's runs take twice as long."""
     return {
         "user": "mallory",
         "nodes": 64,
@@ -118,21 +118,21 @@ def test_each_part_can_be_left_out_and_a_forecast_replaces_what_was_counted() ->
     made = basis()
     made.ahead.update({(1, 0): (5.0, NOW - 30), (1, 1): (1.0, NOW - 30)})
 
-    def told(**on: bool) -> dict:
+    def get_advice(**on: bool) -> dict:
         parts = Parts(**{"counters": False, "blame": False, "forecast": False, **on})
         return sent(give_advice(made, ASKED, str, 0.0, parts=parts))
 
-    assert told(counters=True)["preferred"] == 0
-    assert told(forecast=True)["preferred"] == 1
-    assert told(counters=True, forecast=True)["preferred"] == 1
-    assert told()["action"] == "start" and told()["expected_slowdown"] is None
+    assert get_advice(counters=True)["preferred"] == 0
+    assert get_advice(forecast=True)["preferred"] == 1
+    assert get_advice(counters=True, forecast=True)["preferred"] == 1
+    assert get_advice()["action"] == "start" and get_advice()["expected_slowdown"] is None
     made.ahead.clear()
-    assert told(counters=True, forecast=True)["preferred"] == 0, "without a forecast, what was counted"
-    assert told(forecast=True)["expected_slowdown"] is None
+    assert get_advice(counters=True, forecast=True)["preferred"] == 0, "without a forecast, what was counted"
+    assert get_advice(forecast=True)["expected_slowdown"] is None
     assert sent(give_advice(made, ASKED, str, 0.0)) == sent(give_advice(made, ASKED, str, 0.0, parts=SERVED))
 
 
-def test_a_blamed_user_nearby_counts_by_the_runs_beside_their_jobs_and_is_not_named() -> None:
+def test_a_blamed_user_nearby_counts_by_the_runs_alongside_their_jobs_and_is_not_named() -> None:
     made = basis()
     made.blamed["milc"] = [mallory()]
     got = ask(made)
@@ -160,18 +160,18 @@ def test_it_says_when_a_worker_or_the_database_is_away() -> None:
 async def test_the_first_question_after_a_while_is_answered_from_a_new_state(
     embedded_db: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from flitwatch_api.advice import state
+    from flitwatch_api.advice import reader
 
-    monkeypatch.setattr(state, "REFRESH_S", 0.01)
-    monkeypatch.setattr(state, "IDLE_S", 0.0)
+    monkeypatch.setattr(reader, "REFRESH_S", 0.01)
+    monkeypatch.setattr(reader, "IDLE_S", 0.0)
     # However long one reading takes here.
-    monkeypatch.setattr(state, "RENEWED_IN_S", 60.0)
-    held = state.AdviceState(embedded_db)
+    monkeypatch.setattr(reader, "RENEWED_IN_S", 60.0)
+    held = reader.AdviceState(embedded_db)
     try:
         first = (await held.get())[0]
         while held._task is None or not held._task.done():
             await asyncio.sleep(0.05)
-        monkeypatch.setattr(state, "IDLE_S", 300.0)
+        monkeypatch.setattr(reader, "IDLE_S", 300.0)
         again, _, away = await held.get()
         assert again.now_s > first.now_s and not away
     finally:
@@ -251,18 +251,18 @@ def test_other_peoples_names_are_unknown_below_scope_names() -> None:
     assert "mallory runs" not in str(seen[0]) and "mallory runs" in str(seen[1])
 
 
-def test_the_basis_is_read_from_the_tables(served_world: str) -> None:
+def test_the_basis_is_read_from_the_tables(served_database: str) -> None:
     from flitwatch_db.estimates.advice import load_basis
 
-    with connect(served_world, role="writer") as conn:
+    with connect(served_database, role="writer") as conn:
         conn.read_only = True
         held = load_basis(conn)
     assert held.workers == 0 and held.nodes and held.groups == {} and held.pseudonym_key
 
 
 @pytest.fixture
-def served_world(world: object) -> str:
-    return world.url  # type: ignore[attr-defined]
+def served_database(database: object) -> str:
+    return database.url  # type: ignore[attr-defined]
 
 
 @pytest.fixture
@@ -297,9 +297,9 @@ def test_counts_that_overflowed_are_no_congestion(embedded_db: str) -> None:
 def test_it_answers_from_what_it_knew_while_the_database_is_stopped_and_says_so(
     own_server: tuple[Embedded, str, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from flitwatch_api.advice import state
+    from flitwatch_api.advice import reader
 
-    monkeypatch.setattr(state, "REFRESH_S", 0.3)
+    monkeypatch.setattr(reader, "REFRESH_S", 0.3)
     server, url, _ = own_server
     with serving(Settings(db=url, web=None)) as api:
         job = {"user": "ann", "application": "milc", "nodes": 8}

@@ -20,19 +20,17 @@ from flitwatch_db.fabrics import store as fabrics
 from flitwatch_db.jobs import store as jobs
 from flitwatch_domain.advice.basis import Basis, Congestion, Driver
 from flitwatch_domain.advice.decision import give_advice
-from flitwatch_domain.advice.parts import SERVED, Parts
-from flitwatch_domain.advice.pattern import LEAST_PLACED, choose_pattern
+from flitwatch_domain.advice.pattern import LEAST_PLACED, SERVED, Parts, choose_pattern
 from flitwatch_domain.errors import BadRequest
 from flitwatch_domain.generators import build_dragonfly
 from flitwatch_domain.jobs import Job
-from flitwatch_domain.residents import PastTimes, Resident, compute_stay_share
-from flitwatch_domain.run_time import predict_interval, whole_time
+from flitwatch_domain.run_time import PastTimes, Resident, compute_stay_share, predict_interval, whole_time
 
 NAMES = tuple(field.name for field in fields(Parts))
 ROW_BUS = "stalls on the row bus"
 
 
-def told(made: Basis, *names: str, asked=ASKED) -> dict:
+def get_advice(made: Basis, *names: str, asked=ASKED) -> dict:
     return sent(give_advice(made, asked, str, 0.0, parts=Parts.of(names)))
 
 
@@ -50,18 +48,18 @@ def mallory(**more: object) -> dict:
 @pytest.mark.parametrize("part", ["forecast", "running", "drivers", "pattern", "routing"])
 def test_a_part_without_data_cannot_tell_and_changes_nothing(part: str) -> None:
     made = basis()
-    without, beside = told(made, "counters", "blame"), told(made, "counters", "blame", part)
-    assert saying(beside, part)["known"] is False and saying(beside, part)["text"]
+    without, with_part = get_advice(made, "counters", "blame"), get_advice(made, "counters", "blame", part)
+    assert saying(with_part, part)["known"] is False and saying(with_part, part)["text"]
     for name in ("action", "preferred", "expected_slowdown", "usual_s", "candidates", "routing_mode"):
-        assert beside[name] == without[name]
-    alone = told(made, part)
+        assert with_part[name] == without[name]
+    alone = get_advice(made, part)
     assert alone["action"] == "start" and alone["expected_slowdown"] is None
     assert [one["part"] for one in alone["because"]] == [part]
 
 
 @given(st.sets(st.sampled_from(NAMES)))
 def test_because_names_the_parts_that_are_on_and_no_other(names: set[str]) -> None:
-    answer = told(basis(), *names)
+    answer = get_advice(basis(), *names)
     assert [one["part"] for one in answer["because"]] == [name for name in NAMES if name in names]
 
 
@@ -69,15 +67,15 @@ def test_because_says_what_each_part_knows() -> None:
     made = basis()
     made.ahead.update({(1, 0): (5.0, NOW - 30), (1, 1): (1.0, NOW - 30)})
     made.blamed["milc"] = [mallory()]
-    answer = told(made, "counters", "blame", "forecast")
+    answer = get_advice(made, "counters", "blame", "forecast")
     assert saying(answer, "counters")["text"] == "1.00 to 5.00 stall cycles per flit now, in 2 of 2 groups"
     assert saying(answer, "forecast")["text"] == "1.00 to 5.00 stall cycles per flit expected for the next hour"
     for technology, words in (("infiniband", "stalls per word"), ("ethernet", "x sending time paused")):
         made.technologies[1] = technology
-        assert saying(told(made, "counters"), "counters")["text"] == f"1.00 to 5.00 {words} now, in 2 of 2 groups"
+        assert saying(get_advice(made, "counters"), "counters")["text"] == f"1.00 to 5.00 {words} now, in 2 of 2 groups"
     assert "mallory runs" in saying(answer, "blame")["text"] and saying(answer, "blame")["evidence"].endswith("/user/1")
     made.blamed["milc"] = [mallory(groups=["7/7"])]
-    assert saying(told(made, "blame"), "blame") == {
+    assert saying(get_advice(made, "blame"), "blame") == {
         "part": "blame", "known": True, "text": "no user named by blame for this application runs near these nodes", "evidence": None,
     }  # fmt: skip
 
@@ -86,10 +84,10 @@ def test_congestion_ends_with_the_jobs_that_are_there() -> None:
     made = basis(calm=4.9, busy=5.0)
     made.usual.update({(1, 0): 1.0, (1, 1): 1.0})
     made.residents.update({(1, 0): [Resident("eve", 40, 1e5)], (1, 1): [Resident("bob", 40, 1.0)]})
-    assert told(made, "counters")["action"] == "delay"
-    got = told(made, "counters", "running")
+    assert get_advice(made, "counters")["action"] == "delay"
+    got = get_advice(made, "counters", "running")
     assert (got["action"], got["preferred"]) == ("prefer", 1)
-    assert told(made, "running")["preferred"] == 1
+    assert get_advice(made, "running")["preferred"] == 1
     assert saying(got, "running")["known"] and "1% to 100%" in saying(got, "running")["text"]
 
 
@@ -97,11 +95,11 @@ def test_a_blamed_users_jobs_count_for_as_long_as_they_stay() -> None:
     made = basis()
     made.blamed["milc"] = [mallory()]
     made.residents[1, 0] = [Resident("mallory", 64, 15.0), Resident("mallory", 8, 75.0)]
-    slowdown = told(made, "blame", "running")["candidates"][0]["expected_slowdown"]["mean"]
-    # Half of a run of 150 s beside them: half-way between 100 s and 200 s of 150 s.
+    slowdown = get_advice(made, "blame", "running")["candidates"][0]["expected_slowdown"]["mean"]
+    # Half of a run of 150 s alongside them: half-way between 100 s and 200 s of 150 s.
     assert slowdown == pytest.approx(1.0)
     made.residents[1, 0].append(Resident("mallory", 8, None))
-    whole = told(made, "blame", "running")["candidates"][0]["expected_slowdown"]["mean"]
+    whole = get_advice(made, "blame", "running")["candidates"][0]["expected_slowdown"]["mean"]
     assert whole == pytest.approx(200 / 150), "an unknown end is no early end"
 
 
@@ -110,11 +108,11 @@ def test_nobody_waits_for_what_will_not_end() -> None:
     places = ((1, 0), (1, 1))
     made.usual.update(dict.fromkeys(places, 5.0))
     made.residents.update({place: [Resident("eve", 40, 50_000.0)] for place in places})
-    assert told(made, "counters")["action"] == "delay"
-    got = told(made, "counters", "running")
+    assert get_advice(made, "counters")["action"] == "delay"
+    got = get_advice(made, "counters", "running")
     assert got["action"] == "start" and any(one["kind"] == "waiting" for one in got["reasons"])
     made.residents.update({place: [Resident("eve", 40, 600.0)] for place in places})
-    assert told(made, "counters", "running")["action"] == "delay"
+    assert get_advice(made, "counters", "running")["action"] == "delay"
 
 
 def test_the_counters_that_drive_the_application_decide() -> None:
@@ -122,13 +120,13 @@ def test_the_counters_that_drive_the_application_decide() -> None:
     made.kinds[ROW_BUS] = Congestion(now={(1, 0): (50.0, NOW - 30), (1, 1): (10.0, NOW - 30)})
     made.drivers["milc", 64] = Driver(ROW_BUS, "stalls on the row bus explain 60 %", 4)
     made.runs["milc"] = [{**row, "driven": 10 * row["congestion"]} for row in made.runs["milc"]]
-    assert told(made, "counters")["preferred"] == 0
+    assert get_advice(made, "counters")["preferred"] == 0
     for names in (("drivers",), ("counters", "drivers")):
-        got = told(made, *names)
+        got = get_advice(made, *names)
         assert got["preferred"] == 1 and "cycles on the row bus per flit" in got["reasons"][0]["text"]
         assert saying(got, "drivers")["known"]
     made.drivers["milc", 32] = made.drivers.pop(("milc", 64))
-    assert told(made, "counters", "drivers")["preferred"] == 0, "found at another size"
+    assert get_advice(made, "counters", "drivers")["preferred"] == 0, "found at another size"
 
 
 def test_drivers_that_carry_and_are_counted_by_group_are_taken_the_first_first() -> None:
@@ -187,19 +185,21 @@ def test_the_pattern_chooses_among_candidates_that_are_as_good() -> None:
     made.runs["milc"] += [{**row, "application": "milc"} for row in runs(151, 151)]
     made.intensity["milc"] = {"share": 0.4, "recommendation_id": 2}
     made.runs["milc"] = [{**row, "groups": None} for row in made.runs["milc"]]
-    got = told(made, "counters", "pattern", asked=asked)
+    got = get_advice(made, "counters", "pattern", asked=asked)
     assert (got["action"], got["preferred"]) == ("prefer", 1) and any(
         one["kind"] == "pattern" for one in got["reasons"]
     )
     made.memo.clear()
     made.intensity["milc"] = {"share": 0.01, "recommendation_id": 2}
-    assert told(made, "counters", "pattern", asked=asked)["preferred"] == 0
-    assert told(made, "pattern", asked=ASKED)["action"] == "start", "both candidates lie in one group"
+    assert get_advice(made, "counters", "pattern", asked=asked)["preferred"] == 0
+    assert get_advice(made, "pattern", asked=ASKED)["action"] == "start", "both candidates lie in one group"
     hot = replace(asked, candidates=[["a0", "a1"], ["a0", "b0"]])
     made.memo.clear()
     made.groups[1, 1] = (5.0, NOW - 30)
     made.intensity["milc"] = {"share": 0.4, "recommendation_id": 2}
-    assert told(made, "counters", "pattern", asked=hot)["preferred"] == 0, "expected slowdowns go before the pattern"
+    assert get_advice(made, "counters", "pattern", asked=hot)["preferred"] == 0, (
+        "expected slowdowns go before the pattern"
+    )
 
 
 @given(st.lists(st.floats(1, 1e5), min_size=1, max_size=60), st.floats(0, 1e5))
@@ -212,7 +212,7 @@ def test_the_time_of_a_running_job_is_that_of_the_jobs_that_took_longer(times: l
         assert got == pytest.approx(predict_interval(longer))
 
 
-def test_what_is_left_of_a_job_is_told_by_those_of_its_like() -> None:
+def test_what_is_left_of_a_job_is_reported_by_those_of_its_like() -> None:
     past = PastTimes(["ann"] * 30 + ["bob"] * 30, ["milc"] * 60, np.full(60, 64.0), np.repeat([1000.0, 3000.0], 30))
     assert past.left_s("ann", "milc", 64, 400.0) == pytest.approx(600.0)
     assert past.left_s("ann", "milc", 64, 2000.0) == pytest.approx(1000.0), "hers are over: all of that name"
@@ -321,7 +321,7 @@ def test_the_agent_takes_a_preference_that_has_no_slowdown() -> None:
     made = basis()
     made.groups.clear()
     made.intensity["milc"] = {"share": 0.4}
-    answer = told(made, "pattern", asked=replace(ASKED, candidates=[["a0"], ["a0", "b0"]]))
+    answer = get_advice(made, "pattern", asked=replace(ASKED, candidates=[["a0"], ["a0", "b0"]]))
     assert answer["preferred"] == 1 and answer["expected_slowdown"] is None
     taken = _parse_advice(answer, [3, 4])
     assert (taken.action, taken.chosen, taken.worse) == ("prefer", [4], [])

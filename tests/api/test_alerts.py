@@ -133,7 +133,7 @@ def test_an_alert_keeps_its_evidence_and_hides_who_it_is_about(served: tuple[Ser
         ("operator", ["read", "operate"], True),
     ],
 )
-def test_why_a_receiver_could_not_be_told_is_for_operators(
+def test_why_a_receiver_could_not_be_notified_is_for_operators(
     embedded_db: str, role: str, scopes: list[str], reads: bool
 ) -> None:
     why = "receiver pager: https://hooks.site.example/T0/secret answers 500"
@@ -151,10 +151,10 @@ def test_why_a_receiver_could_not_be_told_is_for_operators(
         alerts.postpone_notices(conn, [notices["pager"]], why, 5.0)
     with serving(Settings(db=embedded_db, web=None)) as api:
         answer = api.http.get(f"/api/v1/alerts/{number}", headers=headers)
-    told = {one["receiver"]: one for one in answer.json()["notices"]}
-    assert (told["pager"]["error"] == why) is reads and (why in answer.text) is reads
-    assert told["pager"]["error"] and told["pager"]["tried"] and told["pager"]["attempts"] == 1
-    assert told["mail"]["error"] is None and told["mail"]["tried"] is None
+    by_receiver = {one["receiver"]: one for one in answer.json()["notices"]}
+    assert (by_receiver["pager"]["error"] == why) is reads and (why in answer.text) is reads
+    assert by_receiver["pager"]["error"] and by_receiver["pager"]["tried"] and by_receiver["pager"]["attempts"] == 1
+    assert by_receiver["mail"]["error"] is None and by_receiver["mail"]["tried"] is None
 
 
 def _watching(url: str) -> int:

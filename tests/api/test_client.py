@@ -22,7 +22,7 @@ import pytest
 
 import flitwatch_client
 from api.conftest import Served
-from api.world import T0, THROUGH, World
+from api.database import T0, THROUGH, SampleDatabase
 from flitwatch.client_reference import render_client
 from flitwatch_client import table
 from flitwatch_client.table import INTEGER, NUMBER, TEXT, TIME, Table
@@ -172,14 +172,14 @@ def test_lists_are_whole_whatever_a_page_holds(fw: flitwatch_client.Client, monk
     assert whole.arrow.schema.field("start").type == pa.timestamp("us", tz="UTC")
 
 
-def test_series_are_what_was_stored(fw: flitwatch_client.Client, world: World) -> None:
+def test_series_are_what_was_stored(fw: flitwatch_client.Client, database: SampleDatabase) -> None:
     start, end = datetime.fromtimestamp(T0, UTC), datetime.fromtimestamp(T0 + 100, UTC)
     table = fw.series("small", ["rt_flits", "ratio"], routers=[1, 5], start=start, end=end, points=100)
     assert table.columns == ["ts", "router", "rt_flits", "ratio"]
     assert table["router"].to_pylist()[:2] == [1, 5]
     flits = np.array(table["rt_flits"].to_pylist(), dtype=float).reshape(-1, 2)
     step = int(table.arrow.schema.metadata[b"step_s"])
-    stored = world.column("rt_flits")[:100, [1, 5]].reshape(-1, step, 2)
+    stored = database.column("rt_flits")[:100, [1, 5]].reshape(-1, step, 2)
     assert np.array_equal(flits[:, 0], stored[:, :, 0].sum(axis=1))
     # Router 5 is silent from second 60 on: unknown, not zero.
     assert np.isnan(flits[60 // step :, 1]).all() and table["rt_flits"].null_count == 40 // step
@@ -197,7 +197,9 @@ def test_arrow_and_json_give_the_same_series(fw: flitwatch_client.Client, api: S
     assert [f"{t:%Y-%m-%dT%H:%M:%SZ}" for t in table["ts"].unique().to_pylist()] == json_answer["ts"]
 
 
-def test_stalls_of_every_router_and_the_same_as_parquet(fw: flitwatch_client.Client, api: Served, world: World) -> None:
+def test_stalls_of_every_router_and_the_same_as_parquet(
+    fw: flitwatch_client.Client, api: Served, database: SampleDatabase
+) -> None:
     table = fw.stalls("small", start=np.float64(T0), end=np.int64(THROUGH), step_s=10)
     assert table.columns == ["ts", "router", "flits", "stall_cycles", "ratio"]
     assert table.arrow.schema.metadata[b"fabric"] == b"small"
@@ -240,14 +242,16 @@ def test_a_fabric_without_time_has_an_empty_series(fw: flitwatch_client.Client) 
     assert len(table) == 0 and table.columns == ["ts", "router", "ratio"]
 
 
-def test_links_runs_steps_blame_forecasts_and_alerts_are_tables(fw: flitwatch_client.Client, world: World) -> None:
+def test_links_runs_steps_blame_forecasts_and_alerts_are_tables(
+    fw: flitwatch_client.Client, database: SampleDatabase
+) -> None:
     assert len(fw.links("small")) > 0
     runs = fw.runs()
-    assert set(runs["run_id"].to_pylist()) >= set(world.run_ids)
-    steps = fw.steps(world.run_ids[0])
+    assert set(runs["run_id"].to_pylist()) >= set(database.run_ids)
+    steps = fw.steps(database.run_ids[0])
     assert steps.columns[:3] == ["step", "time_s", "usual_s"] and len(steps) > 0
     # What is usual is of other runs, not of this run's own ranks.
-    answer = fw.api.steps(world.run_ids[0])
+    answer = fw.api.steps(database.run_ids[0])
     assert answer["others"] > 0 and steps["usual_s"].to_pylist() == pytest.approx(answer["mean_time_s"])
     assert answer["mean_time_s"] != pytest.approx(answer["time_p50_s"])
     assert "lacks" in fw.forecasts().columns and "summary" in fw.alerts().columns

@@ -16,34 +16,34 @@ from flitwatch_db import connect
 from flitwatch_db.alerts import signals
 from flitwatch_domain.alerts import read_rule
 from flitwatch_research.namespaces import figure_214
-from flitwatch_research.planted_roots import Planter, World
+from flitwatch_research.planted_roots import PlantedRun, Planter
 
 
 @dataclass(frozen=True)
 class Measured:
     served: Served
     url: str
-    worlds: dict[str, World]
+    planted_runs: dict[str, PlantedRun]
     planters: dict[str, Planter]
 
 
 @pytest.fixture(scope="module")
 def measured(_embedded_template: Server) -> Iterator[Measured]:
     url = _embedded_template.create()
-    worlds, planters = plant(url)
+    planted_runs, planters = plant(url)
     add_real_job(url)
     with serving(Settings(db=url)) as served:
-        yield Measured(served, url, worlds, planters)
+        yield Measured(served, url, planted_runs, planters)
     _embedded_template.drop(url)
 
 
 @pytest.mark.parametrize("name", ["tree", "dragonfly"])
 def test_counters_of_ports_alone_name_the_planted_root_its_tree_and_its_job(measured: Measured, name: str) -> None:
-    world, planter = measured.worlds[name], measured.planters[name]
+    planted_run, planter = measured.planted_runs[name], measured.planters[name]
     got = measured.served.get(f"/fabrics/{name}/roots", at=END, window="60s")
     assert (got["method"], got["verdict"], got["simulated"]) == ("ports", "named", True)
     [root] = got["roots"]
-    assert planter.distance(root["link"], world.planted[0]) <= 1 and root["confidence"] >= 0.5
+    assert planter.distance(root["link"], planted_run.planted[0]) <= 1 and root["confidence"] >= 0.5
     assert root["victims"] and {one["distance"] for one in root["victims"]} >= {1}
     behind = {root["link"]} | {one["link"] for one in root["victims"]}
     assert all(one["behind"] in behind for one in root["victims"])
@@ -69,7 +69,7 @@ def test_counters_of_ports_alone_name_the_planted_root_its_tree_and_its_job(meas
 def test_the_explanation_of_a_slow_job_names_the_planted_root_in_its_chain(measured: Measured, name: str) -> None:
     got = measured.served.get(f"/jobs/{JOBS[name]}/explanation", at=END)
     assert got["slowdown"]["first_step"] == FAST
-    assert measured.planters[name].distance(got["root"]["link"], measured.worlds[name].planted[0]) <= 1
+    assert measured.planters[name].distance(got["root"]["link"], measured.planted_runs[name].planted[0]) <= 1
     [links] = [one["text"] for one in got["chain"] if one["part"] == "links"]
     assert f"{got['root']['src_name']} to {got['root']['dst_name']}" in links and "congestion begins at" in links
 

@@ -368,7 +368,7 @@ def test_a_directory_that_stops_and_comes_back(centre: Centre) -> None:
 
 
 def test_as_many_messages_for_nobody_as_for_a_wrong_password(centre: Centre, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A name is not told by how much there is to do: of each kind the directory gets as many binds and searches."""
+    """The amount of work does not reveal a name: of each kind the directory gets as many binds and searches."""
     done: list[str] = []
     search, takes = under_test.Directory._search_entries, under_test.Directory._accepts_password
     monkeypatch.setattr(under_test.Directory, "_search_entries", lambda *a: (done.append("search"), search(*a))[1])
@@ -429,9 +429,9 @@ def test_settings_that_cannot_work_are_named_at_the_start(more: dict, words: str
         "ldap_roles": "staff=operator",
     }
     assert directory_of(Settings(db="postgresql://x", **given)) is not None
-    with pytest.raises(Unavailable, match=words) as told:
+    with pytest.raises(Unavailable, match=words) as error:
         directory_of(Settings(db="postgresql://x", **{**given, **more}))
-    assert READER_PASSWORD not in str(told.value)
+    assert READER_PASSWORD not in str(error.value)
 
 
 def test_plain_text_goes_to_this_machine_or_where_it_is_allowed() -> None:

@@ -315,19 +315,19 @@ def test_a_job_without_steps_has_a_run_time_by_jobs_that_lasted_as_long_or_says_
         past = [job(str(100 + n), now - 90_000 + 600 * n, 100.0 + 200 * n) for n in range(60)]
         jobs.upsert_jobs(conn, [*past, job("77", now - 4101, None), job("78", now - 4101, None, "eve", "lammps")])
     with serving(Settings(db=embedded_db, web=None)) as served:
-        told = served.get("/jobs/77/outlook")["run_time"]
+        run_time = served.get("/jobs/77/outlook")["run_time"]
         # 39 of the 60 took longer: 4300 to 11,900 s.
-        assert told["jobs"] == 39 and told["basis"] == "user, name, size" and told["tested"] == 20
-        assert told["expected_s"] == pytest.approx(8100, abs=1)
-        assert (told["low_s"], told["high_s"]) == (pytest.approx(4500, abs=1), pytest.approx(11_700, abs=1))
-        ends = [datetime.fromisoformat(told[name]).timestamp() for name in ("ends", "ends_low", "ends_high")]
+        assert run_time["jobs"] == 39 and run_time["basis"] == "user, name, size" and run_time["tested"] == 20
+        assert run_time["expected_s"] == pytest.approx(8100, abs=1)
+        assert (run_time["low_s"], run_time["high_s"]) == (pytest.approx(4500, abs=1), pytest.approx(11_700, abs=1))
+        ends = [datetime.fromisoformat(run_time[name]).timestamp() for name in ("ends", "ends_low", "ends_high")]
         assert ends == pytest.approx([now - 4101 + seconds for seconds in (8100, 4500, 11_700)], abs=2)
-        assert "39 completed jobs of the same user, name and size" in told["rests_on"] and told["lacks"] is None
+        assert "39 completed jobs of the same user, name and size" in run_time["rests_on"] and run_time["lacks"] is None
         unknown = served.get("/jobs/78/outlook")["run_time"]
         assert unknown["expected_s"] is None and "needs 19 similar completed jobs" in unknown["lacks"]
         assert served.get("/jobs/100/outlook")["run_time"] is None, "it has ended"
         listed = {one["job_id"]: one for one in served.get("/forecasts/jobs")["items"]}
-        assert set(listed) == {"77", "78"} and listed["77"]["run_time"]["low_s"] == told["low_s"]
+        assert set(listed) == {"77", "78"} and listed["77"]["run_time"]["low_s"] == run_time["low_s"]
         assert listed["77"]["user"].startswith("user-") and listed["77"]["name"].startswith("app-")
         main(["forecast", "--job", "77", "--url", served.url])
         printed = capfd.readouterr().out

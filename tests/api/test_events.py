@@ -16,7 +16,7 @@ from support.waiting import eventually
 
 from api.conftest import Served, bearer, operating, serving
 from api.streams import emit, following, goes_on, take, wait_until_listening
-from flitwatch_api.events import stream_access
+from flitwatch_api.events import http
 from flitwatch_api.events.hub import PUBLIC, QUEUE, Hub, Stream, encode_event
 from flitwatch_api.people import callers
 from flitwatch_api.settings import Settings
@@ -24,6 +24,7 @@ from flitwatch_db import build_conninfo, connect
 from flitwatch_db.core import events
 from flitwatch_db.core.events import Event
 from flitwatch_db.people import accounts as people
+from flitwatch_domain.errors import Unavailable
 
 
 @pytest.fixture
@@ -37,6 +38,18 @@ def wait_until_no_streams(served: Served) -> None:
         lambda: "flitwatch_api_event_streams 0.0" in served.http.get("/metrics").text,
         what="the streams of clients that left to end",
     )
+
+
+def test_many_callers_leave_a_place_for_the_next() -> None:
+    hub = Hub("", most_streams=4, most_each=3)
+    with ExitStack() as stack:
+        first, *_ = [stack.enter_context(hub.subscribe("a")) for _ in range(3)]
+        stack.enter_context(hub.subscribe("b"))
+        stack.enter_context(hub.subscribe("c"))
+        assert first.closed and hub.streams == 4 and first.events.get_nowait() is None
+        # Every other caller has at most one more than c.
+        with pytest.raises(Unavailable, match="api_streams_max"):
+            stack.enter_context(hub.subscribe("c"))
 
 
 def test_every_stream_gets_every_event_in_order(live: Served, embedded_db: str) -> None:
@@ -90,7 +103,7 @@ def test_streams_are_bounded_in_number(live: Served) -> None:
     wait_until_no_streams(live)
 
 
-def test_hundreds_of_streams_leave_room_for_requests(embedded_db: str) -> None:
+def test_hundreds_of_streams_leave_capacity_for_requests(embedded_db: str) -> None:
     many = 300
     made = Settings(db=embedded_db, web=None, api_heartbeat_s=30, api_streams_max=many, api_streams_each=many)
     with serving(made) as served, ExitStack() as stack:
@@ -176,7 +189,7 @@ def test_a_stream_ends_with_what_it_was_opened_by(
     embedded_db: str, monkeypatch: pytest.MonkeyPatch, ended: str, anonymous: str
 ) -> None:
     monkeypatch.setattr(callers, "BELIEVED_S", 0.1)
-    monkeypatch.setattr(stream_access, "CHECK_S", 0.1)
+    monkeypatch.setattr(http, "CHECK_S", 0.1)
     with connect(embedded_db, role="gate", autocommit=True) as conn:
         people.add_account(conn, "otto", "operator", "correct horse battery")
         people.add_account(conn, "anna", "operator")
@@ -198,7 +211,7 @@ def test_a_stream_ends_with_what_it_was_opened_by(
 def test_streams_of_many_sessions_share_one_connection(embedded_db: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each is checked ten times a second here; none of the checks opens a connection."""
     monkeypatch.setattr(callers, "BELIEVED_S", 0.1)
-    monkeypatch.setattr(stream_access, "CHECK_S", 0.1)
+    monkeypatch.setattr(http, "CHECK_S", 0.1)
     many = 40
     with connect(embedded_db, role="gate", autocommit=True) as conn:
         secrets = []
@@ -245,7 +258,7 @@ def lose_events(owner: psycopg.Connection, after: int) -> None:
     owner.execute(f"ALTER TABLE event ALTER COLUMN event_id RESTART WITH {after + 1}".encode())
 
 
-def test_events_whose_numbers_come_again_after_a_failover_are_told(live: Served, embedded_db: str) -> None:
+def test_events_whose_numbers_come_again_after_a_failover_are_reported(live: Served, embedded_db: str) -> None:
     wait_until_listening(live)
     with following(live, params={"kinds": "job"}) as lines:
         numbers = emit(embedded_db, *({"job_pk": n} for n in range(5)))
@@ -266,8 +279,8 @@ def test_what_a_failover_took_back_is_not_shown_as_complete(embedded_db: str) ->
     with connect(embedded_db, role="writer") as conn:
         first = events.emit_event(conn, "counters", {"fabric_id": 1, "through": "2026-09-21T16:00:00Z", "routers": 1})
         events.emit_event(conn, "counters", {"fabric_id": 1, "through": "2026-09-21T16:00:05Z", "routers": 1})
-    hub, told = Hub(embedded_db, 1, 1), []
-    hub.on_event(told.append)
+    hub, completed = Hub(embedded_db, 1, 1), []
+    hub.on_event(completed.append)
 
     async def before_and_after() -> tuple[float, float]:
         async with await psycopg.AsyncConnection.connect(
@@ -283,7 +296,7 @@ def test_what_a_failover_took_back_is_not_shown_as_complete(embedded_db: str) ->
     complete = datetime(2026, 9, 21, 16, tzinfo=UTC).timestamp()
     assert asyncio.run(before_and_after()) == (complete + 5, complete)
     # Buckets that were read as closed meanwhile are read again.
-    assert [datetime.fromisoformat(event.payload["late_from"]).timestamp() for event in told] == [complete]
+    assert [datetime.fromisoformat(event.payload["late_from"]).timestamp() for event in completed] == [complete]
 
 
 def test_a_late_sample_changes_what_is_shown(live: Served, embedded_db: str) -> None:
@@ -385,26 +398,26 @@ NAMED = {
 def test_a_stream_tells_what_is_listed_and_nothing_else(kind: str) -> None:
     """Its text is the same for all callers, so names and folders stay out of it: also those of fields and kinds that nobody thought of."""
     listed = {name: "/home/s0085/bin/amg" if name == "exe" else 7 for name in PUBLIC.get(kind, ())}
-    told = encode_event(Event(1, datetime.now(UTC), kind, {**NAMED, **listed}))
-    assert b"s0085" not in told
-    data = json.loads(told.split(b"data: ")[1])
+    message = encode_event(Event(1, datetime.now(UTC), kind, {**NAMED, **listed}))
+    assert b"s0085" not in message
+    data = json.loads(message.split(b"data: ")[1])
     assert data == {name: "amg" if name == "exe" else 7 for name in listed}
 
 
 def test_a_listed_field_with_more_in_it_is_left_out() -> None:
-    told = encode_event(
+    message = encode_event(
         Event(1, datetime.now(UTC), "job", {"job_pk": 1, "state": {"user": "s0085"}, "job_id": ["s0085"]})
     )
-    assert told.endswith(b'data: {"job_pk":1}\n\n')
+    assert message.endswith(b'data: {"job_pk":1}\n\n')
     for payload in ("s0085", ["s0085"], None):
         assert encode_event(Event(1, datetime.now(UTC), "job", payload)).endswith(b"data: {}\n\n")  # type: ignore[arg-type]
 
 
-def test_a_refused_record_is_told_without_what_it_quotes() -> None:
-    told = encode_event(
+def test_a_refused_record_is_reported_without_what_it_quotes() -> None:
+    message = encode_event(
         Event(3, datetime.now(UTC), "dead_letter", {"count": 2, "reason": "submit: 's0085' is not a time"})
     )
-    assert b"s0085" not in told and b'"count":2' in told and b"is not a time" in told
+    assert b"s0085" not in message and b'"count":2' in message and b"is not a time" in message
 
 
 def test_an_anonymous_stream_hears_of_an_estimate_without_its_folders(live: Served, embedded_db: str) -> None:

@@ -1,4 +1,4 @@
-"""GET jobs/{id}/explanation over a served API: shapes, names, and odd worlds without any valid claim."""
+"""GET jobs/{id}/explanation over a served API: shapes, names, and odd databases without any valid claim."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import pytest
 from support.databases import Server
 
 from api.conftest import Served, bearer, serving
-from api.world import T0, seed
+from api.database import T0, seed
 from flitwatch_api.settings import Settings
 from flitwatch_db import connect
 from flitwatch_db.jobs.parts import unit_of
@@ -149,7 +149,7 @@ def test_a_machine_where_no_job_can_be_judged_says_so(api: Served) -> None:
 
 
 @pytest.mark.system("processes")
-def test_the_slowness_is_found_and_told_the_same_everywhere(private: tuple[Served, str], tmp_path) -> None:
+def test_the_slowness_is_found_and_reported_the_same_everywhere(private: tuple[Served, str], tmp_path) -> None:
     served, url = private
     made = served.get("/jobs/101/explanation")
     assert made["slowdown"]["factor"] == pytest.approx(2.0, rel=0.02) and made["slowdown"]["first_step"] == 6
@@ -160,8 +160,8 @@ def test_the_slowness_is_found_and_told_the_same_everywhere(private: tuple[Serve
             check=True,
             timeout=60,
         )
-        told = orjson.loads(done.stdout)
-        assert {name: told[name] for name in ("verdict", "title", "detail", "reasons", "named")} == {
+        output = orjson.loads(done.stdout)
+        assert {name: output[name] for name in ("verdict", "title", "detail", "reasons", "named")} == {
             name: made[name] for name in ("verdict", "title", "detail", "reasons", "named")
         }
     text = subprocess.run(

@@ -19,10 +19,10 @@ import pytest
 from click.testing import CliRunner
 
 from api.conftest import Served, bearer, serving
-from api.world import SECONDS, T0, THROUGH, World, seed
+from api.database import SECONDS, T0, THROUGH, SampleDatabase, seed
 from flitwatch.main import cli
 from flitwatch_api.app import create_app
-from flitwatch_api.description import render_description
+from flitwatch_api.openapi import render_description
 from flitwatch_api.settings import Settings
 from flitwatch_db import connect
 from flitwatch_db.archive import restore_archive, write_archive
@@ -37,7 +37,7 @@ from flitwatch_ingest.writer.drain import drain_log
 from ingest import odd
 
 
-def test_the_list_says_how_far_data_reach(api: Served, world: World) -> None:
+def test_the_list_says_how_far_data_reach(api: Served, database: SampleDatabase) -> None:
     items = {item["name"]: item for item in api.get("/fabrics")["items"]}
     assert set(items) == {"small", "still", "tree"}
     small = items["small"]
@@ -48,30 +48,30 @@ def test_the_list_says_how_far_data_reach(api: Served, world: World) -> None:
     assert items["still"]["snapshot"] and items["still"]["last_ts"] is None
 
 
-def test_a_fabric_is_found_by_number_and_by_name(api: Served, world: World) -> None:
-    assert api.get(f"/fabrics/{world.small_id}") == api.get("/fabrics/small")
+def test_a_fabric_is_found_by_number_and_by_name(api: Served, database: SampleDatabase) -> None:
+    assert api.get(f"/fabrics/{database.small_id}") == api.get("/fabrics/small")
     problem = api.refused("/fabrics/nowhere", 404)
     assert "small" in problem["advice"]
 
 
-def test_routers_are_those_of_the_model(api: Served, world: World) -> None:
+def test_routers_are_those_of_the_model(api: Served, database: SampleDatabase) -> None:
     got = api.get("/fabrics/small/routers")
-    assert got["name"] == list(world.small.routers.name)
-    assert got["group"] == world.small.routers.group.tolist()
+    assert got["name"] == list(database.small.routers.name)
+    assert got["group"] == database.small.routers.group.tolist()
     assert got["nodes"] == [2] * 32
     assert got["sampled"] == [True] * 30 + [False] * 2
     assert api.get("/fabrics/still/routers")["sampled"] == [True] * 16 + [False] * 16
 
 
-def test_links_lead_between_routers_unless_terminals_are_asked_for(api: Served, world: World) -> None:
-    links, size = world.small.links, 32
-    mask = world.small.router_links()
+def test_links_lead_between_routers_unless_terminals_are_asked_for(api: Served, database: SampleDatabase) -> None:
+    links, size = database.small.links, 32
+    mask = database.small.router_links()
     got = api.get("/fabrics/small/links")
     assert got["link"] == np.flatnonzero(mask).tolist()
     assert got["src"] == links.src[mask].tolist() and got["dst_port"] == links.dst_port[mask].tolist()
     blue = api.get("/fabrics/small/links", **{"class": "blue", "group": 2})
-    group = world.small.routers.group
-    want = mask & world.small.of_class("blue") & ((group[links.src % size] == 2) | (group[links.dst % size] == 2))
+    group = database.small.routers.group
+    want = mask & database.small.of_class("blue") & ((group[links.src % size] == 2) | (group[links.dst % size] == 2))
     assert blue["link"] == np.flatnonzero(want).tolist() and set(blue["class"]) == {"blue"}
     all_links = api.get("/fabrics/small/links", terminals="true")
     assert len(all_links["link"]) == len(links)
@@ -85,10 +85,10 @@ def test_an_unknown_class_or_group_says_what_there_is(api: Served) -> None:
     assert "0, 1, 2, 3" in api.refused("/fabrics/small/links", 404, group=9)["advice"]
 
 
-def test_endpoints(api: Served, world: World) -> None:
+def test_endpoints(api: Served, database: SampleDatabase) -> None:
     got = api.get("/fabrics/small/endpoints")
-    assert got["node"] == list(world.small.endpoints.node)
-    assert got["router"] == world.small.endpoints.router.tolist()
+    assert got["node"] == list(database.small.endpoints.node)
+    assert got["router"] == database.small.endpoints.router.tolist()
 
 
 def test_a_copy_that_is_current_is_not_sent_again(api: Served) -> None:
@@ -108,17 +108,17 @@ def test_big_answers_are_compressed_on_request(api: Served) -> None:
     assert packed.json() == plain.json()
 
 
-def test_a_router_has_its_tiles_with_their_sums(api: Served, world: World) -> None:
+def test_a_router_has_its_tiles_with_their_sums(api: Served, database: SampleDatabase) -> None:
     at = T0 + 110
     got = api.get("/fabrics/small/routers/6", at=at, window="60s")
-    assert got["name"] == world.small.routers.name[6] and len(got["nodes"]) == 2
+    assert got["name"] == database.small.routers.name[6] and len(got["nodes"]) == 2
     start = (T0 + 50 - T0 // 10 * 10) // 10
     flits, stalls = (
-        world.port_flits[start : start + 6, 6].sum(axis=0),
-        world.port_stalls[start : start + 6, 6].sum(axis=0),
+        database.port_flits[start : start + 6, 6].sum(axis=0),
+        database.port_stalls[start : start + 6, 6].sum(axis=0),
     )
     assert len(got["tiles"]) == 48
-    table = world.small.counted_links()[6]
+    table = database.small.counted_links()[6]
     for tile in got["tiles"]:
         port = tile["port"]
         assert tile["name"] == f"{port // 8}_{port % 8}"
@@ -128,24 +128,24 @@ def test_a_router_has_its_tiles_with_their_sums(api: Served, world: World) -> No
             assert tile["link"] == table[port]
             assert (tile["flits"], tile["stall_cycles"]) == (flits[port], stalls[port])
             assert np.isclose(tile["ratio"], stalls[port] / flits[port], rtol=1e-4)
-            src = world.small.links.src[table[port]]
+            src = database.small.links.src[table[port]]
             assert (
                 (tile["peer"]["router"] == src)
                 if src < 32
-                else (tile["peer"]["node"] == world.small.endpoints.node[src - 32])
+                else (tile["peer"]["node"] == database.small.endpoints.node[src - 32])
             )
 
 
-def test_a_router_names_the_jobs_on_it(api: Served, world: World) -> None:
+def test_a_router_names_the_jobs_on_it(api: Served, database: SampleDatabase) -> None:
     at_100 = api.get("/fabrics/small/routers/3", at=T0 + 99)["jobs"]
     assert {job["job_id"] for job in at_100} == {"100", "101"}
     assert {job["job_id"] for job in api.get("/fabrics/small/routers/3", at=T0 + 20)["jobs"]} == {"100"}
     assert "0 to 31" in api.refused("/fabrics/small/routers/32", 404)["advice"]
 
 
-def test_a_switch_shows_its_cabled_ports(api: Served, world: World) -> None:
+def test_a_switch_shows_its_cabled_ports(api: Served, database: SampleDatabase) -> None:
     got = api.get("/fabrics/tree/routers/0", at=T0 + 110)
-    assert [tile["port"] for tile in got["tiles"]] == np.flatnonzero(world.tree.counted_links()[0] >= 0).tolist()
+    assert [tile["port"] for tile in got["tiles"]] == np.flatnonzero(database.tree.counted_links()[0] >= 0).tolist()
 
 
 # Holes that peers of this platform had to fix (docs/benchmarks/holes.md), those that no other test closes.
@@ -163,7 +163,7 @@ def signed(algorithm: str, key: bytes) -> str:
     return f"{head}.{body}.{part(seal)}"
 
 
-def test_nothing_signed_by_an_empty_key_is_believed(world: World) -> None:
+def test_nothing_signed_by_an_empty_key_is_believed(database: SampleDatabase) -> None:
     empty = hashlib.sha256(b"").hexdigest()
     secrets = [
         "",
@@ -176,7 +176,7 @@ def test_nothing_signed_by_an_empty_key_is_believed(world: World) -> None:
         signed("HS256", b""),
         signed("HS256", b"secret"),
     ]
-    with serving(Settings(db=world.url, web=None, api_anonymous="none")) as served:
+    with serving(Settings(db=database.url, web=None, api_anonymous="none")) as served:
         for secret in secrets:
             assert (
                 served.http.get("/api/v1/jobs", headers={"Authorization": f"Bearer {secret}".strip()}).status_code

@@ -12,11 +12,15 @@ import httpx
 import numpy as np
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
+from support import planted_cables
 from support.counted import count_routers
 
 from api.conftest import serving
+from flitwatch.main import main
+from flitwatch_alerting.config import read_config
 from flitwatch_api.settings import Settings
 from flitwatch_db import connect
+from flitwatch_db.alerts.signals import collect_samples
 from flitwatch_db.fabrics import store as fabrics
 from flitwatch_db.runs import store as runs
 from flitwatch_domain.counters import ROUTER_COLUMNS
@@ -119,3 +123,35 @@ def test_findings_come_to_whoever_may_see_them(embedded_db: str) -> None:
     with serving(Settings(db=embedded_db, api_anonymous="viewer", api_jobs_below_names="hidden")) as served:
         names = {name for name, *_ in values(served.http)}
     assert "fabric_stall_ratio" in names and "job_predicted_slowdown_ratio" not in names
+
+
+def test_rest_top_alerts_and_metrics_report_the_same_cables(
+    embedded_db: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """The page prints what REST says (tests/e2e/test_page.py)."""
+    planted_cables.plant(embedded_db)
+    now_s = time.time()
+    described: dict[str, dict[str, str]] = {fabric: {} for fabric in planted_cables.CONDITIONS}
+    with connect(embedded_db, role="reader") as conn:
+        for rule in read_config().rules:
+            if rule.signal in ("slow_cable", "flapping_cable"):
+                for sample in collect_samples(conn, rule, now_s, now_s + rule.every_s):
+                    labels = dict(sample.labels)
+                    described[labels["fabric"]][labels["cable"]] = rule.described(sample)
+    assert described == {
+        fabric: {cable: f"Cable {cable} of {fabric}: {condition}" for cable, condition in cables.items()}
+        for fabric, cables in planted_cables.CONDITIONS.items()
+    }
+    with serving(Settings(db=embedded_db)) as api:
+        page = httpx.get(f"{api.url}/metrics").text
+        for fabric, cables in planted_cables.CONDITIONS.items():
+            rows = httpx.get(f"{api.url}/api/v1/fabrics/{fabric}/links/slow").json()["items"]
+            assert {f"{row['src_name']} - {row['dst_name']}": row["condition"] for row in rows} == cables
+            main(["top", "--url", api.url, "--fabric", fabric])
+            printed = capfd.readouterr().out
+            assert ("Slow and flapping cables" in printed) == bool(cables)
+            assert all(" ".join(condition.split()) in " ".join(printed.split()) for condition in cables.values()), (
+                printed
+            )
+            for kind in ("slow", "flapping"):
+                assert (f'flitwatch_{kind}_cables{{fabric="{fabric}"}} 1.0' in page) == bool(cables)

@@ -12,7 +12,7 @@ from support.databases import Server
 
 from api.bodies import DOCUMENT, fields
 from api.conftest import bearer, serving
-from flitwatch_api.people.job_privacy import TASKS_WITHOUT_JOBS, WITHOUT_JOBS
+from flitwatch_api.names import TASKS_WITHOUT_JOBS, WITHOUT_JOBS
 from flitwatch_api.settings import Settings
 from flitwatch_db import connect, tasks
 from flitwatch_db.core import events

@@ -22,7 +22,7 @@ from flitwatch_domain.task_models.costs import LIMITS, check_cost, needs_of
 TRIED = {"rule": {"name": "r", "signal": "blamed_user", "above": 0}, "from_s": 0, "to_s": 1}
 
 
-def test_a_row_that_cannot_be_shown_is_listed_as_such_beside_the_others(_embedded_template: Server) -> None:
+def test_a_row_that_cannot_be_shown_is_listed_as_such_alongside_the_others(_embedded_template: Server) -> None:
     url = _embedded_template.create()
     with serving(Settings(db=url, web=None)) as api:
         good, bad = (

@@ -28,7 +28,7 @@ from flitwatch_db.jobs import evidence
 
 
 @pytest.fixture(scope="module", params=CASES.values(), ids=CASES.keys())
-def told(request: pytest.FixtureRequest, _embedded_template: Server) -> Iterator[tuple[Served, str, Case]]:
+def planted_case(request: pytest.FixtureRequest, _embedded_template: Server) -> Iterator[tuple[Served, str, Case]]:
     case = request.param
     url = _embedded_template.create()
     plant_case(url, case)
@@ -38,9 +38,9 @@ def told(request: pytest.FixtureRequest, _embedded_template: Server) -> Iterator
 
 
 def test_rest_names_the_planted_job_on_home_its_own_page_its_victims_and_the_incidents(
-    told: tuple[Served, str, Case],
+    planted_case: tuple[Served, str, Case],
 ) -> None:
-    served, _, case = told
+    served, _, case = planted_case
     at = BEGIN_S + case.asked_s
     (head,) = served.get("/incidents")["items"]
     assert [cause["job_id"] for cause in head["causes"]] == ["2"] and head["slowed"] == 1
@@ -60,9 +60,9 @@ def test_rest_names_the_planted_job_on_home_its_own_page_its_victims_and_the_inc
     assert all(re.match(r"Job 2 (has been slowing|slowed) ", summary["title"]) for summary in (home, head))
 
 
-def test_home_and_the_jobs_pages_agree_at_every_moment(told: tuple[Served, str, Case]) -> None:
+def test_home_and_the_jobs_pages_agree_at_every_moment(planted_case: tuple[Served, str, Case]) -> None:
     """Whom home names the slow jobs name, whom a slow job names home names, and nobody is there who does not run."""
-    served, _, case = told
+    served, _, case = planted_case
     (machine,) = served.get("/fabrics")["items"]
     rng = np.random.default_rng(5)
     for second in np.sort(rng.uniform(case.start_s + 20, min(case.asked_s, 1000), 12)).tolist():
@@ -86,8 +86,8 @@ def test_home_and_the_jobs_pages_agree_at_every_moment(told: tuple[Served, str, 
         assert {one["job_id"] for one in home["others"]} <= slow_now
 
 
-def test_the_command_line_says_so_too(told: tuple[Served, str, Case]) -> None:
-    served, url, case = told
+def test_the_command_line_says_so_too(planted_case: tuple[Served, str, Case]) -> None:
+    served, url, case = planted_case
     (head,) = served.get("/incidents")["items"]
     at = ["--at", str(BEGIN_S + case.asked_s)]
     culprit = CliRunner().invoke(cli, ["job", "2", "--db", url, *at])
@@ -97,8 +97,8 @@ def test_the_command_line_says_so_too(told: tuple[Served, str, Case]) -> None:
     assert head["title"] in CliRunner().invoke(cli, ["incidents", "--db", url]).output
 
 
-def test_the_alert_names_it_while_it_lasts(told: tuple[Served, str, Case]) -> None:
-    served, url, case = told
+def test_the_alert_names_it_while_it_lasts(planted_case: tuple[Served, str, Case]) -> None:
+    served, url, case = planted_case
     (head,) = served.get("/incidents")["items"]
     rule = next(one for one in read_config().rules if one.signal == "incident")
     with connect(url, role="reader") as conn:
@@ -111,8 +111,8 @@ def test_the_alert_names_it_while_it_lasts(told: tuple[Served, str, Case]) -> No
         assert fired["resolved_s"] is None
 
 
-def test_what_is_exported_says_so_too(told: tuple[Served, str, Case], tmp_path: Path) -> None:
-    served, url, case = told
+def test_what_is_exported_says_so_too(planted_case: tuple[Served, str, Case], tmp_path: Path) -> None:
+    served, url, case = planted_case
     (head,) = served.get("/incidents")["items"]
     page = served.http.get("/api/v1/jobs/1/case", params={"at": BEGIN_S + case.asked_s}).text
     assert "job 2" in page

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import csv
 import io
 from datetime import UTC, datetime
@@ -16,6 +17,8 @@ from support.planted_machine import BEGIN_S, planted, run_of
 from api.conftest import Served, serving
 from flitwatch.hottest import _covers_window, load_hot_lists
 from flitwatch.main import cli
+from flitwatch_api import incidents as incidents_api
+from flitwatch_api import projects as projects_api
 from flitwatch_api.settings import Settings
 from flitwatch_client import Client
 from flitwatch_db import connect
@@ -26,7 +29,7 @@ HEADS = {"incident_id", "state", "fabric", "title", "causes", "node_hours", "slo
 
 
 @pytest.fixture(scope="module")
-def told(_embedded_template: Server):
+def planted_incident(_embedded_template: Server):
     """A stored incident: job 2 of u1 slowed job 1 of u0."""
     url = _embedded_template.create()
     planted(url, (60, 360, -3600, 420), count=13, ends_s=(600, 840, None, None))
@@ -46,8 +49,8 @@ def operator(url: str, name: str) -> dict[str, str]:
     return {"Authorization": f"Bearer {token}"}
 
 
-def test_list_page_search_and_job_tell_the_same(told: tuple[Served, str]) -> None:
-    served, _ = told
+def test_list_page_search_and_job_tell_the_same(planted_incident: tuple[Served, str]) -> None:
+    served, _ = planted_incident
     (head,) = served.get("/incidents")["items"]
     one = served.get(f"/incidents/{head['incident_id']}")
     assert {name: one[name] for name in HEADS} == {name: head[name] for name in HEADS}
@@ -63,13 +66,15 @@ def test_list_page_search_and_job_tell_the_same(told: tuple[Served, str]) -> Non
 
 
 @pytest.mark.parametrize(("asked", "found"), [({"job": "2"}, 1), ({"job": "1"}, 1), ({"job": "4"}, 0), ({"state": "open"}, 0), ({"from": BEGIN_S + 2000}, 0), ({"to": BEGIN_S + 700}, 1)])  # fmt: skip
-def test_a_list_is_narrowed(told: tuple[Served, str], asked: dict[str, Any], found: int) -> None:
-    served, _ = told
+def test_a_list_is_narrowed(planted_incident: tuple[Served, str], asked: dict[str, Any], found: int) -> None:
+    served, _ = planted_incident
     assert len(served.get("/incidents", **asked)["items"]) == found
 
 
-def test_top_says_what_home_says_and_nothing_of_a_job_that_began_within_its_window(told: tuple[Served, str]) -> None:
-    served, _ = told
+def test_top_says_what_home_says_and_nothing_of_a_job_that_began_within_its_window(
+    planted_incident: tuple[Served, str],
+) -> None:
+    served, _ = planted_incident
     (machine,) = served.get("/fabrics")["items"]
     with Client(str(served.http.base_url)) as fw:
         found = load_hot_lists(fw, machine["name"], "ratio", 10)
@@ -84,9 +89,9 @@ def test_top_says_what_home_says_and_nothing_of_a_job_that_began_within_its_wind
 
 
 def test_names_are_those_that_the_caller_may_see_and_who_asks_by_a_hidden_one_finds_nothing(
-    told: tuple[Served, str],
+    planted_incident: tuple[Served, str],
 ) -> None:
-    served, url = told
+    served, url = planted_incident
     (head,) = served.get("/incidents")["items"]
     shown = head["causes"][0]["user"]
     assert shown.startswith("user-") and not served.get("/incidents", user="u1")["items"]
@@ -97,8 +102,8 @@ def test_names_are_those_that_the_caller_may_see_and_who_asks_by_a_hidden_one_fi
     assert victim["user"].startswith("user-")
 
 
-def test_the_table_file_has_a_row_an_incident(told: tuple[Served, str]) -> None:
-    served, _ = told
+def test_the_table_file_has_a_row_an_incident(planted_incident: tuple[Served, str]) -> None:
+    served, _ = planted_incident
     answered = served.http.get("/api/v1/incidents/export", params={"job": "2"})
     assert answered.headers["content-type"].startswith("text/csv")
     (row,) = csv.DictReader(io.StringIO(answered.text))
@@ -106,8 +111,8 @@ def test_the_table_file_has_a_row_an_incident(told: tuple[Served, str]) -> None:
     assert (row["causes"], row["title"], float(row["node_hours"])) == ("2", head["title"], head["node_hours"])
 
 
-def test_a_name_that_is_a_formula_is_text_in_the_table_file(told: tuple[Served, str]) -> None:
-    served, url = told
+def test_a_name_that_is_a_formula_is_text_in_the_table_file(planted_incident: tuple[Served, str]) -> None:
+    served, url = planted_incident
     with connect(url, autocommit=True) as conn:
         (name,) = conn.execute("SELECT name FROM fabric").fetchone()
     try:
@@ -120,8 +125,8 @@ def test_a_name_that_is_a_formula_is_text_in_the_table_file(told: tuple[Served, 
             conn.execute("UPDATE fabric SET name = %s", [name])
 
 
-def test_a_note_stays_with_who_wrote_it_and_bad_ones_are_refused(told: tuple[Served, str]) -> None:
-    served, url = told
+def test_a_note_stays_with_who_wrote_it_and_bad_ones_are_refused(planted_incident: tuple[Served, str]) -> None:
+    served, url = planted_incident
     (head,) = served.get("/incidents")["items"]
     path, key = f"/api/v1/incidents/{head['incident_id']}/notes", operator(url, "ada")
     made = served.http.post(path, json={"text": " Held job 2. "}, headers=key)
@@ -151,8 +156,8 @@ def test_jobs_that_nobody_has_examined_are_counted_as_page_and_command_count_the
     _embedded_template.drop(url)
 
 
-def test_the_command_prints_what_the_page_shows(told: tuple[Served, str]) -> None:
-    served, url = told
+def test_the_command_prints_what_the_page_shows(planted_incident: tuple[Served, str]) -> None:
+    served, url = planted_incident
     (head,) = served.get("/incidents")["items"]
     one = served.get(f"/incidents/{head['incident_id']}")
     for where in (["--db", url], ["--url", str(served.http.base_url)]):
@@ -166,8 +171,34 @@ def test_the_command_prints_what_the_page_shows(told: tuple[Served, str]) -> Non
     assert missing.exit_code == 1
 
 
-def test_a_project_reads_what_it_lost_to_whom(told: tuple[Served, str], tmp_path: Path) -> None:
-    served, url = told
+@pytest.mark.parametrize(
+    ("place", "module", "makes"),
+    [
+        ("projects/climate/report?month=2026-01", projects_api, "build_report"),
+        ("projects/climate/report?month=2026-01&format=pdf", projects_api, "render_document"),
+        ("incidents/export", incidents_api, "render_table"),
+    ],
+)
+def test_a_long_report_holds_no_other_request_up(
+    planted_incident: tuple[Served, str], monkeypatch: pytest.MonkeyPatch, place: str, module: Any, makes: str
+) -> None:
+    looped: list[bool] = []
+    make = getattr(module, makes)
+
+    def watched(*given: Any) -> Any:
+        try:
+            looped.append(bool(asyncio.get_running_loop()))
+        except RuntimeError:
+            looped.append(False)
+        return make(*given)
+
+    monkeypatch.setattr(module, makes, watched)
+    assert planted_incident[0].http.get(f"/api/v1/{place}").status_code == 200
+    assert looped == [False]
+
+
+def test_a_project_reads_what_it_lost_to_whom(planted_incident: tuple[Served, str], tmp_path: Path) -> None:
+    served, url = planted_incident
     with connect(url, role="writer", autocommit=True) as conn:
         conn.execute("UPDATE job SET account = 'climate' WHERE job_id = '1'")
     (head,) = served.get("/incidents")["items"]
@@ -191,6 +222,18 @@ def test_a_project_reads_what_it_lost_to_whom(told: tuple[Served, str], tmp_path
     assert (row["job_id"], row["slowed_by"]) == ("1", "2 (u1)")
     assert "<td>2 (u1)</td>" in ask(format="html").text and unknown in ask("biology", format="html").text
     assert ask(format="pdf").content.startswith(b"%PDF-1.4") and b"2 \\(u1\\)" in ask(format="pdf").content
+    # The nodes of the slowed job are unknown: so is what was lost, everywhere.
+    with connect(url, role="writer", autocommit=True) as conn:
+        nodes = conn.execute("SELECT nodes FROM job WHERE job_id = '1'").fetchone()
+        conn.execute("UPDATE job SET nodes = NULL WHERE job_id = '1'")
+        gone = ask().json()
+        assert [gone["node_hours"], gone["jobs"][0]["node_hours"], gone["causes"][0]["node_hours"]] == [None] * 3
+        assert "1 slow job lost an unknown number of node-hours" in ask(format="html").text
+        assert served.get("/incidents")["items"][0]["node_hours"] is None
+        assert "unknown, because" in served.get(f"/incidents/{head['incident_id']}")["detail"]
+        listed = CliRunner().invoke(cli, ["incidents", "--db", url])
+        assert "node-hours lost: unknown" in listed.output, listed.output
+        conn.execute("UPDATE job SET nodes = %s WHERE job_id = '1'", nodes)
     # Who may not see names sees pseudonyms, and finds the project by its own.
     assert served.http.get(place, params={"month": month}).json()["jobs"] == []
     mine = served.get("/jobs/1")["account"]

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from api.conftest import Served
-from api.world import HOSTILE, T0, THROUGH, World
+from api.database import HOSTILE, T0, THROUGH, SampleDatabase
 
 
 def ids(answer: dict) -> list[str]:
@@ -86,7 +86,7 @@ def test_sorting_takes_known_columns_only(api: Served, sort: str) -> None:
     assert "elapsed_s" in api.refused("/jobs", 400, sort=sort)["advice"]
 
 
-def test_a_job_has_its_place_steps_runs_and_neighbours(api: Served, world: World) -> None:
+def test_a_job_has_its_place_steps_runs_and_neighbours(api: Served, database: SampleDatabase) -> None:
     job = api.get("/jobs/100", cluster="c1")
     assert job["routers"] == [0, 1, 2, 3] and job["groups"] == [0] and len(job["endpoints"]) == 8
     assert job["steps"][0]["name"] == "amg"
@@ -105,7 +105,7 @@ def test_the_newest_job_of_an_id_is_meant_unless_a_cluster_is_named(api: Served)
     assert "scheduler" in api.refused("/jobs/999", 404)["advice"]
 
 
-def test_occupancy_at_a_moment(api: Served, world: World) -> None:
+def test_occupancy_at_a_moment(api: Served, database: SampleDatabase) -> None:
     got = api.get("/fabrics/small/occupancy", at=T0 + 55)
     assert {job["job_id"]: job["routers"] for job in got["jobs"]} == {
         "100": [0, 1, 2, 3],
@@ -120,8 +120,8 @@ def test_occupancy_at_a_moment(api: Served, world: World) -> None:
     assert api.get("/fabrics/still/occupancy") == {"at": None, "nodes_held": 0, "jobs": []}
 
 
-def test_steps_stand_beside_other_runs_of_the_application(api: Served, world: World) -> None:
-    every = [api.get(f"/runs/{run_id}/steps") for run_id in world.run_ids[:5]]
+def test_steps_stand_alongside_other_runs_of_the_application(api: Served, database: SampleDatabase) -> None:
+    every = [api.get(f"/runs/{run_id}/steps") for run_id in database.run_ids[:5]]
     got = every[0]
     assert got["step"] == list(range(6)) and got["others"] == 4
     others = np.array([run["time_s"][:6] for run in every[1:]])
@@ -131,15 +131,15 @@ def test_steps_stand_beside_other_runs_of_the_application(api: Served, world: Wo
     assert every[4]["counters"] is None and len(every[4]["step"]) == 10
     # The longest run's last step has no other to compare with.
     assert every[4]["mean_time_s"][-1] is None
-    alone = api.get(f"/runs/{world.run_ids[5]}/steps")
+    alone = api.get(f"/runs/{database.run_ids[5]}/steps")
     assert alone["others"] == 0 and alone["mean_time_s"] is None and alone["run"]["exe"] == HOSTILE
     api.refused("/runs/123456/steps", 404)
 
 
-def test_runs_are_listed_by_job_and_application(api: Served, world: World) -> None:
+def test_runs_are_listed_by_job_and_application(api: Served, database: SampleDatabase) -> None:
     assert len(api.get("/runs")["items"]) == 6
     assert [run["run_key"] for run in api.get("/runs", job="104")["items"]] == ["amg-0"]
     first = api.get("/runs", exe="amg", limit=3)
     second = api.get("/runs", exe="amg", limit=3, cursor=first["next_cursor"])
-    assert [run["run_id"] for run in first["items"] + second["items"]] == sorted(world.run_ids[:5], reverse=True)
+    assert [run["run_id"] for run in first["items"] + second["items"]] == sorted(database.run_ids[:5], reverse=True)
     assert second["next_cursor"] is None

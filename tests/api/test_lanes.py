@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from api.conftest import Served
-from api.world import T0, World
+from api.database import T0, SampleDatabase
 from flitwatch_db import connect
 from flitwatch_db.counters import store as counters
 from flitwatch_domain.counters import LANES
@@ -16,11 +16,11 @@ START_S = T0 // 10 * 10
 
 
 @pytest.fixture
-def planted(world: World) -> np.ndarray:
+def planted(database: SampleDatabase) -> np.ndarray:
     """Counts [bucket][array][port][lane] of router 1 in three buckets; port 0 and the packets are not counted."""
     values = np.random.default_rng(4).integers(0, 10**9, (3, 3, 3, LANES)).astype(float)
     values[:, 2], values[:, :, 0] = np.nan, np.nan
-    with connect(world.url) as conn:
+    with connect(database.url) as conn:
         row = conn.execute("SELECT fabric_id FROM fabric WHERE name = 'small'").fetchone()
         assert row is not None
         conn.execute("DELETE FROM router_lane_10s")

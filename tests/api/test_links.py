@@ -9,10 +9,10 @@ from urllib.parse import parse_qs, urlsplit
 import numpy as np
 import pytest
 from support.databases import Server
-from support.measured_machine import add_measured_machine
 
 from api.conftest import Served, serving
-from api.world import T0, World
+from api.database import T0, SampleDatabase
+from api.estimates import add_measured_machine
 from flitwatch_api.jobs.links import JobLink
 from flitwatch_api.settings import Settings
 from flitwatch_db import connect
@@ -178,7 +178,7 @@ def test_the_paths_of_a_job(linked: Linked) -> None:
     )
 
 
-def test_where_it_cannot_be_told_it_says_so(api: Served, world: World) -> None:
+def test_where_it_cannot_be_reported_it_says_so(api: Served, database: SampleDatabase) -> None:
     """Random counters without network cards, a tree without jobs, and a sample without time."""
     small = api.get("/fabrics/small/links/hot", at=T0 + 90, window="60s")
     assert small["items"] and {item["cannot_tell"] for item in small["items"]} == {
@@ -248,6 +248,6 @@ def test_whatever_an_id_holds_is_one_part_of_the_address(job_id: str) -> None:
     ],
 )
 def test_a_template_that_cannot_work_is_named_at_the_start(text: str, words: str) -> None:
-    with pytest.raises(BadRequest, match="FLITWATCH_API_JOB_LINKS") as told:
+    with pytest.raises(BadRequest, match="FLITWATCH_API_JOB_LINKS") as error:
         Settings.read(db="postgresql://x", api_job_links=text)
-    assert words in str(told.value)
+    assert words in str(error.value)

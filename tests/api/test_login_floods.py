@@ -13,18 +13,17 @@ from support.waiting import eventually
 
 from api.conftest import guess_passwords, serving
 from flitwatch_api import platform
-from flitwatch_api.people import anonymous_trail
-from flitwatch_api.people.anonymous_trail import MINUTE_S, OTHERS, SINGLY, SOURCES, AnonymousTrail
-from flitwatch_api.people.buckets import Buckets
-from flitwatch_api.people.login_limiter import PAIR_BURST, LoginLimiter
+from flitwatch_api.people import trail
+from flitwatch_api.people.login_limiter import PAIR_BURST, Buckets, LoginLimiter
+from flitwatch_api.people.trail import MINUTE_S, OTHERS, SINGLY, SOURCES, AnonymousTrail
 from flitwatch_api.settings import Settings
 from flitwatch_db import connect
 from flitwatch_db.core.maintenance import maintain_database
 from flitwatch_db.people import accounts as people
 from flitwatch_db.people import audit
 from flitwatch_db.people.audit import Entry
-from flitwatch_domain.addresses import to_network
 from flitwatch_domain.errors import BadRequest, TooMany
+from flitwatch_domain.shares import to_network
 
 #: Names that took a limited one's place before, and log-ins beyond those that may wait.
 RANDOM_NAMES, TOO_MANY = 12_000, 5
@@ -130,7 +129,7 @@ def test_refusals_without_a_login_are_counted(embedded_db: str) -> None:
         for number in range(FLOOD):
             assert api.http.put(f"/api/v1/alerts/rules/r{number}", json={}).status_code == 401
         assert guess_passwords(api, 1, "127.0.0.2", "eve") == [401]
-        # Who logs in is told, whatever else came from there.
+        # Each login is reported, with any other requests from there.
         right = {"name": "otto", "password": "correct horse battery"}
         assert httpx.post(f"{api.url}/api/v1/session", json=right).status_code == 200
     ours = entries(embedded_db, address="127.0.0.1")
@@ -154,19 +153,19 @@ def test_changes_without_a_login_are_counted_too(embedded_db: str) -> None:
 
 def test_many_sources_write_no_more_than_some(monkeypatch: pytest.MonkeyPatch) -> None:
     now = [0.0]
-    monkeypatch.setattr(anonymous_trail.time, "monotonic", lambda: now[0])
-    trail = AnonymousTrail()
-    written = [trail.is_single(tried(f"10.{n >> 16}.{n >> 8 & 255}.{n & 255}")) for n in range(FLOOD * SOURCES)]
-    assert sum(written) == SOURCES and trail.sums() == []
+    monkeypatch.setattr(trail.time, "monotonic", lambda: now[0])
+    counted = AnonymousTrail()
+    written = [counted.is_single(tried(f"10.{n >> 16}.{n >> 8 & 255}.{n & 255}")) for n in range(FLOOD * SOURCES)]
+    assert sum(written) == SOURCES and counted.sums() == []
     # All addresses of a /64 are one source.
-    assert sum(trail.is_single(tried(f"2001:db8::{n:x}", f"action {n}")) for n in range(FLOOD)) == 0
+    assert sum(counted.is_single(tried(f"2001:db8::{n:x}", f"action {n}")) for n in range(FLOOD)) == 0
     now[0] = MINUTE_S
-    (others,) = trail.sums()
+    (others,) = counted.sums()
     assert others.address == OTHERS and others.details["times"] == FLOOD * SOURCES - SOURCES + FLOOD
-    assert len(others.details["actions"]) <= anonymous_trail.MOST_TOLD + 1
+    assert len(others.details["actions"]) <= trail.MOST_REPORTED + 1
     # The next minute begins anew.
-    assert sum(trail.is_single(tried("192.0.2.1")) for _ in range(FLOOD)) == SINGLY
-    assert [e.details["times"] for e in trail.sums(everything=True)] == [FLOOD - SINGLY]
+    assert sum(counted.is_single(tried("192.0.2.1")) for _ in range(FLOOD)) == SINGLY
+    assert [e.details["times"] for e in counted.sums(everything=True)] == [FLOOD - SINGLY]
 
 
 def test_long_fields_are_cut(embedded_db: str) -> None:

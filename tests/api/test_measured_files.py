@@ -133,12 +133,14 @@ def test_the_stored_estimate_says_what_the_command_says(site: Site, tmp_path: Pa
     paths = [tmp_path / "runs.csv", tmp_path / "exposure.csv"]
     for path, content in zip(paths, (first, EXPOSURE), strict=True):
         path.write_bytes(content)
-    told = ["--shuffles", "5", "--json"]
-    main(["blame", "--runs", str(paths[0]), "--exposure", str(paths[1]), *told])
+    options = ["--shuffles", "5", "--json"]
+    main(["blame", "--runs", str(paths[0]), "--exposure", str(paths[1]), *options])
     said = json.loads(capfd.readouterr().out)
     done = site.judge("otto", "mine", gzip.compress(first), EXPOSURE.decode().encode("utf-16"))
     assert isinstance(done, dict) and done["score"]["found"] == said["named"] == 1
-    main(["import", "runs", str(paths[0]), "--exposure", str(paths[1]), "--name", "by hand", "--db", site.url, *told])
+    main(
+        ["import", "runs", str(paths[0]), "--exposure", str(paths[1]), "--name", "by hand", "--db", site.url, *options]
+    )
     imported = json.loads(capfd.readouterr().out)
     assert imported["named"] == 1 and imported["calibration"] == said["calibration"] and imported["nodes"] == 0
     by_name = {user["user"]: user for user in said["users"]}
@@ -169,7 +171,7 @@ def test_the_stored_estimate_says_what_the_command_says(site: Site, tmp_path: Pa
     assert u0["lost_node_hours"] == pytest.approx(u0["effect_s"] * hours)
 
 
-def test_a_set_is_listed_beside_applications_counts_among_several_and_raises_no_alert(site: Site) -> None:
+def test_a_set_is_listed_alongside_applications_counts_among_several_and_raises_no_alert(site: Site) -> None:
     for name in ("one", "two"):
         assert isinstance(site.judge("otto", name), dict)
     listed = site.http["otto"].get("/api/v1/estimates").json()["items"]

@@ -16,8 +16,8 @@ from support.run_tables import EXPOSURE_COLUMNS, tables
 
 from api.conftest import Served, bearer, serving
 from flitwatch.main import main
-from flitwatch_api.people.buckets import Buckets
 from flitwatch_api.people.callers import REPORTS_BURST, REPORTS_PER_S
+from flitwatch_api.people.login_limiter import Buckets
 from flitwatch_api.settings import Settings
 from flitwatch_db import connect
 from flitwatch_db.jobs import store as jobs
@@ -60,7 +60,7 @@ def by_report(url: str, runs: list[list[Any]], exposure: list[list[Any]]) -> dic
     with connect(url, autocommit=True) as conn:
         people.add_account(conn, "portal", "service")
         secret = people.add_token(conn, "portal", "test", ["runs"])[1]
-        beside = [
+        neighbours = [
             Job(
                 "c",
                 str(number),
@@ -72,17 +72,17 @@ def by_report(url: str, runs: list[list[Any]], exposure: list[list[Any]]) -> dic
             )
             for number, (run, user, amount) in enumerate(exposure)
         ]
-        jobs.upsert_jobs(conn, beside)
+        jobs.upsert_jobs(conn, neighbours)
     with serving(Settings(db=url, web=None, api_anonymous="operator")) as served:
         for name, start, time_s, *_ in runs:
-            told = {
+            body = {
                 "key": f"measured-{name}",
                 "application": "milc",
                 "start": start,
                 "nodes": NODES,
                 "steps": [{"step": 0, "time_s": float(time_s)}],
             }
-            assert served.http.post("/api/v1/runs", json=told, headers=bearer(secret)).status_code == 201
+            assert served.http.post("/api/v1/runs", json=body, headers=bearer(secret)).status_code == 201
         tasks.run_blame({"exe": "milc", "nodes": len(NODES)}, Context(url))
         return served.get("/estimates/blame", exe="milc", nodes=len(NODES), limit=1000)
 
@@ -107,10 +107,10 @@ def test_reported_runs_get_the_verdicts_of_their_file(capfd, tmp_path: Path, emb
             user["reasons"],
             user["exposed_runs"],
         )
-        told = {"q": user["q"], "p": user["p"], "score": user["score"], "effect_s": user["effect_s"], "effect_low_s": low, "effect_high_s": high,
+        figures = {"q": user["q"], "p": user["p"], "score": user["score"], "effect_s": user["effect_s"], "effect_low_s": low, "effect_high_s": high,
                 "lost_node_hours": user["lost_node_hours"]}  # fmt: skip
-        assert {key: entry[key] for key in told} == {
-            key: None if value is None else pytest.approx(value, rel=1e-3, abs=1e-6) for key, value in told.items()
+        assert {key: entry[key] for key in figures} == {
+            key: None if value is None else pytest.approx(value, rel=1e-3, abs=1e-6) for key, value in figures.items()
         }
     verdicts = {entry["name"]: entry for entry in page["entries"]}
     for one, other in (("u0", "u0-too"), ("u0-too", "u0")):
@@ -218,7 +218,7 @@ def test_nobody_reaches_the_run_of_another(site) -> None:  # type: ignore[no-unt
 
 
 @pytest.mark.parametrize(
-    ("change", "told"),
+    ("change", "problem"),
     [
         ({"application": ""}, "application"),
         ({"application": "a\nb"}, "application"),
@@ -240,11 +240,11 @@ def test_nobody_reaches_the_run_of_another(site) -> None:  # type: ignore[no-unt
         ({"run_key": "imported"}, "run_key"),
     ],
 )
-def test_a_slip_is_refused_in_one_line(site, change: dict, told: str) -> None:  # type: ignore[no-untyped-def]
+def test_a_slip_is_refused_in_one_line(site, change: dict, problem: str) -> None:  # type: ignore[no-untyped-def]
     refused = post(site, "ann", {**report("a-slip-key"), **change})
     assert refused.status_code in (400, 422), refused.text
     detail = refused.json()["detail"]
-    assert told in detail and "\n" not in detail and len(detail) < 500
+    assert problem in detail and "\n" not in detail and len(detail) < 500
     # Nothing of it was kept.
     assert post(site, "ann", {"key": "a-slip-key", "steps": steps(1.0)}, "/runs/1/steps").status_code == 404
 

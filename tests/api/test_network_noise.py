@@ -138,7 +138,7 @@ def test_the_share_of_the_slowdown_is_of_the_seconds_beyond_usual(site: tuple[Se
             )
     save_network_noise(url)
     made = served.get("/jobs/1/network-noise")["of_slowdown"]
-    # 300 s where 250 s are usual: the median of these jobs and of the three of 300 s beside it.
+    # 300 s where 250 s are usual: the median of these jobs and of the three of 300 s alongside it.
     assert made["of_s"] == pytest.approx(50.0) and 0 < made["share"] < 1
 
 

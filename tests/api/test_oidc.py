@@ -201,7 +201,7 @@ def test_a_code_is_good_once_and_not_for_long(sites: Sites, browser: httpx.Clien
     refused(browser.get(back), 403, "already used or has expired")
 
 
-def test_who_says_no_at_the_provider_is_told_so(sites: Sites, browser: httpx.Client) -> None:
+def test_who_says_no_at_the_provider_is_informed(sites: Sites, browser: httpx.Client) -> None:
     back = to_the_way_back(browser, sites.plain, "s-5")
     state = parse_qs(urlsplit(back).query)["state"][0]
     way = f"{sites.plain.url}/api/v1/session/oidc/back"
@@ -347,9 +347,9 @@ def test_a_site_without_a_provider_has_no_such_login(embedded_db: str) -> None:
     ],
 )
 def test_settings_that_cannot_work_are_named_at_the_start(wrong: dict, words: str) -> None:
-    with pytest.raises(Unavailable, match=words) as told:
+    with pytest.raises(Unavailable, match=words) as error:
         provider_of(settings("postgresql://x", "https://login.example", **wrong))
-    assert SECRET not in str(told.value)
+    assert SECRET not in str(error.value)
 
 
 @pytest.mark.parametrize("name", ["authorization", "token", "userinfo", "end_session"])

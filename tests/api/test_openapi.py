@@ -22,8 +22,8 @@ from schemathesis.pytest._test_builder import build_operation_test
 from support.databases import Server
 
 from api.conftest import Served, serving
-from api.world import World, seed
-from flitwatch_api import openapi
+from api.database import SampleDatabase, seed
+from flitwatch_api import app, openapi
 from flitwatch_api.app import create_app
 from flitwatch_api.settings import Settings
 
@@ -56,21 +56,43 @@ def schema() -> schemathesis.schemas.BaseSchema:
 
 def test_the_description_in_the_contracts_is_current() -> None:
     assert openapi.render_description(create_app(Settings(web=None))) == DOCUMENT.read_bytes(), (
-        "run: python -m flitwatch_api.openapi > docs/contracts/openapi.json"
+        "run: python -m flitwatch_api.app > docs/contracts/openapi.json"
     )
 
 
+def test_each_former_path_is_described_like_its_successor() -> None:
+    operations = {
+        path: item["get"] for path, item in json.loads(DOCUMENT.read_bytes())["paths"].items() if "get" in item
+    }
+    described = {
+        path: [one.get(key) for key in ("description", "parameters", "responses")] for path, one in operations.items()
+    }
+    former = [path for path, one in operations.items() if one.get("deprecated")]
+    current = [described[path] for path in operations if path not in former]
+    assert len(former) >= 8 and [path for path in former if described[path] not in current] == []
+
+
 def test_the_description_is_served(api: Served) -> None:
-    assert api.http.get("/openapi.json").content == DOCUMENT.read_bytes()
+    for encoding in ("gzip", "identity"):
+        answer = api.http.get("/openapi.json", headers={"Accept-Encoding": encoding})
+        assert answer.content == DOCUMENT.read_bytes()
+        assert answer.headers.get("Content-Encoding", "identity") == encoding
+
+
+def test_the_document_is_made_once(api: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Requests for it have no limit, and making it takes a quarter of a second."""
+    api.http.get("/openapi.json")
+    monkeypatch.setattr(app, "render_description", lambda _: pytest.fail("it is made again"))
+    assert api.http.get("/openapi.json").status_code == 200
 
 
 @pytest.fixture(scope="module")
-def fuzzed(_embedded_template: Server, site: Path) -> Iterator[tuple[Served, World]]:
-    """A world of its own: generated requests begin tasks, write rules and log people in and out."""
+def fuzzed(_embedded_template: Server, site: Path) -> Iterator[tuple[Served, SampleDatabase]]:
+    """A database of its own: generated requests begin tasks, write rules and log people in and out."""
     url = _embedded_template.create()
-    world = seed(url)
+    database = seed(url)
     with serving(Settings(db=url, web=site, api_anonymous="operator")) as served:
-        yield served, world
+        yield served, database
     _embedded_template.drop(url)
 
 
@@ -83,12 +105,12 @@ def fuzzed(_embedded_template: Server, site: Path) -> Iterator[tuple[Served, Wor
 )
 @pytest.mark.timeout(7200)
 def test_no_input_makes_an_answer_fail_or_differ_from_its_description(
-    operation: str, schema: schemathesis.schemas.BaseSchema, fuzzed: tuple[Served, World]
+    operation: str, schema: schemathesis.schemas.BaseSchema, fuzzed: tuple[Served, SampleDatabase]
 ) -> None:
-    api, world = fuzzed
+    api, database = fuzzed
     method, path = operation.split()
     # Generated names find nothing; half of the cases are about things that are there.
-    there = {"fabric": "small", "run_id": world.run_ids[0], "job_id": "100", "router": 3, "number": 1}
+    there = {"fabric": "small", "run_id": database.run_ids[0], "job_id": "100", "router": 3, "number": 1}
 
     @settings(
         max_examples=int(EXAMPLES or 8),

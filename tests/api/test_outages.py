@@ -5,8 +5,9 @@ from __future__ import annotations
 import socket
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from functools import partial
+from pathlib import Path
 from urllib.parse import urlsplit
 
 import httpx
@@ -112,7 +113,7 @@ async def test_kafka_says_the_same(kafka_log: Log, topic: str) -> None:
     assert await oldest_h({"0": 2, "1": 2}) == (4, None)
 
 
-# A disk with too little room left: the API says so and refuses what would take more, and serves what is stored.
+# A disk with too little free space: the API says so and refuses what would take more, and serves what is stored.
 
 
 #: MiB that no disk has.
@@ -125,7 +126,7 @@ def full_site(embedded_db: str) -> Iterator[Served]:
         yield made
 
 
-def test_new_data_are_refused_with_the_reason_until_there_is_room(
+def test_new_data_are_refused_with_the_reason_until_there_is_space(
     full_site: Served, embedded_db: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with connect(embedded_db, autocommit=True) as conn:
@@ -148,7 +149,7 @@ def test_new_data_are_refused_with_the_reason_until_there_is_room(
     assert ready.status_code == status.status_code == 200
     assert "MiB left" in ready.json()["read_only"] and "MiB left" in status.json()["read_only"]
     with connect(embedded_db, role="writer") as conn:
-        # What makes room.
+        # Frees space.
         assert tasks.start_task(conn, "db.maintain") > 0
     monkeypatch.setenv(LEAST_FREE, "0")
     assert ask("/tasks", json=task).status_code == 202
@@ -171,7 +172,7 @@ def get(frozen_site: Served, path: str) -> httpx.Response:
     return httpx.get(frozen_site.url + path, timeout=60)
 
 
-def test_a_frozen_server_is_told_and_answered_for(frozen_site: Served, embedded_server: Embedded) -> None:
+def test_a_frozen_server_is_reported_and_answered_for(frozen_site: Served, embedded_server: Embedded) -> None:
     assert get(frozen_site, "/readyz").status_code == 200
     with stopped(*server_processes(embedded_server)):
         unready = get(frozen_site, "/readyz")
@@ -306,6 +307,61 @@ def test_dripping_bytes_keep_nothing_open(half_sent_site: Served) -> None:
         assert closed
 
 
+PAGE = b"GET /openapi.json HTTP/1.1\r\nHost: localhost\r\n%s\r\n"
+
+
+def open_at(served: Served) -> int:
+    """Return how many connections of a server in this process are open at its end."""
+    port = urlsplit(served.url).port or 0
+    lines = Path("/proc/self/net/tcp").read_text().splitlines()
+    return sum(line.split()[1].endswith(f":{port:04X}") and line.split()[3] == "01" for line in lines)
+
+
+@pytest.mark.parametrize("last", [b"", b"Connection: close\r\n"], ids=["kept", "closed"])
+def test_answers_that_are_not_read_are_not_kept(api_site: Served, last: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(http_protocol, "READ_S", 0.3)
+    with ExitStack() as stack:
+        # More than the sockets of both ends take.
+        for one in [connected(api_site, stack) for _ in range(3)]:
+            one.sendall(PAGE % b"" * (http_protocol.WAITING_REQUESTS - 1) + PAGE % last)
+        eventually(lambda: open_at(api_site) == 0, 20, what="the end of the connections")
+    assert get_patiently(f"{api_site.url}/healthz").status_code == 200
+
+
+def test_unread_answers_share_a_bounded_memory(embedded_db: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(http_protocol, "READ_S", 3600.0)
+    monkeypatch.setattr(http_protocol, "UNREAD_BYTES", 1)
+    with serving(Settings(db=embedded_db, web=None)) as small, ExitStack() as stack:
+        one = connected(small, stack)
+        one.sendall(PAGE % b"" * http_protocol.WAITING_REQUESTS)
+        eventually(lambda: open_at(small) == 0, 20, what="the end of the connection")
+
+
+def test_an_answer_that_is_read_slowly_arrives(api_site: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(http_protocol, "READ_S", 1.0)
+    monkeypatch.setattr(http_protocol, "READ_BYTES", 1)
+    count = http_protocol.WAITING_REQUESTS
+    with ExitStack() as stack:
+        one = connected(api_site, stack)
+        one.sendall(PAGE % b"" * (count - 1) + PAGE % b"Connection: close\r\n")
+        page = b""
+        while part := one.recv(256 << 10):
+            page += part
+            time.sleep(0.03)
+    assert page.count(b"HTTP/1.1 200 OK") == count
+
+
+def test_requests_that_wait_for_an_answer_are_few(api_site: Served) -> None:
+    with ExitStack() as stack:
+        one = connected(api_site, stack)
+        one.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n" * 1000)
+        answers = b""
+        with suppress(ConnectionResetError):
+            while part := one.recv(64 << 10):
+                answers += part
+    assert answers.count(b"HTTP/1.1 ") <= http_protocol.WAITING_REQUESTS + 1
+
+
 def test_an_event_stream_and_an_idle_connection_outlive_the_limits(half_sent_site: Served) -> None:
     with (
         httpx.Client(base_url=half_sent_site.url, timeout=60) as client,
@@ -371,7 +427,7 @@ def test_health_that_costs_a_query_is_counted(embedded_db: str) -> None:
         assert get_patiently(f"{half_sent_site.url}/healthz").status_code == 200
 
 
-def test_names_beyond_this_machine_are_told_to_insist_on_tls(embedded_db: str) -> None:
+def test_names_beyond_this_machine_are_asked_to_insist_on_tls(embedded_db: str) -> None:
     with serving(Settings(db=embedded_db, web=None)) as half_sent_site:
         published = get_patiently(f"{half_sent_site.url}/healthz", headers={"Host": "flitwatch.example.org"})
         assert published.headers["strict-transport-security"] == "max-age=31536000"

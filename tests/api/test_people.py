@@ -23,8 +23,8 @@ from api.conftest import Served, bearer, guess_passwords, serving
 from flitwatch_api.names import Names
 from flitwatch_api.people import callers, login_limiter, trail
 from flitwatch_api.people.access import RANK, SAFE, Requirement, check_access
-from flitwatch_api.people.buckets import Buckets
 from flitwatch_api.people.callers import UNKNOWN_BURST
+from flitwatch_api.people.login_limiter import Buckets
 from flitwatch_api.people.trail import AuditMiddleware
 from flitwatch_api.settings import Settings
 from flitwatch_db import connect
@@ -574,7 +574,7 @@ def test_the_audit_log_has_changes_and_what_was_seen_and_keeps_it(
         assert len(audit.list_entries(conn, 5)) == 5
 
 
-def test_more_than_the_limit_is_told_when_to_come_back(embedded_db: str) -> None:
+def test_more_than_the_limit_is_informed_when_to_come_back(embedded_db: str) -> None:
     with serving(Settings(db=embedded_db, web=None, api_rate_per_s=0.01, api_rate_burst=3)) as api:
         answers = [api.http.get("/api/v1/fabrics") for _ in range(5)]
         assert [a.status_code for a in answers] == [200, 200, 200, 429, 429]

@@ -158,15 +158,15 @@ def test_times_between_lines_are_measured_and_those_of_buffered_output_are_not_g
 
 def test_json_is_the_last_line_of_standard_error_and_a_pattern_without_a_match_is_said(site: Site) -> None:
     text = "import sys; print('step 0 took 1.5 s'); print('step 1 took 2 s'); sys.stderr.write('err\\n')"
-    good = ("--application", "told", "--step-pattern", r"^step (?P<step>\d+) took (?P<time>\S+) s")
+    good = ("--application", "timed", "--step-pattern", r"^step (?P<step>\d+) took (?P<time>\S+) s")
     done = site.run("--json", *good, *python(text))
     assert (done.returncode, done.stdout) == (0, b"step 0 took 1.5 s\nstep 1 took 2 s\n")
     first, last = done.stderr.decode().splitlines()
-    told = json.loads(last)
-    assert first == "err" and site.steps("told", 2) == {0: 1.5, 1: 2.0}
-    (run,) = [one for one in site.served.get("/runs", limit=200)["items"] if one["exe"] == "told"]
-    assert told == {
-        "application": "told",
+    outcome = json.loads(last)
+    assert first == "err" and site.steps("timed", 2) == {0: 1.5, 1: 2.0}
+    (run,) = [one for one in site.served.get("/runs", limit=200)["items"] if one["exe"] == "timed"]
+    assert outcome == {
+        "application": "timed",
         "job_id": None,
         "run_id": run["run_id"],
         "steps": 2,
@@ -179,8 +179,13 @@ def test_json_is_the_last_line_of_standard_error_and_a_pattern_without_a_match_i
         assert said == ["flitwatch: no line of the program's standard output matches --step-pattern"]
     assert json.loads(done.stderr.splitlines()[-1])["steps"] == 0
     done = site.run("--json", *python("print('out')"), url="http://127.0.0.1:9")
-    told = json.loads(done.stderr.splitlines()[-1])
-    assert done.stdout == b"out\n" and told["run_id"] is None and told["problem"] and told["kept"] == str(site.kept[0])
+    outcome = json.loads(done.stderr.splitlines()[-1])
+    assert (
+        done.stdout == b"out\n"
+        and outcome["run_id"] is None
+        and outcome["problem"]
+        and outcome["kept"] == str(site.kept[0])
+    )
 
 
 def test_a_million_lines_and_a_slow_pattern_hold_no_output_up(site: Site) -> None:
@@ -197,7 +202,7 @@ def test_a_million_lines_and_a_slow_pattern_hold_no_output_up(site: Site) -> Non
     assert site.run("--step-pattern", "(?=a)", "--", "echo").returncode == 2
 
 
-@pytest.mark.parametrize("way", ["in our place", "beside us"])
+@pytest.mark.parametrize("way", ["in our place", "alongside us"])
 def test_signals_and_the_end_by_a_signal_are_the_programs(site: Site, way: str) -> None:
     text = """
 import os, signal, sys
@@ -205,7 +210,7 @@ signal.signal(signal.SIGUSR1, lambda *_: (print("usr1"), os.kill(os.getpid(), si
 print("ready")
 signal.pause()
 """
-    pattern = ("--step-pattern", "x") if way == "beside us" else ()
+    pattern = ("--step-pattern", "x") if way == "alongside us" else ()
     begun = subprocess.Popen(site.command(*pattern, *python(text)), env=site.environment(), stdout=subprocess.PIPE)
     assert begun.stdout is not None and begun.stdout.readline() == b"ready\n"
     begun.send_signal(signal.SIGUSR1)
@@ -236,7 +241,7 @@ def test_without_an_api_the_program_runs_it_is_said_once_and_what_is_kept_is_sen
 
 
 @pytest.mark.system("processes")
-def test_who_forgot_the_token_is_told_and_sends_the_run_with_one(site: Site) -> None:
+def test_who_forgot_the_token_is_informed_and_sends_the_run_with_one(site: Site) -> None:
     text = "from flitwatch_client import steps; steps.report(0, 1.5)"
     flitwatch_run = [sys.executable, "-m", "flitwatch.main", "run", "--url", site.served.url]
     # Whoever sends has standard error open until the last try: nothing is written into the file after it.

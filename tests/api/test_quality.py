@@ -8,16 +8,16 @@ from datetime import UTC, datetime, timedelta
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
 from api.conftest import Served
-from api.world import HOSTILE, World
+from api.database import HOSTILE, SampleDatabase
 from flitwatch_api.events.hub import encode_event
 from flitwatch_db import connect
 from flitwatch_db.core.events import Event, emit_event
 from flitwatch_db.ingest import store as ingest
 
 
-def test_ingest_status_counts_and_names(api: Served, world: World) -> None:
+def test_ingest_status_counts_and_names(api: Served, database: SampleDatabase) -> None:
     # Rates are of the last two minutes, whenever this test runs.
-    with connect(world.url) as conn:
+    with connect(database.url) as conn:
         ingest.add_minutes(conn, [ingest.Minute(datetime.now(UTC), "ldms.now", records=1, values=100, bytes=500)])
         ingest.add_minutes(conn, [ingest.Minute(datetime.now(UTC), "ldms.nowhere", records=5, unplaced=4)])
         emit_event(
@@ -39,7 +39,7 @@ def test_ingest_status_counts_and_names(api: Served, world: World) -> None:
     assert datetime.fromisoformat(got["now"]).tzinfo is not None
 
 
-def test_coverage_counts_records_by_kind_of_data_and_step(api: Served, world: World) -> None:
+def test_coverage_counts_records_by_kind_of_data_and_step(api: Served, database: SampleDatabase) -> None:
     now = datetime.now(UTC)
     minutes = [
         ingest.Minute(now, "flitwatch.samples.v1", records=3, dead=1),
@@ -47,7 +47,7 @@ def test_coverage_counts_records_by_kind_of_data_and_step(api: Served, world: Wo
         ingest.Minute(now - timedelta(minutes=90), "flitwatch.samples.v1", records=7),
         ingest.Minute(now, "ldms.never_seen", records=2),
     ]
-    with connect(world.url) as conn:
+    with connect(database.url) as conn:
         ingest.add_minutes(conn, minutes)
     try:
         got = api.get("/ingest/coverage")
@@ -62,12 +62,14 @@ def test_coverage_counts_records_by_kind_of_data_and_step(api: Served, world: Wo
         assert sum({one["source"]: one for one in longer["sources"]}["Packet samples"]["records"]) == 15
         api.refused("/ingest/coverage", 400, span="60d")
     finally:
-        with connect(world.url) as conn:
+        with connect(database.url) as conn:
             conn.execute("DELETE FROM ingest_minute WHERE topic IN ('flitwatch.samples.v1', 'ldms.never_seen')")
             conn.commit()
 
 
-def test_all_that_is_silent_or_refused_is_counted_however_little_is_listed(api: Served, world: World) -> None:
+def test_all_that_is_silent_or_refused_is_counted_however_little_is_listed(
+    api: Served, database: SampleDatabase
+) -> None:
     """5,007 devices fell silent a minute and a half ago, seven of them with a second schema; others came back long ago."""
     now = datetime.now(UTC)
     since, ended = now - timedelta(seconds=90), now - timedelta(hours=2)
@@ -77,7 +79,7 @@ def test_all_that_is_silent_or_refused_is_counted_however_little_is_listed(api: 
     gaps += [ingest.Gap(f"switch {n}", "ports", ended, now - timedelta(hours=1), "silence") for n in range(300)]
     before = api.get("/ingest/status")
     assert before["silent_devices"] == 0 and before["silent"] == []
-    with connect(world.url) as conn:
+    with connect(database.url) as conn:
         ingest.add_gaps(conn, gaps)
         ingest.add_dead_letters(conn, letters)
         conn.execute("UPDATE dead_letter SET at = at - interval '2 hours' WHERE topic = 'many' AND offset_ < 10")
@@ -92,7 +94,7 @@ def test_all_that_is_silent_or_refused_is_counted_however_little_is_listed(api: 
         assert got["dead_letters"]["last_hour"] == before["dead_letters"]["last_hour"] + 60
         assert len(got["gaps"]) == 50 and all(gap["open"] for gap in got["gaps"])
     finally:
-        with connect(world.url) as conn:
+        with connect(database.url) as conn:
             conn.execute("DELETE FROM gap WHERE device LIKE 'switch %'")
             conn.execute("DELETE FROM dead_letter WHERE topic = 'many'")
             conn.commit()
@@ -113,7 +115,7 @@ def test_refused_records_page_and_their_bytes_are_only_saved(api: Served) -> Non
     api.refused("/ingest/dead-letters/999999/raw", 404)
 
 
-def test_search_finds_every_kind_exact_first(api: Served, world: World) -> None:
+def test_search_finds_every_kind_exact_first(api: Served, database: SampleDatabase) -> None:
     assert api.get("/search", q="100")["items"][0] | {"detail": ""} == {
         "kind": "job",
         "id": "100",
@@ -124,9 +126,9 @@ def test_search_finds_every_kind_exact_first(api: Served, world: World) -> None:
     assert {"kind": "user", "id": "eve", "title": "eve", "detail": "2 jobs", "href": "/jobs?user=eve"} in api.get(
         "/search", q="eve"
     )["items"]
-    name = str(world.small.routers.name[9])
+    name = str(database.small.routers.name[9])
     routers = [hit for hit in api.get("/search", q=name)["items"] if hit["kind"] == "router"]
-    assert routers[0]["title"] == name and routers[0]["href"] == f"/fabric/{world.small_id}?router=9"
+    assert routers[0]["title"] == name and routers[0]["href"] == f"/fabric/{database.small_id}?router=9"
     node = next(hit for hit in api.get("/search", q="nid00005")["items"] if hit["kind"] == "node")
     assert node["href"].endswith("?router=1")
     assert api.get("/search", q="small")["items"][0]["kind"] == "fabric"
@@ -184,9 +186,9 @@ def test_tasks_that_may_not_be_started_are_refused(api: Served) -> None:
     assert nul.status_code == 422
 
 
-def test_a_number_beyond_64_bits_spoils_no_list(api: Served, world: World) -> None:
+def test_a_number_beyond_64_bits_spoils_no_list(api: Served, database: SampleDatabase) -> None:
     """Rows that an older version, or another path, let in."""
-    with connect(world.url, role="writer") as conn:
+    with connect(database.url, role="writer") as conn:
         made = conn.execute(
             """INSERT INTO task (name, args, state, result) VALUES ('demo.count', '{"n": 1e308, "m": [-1e99, {"k": 18446744073709551616}]}',
             'succeeded', %s) RETURNING task_id""",
@@ -201,7 +203,7 @@ def test_a_number_beyond_64_bits_spoils_no_list(api: Served, world: World) -> No
         event = Event(7, datetime.now(UTC), "task", {"done": 10**308})
         assert json.loads(encode_event(event).split(b"data: ")[1]) == {"done": 1e308}
     finally:
-        with connect(world.url, role="owner") as conn:
+        with connect(database.url, role="owner") as conn:
             conn.execute("DELETE FROM task WHERE task_id = %s", [made[0]])
 
 

@@ -166,13 +166,13 @@ def test_a_repeated_task_replaces_its_row(embedded_db: str) -> None:
 
 
 class Telling:
-    """A task's context that keeps what is told."""
+    """A task's context that keeps the reported messages."""
 
     def __init__(self, url: str, task_id: int) -> None:
-        self.dsn, self.task_id, self.told = url, task_id, ""
+        self.dsn, self.task_id, self.messages = url, task_id, ""
 
     def report(self, done: int, total: int, message: str = "") -> None:
-        self.told += message
+        self.messages += message
 
     def cancelled(self) -> bool:
         return False
@@ -206,7 +206,7 @@ def advised(_embedded_template) -> Iterator[tuple[Served, str, list[int], str]]:
         for name, role in (("vera", "viewer"), ("uli", "user"), ("otto", "operator"), ("slurm", "service")):
             people.add_account(conn, name, role)
     with serving(Settings(db=url, web=None)) as api:
-        yield api, url, numbers, telling.told
+        yield api, url, numbers, telling.messages
     _embedded_template.drop(url)
 
 
@@ -225,7 +225,7 @@ def advised(_embedded_template) -> Iterator[tuple[Served, str, list[int], str]]:
 def test_texts_name_nobody_below_scope_names(
     advised: tuple[Served, str, list[int], str], name: str, scopes: list[str], sees: bool, path: str
 ) -> None:
-    api, url, numbers, told = advised
+    api, url, numbers, messages = advised
     with connect(url, role="gate", autocommit=True) as conn:
         headers = bearer(people.add_token(conn, name, "test", scopes)[1])
     if path[-1].isdigit():
@@ -234,7 +234,7 @@ def test_texts_name_nobody_below_scope_names(
     assert answer.status_code == 200
     for word in (USER, "secret-plan", "/home"):
         assert (word in answer.text.lower()) is sees, word
-        assert word not in told
+        assert word not in messages
 
 
 def test_a_name_that_is_a_part_of_a_word_stays_in_it() -> None:

@@ -14,7 +14,7 @@ import pytest
 from starlette.types import Message, Receive, Scope, Send
 
 from api.conftest import Served, serving
-from api.world import HOSTILE, World
+from api.database import HOSTILE, SampleDatabase
 from flitwatch_api import security
 from flitwatch_api.security import SecurityMiddleware
 from flitwatch_api.settings import Settings
@@ -150,8 +150,8 @@ def test_the_page_and_its_places(api: Served, site: Path) -> None:
     assert api.http.get("/api/v2/fabrics").json()["type"] == "urn:flitwatch:problem:not-found"
 
 
-def test_a_rebuilt_page_is_served_without_a_restart(world: World, tmp_path: Path) -> None:
-    with serving(Settings(db=world.url, web=tmp_path / "dist")) as served:
+def test_a_rebuilt_page_is_served_without_a_restart(database: SampleDatabase, tmp_path: Path) -> None:
+    with serving(Settings(db=database.url, web=tmp_path / "dist")) as served:
         absent = served.http.get("/")
         assert absent.status_code == 404 and "not built" in absent.json()["detail"]
         (tmp_path / "dist").mkdir()
@@ -219,8 +219,8 @@ async def statuses_of(hosts: tuple[str, ...], sent: list[str]) -> list[int]:
     return found
 
 
-def test_host_names_can_be_restricted(world: World) -> None:
-    with serving(Settings(db=world.url, web=None, api_hosts=("127.0.0.1", "flit.example"))) as served:
+def test_host_names_can_be_restricted(database: SampleDatabase) -> None:
+    with serving(Settings(db=database.url, web=None, api_hosts=("127.0.0.1", "flit.example"))) as served:
         assert served.http.get("/healthz").status_code == 200
         assert served.http.get("/healthz", headers={"Host": "flit.example:8443"}).status_code == 200
         for host in ("evil.example", "127.0.0.1.evil.example", "flit.example@evil.example", "[::"):
@@ -314,7 +314,7 @@ def test_wrong_methods_and_addresses_are_problems(api: Served) -> None:
     )
 
 
-def test_secrets_stay_out_of_answers_and_settings(world: World) -> None:
+def test_secrets_stay_out_of_answers_and_settings(database: SampleDatabase) -> None:
     settings = Settings(db="postgresql://ann:hunter2@127.0.0.1:1/none", web=None, api_connect_timeout_s=0.3)
     assert "hunter2" not in repr(settings)
     with serving(settings) as served:

@@ -10,9 +10,8 @@ import numpy as np
 import pytest
 from support.waiting import eventually
 
-from api.conftest import Served
-from api.sums import summed
-from api.world import HOSTILE, T0, THROUGH, World
+from api.conftest import Served, summed
+from api.database import HOSTILE, T0, THROUGH, SampleDatabase
 from flitwatch_db import connect
 from flitwatch_db.fabrics import route_changes
 from flitwatch_db.fabrics import store as fabrics
@@ -36,7 +35,7 @@ def by_steps(values: np.ndarray, ts: list[str], step: int) -> np.ndarray:
 @pytest.mark.parametrize(("points", "step"), [(200, 1), (40, 5), (20, 10), (10, 20), (4, 60), (1, 300)])
 @pytest.mark.parametrize("routers", ["0,5,7,31", "all", "group:1"])
 def test_series_are_summed_to_the_points_asked_for(
-    api: Served, world: World, points: int, step: int, routers: str
+    api: Served, database: SampleDatabase, points: int, step: int, routers: str
 ) -> None:
     got = api.get(
         "/fabrics/small/timeseries",
@@ -48,15 +47,15 @@ def test_series_are_summed_to_the_points_asked_for(
     assert got["step_s"] == step and len(got["ts"]) <= points + 1
     chosen = {"0,5,7,31": [0, 5, 7, 31], "all": list(range(32)), "group:1": list(range(8, 16))}[routers]
     assert got["routers"] == chosen
-    flits = by_steps(world.column("rt_flits"), got["ts"], step)[chosen]
-    stalls = by_steps(world.column("rt_stall_cycles"), got["ts"], step)[chosen]
+    flits = by_steps(database.column("rt_flits"), got["ts"], step)[chosen]
+    stalls = by_steps(database.column("rt_stall_cycles"), got["ts"], step)[chosen]
     np.testing.assert_array_equal(table(got["values"]["rt_flits"]), flits)
     np.testing.assert_allclose(table(got["values"]["ratio"]), stalls / flits, rtol=1e-4)
-    blue = [by_steps(world.column(f"blue_{what}"), got["ts"], step)[chosen] for what in ("stall_cycles", "flits")]
+    blue = [by_steps(database.column(f"blue_{what}"), got["ts"], step)[chosen] for what in ("stall_cycles", "flits")]
     np.testing.assert_allclose(table(got["values"]["blue_ratio"]), blue[0] / blue[1], rtol=1e-4)
 
 
-def test_a_sum_over_routers_is_one_row(api: Served, world: World) -> None:
+def test_a_sum_over_routers_is_one_row(api: Served, database: SampleDatabase) -> None:
     got = api.get(
         "/fabrics/small/timeseries",
         routers="all",
@@ -65,8 +64,8 @@ def test_a_sum_over_routers_is_one_row(api: Served, world: World) -> None:
         sum=True,
         **{"from": T0, "to": T0 + 200},
     )
-    flits = np.nansum(by_steps(world.column("rt_flits"), got["ts"], 60), axis=0)
-    stalls = np.nansum(by_steps(world.column("rt_stall_cycles"), got["ts"], 60), axis=0)
+    flits = np.nansum(by_steps(database.column("rt_flits"), got["ts"], 60), axis=0)
+    stalls = np.nansum(by_steps(database.column("rt_stall_cycles"), got["ts"], 60), axis=0)
     assert [len(rows) for rows in got["values"].values()] == [1, 1, 1]
     np.testing.assert_allclose(got["values"]["ratio"][0], stalls / flits, rtol=1e-4)
     np.testing.assert_array_equal(got["values"]["rt_flits"][0], flits)
@@ -108,14 +107,14 @@ def test_bad_parameters_are_refused_with_advice(api: Served, parameters: dict, s
     assert word in api.refused("/fabrics/small/timeseries", status, **parameters)["advice"]
 
 
-def test_route_changes_are_marks_of_their_fabric(api: Served, world: World) -> None:
+def test_route_changes_are_marks_of_their_fabric(api: Served, database: SampleDatabase) -> None:
     before = api.get("/fabrics/small/overview", points=20, **{"from": T0, "to": T0 + 200})["marks"]
     at = [datetime.fromtimestamp(T0 + s, UTC) for s in (30, 60, 90)]
-    with connect(world.url) as conn:
-        route_changes.record_change(conn, world.small_id, at[1], np.array([[0, 1], [2, -1]]))
-        route_changes.record_change(conn, world.small_id, at[2], np.array([[0, 1], [1, -1]]), "after the repair")
-        route_changes.record_change(conn, world.small_id, at[0], None, HOSTILE)
-        route_changes.record_change(conn, world.tree_id, at[0], None, "another fabric")
+    with connect(database.url) as conn:
+        route_changes.record_change(conn, database.small_id, at[1], np.array([[0, 1], [2, -1]]))
+        route_changes.record_change(conn, database.small_id, at[2], np.array([[0, 1], [1, -1]]), "after the repair")
+        route_changes.record_change(conn, database.small_id, at[0], None, HOSTILE)
+        route_changes.record_change(conn, database.tree_id, at[0], None, "another fabric")
     try:
         marks = _marks_when(api, lambda marks: len(marks) == len(before) + 3)
         assert [m["text"] for m in marks if m["kind"] == "routes"] == [
@@ -128,7 +127,7 @@ def test_route_changes_are_marks_of_their_fabric(api: Served, world: World) -> N
         late = api.get("/fabrics/small/overview", points=20, **{"from": T0 + 61, "to": T0 + 90})["marks"]
         assert [m for m in late if m["kind"] == "routes"] == []
     finally:
-        with connect(world.url) as conn:
+        with connect(database.url) as conn:
             conn.execute("DELETE FROM route_change")
         # Nobody tells of this.
         _marks_when(api, lambda marks: marks == before)
@@ -146,10 +145,10 @@ def _marks_when(api: Served, holds: Callable[[list], bool]) -> list:
     return shown[-1]
 
 
-def test_the_overview_sums_the_machine(api: Served, world: World) -> None:
+def test_the_overview_sums_the_machine(api: Served, database: SampleDatabase) -> None:
     got = api.get("/fabrics/small/overview", points=20, **{"from": T0, "to": T0 + 200})
     assert got["step_s"] == 10 and len(got["ts"]) == 20
-    flits, stalls = (by_steps(world.column(name), got["ts"], 10) for name in ("rt_flits", "rt_stall_cycles"))
+    flits, stalls = (by_steps(database.column(name), got["ts"], 10) for name in ("rt_flits", "rt_stall_cycles"))
     np.testing.assert_array_equal(got["flits"], np.nansum(flits, axis=0))
     np.testing.assert_allclose(got["ratio"], np.nansum(stalls, axis=0) / np.nansum(flits, axis=0), rtol=1e-4)
     want = np.nanpercentile(stalls / flits, (50, 95), axis=0)
@@ -162,7 +161,7 @@ def test_the_overview_sums_the_machine(api: Served, world: World) -> None:
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_gaps_that_overlap_are_one_with_all_its_devices(api: Served, world: World, seed: int) -> None:
+def test_gaps_that_overlap_are_one_with_all_its_devices(api: Served, database: SampleDatabase, seed: int) -> None:
     """Against joining them one after the other."""
     rng = np.random.default_rng(seed)
     starts = T0 - 90_000 + rng.integers(0, 3000, 250) * 10
@@ -174,7 +173,7 @@ def test_gaps_that_overlap_are_one_with_all_its_devices(api: Served, world: Worl
             want[-1] = first, max(last, end), devices | {device}
         else:
             want.append((begin, end, {device}))
-    with connect(world.url) as conn:
+    with connect(database.url) as conn:
         fabric = fabrics.get_fabric_row(conn, "small").fabric_id
         moments = [(device, *(datetime.fromtimestamp(at, UTC) for at in span)) for device, *span in gaps]
         ingest.add_gaps(conn, [ingest.Gap(device, "ports", *span, "silence", fabric) for device, *span in moments])
@@ -184,7 +183,7 @@ def test_gaps_that_overlap_are_one_with_all_its_devices(api: Served, world: Worl
             "gaps"
         ]
     finally:
-        with connect(world.url) as conn:
+        with connect(database.url) as conn:
             conn.execute("DELETE FROM gap WHERE device LIKE 'other %'")
             conn.commit()
     assert [
@@ -192,7 +191,7 @@ def test_gaps_that_overlap_are_one_with_all_its_devices(api: Served, world: Worl
     ] == [(first, last, len(devices)) for first, last, devices in want]
 
 
-def test_frames_travel_as_float32(api: Served, world: World) -> None:
+def test_frames_travel_as_float32(api: Served, database: SampleDatabase) -> None:
     parameters = {"from": T0, "to": T0 + 200, "step": 10}
     answer = api.http.get(
         "/api/v1/fabrics/small/frames", params=parameters, headers={"Accept": "application/octet-stream"}
@@ -204,7 +203,7 @@ def test_frames_travel_as_float32(api: Served, world: World) -> None:
     numbers = np.frombuffer(answer.content, dtype="<f4").reshape(2, frames, routers)
     text = [datetime.fromtimestamp(T0 + 10 * n).astimezone().isoformat() for n in range(20)]
     for got, name in zip(numbers, ("rt_flits", "rt_stall_cycles"), strict=True):
-        np.testing.assert_allclose(got, by_steps(world.column(name), text, 10).T, rtol=1e-6)
+        np.testing.assert_allclose(got, by_steps(database.column(name), text, 10).T, rtol=1e-6)
     assert struct.unpack_from("<f", answer.content)[0] == numbers[0, 0, 0]
     rows = api.get("/fabrics/small/frames", **parameters)
     np.testing.assert_allclose(table(rows["flits"]), numbers[0], rtol=1e-6)

@@ -25,7 +25,7 @@ from support.databases import PLACE
 from support.waiting import eventually
 
 from api.conftest import Served, serving
-from api.world import T0, THROUGH, World
+from api.database import T0, THROUGH, SampleDatabase
 from flitwatch_api.events.hub import Hub
 from flitwatch_api.ingest.lag import LogEnds
 from flitwatch_api.serve import open_listener
@@ -148,8 +148,8 @@ def running(url: str, *options: str) -> Iterator[tuple[subprocess.Popen[bytes], 
 
 @pytest.mark.system("processes")
 @pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGINT])
-def test_a_signal_ends_it_although_streams_are_open(world: World, how: signal.Signals) -> None:
-    with running(world.url) as (process, base), httpx.stream("GET", f"{base}/api/v1/events", timeout=180) as stream:
+def test_a_signal_ends_it_although_streams_are_open(database: SampleDatabase, how: signal.Signals) -> None:
+    with running(database.url) as (process, base), httpx.stream("GET", f"{base}/api/v1/events", timeout=180) as stream:
         lines = stream.iter_lines()
         next(lines)
         process.send_signal(how)
@@ -189,17 +189,17 @@ def _is_held_by(folder: Path, pid: int) -> bool:
     return any(Path(os.readlink(one)) == held for one in Path(f"/proc/{pid}/fd").iterdir() if one.exists())
 
 
-def test_on_this_machine_only_it_answers_to_this_machines_names_only(world: World) -> None:
-    with running(world.url) as (_, base):
+def test_on_this_machine_only_it_answers_to_this_machines_names_only(database: SampleDatabase) -> None:
+    with running(database.url) as (_, base):
         assert httpx.get(f"{base}/healthz", headers={"Host": "localhost"}).status_code == 200
         assert httpx.get(f"{base}/healthz", headers={"Host": "rebound.example"}).status_code == 400
 
 
 @pytest.mark.system("processes")
-def test_scrapers_ask_by_address_at_a_port_that_answers_nothing_else(world: World) -> None:
+def test_scrapers_ask_by_address_at_a_port_that_answers_nothing_else(database: SampleDatabase) -> None:
     with open_listener("127.0.0.1", 0) as free:
         metrics = free.getsockname()[1]
-    with running(world.url, "--metrics-port", str(metrics)) as (_, base):
+    with running(database.url, "--metrics-port", str(metrics)) as (_, base):
         aside, pod = f"http://127.0.0.1:{metrics}", {"Host": "10.42.0.7:9464"}
         for path in ("/metrics", "/healthz", "/readyz"):
             assert httpx.get(aside + path, headers=pod).status_code == 200, path
@@ -246,16 +246,16 @@ def test_a_database_that_comes_back_late_is_waited_for() -> None:
             server.destroy()
 
 
-def test_a_taken_port_is_said_in_one_line(world: World) -> None:
+def test_a_taken_port_is_said_in_one_line(database: SampleDatabase) -> None:
     with open_listener("127.0.0.1", 0) as taken:
         port = str(taken.getsockname()[1])
         done = subprocess.run(
-            [*COMMAND, "--db", world.url, "--port", port], capture_output=True, text=True, timeout=180
+            [*COMMAND, "--db", database.url, "--port", port], capture_output=True, text=True, timeout=180
         )
     assert done.returncode == 1 and f"port {port}" in done.stderr.splitlines()[-1] and "Traceback" not in done.stderr
 
 
-def test_many_requests_at_once_share_few_connections(world: World) -> None:
+def test_many_requests_at_once_share_few_connections(database: SampleDatabase) -> None:
     paths = [
         "/stalls",
         "/overview",
@@ -265,7 +265,7 @@ def test_many_requests_at_once_share_few_connections(world: World) -> None:
         "/timeseries?routers=all",
         "/stalls?window=3m",
     ]
-    with serving(Settings(db=world.url, web=None, api_pool_max=2, api_connect_timeout_s=60)) as served:
+    with serving(Settings(db=database.url, web=None, api_pool_max=2, api_connect_timeout_s=60)) as served:
 
         def get(number: int) -> int:
             path = paths[number % len(paths)]
@@ -275,18 +275,20 @@ def test_many_requests_at_once_share_few_connections(world: World) -> None:
             assert set(workers.map(get, range(120))) == {200}
 
 
-def test_a_small_memory_gives_the_same_answers(api: Served, world: World) -> None:
-    with serving(Settings(db=world.url, web=None, api_cache_mb=8)) as served:
+def test_a_small_memory_gives_the_same_answers(api: Served, database: SampleDatabase) -> None:
+    with serving(Settings(db=database.url, web=None, api_cache_mb=8)) as served:
         for window in (60, 130, 180):
             assert served.get("/fabrics/small/stalls", at=T0 + 190, window=window) == api.get(
                 "/fabrics/small/stalls", at=T0 + 190, window=window
             )
 
 
-def test_before_it_listens_it_knows_how_far_rows_are_complete(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_before_it_listens_it_knows_how_far_rows_are_complete(
+    database: SampleDatabase, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The newest rows are not complete, which only events say: a question right after the start must not take the end of the rows for it."""
     monkeypatch.setattr(Hub, "start", lambda self: None)
-    with serving(Settings(db=world.url, web=None)) as served:
+    with serving(Settings(db=database.url, web=None)) as served:
         answer = served.get("/fabrics/small/stalls")
         assert datetime.fromisoformat(answer["complete_through"]).timestamp() == THROUGH
         assert datetime.fromisoformat(answer["at"]).timestamp() == THROUGH

@@ -16,11 +16,11 @@ import pytest
 from support.waiting import eventually
 
 from api.conftest import Served, bearer, serving
+from api.database import T0, SampleDatabase
 from api.streams import START, count, following, take, tell, wait_until_listening
-from api.world import T0, World
 from flitwatch_api import shared_answers
 from flitwatch_api.answers import CachedAnswer, cache_json
-from flitwatch_api.fabric import topologies
+from flitwatch_api.fabric import topology
 from flitwatch_api.settings import Settings
 from flitwatch_api.shared_answers import OF_COUNTERS, OF_EVERYTHING, SharedAnswers
 from flitwatch_db import connect
@@ -80,15 +80,15 @@ def at_once(api: Served, paths: list[str], headers: list[dict[str, str]] | None 
     ],
 )
 def test_many_viewers_cause_the_statements_of_one(
-    world: World, statements: Statements, monkeypatch: pytest.MonkeyPatch, path: str
+    database: SampleDatabase, statements: Statements, monkeypatch: pytest.MonkeyPatch, path: str
 ) -> None:
     # A slow machine may take its time over all of them.
     monkeypatch.setattr(shared_answers, "KEPT_S", 1e6)
-    monkeypatch.setattr(topologies, "REACH_S", 1e6)
+    monkeypatch.setattr(topology, "REACH_S", 1e6)
     tables = ("port_10s", "router_1s", "FROM gap")
 
     def cost(viewers: int) -> list[int]:
-        with serving(Settings(db=world.url, web=None)) as api:
+        with serving(Settings(db=database.url, web=None)) as api:
             wait_until_listening(api)
             # Topology and reach are known to all of them.
             for fabric in ("tree", "small"):
@@ -210,7 +210,7 @@ def test_nobody_is_given_what_another_may_see(embedded_db: str) -> None:
                 assert ("secret-app" in mark["text"]) == (name != "anna"), name
 
 
-def test_jobs_stay_hidden_beside_who_sees_them(embedded_db: str) -> None:
+def test_jobs_stay_hidden_alongside_who_sees_them(embedded_db: str) -> None:
     with connect(embedded_db, role="gate", autocommit=True) as conn:
         people.add_account(conn, "otto", "operator")
         operator = bearer(people.add_token(conn, "otto", "t", ["read", "names"])[1])
@@ -225,13 +225,13 @@ def test_jobs_stay_hidden_beside_who_sees_them(embedded_db: str) -> None:
         assert len(seen.json()["marks"]) == 1 and hidden.json()["marks"] == []
 
 
-def test_an_error_is_told_to_all_who_wait_and_not_kept(world: World, statements: Statements) -> None:
-    settings = Settings(db=world.url, web=None, api_statement_timeout_ms=500)
+def test_an_error_is_reported_to_all_who_wait_and_not_kept(database: SampleDatabase, statements: Statements) -> None:
+    settings = Settings(db=database.url, web=None, api_statement_timeout_ms=500)
     path = f"/fabrics/tree/stalls?at={T0 + 120}&window=60s"
     with serving(settings) as api, ExitStack() as stack:
         wait_until_listening(api)
         api.get("/fabrics/tree/timeseries", routers="1", points=2)
-        locked = stack.enter_context(connect(world.url, role="owner"))
+        locked = stack.enter_context(connect(database.url, role="owner"))
         locked.execute("LOCK TABLE port_10s IN ACCESS EXCLUSIVE MODE")
         statements.sent.clear()
         assert {answer.status_code for answer in at_once(api, [path] * 6)} == {413}

@@ -7,14 +7,12 @@ from datetime import UTC, datetime
 import numpy as np
 import pytest
 
-from api.conftest import Served
-from api.sums import summed
-from api.world import T0, THROUGH, World
+from api.conftest import Served, summed
+from api.database import T0, THROUGH, SampleDatabase
 from flitwatch_api.app import create_app
-from flitwatch_api.counters.limits import SAMPLED_PORT_ROWS
 from flitwatch_api.counters.series import COUNTERS
 from flitwatch_api.counters.stalls import WindowQuery, sampled_buckets
-from flitwatch_api.counters.windows import Window
+from flitwatch_api.counters.windows import SAMPLED_PORT_ROWS, Window
 from flitwatch_api.settings import Settings
 from flitwatch_db.fabrics.reads import Reach
 
@@ -34,11 +32,13 @@ def epoch(text: str) -> float:
     ("at", "window"),
     [(T0 + 150, 60), (T0 + 101, 1), (T0 + 183, 7), (T0 + 200, 180), (T0 + 160, 33), (T0 + 100, 40), (T0 + 190, 600)],
 )
-def test_routers_of_a_window_have_the_sums_of_their_seconds(api: Served, world: World, at: int, window: int) -> None:
+def test_routers_of_a_window_have_the_sums_of_their_seconds(
+    api: Served, database: SampleDatabase, at: int, window: int
+) -> None:
     got = api.get("/fabrics/small/stalls", at=at, window=f"{window}s")
     assert (epoch(got["at"]), got["window_s"]) == (at, window)
     seconds = slice(max(0, at - window - T0), at - T0)
-    flits, stalls = summed(world.column("rt_flits")[seconds]), summed(world.column("rt_stall_cycles")[seconds])
+    flits, stalls = summed(database.column("rt_flits")[seconds]), summed(database.column("rt_stall_cycles")[seconds])
     routers = got["routers"]
     assert routers["router"] == np.flatnonzero(~np.isnan(flits)).tolist()
     np.testing.assert_array_equal(figures(routers["flits"], routers["router"], 32), flits)
@@ -46,7 +46,7 @@ def test_routers_of_a_window_have_the_sums_of_their_seconds(api: Served, world: 
     np.testing.assert_allclose(figures(routers["ratio"], routers["router"], 32), stalls / flits, rtol=1e-4)
 
 
-def test_a_window_is_the_same_again_and_in_parts(api: Served, world: World) -> None:
+def test_a_window_is_the_same_again_and_in_parts(api: Served, database: SampleDatabase) -> None:
     """What is held in memory and what is read anew add up alike."""
     whole = api.get("/fabrics/small/stalls", at=T0 + 180, window="140s")
     assert api.get("/fabrics/small/stalls", at=T0 + 180, window="140s") == whole
@@ -55,14 +55,14 @@ def test_a_window_is_the_same_again_and_in_parts(api: Served, world: World) -> N
     np.testing.assert_array_equal(figures(whole["routers"]["flits"], whole["routers"]["router"], 32), total)
 
 
-def test_the_newest_window_ends_where_rows_are_complete(api: Served, world: World) -> None:
+def test_the_newest_window_ends_where_rows_are_complete(api: Served, database: SampleDatabase) -> None:
     got = api.get("/fabrics/small/stalls")
     assert epoch(got["at"]) == epoch(got["complete_through"]) == THROUGH and got["window_s"] == 60
     seconds = slice(THROUGH - 60 - T0, THROUGH - T0)
-    assert got["classes"]["green"]["flits"] == np.nansum(world.column("green_flits")[seconds])
+    assert got["classes"]["green"]["flits"] == np.nansum(database.column("green_flits")[seconds])
 
 
-def test_coverage_tells_silent_and_half_counted_routers(api: Served, world: World) -> None:
+def test_coverage_tells_silent_and_half_counted_routers(api: Served, database: SampleDatabase) -> None:
     got = api.get("/fabrics/small/stalls", at=T0 + 150, window="60s")["routers"]
     coverage = figures(got["coverage"], got["router"], 32)
     assert coverage[0] == 1 and coverage[5] == 0.5 and coverage[7] == 0.5
@@ -71,12 +71,12 @@ def test_coverage_tells_silent_and_half_counted_routers(api: Served, world: Worl
 
 
 @pytest.mark.parametrize("name", ["green", "black", "blue"])
-def test_a_class_restricts_routers_to_its_tiles(api: Served, world: World, name: str) -> None:
+def test_a_class_restricts_routers_to_its_tiles(api: Served, database: SampleDatabase, name: str) -> None:
     got = api.get("/fabrics/small/stalls", at=T0 + 180, window="60s", **{"class": name})
     seconds = slice(120, 180)
     flits, stalls = (
-        summed(world.column(f"{name}_flits")[seconds]),
-        summed(world.column(f"{name}_stall_cycles")[seconds]),
+        summed(database.column(f"{name}_flits")[seconds]),
+        summed(database.column(f"{name}_stall_cycles")[seconds]),
     )
     np.testing.assert_array_equal(figures(got["routers"]["flits"], got["routers"]["router"], 32), flits)
     known = ~np.isnan(flits)
@@ -104,10 +104,10 @@ def pairs_by_hand(fabric, flits: np.ndarray) -> np.ndarray:
     return out
 
 
-def test_pairs_of_groups_sum_the_links_between_them(api: Served, world: World) -> None:
+def test_pairs_of_groups_sum_the_links_between_them(api: Served, database: SampleDatabase) -> None:
     got = api.get("/fabrics/small/stalls", at=T0 + 120, window="60s")["groups"]
     start = (T0 + 60 - T0 // 10 * 10) // 10
-    want = pairs_by_hand(world.small, world.port_flits[start : start + 6].sum(axis=0))
+    want = pairs_by_hand(database.small, database.port_flits[start : start + 6].sum(axis=0))
     table = np.full((4, 4), np.nan)
     table[got["src"], got["dst"]] = got["flits"]
     np.testing.assert_array_equal(table, want)
@@ -116,12 +116,12 @@ def test_pairs_of_groups_sum_the_links_between_them(api: Served, world: World) -
     assert matrix["groups"] == [0, 1, 2, 3]
 
 
-def test_links_of_a_window(api: Served, world: World) -> None:
+def test_links_of_a_window(api: Served, database: SampleDatabase) -> None:
     got = api.get("/fabrics/small/stalls/links", at=T0 + 120, window="60s")
-    table = world.small.counted_links()
+    table = database.small.counted_links()
     start = (T0 + 60 - T0 // 10 * 10) // 10
-    flits = world.port_flits[start : start + 6].sum(axis=0)
-    mask = world.small.router_links()
+    flits = database.port_flits[start : start + 6].sum(axis=0)
+    mask = database.small.router_links()
     want = {
         int(table[r, p]): flits[r, p]
         for r, p in np.argwhere(table >= 0)
@@ -130,23 +130,23 @@ def test_links_of_a_window(api: Served, world: World) -> None:
     assert dict(zip(got["link"], got["flits"], strict=True)) == want
     assert all(d != 31 for d in got["dst"])  # router 31 has no port counters: its incoming links are unknown
     one = api.get("/fabrics/small/stalls/links", at=T0 + 120, window="60s", router=4)
-    links = world.small.links
+    links = database.small.links
     assert one["link"] == [n for n in got["link"] if 4 in (links.src[n], links.dst[n])]
     blue = api.get("/fabrics/small/stalls/links", at=T0 + 120, window="60s", group=1, **{"class": "blue"})
     assert set(blue["class"]) == {"blue"} and set(blue["link"]) < set(got["link"])
 
 
-def test_a_fabric_without_time_answers_from_its_one_sample(api: Served, world: World) -> None:
+def test_a_fabric_without_time_answers_from_its_one_sample(api: Served, database: SampleDatabase) -> None:
     got = api.get("/fabrics/still/stalls")
     assert got["snapshot"] and got["at"] is None and got["window_s"] is None
-    table, size = world.still.counted_links(), 32
-    network = (table >= 0) & world.still.router_links()[table]
-    flits = np.where(network, world.still_flits, np.nan)
+    table, size = database.still.counted_links(), 32
+    network = (table >= 0) & database.still.router_links()[table]
+    flits = np.where(network, database.still_flits, np.nan)
     want = np.where(np.isnan(flits).all(axis=1), np.nan, np.nansum(flits, axis=1))
     np.testing.assert_array_equal(figures(got["routers"]["flits"], got["routers"]["router"], size), want)
     assert set(got["routers"]["coverage"]) == {None}
-    blue = network & world.still.of_class("blue")[table] & ~np.isnan(world.still_flits)
-    ratios = world.still_stalls[blue] / world.still_flits[blue]
+    blue = network & database.still.of_class("blue")[table] & ~np.isnan(database.still_flits)
+    ratios = database.still_stalls[blue] / database.still_flits[blue]
     figure = got["classes"]["blue"]
     assert figure["per"] == "link" and figure["counted"] == blue.sum()
     np.testing.assert_allclose(
@@ -154,28 +154,30 @@ def test_a_fabric_without_time_answers_from_its_one_sample(api: Served, world: W
     )
     table4 = np.full((4, 4), np.nan)
     table4[got["groups"]["src"], got["groups"]["dst"]] = got["groups"]["flits"]
-    np.testing.assert_array_equal(table4, pairs_by_hand(world.still, world.still_flits))
-    assert len(api.get("/fabrics/still/stalls/links")["link"]) == (network & ~np.isnan(world.still_flits)).sum()
+    np.testing.assert_array_equal(table4, pairs_by_hand(database.still, database.still_flits))
+    assert len(api.get("/fabrics/still/stalls/links")["link"]) == (network & ~np.isnan(database.still_flits)).sum()
 
 
-def test_classes_of_a_tree_come_from_its_ports(api: Served, world: World) -> None:
+def test_classes_of_a_tree_come_from_its_ports(api: Served, database: SampleDatabase) -> None:
     got = api.get("/fabrics/tree/stalls", at=T0 + 120, window="60s")
-    table = world.tree.counted_links()
+    table = database.tree.counted_links()
     start = (T0 + 60 - T0 // 10 * 10) // 10
-    flits = world.tree_flits[start : start + 6].sum(axis=0)
-    up = (table >= 0) & world.tree.of_class("up")[table]
+    flits = database.tree_flits[start : start + 6].sum(axis=0)
+    up = (table >= 0) & database.tree.of_class("up")[table]
     assert set(got["classes"]) == {"up", "down"} and got["classes"]["up"]["flits"] == np.nansum(flits[up])
     only = api.get("/fabrics/tree/stalls", at=T0 + 120, window="60s", **{"class": "up"})["routers"]
     assert np.nansum([v or 0 for v in only["flits"]]) == np.nansum(flits[up])
 
 
-def test_a_window_beside_the_data_is_unknown_not_zero(api: Served) -> None:
+def test_a_window_alongside_the_data_is_unknown_not_zero(api: Served) -> None:
     got = api.get("/fabrics/small/stalls", at=T0 - 7200, window="60s")
     assert got["routers"]["router"] == [] and got["classes"]["green"]["flits"] is None and got["groups"]["src"] == []
 
 
 @pytest.mark.parametrize("window", ["6h", "24h", "7d", "31d", "366d"])
-def test_a_window_longer_than_the_data_has_the_sums_of_all_of_them(api: Served, world: World, window: str) -> None:
+def test_a_window_longer_than_the_data_has_the_sums_of_all_of_them(
+    api: Served, database: SampleDatabase, window: str
+) -> None:
     for path in ("/fabrics/small/stalls", "/fabrics/tree/stalls"):
         assert api.get(path, at=T0 + 190, window=window)["window_s"] > 0
     got = api.get("/fabrics/small/stalls/links", at=T0 + 190, window=window)

@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from flitwatch_api.counters.limits import MAX_BYTES, MAX_CELLS, MAX_ROWS
-from flitwatch_api.counters.windows import Steps, cost_of, step_for
+from flitwatch_api.counters.windows import MAX_BYTES, MAX_CELLS, MAX_ROWS, Steps, cost_of, step_for
 from flitwatch_db.fabrics.reads import Reach
 from flitwatch_domain.errors import TooCostly
 

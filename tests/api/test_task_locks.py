@@ -20,10 +20,10 @@ from flitwatch_db import connect
 from flitwatch_db.people import accounts as people
 from flitwatch_domain.errors import BadInput, BadRequest, TooCostly
 from flitwatch_domain.importers.text import read_bytes
-from flitwatch_domain.local_text import LocalText
+from flitwatch_domain.secret_file import LocalText
 from flitwatch_domain.task_models import STARTABLE, read_arguments
+from flitwatch_domain.task_models.base import nodes_of
 from flitwatch_domain.task_models.costs import check_cost, needs_of
-from flitwatch_domain.task_models.node_counts import nodes_of
 from flitwatch_domain.task_models.simulations import Packet
 from flitwatch_domain.task_models.studies import ApplicationsOnAllocations, Calibration, Collectives
 from flitwatch_domain.topology_spec import fabric_of
@@ -293,7 +293,7 @@ def test_packets_of_a_study_are_about_as_many_as_estimated(name: str) -> None:
     endpoints = place_ranks(machine.fabric, 16, "contiguous", np.random.default_rng(1))
     own = np.maximum(messages.size_bytes // 64, 1).sum()
     lasts_s = run_once(machine, messages, endpoints, 0, 1, 1.0, lambda: False).time_s
-    # Two allocations under three ways to route, beside a quarter of the machine at 1 GiB/s.
+    # Two allocations under three ways to route, alongside a quarter of the machine at 1 GiB/s.
     packets = 6 * (own + machine.endpoints / 4 * 2**30 * lasts_s / 64)
     estimate = needs_of("sim.study", {"study": "desensi-fig8-collectives", "parameters": parameters})["packets"]
     assert packets / 6 < estimate < packets * 6

@@ -20,8 +20,8 @@ from pathlib import Path
 import pytest
 
 from api.conftest import Served, bearer, serving
+from api.database import SampleDatabase
 from api.estimates import estimated  # noqa: F401
-from api.world import World
 from flitwatch.main import main
 from flitwatch_api.settings import Settings
 from flitwatch_db import connect
@@ -59,7 +59,7 @@ def failed(capfd, *words: str, code: int = 1) -> str:
 # --- top ---------------------------------------------------------------------------------------------------------------
 
 
-def test_top_lists_what_rest_says(api: Served, world: World, capfd) -> None:
+def test_top_lists_what_rest_says(api: Served, database: SampleDatabase, capfd) -> None:
     found = answered(capfd, "top", "--url", api.url, "--fabric", "small", "--most", "3")
     stalls = api.get("/fabrics/small/stalls")
     assert (found["at"], found["window_s"], found["simulated"]) == (stalls["at"], stalls["window_s"], True)
@@ -125,7 +125,9 @@ def screen(master: int, wanted: str, timeout_s: float = 180) -> str:
     return seen
 
 
-def test_top_on_a_terminal_takes_keys_says_when_it_is_old_and_leaves_the_terminal_as_it_was(world: World) -> None:
+def test_top_on_a_terminal_takes_keys_says_when_it_is_old_and_leaves_the_terminal_as_it_was(
+    database: SampleDatabase,
+) -> None:
     import termios
 
     master, slave = pty.openpty()
@@ -133,7 +135,7 @@ def test_top_on_a_terminal_takes_keys_says_when_it_is_old_and_leaves_the_termina
     environment = {**os.environ, "TERM": "xterm-256color", "COLUMNS": "150", "LINES": "60"}
     words = ["top", "--fabric", "small", "--every", "1", "--url"]
     with contextlib.ExitStack() as until_now:
-        served = until_now.enter_context(serving(Settings(db=world.url, web=None)))
+        served = until_now.enter_context(serving(Settings(db=database.url, web=None)))
         command = [sys.executable, "-m", "flitwatch.main", *words, served.url]
         with subprocess.Popen(command, stdin=slave, stdout=slave, stderr=slave, env=environment) as process:
             try:
@@ -289,11 +291,11 @@ def test_a_profile_has_the_address_and_an_option_and_the_environment_win(
 
 
 def test_commands_that_read_a_database_ask_the_usual_profile_unless_one_is_named(
-    api: Served, world: World, no_settings_of_this_user: Path, capfd
+    api: Served, database: SampleDatabase, no_settings_of_this_user: Path, capfd
 ) -> None:
     no_settings_of_this_user.write_text('[profile.default]\nurl = "http://127.0.0.1:9"\n')
     assert "does not answer" in failed(capfd, "job", "101")
-    assert printed(capfd, "job", "101", "--db", world.url) == printed(capfd, "job", "101", "--url", api.url)
+    assert printed(capfd, "job", "101", "--db", database.url) == printed(capfd, "job", "101", "--url", api.url)
 
 
 @pytest.mark.parametrize(
@@ -349,8 +351,8 @@ def test_a_profiles_token_goes_to_its_own_address_alone(no_settings_of_this_user
 # --- refusals -------------------------------------------------------------------------------------------------------------
 
 
-def test_a_refusal_says_what_the_user_of_a_terminal_does(world: World, capfd, tmp_path) -> None:
-    with connect(world.url, role="gate", autocommit=True) as conn:
+def test_a_refusal_says_what_the_user_of_a_terminal_does(database: SampleDatabase, capfd, tmp_path) -> None:
+    with connect(database.url, role="gate", autocommit=True) as conn:
         people.add_account(conn, "terry", "user")
         secret = people.add_token(conn, "terry", "terminal", ["read"])[1]
         narrow = people.add_token(conn, "terry", "narrow", ["advice"])[1]
@@ -361,7 +363,7 @@ def test_a_refusal_says_what_the_user_of_a_terminal_does(world: World, capfd, tm
     empty.write_text("\n")
     for file in (token, wrong, few, empty):
         file.chmod(0o600)
-    with serving(Settings(db=world.url, web=None, api_anonymous="none")) as closed:
+    with serving(Settings(db=database.url, web=None, api_anonymous="none")) as closed:
         assert closed.http.get("/api/v1/fabrics", headers=bearer(secret)).status_code == 200
         said = failed(capfd, "top", "--url", closed.url)
         assert f"{closed.url} answers 401" in said and "--token-file FILE" in said and "flitwatch tokens create" in said
@@ -377,13 +379,13 @@ def test_a_refusal_says_what_the_user_of_a_terminal_does(world: World, capfd, tm
         assert f"chmod 600 {token}" in failed(capfd, "open", "101", "--url", closed.url, "--token-file", str(token))
 
 
-def test_a_user_of_a_login_node_lists_alerts_and_handles_own_tokens(world: World, capfd, tmp_path) -> None:
-    with connect(world.url, role="gate") as conn:
+def test_a_user_of_a_login_node_lists_alerts_and_handles_own_tokens(database: SampleDatabase, capfd, tmp_path) -> None:
+    with connect(database.url, role="gate") as conn:
         people.add_account(conn, "lin", "user", "a long enough password")
         number, secret, _ = people.add_token(conn, "lin", "laptop", ["read"])
     (tmp_path / "token").write_text(secret)
     (tmp_path / "token").chmod(0o600)
-    with serving(Settings(db=world.url, web=None, api_anonymous="none")) as closed:
+    with serving(Settings(db=database.url, web=None, api_anonymous="none")) as closed:
         there = ("--url", closed.url, "--token-file", str(tmp_path / "token"))
         assert answered(capfd, "alerts", "list", *there) == {"firing": []}
         (own,) = answered(capfd, "tokens", "list", *there)["items"]
@@ -395,15 +397,15 @@ def test_a_user_of_a_login_node_lists_alerts_and_handles_own_tokens(world: World
 
 
 def test_an_admin_handles_accounts_from_another_machine(
-    world: World, capfd: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    database: SampleDatabase, capfd: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with connect(world.url, role="gate") as conn:
+    with connect(database.url, role="gate") as conn:
         for name, role in (("root", "admin"), ("una", "user")):
             people.add_account(conn, name, role, "a long enough password")
             scopes = ["admin", "read"] if role == "admin" else ["read"]
             (tmp_path / name).write_text(people.add_token(conn, name, "elsewhere", scopes)[1])
             (tmp_path / name).chmod(0o600)
-    with serving(Settings(db=world.url, web=None, api_anonymous="none")) as closed:
+    with serving(Settings(db=database.url, web=None, api_anonymous="none")) as closed:
         there = ("--url", closed.url, "--token-file", str(tmp_path / "root"))
         monkeypatch.setattr("sys.stdin", io.StringIO("another long password\nyet another password\n"))
         assert answered(capfd, "users", "add", "vic", *there) == {"name": "vic", "role": "user"}
@@ -417,8 +419,10 @@ def test_an_admin_handles_accounts_from_another_machine(
         assert "answers 403" in failed(capfd, "users", "role", "una", "admin", *own)
 
 
-def test_too_many_requests_and_a_server_that_is_down_or_another_one(world: World, site: Path, capfd) -> None:
-    with serving(Settings(db=world.url, web=site, api_rate_per_s=0.01, api_rate_burst=1)) as slow:
+def test_too_many_requests_and_a_server_that_is_down_or_another_one(
+    database: SampleDatabase, site: Path, capfd
+) -> None:
+    with serving(Settings(db=database.url, web=site, api_rate_per_s=0.01, api_rate_burst=1)) as slow:
         for _ in range(3):
             said = failed(capfd, "top", "--url", slow.url)
         assert "answers 429" in said and "Wait and try again" in said

@@ -14,7 +14,7 @@ from pydantic import BaseModel, Field
 from api.conftest import Served, bearer, serving
 from flitwatch_api.answers import build_model, dump_json
 from flitwatch_api.app import create_app
-from flitwatch_api.refusals import redact_record, without_folders, without_values
+from flitwatch_api.problems import redact_record, without_folders, without_values
 from flitwatch_api.settings import Settings
 from flitwatch_db import connect
 from flitwatch_db.core import events

@@ -11,11 +11,10 @@ from concurrent.futures import ThreadPoolExecutor
 import httpx
 import pytest
 from support.databases import Server
-from support.measured_machine import add_measured_machine
 
 from api.conftest import Served, bearer, serving
-from flitwatch_api.people.cookie_signer import CookieSigner
-from flitwatch_api.people.visits import KIND
+from api.estimates import add_measured_machine
+from flitwatch_api.people.visits import KIND, CookieSigner
 from flitwatch_api.platform import Platform
 from flitwatch_api.settings import Settings
 from flitwatch_db import connect

@@ -8,7 +8,7 @@ import pytest
 from cli.commands import flitwatch, succeed
 
 from api.conftest import serving
-from api.world import T0
+from api.database import T0
 from flitwatch_api.settings import Settings
 from flitwatch_db import connect
 from flitwatch_db.jobs import store
@@ -69,14 +69,14 @@ def test_the_terminal_shows_an_array_as_rest_does(embedded_db: str) -> None:
     with connect(embedded_db, role="writer") as conn:
         store.upsert_jobs(conn, JOBS)
     with serving(Settings(db=embedded_db, api_anonymous="operator")) as api:
-        told = api.get("/jobs/530/tasks", at=T0 + 90)
+        tasks = api.get("/jobs/530/tasks", at=T0 + 90)
         assert "no array" in api.refused("/jobs/77/tasks", 404)["detail"]
         for where in (["--url", api.url], ["--db", embedded_db]):
             made = succeed("job", "530", *where, "--at", str(T0 + 90))
             assert (made["states"], made["verdicts"], made["total"]) == (
-                told["states"],
-                told["verdicts"],
-                told["total"],
+                tasks["states"],
+                tasks["verdicts"],
+                tasks["total"],
             )
             code, out, _ = flitwatch("job", "530", *where)
             assert code == 0 and out.splitlines()[0] == "job 530: 9 tasks: 7 pending, 1 running, 1 completed"

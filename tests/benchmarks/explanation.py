@@ -141,7 +141,7 @@ def main() -> None:
         fill(server.url, fabric, given.jobs, MACHINES[given.machine])
         now_s = BEGIN_S + 60.0 * (MINUTES - 3)
         with connect(server.url, role="reader", autocommit=True) as conn:
-            told = explain_by_id(conn, "1", "c", now_s)
+            explained = explain_by_id(conn, "1", "c", now_s)
             whole: list[tuple[float, float]] = []
             without: list[tuple[float, float]] = []
             for _ in range(given.answers):
@@ -159,8 +159,8 @@ def main() -> None:
                 "routers": len(fabric.routers),
                 "endpoints": len(fabric.endpoints),
                 "jobs": given.jobs,
-                "verdict": told["verdict"],
-                "flow": told["flow"] is not None,
+                "verdict": explained["verdict"],
+                "flow": explained["flow"] is not None,
                 **figures,
             }
         )

@@ -17,7 +17,7 @@ import numpy as np
 import torch
 
 from flitwatch_domain.generators import build_xgft
-from flitwatch_domain.local_text import LocalText
+from flitwatch_domain.secret_file import LocalText
 from flitwatch_routing.baselines import ftree_tables
 from flitwatch_routing.reconstruction.recover import Options, reconstruct_matrix
 from flitwatch_routing.reconstruction.study import build_study, relative_error

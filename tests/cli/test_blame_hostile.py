@@ -80,8 +80,8 @@ ONE_LINE: dict[str, tuple[Callable[[], tuple[str | bytes, str | bytes]], str]] =
     "empty": (lambda: ("", texts()[1]), "runs.csv:1: the header lacks run, start, time_s"),
     "a line's end": (lambda: ("\n", texts()[1]), "the header lacks run, start, time_s"),
     "NUL bytes": (lambda: (bytes(4096), texts()[1]), "the header lacks run, start, time_s"),
-    "a header only": (lambda: texts(runs=[]), "runs.csv: holds no runs"),
-    "a header only beside runs": (lambda: texts(exposure=[]), "exposure.csv: holds no users"),
+    "a header only": (lambda: texts(runs=[]), "runs.csv: contains no runs"),
+    "a header only alongside runs": (lambda: texts(exposure=[]), "exposure.csv: contains no users"),
     "no header": (lambda: (texts()[0].split("\n", 1)[1], texts()[1]), "the header lacks run, start, time_s"),
     "capitals": (lambda: (renamed(texts()[0], "time_s", "Time_S"), texts()[1]), "the header lacks time_s"),
     "two columns of a name": (lambda: (renamed(texts()[0], "groups", "nodes"), texts()[1]), "two have the same"),
@@ -199,12 +199,12 @@ def test_what_is_no_file_gets_one_clear_line(capfd, tmp_path: Path, place: str) 
         given.mkdir()
     if place == "a pipe":
         os.mkfifo(given)
-    told = {"a folder": "Is a directory", "nothing": "does not exist", "a pipe": "is not a regular file"}[place]
+    problem = {"a folder": "Is a directory", "nothing": "does not exist", "a pipe": "is not a regular file"}[place]
     write(tmp_path, *texts())
     with pytest.raises(SystemExit) as leave:
         main(["blame", "--runs", str(given), "--exposure", str(tmp_path / "exposure.csv"), "--json"])
     said = capfd.readouterr()
-    assert leave.value.code in (1, 2) and said.out == "" and told in said.err
+    assert leave.value.code in (1, 2) and said.out == "" and problem in said.err
 
 
 def always_there() -> Texts:
@@ -226,7 +226,7 @@ def slow_only_with_one() -> Texts:
     )
 
 
-def nothing_beside() -> Texts:
+def no_neighbours() -> Texts:
     runs, exposure = tables()
     return texts(runs, [[*row[:2], 0] for row in exposure])
 
@@ -262,7 +262,7 @@ def one_slow_run() -> Texts:
         (always_there, "cannot tell", "without exposure in 0 of 63 observations, needs 5 (near copies of a run"),
         (one_user_a_run, "cannot tell", "exposed in 1 of 90 runs, needs 5"),
         (slow_only_with_one, "cannot tell", "exposed in 1 of 71 observations, needs 5"),
-        (nothing_beside, "cannot tell", "exposed in 0 of 63 observations, needs 5"),
+        (no_neighbours, "cannot tell", "exposed in 0 of 63 observations, needs 5"),
         (one_day, "cannot tell", "the runs are from 1 day; 4 are needed"),
         (years_of_seconds, "cannot tell", "the runs are from 1 day; 4 are needed"),
         (one_moment, "cannot tell", "the runs are from 1 day; 4 are needed"),

@@ -77,9 +77,11 @@ def test_people_read_of_the_strongest_before_those_of_whom_there_is_no_number(ca
     seldom = [[f"r{at}", f"seldom{at}", 5] for at in range(20)]
     second = write(tmp_path / "exposure.csv", [EXPOSURE_COLUMNS, *exposure, *seldom])
     main(["blame", "--runs", first, "--exposure", second, "--shuffles", "0"])
-    told = [line.split()[1] for line in capfd.readouterr().out.splitlines() if line.startswith("│ ") and line[2] != " "]
-    assert told[0] == "u0" and len(told) == 15
-    assert {f"u{user}" for user in range(USERS)} == set(told[:USERS])
+    names = [
+        line.split()[1] for line in capfd.readouterr().out.splitlines() if line.startswith("│ ") and line[2] != " "
+    ]
+    assert names[0] == "u0" and len(names) == 15
+    assert {f"u{user}" for user in range(USERS)} == set(names[:USERS])
 
 
 def test_epoch_seconds_and_any_order_of_rows_give_the_same(capfd, tmp_path) -> None:
@@ -111,8 +113,8 @@ def test_epoch_seconds_and_any_order_of_rows_give_the_same(capfd, tmp_path) -> N
         (lambda r, e: copied(r[:15], [row for row in e if int(row[0][1:]) < 15]), "needs 20 runs, has 15"),
         (lambda r, e: ([["r\x1b[31m0", *r[0][1:]], *r[1:]], e), "control characters"),
         (lambda r, e: (r, [[e[0][0], "u0\nroot", 1], *e[1:]]), "control characters"),
-        (lambda r, e: ([], e), "holds no runs"),
-        (lambda r, e: (r, []), "holds no users"),
+        (lambda r, e: ([], e), "contains no runs"),
+        (lambda r, e: (r, []), "contains no users"),
     ],
 )
 def test_a_bad_table_gets_one_clear_line_and_no_name(capfd, tmp_path, spoil, words) -> None:

@@ -71,9 +71,9 @@ def test_a_past_stands_in_minutes_hours_and_sums_of_the_fabric_and_in_no_second(
         assert minutes is not None and minutes[0] == 90 and minutes[1:] == pytest.approx(hours[1:])
         newest = conn.execute("SELECT array_agg(DISTINCT extract(epoch FROM ts)::bigint) FROM router_1m").fetchone()
         assert newest is not None and sorted(newest[0]) == list(range(UNTIL_S - 5400, UNTIL_S, 60))
-        told = conn.execute("SELECT payload FROM event WHERE kind = 'counters'").fetchone()
-        assert told is not None, "readers keep what they read before"
-        assert datetime.fromisoformat(told[0]["late_from"]).timestamp() == UNTIL_S - 5400
+        event = conn.execute("SELECT payload FROM event WHERE kind = 'counters'").fetchone()
+        assert event is not None, "readers keep what they read before"
+        assert datetime.fromisoformat(event[0]["late_from"]).timestamp() == UNTIL_S - 5400
     with connect(embedded_db, role="keeper", autocommit=True) as conn:
         assert rollups.roll_up_hours(conn, settled_s=0) > 0
         rolled = conn.execute("SELECT sum((SELECT sum(x) FROM unnest(rt_flits) x)) FROM fabric_5m").fetchone()
@@ -177,30 +177,30 @@ def test_the_demos_server_is_small(twin: str, small: bool, monkeypatch: pytest.M
         Embedded(home / "pg").destroy()
 
 
-# `flitwatch twin worlds` and `campaign`.
+# `flitwatch twin variants` and `campaign`.
 
 
-def test_worlds_are_listed_from_easy_to_hard(capfd: pytest.CaptureFixture[str]) -> None:
-    main(["twin", "worlds", "--json"])
-    worlds = json.loads(capfd.readouterr().out)
-    grades = [world["grade"] for world in worlds.values()]
-    assert grades == sorted(grades) and next(iter(worlds)) == "plain" and {"drift", "pairs", "law"} < worlds.keys()
+def test_variants_are_listed_from_easy_to_hard(capfd: pytest.CaptureFixture[str]) -> None:
+    main(["twin", "variants", "--json"])
+    variants = json.loads(capfd.readouterr().out)
+    grades = [variant["grade"] for variant in variants.values()]
+    assert grades == sorted(grades) and next(iter(variants)) == "plain" and {"drift", "pairs", "law"} < variants.keys()
 
 
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["amg-128", "--world", "mars"], "there is no world 'mars'"),
+        (["amg-128", "--variant", "mars"], "there is no variant 'mars'"),
         (["hpl-1"], "there is no scenario 'hpl-1'"),
     ],
 )
-def test_an_unknown_world_or_application_gets_one_line(
+def test_an_unknown_variant_or_application_gets_one_line(
     tmp_path: Path, capfd: pytest.CaptureFixture[str], arguments: list[str], words: str
 ) -> None:
     with pytest.raises(SystemExit):
         main(["twin", "campaign", *arguments, "--out", str(tmp_path / "out")])
-    told = capfd.readouterr().err
-    assert words in told and "Choose one of" in told and "Traceback" not in told
+    output = capfd.readouterr().err
+    assert words in output and "Choose one of" in output and "Traceback" not in output
     assert not (tmp_path / "out").exists()
 
 

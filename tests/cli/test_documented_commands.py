@@ -10,6 +10,8 @@ from pathlib import Path
 import click
 import pytest
 
+from flitwatch.commands.collect import collect
+from flitwatch.commands.import_ import import_
 from flitwatch.main import cli
 
 ROOT = Path(__file__).parents[2]
@@ -118,3 +120,14 @@ def test_the_program_takes_what_the_page_shows(page: Path) -> None:
 def test_a_wrong_line_is_found(page: str, fault: str | None) -> None:
     found = [find_fault(given, whole) for line, whole in read_lines(page) for given in read_commands(line)]
     assert [one for one in found if one] == ([fault] if fault else [])
+
+
+def test_every_import_and_collector_says_what_it_was_tried_with() -> None:
+    """docs/sources.md: tried live with, public samples, and what is not read, of each command."""
+    page = (ROOT / "docs/sources.md").read_text()
+    header, *lines = page[page.index("| source | command | tried live") :].partition("\n\n")[0].splitlines()
+    rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in lines[1:]]
+    assert header.count("|") == 6 and all(len(row) == 5 and all(row) for row in rows)
+    documented = {command for row in rows for command in re.findall(r"`(\w+ [\w-]+)`", row[1])}
+    commands = {f"{group.name} {name}" for group in (import_, collect) for name in group.commands}
+    assert documented == commands

@@ -52,7 +52,7 @@ def test_real_fabrics_end_in_the_database(
         "groups": groups,
     }
     # One adapter of Selene is described by its maker's words alone.
-    assert ["names no node" in one for one in result["warnings"]] == ([True] if "selene" in file else [])
+    assert ["does not name a node" in one for one in result["warnings"]] == ([True] if "selene" in file else [])
     with connect(embedded_db, role="reader") as conn:
         stored = fabrics.load_fabric(conn, result["fabric"])
     assert stored.summary() == {key: value for key, value in result.items() if key in stored.summary()}
@@ -80,7 +80,7 @@ def test_the_same_file_again_changes_nothing_another_needs_replace(embedded_db: 
 
 @pytest.mark.system("processes")
 @pytest.mark.integration
-def test_a_subnet_under_two_names_is_told(embedded_db: str, tmp_path: Path) -> None:
+def test_a_subnet_under_two_names_is_reported(embedded_db: str, tmp_path: Path) -> None:
     """Its counters would be booked to neither, and a collector that stores the second name said nothing."""
     file = tmp_path / "ib.topo"
     file.write_text(IB)
@@ -115,7 +115,7 @@ def test_importing_again_adds_what_an_older_import_did_not_keep(embedded_db: str
 @pytest.mark.system("processes")
 @pytest.mark.integration
 @pytest.mark.shared
-def test_edisons_snapshot_without_being_told_the_machine(embedded_db: str, shared: Path) -> None:
+def test_edisons_snapshot_without_being_given_the_machine(embedded_db: str, shared: Path) -> None:
     data = shared / "data"
     argv = [
         "import",
@@ -135,8 +135,9 @@ def test_edisons_snapshot_without_being_told_the_machine(embedded_db: str, share
     ratios = {key: round(value, 2) for key, value in result["stall_to_flit"].items()}
     assert ratios == {"all": 5.15, "green": 2.35, "black": 7.84, "blue": 6.45}
     assert (result["counted_routers"], result["counted_jobs"]) == (140, ["3609441"])
-    job = next(job for job in result["jobs"] if job["job_id"] == "3609441")
+    job = next(job for job in result["job_places"] if job["job_id"] == "3609441")
     assert (job["routers"], job["groups"]) == (140, [5, 6, 7])
+    assert (result["jobs"], result["placed"], result["unplaced_examples"]) == (len(result["job_places"]),) * 2 + ([],)
     assert succeed(*argv) == result, "Importing it again replaces it"
     with connect(embedded_db, role="reader") as conn:
         row = fabrics.get_fabric_row(conn, result["fabric"])

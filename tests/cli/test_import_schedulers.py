@@ -129,7 +129,7 @@ def test_files_without_a_job_are_said(embedded_db: str, tmp_path: Path) -> None:
         file.write_text(text)
         code, out, err = flitwatch("import", command, str(file), "--json", "--db", embedded_db)
         assert (code, json.loads(out)["jobs"]) == (0, 0)
-        assert f"{file}: holds no job." in err and advice in err
+        assert f"{file}: contains no job." in err and advice in err
     # Among days with jobs an empty one is nothing to speak of.
     days = tmp_path / "days"
     days.mkdir()
@@ -137,7 +137,7 @@ def test_files_without_a_job_are_said(embedded_db: str, tmp_path: Path) -> None:
     (days / "20260203").write_text(record("E", "1.s", ENDED))
     code, out, err = flitwatch("import", "pbs", str(days), "--json", "--db", embedded_db)
     assert (code, json.loads(out)["jobs"]) == (0, 1)
-    assert "holds no job" not in err
+    assert "contains no job" not in err
 
 
 def test_an_archive_without_jobs_is_refused(tmp_path: Path) -> None:

@@ -68,7 +68,9 @@ def live(base: str) -> tuple[int, str]:
 
 
 @pytest.mark.parametrize("command", SERVICES, ids=" ".join)
-def test_a_loop_that_hangs_is_told_although_its_metrics_are_served(embedded_db: str, command: tuple[str, ...]) -> None:
+def test_a_loop_that_hangs_is_reported_although_its_metrics_are_served(
+    embedded_db: str, command: tuple[str, ...]
+) -> None:
     with serving(embedded_db, *command) as (process, base):
         until(lambda: "last completed a round" in live(base)[1])
         assert live(base)[0] == 200

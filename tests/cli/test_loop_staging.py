@@ -101,8 +101,8 @@ def test_what_may_not_be_loaded(
     embedded_db: str, made: Recommendation, site: Path, capsys: pytest.CaptureFixture[str], change: dict, words: str
 ) -> None:
     number = saved(embedded_db, replace(made, **change))
-    told = refused(capsys, "loop", "apply", number, "--opensm", str(site), "--yes", "--db", embedded_db)
-    assert words in " ".join(told.split())
+    message = refused(capsys, "loop", "apply", number, "--opensm", str(site), "--yes", "--db", embedded_db)
+    assert words in " ".join(message.split())
     assert (site / "opensm.conf").read_bytes() == CONFIGURATION and audited(embedded_db) == []
 
 

@@ -27,10 +27,13 @@ def shown(families: list) -> dict[str, float]:
 
 def test_a_worker_shows_depth_age_and_failures_of_its_queues(embedded_db: str) -> None:
     with connect(embedded_db, role="writer", autocommit=True) as conn:
-        failed, old, _ = (start_task(conn, "ml.blame", {}) for _ in range(3))
+        failed, old, _, runs = (start_task(conn, "ml.blame", {}) for _ in range(4))
         start_task(conn, "sim.study", {})
         conn.execute("UPDATE task SET state = 'failed', finished_at = now() WHERE task_id = %s", [failed])
         conn.execute("UPDATE task SET created_at = now() - interval '1 hour' WHERE task_id = %s", [old])
+        conn.execute(
+            "UPDATE task SET state = 'running', started_at = now() - interval '3 hours' WHERE task_id = %s", [runs]
+        )
     figures = OwnFigures(embedded_db, ["db", "ml"])
     eventually(lambda: bool(list(figures.collect())), what="the figures")
     found = shown(list(figures.collect()))
@@ -38,7 +41,8 @@ def test_a_worker_shows_depth_age_and_failures_of_its_queues(embedded_db: str) -
     assert found['flitwatch_tasks{queue="db",state="queued"}'] == 0
     assert found['flitwatch_recent_failed_tasks{queue="ml"}'] == 1
     assert 3600 <= found['flitwatch_task_waiting_seconds{queue="ml"}'] < 7200
-    assert not any("sim" in name or 'waiting_seconds{queue="db"' in name for name in found)
+    assert 10800 <= found['flitwatch_task_running_seconds{queue="ml"}'] < 14400
+    assert not any("sim" in name or 'ing_seconds{queue="db"' in name for name in found)
 
 
 def test_alerting_shows_what_was_not_delivered(embedded_db: str) -> None:
@@ -50,7 +54,7 @@ def test_alerting_shows_what_was_not_delivered(embedded_db: str) -> None:
         conn.execute(
             "INSERT INTO alert_notice (alert_id, receiver, status, group_key, attempts, created_at, delivered_at)"
             " SELECT alert_id, r, 'firing', '', n, now() - interval '1 hour', d::timestamptz FROM alert,"
-            " (VALUES ('chat', 3, NULL), ('mail', 0, NULL), ('told', 1, now()::text)) AS v (r, n, d)"
+            " (VALUES ('chat', 3, NULL), ('mail', 0, NULL), ('seen', 1, now()::text)) AS v (r, n, d)"
         )
     figures = OwnFigures(embedded_db, None)
     eventually(lambda: bool(list(figures.collect())), what="the figures")
@@ -59,7 +63,7 @@ def test_alerting_shows_what_was_not_delivered(embedded_db: str) -> None:
         found['flitwatch_notices_failing{receiver="chat"}'],
         found['flitwatch_notices_failing{receiver="mail"}'],
     ) == (1, 0)
-    assert found['flitwatch_notices_waiting{receiver="mail"}'] == 1 and not any("told" in name for name in found)
+    assert found['flitwatch_notices_waiting{receiver="mail"}'] == 1 and not any("seen" in name for name in found)
     assert found['flitwatch_notice_waiting_seconds{receiver="chat"}'] >= 3600
 
 
@@ -110,9 +114,9 @@ QUOTED = [
     ),
     (
         "docs/results.md",
-        "In {won} of {worlds} scenarios the average precision is the highest of all methods compared. It is {gain} ({gain_low} to {gain_high}) above",
+        "In {won} of {variants} scenarios, the average precision is the highest of all methods compared. It is {gain} ({gain_low} to {gain_high}) above",
         "docs/scorecard.md",
-        "the highest average precision in {won} of {worlds} scenarios, {gain} ({gain_low} to {gain_high}) on the paper's method. "
+        "the highest average precision in {won} of {variants} scenarios, {gain} ({gain_low} to {gain_high}) on the paper's method. "
         ".. It names no user in everything.",
     ),
     (
@@ -136,9 +140,9 @@ QUOTED = [
     ),
     (
         "docs/results.md",
-        "90 % intervals cover {mean} ({low} to {high}) of .. beats every forecaster by more than its interval in {better} of {worlds} scenarios",
+        "90 % intervals cover {mean} ({low} to {high}) of .. beats every forecaster by more than its interval in {better} of {variants} scenarios",
         "docs/scorecard.md",
-        "every candidate, by more than its interval, in {better} of {worlds} scenarios. 90 % intervals cover {mean} ({low} to {high}).",
+        "every candidate, by more than its interval, in {better} of {variants} scenarios. 90 % intervals cover {mean} ({low} to {high}).",
     ),
 ]
 
@@ -177,5 +181,5 @@ def test_a_changed_figure_and_a_sentence_that_is_gone_are_noticed() -> None:
 
 
 def test_the_scorecards_page_is_what_the_report_writes_of_its_figures() -> None:
-    card = orjson.loads((ROOT / "docs/scorecard.json").read_bytes())
-    assert (ROOT / "docs/scorecard.md").read_text() == to_markdown(card)
+    scorecard = orjson.loads((ROOT / "docs/scorecard.json").read_bytes())
+    assert (ROOT / "docs/scorecard.md").read_text() == to_markdown(scorecard)

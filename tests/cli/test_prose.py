@@ -43,8 +43,8 @@ def test_every_document_label_and_message_is_read() -> None:
     pages = {path for kind in ("ts", "tsx") for path in (ROOT / "web" / "src").rglob(f"*.{kind}")}
     sources = {
         path
-        for room in ("services/api", "services/cli/flitwatch", "db/flitwatch_db")
-        for path in (ROOT / room).rglob("*.py")
+        for package in ("services/api", "services/cli/flitwatch", "db/flitwatch_db")
+        for path in (ROOT / package).rglob("*.py")
     }
     assert documents | pages | sources | {ROOT / "README.md", ROOT / "docs/contracts/openapi.json"} <= read
 
@@ -143,7 +143,7 @@ def test_readers_meet_each_term() -> None:
 #: Where the page and the API get their sentences from; generated types and tests aside.
 READ = [
     *(ROOT / "web" / "src").rglob("*.ts*"),
-    *(path for room in ("api/flitwatch_api", "alerting/flitwatch_alerting", "domain/flitwatch_domain/explanation") for path in (ROOT / "services" / room).rglob("*.py")),
+    *(path for package in ("api/flitwatch_api", "alerting/flitwatch_alerting", "domain/flitwatch_domain/explanation") for path in (ROOT / "services" / package).rglob("*.py")),
 ]  # fmt: skip
 
 #: Old phrase: what is said instead.

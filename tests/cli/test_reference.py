@@ -79,7 +79,7 @@ def test_the_list_of_a_group_cuts_no_sentence_off() -> None:
 @pytest.mark.parametrize(
     ("mode", "status"), [(None, 127), (0o600, 126)], ids=["the program was not found", "no program"]
 )
-@pytest.mark.parametrize("pattern", [(), ("--step-pattern", "x")], ids=["in our place", "beside us"])
+@pytest.mark.parametrize("pattern", [(), ("--step-pattern", "x")], ids=["in our place", "alongside us"])
 def test_the_statuses_of_a_program_that_cannot_run_are_in_the_table(
     tmp_path: Path, mode: int | None, status: int, pattern: tuple[str, ...]
 ) -> None:
@@ -99,7 +99,7 @@ def test_the_committed_reference_is_that_of_the_commands() -> None:
 def test_every_variable_that_is_read_has_its_line() -> None:
     text = (ROOT / "docs" / "settings.md").read_text()
     code = "\n".join(
-        path.read_text() for room in ("services", "db", "ingest", "ml") for path in (ROOT / room).rglob("*.py")
+        path.read_text() for package in ("services", "db", "ingest", "ml") for path in (ROOT / package).rglob("*.py")
     )
     read = set(re.findall(r"environ(?:\.get\(|\[)\"(FLITWATCH_\w+)\"", code)) | set(
         re.findall(r"envvar=\"(FLITWATCH_\w+)\"", code)

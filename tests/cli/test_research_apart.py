@@ -53,6 +53,9 @@ def test_research_adds_commands_to_groups(name: str) -> None:
         ("blame --application amg-128", "blame --application amg-128"),
         ("blame --runs r.csv --exposure e.csv", "blame --runs r.csv --exposure e.csv"),
         ("forecast --job 7", "forecast --job 7"),
+        ("twin worlds --json", "twin variants --json"),
+        ("twin campaign milc-128 --world drift --out c", "twin campaign milc-128 --variant drift --out c"),
+        ("study advice-value --world=quiet", "study advice-value --variant=quiet"),
     ],
 )
 def test_earlier_spellings_reach_the_command_that_has_their_options(earlier: str, now: str) -> None:

@@ -147,11 +147,11 @@ def test_an_answer_that_never_ends_is_not_waited_for(monkeypatch: pytest.MonkeyP
 
 
 def test_the_mark_of_a_job_is_known_when_another_tool_wrote_over_it(tmp_path: Path) -> None:
-    notes = Notes.beside(tmp_path / "advice")
+    notes = Notes.load_next_to(tmp_path / "advice")
     notes.restored([replace(WAITING, mark="delay", since_s=100), replace(WAITING, job_id="8")])
     notes.marks["8"] = ("prefer", 200)
     notes.keep()
-    again = Notes.beside(tmp_path / "advice")
+    again = Notes.load_next_to(tmp_path / "advice")
     lost, own, new = again.restored(
         [WAITING, replace(WAITING, job_id="8", mark="released", since_s=300), replace(WAITING, job_id="9")]
     )
@@ -160,17 +160,17 @@ def test_the_mark_of_a_job_is_known_when_another_tool_wrote_over_it(tmp_path: Pa
     # The number of a job that waits no longer may come again.
     again.restored([])
     again.keep()
-    assert Notes.beside(tmp_path / "advice").restored([WAITING])[0].mark is None
+    assert Notes.load_next_to(tmp_path / "advice").restored([WAITING])[0].mark is None
 
 
 @pytest.mark.parametrize("kept", [b"", b"[1]", b'{"7": 3}', b'{"7": ["delay", "x"]}', b"\xff"])
 def test_broken_notes_are_none(kept: bytes, tmp_path: Path) -> None:
     (tmp_path / "advice.jobs").write_bytes(kept)
-    notes = Notes.beside(tmp_path / "advice")
+    notes = Notes.load_next_to(tmp_path / "advice")
     assert notes.restored([WAITING]) == [WAITING]
     notes.marks["7"] = ("delay", 5)
     notes.keep()
-    assert Notes.beside(tmp_path / "advice").marks == {"7": ("delay", 5)}
+    assert Notes.load_next_to(tmp_path / "advice").marks == {"7": ("delay", 5)}
 
 
 @pytest.mark.parametrize("mark", [None, "prefer", "released"])

@@ -63,7 +63,7 @@ def case(**other: Any) -> Case:
         "slowdown": 1.4,
         "features": "",
         "avoid": "",
-        "room": {"*": 8, "big": 8, "sm,all=": 4},
+        "free_nodes": {"*": 8, "big": 8, "sm,all=": 4},
         "reason": "5.00 stall cycles per flit",
     }
     return Case(**{**base, **other})
@@ -283,7 +283,7 @@ def test_another_plugins_admin_comment_stays_and_a_full_one_means_no_advice(plug
     assert "leaves no place" in plugin.said()
 
 
-# Our mark beside other tools' text in an admin comment: nothing of theirs is lost, whatever it holds.
+# Our mark alongside other tools' text in an admin comment: nothing of theirs is lost, whatever it holds.
 
 
 JOB = {
@@ -323,8 +323,8 @@ def test_an_older_versions_mark_is_read_and_stays() -> None:
 @pytest.mark.parametrize("theirs", [b'{"xdmod":1}', b"caf\xe9 \xff\xfe", "µ≥".encode()])
 def test_bytes_come_back_as_they_were(theirs: bytes) -> None:
     """Slurm 22.05 writes what is no UTF-8 as it is; `scontrol` gets the same bytes again."""
-    told = json.dumps({"jobs": [{**JOB, "admin_comment": "HERE"}]}).encode()
-    (job,) = read_pending(told.replace(b"HERE", theirs.replace(b'"', b'\\"')))
+    output = json.dumps({"jobs": [{**JOB, "admin_comment": "HERE"}]}).encode()
+    (job,) = read_pending(output.replace(b"HERE", theirs.replace(b'"', b'\\"')))
     made = merge_mark(job.admin_comment, "delay", 1_700_000_000, "why")
     assert (
         made is not None
@@ -367,7 +367,7 @@ def test_old_and_new_forms_tell_the_same_things() -> None:
 
 
 @pytest.mark.parametrize(
-    "told",
+    "output",
     [
         "",
         "error: none",
@@ -379,9 +379,9 @@ def test_old_and_new_forms_tell_the_same_things() -> None:
         json.dumps({"jobs": [OLD | {"node_count": "many"}]}),
     ],
 )
-def test_what_is_no_list_of_jobs_says_what_it_needs(told: str) -> None:
+def test_what_is_no_list_of_jobs_says_what_it_needs(output: str) -> None:
     with pytest.raises(Unavailable, match=r"Slurm 21\.08"):
-        read_pending(told)
+        read_pending(output)
 
 
 def test_arrays_and_begin_times_are_read_in_both_forms() -> None:

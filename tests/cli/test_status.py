@@ -54,11 +54,11 @@ def platform(embedded_db: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 
 def test_the_documented_backup_takes_the_url_that_status_tells(platform: str, tmp_path: Path) -> None:
     said = CliRunner().invoke(cli, ["status", "--json"], catch_exceptions=False)
-    told = json.loads(said.stdout)["database"]
-    assert told == platform
-    assert f"database {told}" in " ".join(CliRunner().invoke(cli, ["status"]).stdout.split())
+    database = json.loads(said.stdout)["database"]
+    assert database == platform
+    assert f"database {database}" in " ".join(CliRunner().invoke(cli, ["status"]).stdout.split())
     dump = tmp_path / "flitwatch.dump"
-    subprocess.run([PROGRAMS / "pg_dump", "-Fc", "-f", dump, told], check=True, timeout=120)
+    subprocess.run([PROGRAMS / "pg_dump", "-Fc", "-f", dump, database], check=True, timeout=120)
     listed = subprocess.run(
         [PROGRAMS / "pg_restore", "-l", dump], check=True, capture_output=True, text=True, timeout=60
     )
@@ -66,7 +66,7 @@ def test_the_documented_backup_takes_the_url_that_status_tells(platform: str, tm
 
 
 @pytest.mark.parametrize(
-    ("url", "told"),
+    ("url", "shown"),
     [
         ("postgresql://ann:s3cr:et@db.example.org:5433/flitwatch", "postgresql://ann@db.example.org:5433/flitwatch"),
         ("postgresql://ann:a%40b@h/f?sslmode=require&password=s3cr", "postgresql://ann@h/f?sslmode=require"),
@@ -74,8 +74,8 @@ def test_the_documented_backup_takes_the_url_that_status_tells(platform: str, tm
         ("postgresql://h/f", "postgresql://h/f"),
     ],
 )
-def test_a_password_is_not_told(url: str, told: str) -> None:
-    assert without_password(url) == told
+def test_a_password_is_not_reported(url: str, shown: str) -> None:
+    assert without_password(url) == shown
 
 
 @pytest.mark.parametrize("held", [b"fwt_\xc3\xa9", b"\xff", b"", b"two words"])

@@ -119,7 +119,7 @@ def test_logs_are_for_their_owner_alone_and_those_of_before_become_so(tmp_path: 
     assert (logs / "one.log").read_bytes().startswith(b"xxxxx")
 
 
-def test_a_log_that_grows_too_long_makes_room_while_it_is_written(
+def test_a_log_that_grows_too_long_makes_space_while_it_is_written(
     supervised: tuple[Supervisor, list[str]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     supervisor, _ = supervised
@@ -130,7 +130,7 @@ def test_a_log_that_grows_too_long_makes_room_while_it_is_written(
         for turn in ("first", "second"):
             of_the_process.write(f"{turn} {'x' * 100}\n".encode())
             of_the_process.flush()
-            eventually(lambda: log.stat().st_size == 0, every_s=0.01, what="room")
+            eventually(lambda: log.stat().st_size == 0, every_s=0.01, what="space")
             assert turn in older.read_text()
         of_the_process.write(b"last\n")
         of_the_process.flush()
@@ -180,14 +180,14 @@ def test_what_is_still_starting_is_seen_and_can_be_stopped(tmp_path: Path, monke
     threading.Thread(target=starting.wait).start()  # or what has ended would still answer to its process id
     try:
         eventually(lambda: len([p for p in (read_running_state(tmp_path) or {}).get("processes", []) if p["pid"]]) == 2)
-        told = json.loads(CliRunner().invoke(cli, ["status", "--json"], catch_exceptions=False).stdout)
-        assert (told["running"], told["state"], told["pid"]) == (True, "starting", starting.pid)
-        assert [(p["name"], p.get("metrics_port")) for p in told["processes"]] == [("one", 9201), ("never", None)]
+        status = json.loads(CliRunner().invoke(cli, ["status", "--json"], catch_exceptions=False).stdout)
+        assert (status["running"], status["state"], status["pid"]) == (True, "starting", starting.pid)
+        assert [(p["name"], p.get("metrics_port")) for p in status["processes"]] == [("one", 9201), ("never", None)]
         again = CliRunner().invoke(cli, ["up", "--twin", "none"])
         assert again.exit_code == 1 and "already starting" in again.stderr
         down = json.loads(CliRunner().invoke(cli, ["down", "--json"], catch_exceptions=False).stdout)
         assert down == {"stopped": True, "pid": starting.pid}
-        assert not any(alive(p["pid"]) for p in told["processes"]) and read_running_state(tmp_path) is None
+        assert not any(alive(p["pid"]) for p in status["processes"]) and read_running_state(tmp_path) is None
     finally:
         starting.kill()
 
@@ -288,7 +288,7 @@ def test_a_state_file_that_says_nothing_names_no_orphans(tmp_path: Path, text: s
     assert list_orphans(tmp_path) == []
 
 
-# A supervisor that lacks room on the disk, files or memory: it watches on, and starts what ended once it can.
+# A supervisor that lacks space on the disk, files or memory: it watches on, and starts what ended once it can.
 
 
 SILENT_SLEEPER = [sys.executable, "-c", "import time; time.sleep(600)"]

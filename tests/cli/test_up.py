@@ -88,9 +88,9 @@ def test_every_process_serves_its_figures_at_a_port_of_its_own(home: Path, ports
     try:
         up = flitwatch(home, "up", "--twin", "none", "--port", api, "--json", FLITWATCH_METRICS_PORT=str(first))
         assert up.returncode == 0, up.stderr[-2000:]
-        told = json.loads(flitwatch(home, "status", "--json").stdout)
-        assert told["state"] == "running"
-        served = {p["name"]: p["metrics_port"] for p in told["processes"]}
+        status = json.loads(flitwatch(home, "status", "--json").stdout)
+        assert status["state"] == "running"
+        served = {p["name"]: p["metrics_port"] for p in status["processes"]}
         assert served == {name: first + place for place, name in enumerate(METRICS) if name != "twin"}
         for name, port in served.items():
             assert f"metrics of {name} at port {port} of 127.0.0.1" in up.stderr
@@ -99,8 +99,8 @@ def test_every_process_serves_its_figures_at_a_port_of_its_own(home: Path, ports
             said = re.search(r'flitwatch_process_info\{command="([^"]*)"', figures)
             assert said is not None and said[1].split()[-1] == command
         assert httpx.get(f"http://127.0.0.1:{served['api']}/readyz", timeout=30).status_code == 200
-        assert all(p["restarts"] == 0 for p in told["processes"])
-        for process in told["processes"]:
+        assert all(p["restarts"] == 0 for p in status["processes"])
+        for process in status["processes"]:
             environment = Path(f"/proc/{process['pid']}/environ").read_bytes().split(b"\0")
             owned = b"/logins/%s/pgpass" % {"estimates": "worker"}.get(process["name"], process["name"]).encode()
             assert {one.partition(b"passfile=")[2][-len(owned) :] for one in environment if b"pgpass" in one} == {owned}
@@ -110,7 +110,7 @@ def test_every_process_serves_its_figures_at_a_port_of_its_own(home: Path, ports
                 "SELECT DISTINCT usename FROM pg_stat_activity WHERE application_name LIKE 'flitwatch%'"
             )
             assert {row[0] for row in rows} <= set(LOGINS), "a service has another login than its own"
-        os.kill(told["processes"][1]["pid"], signal.SIGKILL)
+        os.kill(status["processes"][1]["pid"], signal.SIGKILL)
         eventually(
             lambda: "was started again after" in (home / "log" / "supervisor.log").read_text(), what="its restart"
         )
@@ -143,7 +143,7 @@ def test_links_of_notices_lead_to_the_platform_that_tells(home: Path, ports: Cal
 
 
 def test_an_address_of_all_addresses_or_one_of_its_own_leads_elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
-    told = lambda host: next(  # noqa: E731
+    status = lambda host: next(  # noqa: E731
         process.environment.get("FLITWATCH_EXTERNAL_URL")
         for process in _list_processes(
             "postgresql://flitwatch@/flitwatch?passfile=/logins/owner/pgpass",
@@ -156,10 +156,10 @@ def test_an_address_of_all_addresses_or_one_of_its_own_leads_elsewhere(monkeypat
         if process.name == "alerting"
     )
     monkeypatch.delenv("FLITWATCH_EXTERNAL_URL", raising=False)
-    assert told("::1") == "http://[::1]:18800/"
-    assert told("0.0.0.0") == told("::") == f"http://{socket.gethostname()}:18800/"
+    assert status("::1") == "http://[::1]:18800/"
+    assert status("0.0.0.0") == status("::") == f"http://{socket.gethostname()}:18800/"
     monkeypatch.setenv("FLITWATCH_EXTERNAL_URL", "https://flitwatch.example")
-    assert told("0.0.0.0") is None
+    assert status("0.0.0.0") is None
 
 
 @pytest.mark.integration
@@ -189,7 +189,7 @@ def servers(home: Path) -> list[str]:
     return found
 
 
-def test_a_port_of_metrics_that_is_taken_is_told_before_anything_starts(
+def test_a_port_of_metrics_that_is_taken_is_reported_before_anything_starts(
     home: Path, ports: Callable[[int], int]
 ) -> None:
     first = ports(len(METRICS) + 1)

@@ -78,7 +78,7 @@ def compose(*arguments: str) -> str:
 
 #: Distributions of the container's environment whose names were given.
 HAS = "import importlib.metadata as m, sys; print(*sorted({d.name.lower() for d in m.distributions()} & set(sys.argv[1:])))"
-#: What only the worker's tasks need, and what the server has beside the agent.
+#: What only the worker's tasks need, and what the server has alongside the agent.
 EXTRAS = ("torch", "matplotlib")
 SERVER = ("fastapi", "flitwatch")
 LDMS = "#Time,Time_usec,ProducerName,component_id,job_id,app_id,name,count,load\n1795216807.001584,1584,nid00001,1,0,0,eth0,4611914764,0.25\n"

@@ -10,7 +10,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def test_no_two_advisory_locks_have_one_key() -> None:
-    sources = [path for room in ("db", "ml", "ingest", "services") for path in (ROOT / room).rglob("*.py")]
+    sources = [path for package in ("db", "ml", "ingest", "services") for path in (ROOT / package).rglob("*.py")]
     keys = Counter(
         int(key)
         for path in sources

@@ -9,16 +9,15 @@ from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
-from api.world import HOSTILE, World
+from api.database import HOSTILE, SampleDatabase
 from click.testing import CliRunner
 from support.archives import LATER, everything, planted, rows, write
 
 from flitwatch.main import cli
 from flitwatch_db import connect
 from flitwatch_db.archive import restore_archive, write_archive
-from flitwatch_db.archive.forgetting import forget_user
 from flitwatch_db.archive.parts import _compute_seal, digest_of, own_counts
-from flitwatch_db.archive.policy import Policy, load_policy, set_policy
+from flitwatch_db.archive.policy import Policy, forget_user, load_policy, set_policy
 from flitwatch_db.archive.restoring import in_times
 from flitwatch_db.archive.shapes import FABRIC_SHAPES, IN_OWN_COUNTS, SHAPES, WIDTHS_S, unit_of
 from flitwatch_db.core.maintenance import maintain_database
@@ -28,12 +27,12 @@ from flitwatch_domain.errors import BadRequest, Cancelled, Conflict, NotFound
 
 
 @pytest.fixture
-def world(any_db: str) -> World:
+def database(any_db: str) -> SampleDatabase:
     return planted(any_db)
 
 
 @pytest.fixture
-def plain(embedded_db: str) -> World:
+def plain(embedded_db: str) -> SampleDatabase:
     return planted(embedded_db)
 
 
@@ -43,33 +42,33 @@ def clear(url: str) -> None:
             conn.execute(f"DELETE FROM {table}".encode())
 
 
-def test_rows_come_back_equal_and_once(world: World, tmp_path: Path) -> None:
-    before = everything(world.url)
+def test_rows_come_back_equal_and_once(database: SampleDatabase, tmp_path: Path) -> None:
+    before = everything(database.url)
     steps: list[tuple[int, int, str]] = []
-    made = write(world.url, tmp_path / "a", on_step=lambda *told: steps.append(told), part_jobs=2)
+    made = write(database.url, tmp_path / "a", on_step=lambda *step: steps.append(step), part_jobs=2)
     # 101 runs and 105_7 waits; five runs are of no job, of which one tells no start.
     assert (made["jobs"], made["runs"], made["already"]) == (5, 4, 0) and len(made["parts"]) == 5
     assert steps[-1] == (9, 9, "") and [s[0] for s in steps] == sorted(s[0] for s in steps)
-    with connect(world.url, role="owner") as conn:
+    with connect(database.url, role="owner") as conn:
         conn.execute("DELETE FROM job WHERE end_ts IS NOT NULL")
         conn.execute("DELETE FROM run WHERE start_ts IS NOT NULL")
         for table in WIDTHS_S:
             conn.execute(f"DELETE FROM {table}".encode())
-    back = restore_archive(world.url, tmp_path / "a")
+    back = restore_archive(database.url, tmp_path / "a")
     assert (back["jobs"], back["runs"], back["erased"], back["fabrics"]) == (5, 5, 0, 0)
-    after = everything(world.url)
+    after = everything(database.url)
     for table in SHAPES:
         if table not in WIDTHS_S:
             # The database's own numbers too: links to a job go on working.
             assert after[table] == before[table], table
         assert set(after[table]) <= set(before[table]) and len(after[table]) == len(set(after[table]))
         assert len(after[table]) == len([r for r in before[table] if r in set(after[table])])
-    assert restore_archive(world.url, tmp_path / "a")["rows"] == {}
-    assert everything(world.url) == after
-    assert write(world.url, tmp_path / "a")["parts"] == []
+    assert restore_archive(database.url, tmp_path / "a")["rows"] == {}
+    assert everything(database.url) == after
+    assert write(database.url, tmp_path / "a")["parts"] == []
 
 
-def test_counters_are_those_of_the_jobs_routers_while_they_ran(plain: World, tmp_path: Path) -> None:
+def test_counters_are_those_of_the_jobs_routers_while_they_ran(plain: SampleDatabase, tmp_path: Path) -> None:
     write(plain.url, tmp_path / "a", jobs=["100"], cluster="c1")
     (part,) = (tmp_path / "a").glob("*/simulated-000001")
     seconds = pq.read_table(part / "router_1s.parquet").to_pydict()
@@ -80,7 +79,7 @@ def test_counters_are_those_of_the_jobs_routers_while_they_ran(plain: World, tmp
     assert pq.read_table(part / "endpoint_1s.parquet").num_rows == 8 * 6
 
 
-def test_a_file_tells_units_label_and_origin(plain: World, tmp_path: Path) -> None:
+def test_a_file_tells_units_label_and_origin(plain: SampleDatabase, tmp_path: Path) -> None:
     made = write(plain.url, tmp_path / "a")
     assert all("/simulated-" in part for part in made["parts"])
     schema = pq.read_schema(tmp_path / "a" / made["parts"][0] / "router_1s.parquet")
@@ -118,7 +117,9 @@ def test_the_archive_has_every_column_of_its_tables(embedded_db: str) -> None:
             assert named == set(there) - left_out.get(table, set()), table
 
 
-def test_another_database_gets_jobs_runs_and_fabric(plain: World, _embedded_template: Any, tmp_path: Path) -> None:
+def test_another_database_gets_jobs_runs_and_fabric(
+    plain: SampleDatabase, _embedded_template: Any, tmp_path: Path
+) -> None:
     write(plain.url, tmp_path / "a")
     other = _embedded_template.create()
     try:
@@ -155,7 +156,7 @@ def test_another_database_gets_jobs_runs_and_fabric(plain: World, _embedded_temp
         _embedded_template.drop(other)
 
 
-def test_what_changed_is_archived_again_and_the_newest_wins(plain: World, tmp_path: Path) -> None:
+def test_what_changed_is_archived_again_and_the_newest_wins(plain: SampleDatabase, tmp_path: Path) -> None:
     write(plain.url, tmp_path / "a")
     with connect(plain.url, role="owner") as conn:
         conn.execute("UPDATE job SET state = 'FAILED', updated_at = updated_at + interval '1 s' WHERE job_id = '103'")
@@ -170,7 +171,7 @@ def test_what_changed_is_archived_again_and_the_newest_wins(plain: World, tmp_pa
     assert rows(plain.url, "job") == now
 
 
-def test_erased_users_stay_erased(plain: World, tmp_path: Path) -> None:
+def test_erased_users_stay_erased(plain: SampleDatabase, tmp_path: Path) -> None:
     write(plain.url, tmp_path / "a", part_jobs=20)
     with connect(plain.url, role="owner", autocommit=True) as conn:
         erase_user(conn, "eve", dry_run=True)
@@ -198,7 +199,7 @@ def test_erased_users_stay_erased(plain: World, tmp_path: Path) -> None:
     assert forget_user(tmp_path / "a", "ann")["jobs"] == 2
 
 
-def test_a_cancelled_or_killed_archive_goes_on(plain: World, tmp_path: Path) -> None:
+def test_a_cancelled_or_killed_archive_goes_on(plain: SampleDatabase, tmp_path: Path) -> None:
     def stop(done: int, total: int, what: str) -> None:
         if done == 2:
             raise Cancelled("enough")
@@ -211,7 +212,7 @@ def test_a_cancelled_or_killed_archive_goes_on(plain: World, tmp_path: Path) -> 
     assert made["already"] == 2 and len(made["parts"]) == 7 and not list((tmp_path / "a").glob(".draft*"))
 
 
-def test_what_cannot_be_archived_is_told(plain: World, tmp_path: Path) -> None:
+def test_what_cannot_be_archived_is_reported(plain: SampleDatabase, tmp_path: Path) -> None:
     with pytest.raises(BadRequest, match="has not ended"):
         write(plain.url, tmp_path / "a", jobs=["101"])
     with pytest.raises(NotFound, match="no job '7'"):
@@ -228,7 +229,7 @@ def test_what_cannot_be_archived_is_told(plain: World, tmp_path: Path) -> None:
         write(plain.url, tmp_path / "a")
 
 
-def test_maintenance_archives_before_it_drops(plain: World, tmp_path: Path) -> None:
+def test_maintenance_archives_before_it_drops(plain: SampleDatabase, tmp_path: Path) -> None:
     now = datetime.now(UTC)
     with connect(plain.url, role="owner", autocommit=True) as conn:
         with pytest.raises(BadRequest, match="absolute"):
@@ -281,7 +282,7 @@ def test_maintenance_archives_before_it_drops(plain: World, tmp_path: Path) -> N
     assert maintain_database(plain.url)["archive"] is None
 
 
-def test_the_commands(plain: World, tmp_path: Path) -> None:
+def test_the_commands(plain: SampleDatabase, tmp_path: Path) -> None:
     def run(*argv: str, code: int = 0) -> dict[str, Any]:
         result = CliRunner().invoke(cli, ["db", *argv, "--db", plain.url, "--json"])
         assert result.exit_code == code, result.output
@@ -330,9 +331,9 @@ def aged(place: Path) -> None:
 def test_rates_of_steps_are_converted_as_the_counters_are(
     technology: str, factor: float | None, embedded_db: str, _embedded_template: Any, tmp_path: Path
 ) -> None:
-    world = planted(embedded_db)
+    database = planted(embedded_db)
     with connect(embedded_db, role="owner") as conn:
-        conn.execute("UPDATE fabric SET technology = %s WHERE fabric_id = %s", [technology, world.small_id])
+        conn.execute("UPDATE fabric SET technology = %s WHERE fabric_id = %s", [technology, database.small_id])
         conn.execute("UPDATE run_step_around SET own = %s, io = %s, sys = NULL", [OWN, OTHERS])
     write_archive(embedded_db, tmp_path / "a", before=LATER)
     places = [place.parent for place in (tmp_path / "a").glob("*/*/run.parquet")]

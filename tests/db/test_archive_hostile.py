@@ -13,7 +13,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from api.world import seed
+from api.database import seed
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.archives import everything, write
@@ -172,36 +172,36 @@ CASES: dict[str, tuple[Callable[[Path], object], str]] = {
 
 
 def test_each_is_refused_by_name_and_nothing_is_written(embedded_db: str, tmp_path: Path) -> None:
-    world = seed(embedded_db)
+    database = seed(embedded_db)
     good = tmp_path / "good"
-    write(world.url, good)
-    with connect(world.url, role="owner") as conn:
+    write(database.url, good)
+    with connect(database.url, role="owner") as conn:
         conn.execute("DELETE FROM run WHERE job_pk IS NOT NULL OR run_key = 'amg-1'")
         conn.execute("DELETE FROM job WHERE end_ts IS NOT NULL")
         conn.execute("DELETE FROM router_1s")
-    before = everything(world.url)
+    before = everything(database.url)
     for what, (harm, message) in CASES.items():
         bad = tmp_path / "bad"
         shutil.copytree(good, bad)
         (part,) = (one for one in bad.glob("2*/*"))
         harm(part)
         with pytest.raises(FlitwatchError, match=message):
-            restore_archive(world.url, bad)
+            restore_archive(database.url, bad)
             pytest.fail(what)
         shutil.rmtree(bad)
-    assert everything(world.url) == before
+    assert everything(database.url) == before
     # A fabric that is not what its digest says.
     shutil.copytree(good, tmp_path / "bad")
     (fabric,) = (tmp_path / "bad" / "fabrics").iterdir()
     put("router", "name", "elsewhere")(fabric)
-    with connect(world.url, role="owner") as conn:
+    with connect(database.url, role="owner") as conn:
         conn.execute("UPDATE fabric SET name = 'renamed' WHERE name = 'small'")
     with pytest.raises(BadInput, match="are not those of its digest"):
-        restore_archive(world.url, tmp_path / "bad")
-    assert restore_archive(world.url, good)["jobs"] == 5
+        restore_archive(database.url, tmp_path / "bad")
+    assert restore_archive(database.url, good)["jobs"] == 5
 
 
-def test_what_is_no_archive_is_told(embedded_db: str, tmp_path: Path) -> None:
+def test_what_is_no_archive_is_reported(embedded_db: str, tmp_path: Path) -> None:
     with pytest.raises(FlitwatchError, match="there is no folder"):
         restore_archive(embedded_db, tmp_path / "none")
     with pytest.raises(FlitwatchError, match="is not an archive"):

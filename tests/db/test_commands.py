@@ -50,7 +50,7 @@ def test_a_throw_away_database_is_gone_afterwards(home: Path) -> None:
     assert not embedded_folder().exists()
 
 
-def test_the_log_is_the_database_unless_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_log_is_the_database_unless_configured(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("FLITWATCH_LOG", raising=False)
     assert log_url("postgresql://a/b") == "postgresql://a/b"
     monkeypatch.setenv("FLITWATCH_LOG", "kafka://host:9092")

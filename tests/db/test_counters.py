@@ -14,8 +14,15 @@ from hypothesis import strategies as st
 
 from flitwatch_db import connect
 from flitwatch_db.core import events
-from flitwatch_db.counters.observations import Observation, write_observations
-from flitwatch_db.counters.store import Batch, PortRows, Rows, write_batch, write_port_totals
+from flitwatch_db.counters.store import (
+    Batch,
+    Observation,
+    PortRows,
+    Rows,
+    write_batch,
+    write_observations,
+    write_port_totals,
+)
 from flitwatch_db.ingest import store as ingest
 from flitwatch_domain.counters import ENDPOINT_COLUMNS, ROUTER_COLUMNS
 from flitwatch_domain.errors import BadInput, Conflict

@@ -187,7 +187,7 @@ def test_programs_below_a_folder_that_only_root_may_enter_are_opened(folder: Pat
     assert stat.S_IMODE(closed.stat().st_mode) == 0o701
 
 
-def test_an_absent_server_is_told_with_advice_and_without_the_password() -> None:
+def test_an_absent_server_is_reported_with_advice_and_without_the_password() -> None:
     with pytest.raises(Unavailable, match="Check that the server runs") as caught:
         connect("postgresql://user:geheim@127.0.0.1:1/db")
     assert "geheim" not in str(caught.value)

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import psycopg
 import pytest
-from api.world import HOSTILE, T0, World, seed
+from api.database import HOSTILE, T0, SampleDatabase, seed
 from click.testing import CliRunner, Result
 from psycopg import sql
 
@@ -24,13 +24,12 @@ from flitwatch_db.ingest import store as ingest
 from flitwatch_db.jobs.evidence import export_evidence
 from flitwatch_db.jobs.explanation import explain_by_id
 from flitwatch_db.people import accounts as people
-from flitwatch_db.people.erasure import erase_user, list_remaining
-from flitwatch_db.people.picking import classify_matcher
+from flitwatch_db.people.erasure import classify_matcher, erase_user, list_remaining
 from flitwatch_domain.errors import BadRequest, Conflict, NotFound
 
 
 @pytest.fixture
-def world(embedded_db: str) -> World:
+def database(embedded_db: str) -> SampleDatabase:
     return seed(embedded_db)
 
 
@@ -44,16 +43,16 @@ def read(path: Path) -> dict[str, list[dict[str, str]]]:
         }
 
 
-def test_a_jobs_evidence_is_what_the_database_holds_about_it(world: World, tmp_path: Path) -> None:
+def test_a_jobs_evidence_is_what_the_database_holds_about_it(database: SampleDatabase, tmp_path: Path) -> None:
     out, steps = tmp_path / "100.zip", []
-    with connect(world.url, role="reader", autocommit=True) as conn:
+    with connect(database.url, role="reader", autocommit=True) as conn:
         made = export_evidence(conn, "100", out, "c1", lambda done, total, what: steps.append((done, total, what)))
     tables = read(out)
     assert made["rows"] == {table: len(rows) for table, rows in tables.items()} and made["simulated"] is True
     with zipfile.ZipFile(out) as archive:
         assert json.loads(archive.read("manifest.json")) == made
         explained = json.loads(archive.read("explanation.json"))
-    with connect(world.url, role="reader") as conn:
+    with connect(database.url, role="reader") as conn:
         said = explain_by_id(conn, "100", "c1", T0 + 100)
     assert {name: explained[name] for name in ("job_id", "verdict", "title", "reasons")} == {
         name: said[name] for name in ("job_id", "verdict", "title", "reasons")
@@ -61,7 +60,7 @@ def test_a_jobs_evidence_is_what_the_database_holds_about_it(world: World, tmp_p
     assert [row["name"] for row in tables["job"]] == [HOSTILE] and tables["job_step"][0]["name"] == "amg"
     assert len(tables["job_node"]) == 8 and {row["router"] for row in tables["job_node"]} == {"0", "1", "2", "3"}
     # Every second of its routers while it ran, with the counted values; router 5 is not its own.
-    flits = world.column("rt_flits")[:100, :4]
+    flits = database.column("rt_flits")[:100, :4]
     assert len(tables["router_1s"]) == int((~np.isnan(flits)).sum()) == 400
     assert sum(float(row["rt_flits"]) for row in tables["router_1s"]) == pytest.approx(float(flits.sum()), rel=1e-12)
     assert {row["router"] for row in tables["port_10s"]} == {"0", "1", "2", "3"} and tables["router_1m"]
@@ -71,10 +70,10 @@ def test_a_jobs_evidence_is_what_the_database_holds_about_it(world: World, tmp_p
 
 
 @pytest.mark.parametrize("name", ["=HYPERLINK(1)", "+1", "-1+1", "@SUM(1)", "\t=1", "\r=1", "'=1", "plain", "a=1"])
-def test_no_text_is_a_formula_and_each_can_be_read_back(world: World, tmp_path: Path, name: str) -> None:
-    with connect(world.url, role="writer") as conn:
+def test_no_text_is_a_formula_and_each_can_be_read_back(database: SampleDatabase, tmp_path: Path, name: str) -> None:
+    with connect(database.url, role="writer") as conn:
         conn.execute("UPDATE job SET name = %s WHERE job_id = '100'", [name])
-    with connect(world.url, role="reader", autocommit=True) as conn:
+    with connect(database.url, role="reader", autocommit=True) as conn:
         export_evidence(conn, "100", tmp_path / "e.zip", "c1")
     tables = read(tmp_path / "e.zip")
     found = tables["job"][0]["name"]
@@ -83,8 +82,8 @@ def test_no_text_is_a_formula_and_each_can_be_read_back(world: World, tmp_path: 
     assert float(tables["router_1s"][0]["rt_flits"]) >= 0
 
 
-def test_runs_come_with_their_steps_and_a_waiting_job_has_no_counters(world: World, tmp_path: Path) -> None:
-    with connect(world.url, role="reader", autocommit=True) as conn:
+def test_runs_come_with_their_steps_and_a_waiting_job_has_no_counters(database: SampleDatabase, tmp_path: Path) -> None:
+    with connect(database.url, role="reader", autocommit=True) as conn:
         made = export_evidence(conn, "104", tmp_path / "104.zip")
         assert made["rows"]["run"] == 1 and made["rows"]["run_step"] == 6 and made["rows"]["run_rank"] == 3
         waiting = export_evidence(conn, "105_7", tmp_path / "105.zip")["rows"]
@@ -144,12 +143,12 @@ def plant(url: str, user: str = "eve") -> None:
         )
 
 
-def test_a_users_data_go_and_others_stay(world: World) -> None:
-    plant(world.url)
-    letters = count(world.url, "SELECT count(*) FROM dead_letter")
-    with connect(world.url, role="owner", autocommit=True) as conn:
+def test_a_users_data_go_and_others_stay(database: SampleDatabase) -> None:
+    plant(database.url)
+    letters = count(database.url, "SELECT count(*) FROM dead_letter")
+    with connect(database.url, role="owner", autocommit=True) as conn:
         tried = erase_user(conn, "eve", dry_run=True)
-        assert count(world.url, "SELECT count(*) FROM job WHERE user_name = 'eve'") == 2
+        assert count(database.url, "SELECT count(*) FROM job WHERE user_name = 'eve'") == 2
         done = erase_user(conn, "eve")
         assert done == tried
         assert done == made_of(
@@ -167,7 +166,7 @@ def test_a_users_data_go_and_others_stay(world: World) -> None:
         assert set(erase_user(conn, "eve").values()) == {0}
         with pytest.raises(BadRequest):
             erase_user(conn, " ")
-    assert count(world.url, "SELECT count(*) FROM job WHERE user_name = 'ann'") == 2
+    assert count(database.url, "SELECT count(*) FROM job WHERE user_name = 'ann'") == 2
     for table, rows in {
         "estimate": 2,
         "estimate_entry": 2,
@@ -176,21 +175,22 @@ def test_a_users_data_go_and_others_stay(world: World) -> None:
         "alert_rule": 2,
         "alert_silence": 6,
     }.items():
-        assert count(world.url, f"SELECT count(*) FROM {table}") == rows, table
-    assert count(world.url, "SELECT count(*) FROM dead_letter") == letters - 1
+        assert count(database.url, f"SELECT count(*) FROM {table}") == rows, table
+    assert count(database.url, "SELECT count(*) FROM dead_letter") == letters - 1
     assert (
-        count(world.url, "SELECT count(*) FROM job_node n LEFT JOIN job j USING (job_pk) WHERE j.job_pk IS NULL") == 0
+        count(database.url, "SELECT count(*) FROM job_node n LEFT JOIN job j USING (job_pk) WHERE j.job_pk IS NULL")
+        == 0
     )
-    assert count(world.url, f"SELECT count(*) FROM router_1s WHERE ts >= to_timestamp({T0})") > 0
+    assert count(database.url, f"SELECT count(*) FROM router_1s WHERE ts >= to_timestamp({T0})") > 0
 
 
-def test_an_erased_name_stands_in_no_table_but_the_audit_log(world: World) -> None:
+def test_an_erased_name_stands_in_no_table_but_the_audit_log(database: SampleDatabase) -> None:
     user = "u0017"
-    with connect(world.url, role="owner") as conn:
+    with connect(database.url, role="owner") as conn:
         conn.execute("UPDATE job SET user_name = %s WHERE user_name = 'eve'", [user])
         conn.execute("UPDATE recommendation SET user_name = %s", [user])
-    plant(world.url, user)
-    assert holding(world.url, user) >= {
+    plant(database.url, user)
+    assert holding(database.url, user) >= {
         "job",
         "estimate",
         "estimate_entry",
@@ -200,9 +200,9 @@ def test_an_erased_name_stands_in_no_table_but_the_audit_log(world: World) -> No
         "task",
         "dead_letter",
     }
-    with connect(world.url, role="owner", autocommit=True) as conn:
+    with connect(database.url, role="owner", autocommit=True) as conn:
         erase_user(conn, user)
-    assert holding(world.url, user) <= {"audit"}
+    assert holding(database.url, user) <= {"audit"}
 
 
 def holding(url: str, text: str) -> set[str]:
@@ -224,16 +224,18 @@ def holding(url: str, text: str) -> set[str]:
 
 
 @pytest.mark.parametrize("name", ["runs", "time_s", "amg", "user", "job_id", "columns", "x1", "ev"])
-def test_a_user_who_is_called_like_something_else_takes_nothing_of_others_along(world: World, name: str) -> None:
-    plant(world.url)
-    with connect(world.url, role="owner", autocommit=True) as conn:
-        own = {"alert_rule": 2, "alert_silence": 2} if name == "x1" else {}  # these two name x1 beside others
+def test_a_user_who_is_called_like_something_else_takes_nothing_of_others_along(
+    database: SampleDatabase, name: str
+) -> None:
+    plant(database.url)
+    with connect(database.url, role="owner", autocommit=True) as conn:
+        own = {"alert_rule": 2, "alert_silence": 2} if name == "x1" else {}  # these two name x1 alongside others
         assert erase_user(conn, name, dry_run=True) == made_of(**own)
 
 
-def test_the_commands(world: World, tmp_path: Path) -> None:
+def test_the_commands(database: SampleDatabase, tmp_path: Path) -> None:
     def run(*argv: str) -> dict:
-        result = CliRunner().invoke(cli, ["db", *argv, "--db", world.url, "--json"], catch_exceptions=False)
+        result = CliRunner().invoke(cli, ["db", *argv, "--db", database.url, "--json"], catch_exceptions=False)
         assert result.exit_code == 0, result.output
         return json.loads(result.stdout)
 
@@ -247,7 +249,7 @@ def test_the_commands(world: World, tmp_path: Path) -> None:
     run("archive-policy", "--folder", str(tmp_path / "a"))
     run("archive-policy", "--off")
     run("maintain", "--keep", "router_1m=30")
-    with connect(world.url, role="gate") as conn:
+    with connect(database.url, role="gate") as conn:
         noted = conn.execute(
             "SELECT action, target, details FROM audit WHERE via = 'command' ORDER BY audit_id"
         ).fetchall()
@@ -264,14 +266,14 @@ def test_the_commands(world: World, tmp_path: Path) -> None:
     assert noted[1][2]["rows"]["job"] == 1 and "bob" not in str(noted[1:])
 
 
-def test_erasing_says_that_an_account_stays_and_deletes_it_when_told(world: World) -> None:
+def test_erasing_says_that_an_account_stays_and_deletes_it_when_asked(database: SampleDatabase) -> None:
     def run(*argv: str) -> Result:
-        return CliRunner().invoke(cli, ["db", "erase", *argv, "--db", world.url, "--json"])
+        return CliRunner().invoke(cli, ["db", "erase", *argv, "--db", database.url, "--json"])
 
     def account(*argv: str) -> str | None:
         return json.loads(run(*argv).stdout).get("account")
 
-    with connect(world.url, role="gate", autocommit=True) as conn:
+    with connect(database.url, role="gate", autocommit=True) as conn:
         people.add_account(conn, "bob", "user", "correct horse battery")
         people.add_account(conn, "eve", "admin")
         secret = people.add_token(conn, "bob", "t", ["read"])[1]

@@ -19,7 +19,7 @@ from flitwatch_db.tasks.executors import Executor, LocalExecutor, is_local, open
 from flitwatch_db.tasks.executors.cluster import DaskExecutor, _run_on_worker
 from flitwatch_domain.errors import BadRequest, Cancelled, MissingDependency, Unavailable
 
-#: The scheduler serves its health at 8787 unless it is told to take any port.
+#: The scheduler serves its health at 8787 unless any port is configured.
 WITHOUT_FIXED_PORTS = {
     "dashboard_address": None,
     "memory_limit": 0,

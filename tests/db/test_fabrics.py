@@ -161,10 +161,10 @@ def test_what_is_in_use_is_refused_with_who_uses_it(conn: psycopg.Connection[Any
     before = held(conn, number)
 
     def refused() -> str:
-        with pytest.raises(Conflict) as told:
+        with pytest.raises(Conflict) as error:
             removal.remove_fabric(conn, "wrong")
         assert held(conn, number) == before
-        return str(told.value)
+        return str(error.value)
 
     events.emit_event(conn, "counters", {"fabric_id": number, "through": "2026-01-01T00:00:00Z", "routers": 1})
     assert "wrong received counters 0 s ago. Stop its collector" in refused()
@@ -197,8 +197,8 @@ def test_a_writer_that_still_knows_it_counts_nothing_for_it(conn: psycopg.Connec
     with connect(embedded_db, role="writer") as writer:
         batch.write(writer, Reader("g", "l"))
     assert set(held(conn, goes).values()) == {0} and held(conn, stays)["endpoint_1s"] == 1
-    told = conn.execute("SELECT payload -> 'fabric_id' FROM event WHERE kind = 'counters'").fetchall()
-    assert told == [(stays,)]
+    payloads = conn.execute("SELECT payload -> 'fabric_id' FROM event WHERE kind = 'counters'").fetchall()
+    assert payloads == [(stays,)]
 
 
 @pytest.mark.system("stores")

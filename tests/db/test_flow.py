@@ -116,7 +116,7 @@ def test_without_network_cards_the_reason_says_so(embedded_db: str) -> None:
 
 
 @pytest.mark.parametrize("change", ["UPDATE job SET state = 'SUSPENDED'", "UPDATE job_node SET endpoint = NULL"])
-def test_a_job_of_which_no_record_says_that_it_ran_is_told_so(embedded_db: str, change: str) -> None:
+def test_a_job_of_which_no_record_says_that_it_ran_is_informed(embedded_db: str, change: str) -> None:
     planted(embedded_db)
     with connect(embedded_db, role="owner") as conn:
         conn.execute(change)
@@ -210,21 +210,21 @@ def test_of_two_full_links_behind_a_stall_the_one_on_its_routes_is_named(embedde
     spine = int(links.dst[up])
     down = at[spine, int(ports[spine, away])]
     # A link from the same spine down to another leaf. Its nodes' traffic from the first leaf is led through the other spine.
-    beside = next(
+    other_down = next(
         int(one)
         for one in np.flatnonzero((links.src == spine) & (links.dst < routers))
         if one != down and int(links.dst[one]) != leaf
     )
     other_up = next(int(one) for one in np.flatnonzero((links.src == leaf) & (links.dst < routers)) if one != up)
-    ports[leaf, fabric.endpoints.router == links.dst[beside]] = links.src_port[other_up]
+    ports[leaf, fabric.endpoints.router == links.dst[other_down]] = links.src_port[other_up]
     with connect(embedded_db) as conn:
         fabric_id = fabrics.save_fabric(conn, fabric)
-        write(conn, fabric_id, fabric, {up: (0.3, 2.5), down: (0.98, 0.0), beside: (0.98, 0.0)})
+        write(conn, fabric_id, fabric, {up: (0.3, 2.5), down: (0.98, 0.0), other_down: (0.98, 0.0)})
 
         def found() -> set[str]:
             return {named(fabric, one["link"]) for one in roots.of_fabric(conn, fabric_id, START, END)["roots"]}
 
-        both = {named(fabric, down), named(fabric, beside)}
+        both = {named(fabric, down), named(fabric, other_down)}
         assert found() == both  # no tables are known
         loaded = datetime.fromtimestamp(START - 60, UTC)
         route_changes.record_change(conn, fabric_id, loaded, ports)

@@ -3,34 +3,57 @@
 from __future__ import annotations
 
 import io
+import json
 import subprocess
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
 import numpy as np
+import orjson
 import psycopg
 import pytest
-from hypothesis import given
+from click.testing import CliRunner
+from hypothesis import given, settings
 from hypothesis import strategies as st
+from ingest.scheduler_records import ON_HOSTS, read_only_job
 from psycopg.conninfo import conninfo_to_dict
+from support import ethernet, slingshot_templates
 from support.databases import PLACE
+from support.ufm import documents_of as ufm_documents
 
+from flitwatch.commands.import_ import import_
+from flitwatch.main import cli
+from flitwatch_core.codec import Ledger, Role
 from flitwatch_db import async_pool, build_conninfo, connect
 from flitwatch_db.core import logins
 from flitwatch_db.fabrics import store as fabrics
 from flitwatch_db.jobs import store
 from flitwatch_db.runs import store as runs
+from flitwatch_domain.data_sources import DATA_SOURCES
+from flitwatch_domain.errors import BadInput
 from flitwatch_domain.fabric import Endpoints, Fabric, FabricKind, Links, Routers, Technology
+from flitwatch_domain.hostlist import expand_hosts
 from flitwatch_domain.hosts import find_host, host_key
-from flitwatch_domain.importers import ibnetdiscover, read_fabric
+from flitwatch_domain.importers import (
+    ibnetdiscover,
+    interconnect,
+    neighbours,
+    read_fabric,
+    slingshot,
+    slingshot_template,
+    ufm,
+)
+from flitwatch_domain.importers.read import FORMATS, rename_hosts
 from flitwatch_domain.jobs import Job
 from flitwatch_domain.logins import read_passwords
 from flitwatch_domain.runs import Run, RunStep
+from flitwatch_ingest.schemas import RowKind, json_schema
 from flitwatch_ingest.sources import sacct
 from flitwatch_ingest.sources.pbs import PbsReader
-from flitwatch_ingest.writer.ports import FabricPorts, Owner
+from flitwatch_ingest.writer.places import Places
+from flitwatch_ingest.writer.ports import FabricPorts, Owner, owner_of
 from flitwatch_ops.embedded import Embedded
 from flitwatch_stream.table_connection import open_connection as connect_to_log
 
@@ -108,10 +131,182 @@ def test_a_switch_has_the_counters_that_it_sends_however_it_is_spelled(data: st.
     assert (found is None) if two_domains else (found is not None and (found.router, found.port) == (0, 2))
 
 
+#: By the topology's format: what writes a fabric with one adapter for each host. In Cray's and Slingshot's a place has one spelling.
+def _by_ibnetdiscover(hosts: list[str]) -> Fabric:
+    text = 'switchguid=0xa1(a1)\nSwitch 40 "S-00000000000000a1" # "leaf1" enhanced port 0 lid 99 lmc 0\n'
+    for at, host in enumerate(hosts, 1):
+        text += f'[{at}] "H-{at:016x}"[1]({at:x}) # "{host} mlx5_0" lid {at} 4xHDR\n'
+    return ibnetdiscover.parse_fabric(text, "f", "f")
+
+
+def _by_ufm(hosts: list[str]) -> Fabric:
+    documents = ufm_documents([(host, "mlx5_0", "leaf1", at) for at, host in enumerate(hosts, 1)])
+    return ufm.parse_fabric(json.dumps(documents), "f", "f")
+
+
+def _by_sonic(hosts: list[str]) -> Fabric:
+    tables = ethernet.application("spine1") | {"LLDP_LOC_CHASSIS": {"lldp_loc_sys_name": "leaf1"}}
+    tables = {key: row for key, row in tables.items() if not key.startswith("LLDP_ENTRY")}
+    for at, host in enumerate(hosts):
+        card = f"b8:ce:f6:00:01:{at:02x}"
+        tables[f"LLDP_ENTRY_TABLE:Ethernet{4 * at}"] = ethernet.neighbour(
+            host, card, card, "01 00", "ens1f0np0", by_mac=True
+        )
+    return neighbours.parse_fabric(json.dumps(tables), "f", "f")
+
+
+def _by_lldpd(hosts: list[str]) -> Fabric:
+    near = [
+        {
+            f"swp{at}": {
+                "chassis": {host: {"id": {"type": "mac", "value": f"b8:ce:f6:00:01:{at:02x}"}, "capability": [{"type": "Station", "enabled": True}]}},
+                "port": {"id": {"type": "mac", "value": f"b8:ce:f6:00:01:{at:02x}"}, "descr": "ens1f0np0"},
+            }
+        }
+        for at, host in enumerate(hosts, 1)
+    ]  # fmt: skip
+    return neighbours.parse_fabric(json.dumps({"lldp": {"interface": near}}), "f", "leaf1")
+
+
+def _by_openconfig(hosts: list[str]) -> Fabric:
+    near = [
+        {
+            "name": f"Ethernet{at}",
+            "neighbors": {
+                "neighbor": [{"id": "1", "state": {"system-name": host, "port-id": f"b8:ce:f6:00:01:{at:02x}", "port-id-type": "MAC_ADDRESS"}}]
+            },
+        }
+        for at, host in enumerate(hosts, 1)
+    ]  # fmt: skip
+    tree = {"state": {"system-name": "leaf1"}, "interfaces": {"interface": near}}
+    return neighbours.parse_fabric(json.dumps({"openconfig-lldp:lldp": tree}), "f", "f")
+
+
+def _by_slingshot(hosts: list[str]) -> Fabric:
+    links = [f"x3000c0r41j{at}p0-{host}h0" for at, host in enumerate(hosts, 1)]
+    return slingshot.parse_fabric("\n".join(["x3000c0r41j13p0-x3001c0r41j31p0", *links]), "f", "f")
+
+
+def _by_template(hosts: list[str]) -> Fabric:
+    document = slingshot_templates.planted()
+    ports = [
+        slingshot_templates.port("x1000c0r1", at, f"j{at}p0", dst_port=f"{host}h0") for at, host in enumerate(hosts, 1)
+    ]
+    document["switches"][-1]["edgePorts"] = ports
+    return slingshot_template.parse_fabric(json.dumps(document), "f", "f")
+
+
+def _by_cray(hosts: list[str]) -> Fabric:
+    text = "c0-0c0s0a0l00(0:0:0) green -> c0-0c0s1a0l00(0:0:1)\nc0-0c0s1a0l00(0:0:1) green -> c0-0c0s0a0l00(0:0:0)\n"
+    for router in ("c0-0c0s0a0", "c0-0c0s1a0"):
+        text += "".join(f"{router}l5{tile}(0:0:{router[7]}) ptile -> processor\n" for tile in range(8))
+    return interconnect.parse_fabric(text, "f", "f")
+
+
+free = st.lists(plain, min_size=1, max_size=4, unique=True)
+TOPOLOGIES: dict[str, tuple[Callable[[list[str]], Fabric], st.SearchStrategy[list[str]], bool]] = {
+    "ibnetdiscover": (_by_ibnetdiscover, free, True),
+    "ufm": (_by_ufm, free, True),
+    "lldp": (_by_sonic, free, True),
+    "lldp of lldpd": (_by_lldpd, free, True),
+    "lldp of OpenConfig": (_by_openconfig, free, True),
+    "slingshot": (_by_slingshot, st.just(["x3000c0s1b0n0", "x3000c0s1b1n0"]), False),
+    "slingshot's template": (_by_template, st.just(["x1000c0s1b0n0", "x1000c0s1b1n0"]), False),
+    "cray": (_by_cray, st.just(["nid00000", "nid00005"]), False),
+}
+
+#: By scheduler, or by the collector's topic: how a host is written in its records, read back as the hosts of a job or as the owner of a port.
+JOBS = {name: (write, reader) for name, (write, reader) in ON_HOSTS.items()}
+COUNTERS: dict[str, tuple[str, dict[str, object]]] = {
+    "ibmad": ("ProducerName", {"ca_name": "mlx5_0", "port": 1, "port_xmit_data": 1}),
+    "ibnet": ("producer", {"ca_name": "mlx5_0", "port": 1, "port_xmit_data": 1}),
+    "sysclassib": ("ProducerName", {"ca_name": "mlx5_0", "port": 1, "port_xmit_data": 1}),
+    "ib_prometheus": ("hostname", {"device": "mlx5_0", "port": 1, "port_xmit_data": 1}),
+    "ib_port": ("node_name", {"port": 1, "port_xmit_data": 1}),
+    "opa2": ("ProducerName", {"port_xmit_data": 1}),
+    "opa_prometheus": ("hostname", {"port": 1, "port_xmit_data": 1}),
+    "slingshot_metrics": ("ProducerName", {"nics.name": "cxi0", "nics.hni_tx_paused_0": 1}),
+    "cxi_sampler": ("ProducerName", {"iface_name": "hsn0", "hni_tx_paused_0": 1}),
+    "cxi_prometheus": ("hostname", {"device": "cxi0", "hni_tx_paused_0": 1}),
+    "aries_nic_mmr": ("ProducerName", {"AR_NIC_NETMON_ORB_EVENT_CNTR_REQ_FLITS": 1}),
+    "ethernet_port": ("node_name", {"port": "", "SAI_PORT_STAT_IF_OUT_OCTETS": 1}),
+}
+#: Sources of the page "Connect your own data", commands of `flitwatch import` and formats of topologies: where each is tested, or why its records name no host.
+WHERE = {
+    **dict.fromkeys(("cray", "ibnetdiscover", "lldp", "slingshot", "ufm"), "TOPOLOGIES"),
+    **dict.fromkeys(("sacct", "flux", "clustercockpit", "pbs"), "JOBS"),
+    **dict.fromkeys(("scrape", "remote_write", "otlp", "prometheus"), "COUNTERS: the exporters' topics"),
+    "ldms-csv": "COUNTERS: the samplers' topics",
+    "infiniband": "GUIDs name ports; its topology is ibnetdiscover's",
+    "sonic": "switches name ports (test_a_switch_has_the_counters_that_it_sends_however_it_is_spelled); its topology is LLDP's",
+    "gnmi": "as sonic",
+    "ncl": "test_jobs_and_runs_have_a_place_whichever_came_first",
+    "api": "as ncl: the ranks of runs",
+    "fabric": "TOPOLOGIES",
+    "swf": "the format has no nodes",
+    "dragonview": "nodes have places (group, row, column, number) and no names",
+    "routes": "GUIDs and LIDs name switches and adapters",
+    "noise": "its measurements name no host",
+    "runs": "its runs name users and no host",
+}
+
+
+#: The formats of topologies whose adapters count by a source's names; a job is on any fabric.
+COUNTED_ON = {"aries": ("cray",), "slingshot": ("slingshot", "slingshot's template"), "cxi": ("slingshot", "slingshot's template"), "ethernet": ("lldp", "lldp of lldpd", "lldp of OpenConfig")}  # fmt: skip
+PAIRS = [(topology, source) for topology in TOPOLOGIES for source in JOBS]
+PAIRS += [
+    (topology, source)
+    for source in COUNTERS
+    for topology in COUNTED_ON.get(source.partition("_")[0], ("ibnetdiscover", "ufm"))
+]
+
+
+def test_each_source_of_the_product_is_tested_or_names_no_host() -> None:
+    named = {name for source in DATA_SOURCES for name in source.sources}
+    commands = set(import_.commands)
+    assert set(WHERE) == named | commands | (set(FORMATS) - {"auto"})
+
+
+@pytest.mark.parametrize(("topology", "source"), PAIRS)
+@settings(max_examples=8)
+@given(st.data())
+def test_a_host_of_any_source_is_the_one_of_any_topology(topology: str, source: str, data: st.DataObject) -> None:
+    draw_fabric, hosts, is_free = TOPOLOGIES[topology]
+    names = data.draw(hosts)
+    known = [data.draw(spelling(name)) for name in names] if is_free else names
+    fabric = draw_fabric(known)
+    written = [data.draw(spelling(name)) for name in names]
+    # Two domains are two hosts.
+    written = [
+        mine.partition(".")[0] if "." in mine and "." in node and mine.lower() != node.lower() else mine
+        for mine, node in zip(written, known, strict=True)
+    ]
+    wanted = [next(at for at, node in enumerate(fabric.endpoints.node) if host_key(node) == name) for name in names]
+    if source in JOBS:
+        write, reader = JOBS[source]
+        read = expand_hosts(read_only_job(reader(), write(written)).node_list)
+        nodes = list(fabric.endpoints.node)
+        found = [None if (host := find_host(name, nodes)) is None else nodes.index(host) for name in read]
+    else:
+        column, record = COUNTERS[source]
+        found = [find_end(fabric, source, {"timestamp": 1.5, column: name, **record}) for name in written]
+    assert sorted(map(str, found)) == sorted(map(str, wanted)), (known, written)
+
+
+def find_end(fabric: Fabric, topic: str, record: dict[str, object]) -> int | None:
+    """The endpoint of a record's counters, as the writer finds it."""
+    schema = json_schema(topic, orjson.dumps(record))
+    identity = "".join(f"{record[column.name]}\x1f" for column in schema.columns if column.role is Role.IDENTITY)
+    port = FabricPorts(fabric).find(owner_of(schema, identity), [])
+    return None if port is None else port.endpoint
+
+
 def test_hosts_of_two_domains_are_two_hosts() -> None:
     known = ["c1.a", "c1.b", "c2.a", "10.0.0.1", "10.0.0.2"]
     assert find_host("C1.A", known) == "c1.a" and find_host("c1.c", known) is None and find_host("c1", known) is None
     assert find_host("c2", known) == "c2.a" and find_host("c2.b", known) is None
+    # Names from DNS end in a dot.
+    assert find_host("c1.b.", known) == "c1.b" and find_host("c1.B", ["c1.a.", "c1.b."]) == "c1.b."
     assert find_host("10.0.0.2", known) == "10.0.0.2" and find_host("10", known) is None
 
 
@@ -156,6 +351,7 @@ def machine(nodes: list[str]) -> Fabric:
         ("c1", "c1"),
         ("node06-ib0", "node06"),
         ("Node07", "node07-IB0.hpc.example"),
+        ("node08.hpc.example", "Node08.hpc.example."),
     ],
 )
 def test_jobs_and_runs_have_a_place_whichever_came_first(
@@ -171,6 +367,131 @@ def test_jobs_and_runs_have_a_place_whichever_came_first(
         runs.upsert_steps(conn, run, [RunStep(0, np.array([10**9], np.int64))])
         assert conn.execute("SELECT node, endpoint, router FROM job_node").fetchall() == [(in_records, 0, 0)]
         assert conn.execute("SELECT endpoint FROM run_rank").fetchall() == [(0,)]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("# nodes\n10.1.0.7\tnid000007 nid000007-nmn x3000c0s1b0n0 # first\n10.1.0.8 x3000c0s1b1n0 nid000008\n", ["nid000007", "nid000008"]),
+        ("X3000C0S1B0N0.local nid000007\n", ["nid000007", "x3000c0s1b1n0"]),
+    ],
+)  # fmt: skip
+def test_hosts_have_the_names_of_a_file(tmp_path: Path, text: str, expected: list[str]) -> None:
+    file = tmp_path / "hosts"
+    file.write_text(text)
+    fabric = rename_hosts(_by_slingshot(["x3000c0s1b0n0", "x3000c0s1b1n0"]), file)
+    assert list(fabric.endpoints.node) == expected
+    # Counters may be sent under either name.
+    for sender in ("x3000c0s1b0n0", "NID000007"):
+        port = FabricPorts(fabric).find(Owner(hosts=(sender,), adapter="cxi0"), [])
+        assert port is not None and port.endpoint == 0
+
+
+def test_a_node_name_map_names_hosts_by_their_guid(tmp_path: Path) -> None:
+    file = tmp_path / "map"
+    file.write_text('0x0000000000000001 "login1"\n0xa1 "leaf"\n')
+    assert list(rename_hosts(_by_ibnetdiscover(["c01", "c02"]), file).endpoints.node) == ["login1", "c02"]
+    for wrong, reason in (
+        ("10.0.0.1 other\n", "names no host"),
+        ("c01 c02\n", "names no host"),
+        ("c01 x\nc02 x\n", "the same name"),
+    ):
+        file.write_text(wrong)
+        with pytest.raises(BadInput, match=reason):
+            rename_hosts(_by_ibnetdiscover(["c01", "c02"]), file)
+
+
+#: Imports whose records name no host have no coverage.
+WITHOUT_HOSTS = {"routes", "noise", "runs"}
+
+
+@pytest.mark.shared
+@pytest.mark.parametrize("command", sorted(set(import_.commands) - WITHOUT_HOSTS - {"dragonview"}))
+def test_each_import_reports_its_coverage(command: str, shared: Path, embedded_db: str, tmp_path: Path) -> None:
+    """Nothing has a place without a fabric; dragonview, which has its own fabric: tests/cli/test_import_fabric.py."""
+    file = tmp_path / "input"
+    if command in JOBS:
+        write, _ = JOBS[command]
+        file.write_text(write(["c01", "c02"]))
+    elif command == "swf":
+        file.write_text("; UnixStartTime: 1717747200\n1 0 2 60 4 -1 -1 4 -1 -1 1 1 1 1 1 -1 -1 -1\n")
+    elif command == "fabric":
+        file.write_text(SECTION.format(described="c01 mlx5_0"))
+        with connect(embedded_db, role="writer") as conn:
+            store.upsert_jobs(
+                conn, [Job("c", str(at), "RUNNING", node_list=name) for at, name in enumerate(("C01", "c09"))]
+            )
+    else:
+        file = {"ncl": shared / "samples/ariesncl/ok", "ldms-csv": shared / "cases/ldms-saturated-wait/ibmad_sampler"}[
+            command
+        ]
+    done = CliRunner().invoke(cli, ["import", command, str(file), "--json", "--db", embedded_db])
+    assert done.exit_code in (0, 4), done.output
+    report = json.loads(next(line for line in done.output.splitlines() if line.startswith("{")))
+    coverage = [
+        report.get("counter_records" if command == "ldms-csv" else "jobs"),
+        report["placed"],
+        report["unplaced_examples"],
+    ]
+    assert coverage == {
+        "swf": [1, 0, []],
+        "fabric": [2, 1, ["c09"]],
+        "ncl": [0, 0, []],
+        "ldms-csv": [4, 0, report["unplaced_examples"]],
+    }.get(command, [1, 0, ["c01", "c02"]])
+    assert command != "ldms-csv" or len(report["unplaced_examples"]) == 1
+
+
+@pytest.mark.parametrize(
+    ("rank", "endpoint"), [("c1.a", 0), ("C1.A", 0), ("c1", 0), ("c1-ib0", 0), ("c1.b", None), ("c2", None)]
+)
+def test_a_rank_on_a_host_of_another_domain_has_no_place(rank: str, endpoint: int | None, embedded_db: str) -> None:
+    with connect(embedded_db, role="writer") as conn:
+        fabrics.save_fabric(conn, machine(["c1.a", "c2"]))
+        store.upsert_jobs(conn, [Job("c", "1", "RUNNING", start_s=1_790_000_000, nodes=1, node_list="c1.a")])
+        run = runs.upsert_run(conn, Run("r", "app", "1", 1_790_000_000, (0,), nodes=(rank,)))
+        runs.upsert_steps(conn, run, [RunStep(0, np.array([10**9], np.int64))])
+        assert conn.execute("SELECT endpoint FROM run_rank").fetchall() == [(endpoint,)]
+
+
+def test_a_job_whose_record_has_no_number_of_nodes_has_that_of_its_list(embedded_db: str) -> None:
+    with connect(embedded_db, role="writer") as conn:
+        listed = [("1", None, "c[1-3],c2"), ("2", 5, "c[1-3]"), ("3", None, None)]
+        store.upsert_jobs(
+            conn, [Job("c", name, "RUNNING", nodes=nodes, node_list=text) for name, nodes, text in listed]
+        )
+        assert conn.execute("SELECT nodes FROM job ORDER BY job_id").fetchall() == [(3,), (5,), (None,)]
+
+
+@pytest.mark.parametrize("nodes", [["c0", "c1", "c2"], ["c2", "c1"], ["c1", "c3"], ["c1", "c2"]])
+def test_jobs_follow_their_hosts_when_the_topology_is_replaced(nodes: list[str], embedded_db: str) -> None:
+    """A collector replaces a topology when a host appears or is gone: then other hosts have other numbers."""
+    expected = nodes.index("c2") if "c2" in nodes else None
+    with connect(embedded_db, role="owner") as conn:
+        fabrics.save_fabric(conn, machine(["c1", "c2"]))
+        running = Job("c", "1", "RUNNING", start_s=1_790_000_000, node_list="C2")
+        ended = Job("c", "2", "COMPLETED", start_s=1_780_000_000, end_s=1_780_000_900, node_list="C2")
+        store.upsert_jobs(conn, [running, ended])
+        run = runs.upsert_run(conn, Run("r", "app", "1", 1_790_000_000, (0,), nodes=("c2",)))
+        runs.upsert_steps(conn, run, [RunStep(0, np.array([10**9], np.int64))])
+        fabrics.save_fabric(conn, machine(nodes), replace=True)
+        places = "SELECT endpoint FROM job_node JOIN job USING (job_pk) ORDER BY job_id"
+        # A job that has ended keeps the number of its counters.
+        assert conn.execute(places.encode()).fetchall() == [(expected,), (1,)]
+        assert conn.execute("SELECT endpoint FROM run_rank").fetchall() == [(expected,)]
+
+
+def test_the_writer_reads_a_topology_again_that_has_other_hosts(embedded_db: str) -> None:
+    places = Places(Ledger())
+    with connect(embedded_db, role="owner", autocommit=True) as conn:
+        fabrics.save_fabric(conn, machine(["c1", "c2"]))
+        places.refresh(conn)
+        assert not places.changed(conn)
+        fabrics.save_fabric(conn, machine(["c2", "c3"]), replace=True)
+        assert places.changed(conn)
+        places.refresh(conn)
+        found = places.find(RowKind.PORT, None, Owner(hosts=("c2",), port=1), "")
+        assert found.endpoints[-1] == 0 and not places.changed(conn)
 
 
 @pytest.mark.shared

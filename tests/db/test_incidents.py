@@ -110,7 +110,8 @@ def test_history_says_what_was_said_live(embedded_db: str) -> None:
     held = {round(since(one["at"])): one for one in found["minutes"]}
     assert found["quiet"] is not None
     for minute in range(CULPRIT_S + 60, CULPRIT_END_S - 60, 60):
-        assert held[minute]["part"] is not None and held[minute]["part"] > 0.5
+        # As the explanation divides it: other jobs send over these links too, and did so before.
+        assert held[minute]["part"] == pytest.approx(found["causes"][0]["part"], abs=0.02)
         assert held[minute]["waiting"] > 2 * found["quiet"]
 
 
@@ -134,8 +135,8 @@ def test_what_the_culprit_cost_stands_on_its_page_and_on_home(embedded_db: str) 
             (450, "Job 2 has been slowing job 1 since 14:06:00 UTC"),
             (700, "Job 2 slowed job 1 from 14:06:00 UTC and still keeps its links busy"),
         ):
-            told = find_incident(conn, fabric_id, BEGIN_S + second)
-            assert (told["verdict"], told["incident_id"], told["title"], told["until"]) == (
+            incident = find_incident(conn, fabric_id, BEGIN_S + second)
+            assert (incident["verdict"], incident["incident_id"], incident["title"], incident["until"]) == (
                 "incident",
                 found["incident_id"],
                 title,

@@ -16,7 +16,7 @@ from psycopg import AsyncConnection
 from flitwatch_db import async_pool, connect
 from flitwatch_db.core.maintenance import maintain_database
 from flitwatch_db.fabrics import store as fabrics
-from flitwatch_db.jobs import as_of, moments
+from flitwatch_db.jobs import as_of, traffic
 from flitwatch_db.jobs import reads as reads_lost_ends
 from flitwatch_db.jobs import store as jobs
 from flitwatch_db.runs import reads
@@ -277,7 +277,7 @@ async def test_a_step_that_comes_while_steps_are_read_moves_no_sum(
 
 
 def test_hosts_of_any_text_come_back_as_they_went(embedded_db: str) -> None:
-    nodes = ['a"b', "c\\d", "null", "e{}f", "g h", "\N{GREEK SMALL LETTER PI}"]
+    nodes = ['a"b', "c\\d", "null", "e{}f", "g;h", "\N{GREEK SMALL LETTER PI}"]
     with connect(embedded_db, role="writer") as conn:
         (job_pk,) = jobs.upsert_jobs(conn, [Job("c", "1", "RUNNING", node_list=",".join(nodes))])
         stored = conn.execute("SELECT node FROM job_node WHERE job_pk = %s", [job_pk]).fetchall()
@@ -294,7 +294,7 @@ NOW = datetime.fromtimestamp(START_S + 7200, UTC)
 AFTER_START = datetime.fromtimestamp(START_S + 60, UTC)
 
 
-def test_a_job_whose_end_is_lost_is_beside_nobody_and_has_no_time(embedded_db: str) -> None:
+def test_a_job_whose_end_is_lost_has_no_neighbours_and_has_no_time(embedded_db: str) -> None:
     torus = generators.build_torus((2, 2, 2))
     runs = Job(
         "c",
@@ -313,7 +313,7 @@ def test_a_job_whose_end_is_lost_is_beside_nobody_and_has_no_time(embedded_db: s
     with connect(embedded_db, role="writer") as conn:
         fabric_id = fabrics.save_fabric(conn, torus)
         pks = dict(zip("1234", jobs.upsert_jobs(conn, [lost, runs, held, gone]), strict=True))
-        assert {one.job_id for one in moments.held_endpoints(conn, fabric_id, NOW.timestamp())} == {"2", "3"}
+        assert {one.job_id for one in traffic.held_endpoints(conn, fabric_id, NOW.timestamp())} == {"2", "3"}
 
     async def ask() -> dict[str, Any]:
         async with await AsyncConnection.connect(
@@ -331,7 +331,7 @@ def test_a_job_whose_end_is_lost_is_beside_nobody_and_has_no_time(embedded_db: s
             return {
                 "listed": {name: {row["job_id"]: row["elapsed_s"] for row in rows} for name, rows in listed.items()},
                 "holding": {row["job_id"] for row in await reads_lost_ends.list_holding_jobs(conn, fabric_id, NOW, 10)},
-                "beside": {
+                "neighbours": {
                     name: {row["job_id"] for row in await reads_lost_ends.list_neighbours(conn, pk, NOW, 10)}
                     for name, pk in pks.items()
                 },
@@ -344,7 +344,7 @@ def test_a_job_whose_end_is_lost_is_beside_nobody_and_has_no_time(embedded_db: s
         "its start": {"1": None, "2": 7200.0, "3": 7200.0, "4": None},
     }
     assert got["holding"] == {"2", "3"}
-    assert got["beside"] == {"1": set(), "2": {"3"}, "3": {"2"}, "4": set()}
+    assert got["neighbours"] == {"1": set(), "2": {"3"}, "3": {"2"}, "4": set()}
 
 
 def test_a_running_job_becomes_a_runaway_when_its_limit_is_long_over(embedded_db: str) -> None:

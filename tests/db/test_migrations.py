@@ -126,7 +126,7 @@ def test_an_unmigrated_database_says_what_to_do(empty_db: str) -> None:
         log.topics()
 
 
-def test_a_user_without_rights_is_told_what_to_ask_for(embedded_server: Embedded, empty_db: str) -> None:
+def test_a_user_without_rights_is_informed_what_to_ask_for(embedded_server: Embedded, empty_db: str) -> None:
     with psycopg.connect(embedded_server.url_of("postgres", "postgres"), autocommit=True) as conn:
         conn.execute("CREATE ROLE nobody_much LOGIN PASSWORD 'little'")
         with pytest.raises(Forbidden, match="administrator"):
@@ -198,9 +198,9 @@ def test_a_database_of_another_encoding_is_refused_with_advice(embedded_server: 
     with psycopg.connect(embedded_server.url_of("postgres", "postgres"), autocommit=True) as conn:
         conn.execute("CREATE DATABASE in_ascii OWNER flitwatch ENCODING 'SQL_ASCII' LOCALE 'C' TEMPLATE template0")
         try:
-            with pytest.raises(Conflict, match="SQL_ASCII") as told:
+            with pytest.raises(Conflict, match="SQL_ASCII") as error:
                 migrate_database(embedded_server.url_of("in_ascii"))
-            assert "ENCODING 'UTF8'" in str(told.value.advice)
+            assert "ENCODING 'UTF8'" in str(error.value.advice)
         finally:
             conn.execute("DROP DATABASE in_ascii WITH (FORCE)")
 
@@ -358,7 +358,7 @@ def scratch(_embedded_template: Server) -> Iterator[tuple[psycopg.Connection[Any
     _embedded_template.drop(url)
 
 
-def told(scratch: tuple[psycopg.Connection[Any], Catalogue], text: str) -> list[str]:
+def list_changes(scratch: tuple[psycopg.Connection[Any], Catalogue], text: str) -> list[str]:
     conn, before = scratch
     try:
         conn.execute(sql.SQL(text))
@@ -411,7 +411,7 @@ def told(scratch: tuple[psycopg.Connection[Any], Catalogue], text: str) -> list[
 def test_what_older_code_would_miss_is_found(
     scratch: tuple[psycopg.Connection[Any], Catalogue], text: str, said: str
 ) -> None:
-    assert said in told(scratch, text)
+    assert said in list_changes(scratch, text)
 
 
 @pytest.mark.parametrize(
@@ -426,7 +426,7 @@ def test_what_older_code_would_miss_is_found(
     ],
 )
 def test_what_older_code_never_asked_for_is_free(scratch: tuple[psycopg.Connection[Any], Catalogue], text: str) -> None:
-    assert told(scratch, text) == []
+    assert list_changes(scratch, text) == []
 
 
 def test_each_migration_says_what_becomes_of_older_versions() -> None:

@@ -51,7 +51,7 @@ SQL = Path("db/flitwatch_db/migrations/sql")
 LIBRARIES = "libraries"
 #: Guards against a hang; a loaded machine takes as long as it takes.
 PATIENCE_S = 120.0
-BESIDE = "the database has a newer version's schema, which this version can use"
+NEWER = "the database has a newer version's schema, which this version can use"
 
 
 class Site:
@@ -194,7 +194,7 @@ def a_column_more(url: str) -> dict[str, str]:
     }
 
 
-def test_the_version_before_goes_on_and_comes_back_beside_an_expansion_and_ends_with_a_contraction(
+def test_the_version_before_goes_on_and_comes_back_alongside_an_expansion_and_ends_with_a_contraction(
     embedded_db: str, topic: str, tmp_path: Path
 ) -> None:
     site, folder = Site(embedded_db, topic, tmp_path), tmp_path / "sql"
@@ -214,7 +214,7 @@ def test_the_version_before_goes_on_and_comes_back_beside_an_expansion_and_ends_
         with site.writer(ROOT) as (_, said):
             site.send(3)
             until(site.has_come, said)
-        assert BESIDE in said.read_text()
+        assert NEWER in said.read_text()
         site.assert_exact()
         with newer(folder):
             carry_on(site)

@@ -284,7 +284,7 @@ def test_what_one_table_refuses_is_said_and_stops_no_other(embedded_db: str, req
     with connect(embedded_db, role="owner") as conn:
         (chunk,) = conn.execute("SELECT chunk_name FROM time_chunk WHERE table_name = 'router_1s'").fetchone() or ("",)
         conn.execute(f"CREATE VIEW of_somebody AS SELECT * FROM flitwatch_chunk.{chunk}".encode())
-        conn.execute("INSERT INTO event (at, kind, payload) VALUES (now() - interval '8 days', 'told', '{}')")
+        conn.execute("INSERT INTO event (at, kind, payload) VALUES (now() - interval '8 days', 'seen', '{}')")
         conn.execute(
             "INSERT INTO task (name, args, state, finished_at) VALUES ('demo.count', '{}', 'succeeded', now() - interval '91 days')"
         )

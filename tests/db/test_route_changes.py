@@ -42,8 +42,8 @@ def test_each_change_counts_the_entries_that_differ_from_the_tables_before(
             assert route_changes.record_change(conn, fabric_id, T0 + i * HOUR, tables[i]).new
         entries = [int((one >= 0).sum()) for one in tables]
         assert [row[1:3] for row in stored(conn, fabric_id)] == list(zip(entries, [None, 5, 2], strict=True))
-        told = [e.payload["ts"] for e in events.list_events_since(conn, 0) if e.kind == "routes"]
-        assert told == [(T0 + i * HOUR).isoformat() for i in order]
+        times = [e.payload["ts"] for e in events.list_events_since(conn, 0) if e.kind == "routes"]
+        assert times == [(T0 + i * HOUR).isoformat() for i in order]
 
 
 def test_the_same_tables_again_leave_no_mark_but_a_note_does(embedded_db: str) -> None:

@@ -6,6 +6,7 @@ import asyncio
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -20,7 +21,7 @@ from flitwatch_domain.fabric.cables import find_slow_cables
 from flitwatch_domain.fabric.model import Fabric
 from flitwatch_domain.generators import build_xgft
 from flitwatch_domain.importers import ibnetdiscover
-from flitwatch_ingest.collectors.link_failures import LinkFailures, LinkRates
+from flitwatch_ingest.collectors.link_failures import LinkChanges
 from flitwatch_ingest.collectors.publisher import Publisher
 from flitwatch_ingest.exporters.intake import Intake
 from flitwatch_ingest.exporters.sample import Sample
@@ -96,7 +97,12 @@ def labels(port: int) -> list[tuple[str, str]]:
     return [("guid", guid), ("local_guid", guid), ("local_port", str(port)), ("port", str(port))]
 
 
-def send_failures(url: str, counts: Mapping[tuple[str, int], Sequence[float]]) -> list[dict[str, int]]:
+def host_labels(host: str, device: str, port: int) -> list[tuple[str, str]]:
+    """Labels of node_exporter's collector of InfiniBand."""
+    return [("device", device), ("instance", f"{host}:9100"), ("port", str(port))]
+
+
+def send_failures(url: str, counts: Mapping[Any, Sequence[float]]) -> list[dict[str, int]]:
     """Let exporters tell of the values, one after the other in the last hours; return what became of each delivery."""
     now_ms, results = int(1000 * time.time()), []
     with open_log(url) as log, log.producer() as producer:
@@ -104,8 +110,13 @@ def send_failures(url: str, counts: Mapping[tuple[str, int], Sequence[float]]) -
         for number in range(max(map(len, counts.values()))):
             at_ms = now_ms - 3_600_000 * (20 - number)
             samples = [
-                Sample(name, tuple(labels(port)), float(values[number]), at_ms)
-                for (name, port), values in counts.items()
+                Sample(
+                    name,
+                    tuple(labels(*where) if len(where) == 1 else host_labels(*where)),
+                    float(values[number]),
+                    at_ms,
+                )
+                for (name, *where), values in counts.items()
                 if number < len(values)
             ]
             results.append(dict(intake.take("scrape", samples).results))
@@ -179,13 +190,14 @@ def test_a_speed_and_a_width_that_change_together_are_one_change(embedded_db: st
 def test_a_subnet_s_changes_of_speed_are_published(embedded_db: str) -> None:
     with open_log(embedded_db) as log, log.producer() as producer:
         publisher = Publisher(producer)
-        rates = LinkRates(publisher)
+        rates = LinkChanges(publisher)
         for number, width in enumerate([4, 1, 4, 4, 1, 4, 1]):
             text = FABRIC.replace("lid 12 4xHDR", f"lid 12 {width}xHDR")
             fabric = ibnetdiscover.parse_fabric(text, "f", "f")
             rates.publish_fabric("infiniband:f", time.time() - 60 * (9 - number), fabric)
         publisher.flush()
-        assert publisher.published == 2 * 5
+        # Five changes, each with the value before it, of which three had been published as changes.
+        assert publisher.published == 2 * 5 - 3
     drain_log(embedded_db, embedded_db)
     with connect(embedded_db, role="writer") as conn:
         store.save_fabric(conn, ibnetdiscover.parse_fabric(FABRIC, "f", "f"))
@@ -195,16 +207,92 @@ def test_a_subnet_s_changes_of_speed_are_published(embedded_db: str) -> None:
 def test_a_subnet_s_failures_are_published_when_they_change(embedded_db: str) -> None:
     with open_log(embedded_db) as log, log.producer() as producer:
         publisher = Publisher(producer)
-        failures = LinkFailures(publisher)
+        failures = LinkChanges(publisher)
         for number, (downs, recoveries) in enumerate([(5, 0), (5, 0), (6, 10), (8, 10)]):
             counters = {"LinkDownedCounter": downs, "LinkErrorRecoveryCounter": recoveries, "PortXmitData": number}
             at_s = time.time() - 60 * (9 - number)
-            failures.publish("infiniband:f", at_s, "0000000000a00100", 3, counters)
+            failures.publish_failures("infiniband:f", at_s, "0000000000a00100", 3, counters)
         publisher.flush()
-        assert publisher.published == 5
+        # The first counts, then each change with the value before it.
+        assert publisher.published == 2 + 3 + 2
     drain_log(embedded_db, embedded_db)
     with connect(embedded_db, role="writer") as conn:
         store.save_fabric(conn, ibnetdiscover.parse_fabric(FABRIC, "f", "f"))
         (row,) = read_slow_cables(conn)
         assert (row["src_name"], row["link_downs"], row["link_recoveries"]) == ("c03", 3, 10)
         assert conn.execute("SELECT count(*) FROM dead_letter").fetchone() == (0,)
+
+
+HOST_DOWN, HOST_RATE = "node_infiniband_link_downed_total", "node_infiniband_rate_bytes_per_second"
+CARDS = FABRIC.replace(
+    "[3]",
+    """[4]\t"H-0000000000b00104"[1](b00104) \t\t# "c04 mlx5_0" lid 14 4xHDR
+[5]\t"H-0000000000b00105"[1](b00105) \t\t# "c04 mlx5_1" lid 15 4xHDR
+[3]""",
+)
+
+
+@pytest.mark.parametrize(
+    ("host", "device", "port", "named"),
+    [
+        ("C02.hpc.example", "mlx5_0", 1, "c02"),
+        ("c02-ib0", "mlx5_0", 1, "c02"),
+        ("c04", "mlx5_1", 1, "c04 2"),
+        ("c04", "mlx5_7", 1, None),
+        ("c02", "mlx5_0", 2, None),
+        ("c09", "mlx5_0", 1, None),
+    ],
+)
+def test_the_adapter_of_any_spelling_of_a_host_is_the_one_that_flaps(
+    embedded_db: str, host: str, device: str, port: int, named: str | None
+) -> None:
+    with connect(embedded_db, role="writer", autocommit=True) as conn:
+        store.save_fabric(conn, ibnetdiscover.parse_fabric(CARDS, "f", "f"))
+        results = send_failures(
+            embedded_db,
+            {
+                (HOST_DOWN, host, device, port): [5, 5, 8, 8],
+                (HOST_RATE, host, device, port): [FULL, FULL, LANE, FULL],
+                (HOST_DOWN, "c01", "mlx5_0", 1): [200, 200, 201, 202],
+            },
+        )
+        assert results[1] == {"unchanged": 2, "unused": 1} and results[2] == {"published": 3}
+        rows = read_slow_cables(conn)
+        assert [(row["src_name"], row["condition"]) for row in rows] == (
+            [(named.split()[0], "link down 3 times, recovered 0 times, changed speed 2 times in 24 h")] if named else []
+        )
+        if named and named.endswith(" 2"):
+            assert rows[0]["dst_port"] == 5
+
+
+def test_an_adapter_that_flaps_is_found_by_its_guid(embedded_db: str) -> None:
+    with open_log(embedded_db) as log, log.producer() as producer:
+        publisher = Publisher(producer)
+        failures = LinkChanges(publisher)
+        for number, downs in enumerate([5, 6, 8]):
+            at_s = time.time() - 60 * (9 - number)
+            failures.publish_failures("infiniband:f", at_s, "0x0000000000B00103", 1, {"LinkDownedCounter": downs})
+        publisher.flush()
+    drain_log(embedded_db, embedded_db)
+    with connect(embedded_db, role="writer") as conn:
+        store.save_fabric(conn, ibnetdiscover.parse_fabric(FABRIC, "f", "f"))
+        (row,) = read_slow_cables(conn)
+        assert (row["src_name"], row["condition"]) == (
+            "c03",
+            "link down 3 times, recovered 0 times, changed speed 0 times in 24 h",
+        )
+
+
+def test_a_day_s_failures_do_not_need_an_older_record(embedded_db: str) -> None:
+    """The counts of a port that was quiet for days were published before the day that is examined."""
+    now_s = time.time()
+    with open_log(embedded_db) as log, log.producer() as producer:
+        publisher = Publisher(producer)
+        changes = LinkChanges(publisher)
+        for at_s, downs in ((now_s - 90_000, 5), (now_s - 3700, 5), (now_s - 3600, 8)):
+            changes.publish("infiniband:f", at_s, "a00100/2/link_downed", downs, first=True)
+        publisher.flush()
+    drain_log(embedded_db, embedded_db)
+    with connect(embedded_db, role="writer") as conn:
+        store.save_fabric(conn, ibnetdiscover.parse_fabric(FABRIC, "f", "f"))
+        assert [(row["src_name"], row["link_downs"]) for row in read_slow_cables(conn)] == [("c02", 3)]

@@ -25,7 +25,7 @@ def statements(source: str) -> list[str]:
 
 
 def modules() -> list[Path]:
-    found = [path for room in ("ingest", "ml", "services") for path in sorted((ROOT / room).rglob("*.py"))]
+    found = [path for package in ("ingest", "ml", "services") for path in sorted((ROOT / package).rglob("*.py"))]
     return [path for path in found if OWN_TABLE not in path.parents and "build" not in path.parts]
 
 

@@ -68,12 +68,12 @@ def test_a_task_runs_to_its_end(embedded_db: str, conn: psycopg.Connection[Any])
     assert (done.state, done.result, done.done, done.attempts, done.error) == ("succeeded", {"counted": 8}, 8, 1, None)
     assert done.created_by == "a user"
     assert done.created_at <= done.started_at <= done.finished_at  # type: ignore[operator]
-    told = [e.payload for e in events.list_events_since(conn, 0) if e.kind == "task"]
-    assert [e["state"] for e in told][:2] == ["queued", "running"]
-    assert told[-1]["state"] == "succeeded"
-    counts = [e["done"] for e in told]
+    payloads = [e.payload for e in events.list_events_since(conn, 0) if e.kind == "task"]
+    assert [e["state"] for e in payloads][:2] == ["queued", "running"]
+    assert payloads[-1]["state"] == "succeeded"
+    counts = [e["done"] for e in payloads]
     assert counts == sorted(counts)
-    assert len(told) < 4 + 8, "progress is written at most four times a second"
+    assert len(payloads) < 4 + 8, "progress is written at most four times a second"
 
 
 def test_a_running_and_a_waiting_task_are_cancelled(embedded_db: str, conn: psycopg.Connection[Any]) -> None:

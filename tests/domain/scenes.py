@@ -28,7 +28,7 @@ def steps(
     return slowdown.Steps(np.arange(60), taken, start_s, earlier(runs))
 
 
-def beside(
+def neighbour(
     number: int,
     start_s: float,
     *,

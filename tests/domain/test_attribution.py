@@ -10,7 +10,7 @@ from itertools import pairwise
 import networkx
 import numpy as np
 import pytest
-from domain.scenes import T0, beside, made, scenery, steps
+from domain.scenes import T0, made, neighbour, scenery, steps
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
@@ -75,9 +75,9 @@ def test_candidates_are_the_links_of_all_shortest_ways(seed, routers, cables):
 def test_a_detour_widens_the_choice():
     fabric = build_xgft(2, (4, 4), (1, 2))
     reach = Reach(fabric)
-    beside = reach.candidates(0, 1)
-    assert beside.size == 2
-    assert set(beside) < set(reach.candidates(0, 1, detour=2))
+    candidates_near = reach.candidates(0, 1)
+    assert candidates_near.size == 2
+    assert set(candidates_near) < set(reach.candidates(0, 1, detour=2))
 
 
 def test_more_links_than_names_are_refused():
@@ -233,13 +233,16 @@ def found(carried: Floats, waited: Floats, sums: bool, most: Floats | None = Non
 
 
 @pytest.mark.parametrize("sums", [False, True], ids=["ports", "sums of switches"])
-def test_a_full_link_is_told_from_its_siblings_by_the_ports_that_lead_to_it(sums: bool) -> None:
+def test_a_full_link_is_distinguished_from_its_siblings_by_the_ports_that_lead_to_it(sums: bool) -> None:
     waits = np.full(len(LINKS), 0.05)
     waits[FULL] = 4.0
     carried, loads, waited = planted(waits)
-    told = found(carried, waited, sums)
-    rest = np.setdiff1d(np.flatnonzero(np.isfinite(told)), FULL)
-    assert (np.abs(told[FULL] / 4.0 - 1) < 0.25).all() and told[rest].max() < 0.4, (told[FULL], told[rest].max())
+    result = found(carried, waited, sums)
+    rest = np.setdiff1d(np.flatnonzero(np.isfinite(result)), FULL)
+    assert (np.abs(result[FULL] / 4.0 - 1) < 0.25).all() and result[rest].max() < 0.4, (
+        result[FULL],
+        result[rest].max(),
+    )
     # What is expected of each link is what the pairs put there.
     np.testing.assert_allclose(loads.sum(axis=1), carried)
 
@@ -249,17 +252,17 @@ def test_a_link_makes_nobody_wait_longer_than_its_most_and_the_full_one_keeps_it
     waits, most = np.full(len(LINKS), 0.05), np.full(len(LINKS), np.inf)
     waits[FULL], most[LINKS.dst >= SWITCHES] = 4.0, 0.02
     carried, _, waited = planted(waits)
-    free, told = found(carried, waited, sums), found(carried, waited, sums, most)
-    assert np.nanmax(told[LINKS.dst >= SWITCHES]) <= 0.02 < np.nanmax(free[LINKS.dst >= SWITCHES])
-    assert (np.abs(told[FULL] / 4.0 - 1) < 0.25).all(), told[FULL]
+    free, result = found(carried, waited, sums), found(carried, waited, sums, most)
+    assert np.nanmax(result[LINKS.dst >= SWITCHES]) <= 0.02 < np.nanmax(free[LINKS.dst >= SWITCHES])
+    assert (np.abs(result[FULL] / 4.0 - 1) < 0.25).all(), result[FULL]
 
 
-def test_links_that_no_count_leads_to_are_not_told() -> None:
+def test_links_that_no_count_leads_to_are_not_reported() -> None:
     carried, _, waited = planted(np.full(len(LINKS), 1.0))
     waited[LINKS.dst == SPINES[0]] = np.nan
-    told = found(carried, waited, False)
+    result = found(carried, waited, False)
     down = LINKS.src == SPINES[0]
-    assert np.isnan(told[down]).all() and np.isfinite(told[(LINKS.src == SPINES[1]) & (LINKS.dst < 3)]).all()
+    assert np.isnan(result[down]).all() and np.isfinite(result[(LINKS.src == SPINES[1]) & (LINKS.dst < 3)]).all()
 
 
 # Who may be named for what a job waits for: nobody without waiting, nobody who came later as the first, nobody who does not stand out.
@@ -279,7 +282,7 @@ def flow(
 
 
 @pytest.mark.parametrize(
-    ("part", "before", "after", "told"),
+    ("part", "before", "after", "expected"),
     [
         ({1: 0.8, 2: 0.05}, [1, 2], [], [1]),
         ({1: 0.52, 2: 0.2}, [1, 2], [], [1]),
@@ -293,8 +296,10 @@ def flow(
         ({}, [], [], []),
     ],
 )
-def test_who_stands_out_is_named(part: dict[int, float], before: list[int], after: list[int], told: list[int]) -> None:
-    assert name_jobs(flow(part), OWN, before, after) == told
+def test_who_stands_out_is_named(
+    part: dict[int, float], before: list[int], after: list[int], expected: list[int]
+) -> None:
+    assert name_jobs(flow(part), OWN, before, after) == expected
 
 
 def test_who_stands_out_in_one_minute_alone_is_named_too() -> None:
@@ -308,8 +313,8 @@ def test_who_stands_out_in_one_minute_alone_is_named_too() -> None:
 
 @pytest.mark.parametrize(("waiting", "quiet"), [(0.0, 0.0), (0.019, 0.0), (0.3, 0.7)])
 def test_where_the_links_stall_no_more_than_usual_nobody_is_named(waiting: float, quiet: float) -> None:
-    told = flow({1: 0.95, OWN: 0.9}, waiting=waiting, quiet=quiet)
-    assert not told.carried and name_jobs(told, OWN, [1], []) == [] and not slows_itself(told, OWN)
+    result = flow({1: 0.95, OWN: 0.9}, waiting=waiting, quiet=quiet)
+    assert not result.carried and name_jobs(result, OWN, [1], []) == [] and not slows_itself(result, OWN)
 
 
 def test_a_job_whose_own_traffic_is_half_slows_itself() -> None:
@@ -328,15 +333,15 @@ def test_every_name_stands_out_and_the_first_was_there_before(part: dict[int, fl
     whole = sum(part.values())
     part = {job: share / max(whole, 1.0) for job, share in part.items()}
     before, after = [job for job in part if job != OWN and job not in later], [job for job in part if job in later]
-    told = name_jobs(flow(part), OWN, before, after)
-    assert len(told) <= MOST_NAMED and len(set(told)) == len(told) and OWN not in told
-    if told:
-        assert told[0] in before and min(part[job] for job in told) >= LEAST_PART
-        assert sum(part.values()) - sum(part[job] for job in told) - part.get(OWN, 0.0) <= 0.85
+    result = name_jobs(flow(part), OWN, before, after)
+    assert len(result) <= MOST_NAMED and len(set(result)) == len(result) and OWN not in result
+    if result:
+        assert result[0] in before and min(part[job] for job in result) >= LEAST_PART
+        assert sum(part.values()) - sum(part[job] for job in result) - part.get(OWN, 0.0) <= 0.85
 
 
 @pytest.mark.parametrize(
-    ("part", "told"),
+    ("part", "expected"),
     [
         # One that has half and leads; or several that have nearly all.
         ({1: 0.55, 2: 0.25}, [1]),
@@ -350,8 +355,8 @@ def test_every_name_stands_out_and_the_first_was_there_before(part: dict[int, fl
         ({1: 0.65, OWN: 0.3}, [1]),
     ],
 )
-def test_where_the_sending_port_counts_less_is_said(part: dict[int, float], told: list[int]) -> None:
-    assert name_jobs(replace(flow(part), several=False), OWN, [1, 2, 3], []) == told
+def test_where_the_sending_port_counts_less_is_said(part: dict[int, float], expected: list[int]) -> None:
+    assert name_jobs(replace(flow(part), several=False), OWN, [1, 2, 3], []) == expected
 
 
 @pytest.mark.parametrize(("grew", "part"), [(0.4, 0.0), (0.6, 0.5)])
@@ -393,12 +398,12 @@ def test_a_rise_that_falls_to_another_job_each_minute_names_nobody() -> None:
     assert named((0.3, {1: 0.9})) == [1]
 
 
-@pytest.mark.parametrize(("since", "told"), [(1.2, [1, 2]), (0.8, [])])
-def test_who_came_later_is_named_only_where_flits_wait_longer_since(since: float, told: list[int]) -> None:
+@pytest.mark.parametrize(("since", "expected"), [(1.2, [1, 2]), (0.8, [])])
+def test_who_came_later_is_named_only_where_flits_wait_longer_since(since: float, expected: list[int]) -> None:
     moments = [(1.0, {1: 0.95, 2: 0.0}), (since, {1: 0.55, 2: 0.43}), (since, {1: 0.52, 2: 0.45})]
     late = replace(flow({1: 0.63, 2: 0.33}, moments=moments), several=False)
-    assert name_jobs(late, OWN, [1], [2]) == told and name_jobs(late, OWN, [1, 2], []) == [1, 2]
-    # Of moments in which it always was there only a sure rise is told.
+    assert name_jobs(late, OWN, [1], [2]) == expected and name_jobs(late, OWN, [1, 2], []) == [1, 2]
+    # Only a certain rise is reported for moments in which it was always there.
     always = replace(late, part={1: 0.54, 2: 0.44}, moments=moments[1:])
     assert name_jobs(always, OWN, [1], [2]) == [1, 2] and name_jobs(replace(always, quiet=0.2), OWN, [1], [2]) == []
 
@@ -412,19 +417,19 @@ def test_who_came_later_is_named_only_where_flits_wait_longer_since(since: float
 def test_all_that_cause_it_are_named_and_nobody_else(
     weights: list[float], whole: float, others: list[float], several: bool
 ) -> None:
-    """One, two or three with about equal shares, beside jobs of little account."""
+    """One, two or three with about equal shares, alongside jobs of little account."""
     planted = {1 + at: whole * weight / sum(weights) for at, weight in enumerate(weights)}
     rest = {10 + at: (1 - whole) * share / max(sum(others), 1e-9) for at, share in enumerate(others)}
     little = {job: min(share, 0.05) for job, share in rest.items()}
     part = planted | little
-    told = name_jobs(replace(flow(part), several=several), OWN, list(part), [])
-    assert told == sorted(planted, key=lambda job: -planted[job])
+    result = name_jobs(replace(flow(part), several=several), OWN, list(part), [])
+    assert result == sorted(planted, key=lambda job: -planted[job])
     # Waiting that nobody feels accuses nobody.
     assert name_jobs(replace(flow(part, waiting=0.019), several=several), OWN, list(part), []) == []
 
 
 @given(st.floats(0.5, 0.75), st.floats(0, 0.25), st.booleans())
-def test_a_fellow_victim_is_not_named_beside_the_one_that_leads(first: float, fellow: float, several: bool) -> None:
+def test_a_fellow_victim_is_not_named_alongside_the_one_that_leads(first: float, fellow: float, several: bool) -> None:
     part = {1: first, 2: min(fellow, first / 2)}
     assert name_jobs(replace(flow(part), several=several), OWN, [1, 2], []) == [1]
 
@@ -436,7 +441,7 @@ def test_where_nobody_is_planted_nobody_is_named(shares: list[float], several: b
 
 
 @pytest.mark.parametrize(
-    ("part", "between", "told"),
+    ("part", "between", "expected"),
     [
         ({1: 0.9}, {}, [1]),
         ({1: 0.55, 2: 0.44}, {2: 0.6, 3: 0.2}, [2]),
@@ -446,10 +451,10 @@ def test_where_nobody_is_planted_nobody_is_named(shares: list[float], several: b
     ],
 )
 def test_of_several_on_the_way_to_the_file_system_those_are_named_that_are_in_the_way_of_other_traffic_too(
-    part: dict[int, float], between: dict[int, float], told: list[int]
+    part: dict[int, float], between: dict[int, float], expected: list[int]
 ) -> None:
     found = replace(flow(part), several=False, to_file_system=True, between=between)
-    assert name_jobs(found, OWN, [1, 2, 3], []) == told
+    assert name_jobs(found, OWN, [1, 2, 3], []) == expected
 
 
 def test_a_larger_part_that_is_not_named_is_explained() -> None:
@@ -458,6 +463,6 @@ def test_a_larger_part_that_is_not_named_is_explained() -> None:
         found = replace(
             flow(part), several=False, to_file_system=True, between=between, minutes_s=[T0 + 120.0], quiet_s=T0
         )
-        told = made(steps(1.5, 20), replace(scenery(beside(1, T0 - 900), beside(2, T0 - 900)), flow=found))
-        assert told["verdict"] == "named" and told["named"] == ("2" if said else "1"), told["title"]
-        assert ("A job with a larger part was not in the way" in told["detail"]) == said
+        result = made(steps(1.5, 20), replace(scenery(neighbour(1, T0 - 900), neighbour(2, T0 - 900)), flow=found))
+        assert result["verdict"] == "named" and result["named"] == ("2" if said else "1"), result["title"]
+        assert ("A job with a larger part was not in the way" in result["detail"]) == said

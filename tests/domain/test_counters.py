@@ -22,7 +22,7 @@ from flitwatch_domain.errors import BadInput
 from flitwatch_domain.fabric import Technology
 from flitwatch_domain.jobs import Job, kept_job_id, split_job_id
 from flitwatch_domain.runs import RunStep
-from flitwatch_domain.task_models.node_counts import NAMED_NODES, nodes_of
+from flitwatch_domain.task_models.base import NAMED_NODES, nodes_of
 from flitwatch_domain.topology_spec import MACHINES, fabric_of
 from flitwatch_domain.units import infiniband_bandwidth_bps
 

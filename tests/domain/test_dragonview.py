@@ -22,7 +22,7 @@ MACHINE = build_dragonfly(3, 2, 4, blue_routers=3)
 
 
 @pytest.mark.shared
-def test_edison_without_being_told_the_machine(shared: Path) -> None:
+def test_edison_without_being_given_the_machine(shared: Path) -> None:
     data = shared / "data"
     snapshot = read_snapshot(
         data / "cray-wiring" / "links-edison.txt",

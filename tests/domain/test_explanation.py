@@ -9,7 +9,7 @@ from html import escape
 
 import numpy as np
 import pytest
-from domain.scenes import CURVE, JOB, T0, beside, link, made, scene, scenery, scores, steps
+from domain.scenes import CURVE, JOB, T0, link, made, neighbour, scene, scenery, scores, steps
 
 from flitwatch_domain.explanation import answer, case, slowdown
 from flitwatch_domain.explanation.candidates import Blamed, rank_jobs
@@ -34,7 +34,7 @@ def test_a_planted_stretch_is_found_with_its_onset(factor: float, first: int, la
     assert not found.from_start
 
 
-def told_step_by_step(watched: slowdown.Steps) -> list[slowdown.Slowdown | None]:
+def explain_step_by_step(watched: slowdown.Steps) -> list[slowdown.Slowdown | None]:
     """What is said after each step, as a page that is kept open shows it."""
     return [
         slowdown.of_steps(slowdown.Steps(watched.step[:count], watched.time_s[:count], T0, watched.earlier_s))
@@ -46,10 +46,10 @@ def told_step_by_step(watched: slowdown.Steps) -> list[slowdown.Slowdown | None]
 def test_steps_near_usual_among_slow_ones_do_not_end_the_slow_stretch(usual: tuple[int, ...]) -> None:
     watched = steps(1.8, 20, 50)
     watched.time_s[list(usual)] /= 1.8
-    told = told_step_by_step(watched)
+    explanation = explain_step_by_step(watched)
     began = T0 + watched.time_s[:20].sum()
     for after in range(23, 50):
-        found = told[after]
+        found = explanation[after]
         assert found is not None and found.end_s is None, after
         assert found.first_step == 20 and found.low_s <= began <= found.high_s
 
@@ -57,19 +57,19 @@ def test_steps_near_usual_among_slow_ones_do_not_end_the_slow_stretch(usual: tup
 @pytest.mark.parametrize("factor", [1.2, 1.8, 4.0])
 def test_a_slow_stretch_that_ended_is_over_three_steps_later_and_ended_when_it_did(factor: float) -> None:
     watched = steps(factor, 20, 40)
-    told = told_step_by_step(watched)
+    explanation = explain_step_by_step(watched)
     ended = T0 + watched.time_s[:40].sum()
-    assert [one is not None and one.end_s is not None for one in told] == [False] * 42 + [True] * 18
-    for one in told[42:]:
+    assert [one is not None and one.end_s is not None for one in explanation] == [False] * 42 + [True] * 18
+    for one in explanation[42:]:
         assert one is not None and one.end_s == pytest.approx(ended) and one.last_step == 39
 
 
 def test_a_slow_step_after_the_end_does_not_begin_it_again() -> None:
     watched = steps(1.8, 20, 40)
     watched.time_s[45] *= 1.8
-    told = told_step_by_step(watched)
+    explanation = explain_step_by_step(watched)
     ended = T0 + watched.time_s[:40].sum()
-    assert [one.end_s for one in told[42:] if one] == [pytest.approx(ended)] * 18
+    assert [one.end_s for one in explanation[42:] if one] == [pytest.approx(ended)] * 18
 
 
 def test_two_long_steps_near_usual_are_enough_and_one_never_is() -> None:
@@ -97,7 +97,7 @@ def test_a_run_that_has_ended_was_slow_until_its_last_slow_step() -> None:
 
 
 def test_quiet_runs_never_begin_to_be_slow() -> None:
-    assert all(one is None for seed in range(20) for one in told_step_by_step(steps(seed=seed)))
+    assert all(one is None for seed in range(20) for one in explain_step_by_step(steps(seed=seed)))
 
 
 def test_quiet_runs_are_not_slow() -> None:
@@ -153,13 +153,15 @@ def test_the_rise_of_a_figure_is_found_and_noise_has_none() -> None:
 
 
 def test_who_started_at_the_onset_comes_before_who_ran_long_before_or_came_later() -> None:
-    made = scores(beside(1, T0 + 100), beside(2, T0 - 1000, sent=(1e12, 1e12), most=1e12), beside(3, T0 + 150))
+    made = scores(neighbour(1, T0 + 100), neighbour(2, T0 - 1000, sent=(1e12, 1e12), most=1e12), neighbour(3, T0 + 150))
     assert made == {"1": 1.0, "2": 0.0, "3": 0.0}
 
 
 def test_of_several_that_started_within_seconds_the_load_decides() -> None:
     made = scores(
-        beside(1, T0 + 99, sent=(0, 1e10)), beside(2, T0 + 100, sent=(0, 1e12)), beside(3, T0 + 101, sent=(0, 2e10))
+        neighbour(1, T0 + 99, sent=(0, 1e10)),
+        neighbour(2, T0 + 100, sent=(0, 1e12)),
+        neighbour(3, T0 + 101, sent=(0, 2e10)),
     )
     assert max(made, key=made.__getitem__) == "2" and made["2"] > 0.9
 
@@ -168,7 +170,10 @@ def test_a_burst_like_those_before_is_no_change_and_a_new_phase_is() -> None:
     made = {
         one.job.job_id: one
         for one in rank_jobs(
-            [beside(1, T0 - 900, sent=(1e11, 1e12), most=9e11), beside(2, T0 - 900, sent=(1e11, 1e12), most=2e11)],
+            [
+                neighbour(1, T0 - 900, sent=(1e11, 1e12), most=9e11),
+                neighbour(2, T0 - 900, sent=(1e11, 1e12), most=2e11),
+            ],
             scene(),
         )
     }
@@ -177,26 +182,26 @@ def test_a_burst_like_those_before_is_no_change_and_a_new_phase_is() -> None:
 
 
 def test_a_job_that_ran_before_is_no_candidate_where_its_network_cards_are_not_counted() -> None:
-    assert scores(beside(1, T0 - 900, sent=None)) == {"1": 0.0}
+    assert scores(neighbour(1, T0 - 900, sent=None)) == {"1": 0.0}
 
 
 def test_who_was_gone_while_it_stayed_slow_loses_weight() -> None:
-    made = scores(beside(1, T0 + 100, end_s=T0 + 130), beside(2, T0 + 100))
+    made = scores(neighbour(1, T0 + 100, end_s=T0 + 130), neighbour(2, T0 + 100))
     assert made["1"] < made["2"] / 3
 
 
 def test_blame_raises_and_never_decides_alone() -> None:
     found = Blamed(1, 0.001, "named")
     made = scores(
-        beside(1, T0 + 100, sent=(0, 1e12)),
-        beside(2, T0 + 100, sent=(0, 1e12), blamed=found),
-        beside(3, T0 - 900, sent=(1e12, 1e12), most=1e12, blamed=found),
+        neighbour(1, T0 + 100, sent=(0, 1e12)),
+        neighbour(2, T0 + 100, sent=(0, 1e12), blamed=found),
+        neighbour(3, T0 - 900, sent=(1e12, 1e12), most=1e12, blamed=found),
     )
     assert made["2"] == pytest.approx(2 * made["1"]) and made["3"] == 0.0
 
 
 def test_without_network_cards_nodes_stand_for_load() -> None:
-    made = scores(beside(1, T0 + 100, sent=None), beside(2, T0 + 100, routers=np.array([9]), sent=None))
+    made = scores(neighbour(1, T0 + 100, sent=None), neighbour(2, T0 + 100, routers=np.array([9]), sent=None))
     assert made["1"] > 0.9
 
 
@@ -218,48 +223,58 @@ def test_what_is_not_counted_did_not_rise() -> None:
 
 
 def test_the_planted_job_is_named_with_what_would_help() -> None:
-    told = made(steps(1.5, 20), scenery(beside(1, T0 + 100), beside(2, T0 - 900, sent=(1e11, 1e11), most=1e11)))
-    assert (told["verdict"], told["named"], told["reasons"]) == ("named", "1", [])
-    assert "when job 1 started on 20 nodes" in told["title"] and "50 % slower since" in told["title"]
-    assert [one["job_id"] for one in told["candidates"] if one["named"]] == ["1"]
-    hold = told["remedies"][0]
+    explanation = made(
+        steps(1.5, 20), scenery(neighbour(1, T0 + 100), neighbour(2, T0 - 900, sent=(1e11, 1e11), most=1e11))
+    )
+    assert (explanation["verdict"], explanation["named"], explanation["reasons"]) == ("named", "1", [])
+    assert "when job 1 started on 20 nodes" in explanation["title"] and "50 % slower since" in explanation["title"]
+    assert [one["job_id"] for one in explanation["candidates"] if one["named"]] == ["1"]
+    hold = explanation["remedies"][0]
     assert hold["kind"] == "hold" and hold["minutes_saved"] == pytest.approx(0.0, abs=0.1)
-    assert {one["kind"] for one in told["remedies"]} == {"hold", "tell", "move", "re-route"}
+    assert {one["kind"] for one in explanation["remedies"]} == {"hold", "tell", "move", "re-route"}
 
 
 @pytest.mark.parametrize(
     ("scenic", "reason"),
     [
         (scenery(), "no other job"),
-        (scenery(beside(1, T0 + 100), beside(2, T0 + 101)), "2 jobs changed"),
-        (scenery(beside(1, T0 + 100), own=Count(None, None, None, None)), "no counters both before and after"),
-        (scenery(beside(1, T0 + 100), own=Count(1e6, 1e6, 1e6, 1e6)), "did not rise"),
-        (scenery(beside(1, T0 + 100, sent=(0, 1e9)), beside(2, T0 - 900, sent=(1e12, 1e12), most=1e12)), "added only"),
-        (scenery(beside(1, T0 - 500, sent=(1e12, 1e12), most=1e12)), "no job alongside it started"),
+        (scenery(neighbour(1, T0 + 100), neighbour(2, T0 + 101)), "2 jobs changed"),
+        (scenery(neighbour(1, T0 + 100), own=Count(None, None, None, None)), "no counters both before and after"),
+        (scenery(neighbour(1, T0 + 100), own=Count(1e6, 1e6, 1e6, 1e6)), "did not rise"),
+        (
+            scenery(neighbour(1, T0 + 100, sent=(0, 1e9)), neighbour(2, T0 - 900, sent=(1e12, 1e12), most=1e12)),
+            "added only",
+        ),
+        (scenery(neighbour(1, T0 - 500, sent=(1e12, 1e12), most=1e12)), "no job alongside it started"),
         (None, "nodes on a fabric"),
     ],
 )
 def test_where_something_is_missing_nobody_is_named(scenic: OnsetContext | None, reason: str) -> None:
-    told = made(steps(1.5, 20), scenic)
-    assert (told["verdict"], told["named"]) == ("cannot tell", None)
-    assert reason in " ".join(told["reasons"])
+    explanation = made(steps(1.5, 20), scenic)
+    assert (explanation["verdict"], explanation["named"]) == ("cannot tell", None)
+    assert reason in " ".join(explanation["reasons"])
 
 
 def test_a_job_slow_from_its_first_step_names_nobody() -> None:
-    told = made(steps(1.5, 0), scenery(beside(1, T0 - 5), onset_s=T0))
-    assert told["verdict"] == "cannot tell" and "from its first step" in told["title"]
+    explanation = made(steps(1.5, 0), scenery(neighbour(1, T0 - 5), onset_s=T0))
+    assert explanation["verdict"] == "cannot tell" and "from its first step" in explanation["title"]
 
 
 def test_without_earlier_runs_nobody_is_named() -> None:
     alone = slowdown.Steps(np.arange(60), np.where(np.arange(60) < 40, 5.0, 9.0), T0, np.full((0, 0), math.nan))
-    told = made(alone, scenery(beside(1, T0 + 200), onset_s=T0 + 200))
-    assert told["verdict"] == "cannot tell" and "earlier runs" in told["reasons"][0]
-    assert told["slowdown"]["basis"] == "own steps"
+    explanation = made(alone, scenery(neighbour(1, T0 + 200), onset_s=T0 + 200))
+    assert explanation["verdict"] == "cannot tell" and "earlier runs" in explanation["reasons"][0]
+    assert explanation["slowdown"]["basis"] == "own steps"
 
 
 def test_a_quiet_run_is_not_slow_whoever_starts() -> None:
-    told = made(steps(), scenery(beside(1, T0 + 100)))
-    assert (told["verdict"], told["named"], told["slowdown"], told["candidates"]) == ("not slow", None, None, [])
+    explanation = made(steps(), scenery(neighbour(1, T0 + 100)))
+    assert (explanation["verdict"], explanation["named"], explanation["slowdown"], explanation["candidates"]) == (
+        "not slow",
+        None,
+        None,
+        [],
+    )
 
 
 @pytest.mark.parametrize(
@@ -284,36 +299,36 @@ def test_jobs_without_steps(job: dict, past: list[float] | None, verdict: str) -
         if factor is None or factor < 1.1
         else slowdown.Slowdown("counters", factor, 1.0, T0, T0, T0 + 300, None, True)
     )
-    told = answer.build_explanation({**JOB, **job}, answer.JobProgress(None, None, held), found, None, T0 + 300)
-    assert told["verdict"] == verdict and told["named"] is None
-    assert bool(told["reasons"]) == (verdict == "cannot tell")
+    explanation = answer.build_explanation({**JOB, **job}, answer.JobProgress(None, None, held), found, None, T0 + 300)
+    assert explanation["verdict"] == verdict and explanation["named"] is None
+    assert bool(explanation["reasons"]) == (verdict == "cannot tell")
     if job.get("state") == "UNKNOWN":
-        assert told["slowdown"] is None and told["reasons"][0].endswith(
+        assert explanation["slowdown"] is None and explanation["reasons"][0].endswith(
             ("the scheduler's records have no end time", "the scheduler's records have no times for this job")
         )
 
 
 def test_no_sentence_names_a_person() -> None:
-    told = made(steps(1.5, 20), scenery(beside(1, T0 + 100)))
-    assert "user1" not in told["title"] + told["detail"] + " ".join(
-        one["text"] for one in [*told["remedies"], *told["chain"]]
+    explanation = made(steps(1.5, 20), scenery(neighbour(1, T0 + 100)))
+    assert "user1" not in explanation["title"] + explanation["detail"] + " ".join(
+        one["text"] for one in [*explanation["remedies"], *explanation["chain"]]
     )
 
 
 def test_the_chain_says_what_the_answer_holds() -> None:
     """Steps, links, jobs, onset, certainty and each remedy, with the answer's own figures; minutes or the reason why they are unknown."""
-    told = made(steps(1.5, 20), scenery(beside(1, T0 + 100)))
-    parts = [one["part"] for one in told["chain"]]
-    assert parts == ["steps", "links", "jobs", "since", "certainty", *["help"] * len(told["remedies"])]
-    text = {one["part"]: one["text"] for one in told["chain"]}
+    explanation = made(steps(1.5, 20), scenery(neighbour(1, T0 + 100)))
+    parts = [one["part"] for one in explanation["chain"]]
+    assert parts == ["steps", "links", "jobs", "since", "certainty", *["help"] * len(explanation["remedies"])]
+    text = {one["part"]: one["text"] for one in explanation["chain"]}
     assert "50 % longer than in 10 earlier runs" in text["steps"]
-    for one in told["links"][:3]:
+    for one in explanation["links"][:3]:
         assert f"{one['from_name']} to {one['to_name']}" in text["links"]
     assert "Job 1 started on 20 nodes" in text["jobs"] and "Job 1 is named" in text["certainty"]
-    since = told["slowdown"]["since"].strftime("%H:%M:%S UTC")
-    assert f"Since {since}" in text["since"] and since in told["title"]
-    helps = [one["text"] for one in told["chain"] if one["part"] == "help"]
-    for remedy, line in zip(told["remedies"], helps, strict=True):
+    since = explanation["slowdown"]["since"].strftime("%H:%M:%S UTC")
+    assert f"Since {since}" in text["since"] and since in explanation["title"]
+    helps = [one["text"] for one in explanation["chain"] if one["part"] == "help"]
+    for remedy, line in zip(explanation["remedies"], helps, strict=True):
         assert (remedy["minutes_saved"] is None) == (remedy["why_unknown"] is not None)
         assert line.startswith(remedy["text"])
         assert ("The time saved is unknown" in line) == (remedy["minutes_saved"] is None)
@@ -325,20 +340,20 @@ def test_the_chain_says_what_the_answer_holds() -> None:
     ids=["slow now", "over, and slow to its end", "slow until"],
 )
 def test_only_a_job_that_is_slow_now_has_lost_time_so_far(last: int, end: dict | None, lost: str) -> None:
-    told = made(steps(1.5, 20, last), scenery(beside(1, T0 + 100)), **(end or {}))
-    assert (told["slowdown"]["until"] is None) == (last == 60)
-    assert next(one["text"] for one in told["chain"] if one["part"] == "steps").endswith(lost)
+    explanation = made(steps(1.5, 20, last), scenery(neighbour(1, T0 + 100)), **(end or {}))
+    assert (explanation["slowdown"]["until"] is None) == (last == 60)
+    assert next(one["text"] for one in explanation["chain"] if one["part"] == "steps").endswith(lost)
 
 
 def test_the_chain_of_a_job_without_a_culprit_names_none() -> None:
-    told = made(steps(1.5, 20), None)
-    text = {one["part"]: one["text"] for one in told["chain"]}
+    explanation = made(steps(1.5, 20), None)
+    text = {one["part"]: one["text"] for one in explanation["chain"]}
     assert text["certainty"].startswith("No job is named: ")
     assert "The affected links are unknown" in text["links"] and "No known job ran alongside" in text["jobs"]
 
 
 def test_a_job_that_is_not_slow_has_no_chain() -> None:
-    assert made(steps(1.0, 20), scenery(beside(1, T0 + 100)))["chain"] == []
+    assert made(steps(1.0, 20), scenery(neighbour(1, T0 + 100)))["chain"] == []
 
 
 @pytest.mark.parametrize(
@@ -351,13 +366,16 @@ def test_lengths_of_time_are_minutes_and_seconds(seconds: float, text: str) -> N
 # The evidence as a page
 
 
-def page(told: dict) -> str:
-    return case.render_page(case.Evidence(told, [], []), None, datetime.fromtimestamp(T0 + 300, UTC))
+def page(explanation: dict) -> str:
+    return case.render_page(case.Evidence(explanation, [], []), None, datetime.fromtimestamp(T0 + 300, UTC))
 
 
 def test_the_evidence_shows_the_named_jobs_user_and_nobody_elses() -> None:
     shown = page(
-        made(steps(1.5, 20), scenery(beside(1, T0 + 100), beside(2, T0 + 103, sent=(0, 2e11)), beside(3, T0 - 900)))
+        made(
+            steps(1.5, 20),
+            scenery(neighbour(1, T0 + 100), neighbour(2, T0 + 103, sent=(0, 2e11)), neighbour(3, T0 - 900)),
+        )
     )
     assert "yes, user user1" in shown and "user2" not in shown and "user3" not in shown
     assert "Machine c; window" in shown
@@ -365,10 +383,12 @@ def test_the_evidence_shows_the_named_jobs_user_and_nobody_elses() -> None:
 
 def test_the_evidence_that_cannot_tell_says_so_and_accuses_nobody() -> None:
     """Two jobs that changed within seconds of each other: neither is named, and no user is shown but the job's own."""
-    told = made(steps(1.5, 20), scenery(beside(1, T0 + 100), beside(2, T0 + 101)))
-    shown = page(told)
+    explanation = made(steps(1.5, 20), scenery(neighbour(1, T0 + 100), neighbour(2, T0 + 101)))
+    shown = page(explanation)
     assert (
-        told["verdict"] == "cannot tell" and "cannot tell which job caused it" in shown and "No job is named" in shown
+        explanation["verdict"] == "cannot tell"
+        and "cannot tell which job caused it" in shown
+        and "No job is named" in shown
     )
     assert "None of these jobs is named" in shown and "user1" not in shown and "user2" not in shown
     assert "is named: its share" not in shown and "<td>yes" not in shown
@@ -376,9 +396,9 @@ def test_the_evidence_that_cannot_tell_says_so_and_accuses_nobody() -> None:
 
 def test_a_hostile_name_is_text_in_the_evidence() -> None:
     bad = "</main><script>alert(1)</script>\"'&"
-    told = made(steps(1.5, 20), scenery(beside(1, T0 + 100)), name=bad, user=bad, cluster=bad)
-    told["candidates"][0]["user"] = bad
-    shown = page(told)
+    explanation = made(steps(1.5, 20), scenery(neighbour(1, T0 + 100)), name=bad, user=bad, cluster=bad)
+    explanation["candidates"][0]["user"] = bad
+    shown = page(explanation)
     assert "<script" not in shown and shown.count("</main>") == 1 and shown.count(escape(bad)) >= 3
 
 

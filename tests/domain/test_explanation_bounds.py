@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from domain.scenes import CURVE, GROUP, JOB, OWN, T0, beside, earlier, link, made, scene, scenery, scores, steps
+from domain.scenes import CURVE, GROUP, JOB, OWN, T0, earlier, link, made, neighbour, scene, scenery, scores, steps
 
 from flitwatch_domain.explanation import slowdown
 from flitwatch_domain.explanation.candidates import Blamed, NeighbourJob, rank_jobs
@@ -16,10 +16,10 @@ from flitwatch_domain.explanation.incident import _sort_worst_first
 
 
 def test_the_detail_gives_both_ratios_and_none_where_one_is_unknown() -> None:
-    told = made(steps(1.5, 20), scenery(beside(1, T0 + 100)))
-    assert "The stall ratio on its routers rose from 0.1 to 2." in told["detail"]
+    report = made(steps(1.5, 20), scenery(neighbour(1, T0 + 100)))
+    assert "The stall ratio on its routers rose from 0.1 to 2." in report["detail"]
     for own in (Count(None, None, 1e6, 2e6), Count(1e6, 1e5, None, None)):
-        assert "Stalls per flit" not in made(steps(1.5, 20), scenery(beside(1, T0 + 100), own=own))["detail"]
+        assert "Stalls per flit" not in made(steps(1.5, 20), scenery(neighbour(1, T0 + 100), own=own))["detail"]
 
 
 @pytest.mark.parametrize(
@@ -46,56 +46,59 @@ def test_where_nothing_flowed_before_any_felt_stall_is_a_rise() -> None:
 
 
 def test_ten_links_are_listed_by_what_they_gained() -> None:
-    told = select_carrying_links([link(number, 0.1, 1.0 + number) for number in range(15)])
-    assert [one.link for one in told] == list(range(14, 4, -1))
+    report = select_carrying_links([link(number, 0.1, 1.0 + number) for number in range(15)])
+    assert [one.link for one in report] == list(range(14, 4, -1))
 
 
 def test_twenty_candidates_are_listed_and_all_are_counted() -> None:
-    told = made(steps(1.5, 20), scenery(*(beside(number, T0 - 900, sent=(1e9, 1e9), most=1e9) for number in range(25))))
-    assert len(told["candidates"]) == 20 and told["candidates_total"] == 25
+    report = made(
+        steps(1.5, 20), scenery(*(neighbour(number, T0 - 900, sent=(1e9, 1e9), most=1e9) for number in range(25)))
+    )
+    assert len(report["candidates"]) == 20 and report["candidates_total"] == 25
 
 
 def test_a_start_counts_fully_within_five_seconds_and_nothing_beyond_ninety() -> None:
     at = {
-        late: rank_jobs([beside(1, T0 + 95 - late, sent=(1e12, 1e12), most=1e12)], scene())[0]
+        late: rank_jobs([neighbour(1, T0 + 95 - late, sent=(1e12, 1e12), most=1e12)], scene())[0]
         for late in (0.0, 5.0, 35.0, 90.0, 90.5)
     }
     assert at[0.0].timing == at[5.0].timing == 1.0
     assert at[35.0].timing == pytest.approx(math.exp(-1)) and at[90.0].timing == pytest.approx(math.exp(-85 / 30))
     assert at[90.0].change == "started" and at[90.5].change == "none"
-    just, late = (rank_jobs([beside(1, T0 + 110 + after)], scene())[0] for after in (5.0, 5.5))
+    just, late = (rank_jobs([neighbour(1, T0 + 110 + after)], scene())[0] for after in (5.0, 5.5))
     assert just.change == "started" and late.change == "none" and "after the slowdown had begun" in str(late.why_not)
 
 
 def test_a_change_is_twice_the_most_before() -> None:
     changes = {
-        sent: rank_jobs([beside(1, T0 - 900, sent=(1e9, sent), most=2e9)], scene())[0].change for sent in (3.9e9, 4.0e9)
+        sent: rank_jobs([neighbour(1, T0 - 900, sent=(1e9, sent), most=2e9)], scene())[0].change
+        for sent in (3.9e9, 4.0e9)
     }
     assert changes == {3.9e9: "none", 4.0e9: "sends more"}
-    assert rank_jobs([beside(1, T0 - 900, sent=(1e9, 9e9), most=1e9)], scene())[0].timing == 0.3
+    assert rank_jobs([neighbour(1, T0 - 900, sent=(1e9, 9e9), most=1e9)], scene())[0].timing == 0.3
 
 
 def test_presence_is_the_share_of_the_slow_stretch() -> None:
     whole, half, gone = (
-        rank_jobs([beside(1, T0 + 100, end_s=end)], scene())[0] for end in (T0 + 300, T0 + 205, T0 + 110)
+        rank_jobs([neighbour(1, T0 + 100, end_s=end)], scene())[0] for end in (T0 + 300, T0 + 205, T0 + 110)
     )
     assert (whole.presence, half.presence, gone.presence) == (1.0, 0.5, 0.0)
     assert gone.why_not == "it ended when the slowdown began" and half.why_not is None
 
 
 def test_what_a_job_shares_is_counted() -> None:
-    one = rank_jobs([beside(1, T0 + 100, routers=np.array([6, 7, 8, 12, 12]))], scene())[0]
+    one = rank_jobs([neighbour(1, T0 + 100, routers=np.array([6, 7, 8, 12, 12]))], scene())[0]
     assert (one.shared_routers, one.shared_groups, one.shared_links) == (2, 1, 0)
     # Three of its five nodes are in the group that holds all of the slow job's.
     assert one.exposure == pytest.approx(3.0) and one.reach == pytest.approx(0.6)
-    far = rank_jobs([beside(1, T0 + 100, routers=np.array([15]))], scene())[0]
+    far = rank_jobs([neighbour(1, T0 + 100, routers=np.array([15]))], scene())[0]
     assert (far.shared_groups, far.exposure, far.reach) == (0, 0.0, 0.1)
 
 
 def test_the_load_is_the_share_of_what_was_added_and_reaches() -> None:
     near, far = (
-        beside(1, T0 + 100, routers=OWN, sent=(0, 1e12)),
-        beside(2, T0 + 100, routers=np.arange(10, 20), sent=(0, 1e12)),
+        neighbour(1, T0 + 100, routers=OWN, sent=(0, 1e12)),
+        neighbour(2, T0 + 100, routers=np.arange(10, 20), sent=(0, 1e12)),
     )
     loads = {one.job.job_id: one.load for one in rank_jobs([near, far], scene())}
     assert loads["1"] == pytest.approx(1 / 1.1) and loads["2"] == pytest.approx(0.1 / 1.1)
@@ -104,22 +107,22 @@ def test_the_load_is_the_share_of_what_was_added_and_reaches() -> None:
 
 @pytest.mark.parametrize(
     "aside",
-    [beside(2, T0 + 150, sent=(0, 1e12)), beside(2, T0 + 100, end_s=T0 + 110, sent=(0, 1e12))],
+    [neighbour(2, T0 + 150, sent=(0, 1e12)), neighbour(2, T0 + 100, end_s=T0 + 110, sent=(0, 1e12))],
     ids=["late", "gone"],
 )
 def test_what_is_gone_or_came_later_takes_no_part_of_the_load(aside: NeighbourJob) -> None:
-    loads = {one.job.job_id: one.load for one in rank_jobs([beside(1, T0 + 100, sent=(0, 1e12)), aside], scene())}
+    loads = {one.job.job_id: one.load for one in rank_jobs([neighbour(1, T0 + 100, sent=(0, 1e12)), aside], scene())}
     assert loads == {"1": 1.0, "2": 0.0}
 
 
 def test_only_a_named_user_is_blamed() -> None:
     for verdict, factor in (("named", 2.0), ("cannot tell", 1.0), (None, 1.0)):
-        assert rank_jobs([beside(1, T0 + 100, blamed=Blamed(1, 1e-9, verdict))], scene())[0].blame == factor
+        assert rank_jobs([neighbour(1, T0 + 100, blamed=Blamed(1, 1e-9, verdict))], scene())[0].blame == factor
 
 
 def test_scores_are_shares() -> None:
     assert sum(
-        scores(beside(1, T0 + 100), beside(2, T0 + 60), beside(3, T0 + 108, end_s=T0 + 200)).values()
+        scores(neighbour(1, T0 + 100), neighbour(2, T0 + 60), neighbour(3, T0 + 108, end_s=T0 + 200)).values()
     ) == pytest.approx(1.0)
 
 
@@ -217,13 +220,13 @@ def test_a_rise_needs_six_values_and_a_fifth() -> None:
 
 
 def named_of(*jobs, nics: bool = True, first: int = 20) -> tuple[str | None, str]:
-    told = made(steps(1.5, first), scenery(*jobs, nics=nics))
-    return told["named"], " ".join(told["reasons"])
+    report = made(steps(1.5, first), scenery(*jobs, nics=nics))
+    return report["named"], " ".join(report["reasons"])
 
 
 def test_a_job_that_sends_more_is_named_where_next_to_nothing_else_changed() -> None:
     def more(number: int, sent: float):
-        return beside(number, T0 - 900, sent=(1e9, sent), most=1e9)
+        return neighbour(number, T0 - 900, sent=(1e9, sent), most=1e9)
 
     assert named_of(more(1, 9.1e11), more(2, 1e11))[0] == "1"
     name, reasons = named_of(more(1, 8e11), more(2, 2e11))
@@ -231,22 +234,24 @@ def test_a_job_that_sends_more_is_named_where_next_to_nothing_else_changed() -> 
 
 
 def test_a_score_of_exactly_the_least_is_enough() -> None:
-    jobs = [beside(number, T0 + 100, routers=OWN, sent=(0, sent)) for number, sent in ((1, 6e11), (2, 2e11), (3, 2e11))]
+    jobs = [
+        neighbour(number, T0 + 100, routers=OWN, sent=(0, sent)) for number, sent in ((1, 6e11), (2, 2e11), (3, 2e11))
+    ]
     assert named_of(*jobs)[0] == "1"
     assert (
         named_of(
-            beside(1, T0 + 100, routers=OWN, sent=(0, 5.9e11)),
+            neighbour(1, T0 + 100, routers=OWN, sent=(0, 5.9e11)),
             *jobs[1:],
-            beside(4, T0 + 100, routers=OWN, sent=(0, 1e10)),
+            neighbour(4, T0 + 100, routers=OWN, sent=(0, 1e10)),
         )[0]
         is None
     )
 
 
 def test_without_network_cards_the_named_job_holds_a_tenth_of_the_exposure() -> None:
-    new = beside(1, T0 + 100, routers=OWN[:1], sent=None)
-    assert named_of(new, beside(2, T0 - 900, routers=np.repeat(OWN[:3], 3), sent=None), nics=False)[0] == "1"
-    name, reasons = named_of(new, beside(2, T0 - 900, routers=np.repeat(OWN[:5], 2), sent=None), nics=False)
+    new = neighbour(1, T0 + 100, routers=OWN[:1], sent=None)
+    assert named_of(new, neighbour(2, T0 - 900, routers=np.repeat(OWN[:3], 3), sent=None), nics=False)[0] == "1"
+    name, reasons = named_of(new, neighbour(2, T0 - 900, routers=np.repeat(OWN[:5], 2), sent=None), nics=False)
     assert name is None and "too few nodes" in reasons
 
 
@@ -254,14 +259,14 @@ def test_links_that_touch_a_job_are_counted() -> None:
     from dataclasses import replace
 
     held = replace(scene(), links=[(0, 10), (6, 17), (15, 16), (1, 2)])
-    one = rank_jobs([beside(1, T0 + 100, routers=np.array([6, 10]))], held)[0]
+    one = rank_jobs([neighbour(1, T0 + 100, routers=np.array([6, 10]))], held)[0]
     assert one.shared_links == 2
 
 
 def test_the_moment_is_the_middle_of_the_narrowed_interval() -> None:
-    told = made(steps(1.5, 20), scenery(beside(1, T0 + 100)))
-    assert told["slowdown"]["since"].timestamp() == T0 + 102.5 and told["slowdown"]["since_by"] == "counters"
-    assert (told["slowdown"]["since_low"].timestamp(), told["slowdown"]["since_high"].timestamp()) == (
+    report = made(steps(1.5, 20), scenery(neighbour(1, T0 + 100)))
+    assert report["slowdown"]["since"].timestamp() == T0 + 102.5 and report["slowdown"]["since_by"] == "counters"
+    assert (report["slowdown"]["since_low"].timestamp(), report["slowdown"]["since_high"].timestamp()) == (
         T0 + 95,
         T0 + 110,
     )
@@ -271,22 +276,22 @@ def test_holding_saves_what_the_steps_to_come_would_take_longer() -> None:
     usual = np.tile(np.full(60, 10.0), (5, 1))
     taken = np.where(np.arange(40) < 20, 10.0, 15.0)
     running = slowdown.Steps(np.arange(40), taken, T0, usual)
-    told = made(running, scenery(beside(1, T0 + 200), onset_s=T0 + 200))
-    hold = told["remedies"][0]
+    report = made(running, scenery(neighbour(1, T0 + 200), onset_s=T0 + 200))
+    hold = report["remedies"][0]
     assert (hold["kind"], hold["in_past"]) == ("hold", False) and hold["minutes_saved"] == pytest.approx(200 * 0.5 / 60)
-    slow = told["slowdown"]
+    slow = report["slowdown"]
     assert hold["minutes_saved_low"] / hold["minutes_saved"] == pytest.approx(slow["lost_low_s"] / slow["lost_s"])
     assert hold["minutes_saved_high"] / hold["minutes_saved"] == pytest.approx(slow["lost_high_s"] / slow["lost_s"])
-    [text] = [one["text"] for one in told["chain"] if one["text"].startswith(hold["text"])]
-    assert "(95 %: " in text and told["remedies"][1]["minutes_saved_low"] is None
+    [text] = [one["text"] for one in report["chain"] if one["text"].startswith(hold["text"])]
+    assert "(95 %: " in text and report["remedies"][1]["minutes_saved_low"] is None
     for job in ({"state": "COMPLETED", "end_s": T0 + 500}, {"state": "SUSPENDED"}):
-        past = made(running, scenery(beside(1, T0 + 200), onset_s=T0 + 200), **job)["remedies"]
+        past = made(running, scenery(neighbour(1, T0 + 200), onset_s=T0 + 200), **job)["remedies"]
         assert (
             past[0]["kind"] == "delay"
             and past[0]["minutes_saved"] == pytest.approx(100 / 60)
             and all(one["in_past"] for one in past if one["kind"] != "tell")
         )
-    gone = made(running, scenery(beside(1, T0 + 200, end_s=T0 + 299), onset_s=T0 + 200))
+    gone = made(running, scenery(neighbour(1, T0 + 200, end_s=T0 + 299), onset_s=T0 + 200))
     assert all(one["kind"] != "hold" for one in gone["remedies"])
 
 
@@ -333,10 +338,10 @@ def test_a_stretch_below_a_tenth_is_no_slowness_whatever_found_it() -> None:
     held = answer.PastRunTimes(np.array([100.0, 101, 99, 100]))
     job = {**JOB, "state": "COMPLETED", "end_s": T0 + 105}
     found = slowdown.Slowdown("counters", 1.05, 5.0, T0, T0, T0 + 10, None, False)
-    told = answer.build_explanation(
-        job, answer.JobProgress(None, None, held), found, scenery(beside(1, T0 + 100)), T0 + 300
+    report = answer.build_explanation(
+        job, answer.JobProgress(None, None, held), found, scenery(neighbour(1, T0 + 100)), T0 + 300
     )
-    assert (told["verdict"], told["named"], told["slowdown"], told["links"], told["groups"]) == (
+    assert (report["verdict"], report["named"], report["slowdown"], report["links"], report["groups"]) == (
         "not slow",
         None,
         None,
@@ -349,13 +354,13 @@ def test_groups_are_those_of_the_job_summed_over_their_routers() -> None:
     from dataclasses import replace
 
     figures = [np.full(20, value) for value in (1e6, 1e6, 1e5, 2e6)]
-    scenic = replace(scenery(beside(1, T0 + 100)), counted=RouterCounts(*figures))
-    told = made(steps(1.5, 20), scenic)
-    (group,) = told["groups"]
+    scenic = replace(scenery(neighbour(1, T0 + 100)), counted=RouterCounts(*figures))
+    report = made(steps(1.5, 20), scenic)
+    (group,) = report["groups"]
     assert (group["group"], group["nodes"], group["rose"]) == (0, 8, True)
     assert group["stall_ratio_after"] == pytest.approx(2.0) and group["stall_ratio_before"] == pytest.approx(0.1)
-    assert told["routers"] == {"routers": 8, "stall_ratio_before": 0.1, "stall_ratio_after": 2.0, "rose": True}
-    assert made(steps(1.5, 20), scenery(beside(1, T0 + 100)))["groups"] == []
+    assert report["routers"] == {"routers": 8, "stall_ratio_before": 0.1, "stall_ratio_after": 2.0, "rose": True}
+    assert made(steps(1.5, 20), scenery(neighbour(1, T0 + 100)))["groups"] == []
 
 
 def gained_at(*routers: int) -> RouterCounts:
@@ -366,24 +371,24 @@ def gained_at(*routers: int) -> RouterCounts:
 
 
 def test_of_two_that_start_together_the_one_that_sits_where_it_jams_is_named() -> None:
-    """An incast sends little, for its own jam holds it up; a large harmless job beside it sends as much in the slow job's group."""
+    """An incast sends little, for its own jam holds it up; a large harmless job alongside it sends as much in the slow job's group."""
     from dataclasses import replace
 
     there, here = np.arange(12, 18), np.arange(6)
-    jobs = beside(1, T0 + 100, routers=there, sent=(0, 1e11)), beside(2, T0 + 101, routers=here, sent=(0, 1e11))
+    jobs = neighbour(1, T0 + 100, routers=there, sent=(0, 1e11)), neighbour(2, T0 + 101, routers=here, sent=(0, 1e11))
     assert replace(scenery(*jobs), counted=None) and named_of(*jobs)[0] == "2"
     for gained, name in ((gained_at(*there), "1"), (gained_at(*here), "2"), (gained_at(*range(20)), None)):
-        told = made(steps(1.5, 20), replace(scenery(*jobs), counted=gained))
-        assert told["named"] == name
-    told = made(steps(1.5, 20), replace(scenery(*jobs), counted=gained_at(*there)))
-    assert [round(one["footprint"], 2) for one in told["candidates"]] == [pytest.approx(20 / 6, abs=0.01), 0.0]
+        report = made(steps(1.5, 20), replace(scenery(*jobs), counted=gained))
+        assert report["named"] == name
+    report = made(steps(1.5, 20), replace(scenery(*jobs), counted=gained_at(*there)))
+    assert [round(one["footprint"], 2) for one in report["candidates"]] == [pytest.approx(20 / 6, abs=0.01), 0.0]
 
 
 def test_stalls_that_rose_where_its_links_lead_are_a_rise() -> None:
     from dataclasses import replace
 
     even, rose = Count(1e6, 1e6, 1e6, 1e6), Count(1e6, 1e5, 1e6, 1e6)
-    held = scenery(beside(1, T0 + 100), own=even)
+    held = scenery(neighbour(1, T0 + 100), own=even)
     assert made(steps(1.5, 20), replace(held, onward=even))["verdict"] == "cannot tell"
     assert made(steps(1.5, 20), replace(held, onward=rose))["named"] == "1"
 
@@ -402,8 +407,8 @@ def test_of_slow_jobs_the_one_that_wastes_most_nodes_comes_first() -> None:
     def slow(job: str, nodes: int | None, factor: float) -> Any:
         return {"job_id": job, "nodes": nodes, "slowdown": {"factor": factor}}
 
-    told = [slow("a", None, 1.5), slow("b", 1, 1.6), slow("c", 8, 1.2), slow("d", 1, 1.9), slow("e", 2, 1.45)]
-    assert [one["job_id"] for one in _sort_worst_first(told)] == ["c", "d", "e", "b", "a"]
+    report = [slow("a", None, 1.5), slow("b", 1, 1.6), slow("c", 8, 1.2), slow("d", 1, 1.9), slow("e", 2, 1.45)]
+    assert [one["job_id"] for one in _sort_worst_first(report)] == ["c", "d", "e", "b", "a"]
 
 
 # What is not known, and where an interval ends
@@ -465,7 +470,7 @@ def test_two_jobs_on_routers_of_no_group_share_none() -> None:
     from dataclasses import replace
 
     nowhere = replace(scene(), group=np.full(20, -1))
-    one = rank_jobs([beside(1, T0 + 100, routers=OWN)], nowhere)[0]
+    one = rank_jobs([neighbour(1, T0 + 100, routers=OWN)], nowhere)[0]
     assert (one.shared_routers, one.shared_groups, one.exposure) == (8, 0, 0.0)
     assert one.score == 1.0
 
@@ -488,37 +493,37 @@ def test_a_stretch_of_a_second_and_a_half_is_held_against_its_length() -> None:
     from dataclasses import replace
 
     short = replace(scene(), end_s=T0 + 111.5)
-    half = rank_jobs([beside(1, T0 + 100, end_s=T0 + 110.75)], short)[0]
-    assert half.presence == pytest.approx(0.5) and rank_jobs([beside(1, T0 + 100)], short)[0].presence == 1.0
+    half = rank_jobs([neighbour(1, T0 + 100, end_s=T0 + 110.75)], short)[0]
+    assert half.presence == pytest.approx(0.5) and rank_jobs([neighbour(1, T0 + 100)], short)[0].presence == 1.0
     # Of a shorter one a second is taken: clocks do not agree better.
     shorter = replace(scene(), end_s=T0 + 110.2)
-    assert rank_jobs([beside(1, T0 + 100, end_s=T0 + 110.1)], shorter)[0].presence == pytest.approx(0.1)
+    assert rank_jobs([neighbour(1, T0 + 100, end_s=T0 + 110.1)], shorter)[0].presence == pytest.approx(0.1)
 
 
 def test_bytes_are_load_where_every_job_that_started_is_counted() -> None:
     """Where one of them has no counted card, nodes stand for load, of those that started alone."""
     small, large = np.arange(2), np.arange(8)
     counted = [
-        beside(1, T0 + 100, routers=small, sent=(0, 3e12)),
-        beside(2, T0 + 100, routers=large, sent=(0, 1e12)),
-        beside(3, T0 - 900, routers=large, sent=None),
+        neighbour(1, T0 + 100, routers=small, sent=(0, 3e12)),
+        neighbour(2, T0 + 100, routers=large, sent=(0, 1e12)),
+        neighbour(3, T0 - 900, routers=large, sent=None),
     ]
     loads = {one.job.job_id: one.load for one in rank_jobs(counted, scene())}
     assert loads == pytest.approx({"1": 0.75, "2": 0.25, "3": 0.0})
     lacking = [
         counted[0],
-        beside(2, T0 + 100, routers=large, sent=None),
-        beside(3, T0 - 900, sent=(1e9, 9e12), most=1e9),
+        neighbour(2, T0 + 100, routers=large, sent=None),
+        neighbour(3, T0 - 900, sent=(1e9, 9e12), most=1e9),
     ]
     loads = {one.job.job_id: one.load for one in rank_jobs(lacking, scene())}
     assert loads == pytest.approx({"1": 0.2, "2": 0.8, "3": 0.0})
 
 
-def test_a_hundredth_of_what_changed_is_told_and_three_jobs_are() -> None:
+def test_a_hundredth_of_what_changed_is_reported_and_three_jobs_are() -> None:
     def jobs(sent: list[float]) -> list[str]:
-        beside_it = [beside(at, T0 + 100, routers=OWN, sent=(0, one)) for at, one in enumerate(sent, 1)]
-        told = made(steps(1.5, 20), scenery(*beside_it))
-        text = next(one["text"] for one in told["chain"] if one["part"] == "jobs")
+        near_it = [neighbour(at, T0 + 100, routers=OWN, sent=(0, one)) for at, one in enumerate(sent, 1)]
+        report = made(steps(1.5, 20), scenery(*near_it))
+        text = next(one["text"] for one in report["chain"] if one["part"] == "jobs")
         return [str(at) for at in range(1, len(sent) + 1) if f"Job {at} started" in text]
 
     assert jobs([985e9, 15e9]) == ["1", "2"] and jobs([995e9, 5e9]) == ["1"]

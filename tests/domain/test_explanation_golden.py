@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from domain.scenes import CURVE, OWN, T0, beside, earlier, link, made, scenery, steps
+from domain.scenes import CURVE, OWN, T0, earlier, link, made, neighbour, scenery, steps
 
 from flitwatch_domain.explanation import answer, slowdown
 from flitwatch_domain.explanation.candidates import Blamed
@@ -34,17 +34,17 @@ ROOT = {
 
 def cases() -> dict[str, dict[str, Any]]:
     """One explanation for each way that it can read."""
-    other = beside(2, T0 - 900, sent=(1e11, 1e11), most=1e11)
-    near = scenery(beside(1, T0 + 100, blamed=Blamed(7, 0.003, "named")), other)
+    other = neighbour(2, T0 - 900, sent=(1e11, 1e11), most=1e11)
+    near = scenery(neighbour(1, T0 + 100, blamed=Blamed(7, 0.003, "named")), other)
     jammed = np.full(20, 1e5)
     jammed[10:] = 1e8
     counted = RouterCounts(np.full(20, 1e6), np.full(20, 1e6), np.full(20, 1e5), jammed)
-    alone, past = replace(near, beside=[]), answer.PastRunTimes(np.array([290.0, 300.0, 330.0]))
+    alone, past = replace(near, neighbours=[]), answer.PastRunTimes(np.array([290.0, 300.0, 330.0]))
     own = slowdown.Steps(np.arange(60), steps(1.5, 20).time_s, T0, earlier(1))
     more = replace(
-        scenery(beside(3, T0 - 900, sent=(1e10, 1e12), most=1e10)), links=[link(1, 0.1, 2.0), link(2, 0.1, 30.0)]
+        scenery(neighbour(3, T0 - 900, sent=(1e10, 1e12), most=1e10)), links=[link(1, 0.1, 2.0), link(2, 0.1, 30.0)]
     )
-    before, third = beside(1, T0 - 900), beside(3, T0 + 100)
+    before, third = neighbour(1, T0 - 900), neighbour(3, T0 + 100)
     by_flow = replace(scenery(before, other, third), flow=flow({1: 0.81, 2: 0.05}))
     slow, early = steps(1.5, 20), steps(1.5, 0)
     return {
@@ -52,8 +52,8 @@ def cases() -> dict[str, dict[str, Any]]:
         "by flow, from its first step": made(early, by_flow),
         "by flow, it started": made(slow, replace(by_flow, flow=flow({3: 0.7, 1: 0.1}))),
         "by flow, two": made(slow, replace(by_flow, flow=flow({1: 0.4, 2: 0.1, 3: 0.35}))),
-        "by flow, one came after": made(slow, replace(scenery(before, beside(4, T0 + 250)), flow=flow({1: 0.3, 4: 0.5}))),
-        "by flow, who came after alone": made(slow, replace(scenery(before, beside(4, T0 + 250)), flow=flow({4: 0.9}))),
+        "by flow, one came after": made(slow, replace(scenery(before, neighbour(4, T0 + 250)), flow=flow({1: 0.3, 4: 0.5}))),
+        "by flow, who came after alone": made(slow, replace(scenery(before, neighbour(4, T0 + 250)), flow=flow({4: 0.9}))),
         "by flow, nobody stands out": made(slow, replace(by_flow, flow=flow({1: 0.3, 2: 0.28}))),
         "by flow, nothing waits": made(slow, replace(by_flow, flow=flow({1: 0.8}, waiting=0.02))),
         "by flow, hours": made(slow, replace(by_flow, flow=flow({1: 0.8}, resolution_s=3600))),
@@ -65,15 +65,15 @@ def cases() -> dict[str, dict[str, Any]]:
         "named, counted by router": made(steps(3.0, 20), replace(near, counted=counted)),
         "named, over": made(steps(1.5, 20, 40), near, end_s=T0 + 290, state="COMPLETED"),
         "sends more": made(steps(1.5, 20), more),
-        "two started": made(steps(1.5, 20), scenery(beside(1, T0 + 100), beside(2, T0 + 101))),
-        "adds nothing": made(steps(1.5, 20), scenery(beside(1, T0 + 100, sent=(0.0, 0.0)))),
-        "ended already": made(steps(1.5, 20), scenery(beside(1, T0 + 100, end_s=T0 + 200), other)),
-        "nobody beside it": made(steps(1.5, 20), alone),
+        "two started": made(steps(1.5, 20), scenery(neighbour(1, T0 + 100), neighbour(2, T0 + 101))),
+        "adds nothing": made(steps(1.5, 20), scenery(neighbour(1, T0 + 100, sent=(0.0, 0.0)))),
+        "ended already": made(steps(1.5, 20), scenery(neighbour(1, T0 + 100, end_s=T0 + 200), other)),
+        "nobody alongside it": made(steps(1.5, 20), alone),
         "links did not rise": made(steps(1.5, 20), replace(near, own=Count(1e6, 1e6, 1e6, 1e6), links=[])),
         "from its first step": made(steps(1.5, 0), near),
         "own steps alone": made(own, near),
         "no counters": made(steps(1.5, 20), None),
-        "no network cards": made(steps(1.5, 20), scenery(beside(1, T0 + 100, sent=None), nics=False)),
+        "no network cards": made(steps(1.5, 20), scenery(neighbour(1, T0 + 100, sent=None), nics=False)),
         "not slow": made(steps(), near),
         "no steps": made(None, near),
         "no steps, as long as others": made(None, near, past, end_s=T0 + 300, state="COMPLETED"),
@@ -81,7 +81,7 @@ def cases() -> dict[str, dict[str, Any]]:
         "no steps, running": made(None, near, past),
         "one step": made(slowdown.Steps(np.arange(1), CURVE[:1], T0, earlier()), near),
         "even steps, no earlier run": made(slowdown.Steps(np.arange(60), np.full(60, 5.0), T0, earlier()[:0]), near),
-        "sent before it started": made(steps(1.5, 20), scenery(beside(1, T0 + 100, sent=(5e11, 9e11)))),
+        "sent before it started": made(steps(1.5, 20), scenery(neighbour(1, T0 + 100, sent=(5e11, 9e11)))),
         "links not counted": made(steps(1.5, 20), replace(near, own=UNCOUNTED, links=[])),
         "four links": made(steps(1.5, 20), replace(near, links=[link(n, 0.1, 1.0 + n) for n in range(1, 6)])),
     }  # fmt: skip
@@ -100,14 +100,14 @@ def flow(part: dict[int, float], own: float = 0.01, **more: Any) -> Flow:
     return Flow(part=part, own=own, **{**given, **more})
 
 
-def evidence(told: dict[str, Any]) -> str:
+def evidence(explanation: dict[str, Any]) -> str:
     """The page of a case, with a line of steps, a band, and one of counters with a gap."""
     at = T0 + np.arange(0, 300, 60.0)
     took = Line("step time", at, np.array([5.0, 5.5, 8.0, np.nan, 9.0]))
     usual = Line("usual", at, np.full(5, 5.0), np.full(5, 4.5), np.array([5.5, 5.5, np.nan, 5.5, 5.5]), "#888")
     stalls = Line("stalls per flit", at, np.array([0.1, 0.1, 2.0, 2.1, 1.9]))
     return render_page(
-        Evidence(told, [usual, took], [("Stalls per flit <own>", stalls)]), "https://here/job/9?at=1&x=2", AT
+        Evidence(explanation, [usual, took], [("Stalls per flit <own>", stalls)]), "https://here/job/9?at=1&x=2", AT
     )
 
 
@@ -145,21 +145,21 @@ def rounded(value: Any) -> Any:
 
 def written() -> dict[str, Any]:
     """Everything that the file holds."""
-    told = cases()
+    explanations = cases()
     named = [
-        told["named"],
-        {**told["sends more"], "job_id": "10"},
-        {**told["named, over"], "job_id": "11", "nodes": 64},
+        explanations["named"],
+        {**explanations["sends more"], "job_id": "10"},
+        {**explanations["named, over"], "job_id": "11", "nodes": 64},
     ]
     machine = {
-        "two links": find_incident("f", [told["sends more"]], 1, T0 + 300),
+        "two links": find_incident("f", [explanations["sends more"]], 1, T0 + 300),
         "links of two": find_incident(
-            "f", [told["sends more"], {**told["four links"], "named": "3", "job_id": "8"}], 2, T0 + 300
+            "f", [explanations["sends more"], {**explanations["four links"], "named": "3", "job_id": "8"}], 2, T0 + 300
         ),
-        "named": find_incident("f", [*named, told["not slow"]], 9, T0 + 300),
-        "nobody named": find_incident("f", [told["two started"], told["not slow"]], 2, T0 + 300),
-        "nobody slow": find_incident("f", [told["not slow"]], 1, T0 + 300),
-        "nothing known": find_incident("f", [told["no steps"]], 3, T0 + 300),
+        "named": find_incident("f", [*named, explanations["not slow"]], 9, T0 + 300),
+        "nobody named": find_incident("f", [explanations["two started"], explanations["not slow"]], 2, T0 + 300),
+        "nobody slow": find_incident("f", [explanations["not slow"]], 1, T0 + 300),
+        "nothing known": find_incident("f", [explanations["no steps"]], 3, T0 + 300),
         "one sample": find_incident("f", [], 3, T0 + 300, snapshot=True),
     }
     pages = (
@@ -174,7 +174,7 @@ def written() -> dict[str, Any]:
     )
     roots = [ROOT, {**ROOT, "victims_total": 4, "utilisation": None}, {**ROOT, "confidence": None}]
     return rounded(
-        {"explanations": told, "roots": [build_chain({**told["named"], "root": one}) for one in roots], "incidents": machine, "pages": {name: Texts(evidence(told[name])).read[:-1] for name in pages}}
+        {"explanations": explanations, "roots": [build_chain({**explanations["named"], "root": one}) for one in roots], "incidents": machine, "pages": {name: Texts(evidence(explanations[name])).read[:-1] for name in pages}}
     )  # fmt: skip
 
 
@@ -198,12 +198,12 @@ def test_a_line_goes_through_its_values() -> None:
 @pytest.mark.parametrize(("most", "ticks"), [(10.0, [0, 5, 10]), (3.8, [0, 1, 2, 3]), (0.07, [0, 0.02, 0.04, 0.06])])
 def test_ticks_are_round_and_at_most_five(most: float, ticks: list[float]) -> None:
     drawn = Texts(draw_picture([Line("a", np.array([0.0, 1.0]), np.array([0.0, most]))], "t", [])).read
-    told = [one for one in drawn if one.replace(".", "").isdigit()]
-    assert [float(one) for one in told] == ticks
+    numbers = [one for one in drawn if one.replace(".", "").isdigit()]
+    assert [float(one) for one in numbers] == ticks
 
 
 def test_own_nodes_are_those_of_the_job() -> None:
-    assert len(OWN) == made(steps(1.5, 20), scenery(beside(1, T0 + 100)))["routers"]["routers"]
+    assert len(OWN) == made(steps(1.5, 20), scenery(neighbour(1, T0 + 100)))["routers"]["routers"]
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ import pytest
 from flitwatch_domain.data_disk import LEAST_FREE, LOG_PART, MIB, DataDisk
 from flitwatch_domain.errors import BadInput, BadRequest, DiskFull
 from flitwatch_domain.importers.read import detect_format
-from flitwatch_domain.pdf import render_pdf
+from flitwatch_domain.project_report import render_pdf
 from flitwatch_domain.secret_file import secret_of
 from flitwatch_ingest.sources import sacct
 
@@ -104,7 +104,7 @@ def test_the_line_comes_without_what_editors_add(tmp_path: Path, content: bytes)
 def test_what_is_not_one_printable_line_is_refused_and_not_shown(tmp_path: Path, content: bytes) -> None:
     with pytest.raises(BadInput) as refused:
         secret_of(kept(tmp_path, content), "password")
-    assert "holds no password: expected one line of printable characters" in str(refused.value)
+    assert "contains no password: expected one line of printable characters" in str(refused.value)
     assert str(tmp_path / "secret") in str(refused.value)
     assert not content.strip() or content.strip().decode() not in str(refused.value)
 
@@ -147,7 +147,7 @@ def test_only_a_disk_of_this_machine_is_looked_at(tmp_path: Path, parameters: di
     assert DataDisk(tmp_path / "gone").lack() is None
 
 
-def test_below_the_mark_there_is_no_room_and_below_half_of_it_none_for_the_log(
+def test_below_the_mark_there_is_no_space_and_below_half_of_it_none_for_the_log(
     tmp_path: Path, parameters: dict[str, str | int | None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     disk, free = DataDisk.of(parameters), shutil.disk_usage(tmp_path).free

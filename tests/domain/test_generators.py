@@ -45,7 +45,7 @@ from flitwatch_domain.generators import (
     slingshot_like,
 )
 from flitwatch_domain.importers import read_fabric
-from flitwatch_domain.task_models.node_counts import nodes_of
+from flitwatch_domain.task_models.base import nodes_of
 from flitwatch_domain.topology_spec import fabric_of
 
 
@@ -374,7 +374,7 @@ def test_each_plane_is_the_tree_of_its_sizes_and_shares_nothing_but_nodes(
     assert_sound(fabric)
     assert fabric.kind is FabricKind.FAT_TREE
     assert len(fabric.routers) == nodes + count * len(one.routers) and len(fabric.endpoints) == count * nodes
-    # A node's accelerators have two links each beside those of the plane's own tree, whose terminals are the node's NICs.
+    # A node's accelerators have two links each alongside those of the plane's own tree, whose terminals are the node's NICs.
     assert len(fabric.links) == count * (len(one.links) + 2 * nodes)
     net, routers = graph(fabric), len(fabric.routers)
     parts = switches_of_planes(net, nodes, routers)

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from flitwatch_domain.explanation.incident import find_incident
-from flitwatch_domain.timeline import GAP, INKS, ROW, WIDTH, describe_rows, draw_timeline, list_rows
+from flitwatch_domain.mails import GAP, INKS, ROW, WIDTH, describe_rows, draw_timeline, list_rows
 
 AT = datetime(2026, 9, 21, 14, 0, tzinfo=UTC)
 
@@ -54,7 +54,7 @@ def quiet(verdict: str = "not slow") -> Any:
 
 def test_the_job_that_costs_most_nodes_in_all_is_the_incident() -> None:
     """Two jobs lose 3 nodes each by 91, one loses 4 by 90: 91, whoever comes first."""
-    told = [
+    explanations = [
         slow("1", "90", 8, 1.5, since=5),
         slow("2", "91", 6, 1.5, since=7, links=(link(1, 2.0), link(2, 0.5))),
         slow("3", "91", 3, 2.0, since=6, links=(link(1, 3.0), link(3, None))),
@@ -63,7 +63,7 @@ def test_the_job_that_costs_most_nodes_in_all_is_the_incident() -> None:
         quiet(),
         quiet("cannot tell"),
     ]
-    for order in (told, told[::-1]):
+    for order in (explanations, explanations[::-1]):
         found = find_incident("f", order, 9, NOW_S)
         assert (found["verdict"], found["aggressor"]["job_id"], found["reasons"]) == ("incident", "91", [])
         assert [one["job_id"] for one in found["victims"]] == ["2", "3"]
@@ -80,22 +80,24 @@ def test_the_job_that_costs_most_nodes_in_all_is_the_incident() -> None:
 
 
 def test_a_job_whose_nodes_nobody_knows_counts_as_one() -> None:
-    told = [slow("1", "90", None, 1.5), slow("2", "91", 1, 1.6)]
-    assert find_incident("f", told, 2, NOW_S)["aggressor"]["job_id"] == "91"
-    assert find_incident("f", [told[0], slow("2", "91", 1, 1.4)], 2, NOW_S)["aggressor"]["job_id"] == "90"
+    explanations = [slow("1", "90", None, 1.5), slow("2", "91", 1, 1.6)]
+    assert find_incident("f", explanations, 2, NOW_S)["aggressor"]["job_id"] == "91"
+    assert find_incident("f", [explanations[0], slow("2", "91", 1, 1.4)], 2, NOW_S)["aggressor"]["job_id"] == "90"
 
 
 def test_of_two_that_cost_the_same_the_answer_is_the_same_every_time() -> None:
-    told = [slow("1", "91"), slow("2", "90")]
-    assert {find_incident("f", order, 2, NOW_S)["aggressor"]["job_id"] for order in (told, told[::-1])} == {"90"}
+    explanations = [slow("1", "91"), slow("2", "90")]
+    assert {
+        find_incident("f", order, 2, NOW_S)["aggressor"]["job_id"] for order in (explanations, explanations[::-1])
+    } == {"90"}
 
 
 def test_a_link_that_was_counted_once_is_shown_as_counted_and_six_are_shown() -> None:
-    told = [
+    explanations = [
         slow("1", "90", links=(link(1, None), *(link(number, number / 10) for number in range(2, 9)))),
         slow("2", "90", links=(link(1, 0.75), link(8, 0.1))),
     ]
-    for order in (told, told[::-1]):
+    for order in (explanations, explanations[::-1]):
         shown = find_incident("f", order, 2, NOW_S)["links"]
         assert [(one["link"], one["stall_ratio_after"]) for one in shown] == [
             (8, 0.8), (1, 0.75), (7, 0.7), (6, 0.6), (5, 0.5), (4, 0.4),
@@ -103,27 +105,27 @@ def test_a_link_that_was_counted_once_is_shown_as_counted_and_six_are_shown() ->
 
 
 def test_a_link_that_one_job_did_not_count_keeps_what_the_other_counted() -> None:
-    told = [slow("1", "90", links=(link(1, 0.75),)), slow("2", "90", links=(link(1, None),))]
-    assert find_incident("f", told, 2, NOW_S)["links"] == [link(1, 0.75)]
+    explanations = [slow("1", "90", links=(link(1, 0.75),)), slow("2", "90", links=(link(1, None),))]
+    assert find_incident("f", explanations, 2, NOW_S)["links"] == [link(1, 0.75)]
 
 
-def test_where_nobody_is_named_slow_jobs_are_told_with_their_reasons() -> None:
-    told = [slow("1", None, 1, since=5), slow("2", None, 9, since=3), quiet()]
-    found = find_incident("f", told, 3, NOW_S)
+def test_where_nobody_is_named_slow_jobs_are_reported_with_their_reasons() -> None:
+    explanations = [slow("1", None, 1, since=5), slow("2", None, 9, since=3), quiet()]
+    found = find_incident("f", explanations, 3, NOW_S)
     assert (found["verdict"], found["aggressor"], found["victims"]) == ("cannot tell", None, [])
     assert found["reasons"] == ["reason 2", "reason 1"] and found["since"] == minutes(3)
     assert [one["job_id"] for one in found["others"]] == ["2", "1"]
     assert found["title"] == "2 jobs are slow; cannot tell which job caused it"
     assert found["detail"] == "Job 2 is 50 % slower, job 1 is 50 % slower. Reason 2; reason 1."
     assert found["remedies"] == [{"kind": "hold", "job_id": "2"}]
-    assert find_incident("f", told[:1], 1, NOW_S)["title"] == "1 job is slow; cannot tell which job caused it"
+    assert find_incident("f", explanations[:1], 1, NOW_S)["title"] == "1 job is slow; cannot tell which job caused it"
 
 
 def test_four_slow_jobs_are_three_and_one_more() -> None:
-    told = [slow(str(number), None, number) for number in range(1, 5)]
-    detail = find_incident("f", told, 4, NOW_S)["detail"]
+    explanations = [slow(str(number), None, number) for number in range(1, 5)]
+    detail = find_incident("f", explanations, 4, NOW_S)["detail"]
     assert detail.startswith("Job 4 is 50 % slower, job 3 is 50 % slower, job 2 is 50 % slower, and 1 more. Reason 4;")
-    assert "more" not in find_incident("f", told[:3], 3, NOW_S)["detail"]
+    assert "more" not in find_incident("f", explanations[:3], 3, NOW_S)["detail"]
 
 
 def test_quiet_machines_say_what_is_known_of_them() -> None:
@@ -144,9 +146,11 @@ def test_quiet_machines_say_what_is_known_of_them() -> None:
 
 
 def test_a_job_that_ran_before_began_to_send_more() -> None:
-    told = slow("1", "90")
-    told["candidates"][0] |= {"change": "sends more", "nodes": None}
-    assert find_incident("f", [told], 1, NOW_S)["detail"].startswith("It began to send more. Job 1 is 50 % slower.")
+    explanations = slow("1", "90")
+    explanations["candidates"][0] |= {"change": "sends more", "nodes": None}
+    assert find_incident("f", [explanations], 1, NOW_S)["detail"].startswith(
+        "It began to send more. Job 1 is 50 % slower."
+    )
 
 
 def test_a_job_that_slows_itself_is_no_incident_and_nothing_that_nobody_can_tell() -> None:
@@ -157,7 +161,7 @@ def test_a_job_that_slows_itself_is_no_incident_and_nothing_that_nobody_can_tell
     assert [one["job_id"] for one in found["others"]] == ["1"]
     both = find_incident("f", [itself, slow("2", None) | {"verdict": "slows itself", "reasons": []}], 2, NOW_S)
     assert both["title"] == "2 jobs slow themselves"
-    # Beside one of which nobody can tell, that is what is said.
+    # With a job among them that has no verdict, that is what is reported.
     assert find_incident("f", [itself, slow("3", None)], 2, NOW_S)["verdict"] == "cannot tell"
 
 

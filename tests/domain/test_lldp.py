@@ -143,7 +143,7 @@ def test_what_lldpd_really_prints() -> None:
     assert fabric.endpoints.guid.tolist() == ["eedae53f2982"] and fabric.attributes["adapters"] == ["ens1f0"]
 
 
-def test_a_card_that_speaks_beside_its_host_is_one_neighbour() -> None:
+def test_a_card_that_speaks_alongside_its_host_is_one_neighbour() -> None:
     about = LLDPD_HOST["lldp"]["interface"]["swp1"]  # type: ignore[index]
     firmware = {"chassis": {"id": {"type": "mac", "value": "ee:da:e5:3f:29:82"}}, "port": about["port"]}
     document = {"lldp": {"interface": [{"swp1": firmware}, {"swp1": about}]}}

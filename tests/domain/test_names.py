@@ -28,6 +28,21 @@ PARTICIPLES = {
 QUESTION = re.compile(r"(What|Who|Whom|Whose|Whether)\b")
 #: Decorators of functions that no other function calls by their name: an HTTP method, a command, a property.
 UNCALLED = re.compile(r"\.(get|post|put|delete|patch|command|group)\b|property|setter|overload")
+#: Images in place of the field's nouns, and the files in which a word is right: MPI's world, and keys of stored results.
+PRIVATE = {"world", "told", "foretold", "beside", "door", "room", "house"}
+PLAIN = {
+    "world": {
+        "noise_bench.py",
+        "noise.py",
+        "models.py",
+        "dumpi.py",
+        "dumpi_communicators.py",
+        "test_traces.py",
+        "test_packet_workloads.py",
+    },
+    "beside": {"blame.py", "schemas.py", "models.py", "whatif.py"},
+}
+PART = re.compile(r"[A-Z]?[a-z]+|[A-Z]+")
 
 
 def list_sources() -> list[Path]:
@@ -56,6 +71,19 @@ def count_names(text: str) -> Counter[str]:
     return counts
 
 
+def find_private(name: str) -> set[str]:
+    """Images among the parts of a name, in singular or plural."""
+    parts = {part.lower() for part in PART.findall(name)}
+    return {word for word in PRIVATE if not parts.isdisjoint((word, f"{word}s"))}
+
+
+def list_identifiers(tree: ast.AST) -> set[str]:
+    """Names of variables, attributes, arguments, functions, classes and modules."""
+    fields = ("id", "attr", "arg", "name", "asname", "module")
+    values = (getattr(node, field, None) for node in ast.walk(tree) for field in fields)
+    return {value for value in values if isinstance(value, str)}
+
+
 @pytest.fixture(scope="module")
 def counts() -> Counter[str]:
     return sum((count_names(file.read_text()) for file in list_sources()), Counter())
@@ -68,6 +96,24 @@ def counts() -> Counter[str]:
 def test_shares_stay_below_their_limits(counts: Counter[str], part: str, whole: str, limit: float) -> None:
     assert counts[whole] > 4000
     assert counts[part] / counts[whole] < limit, f"{counts[part]} of {counts[whole]} {whole} are {part}"
+
+
+def test_names_are_those_of_the_field() -> None:
+    """Also in research and tests: names of files, functions and variables."""
+    roots = ("db", "ingest", "ml", "services", "tests")
+    files = [path for root in roots for path in (ROOT / root).rglob("*.py") if path.name != Path(__file__).name]
+    found = [f"{path.relative_to(ROOT)}: {word}" for path in files for word in find_private(path.stem)]
+    for path in files:
+        lower = (text := path.read_text()).lower()
+        if any(word in lower for word in PRIVATE):
+            words = {word for name in list_identifiers(ast.parse(text)) for word in find_private(name)}
+            found += [f"{path.relative_to(ROOT)}: {word}" for word in words if path.name not in PLAIN.get(word, ())]
+    assert found == []
+
+
+def test_an_image_is_found_in_each_part_of_a_name() -> None:
+    names = ("twin_world", "WORLDS", "PlantedWorld", "is_told", "headroom", "outdoors", "warehouse")
+    assert [find_private(name) for name in names] == [{"world"}, {"world"}, {"world"}, {"told"}, set(), set(), set()]
 
 
 def test_each_habit_is_counted() -> None:

@@ -110,9 +110,9 @@ def test_a_run_at_any_time_is_as_one_that_begins_at_nought() -> None:
                 exposure[name] += during.mean() * float(np.array(spread) @ share)
                 covered[name] |= during & (size >= 129)
             assert np.allclose(found.exposure[run], exposure) and np.allclose(found.overlap[run], covered.mean(1))
-        beside = [sum(start < last and end > first for _, start, end, _, _ in rows) for first, last in ((begin, begin + 200), (begin + 50, begin + 90))]  # fmt: skip
+        counts = [sum(start < last and end > first for _, start, end, _, _ in rows) for first, last in ((begin, begin + 200), (begin + 50, begin + 90))]  # fmt: skip
         assert np.array_equal(
-            measure_circumstances(windows, table), [[2, 0.75, beside[0]], [np.nan, np.nan, beside[1]]], True
+            measure_circumstances(windows, table), [[2, 0.75, counts[0]], [np.nan, np.nan, counts[1]]], True
         )
 
 

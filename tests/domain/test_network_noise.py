@@ -7,8 +7,7 @@ import pytest
 from scipy import stats
 
 from flitwatch_domain.fabric import Technology
-from flitwatch_domain.network_noise.collectives import fitted_line, notched_box, t_quantile
-from flitwatch_domain.network_noise.observations import message_time_s
+from flitwatch_domain.network_noise.observations import fitted_line, message_time_s, notched_box, t_quantile
 from flitwatch_domain.network_noise.of_job import COLUMNS, NicCounts, job_noise
 
 WINDOWS, CARDS = 20, 4
@@ -61,7 +60,7 @@ def test_a_longer_job_has_no_more_noise_per_time() -> None:
     assert a.latency_us == b.latency_us and a.waits == b.waits and a.message_dispersion == b.message_dispersion
 
 
-def test_the_card_with_most_noise_is_told_from_the_mean() -> None:
+def test_the_card_with_most_noise_is_distinguished_from_the_mean() -> None:
     s = np.full((WINDOWS, CARDS), 0.5)
     s[:6, 2] = 4.5
     made = job_noise(cards(s, np.full_like(s, 2.0)), Technology.CRAY_XC, CARDS)
@@ -69,7 +68,7 @@ def test_the_card_with_most_noise_is_told_from_the_mean() -> None:
     assert made.noise_s == pytest.approx(made.worst_noise_s / CARDS)
 
 
-def test_what_was_not_counted_cannot_be_told() -> None:
+def test_what_was_not_counted_cannot_be_reported() -> None:
     without = planted(8, 3, 4)
     without.counts["latency_us_sum"][:] = np.nan
     made = job_noise(without, Technology.CRAY_XC, CARDS)

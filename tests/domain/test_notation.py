@@ -12,10 +12,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from flitwatch_domain import numerals
+from flitwatch_domain import units
 from flitwatch_domain.errors import BadInput, NotFound
 from flitwatch_domain.hostlist import compress_hosts, expand_hosts
-from flitwatch_domain.importers.yaml_text import parse_yaml, read_yaml
+from flitwatch_domain.importers.text import parse_yaml, read_yaml
 
 
 @pytest.mark.parametrize(
@@ -26,6 +26,7 @@ from flitwatch_domain.importers.yaml_text import parse_yaml, read_yaml
         ("n[08-11]", ["n08", "n09", "n10", "n11"]),
         ("r[1-2]n[01-02]", ["r1n01", "r1n02", "r2n01", "r2n02"]),
         ("login1,nid[1-2]-ib, gpu", ["login1", "nid1-ib", "nid2-ib", "gpu"]),
+        ("c1 c2\tc[4-5]\n", ["c1", "c2", "c4", "c5"]),
         ("None assigned", []),
         ("", []),
     ],
@@ -133,7 +134,7 @@ def test_hostile_text_raises_nothing_else(text: str) -> None:
 # Numbers in text from outside: ASCII digits alone, everywhere that text is read.
 
 
-ROOMS = (
+PACKAGES = (
     "ingest/flitwatch_ingest",
     "services/domain",
     "services/routing",
@@ -170,37 +171,34 @@ NO_NUMBERS = (
 
 @pytest.mark.parametrize("text", [*ODD, *NO_NUMBERS])
 def test_damage_is_no_number(text: str) -> None:
-    assert numerals.parse_whole(text) is None
-    assert numerals.whole_or_hexadecimal(text) is None
-    assert numerals.parse_real(text) is None
+    assert units.parse_whole(text) is None
+    assert units.whole_or_hexadecimal(text) is None
+    assert units.parse_real(text) is None
 
 
 @given(st.integers(-(2**70), 2**70))
 def test_whole_numbers_are_read_within_their_bounds(number: int) -> None:
-    assert numerals.parse_whole(str(number)) == (number if 0 <= number < 2**64 else None)
-    assert numerals.parse_whole(str(number), least=-5, most=5) == (number if -5 <= number <= 5 else None)
+    assert units.parse_whole(str(number)) == (number if 0 <= number < 2**64 else None)
+    assert units.parse_whole(str(number), least=-5, most=5) == (number if -5 <= number <= 5 else None)
     if number >= 0:
-        assert numerals.whole_or_hexadecimal(hex(number)) == (number if number < 2**64 else None)
+        assert units.whole_or_hexadecimal(hex(number)) == (number if number < 2**64 else None)
 
 
 @given(st.floats(allow_nan=False, allow_infinity=False))
 def test_every_finite_number_is_read_as_it_was_written(number: float) -> None:
-    assert numerals.parse_real(repr(number)) == number
-    assert numerals.parse_real(f"{number:.17e}") == number
+    assert units.parse_real(repr(number)) == number
+    assert units.parse_real(f"{number:.17e}") == number
 
 
 def test_a_long_row_of_digits_takes_no_time_and_is_none() -> None:
-    assert numerals.parse_whole("9" * 10**6) is None and numerals.parse_real("9" * 10**6) is None
-    assert (
-        numerals.parse_whole("18446744073709551615") == 2**64 - 1
-        and numerals.parse_whole("18446744073709551616") is None
-    )
+    assert units.parse_whole("9" * 10**6) is None and units.parse_real("9" * 10**6) is None
+    assert units.parse_whole("18446744073709551615") == 2**64 - 1 and units.parse_whole("18446744073709551616") is None
 
 
 def test_no_pattern_takes_digits_of_other_scripts() -> None:
     found = []
-    for room in ROOMS:
-        for path in sorted((ROOT / room).rglob("*.py")):
+    for package in PACKAGES:
+        for path in sorted((ROOT / package).rglob("*.py")):
             for node in ast.walk(ast.parse(path.read_text())):
                 if isinstance(node, ast.Constant) and isinstance(node.value, str) and r"\d" in node.value:
                     found.append(f"{path.relative_to(ROOT)}:{node.lineno}")

@@ -76,7 +76,7 @@ def test_only_the_newest_count_and_the_test_of_the_interval_looks_back_only() ->
     assert backtest_interval(rising[:LEAST_JOBS]) == (0, None)
 
 
-@pytest.mark.skipif(not MEASURED.exists(), reason="needs the measured runs beside the checkout")
+@pytest.mark.skipif(not MEASURED.exists(), reason="needs the measured runs next to the checkout")
 def test_on_measured_runs_the_interval_of_earlier_ones_holds_later_ones() -> None:
     """MILC on Perlmutter in order of start (../shared/data/variability)."""
     with open(MEASURED / "perlmutter_milc_runs.csv", newline="", encoding="utf-8") as file:

@@ -19,6 +19,7 @@ from flitwatch_domain import generators
 from flitwatch_domain.errors import BadInput, BadRequest
 from flitwatch_domain.fabric import ROLES, Endpoints, Fabric, Links, NodeRole, Routers
 from flitwatch_domain.hostlist import expand_hosts
+from flitwatch_domain.importers import read_fabric
 from flitwatch_domain.schedulers import FORMATS, SwitchTree, format_tree, switch_tree
 
 FABRICS = {
@@ -202,6 +203,15 @@ def test_a_node_with_a_name_that_no_scheduler_reads_is_left_out_and_a_fabric_of_
     assert set(above(conf(format_tree(tree, "slurm-tree")))) == {"fine"}
     with pytest.raises(BadInput, match="not a host name"):
         switch_tree(graph([[0]], [], 1, node=[node]))
+
+
+@pytest.mark.shared
+@pytest.mark.parametrize("form", FORMATS)
+def test_the_case_of_one_unnamed_adapter(shared: Path, form: str) -> None:
+    tree = switch_tree(read_fabric(shared / "cases/export-one-unnamed-adapter/fabric.txt"))
+    assert (tree.left_out, tree.nameless) == (1, ("H-0000000000b00102",))
+    assert [leaf.nodes for leaf in tree.leaves()] == [("c01",), ("c03",)]
+    assert "c01" in format_tree(tree, form) and "b00102" not in format_tree(tree, form)
 
 
 def test_a_torus_is_refused() -> None:

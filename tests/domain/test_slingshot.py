@@ -72,7 +72,7 @@ def test_documents_of_the_rest_interface_are_the_same_links() -> None:
     document = {"documentLinks": [f"/fabric/links/{link}" for link in links], "documentCount": len(links), "totalCount": len(links)}  # fmt: skip
     one, other = parse_fabric(json.dumps(document), "links.json", "a"), parse_fabric("\n".join(links), "links.txt", "a")
     assert list(one.routers.name) == list(other.routers.name) and one.summary() == other.summary()
-    with pytest.raises(BadInput, match=f"holds 3 of {len(links)} links"):
+    with pytest.raises(BadInput, match=f"has 3 of {len(links)} links"):
         parse_fabric(json.dumps(document | {"documentLinks": document["documentLinks"][:3]}), "links.json", "a")
 
 
@@ -109,7 +109,7 @@ def test_a_link_that_is_listed_from_both_ends_is_one() -> None:
 
 
 def test_a_blades_jacks_to_the_nodes_have_numbers_of_their_own() -> None:
-    """Frontier's notes name x2011c6r1j100p0: such a switch has jacks beside the 32 of one in a rack."""
+    """Frontier's notes name x2011c6r1j100p0: such a switch has jacks alongside the 32 of one in a rack."""
     names = [port_name("x2011c6r1", port) for port in range(MOST_PORT + 1)]
     assert len(set(names)) == 128 and names[63:66] == ["x2011c6r1j32p1", "x2011c6r1j100p0", "x2011c6r1j100p1"]
     assert [place.port for name in names if (place := location_of(name))] == list(range(MOST_PORT + 1))

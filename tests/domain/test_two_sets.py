@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from scipy import stats
 from scipy.stats import cauchy, false_discovery_control
 
+from flitwatch_domain.blame import benjamini_hochberg, combine_p_values, several_sets
 from flitwatch_domain.network_noise.observations import NicObservation
 from flitwatch_domain.network_noise.two_sets import LEAST_OBSERVATIONS, Observed, compare_sets
-from flitwatch_domain.several_sets import benjamini_hochberg, combine_p_values, several_sets
 
 
 def observed(
@@ -47,12 +47,12 @@ def test_a_planted_difference_is_found_and_its_interval_holds_it() -> None:
     ("allocations", "first_each", "second_each"),
     [(1, 4, 4), (4, 1, 1), (12, 1, 1), (2, 2, 2), (1, 12, 12), (1, 4, 20), (3, 1, 4)],
 )
-def test_equal_sets_are_told_apart_as_seldom_as_the_interval_says(
+def test_equal_sets_are_distinguished_as_seldom_as_the_interval_says(
     allocations: int, first_each: int, second_each: int
 ) -> None:
     """However few observations an allocation has, one each among them; allocations have levels of their own."""
-    wrong, worlds = 0, 600
-    for seed in range(worlds):
+    wrong, draws = 0, 600
+    for seed in range(draws):
         rng = np.random.default_rng(1000 + seed)
         first, second = (
             [
@@ -63,7 +63,7 @@ def test_equal_sets_are_told_apart_as_seldom_as_the_interval_says(
             for each in (first_each, second_each)
         )
         wrong += compare_sets(first, second, 65_536).verdict != "cannot tell"
-    assert wrong <= 0.09 * worlds
+    assert wrong <= 0.09 * draws
 
 
 @pytest.mark.parametrize(("allocations", "each"), [(1, 4), (6, 1), (2, 3)])
@@ -99,7 +99,7 @@ def test_one_allocation_is_compared_as_by_welch_and_pairs_as_pairs() -> None:
     assert (alone.low, alone.high) == pytest.approx((np.exp(oracle.low), np.exp(oracle.high)), rel=1e-9)
 
 
-def test_a_set_beside_itself_does_not_differ() -> None:
+def test_a_set_alongside_itself_does_not_differ() -> None:
     rng = np.random.default_rng(12)
     one = observed(rng, 4, 2.0) + observed(rng, 1, 3.0, "b")
     assert {figure.verdict for figure in compare_sets(one, one, 65_536).figures} == {"cannot tell"}

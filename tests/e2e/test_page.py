@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from integration.incidents import World, draws, is_felt
+from integration.incidents import IncidentSite, draws, is_felt
 from support.browser import run
 from support.databases import server_folder
 from support.planted_cases import CASES, Case, plant_case
@@ -22,7 +22,7 @@ from e2e.beat import Beat
 from e2e.site import PAGE, ROOT, fill, served
 from flitwatch_db import connect
 from flitwatch_db.incidents import store
-from flitwatch_db.incidents.finding import of_explanation
+from flitwatch_db.incidents.store import of_explanation
 from flitwatch_db.migrations import migrate_database
 from flitwatch_domain.incidents import Minute
 from flitwatch_ops.embedded import Embedded
@@ -59,10 +59,14 @@ def test_the_page_names_who_was_planted(embedded_db: str, browser: dict[str, str
     """An incident of the twin: the job's page and the API name the job that was planted."""
     seed = 1
     draw = next(one for one in draws(seed, 40, quiet=False) if is_felt(one, seed))
-    told = World(embedded_db, seed).day(draw)[-1]
-    assert told.planted is not None
+    observation = IncidentSite(embedded_db, seed).day(draw)[-1]
+    assert observation.planted is not None
     with served(embedded_db) as url:
-        names = {"FLITWATCH_URL": url, "FLITWATCH_JOB": told.answer["job_id"], "FLITWATCH_PLANTED": told.planted}
+        names = {
+            "FLITWATCH_URL": url,
+            "FLITWATCH_JOB": observation.answer["job_id"],
+            "FLITWATCH_PLANTED": observation.planted,
+        }
         run("explanation.mjs", {**browser, **names}, timeout_s=300)
 
 
@@ -72,23 +76,28 @@ def test_a_stored_incident_has_a_page(embedded_db: str, browser: dict[str, str])
     same."""
     seed = 1
     draw = next(one for one in draws(seed, 40, quiet=False) if is_felt(one, seed))
-    world = World(embedded_db, seed)
-    told = world.day(draw)[-1]
-    found = of_explanation(told.answer)
-    assert told.planted is not None and found is not None
+    site = IncidentSite(embedded_db, seed)
+    observation = site.day(draw)[-1]
+    found = of_explanation(observation.answer)
+    assert observation.planted is not None and found is not None
     found["slowdown"] |= {"lost_s": 348.0, "lost_low_s": 310.0, "lost_high_s": 390.0}
-    began, job = found["slowdown"]["since"].timestamp(), told.answer["job_pk"]
+    began, job = found["slowdown"]["since"].timestamp(), observation.answer["job_pk"]
     minutes = [Minute(60 * (began // 60 + at), 4.0 - at, 0.9 if at else None) for at in range(3)]
     with connect(embedded_db, role="writer") as conn:
-        incident = store.store_finding(conn, world.fabric_id, job, True, found, final=True)
+        incident = store.store_finding(conn, site.fabric_id, job, True, found, final=True)
         store.add_minutes(conn, incident, minutes)
         store.set_span(conn, incident, began, began + 300)
         merged = conn.execute(
             "INSERT INTO incident (fabric_id, simulated, began_at, merged_into) VALUES (%s, true, now(), %s) RETURNING incident_id",
-            [world.fabric_id, incident],
+            [site.fabric_id, incident],
         ).fetchone()
     assert merged is not None
-    names = {"INCIDENT": incident, "MERGED": merged[0], "JOB": told.answer["job_id"], "PLANTED": told.planted}
+    names = {
+        "INCIDENT": incident,
+        "MERGED": merged[0],
+        "JOB": observation.answer["job_id"],
+        "PLANTED": observation.planted,
+    }
     with served(embedded_db) as url:
         known = {f"FLITWATCH_{name}": str(value) for name, value in names.items()}
         run("incident.mjs", {**browser, **known, "FLITWATCH_URL": url}, timeout_s=300)
@@ -104,6 +113,17 @@ def test_planted_incidents_are_named_on_every_page(case: Case, embedded_db: str,
     with served(embedded_db) as url:
         names = {"URL": url, "ASKED": asked, "DURING": during, "STATE": "over" if case.over else "open"}
         run("planted.mjs", browser | {f"FLITWATCH_{name}": value for name, value in names.items()}, timeout_s=300)
+
+
+@pytest.mark.system("browser")
+def test_the_page_reports_planted_cables_as_rest_does(embedded_db: str, browser: dict[str, str]) -> None:
+    """REST, `flitwatch top`, alerts and metrics: tests/api/test_findings.py."""
+    from support import planted_cables
+
+    planted_cables.plant(embedded_db)
+    conditions = {fabric: list(cables.values()) for fabric, cables in planted_cables.CONDITIONS.items()}
+    with served(embedded_db) as url:
+        run("cables.mjs", {**browser, "FLITWATCH_URL": url, "FLITWATCH_CABLES": json.dumps(conditions)}, timeout_s=120)
 
 
 @pytest.mark.system("browser")

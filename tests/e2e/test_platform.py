@@ -85,11 +85,13 @@ def test_a_new_platform_names_the_culprit_everywhere(platform: Platform, browser
     def named() -> Any:
         incident = platform.answer("/incident", fabric="demo")
         firing = platform.answer("/alerts", phase="firing")["items"]
-        told = [alert for alert in firing if alert["rule"] == "incident"]
-        return incident["incident_id"] and incident["victims"] and told and (incident, firing, told)
+        incident_alerts = [alert for alert in firing if alert["rule"] == "incident"]
+        return (
+            incident["incident_id"] and incident["victims"] and incident_alerts and (incident, firing, incident_alerts)
+        )
 
     eventually(lambda: platform.answer("/fabrics")["items"], timeout_s=300, what="the machine's fabric")
-    incident, firing, told = eventually(
+    incident, firing, incident_alerts = eventually(
         named,
         timeout_s=600,
         every_s=1,
@@ -104,7 +106,7 @@ def test_a_new_platform_names_the_culprit_everywhere(platform: Platform, browser
     blamed = {alert["labels"]["user"] for alert in firing if alert["rule"] == "blamed-user-back"}
     assert blamed <= {aggressor["user"]}, firing
     # One alert, which names the culprit and leads to the incident that home shows.
-    assert len(told) == 1 and aggressor["job_id"] in told[0]["summary"], told
-    assert told[0]["page"] == f"/incidents/{incident['incident_id']}"
+    assert len(incident_alerts) == 1 and aggressor["job_id"] in incident_alerts[0]["summary"], incident_alerts
+    assert incident_alerts[0]["page"] == f"/incidents/{incident['incident_id']}"
     names = {"FLITWATCH_URL": platform.url, "FLITWATCH_PLANTED": aggressor["job_id"]}
     run("culprit.mjs", {**browser, **names}, timeout_s=300)

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import nbformat
 import pytest
-from integration.incidents import World, draws, is_felt
+from integration.incidents import IncidentSite, draws, is_felt
 from nbclient import NotebookClient
 from support.databases import PLACE, Server
 from support.slurm import PROGRAMS, SlurmSite
@@ -34,7 +34,7 @@ def platform(_embedded_template: Server) -> Iterator[tuple[str, str]]:
     """The address of a platform with an incident, and the job that was planted."""
     database = _embedded_template.create()
     draw = next(one for one in draws(SEED, 40, quiet=False) if is_felt(one, SEED))
-    planted = World(database, SEED).day(draw)[-1].planted
+    planted = IncidentSite(database, SEED).day(draw)[-1].planted
     assert planted is not None
     worker = subprocess.Popen([sys.executable, "-m", "flitwatch.main", "worker", "--queue", "sim", "--db", database])
     try:

@@ -223,7 +223,7 @@ def main() -> int:
         type=int,
         default=os.cpu_count() or 1,
         metavar="N",
-        help="targets beside each other (a core each)",
+        help="parallel targets (a core each)",
     )
     parser.add_argument("--log", type=Path, metavar="FILE", help="append the lines to this file too")
     parser.add_argument(

@@ -24,7 +24,7 @@ from flitwatch_domain.errors import NotFound
 from flitwatch_domain.fabric import number_finder
 from flitwatch_domain.importers import read_fabric, read_snapshot
 from flitwatch_domain.importers import sonic as sonic_tables
-from flitwatch_domain.local_text import LocalText
+from flitwatch_domain.secret_file import LocalText
 from flitwatch_ingest.registry import Schemas
 from flitwatch_ingest.sampler.plan import SamplerPlan
 from flitwatch_ingest.schemas import Claims
@@ -185,7 +185,7 @@ def aries_ncl_yaml(data: bytes) -> None:
 
 
 def run_json(data: bytes) -> None:
-    """run.json beside AriesNCL's files."""
+    """run.json alongside AriesNCL's files."""
     read_run_json(_FOLDER, _file(data, "run.json"))
 
 
@@ -320,7 +320,7 @@ def _records(topic: str, lines: list[bytes]) -> list[Record]:
 
 
 def ldms_topic(data: bytes) -> None:
-    """Records of a topic that nobody knows yet: its name, the Avro schema 1, then a line each. All are counted or told why not."""
+    """Records of a topic that nobody knows yet: its name, the Avro schema 1, then a line each. All are counted or refused with the reason."""
     name, schema, rest = ([*data.split(CUT, 2), b"", b""])[:3]
     lines = rest.split(b"\n")
     topic = "ldms." + name.decode("utf-8", errors="replace")

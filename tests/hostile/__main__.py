@@ -24,14 +24,19 @@ from support.waiting import eventually, free_port
 from flitwatch.commands.up import METRICS
 from flitwatch_db import connect
 from flitwatch_ops.supervisor import read_running_state
-from hostile.attacks import ATTACKS, HERE, Target
+from hostile.attacks import ATTACKS, HERE, Target, receivers
 from hostile.bystanders import p99_s, watch
 
 #: What an attack may cost: memory of a process over what it has when idle, and seconds that 99 % of the others' answers take.
 MOST_MB, MOST_S = 300.0, 1.0
 SETTLE_S = 5.0
 #: Answers that an attack must not get.
-NEVER = {"send_endless_heads": {"all taken"}, "send_odd_hosts": {"200"}, "flood_the_audit_log": {"200"}}
+NEVER = {
+    "send_endless_heads": {"all taken"},
+    "send_odd_hosts": {"200"},
+    "flood_the_audit_log": {"200"},
+    "hold_up_deliveries": {"late"},
+}
 
 
 def memory_mb(pid: int, line: str) -> float:
@@ -45,25 +50,27 @@ def forget_peak(pid: int) -> None:
 
 
 @contextmanager
-def platform(home: Path) -> Iterator[Target]:
+def platform(home: Path, alerts: Path) -> Iterator[Target]:
     """`flitwatch up` for callers without a login, and a collector that listens."""
     api = free_port(2 + len(METRICS))
-    door, metrics = api + 1, api + 2
+    write_port, metrics = api + 1, api + 2
     token = secrets.token_urlsafe(24)
     file = home / "token"
     file.write_text(token)
     file.chmod(0o600)
-    environment = {**os.environ, "FLITWATCH_HOME": str(home)}
+    environment = {**os.environ, "FLITWATCH_HOME": str(home), "FLITWATCH_ALERTS": str(alerts)}
     command = [sys.executable, "-m", "flitwatch.main"]
     argv = ["up", "--twin", "none", "--port", str(api), "--metrics-port", str(metrics), "--anonymous", "user"]
     subprocess.run([*command, *argv], env=environment, check=True, stdout=sys.stderr)
     try:
-        argv = ["collect", "prometheus", "--listen", f"{HERE}:{door}", "--token-file", str(file)]
+        argv = ["collect", "prometheus", "--listen", f"{HERE}:{write_port}", "--token-file", str(file)]
         with subprocess.Popen([*command, *argv], env=environment, stdout=sys.stderr) as collector:
             try:
-                eventually(lambda: _listens(door), 60, 0.2, what="the collector")
+                eventually(lambda: _listens(write_port), 60, 0.2, what="the collector")
                 (home / "collector").write_text(str(collector.pid))
-                yield Target(api, metrics, door, token)
+                state = read_running_state(home)
+                assert state is not None
+                yield Target(api, metrics, write_port, token, state["database"])
             finally:
                 collector.terminate()
     finally:
@@ -131,7 +138,7 @@ def main() -> None:
     chosen = parser.parse_args()
     home = Path(tempfile.mkdtemp(prefix="flitwatch-hostile-", dir=PLACE))
     try:
-        with platform(home) as target:
+        with receivers(home) as alerts, platform(home, alerts) as target:
             report = replay(home, target, chosen.attacks or list(ATTACKS), chosen.seconds)
     finally:
         shutil.rmtree(home, ignore_errors=True)

@@ -4,21 +4,29 @@ from __future__ import annotations
 
 import contextlib
 import http.client
+import json
 import os
 import socket
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from itertools import count
+from pathlib import Path
+from typing import Any
 
+from alerting.receivers import Hook
+from support.alerts import fire
+from support.endless_answer import dripping
 from support.endless_head import BEGINNINGS, MOST_BYTES, sent_until_closed
+
+from flitwatch_db import connect
 
 HERE = "127.0.0.1"
 ADDRESSES, IDLE, SLOW, UPLOADERS = 20, 260, 4, 4
-TIMEOUT_S = 60.0
+TIMEOUT_S, DRIP_S = 60.0, 1.0
 UPLOAD_BYTES = 16 << 20
 ODD_HOSTS = (
     "evil.example@localhost",
@@ -30,17 +38,21 @@ ODD_HOSTS = (
     "localhost\tx",
 )
 LONG_NAME = "x" * 2000
-#: A peer says of itself that it may be read.
+UNREAD, REQUESTS_AHEAD = 20, 16
+#: An alert every so often, and how long its notice may take to a receiver that answers.
+ALERT_EVERY_S, NOTICE_S = 2.0, 30.0
+GOOD = "answers"
 
 
 @dataclass(frozen=True)
 class Target:
-    """The platform's ports on this machine, and the token of the collector's door."""
+    """The platform's ports on this machine, the token of its write endpoint, and the database."""
 
     api: int
     metrics: int
-    door: int
+    write_port: int
     token: str
+    database: str
 
 
 def _repeat(until: float, tries: Sequence[Callable[[], object]]) -> Counter[str]:
@@ -76,7 +88,7 @@ def send_endless_heads(target: Target, until: float) -> Counter[str]:
     def send(port: int, beginning: bytes, part: bytes) -> str:
         return "all taken" if sent_until_closed(HERE, port, beginning, part) >= MOST_BYTES else "closed"
 
-    ports = (target.api, target.metrics, target.door)
+    ports = (target.api, target.metrics, target.write_port)
     return _repeat(until, [partial(send, port, *each) for port in ports for each in BEGINNINGS.values()])
 
 
@@ -97,7 +109,7 @@ def hold_idle_connections(target: Target, until: float) -> Counter[str]:
     with contextlib.ExitStack() as stack:
         held: dict[tuple[int, int], socket.socket] = {}
         while time.monotonic() < until:
-            for port in (target.door, target.api):
+            for port in (target.write_port, target.api):
                 for number in range(IDLE):
                     if _is_open(held.get((port, number))):
                         continue
@@ -131,9 +143,9 @@ def drip_bodies(target: Target, until: float) -> Counter[str]:
                 time.sleep(0.1)
         return "held to the end"
 
-    door = f"/api/v1/write HTTP/1.1\r\nContent-Type: application/x-protobuf\r\nContent-Encoding: snappy\r\nAuthorization: Bearer {target.token}"
+    write_port = f"/api/v1/write HTTP/1.1\r\nContent-Type: application/x-protobuf\r\nContent-Encoding: snappy\r\nAuthorization: Bearer {target.token}"
     api = "/api/v1/session HTTP/1.1\r\nContent-Type: application/json"
-    return _repeat(until, [partial(drip, target.door, door), partial(drip, target.api, api)] * SLOW)
+    return _repeat(until, [partial(drip, target.write_port, write_port), partial(drip, target.api, api)] * SLOW)
 
 
 def upload_without_a_login(target: Target, until: float) -> Counter[str]:
@@ -166,6 +178,65 @@ def flood_the_audit_log(target: Target, until: float) -> Counter[str]:
     return _repeat(until, [partial(change, number) for number in range(8)])
 
 
+def read_no_answers(target: Target, until: float) -> Counter[str]:
+    """Request a large answer many times on each connection, and read none of them."""
+    request = b"GET /openapi.json HTTP/1.1\r\nHost: localhost\r\n\r\n" * REQUESTS_AHEAD
+
+    def hold(address: str) -> str:
+        with contextlib.ExitStack() as stack:
+            for _ in range(UNREAD):
+                one = stack.enter_context(socket.socket())
+                # The less its own side takes, the more is left in the server.
+                one.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+                one.settimeout(TIMEOUT_S)
+                one.bind((address, 0))
+                one.connect((HERE, target.api))
+                one.sendall(request)
+            time.sleep(max(0.0, min(5.0, until - time.monotonic())))
+        return f"{UNREAD} held"
+
+    return _repeat(until, [partial(hold, f"127.0.3.{number + 1}") for number in range(ADDRESSES)])
+
+
+def hold_up_deliveries(target: Target, until: float) -> Counter[str]:
+    """Alerts while two of three receivers send a byte now and then and never end (`receivers`). Count what the third one got."""
+    fired: list[int] = []
+    with connect(target.database, autocommit=True) as conn:
+        while time.monotonic() < until:
+            fired.append(fire(conn, f"hostile-{len(fired)}"))
+            time.sleep(ALERT_EVERY_S)
+        ends, waited = time.monotonic() + NOTICE_S, fired
+        while waited and time.monotonic() < ends:
+            time.sleep(0.2)
+            waited = [each for each in fired if each not in delivered_to(conn, GOOD)]
+    return Counter({"delivered": len(fired) - len(waited)} | ({"late": len(waited)} if waited else {}))
+
+
+def delivered_to(conn: Any, receiver: str) -> set[int]:
+    """Return the alerts that a receiver has accepted."""
+    rows = conn.execute(
+        "SELECT alert_id FROM alert_notice WHERE receiver = %s AND delivered_at IS NOT NULL", [receiver]
+    )
+    return {number for (number,) in rows}
+
+
+@contextlib.contextmanager
+def receivers(folder: Path) -> Iterator[Path]:
+    """Yield a configuration of alerting: a webhook and a mail server that never end, and a webhook that answers."""
+    hook = Hook()
+    with dripping(DRIP_S) as port:
+        place = {"server": f"127.0.0.1:{port}", "to": ["a@x.example"]}
+        chosen = [
+            {"name": "drips", "kind": "webhook", "url": f"http://127.0.0.1:{port}/"},
+            {"name": "drips-mail", "kind": "mail", **place},
+            {"name": GOOD, "kind": "webhook", "url": hook.url},
+        ]
+        file = folder / "alerts.yaml"
+        file.write_text(json.dumps({"group_wait": 0, "group_interval": 0, "rules": [], "receivers": chosen}))
+        yield file
+    hook.server.shutdown()
+
+
 ATTACKS = {
     attack.__name__: attack
     for attack in (
@@ -176,5 +247,7 @@ ATTACKS = {
         upload_without_a_login,
         send_odd_hosts,
         flood_the_audit_log,
+        read_no_answers,
+        hold_up_deliveries,
     )
 }

@@ -28,7 +28,7 @@ def watch(target: Target, until: float) -> dict[str, list[float]]:
         "readiness": (target.api, "GET", "/readyz", b"", {}),
         "figures": (target.metrics, "GET", "/metrics", b"", {}),
         # Of no samples: refused, but only after it was read and taken apart.
-        "remote write": (target.door, "POST", "/api/v1/write", body, write),
+        "remote write": (target.write_port, "POST", "/api/v1/write", body, write),
     }
     took: dict[str, list[float]] = {name: [] for name in asked}
     while time.monotonic() < until:

@@ -24,7 +24,7 @@ Written = tuple[dict[str, str], Sequence[tuple[float, int]]]
 
 
 class Collector:
-    """The door as a process of its own."""
+    """The collector as a process of its own."""
 
     def __init__(self, log: str, folder: Path, *more: str) -> None:
         self.port, self._folder, self._process = free_port(), folder, None
@@ -35,7 +35,7 @@ class Collector:
         self._argv += ["--state", str(folder / "state.json"), *more]
 
     def start(self) -> Collector:
-        with open(self._folder / "door.log", "ab") as log:
+        with open(self._folder / "collector.log", "ab") as log:
             environment = os.environ | {"FLITWATCH_HOME": str(self._folder / "home")}
             self._process = subprocess.Popen(self._argv, stdout=log, stderr=log, env=environment)
         eventually(
@@ -43,7 +43,7 @@ class Collector:
             what="the collector to answer",
             retry=(httpx.HTTPError,),
             process=self._process,
-            detail=(self._folder / "door.log").read_text,
+            detail=(self._folder / "collector.log").read_text,
         )
         return self
 

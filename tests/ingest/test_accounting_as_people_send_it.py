@@ -8,18 +8,31 @@ import gzip
 import io
 import json
 import lzma
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
-from datetime import datetime
 from pathlib import Path
 from typing import Any
-from zoneinfo import ZoneInfo
 
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from ingest.scheduler_records import (
+    COLUMNS,
+    ON_HOSTS,
+    RAN_S,
+    SCHEDULERS,
+    START_S,
+    UTC,
+    read_only_job,
+    rows,
+    write_flux,
+    write_pbs,
+    write_sacct_json,
+    write_sacct_text,
+)
 from support.databases import Server
 
+from flitwatch.commands.imports import accounting
 from flitwatch.commands.imports.accounting import Content
 from flitwatch_db import connect
 from flitwatch_db.fabrics import store as fabrics
@@ -30,134 +43,98 @@ from flitwatch_domain.fabric import Endpoints, Fabric, FabricKind, Links, Router
 from flitwatch_domain.importers.packed import open_plain
 from flitwatch_domain.jobs import FINAL_STATES, OVER_STATES, RELEASED_STATES, Job
 from flitwatch_ingest.sources import sacct
-from flitwatch_ingest.sources.clustercockpit import ClusterCockpitReader
 from flitwatch_ingest.sources.flux import FluxReader
 from flitwatch_ingest.sources.pbs import PbsReader
 from flitwatch_ingest.sources.rejection import Rejection
 from flitwatch_ingest.sources.sacct_fields import STATES
 from flitwatch_ingest.sources.swf import SwfReader
 
-UTC = ZoneInfo("UTC")
-START_S, RAN_S = 1_717_747_202, 19
-COLUMNS = ("JobID", "JobName", "User", "Partition", "State", "Submit", "Start", "End", "Elapsed", "NNodes", "NodeList")
 COLUMN = {name: at for at, name in enumerate(COLUMNS)}
 FINAL = sorted(FINAL_STATES | RELEASED_STATES)
-
-
-def rows(*records: dict[str, str], delimiter: str = "|") -> str:
-    """An output of sacct; a record's cells by column, with values for those that it does not name."""
-    usual = {"JobID": "1", "JobName": "a", "User": "uma", "Partition": "p", "State": "COMPLETED", "Submit": "2024-06-07T08:00:00",
-             "Start": "2024-06-07T08:00:02", "End": "2024-06-07T09:00:02", "Elapsed": "01:00:00", "NNodes": "1", "NodeList": "c01"}  # fmt: skip
-    lines = [
-        delimiter.join(COLUMNS),
-        *(delimiter.join((usual | record)[name] for name in COLUMNS) for record in records),
-    ]
-    return "\n".join(lines) + "\n"
 
 
 def read(text: str) -> tuple[list[Job], list[Rejection]]:
     return sacct.decode_jobs(text.encode(), "jobs.txt", zone=UTC)
 
 
-def _sacct_text(state: str, end_s: float | None, ran_s: float | None) -> str:
-    end = "Unknown" if end_s is None else str(int(end_s))
-    took = "" if ran_s is None else f"00:00:{int(ran_s):02}"
-    return rows({"State": state, "Start": str(START_S), "End": end, "Elapsed": took})
-
-
-def _sacct_json(state: str, end_s: float | None, ran_s: float | None) -> str:
-    time = {
-        "submission": START_S - 2,
-        "start": START_S,
-        "end": int(end_s or 0),
-        **({} if ran_s is None else {"elapsed": int(ran_s)}),
-    }
-    return json.dumps({"jobs": [{"job_id": 1, "state": {"current": [state]}, "time": time, "nodes": "c01"}]})
-
-
-def _flux(state: str, end_s: float | None, ran_s: float | None) -> str:
-    result = {"CANCELLED": "CANCELED", "TIMEOUT": "TIMEOUT", "FAILED": "FAILED"}.get(state, "COMPLETED")
-    ends = {} if end_s is None else {"t_cleanup": end_s}
-    ran = {} if ran_s is None else {"runtime": ran_s}
-    return json.dumps(
-        {
-            "jobs": [
-                {
-                    "id": 1,
-                    "state": "INACTIVE",
-                    "result": result,
-                    "t_submit": START_S - 2.0,
-                    "t_run": float(START_S),
-                    **ends,
-                    **ran,
-                }
-            ]
-        }
-    )
-
-
-def _clustercockpit(state: str, end_s: float | None, ran_s: float | None) -> str:
-    took = ran_s if ran_s is not None else None if end_s is None else end_s - START_S
-    said = {"TIMEOUT": "timeout", "CANCELLED": "cancelled", "FAILED": "failed"}.get(state, "completed")
-    return json.dumps(
-        {
-            "jobId": 1,
-            "cluster": "c",
-            "jobState": said,
-            "startTime": START_S,
-            **({} if took is None else {"duration": took}),
-        }
-    )
-
-
-def _swf(state: str, end_s: float | None, ran_s: float | None) -> str:
-    took = ran_s if ran_s is not None else -1 if end_s is None else end_s - START_S
-    status = {"CANCELLED": 5, "FAILED": 0}.get(state, 1)
-    return f"; UnixStartTime: {START_S - 2}\n1 0 2 {int(took)} 4 -1 -1 4 -1 -1 {status} 1 1 1 1 1 -1 -1\n"
-
-
-def _pbs(state: str, end_s: float | None, ran_s: float | None) -> str:
-    """The record of an end is written when the job ends, and may repeat it."""
-    status = {"CANCELLED": 271, "FAILED": 1, "TIMEOUT": -29}.get(state, 0)
-    at = datetime.fromtimestamp(START_S + (ran_s or 0), UTC).strftime("%m/%d/%Y %H:%M:%S")
-    ends = "" if end_s is None else f" end={int(end_s)}"
-    return (
-        f"{at};E;1.server;user=uma group=g queue=q jobname=a ctime={START_S - 2} start={START_S} exec_host=c01/0*4{ends}"
-        f" Exit_status={status} resources_used.walltime=00:00:{int(ran_s or 0):02} run_count=1\n"
-    )
-
-
-#: By scheduler: writes a job of a final state, and reads what was written.
-SCHEDULERS: dict[str, tuple[Callable[[str, float | None, float | None], str], Callable[[], Any]]] = {
-    "sacct": (_sacct_text, lambda: sacct.SacctReader(UTC)),
-    "sacct --json": (_sacct_json, lambda: sacct.SacctReader(UTC)),
-    "flux": (_flux, FluxReader),
-    "clustercockpit": (_clustercockpit, ClusterCockpitReader),
-    "swf": (_swf, SwfReader),
-    "pbs": (_pbs, lambda: PbsReader(UTC)),
+#: Schedulers to which a kind does not apply.
+DOES_NOT_APPLY = {
+    "end before the start": {"swf": "has durations", "clustercockpit": "has durations"},
+    "files of many jobs": {"clustercockpit": "has a file for each job"},
+    "hosts": {"swf": "has no nodes"},
 }
 
 
-def one(reader: Any, text: str) -> Any:
-    """The only job, or rejection, of a text."""
-    found = [*reader.read(io.BytesIO(text.encode()), "f"), *reader.rest()]
-    (item,) = found
-    return item if isinstance(item, Rejection) else item[0]
+def test_each_scheduler_of_the_product_is_tested_with_each_kind() -> None:
+    imported = set(accounting._NO_JOB)
+
+    def tested(names: Iterable[str]) -> set[str]:
+        return {"sacct" if name.startswith("squeue") else name.partition(" ")[0] for name in names}
+
+    assert tested(SCHEDULERS) == imported
+    assert tested(ENDS_WITH_A_TIME) | set(DOES_NOT_APPLY["end before the start"]) == imported
+    assert tested(MANY) | set(DOES_NOT_APPLY["files of many jobs"]) == imported
+    assert tested(ON_HOSTS) | set(DOES_NOT_APPLY["hosts"]) == imported
 
 
 @pytest.mark.parametrize("scheduler", SCHEDULERS)
 @pytest.mark.parametrize("state", FINAL)
 def test_a_final_state_without_an_end_ends_after_its_elapsed_time(scheduler: str, state: str) -> None:
     write, reader = SCHEDULERS[scheduler]
-    job = one(reader(), write(state, None, RAN_S))
+    job = read_only_job(reader(), write(state, None, RAN_S))
     if job.start_s is not None:
         assert job.state in FINAL and job.end_s == START_S + RAN_S
 
 
-@pytest.mark.parametrize("scheduler", ["sacct", "sacct --json", "flux", "pbs"])
+@pytest.mark.parametrize("state", FINAL)
+@pytest.mark.parametrize("form", ["text", "JSON"])
+def test_suspended_time_lasts_too(form: str, state: str) -> None:
+    """Elapsed leaves out the time in which a job was suspended."""
+    if form == "text":
+        text = (
+            write_sacct_text(state, None, RAN_S).replace("\n", "|Suspended\n", 1).removesuffix("\n") + "|1-00:10:00\n"
+        )
+    else:
+        entry = json.loads(write_sacct_json(state, None, RAN_S))
+        entry["jobs"][0]["time"]["suspended"] = 87_000
+        text = json.dumps(entry)
+    (job,), rejected = read(text)
+    assert rejected == [] and job.end_s == START_S + RAN_S + 87_000
+
+
+@pytest.mark.parametrize("write", [write_sacct_text, write_sacct_json])
+def test_times_of_a_waiting_job_in_accounting_are_forecasts(
+    write: Callable[[str, float | None, float | None], str],
+) -> None:
+    for end_s in (START_S + 60.0, START_S - 60.0):
+        (job,), rejected = read(write("PENDING", end_s, None))
+        assert rejected == [] and (job.start_s, job.end_s, job.submit_s is None) == (None, None, False)
+
+
+@pytest.mark.parametrize("scheduler", ["sacct", "pbs"])
+def test_names_in_an_older_locale_are_not_mixed_up(scheduler: str) -> None:
+    """A log of many years has lines in Latin-1 and lines in UTF-8."""
+    write, reader = SCHEDULERS[scheduler]
+    text = write("FAILED", START_S + RAN_S, RAN_S)
+    for name, encoding in (
+        ("m\u00fcller", "latin-1"),
+        ("m\u00f6ller", "latin-1"),
+        ("m\u00fcller", "utf-8"),
+        ("\u20acva", "cp1252"),
+    ):
+        raw = text.replace("user=uma" if scheduler == "pbs" else "uma", f"user={name}" if scheduler == "pbs" else name)
+        own = reader()
+        ((job, _),) = [*own.read(io.BytesIO(raw.encode(encoding)), "f"), *own.rest()]
+        assert job.user == name
+
+
+ENDS_WITH_A_TIME = ("sacct", "sacct --json", "flux", "pbs")
+
+
+@pytest.mark.parametrize("scheduler", ENDS_WITH_A_TIME)
 def test_an_end_before_the_start_is_rejected_with_its_reason(scheduler: str) -> None:
     write, reader = SCHEDULERS[scheduler]
-    found = one(reader(), write("COMPLETED", START_S - 3600, None))
+    found = read_only_job(reader(), write("COMPLETED", START_S - 3600, None))
     assert isinstance(found, Rejection) and found.reason == "the job ends 3600 s before it starts"
 
 
@@ -183,7 +160,7 @@ def test_a_text_says_the_same_however_it_is_handed_over(scheduler: str, form: st
     with open_plain(file) as plain:
         own = reader()
         (found,) = [*own.read(plain, "f"), *own.rest()]
-    assert found[0] == one(reader(), text) and found[0].state == "FAILED"
+    assert found[0] == read_only_job(reader(), text) and found[0].state == "FAILED"
 
 
 #: By scheduler: many jobs, and what reads them.
@@ -191,13 +168,13 @@ MANY: dict[str, tuple[Callable[[int], str], Callable[[], Any]]] = {
     "sacct": (lambda count: rows(*({"JobID": str(n), "JobName": f"{n * n}"} for n in range(1, count + 1))), lambda: sacct.SacctReader(UTC)),
     "sacct --json": (
         lambda count: json.dumps(
-            {"jobs": [json.loads(_sacct_json("FAILED", None, n))["jobs"][0] | {"job_id": n} for n in range(1, count + 1)]}
+            {"jobs": [json.loads(write_sacct_json("FAILED", None, n))["jobs"][0] | {"job_id": n} for n in range(1, count + 1)]}
         ),
         lambda: sacct.SacctReader(UTC),
     ),
     "flux": (
         lambda count: json.dumps(
-            {"jobs": [json.loads(_flux("FAILED", None, n))["jobs"][0] | {"id": n} for n in range(1, count + 1)]}
+            {"jobs": [json.loads(write_flux("FAILED", None, n))["jobs"][0] | {"id": n} for n in range(1, count + 1)]}
         ),
         FluxReader,
     ),
@@ -208,7 +185,7 @@ MANY: dict[str, tuple[Callable[[int], str], Callable[[], Any]]] = {
     ),
     "pbs": (
         lambda count: "".join(
-            _pbs("FAILED", START_S + n, n % 60).replace(";1.server;", f";{n}.server;") for n in range(1, count + 1)
+            write_pbs("FAILED", START_S + n, n % 60).replace(";1.server;", f";{n}.server;") for n in range(1, count + 1)
         ),
         lambda: PbsReader(UTC),
     ),
@@ -239,10 +216,10 @@ def test_what_comes_before_the_damage_of_a_file_is_read(
 
 @given(st.integers(1, 400))
 def test_a_last_record_of_pbs_is_whole_or_refused(cut: int) -> None:
-    text = _pbs("FAILED", START_S + RAN_S, RAN_S).removesuffix("\n")
-    whole, kept = one(PbsReader(UTC), text + "\n"), text[:-cut]
+    text = write_pbs("FAILED", START_S + RAN_S, RAN_S).removesuffix("\n")
+    whole, kept = read_only_job(PbsReader(UTC), text + "\n"), text[:-cut]
     try:
-        found = one(PbsReader(UTC), kept)
+        found = read_only_job(PbsReader(UTC), kept)
     except (BadInput, ValueError):
         return
     assert isinstance(found, Rejection) or replace(found, restart=0) == whole
@@ -257,7 +234,7 @@ def test_a_line_feed_in_any_text_is_a_part_of_it(column: str, text: str) -> None
 
 
 def test_a_name_of_pbs_may_hold_a_line_feed() -> None:
-    text = _pbs("FAILED", None, RAN_S)
+    text = write_pbs("FAILED", None, RAN_S)
     broken = text.replace("jobname=a", 'jobname="one\ntwo"')
     reader = PbsReader(UTC)
     found = [*reader.read(io.BytesIO((broken + text.replace("1.server", "2.server")).encode()), "f"), *reader.rest()]
@@ -268,32 +245,6 @@ def test_a_name_of_pbs_may_hold_a_line_feed() -> None:
     assert [item[0].job_id for item in after if not isinstance(item, Rejection)][-1] == "2"
 
 
-#: By scheduler: a job on hosts, as each writes them.
-ON_HOSTS: dict[str, tuple[Callable[[list[str]], str], Callable[[], Any]]] = {
-    "sacct": (lambda hosts: rows({"NNodes": str(len(hosts)), "NodeList": ",".join(hosts)}), lambda: sacct.SacctReader(UTC)),
-    "sacct --json": (
-        lambda hosts: _sacct_json("COMPLETED", START_S + 60.0, None).replace('"c01"', json.dumps(",".join(hosts))),
-        lambda: sacct.SacctReader(UTC),
-    ),
-    "squeue --json": (
-        lambda hosts: json.dumps({"jobs": [{"job_id": 1, "job_state": ["RUNNING"], "start_time": START_S, "nodes": ",".join(hosts)}]}),
-        lambda: sacct.SacctReader(UTC),
-    ),
-    "flux": (
-        lambda hosts: json.dumps({"jobs": [json.loads(_flux("FAILED", None, 5))["jobs"][0] | {"nodelist": ",".join(hosts)}]}),
-        FluxReader,
-    ),
-    "clustercockpit": (
-        lambda hosts: json.dumps(
-            json.loads(_clustercockpit("FAILED", None, 5)) | {"resources": [{"hostname": host} for host in hosts]}
-        ),
-        ClusterCockpitReader,
-    ),
-    "pbs": (
-        lambda hosts: _pbs("FAILED", None, 5).replace("c01/0*4", "+".join(f"{host}/0*4" for host in hosts)),
-        lambda: PbsReader(UTC),
-    ),
-}  # fmt: skip
 names_of_hosts = st.from_regex(r"[a-z]{1,4}-?[0-9]{1,3}", fullmatch=True)
 
 
@@ -317,7 +268,7 @@ def test_a_host_of_any_scheduler_is_the_one_of_the_fabric(
         for one, other in zip(written, known, strict=True)
     ]
     write, reader = ON_HOSTS[scheduler]
-    job = one(reader(), write(written))
+    job = read_only_job(reader(), write(written))
     count = len(known)
     links = Links(src=[*range(1, count + 1), *[0] * count], dst=[*[0] * count, *range(1, count + 1)])
     with connect(database, role="writer") as conn:
@@ -342,7 +293,7 @@ def test_a_cancelled_job_without_an_end_ran_for_its_elapsed_time(shared: Path) -
 
 @pytest.mark.parametrize("state", FINAL)
 def test_a_job_that_is_over_and_whose_end_no_record_tells_holds_nothing(state: str, embedded_db: str) -> None:
-    from flitwatch_db.jobs.ends import end_or
+    from flitwatch_db.jobs.as_of import end_or
 
     with connect(embedded_db, role="writer") as conn:
         store.upsert_jobs(conn, [Job("c", "1", state, start_s=START_S), Job("c", "2", "RUNNING", start_s=START_S)])
@@ -456,7 +407,7 @@ STEPS: dict[str, Callable[[str, float | None, float], str]] = {
     "sacct --json": lambda state, end_s, ran_s: json.dumps(
         {
             "jobs": [
-                json.loads(_sacct_json("COMPLETED", START_S + 3600.0, None))["jobs"][0]
+                json.loads(write_sacct_json("COMPLETED", START_S + 3600.0, None))["jobs"][0]
                 | {
                     "steps": [
                         {
@@ -516,6 +467,12 @@ def test_the_text_of_scontrol_is_refused_with_what_to_use() -> None:
         read("JobId=64 JobName=two words\n   UserId=uma(1001)\n")
 
 
+@pytest.mark.shared
+def test_the_case_of_the_text_of_scontrol(shared: Path) -> None:
+    with pytest.raises(BadInput, match=r"scontrol show job.*scontrol show jobs --json"):
+        read((shared / "cases/scontrol-text/job.txt").read_text())
+
+
 @pytest.mark.parametrize("first", ["JobID  ", "       JobID  ", "JobIDRaw     "])
 def test_a_table_of_fixed_widths_is_refused_with_what_to_use(first: str) -> None:
     with pytest.raises(BadInput, match=r"columns of fixed width.*sacct --parsable2"):
@@ -555,8 +512,8 @@ def test_a_draining_array_has_each_task_once_whatever_the_order_of_looks(databas
         for at in order:
             store.upsert_jobs(conn, sacct.decode_jobs(looks[at].encode(), "f", zone=UTC)[0])
             seen = [job_id for (job_id,) in conn.execute("SELECT job_id FROM job").fetchall()]
-            told = [task for job_id in seen for task in tasks_of(job_id)]
-            assert sorted(told) == list(range(1, count + 1)), (order, at, seen)
+            tasks = [task for job_id in seen for task in tasks_of(job_id)]
+            assert sorted(tasks) == list(range(1, count + 1)), (order, at, seen)
         conn.rollback()
 
 
@@ -577,8 +534,8 @@ def test_an_array_that_slurm_does_not_print_whole_leaves_no_task_waiting(
             ended = [Job("c", f"77_{task}", "COMPLETED", submit_s=START_S) for task in every[:count]]
             store.upsert_jobs(conn, [*waiting_array(form, text), *ended])
             names = [job_id for (job_id,) in conn.execute("SELECT job_id FROM job WHERE state = 'PENDING'").fetchall()]
-            told = [task for name in names for task in tasks_of(name)]
-            assert len(names) <= 1 + len(begun) and len(set(told)) == len(told) and set(told) <= set(every[count:])
+            tasks = [task for name in names for task in tasks_of(name)]
+            assert len(names) <= 1 + len(begun) and len(set(tasks)) == len(tasks) and set(tasks) <= set(every[count:])
         assert names == []
         conn.rollback()
 
@@ -729,3 +686,10 @@ def test_an_import_does_not_count_waiting_tasks_of_an_earlier_one(embedded_db: s
             imports.count_jobs(conn, {(job.cluster, job.job_id, job.restart) for job in jobs})
             counted.append(imports.jobs_counted(conn).jobs)
     assert counted == [1, 1, 2]
+
+
+@pytest.mark.shared
+def test_each_public_case_is_a_test(shared: Path) -> None:
+    texts = "".join(file.read_text() for file in Path(__file__).parents[1].rglob("*.py"))
+    missing = [case.name for case in (shared / "cases").iterdir() if f"cases/{case.name}" not in texts]
+    assert [name for name in missing if f'"{name}"' not in texts] == []

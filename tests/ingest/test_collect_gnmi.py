@@ -237,7 +237,7 @@ def test_sonics_databases_say_what_its_redis_says(aliases: dict[str, str]) -> No
     assert not any(name.endswith("_9") or name.startswith("PFC_WD") for name in port)
 
 
-def test_a_switch_without_neighbours_is_a_switch_and_one_without_sonics_trees_is_told() -> None:
+def test_a_switch_without_neighbours_is_a_switch_and_one_without_sonics_trees_is_reported() -> None:
     tables = databases("leaf1", 1)
     tables["APPL_DB"] = {key: row for key, row in tables["APPL_DB"].items() if not key.startswith("LLDP")}
     server, other = SonicTelemetry(tables), SonicTelemetry({})
@@ -277,7 +277,7 @@ def test_samples_come_whole_and_at_the_switchs_times(opened: Callable[..., GnmiS
     assert values == sorted(values) and values[-1] > values[0]
 
 
-def test_a_break_loses_nothing_that_was_counted_and_is_told(
+def test_a_break_loses_nothing_that_was_counted_and_is_reported(
     opened: Callable[..., GnmiStream], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(gnmi_stream, "_LEAST_PAUSE_S", 0.1)

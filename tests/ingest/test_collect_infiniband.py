@@ -73,7 +73,7 @@ def test_counters_reach_the_ports_of_the_topology(embedded_db: str, subnet: Subn
     assert letters == [] and flits is not None and flits[0] > 0
 
 
-def test_a_saturated_counter_is_told_and_counts_nothing(embedded_db: str, subnet: Subnet) -> None:
+def test_a_saturated_counter_is_reported_and_counts_nothing(embedded_db: str, subnet: Subnet) -> None:
     """It stands still, which is no silence of the network."""
     subnet.count(0, 1, PortXmitWait=SATURATED)
     for _ in range(2):
@@ -108,7 +108,7 @@ def test_waits_by_virtual_lane_reach_their_port(embedded_db: str, subnet: Subnet
     assert lanes(embedded_db, "router_lane_1h", "sl_flits") == {}
 
 
-def test_a_saturated_lane_is_told_and_its_port_s_waits_left_out(embedded_db: str, subnet: Subnet) -> None:
+def test_a_saturated_lane_is_reported_and_its_port_s_waits_left_out(embedded_db: str, subnet: Subnet) -> None:
     wait = "PortVLXmitWaitCounters"
     subnet.set_counters({(subnet.switches[0], 1): {f"{wait}3": 0xFFFF}}, wait)
     found = subnet.collect(embedded_db, "--lanes")
@@ -158,7 +158,7 @@ def test_an_agent_that_is_silent_is_named(embedded_db: str, subnet: Subnet) -> N
 
 
 @pytest.mark.parametrize("subnet", ["perfquery"], indirect=True)
-def test_what_does_not_answer_is_told(embedded_db: str, subnet: Subnet) -> None:
+def test_what_does_not_answer_is_reported(embedded_db: str, subnet: Subnet) -> None:
     subnet.collect(embedded_db)
     tool = Path(subnet.environment["PATH"].split(":")[0]) / "perfquery"
     text = tool.read_text()

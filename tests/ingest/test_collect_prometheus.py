@@ -45,12 +45,12 @@ pytestmark = pytest.mark.integration
 N1 = {"instance": "n1:9100", "device": "mlx5_1", "port": "1"}
 LEAF = {"guid": "0xa1", "port": "4"}
 B1 = "ib n1 b1"
-#: More connections than the door has.
+#: More connections than the endpoint has.
 IDLE = CONNECTIONS + 100
 
 
 @pytest.fixture
-def door(embedded_db: str, tmp_path: Path) -> Iterator[Collector]:
+def endpoint(embedded_db: str, tmp_path: Path) -> Iterator[Collector]:
     collector = Collector(embedded_db, tmp_path, "--metrics-port", str(free_port()))
     yield collector.start()
     collector.kill()
@@ -61,7 +61,7 @@ def grown(name: str, labels: dict[str, str], step: int, seconds: range = range(4
 
 
 @pytest.mark.parametrize("proto", [V1, V2])
-def test_what_is_written_twice_counts_once(door: Collector, embedded_db: str, proto: str) -> None:
+def test_what_is_written_twice_counts_once(endpoint: Collector, embedded_db: str, proto: str) -> None:
     stored_fabric(embedded_db)
     batch = [
         grown("node_infiniband_port_data_transmitted_bytes_total", N1, 4000),
@@ -74,7 +74,7 @@ def test_what_is_written_twice_counts_once(door: Collector, embedded_db: str, pr
         # A sender cuts its batches anew when it sends again.
         random.shuffle(batch)
         for part in (batch[:1], batch[1:]):
-            assert door.write(part, proto).status_code == 204
+            assert endpoint.write(part, proto).status_code == 204
     drain_log(embedded_db, embedded_db)
     assert endpoint_words(embedded_db) == {B1: 12_000}
     assert endpoint_words(embedded_db, "tx_wait_cycles") == {B1: 2 * 15}
@@ -90,15 +90,15 @@ def test_what_is_written_twice_counts_once(door: Collector, embedded_db: str, pr
     assert (found.letters, found.duplicates) == ([], 2 * 16)
 
 
-def test_written_counts_and_partial_writes_are_told(door: Collector, embedded_db: str) -> None:
+def test_written_counts_and_partial_writes_are_reported(endpoint: Collector, embedded_db: str) -> None:
     good = grown("node_infiniband_port_data_transmitted_bytes_total", N1, 4000)
     bad = grown("node_infiniband_port_data_received_bytes_total", N1, 4001, range(1, 4))
-    answer = door.write([good, bad], V2)
+    answer = endpoint.write([good, bad], V2)
     assert answer.status_code == 400 and "multiple of 4" in answer.text and "3 of 7" in answer.text
     assert answer.headers["X-Prometheus-Remote-Write-Samples-Written"] == "4"
     assert answer.headers["X-Prometheus-Remote-Write-Histograms-Written"] == "0"
-    assert door.write([good], V2).headers["X-Prometheus-Remote-Write-Samples-Written"] == "4"
-    assert "X-Prometheus-Remote-Write-Samples-Written" not in door.write([good], V1).headers
+    assert endpoint.write([good], V2).headers["X-Prometheus-Remote-Write-Samples-Written"] == "4"
+    assert "X-Prometheus-Remote-Write-Samples-Written" not in endpoint.write([good], V1).headers
     records = [json.loads(value) for topic, value, _ in logged(embedded_db) if topic == "ldms.ib_prometheus"]
     assert len(records) == 12 and all(record["port_xmit_data"] % 1000 == 0 for record in records)
 
@@ -106,25 +106,25 @@ def test_written_counts_and_partial_writes_are_told(door: Collector, embedded_db
 @pytest.mark.system("processes")
 def test_what_the_table_does_not_know_is_named_once_over_a_restart(embedded_db: str, tmp_path: Path) -> None:
     metrics = free_port()
-    door = Collector(embedded_db, tmp_path, "--metrics-port", str(metrics)).start()
+    endpoint = Collector(embedded_db, tmp_path, "--metrics-port", str(metrics)).start()
     unknown = grown("dcgm_nvlink_bytes", {"instance": "n1:9400"}, 1)
     ended = ({"__name__": "node_infiniband_port_packets_received_total", **N1}, [(float("nan"), START_S * 1000)])
     series = [
         unknown,
         ended,
         grown("up", {"instance": "n1:9100"}, 1),
-        grown("node_infiniband_link_downed_total", N1, 0),
+        grown("node_infiniband_local_link_integrity_errors_total", N1, 0),
     ]
     full = ({"__name__": "node_infiniband_port_transmit_wait_total", **N1}, [(2**32 - 1, START_S * 1000)])
     lost = grown("node_infiniband_port_packets_received_total", {"device": "mlx5_0", "port": "1"}, 1)
     try:
-        assert door.write([*series, full]).status_code == 400
-        assert door.write([*series, full, lost]).status_code == 400
+        assert endpoint.write([*series, full]).status_code == 400
+        assert endpoint.write([*series, full, lost]).status_code == 400
         page = httpx.get(f"http://127.0.0.1:{metrics}/metrics").text
-        assert door.stop() == 0
-        assert door.start().write([unknown, lost]).status_code == 204
+        assert endpoint.stop() == 0
+        assert endpoint.start().write([unknown, lost]).status_code == 204
     finally:
-        door.kill()
+        endpoint.kill()
     for result, count in {"unmapped": 12, "invalid": 2, "unused": 8, "no_column": 8, "saturated": 2}.items():
         assert f'flitwatch_collector_samples_total{{result="{result}",source="remote_write"}} {count}.0' in page
     drain_log(embedded_db, embedded_db)
@@ -139,7 +139,7 @@ def test_what_the_table_does_not_know_is_named_once_over_a_restart(embedded_db: 
 
 def test_hostile_requests_are_refused_and_counted(embedded_db: str, tmp_path: Path) -> None:
     metrics = free_port()
-    door = Collector(embedded_db, tmp_path, "--metrics-port", str(metrics)).start()
+    endpoint = Collector(embedded_db, tmp_path, "--metrics-port", str(metrics)).start()
     snappy = {"Content_Type": "application/x-protobuf", "Content_Encoding": "snappy"}
     good = bytes(cramjam.snappy.compress_raw(first([grown("up", {}, 1)])))
     bomb = bytes(cramjam.snappy.compress_raw(bytes(64 << 20)))
@@ -184,13 +184,13 @@ def test_hostile_requests_are_refused_and_counted(embedded_db: str, tmp_path: Pa
     expected: defaultdict[str, int] = defaultdict(int)
     try:
         for body, headers, status, reason in cases:
-            answer = door.post("/api/v1/write", body, **headers)
+            answer = endpoint.post("/api/v1/write", body, **headers)
             assert (answer.status_code, bool(answer.text)) == (status, True), (reason, answer.text)
             expected[reason] += 1
         page = httpx.get(f"http://127.0.0.1:{metrics}/metrics").text
-        assert door.post("/api/v1/write", good, **snappy).status_code == 204
+        assert endpoint.post("/api/v1/write", good, **snappy).status_code == 204
     finally:
-        door.kill()
+        endpoint.kill()
     for reason, count in expected.items():
         assert f'flitwatch_collector_requests_total{{result="{reason}",source="remote_write"}} {count}.0' in page
     # Samples that say nothing are dead letters; no request became a counter.
@@ -199,44 +199,46 @@ def test_hostile_requests_are_refused_and_counted(embedded_db: str, tmp_path: Pa
 
 def test_endless_heads_are_cut_off_at_both_ports(embedded_db: str, tmp_path: Path) -> None:
     metrics = free_port()
-    door = Collector(embedded_db, tmp_path, "--metrics-port", str(metrics)).start()
+    endpoint = Collector(embedded_db, tmp_path, "--metrics-port", str(metrics)).start()
     try:
-        before = peak_bytes(door.pid)
-        for port in (door.port, metrics):
+        before = peak_bytes(endpoint.pid)
+        for port in (endpoint.port, metrics):
             for beginning, part in BEGINNINGS.values():
                 assert sent_until_closed("127.0.0.1", port, beginning, part) <= SOCKETS_BYTES
-        assert peak_bytes(door.pid) - before <= 16 << 20
+        assert peak_bytes(endpoint.pid) - before <= 16 << 20
         assert httpx.get(f"http://127.0.0.1:{metrics}/livez").status_code == 200
     finally:
-        door.kill()
+        endpoint.kill()
 
 
-def test_idle_connections_of_one_address_keep_no_other_out(door: Collector) -> None:
+def test_idle_connections_of_one_address_keep_no_other_out(endpoint: Collector) -> None:
     with ExitStack() as stack:
         idle = [
-            stack.enter_context(socket.create_connection(("127.0.0.1", door.port), source_address=("127.0.0.3", 0)))
+            stack.enter_context(socket.create_connection(("127.0.0.1", endpoint.port), source_address=("127.0.0.3", 0)))
             for _ in range(IDLE)
         ]
         assert idle[-1].recv(12) == b"HTTP/1.1 503"
-        assert door.write([grown("up", {}, 1)], source="127.0.0.2").status_code == 204
+        assert endpoint.write([grown("up", {}, 1)], source="127.0.0.2").status_code == 204
         # A place is free again when its connection has ended.
         for one in idle:
             one.close()
         eventually(
-            lambda: door.write([grown("up", {}, 1)], source="127.0.0.3").status_code == 204,
+            lambda: endpoint.write([grown("up", {}, 1)], source="127.0.0.3").status_code == 204,
             what="the address to be let in again",
             retry=(httpx.HTTPError,),
         )
 
 
-def test_slow_bodies_hold_no_other_request_up(door: Collector) -> None:
+def test_slow_bodies_hold_no_other_request_up(endpoint: Collector) -> None:
     head = f"POST /api/v1/write HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {TOKEN}\r\nContent-Encoding: snappy\r\n"
     head += "Content-Type: application/x-protobuf\r\nContent-Length: 1000\r\n\r\n"
     with ExitStack() as stack:
-        slow = [stack.enter_context(socket.create_connection(("127.0.0.1", door.port))) for _ in range(4 * AT_A_TIME)]
+        slow = [
+            stack.enter_context(socket.create_connection(("127.0.0.1", endpoint.port))) for _ in range(4 * AT_A_TIME)
+        ]
         for one in slow:
             one.sendall(head.encode() + b"a")
-        assert door.write([grown("up", {}, 1)]).status_code == 204
+        assert endpoint.write([grown("up", {}, 1)]).status_code == 204
         # None of them has been given up: the request did not wait until they were.
         for one in slow:
             one.setblocking(False)
@@ -271,14 +273,14 @@ def test_a_site_maps_a_counter_of_its_own_without_code(embedded_db: str, tmp_pat
         "    metrics: {site_words: {counter: port_xmit_data}, site_new: {counter: port_brand_new}}\n"
         "    unused: ['node_infiniband_port_data_transmitted_bytes_total']\n"
     )
-    door = Collector(embedded_db, tmp_path, "--map", str(tmp_path / "site.yaml")).start()
+    endpoint = Collector(embedded_db, tmp_path, "--map", str(tmp_path / "site.yaml")).start()
     own = {"server": "n1", "card": "mlx5_1", "place": "p1"}
     try:
         batch = [grown("site_words", own, 10), grown("site_new", own, 3)]
         batch.append(grown("node_infiniband_port_data_transmitted_bytes_total", N1, 4000))
-        assert door.write(batch).status_code == 204
+        assert endpoint.write(batch).status_code == 204
     finally:
-        door.kill()
+        endpoint.kill()
     drain_log(embedded_db, embedded_db)
     assert endpoint_words(embedded_db) == {B1: 120}
     with connect(embedded_db) as conn:
@@ -292,8 +294,8 @@ def test_a_table_that_is_wrong_is_refused_with_its_place(tmp_path: Path) -> None
     argv = [sys.executable, "-m", "flitwatch.main", "collect", "prometheus", "--scrape", "http://127.0.0.1:1/"]
     ended = subprocess.run([*argv, "--map", str(tmp_path / "site.yaml")], capture_output=True, text=True, check=False)
     assert ended.returncode and "site.yaml: exporters.0.labels.who" in ended.stderr.replace("\n", "")
-    open_door = subprocess.run([*argv, "--listen", "0.0.0.0:9095"], capture_output=True, text=True, check=False)
-    assert open_door.returncode and "--token-file" in open_door.stderr
+    open_endpoint = subprocess.run([*argv, "--listen", "0.0.0.0:9095"], capture_output=True, text=True, check=False)
+    assert open_endpoint.returncode and "--token-file" in open_endpoint.stderr
 
 
 @pytest.mark.system("processes")
@@ -313,12 +315,12 @@ def test_counters_of_a_real_prometheus_arrive_once_over_kills(embedded_db: str, 
         return "\n".join([*lines, "# TYPE nobody_knows_this_total counter", "nobody_knows_this_total 1", ""])
 
     exporter = Exporter(page)
-    door = Collector(embedded_db, tmp_path)
-    prometheus = Prometheus(tmp_path, exporter.port, door.port, TOKEN)
+    endpoint = Collector(embedded_db, tmp_path)
+    prometheus = Prometheus(tmp_path, exporter.port, endpoint.port, TOKEN)
     try:
         prometheus.start()
-        door.start()
-        for victim in (door, prometheus, door):
+        endpoint.start()
+        for victim in (endpoint, prometheus, endpoint):
             time.sleep(1.2)
             victim.kill()
             victim.start()
@@ -331,7 +333,7 @@ def test_counters_of_a_real_prometheus_arrive_once_over_kills(embedded_db: str, 
             detail=lambda: (tmp_path / "log").read_text()[-2000:],
         )
     finally:
-        door.kill()
+        endpoint.kill()
         prometheus.kill()
         exporter.close()
     drain_log(embedded_db, embedded_db)
@@ -341,7 +343,7 @@ def test_counters_of_a_real_prometheus_arrive_once_over_kills(embedded_db: str, 
         gaps = conn.execute("SELECT device, counts->>'tx_bytes' FROM gap WHERE counts IS NOT NULL").fetchall()
     for card, name in cards.items():
         inside = sum(float(count or 0) for device, count in gaps if name in device)
-        # Where one pause holds all that was counted, there is no row beside its gap.
+        # Where one pause holds all that was counted, there is no row alongside its gap.
         assert endpoint_words(embedded_db).get(f"ib n1 {card}", 0) + inside == 4 * (words[card] - first_of[card])
     assert {metric for metric, _ in named(embedded_db)} == {"nobody_knows_this_total"}
 
@@ -354,7 +356,7 @@ def _counted(url: str) -> list[tuple[str, int]]:
 
 @pytest.mark.parametrize("compression", [Compression.Gzip, Compression.NoCompression])
 def test_counters_of_the_opentelemetry_sdk_reach_their_port(
-    door: Collector, embedded_db: str, compression: Compression
+    endpoint: Collector, embedded_db: str, compression: Compression
 ) -> None:
     stored_fabric(embedded_db)
     counts = iter(range(0, 4_000_000, 4000))
@@ -363,7 +365,7 @@ def test_counters_of_the_opentelemetry_sdk_reach_their_port(
         return [Observation(next(counts), {"device": "mlx5_1", "port": "1"})]
 
     exporter = OTLPMetricExporter(
-        f"http://127.0.0.1:{door.port}/v1/metrics",
+        f"http://127.0.0.1:{endpoint.port}/v1/metrics",
         headers={"Authorization": f"Bearer {TOKEN}"},
         compression=compression,
     )
@@ -382,7 +384,7 @@ def test_counters_of_the_opentelemetry_sdk_reach_their_port(
     assert [metric for metric, _ in named(embedded_db)] == ["latency"]
 
 
-def test_otlp_in_json_answers_with_what_it_rejected(door: Collector, embedded_db: str) -> None:
+def test_otlp_in_json_answers_with_what_it_rejected(endpoint: Collector, embedded_db: str) -> None:
     point = {"asInt": "4000", "timeUnixNano": str(START_S * 10**9)}
     attributes = [{"key": name, "value": {"stringValue": value}} for name, value in N1.items()]
     total = {"aggregationTemporality": 2, "isMonotonic": True}
@@ -395,7 +397,7 @@ def test_otlp_in_json_answers_with_what_it_rejected(door: Collector, embedded_db
         {"name": "changes", "sum": {"aggregationTemporality": 1, "isMonotonic": True, "dataPoints": [point, point]}},
     ]
     body = json.dumps({"resourceMetrics": [{"scopeMetrics": [{"metrics": metrics}]}]}).encode()
-    answer = door.post("/v1/metrics", gzip.compress(body), Content_Type="application/json", Content_Encoding="gzip")
+    answer = endpoint.post("/v1/metrics", gzip.compress(body), Content_Type="application/json", Content_Encoding="gzip")
     assert answer.status_code == 200 and answer.headers["content-type"] == "application/json"
     partial = answer.json()["partialSuccess"]
     assert partial["rejectedDataPoints"] == "3" and "nobody" in partial["errorMessage"]
@@ -409,7 +411,7 @@ def test_otlp_in_json_answers_with_what_it_rejected(door: Collector, embedded_db
         (b"[" * 100_000, "application/json", "", 400),
     ]
     for content, kind, encoding, status in refused:
-        answer = door.post("/v1/metrics", content, Content_Type=kind, Content_Encoding=encoding)
+        answer = endpoint.post("/v1/metrics", content, Content_Type=kind, Content_Encoding=encoding)
         assert answer.status_code == status, answer.text
         if kind == "application/json":
             assert answer.json()["code"] == 3 and answer.json()["message"]

@@ -37,7 +37,7 @@ GLOBAL, EDGE, UNKNOWN = "x3000c0r41j13p0", "x3000c0r41b0j1p1", "x9000c0r1j1p0"
 STEPS = {GLOBAL: (1000, 3), EDGE: (70, 1), UNKNOWN: (5, 1)}
 
 
-def told(at_s: float, **sensors: Any) -> list[dict[str, Any]]:
+def list_sensors(at_s: float, **sensors: Any) -> list[dict[str, Any]]:
     time = datetime.fromtimestamp(at_s, UTC).isoformat().replace("+00:00", "Z")
     return [{"Timestamp": time, "PhysicalContext": name, **own} for name, own in sensors.items()]
 
@@ -55,7 +55,7 @@ def event(second: int, bytes_before: int = 10**15) -> bytes:
             "IfOutOctets": (bytes_before + octets * second) % 2**32,
         }
         named = {name: about | {"Value": str(value)} for name, value in values.items()}
-        sensors += told(START_S + second, **named)
+        sensors += list_sensors(START_S + second, **named)
     message = {"MessageId": "CrayFabricPerfTelemetry.RFC3635", "Oem": {"TelemetrySource": "FabricPerf", "Sensors": sensors}}  # fmt: skip
     return json.dumps({"Context": "x3000c0r41b0:sma", "Events": [message]}).encode()
 
@@ -134,10 +134,10 @@ def test_damage_is_a_dead_letter_and_stops_nothing(embedded_db: str, tmp_path: P
     stored_fabric(embedded_db)
     sensor = {"Location": GLOBAL, "Value": "1"}
     bad_sensors = [
-        *told(START_S, IfHCOutOctets={"Location": GLOBAL}),
-        *told(START_S, IfHCOutOctets={"Value": "1"}),
+        *list_sensors(START_S, IfHCOutOctets={"Location": GLOBAL}),
+        *list_sensors(START_S, IfHCOutOctets={"Value": "1"}),
         {"Timestamp": "yesterday", "PhysicalContext": "IfHCOutOctets", **sensor},
-        *told(START_S, IfHCOutOctets=sensor | {"Location": "x" * 3000}),
+        *list_sensors(START_S, IfHCOutOctets=sensor | {"Location": "x" * 3000}),
         "not an object",
     ]
     lines = [
@@ -149,7 +149,9 @@ def test_damage_is_a_dead_letter_and_stops_nothing(embedded_db: str, tmp_path: P
         b'{"fields": [], "name": "x"}',
         b'{"Context": "' + b"a" * MOST_BYTES + b'"}',
         json.dumps({"Events": {"Oem": {"Sensors": bad_sensors}}}).encode(),
-        json.dumps({"Events": [{"Oem": {"Sensors": told(START_S, IfHCOutOctets=sensor | {"Value": "-4"})}}]}).encode(),
+        json.dumps(
+            {"Events": [{"Oem": {"Sensors": list_sensors(START_S, IfHCOutOctets=sensor | {"Value": "-4"})}}]}
+        ).encode(),
         event(1),
     ]
     (tmp_path / "bad.jsonl").write_bytes(b"\n".join(lines) + b"\n")
@@ -212,8 +214,8 @@ def test_the_command_reads_a_folder_and_says_what_became_of_it(embedded_db: str,
     drain_log(embedded_db, embedded_db)
     assert ports(embedded_db)["x3000c0r41", 24] == (1000, 9, {None})
     with connect(embedded_db) as conn:
-        doors = conn.execute("SELECT DISTINCT split_part(source, ':', 1) FROM dead_letter").fetchall()
-    assert doors == [("slingshot",)]
+        sources = conn.execute("SELECT DISTINCT split_part(source, ':', 1) FROM dead_letter").fetchall()
+    assert sources == [("slingshot",)]
 
 
 def test_the_forms_of_one_sensor_say_the_same() -> None:

@@ -12,21 +12,64 @@ from pathlib import Path
 
 import httpx
 import pytest
+import redis
 from api.conftest import serving
 from ingest.port_counters import CABLED, by_port, counted, lanes, named, observed, queued
 from ingest.writing import START_S, kept
-from support.ethernet import BYTES_A_US, PORTS, SWITCHES, application, cables, counters, dump
-from support.redis_server import APPLICATION, CONFIGURATION, COUNTERS, PROGRAM, RedisServer
+from support.ethernet import BYTES_A_US, PORTS, SWITCHES, Tables, application, cables, counters, dump
+from support.waiting import eventually, free_port
 
 from flitwatch_api.settings import Settings
 from flitwatch_db import connect
 from flitwatch_ingest.writer.drain import drain_log
+
+PROGRAM = "/usr/bin/redis-server"
+APPLICATION, COUNTERS, CONFIGURATION = 0, 2, 4
 
 pytestmark = [
     pytest.mark.system("processes"),
     pytest.mark.integration,
     pytest.mark.skipif(not os.path.exists(PROGRAM), reason="needs redis-server: apt-get install redis-server"),
 ]
+
+
+class RedisServer:
+    """Redis server; `password` is required from every client."""
+
+    def __init__(self, folder: Path, password: str = "") -> None:
+        self.port, self.password = free_port(), password
+        self.socket = folder / "redis.sock"
+        argv = [PROGRAM, "--port", str(self.port), "--bind", "127.0.0.1", "--databases", "16", "--save", "", "--appendonly", "no"]  # fmt: skip
+        argv += ["--dir", str(folder), "--unixsocket", str(self.socket)]
+        argv += ["--requirepass", password] if password else []
+        with open(folder / "redis.log", "ab") as log:
+            self._process = subprocess.Popen(argv, stdout=log, stderr=log, env=os.environ | {"LANG": "C"})
+        eventually(
+            lambda: self.client(0).ping(),
+            every_s=0.02,
+            what="Redis to answer",
+            retry=(redis.exceptions.ConnectionError,),
+            process=self._process,
+            detail=(folder / "redis.log").read_text,
+        )
+
+    @property
+    def url(self) -> str:
+        return f"redis://127.0.0.1:{self.port}"
+
+    def client(self, database: int) -> redis.Redis:
+        return redis.Redis(port=self.port, db=database, password=self.password or None, decode_responses=True)
+
+    def fill(self, database: int, tables: Tables) -> None:
+        """Set these hashes and keep the others."""
+        pipeline = self.client(database).pipeline()
+        for key, fields in tables.items():
+            pipeline.hset(key, mapping=fields)
+        pipeline.execute()
+
+    def close(self) -> None:
+        self._process.terminate()
+        self._process.wait(10)
 
 
 def collect(*words: str, folder: Path, status: int = 3) -> dict[str, object]:

@@ -221,6 +221,8 @@ def test_it_follows_until_it_is_stopped(
         server.url,
         "--interval",
         "0.1",
+        "--discover-every",
+        "1",
     ]
     argv += [
         "--credentials-file",
@@ -237,6 +239,21 @@ def test_it_follows_until_it_is_stopped(
             what="three requests",
             process=collector,
         )
+        # The cable of leaf1's first port loses three lanes.
+        ports = documents_of(CABLES)["ports"]
+        ports[0]["active_width"] = ports[1]["active_width"] = "1x"
+        server.broken["ports"] = json.dumps(ports).encode()
+        eventually(
+            lambda: any(topic == "ldms.ib_link" for topic, *_ in logged(embedded_db)),
+            what="a change of speed",
+            process=collector,
+        )
         collector.terminate()
         assert collector.wait(30) == 0
-    assert [path for path, _ in server.asked].count("/ufmRest/resources/links") == 1
+    changes = [json.loads(value) for topic, value, _ in logged(embedded_db) if topic == "ldms.ib_link"]
+    assert [(one["instance"], one["value"]) for one in changes] == [
+        (f"{LEAF1}/1/link_rate", 200_000_000_000_000),
+        (f"{LEAF1}/1/link_rate", 50_000_000_000_000),
+    ]
+    paths = [path for path, _ in server.asked]
+    assert paths.count("/ufmRest/resources/links") < paths.count("/csv/xcset/ib_basic_debug")

@@ -7,15 +7,18 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from importlib.resources import files
+from pathlib import Path
 
 import numpy as np
 import pytest
 import yaml
 from support.databases import Server
 
+import flitwatch_ingest
 from flitwatch_core.codec import GAP_REASONS, Feed, Ledger
 from flitwatch_domain.counters import (
     CATALOGUE,
@@ -29,10 +32,11 @@ from flitwatch_domain.counters import (
 from flitwatch_domain.fabric import Technology
 from flitwatch_ingest.collectors.publisher import Publisher
 from flitwatch_ingest.exporters.intake import Intake
-from flitwatch_ingest.exporters.pages import samples_of
+from flitwatch_ingest.exporters.pages import BadPage, samples_of
 from flitwatch_ingest.exporters.sample import Sample
 from flitwatch_ingest.exporters.table import MetricTable
-from flitwatch_ingest.schemas import Claims, chart_arrays, json_schema
+from flitwatch_ingest.schemas import Claims, chart_arrays, json_schema, rows
+from flitwatch_ingest.schemas.rows import technology_of
 from flitwatch_stream.backends import open_log
 
 START_S, STEP_S = 1_700_000_000, 10
@@ -234,22 +238,25 @@ def test_each_rule_holds_for_each_counter_of_each_source(source: str, rule: str)
         if case.source != source:
             continue
         shown, counts, gaps = RULES[rule](case)
-        # What stands beside it goes on, but through a reset of the device.
-        beside = next(
+        # Its companion goes on, except through a reset of the device.
+        companion = next(
             (one for one in CASES if (one.source, one.place) == (source, case.place) and is_apart(one, case)), None
         )
         counters = {case.name: shown}
-        if beside is not None:
-            counters[beside.name] = [10 + 3 * n for n in range(len(shown))]
+        if companion is not None:
+            counters[companion.name] = [10 + 3 * n for n in range(len(shown))]
         booking = Booking(case)
         booked = booking.take(counters)
         assert [row[case.name] for row in booked] == pytest.approx([case.worth * n for n in counts], nan_ok=True), str(
             case
         )
         assert booking.gaps == gaps, str(case)
-        if beside is not None:
-            wanted = [NAN if gaps and math.isnan(n) else 3 * beside.worth for n in counts]
-            assert [row[beside.name] for row in booked] == pytest.approx(wanted, nan_ok=True), (str(case), beside.name)
+        if companion is not None:
+            wanted = [NAN if gaps and math.isnan(n) else 3 * companion.worth for n in counts]
+            assert [row[companion.name] for row in booked] == pytest.approx(wanted, nan_ok=True), (
+                str(case),
+                companion.name,
+            )
 
 
 def is_apart(one: Case, other: Case) -> bool:
@@ -262,6 +269,20 @@ def is_apart(one: Case, other: Case) -> bool:
         "tile": "port_array",
     }.get(one.place, "lane_array")
     return getattr(one.kind, field) != getattr(other.kind, field)
+
+
+#: Topics whose values feed no table.
+FEEDS_NOTHING = {"prometheus", "slingshot_other", "ethernet_other", "ib_link"}
+
+
+def test_each_topic_of_the_product_and_each_technology_is_tested() -> None:
+    package = Path(flitwatch_ingest.__file__).parent
+    topics = {name for file in package.rglob("*.py") for name in re.findall(r'ldms_topic\("(\w+)"\)', file.read_text())}
+    assert topics - FEEDS_NOTHING <= set(SOURCES) and topics >= FEEDS_NOTHING
+    # The name of sysclassib does not tell its technology.
+    assert {technology_of(source) for source in SOURCES} - {None} == {
+        technology for _, technology in rows._TECHNOLOGIES
+    }
 
 
 def test_no_counter_that_feeds_a_table_is_left_out() -> None:
@@ -284,6 +305,13 @@ def test_a_page_of_openmetrics_says_the_same(page: str, time_ms: int) -> None:
     text = page.format('waits_total{guid="0xa1"}')
     (sample,) = samples_of(text.encode(), "a:1", 7, lambda name: True)
     assert (sample.name, sample.value, sample.time_ms) == ("waits_total", 5, time_ms)
+
+
+@pytest.mark.parametrize("end", ["", "7", "712 17643", "712 1764319999500"])
+def test_a_page_that_may_be_cut_in_a_number_is_refused(end: str) -> None:
+    page = f'waits_total{{guid="0xa1"}} 5\nwaits_total{{guid="0xa2"}} 5{end}'
+    with pytest.raises(BadPage, match="its last line is incomplete"):
+        list(samples_of(page.encode(), "a:1", 7, lambda name: True))
 
 
 def test_each_metric_of_each_exporter_counts_in_the_unit_of_its_row(_embedded_template: Server) -> None:

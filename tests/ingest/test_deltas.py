@@ -113,6 +113,12 @@ def test_any_order_of_arrival_ends_in_the_same_sums(arrived: Arrivals) -> None:
     check(bench, list(arrived.samples))
 
 
+@pytest.mark.shared
+def test_the_case_of_late_samples_is_the_example(shared: Path) -> None:
+    lines = (shared / "cases/reset-then-late-samples/arrivals.jsonl").read_bytes().splitlines()
+    assert [json.loads(line) for line in lines] == [json.loads(sample.json()) for sample in after_reset_first().samples]
+
+
 def test_samples_from_before_a_reset_that_arrive_after_it_are_no_clock_set_back() -> None:
     bench = Bench()
     bench.give([s.json() for s in after_reset_first().samples])
@@ -346,7 +352,7 @@ def test_slow_samplers_are_not_silent() -> None:
     check(bench, feed)
 
 
-# Numbers as `int` and `float` take them and no source writes them, at every door: the record is refused with its place and reason, and the rest is read.
+# Numbers as `int` and `float` take them and no source writes them, from every source: the record is refused with its place and reason, and the rest is read.
 
 
 UTC = ZoneInfo("UTC")

@@ -291,7 +291,7 @@ def test_words_by_service_level_come_to_their_port(embedded_db: str, late: bool)
         assert conn.execute("SELECT (SELECT count(*) FROM router_1s), (SELECT count(*) FROM port_10s)").fetchone() == (0, 0)  # fmt: skip
 
 
-def test_lanes_beside_their_port_count_its_time_once(embedded_db: str) -> None:
+def test_lanes_alongside_their_port_count_its_time_once(embedded_db: str) -> None:
     stored_fabric(embedded_db)
     whole = [{"timestamp": START_S + t + 0.001, **LEAF, "PortXmitData": 1000 * t} for t in range(25)]
     waits = [{"timestamp": START_S + t + 0.001, **LEAF, **{f"PortVLXmitWait{vl}": vl * t for vl in range(LANES)}} for t in range(25)]  # fmt: skip

@@ -161,8 +161,8 @@ def test_a_device_or_an_instance_tells_rows_apart(name: str) -> None:
 @pytest.mark.parametrize("producer", ["producer", "M_producer", "ProducerName"])
 def test_the_producer_tells_rows_apart_where_no_component_does(producer: str) -> None:
     assert roles(schema("meminfo", text(producer)), Role.IDENTITY) == {producer}
-    beside = schema("meminfo", text(producer), "component_id")
-    assert roles(beside, Role.IDENTITY) == set() and roles(beside, Role.COMPONENT) == {"component_id"}
+    with_component = schema("meminfo", text(producer), "component_id")
+    assert roles(with_component, Role.IDENTITY) == set() and roles(with_component, Role.COMPONENT) == {"component_id"}
     for component in (text("component_id"), number("component_id", 2)):
         odd = schema("meminfo", text(producer), component)
         assert roles(odd, Role.IDENTITY) == {producer} and not roles(odd, Role.COMPONENT)
@@ -173,7 +173,7 @@ OWNERS = ["guid", "node_guid", "port_guid", "lid", "port_lid", "hostname", "host
 
 @pytest.mark.parametrize("owner", OWNERS)
 @pytest.mark.parametrize(
-    ("name", "counter", "told_apart"),
+    ("name", "counter", "distinguished"),
     [
         ("ibnet", "port_xmit_data", True),
         ("cxi", "hni_sts_tx_ok_octets", True),
@@ -183,9 +183,9 @@ OWNERS = ["guid", "node_guid", "port_guid", "lid", "port_lid", "hostname", "host
         ("meminfo", "MemFree", False),
     ],
 )
-def test_what_says_whose_port_it_is_tells_ports_apart(name: str, counter: str, told_apart: bool, owner: str) -> None:
+def test_what_says_whose_port_it_is_tells_ports_apart(name: str, counter: str, distinguished: bool, owner: str) -> None:
     made = schema(name, "component_id", counter, text(owner))
-    assert (owner in roles(made, Role.IDENTITY)) is told_apart
+    assert (owner in roles(made, Role.IDENTITY)) is distinguished
     assert counter in {c.name for c in made.columns if c.role is Role.VALUE}
     for odd in (real(owner), text(owner, 2)):
         assert owner not in roles(schema(name, "component_id", counter, odd), Role.IDENTITY)
@@ -276,7 +276,7 @@ PARTS = {0: "flits", 1: "stall_cycles", -1: None}
 
 
 def destinations(made: RowSchema) -> dict[str, dict[str, Any] | None]:
-    """What the core is told of each counter, in names; None: it feeds no column."""
+    """Each counter as passed to the core, in names; None: it feeds no column."""
     cells, cell_of, _ = chart_arrays(made, Claims())
     assert cells.dtype == "int32" and cells.shape[1] == 15
     names = [c.name for c in made.columns if c.use is not None]
@@ -467,3 +467,12 @@ def test_an_endless_schema_is_refused() -> None:
     with serving_endlessly() as server, pytest.raises(Unavailable, match="more than 8 MiB"):
         HttpRegistry(server.url).text(1)
     assert server.sent_bytes <= 2 * SOCKETS_BYTES
+
+
+def test_a_ports_counter_in_a_routers_row_is_unknown() -> None:
+    """The row does not say which port counted, so its ticks cannot become stalls."""
+    made = schema("aries", text("aries_rtr_id"), STALLS, "portXmitWait", "port_xmit_data")
+    assert made.kind is RowKind.ROUTER and counted(made) == {STALLS}
+    assert {c.name for c in made.columns if c.unknown} == {"portXmitWait", "port_xmit_data"}
+    cells, _, _ = chart_arrays(made, Claims())
+    assert len(cells) == 1

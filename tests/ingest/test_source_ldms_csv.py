@@ -126,6 +126,15 @@ def test_values_keep_their_types() -> None:
     }
 
 
+@pytest.mark.parametrize("host", ["007", "1234", "1e3", "inf", "nan", "12.5"])
+def test_a_host_whose_name_looks_like_a_number_keeps_it(host: str) -> None:
+    decoder = Decoder("f")
+    decoder.line(CLASSIC)
+    for line in (LINE, LINE):
+        decoded = decoder.line(line.replace(b"nid00001", host.encode()))
+        assert isinstance(decoded, bytes) and orjson.loads(decoded)["producer"] == host
+
+
 def test_nan_is_unknown_and_negative_numbers_stay() -> None:
     header = CLASSIC.replace(b",name", b"")
     (_, out) = decode(header, b"1795216807.001584,1584,nid00001,1,0,0,-7,nan\n")

@@ -68,7 +68,7 @@ def wait_s(kind: CounterKind, bps: float) -> float:
 
 @dataclass(frozen=True)
 class Case:
-    """A counter of waiting, the one of data beside it, and where both are booked."""
+    """A counter of waiting, the one of data alongside it, and where both are booked."""
 
     wait: CounterKind
     data: CounterKind
@@ -80,15 +80,15 @@ class Case:
 
 
 def cases() -> list[Case]:
-    """Every counter of the catalogue that is booked as a wait, in each place where data are booked beside it."""
+    """Every counter of the catalogue that is booked as a wait, in each place where data are booked alongside it."""
     found = []
     for wait in CATALOGUE:
         for place in ("port", "lane", "card"):
             if not booked(wait, place, "wait"):
                 continue
-            beside = [one for one in CATALOGUE if one.technology is wait.technology and booked(one, place, "data")]
-            beside = [one for one in beside if one.scope is wait.scope]
-            for data in beside[:1]:
+            companions = [one for one in CATALOGUE if one.technology is wait.technology and booked(one, place, "data")]
+            companions = [one for one in companions if one.scope is wait.scope]
+            for data in companions[:1]:
                 found += [Case(wait, data, place, bps) for bps in SPEEDS.get(wait.technology, ())]
     return found
 
@@ -98,7 +98,7 @@ def booked(kind: CounterKind, place: str, what: str) -> bool:
         return kind.port_array == {"wait": "stall_cycles", "data": "flits"}[what]
     if place == "lane":
         return kind.lane_array == {"wait": "stall_cycles", "data": "sl_flits"}[what]
-    # Aries counts the flits that its cards wait with beside the cycles, and no speed comes into it.
+    # Aries counts the flits that its cards wait with alongside the cycles, and no speed comes into it.
     if kind.technology is Technology.CRAY_XC:
         return False
     return kind.endpoint_column == {"wait": "tx_wait_cycles", "data": "tx_bytes"}[what]
@@ -158,7 +158,7 @@ CASES = cases()
 
 
 def test_no_fabric_and_no_kind_of_place_is_left_out() -> None:
-    """Who counts waits but no data beside them, or in a unit that no document explains, is named here: their ratio is unknown, never small."""
+    """Who counts waits but no data alongside them, or in a unit that no document explains, is named here: their ratio is unknown, never small."""
     tested = {(case.wait.technology, case.place) for case in CASES}
     assert tested == {
         (Technology.CRAY_XC, "port"),
@@ -182,7 +182,7 @@ def test_a_port_that_sends_all_the_time_or_hardly_is_not_stalled(case: Case) -> 
     assert ratio(case, waits=0.0, sends=0.001) == 0
 
 
-def test_a_stall_told_in_time_is_unknown_where_the_port_s_speed_is() -> None:
+def test_a_stall_reported_in_time_is_unknown_where_the_port_s_speed_is() -> None:
     """Of a port whose speed nobody said the pauses are no number, and what it sent counts all the same."""
     case = next(case for case in CASES if case.wait.technology is Technology.ETHERNET and case.place == "port")
     unknown = Case(case.wait, case.data, case.place, float("nan"))

@@ -68,7 +68,7 @@ def written(url: str, owner: dict[str, object], waits: list[int]) -> None:
         ([CEILING - 1, CEILING - 1, CEILING - 1, CEILING - 1], [True, True, True]),
     ],
 )
-def test_a_wait_that_stopped_is_unknown_and_the_data_beside_it_count(
+def test_a_wait_that_stopped_is_unknown_and_the_data_alongside_it_count(
     machine: str, waits: list[int], known: list[bool]
 ) -> None:
     written(machine, {"ProducerName": "c01", "ca_name": "mlx5_0", "port": 1}, waits)

@@ -36,8 +36,8 @@ SAMPLES = Path(os.environ.get("FLITWATCH_SHARED", Path(__file__).resolve().paren
 #: Files that no producer sends, and why.
 NO_INPUT = {
     "doors/README.md": "words about the captures",
-    "doors/slingshot/*": "of the fabric manager and its telemetry: no door takes them yet",
-    "doors/ufm/*": "of UFM's REST and its JSON: no door takes them yet; its Prometheus endpoint is scraped",
+    "doors/slingshot/*": "of the fabric manager and its telemetry: no source reads them yet",
+    "doors/ufm/*": "of UFM's REST and its JSON: no source reads them yet; its Prometheus endpoint is scraped",
     "doors/infiniband_exporter/*": "what the exporter's own tools print: `ibnetdiscover --ports` is refused by name, perfquery "
     "is read port by port (test_perfquery)",
     "ldms/conf/*": "configuration of the ldmsd that made the captures",
@@ -175,7 +175,7 @@ def from_exporter(url: str, path: Path) -> None:
     assert (found.accepted, found.letters) == (taken.results["published"], [])
 
 
-DOORS: dict[str, Callable[[str, Path], None]] = {
+READERS: dict[str, Callable[[str, Path], None]] = {
     "ldms/kafka/*.jsonl": from_kafka,
     "ldms/kafka/*invalid_json*.txt": from_kafka_bare,
     "ldms/kafka/*.bin": from_kafka_avro,
@@ -220,10 +220,10 @@ def is_json(value: bytes) -> bool:
 
 
 @pytest.mark.parametrize("name", captured())
-def test_every_capture_goes_in_by_its_door(embedded_db: str, name: str) -> None:
-    doors = [door for pattern, door in DOORS.items() if fnmatch.fnmatch(name, pattern)]
+def test_every_capture_is_read_as_from_its_source(embedded_db: str, name: str) -> None:
+    sources = [source for pattern, source in READERS.items() if fnmatch.fnmatch(name, pattern)]
     unread = [reason for pattern, reason in NO_INPUT.items() if fnmatch.fnmatch(name, pattern)]
-    assert bool(doors) != bool(unread), f"{name} needs one door, or a reason why it has none"
+    assert bool(sources) != bool(unread), f"{name} needs one reader, or a reason why it has none"
     if unread:
         pytest.skip(unread[0])
-    doors[0](embedded_db, SAMPLES / name)
+    sources[0](embedded_db, SAMPLES / name)

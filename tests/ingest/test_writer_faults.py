@@ -26,7 +26,7 @@ from support.waiting import eventually
 
 from flitwatch.main import cli
 from flitwatch_db import connect
-from flitwatch_db.core.disk import disk_of
+from flitwatch_db.core.log_keep import disk_of
 from flitwatch_db.fabrics import store as fabrics
 from flitwatch_db.ingest.topic_leases import TopicLeases
 from flitwatch_db.migrations import migrate_database
@@ -131,7 +131,7 @@ def test_counts_are_exact_after_random_kills(
         for process in running:
             process.send_signal(signal.SIGTERM)
         for process in running:
-            # A writer told to end before it began holds nothing yet.
+            # A writer asked to end before it began holds nothing yet.
             assert process.wait(60) in (0, -signal.SIGTERM), process.communicate()[1][-2000:]
         # A writer that ended while it rebuilt what a killed one had in memory leaves that to the next.
         drain_log(embedded_db, log_url, settings=WriterSettings(pattern=rf"^ldms\.{topic}_"), limit_s=60)
@@ -175,7 +175,7 @@ def second_log(request: pytest.FixtureRequest) -> Iterator[str]:
 
 
 @pytest.mark.integration
-def test_an_import_beside_a_writer_of_another_log_is_written(embedded_db: str, second_log: str, topic: str) -> None:
+def test_an_import_alongside_a_writer_of_another_log_is_written(embedded_db: str, second_log: str, topic: str) -> None:
     """Both logs have a topic of that name, and the other log is longer: neither its claims nor its positions may count here."""
     fabric = build_dragonfly(1, 2, 4, name="two-logs")
     with connect(embedded_db) as conn:
@@ -268,11 +268,11 @@ def test_a_takeover_is_noticed_although_the_first_look_after_it_failed(
         mine.close()
 
 
-# A disk with too little room left: records wait in the log, which takes more until half the room is gone.
+# A disk with too little free space: records wait in the log, which takes more until half the space is gone.
 
 
 @pytest.mark.integration
-def test_records_wait_in_the_log_until_there_is_room(
+def test_records_wait_in_the_log_until_there_is_space(
     embedded_db: str, topic: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fabric = build_dragonfly(1, 2, 4, name="full")
@@ -457,7 +457,7 @@ def test_what_was_read_is_handed_on_where_the_log_does_not_say_how_much_more_the
     assert merger.empty
 
 
-# A writer whose database is gone, full or comes back: it says so in one line, loses nothing, and ends when it is told to.
+# A writer whose database is gone, full or comes back: it says so in one line, loses nothing, and ends when it is asked to.
 
 
 PATIENCE_S = 60.0
@@ -516,7 +516,7 @@ def begun(server: Embedded, kafka: str, topic: str, said: Path) -> tuple[Quarter
 
 @pytest.mark.integration
 @pytest.mark.system("faults")
-def test_a_database_that_is_away_is_said_once_a_try_and_told_to_end_the_writer_ends(
+def test_a_database_that_is_away_is_said_once_a_try_and_asked_to_end_the_writer_ends(
     place: Path, kafka: str, topic: str
 ) -> None:
     server = Embedded(place / "pg")
@@ -544,7 +544,7 @@ def test_a_database_that_is_away_is_said_once_a_try_and_told_to_end_the_writer_e
 
 @pytest.mark.integration
 @pytest.mark.system("faults")
-def test_told_to_end_while_it_waits_for_its_database_the_writer_ends(place: Path, kafka: str, topic: str) -> None:
+def test_asked_to_end_while_it_waits_for_its_database_the_writer_ends(place: Path, kafka: str, topic: str) -> None:
     writer = Running("postgresql://127.0.0.1:9/nothing", kafka, f"^ldms.{topic}$", place / "said")
     try:
         until(lambda: any("waiting for the database" in line for line in writer.lines()), what="the writer's warning")

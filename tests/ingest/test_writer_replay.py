@@ -183,7 +183,7 @@ def test_a_topic_that_waits_while_it_is_rebuilt_holds_no_other_up(
 
 
 @pytest.mark.integration
-def test_a_hole_and_a_damaged_batch_beside_a_replay_are_reported_once(embedded_db: str, topic: str) -> None:
+def test_a_hole_and_a_damaged_batch_alongside_a_replay_are_reported_once(embedded_db: str, topic: str) -> None:
     """One partition has nothing left to replay while another one is replayed; the writer that sees the damage first is killed."""
     fabric = build_dragonfly(1, 2, 4, name="holes")
     with connect(embedded_db) as conn:

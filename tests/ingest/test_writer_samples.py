@@ -89,7 +89,7 @@ def test_each_summary_counts_once_in_seconds_minutes_and_hours(database):
         assert longest == max(value["longest_path"] for value in made)
 
 
-def test_bad_summaries_are_dead_letters_beside_good_ones(database):
+def test_bad_summaries_are_dead_letters_alongside_good_ones(database):
     rng = random.Random(6)
     good = summary(rng, link=[1], **{column: [1] for column in COLUMNS})
     bad = {

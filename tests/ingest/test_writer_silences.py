@@ -104,7 +104,7 @@ SETTLE_S = 300.0
 
 
 class _Clock:
-    """The writers' own clock, which stands still unless it is told."""
+    """The writers' own clock, which moves only when the test sets it."""
 
     def __init__(self) -> None:
         self.now_s = 0.0

@@ -58,7 +58,9 @@ DISK_MB, MACHINE_DISK_MB, FULL_S = 4000, 40_000, 8.0
 CUT_S = 8.0
 #: Longer than a writer's lease on its topics.
 STOP_S = 12.0
-STOPPED = ("writer", "api", "worker", "database", "collector")
+STOPPED = ("writer", "api", "worker", "estimates", "alerting", "database", "collector")
+#: How the supervisor's log says that a process ended.
+END = re.compile(r'"(\S+) exited with (-?\d+)')
 HEADS_S = 10.0
 
 
@@ -236,7 +238,9 @@ class Campaign:
         """Let the feed end, and count."""
         self.feed.finish(self.platform, self.report)
         log = (self.platform.home / "log" / "supervisor.log").read_text(errors="replace")
-        ends = re.findall(r'"(\S+) left with (-?\d+)', log)
+        ends = END.findall(log)
+        if not ends and self.report.kills.keys() & self._processes().keys():
+            raise RuntimeError("the supervisor's log has no line about a killed process, so crashes are unknown")
         ours = [(name, str(-signal.SIGKILL)) for name, count in self.report.kills.items() for _ in range(count)]
         for one in ours + self.platform.ended:
             # A server's end is not the supervisor's to see.
@@ -449,19 +453,23 @@ def main() -> None:
     )
     parser.add_argument("--port", type=int, default=18795)
     parser.add_argument("--seed", type=int, default=7)
-    told = parser.parse_args()
+    options = parser.parse_args()
     # Either ends the campaign with a report; a shell's background job would ignore the first.
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.default_int_handler)
-    routers = told.routers if told.routers is not None else MACHINE if told.what == "chaos" else MACHINE // 3
-    longest_s = 600 + int(told.minutes * 60 if told.what == "soak" else told.kills * LONGEST_KILL_S[told.what])
-    if told.what == "failover":
+    routers = options.routers if options.routers is not None else MACHINE if options.what == "chaos" else MACHINE // 3
+    longest_s = 600 + int(
+        options.minutes * 60 if options.what == "soak" else options.kills * LONGEST_KILL_S[options.what]
+    )
+    if options.what == "failover":
         if lack := patroni_cluster.lacking():
             sys.exit(lack)
-        report = failover(Setting("cluster", told.port, routers, longest_s), told.kills)
+        report = failover(Setting("cluster", options.port, routers, longest_s), options.kills)
     else:
-        setting = Setting(told.stack, told.port, routers, longest_s)
-        report = chaos(setting, told.kills, told.seed) if told.what == "chaos" else soak(setting, told.minutes)
+        setting = Setting(options.stack, options.port, routers, longest_s)
+        report = (
+            chaos(setting, options.kills, options.seed) if options.what == "chaos" else soak(setting, options.minutes)
+        )
     print(json.dumps(report.as_dict()))
     sys.exit(bool(report.lost or report.duplicated or report.wrong or report.crashes or report.ended_early))
 

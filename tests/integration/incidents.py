@@ -25,7 +25,7 @@ QUIET_DAY = 500
 
 
 def draws(seed: int, count: int, quiet: bool) -> Iterator[Draw]:
-    """Days on which a user fills cables or an incast starts beside a run, by turns; or quiet ones, which come later."""
+    """Days on which a user fills cables or an incast starts alongside a run, by turns; or quiet ones, which come later."""
     if quiet:
         return (replace(draw, day=QUIET_DAY + draw.day) for draw in draw_days(seed, count, ("quiet",)))
     return draw_days(seed, count, ("victim-before", "incast"))
@@ -57,7 +57,7 @@ def by_minute(draw: Draw, seed: int) -> list[Minute]:
     cluster = draw.cluster(seed)
     names, links = planted_users(cluster), cluster.fabric.counted_links()[:, :40]
     there = {name: (links >= 0) & cluster.fabric.of_class(name)[links] for name in LINK_CLASS_COLUMNS}
-    told, last = [], cluster.counters.network[:2].copy()
+    minutes, last = [], cluster.counters.network[:2].copy()
     while cluster.time_s < DAY_S:
         use, planted_s = np.zeros(len(cluster.fabric.links)), 0
         for _ in range(60):
@@ -65,12 +65,12 @@ def by_minute(draw: Draw, seed: int) -> list[Minute]:
             planted_s += any(job.user in names for job in cluster.running.values())
         moved, last = cluster.counters.network[:2] - last, cluster.counters.network[:2].copy()
         sums = {name: (float(moved[0][mask].sum()), float(moved[1][mask].sum())) for name, mask in there.items()}
-        told.append(Minute(float(cluster.time_s), sums, float(use.max()), planted_s))
-    return told
+        minutes.append(Minute(float(cluster.time_s), sums, float(use.max()), planted_s))
+    return minutes
 
 
 @dataclass(frozen=True)
-class Told:
+class Observation:
     """An answer, what home said at the same moment, and what was true: the planted job's id and start (None: nothing was planted); `epoch_s`: the day's second 0."""
 
     draw: Draw
@@ -87,10 +87,10 @@ class Told:
         return self.answer["named"] == self.planted
 
 
-class World(Site):
+class IncidentSite(Site):
     """A machine in a database, asked about on some days."""
 
-    def day(self, draw: Draw) -> list[Told]:
+    def day(self, draw: Draw) -> list[Observation]:
         """Live through one day; explain its run while the incident lasts, and when the run is over."""
         with connect(self.url, role="writer") as conn:
             feed = self.feed(conn, draw)
@@ -98,16 +98,16 @@ class World(Site):
             feed.march(int(max(draw.planted[0].first_s + 100, (felt or 0) + 10)) if draw.planted else 200)
             feed.flush()
             run = next(job.run for job in feed.cluster.running.values() if job.run is not None)
-            told = [self._told(conn, feed, draw, run, "live")]
+            observations = [self._observe(conn, feed, draw, run, "live")]
             while not feed.finished and feed.cluster.time_s < DAY_S:
                 feed.march(20)
             feed.march(5)
             feed.flush()
-            told.append(self._told(conn, feed, draw, run, "after"))
+            observations.append(self._observe(conn, feed, draw, run, "after"))
             feed.close()
-        return told
+        return observations
 
-    def _told(self, conn: Any, feed: Feed, draw: Draw, run: Any, when: str) -> Told:
+    def _observe(self, conn: Any, feed: Feed, draw: Draw, run: Any, when: str) -> Observation:
         at_s = float(feed.epoch_s + feed.cluster.time_s)
         answer = explain_by_id(conn, feed.cluster.job_id(run.allocation), CLUSTER, at_s)
         home = find_incident(conn, self.fabric_id, at_s)
@@ -116,18 +116,21 @@ class World(Site):
         conn.rollback()
         assert len(found) == len(draw.planted), found
         planted, start = found[0] if found else (None, None)
-        return Told(draw, when, answer, home, planted, start, feed.epoch_s, at_s)
+        return Observation(draw, when, answer, home, planted, start, feed.epoch_s, at_s)
 
 
-def score(told: list[Told]) -> dict[str, Any]:
+def score(observations: list[Observation]) -> dict[str, Any]:
     """Figures of many answers; each day gives two, while the incident lasts and afterwards."""
-    incidents, quiet = [one for one in told if one.planted is not None], [one for one in told if one.planted is None]
+    incidents, quiet = (
+        [one for one in observations if one.planted is not None],
+        [one for one in observations if one.planted is None],
+    )
     right = sum(one.right for one in incidents)
     return {
         "incidents": len(incidents),
         "named_right": right,
         "named_share": right / len(incidents) if incidents else None,
-        "wrong": sum(one.answer["named"] not in (None, one.planted) for one in told),
+        "wrong": sum(one.answer["named"] not in (None, one.planted) for one in observations),
         "quiet": len(quiet),
         "quiet_named": sum(one.answer["named"] is not None for one in quiet),
     }

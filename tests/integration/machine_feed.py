@@ -29,7 +29,7 @@ from flitwatch_stream.backends import open_log
 ROUTERS_PER_GROUP = 96
 PARTITIONS = 4
 READY_S, END_S = 180.0, 900.0
-#: What is told where something differs.
+#: Queries whose rows are printed if they differ.
 QUERIES: dict[str, LiteralString] = {
     "seconds with too few routers": "SELECT ts, count(*), sum(samples) FROM router_1s GROUP BY ts HAVING count(*) <> %(routers)s ORDER BY ts LIMIT 20",
     "gaps": "SELECT reason, count(*), min(from_ts), max(to_ts) FROM gap GROUP BY reason",

@@ -35,18 +35,18 @@ def _until_done(act: Callable[[], None], deadline: float = math.inf) -> None:
             return
 
 
-def _told_to_stop() -> bool:
+def _stop_requested() -> bool:
     return bool(select.select([sys.stdin], [], [], 0)[0])
 
 
 def main(order: Order) -> None:
-    """Send until told to stop."""
+    """Send until asked to stop."""
     pools = order.pools()
     with open_log(order.log_url) as log, log.producer("flitwatch-machine") as producer:
         print("ready", flush=True)
         first_s = int(sys.stdin.readline())
         late_s, records, number = 0.0, 0, 0
-        while number < order.seconds and not _told_to_stop():
+        while number < order.seconds and not _stop_requested():
             for due, found in pace_records(pools, first_s, number):
                 late_s = max(late_s, time.time() - due)
                 for topic, record in found:

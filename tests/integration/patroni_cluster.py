@@ -125,7 +125,7 @@ class Node:
             said = self.log.read_text(errors="replace").splitlines()[-4:]
             raise Unavailable(f"Patroni of {self.name} has ended: {' | '.join(said)}")
 
-    def told(self) -> dict[str, Any]:
+    def read_cluster(self) -> dict[str, Any]:
         """What its Patroni says of the cluster; empty if it does not answer."""
         with contextlib.suppress(OSError, ValueError):
             answer = urllib.request.urlopen(f"http://127.0.0.1:{self.api_port}/cluster", timeout=5)
@@ -214,7 +214,7 @@ class Cluster:
 
     def _members(self) -> list[dict[str, Any]]:
         for node in self.nodes.values():
-            if found := node.told().get("members"):
+            if found := node.read_cluster().get("members"):
                 return list(found)
         return []
 

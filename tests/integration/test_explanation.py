@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from itertools import islice
 
 import pytest
-from integration.incidents import CLUSTER, DAY_S, Minute, Told, World, by_minute, draws, is_felt, score
+from integration.incidents import CLUSTER, DAY_S, IncidentSite, Minute, Observation, by_minute, draws, is_felt, score
 
 from flitwatch_alerting.config import read_config
 from flitwatch_alerting.evaluate import SECOND_LAG_S, dry_run, replay_rule
@@ -23,35 +23,35 @@ QUIET_DAYS = 13
 
 
 @pytest.fixture(scope="module")
-def world(_embedded_template) -> Iterator[World]:
+def site(_embedded_template) -> Iterator[IncidentSite]:
     url = _embedded_template.create()
-    yield World(url, SEED)
+    yield IncidentSite(url, SEED)
     _embedded_template.drop(url)
 
 
 @pytest.fixture(scope="module")
-def told(world: World) -> list[Told]:
+def observations(site: IncidentSite) -> list[Observation]:
     incidents = islice((one for one in draws(SEED, 40, quiet=False) if is_felt(one, SEED)), INCIDENTS)
-    return [told for draw in [*incidents, *draws(SEED, QUIET, quiet=True)] for told in world.day(draw)]
+    return [observations for draw in [*incidents, *draws(SEED, QUIET, quiet=True)] for observations in site.day(draw)]
 
 
-def test_the_planted_job_is_named_in_nine_of_ten(told: list[Told]) -> None:
-    figures = score(told)
+def test_the_planted_job_is_named_in_nine_of_ten(observations: list[Observation]) -> None:
+    figures = score(observations)
     assert figures["incidents"] == 2 * INCIDENTS
     assert figures["named_share"] >= 0.9, figures
 
 
-def test_nobody_else_is_ever_named(told: list[Told]) -> None:
-    assert score(told)["wrong"] == 0
+def test_nobody_else_is_ever_named(observations: list[Observation]) -> None:
+    assert score(observations)["wrong"] == 0
 
 
-def test_quiet_hours_name_nobody(told: list[Told]) -> None:
-    figures = score(told)
+def test_quiet_hours_name_nobody(observations: list[Observation]) -> None:
+    figures = score(observations)
     assert (figures["quiet"], figures["quiet_named"]) == (2 * QUIET, 0)
 
 
-def test_who_is_named_did_not_start_before_the_onset_or_after_it(told: list[Told]) -> None:
-    for one in told:
+def test_who_is_named_did_not_start_before_the_onset_or_after_it(observations: list[Observation]) -> None:
+    for one in observations:
         for candidate in one.answer["candidates"]:
             if candidate["named"] and candidate["change"] == "started":
                 slow = one.answer["slowdown"]
@@ -60,18 +60,18 @@ def test_who_is_named_did_not_start_before_the_onset_or_after_it(told: list[Told
                 ).total_seconds() <= 5
 
 
-def test_the_onset_holds_the_truth(told: list[Told]) -> None:
+def test_the_onset_holds_the_truth(observations: list[Observation]) -> None:
     """Within its interval and fifteen seconds, which NICs, steps and accounting are apart."""
-    for one in told:
+    for one in observations:
         if one.planted is not None and one.answer["named"] == one.planted:
             slow = one.answer["slowdown"]
             assert slow["since_low"].timestamp() - 15 <= one.planted_start_s <= slow["since_high"].timestamp() + 15
 
 
-def test_home_tells_the_incident_of_each_day_and_none_in_quiet_hours(told: list[Told]) -> None:
+def test_home_tells_the_incident_of_each_day_and_none_in_quiet_hours(observations: list[Observation]) -> None:
     """The present incident while it lasts: who was planted, the slowed job, carrying links, a remedy."""
     right = 0
-    for one in told:
+    for one in observations:
         made = one.home
         who = None if made["aggressor"] is None else made["aggressor"]["job_id"]
         assert (made["verdict"] == "incident") == (who is not None) and who in (one.planted, None), made["title"]
@@ -91,10 +91,10 @@ def rule() -> Rule:
 
 
 def test_the_rule_of_black_links_fires_while_an_incident_lasts_and_never_in_quiet(
-    world: World, told: list[Told], rule: Rule
+    site: IncidentSite, observations: list[Observation], rule: Rule
 ) -> None:
-    with connect(world.url, role="reader") as conn:
-        for one in told:
+    with connect(site.url, role="reader") as conn:
+        for one in observations:
             if one.when != "after":
                 continue
             fired = dry_run(conn, rule, one.epoch_s, one.at_s // 60 * 60)["alerts"]
@@ -145,8 +145,8 @@ def test_without_a_part_of_the_evidence_nobody_wrong_is_named(_embedded_template
     """The same incident with no NIC, then no counters, then no neighbours, then gaps: named rightly or not at all."""
     url = _embedded_template.create()
     draw = next(one for one in draws(SEED, 40, quiet=False) if is_felt(one, SEED))
-    world = World(url, SEED)
-    whole = world.day(draw)[-1]
+    site = IncidentSite(url, SEED)
+    whole = site.day(draw)[-1]
     job, now = whole.answer["job_id"], whole.epoch_s + DAY_S
     with connect(url, role="owner") as conn:
         planted = whole.planted

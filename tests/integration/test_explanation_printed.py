@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from api.conftest import serving
 from click.testing import CliRunner
-from integration.incidents import Told, World, draws, is_felt
+from integration.incidents import IncidentSite, Observation, draws, is_felt
 from support.databases import Server
 
 from flitwatch.main import cli
@@ -30,19 +30,19 @@ SEED = 1
 def incident(_embedded_template: Server):
     url = _embedded_template.create()
     draw = next(one for one in draws(SEED, 40, quiet=False) if is_felt(one, SEED))
-    yield url, World(url, SEED).day(draw)[-1]
+    yield url, IncidentSite(url, SEED).day(draw)[-1]
     _embedded_template.drop(url)
 
 
-def test_everybody_prints_the_same(incident: tuple[str, Told], tmp_path: Path) -> None:
+def test_everybody_prints_the_same(incident: tuple[str, Observation], tmp_path: Path) -> None:
     """The planted culprit, the onset, the links and every remedy, word for word."""
-    url, told = incident
-    job = told.answer["job_id"]
+    url, observation = incident
+    job = observation.answer["job_id"]
     with serving(Settings(db=url)) as api:
         rest = api.get(f"/jobs/{job}/explanation")
-    assert rest["verdict"] == "named" and rest["named"] == told.planted
+    assert rest["verdict"] == "named" and rest["named"] == observation.planted
     sentences = [one["text"] for one in rest["chain"]]
-    assert any(told.planted in one for one in sentences)
+    assert any(observation.planted in one for one in sentences)
     assert datetime.fromisoformat(rest["slowdown"]["since"]).strftime("%H:%M:%S UTC") in " ".join(sentences)
     for link in rest["links"][:3]:
         assert link["from_name"] in " ".join(sentences)
@@ -59,13 +59,13 @@ def test_everybody_prints_the_same(incident: tuple[str, Told], tmp_path: Path) -
     for sentence in sentences:
         assert sentence in printed.output
         assert any(line.endswith(sentence) for line in mailed)
-    assert filed["named"] == told.planted and filed["chain"]
+    assert filed["named"] == observation.planted and filed["chain"]
 
 
-def test_the_counters_of_its_own_parts_rise_at_the_onset(incident: tuple[str, Told]) -> None:
-    url, told = incident
-    since = told.answer["slowdown"]["since"].timestamp()
+def test_the_counters_of_its_own_parts_rise_at_the_onset(incident: tuple[str, Observation]) -> None:
+    url, observation = incident
+    since = observation.answer["slowdown"]["since"].timestamp()
     with connect(url, role="reader") as conn:
-        found = load_parts(conn, told.answer["job_pk"], since - 200, since + 200)
+        found = load_parts(conn, observation.answer["job_pk"], since - 200, since + 200)
     blue = next(one.values for one in found.parts if one.key == "blue")
     assert np.nanmean(blue[found.ts >= since]) > 1.2 * np.nanmean(blue[found.ts + found.step_s < since])

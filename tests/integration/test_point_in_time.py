@@ -189,13 +189,13 @@ def test_backups_in_a_relative_folder_are_whole(site: Site, monkeypatch: pytest.
     assert ran.exit_code == 0 and json.loads(ran.stdout)["ok"]
 
 
-#: Uses the database as a collector does, until it is told to end.
+#: Uses the database as a collector does, until it is asked to end.
 COLLECTOR = (
     "import sys; from flitwatch_ops.embedded import Embedded\nwith Embedded(sys.argv[1]): print(flush=True); input()"
 )
 
 
-def test_a_first_backup_beside_a_collector_takes_no_more_than_its_advice_says(
+def test_a_first_backup_alongside_a_collector_takes_no_more_than_its_advice_says(
     site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("FLITWATCH_HOME", str(site.place))
@@ -384,7 +384,7 @@ class BackedUpSite:
             self.run(RESTORE_EMBEDDED)
             return self.server.start()
         self.server = self._server("two")
-        # The passwords are kept beside the backup: its roles have them.
+        # The passwords are kept next to the backup: its roles have them.
         shutil.copytree(self.logins, self.folder / "two" / "logins")
         self.server.start()
         with psycopg.connect(self.server.server.url_of("postgres", "postgres"), autocommit=True) as conn:

@@ -151,11 +151,11 @@ def test_nothing_new_is_stored_on_a_nearly_full_disk(site: Site) -> None:
 
 
 def test_a_process_that_ends_is_started_again_and_that_is_timed(site: Site) -> None:
-    left, again = quotes("exited with"), quotes("was started again after")
+    left, again = quotes("restarting it"), quotes("was started again after")
     killed = site.pid("alerting")
     os.kill(killed, signal.SIGKILL)
     site.sees(lambda: site.pid("alerting") not in (None, killed), "the process to run again")
     log = site.log("supervisor")
-    assert f"alerting {left} -9; starting it again" in log and f"alerting {again}" in log
+    assert f"alerting exited with -9; {left}" in log and f"alerting {again}" in log
     (entry,) = (one for one in site.platform.state()["processes"] if one["name"] == "alerting")
     assert entry["restarts"] == 1 and entry["last_down_s"] < LIMIT_S

@@ -326,8 +326,8 @@ def advised(job_id: str, action: str, hold: bool = False) -> dict[str, int]:
 
 def noted(site: SlurmSite, job_id: str) -> bytes:
     """A job's admin comment as bytes."""
-    told = subprocess.run(
+    output = subprocess.run(
         ["squeue", "--json"], env=site.environment, capture_output=True, check=True, timeout=60
     ).stdout.decode(errors="surrogateescape")
-    held = next(one for one in json.loads(told, strict=False)["jobs"] if str(one["job_id"]) == job_id)
+    held = next(one for one in json.loads(output, strict=False)["jobs"] if str(one["job_id"]) == job_id)
     return held["admin_comment"].encode(errors="surrogateescape")

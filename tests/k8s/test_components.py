@@ -42,8 +42,6 @@ SITE = {"class": "traefik", "host": "noise.example.edu", "tls-secret": "noise-tl
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> list[dict]:
     """What an overlay with every component builds to, at a site with names of its own for the Ingress."""
-    if shutil.which("kubectl") is None:
-        pytest.skip("needs kubectl (with kustomize)")
     place = tmp_path_factory.mktemp("k8s") / "k8s"
     shutil.copytree(ROOT / "k8s", place)
     names = place / "overlays" / "production" / "ingress.yaml"
@@ -60,7 +58,13 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> list[dict]:
         "components": [f"../../components/{one}" for one in others],
     }
     (site / "kustomization.yaml").write_text(yaml.safe_dump(wanted))
-    done = subprocess.run(["kubectl", "kustomize", str(site)], capture_output=True, text=True, timeout=60)
+    return build_overlay(site)
+
+
+def build_overlay(folder: Path) -> list[dict]:
+    if shutil.which("kubectl") is None:
+        pytest.skip("needs kubectl (with kustomize)")
+    done = subprocess.run(["kubectl", "kustomize", str(folder)], capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stderr
     return [one for one in yaml.safe_load_all(done.stdout) if one]
 
@@ -241,25 +245,58 @@ def test_what_is_scaled_and_by_what(built: list[dict]) -> None:
     assert states and states <= set(re.findall(r"'(\w+)'", state))
 
 
-def test_nothing_goes_out_but_by_a_component(built: list[dict]) -> None:
-    def ways_out(policies: list[dict], pod: str) -> set[int]:
-        found: set[int] = set()
-        for spec in (one["spec"] for one in policies if one["kind"] == "NetworkPolicy"):
-            selector = spec["podSelector"]
-            chosen = selector.get("matchLabels", {}).get("app.kubernetes.io/name") == pod or any(
-                pod in one["values"] for one in selector.get("matchExpressions", [])
-            )
-            if chosen and "Egress" in spec["policyTypes"]:
-                found |= {port["port"] for rule in spec.get("egress", []) for port in rule.get("ports", [])}
-        return found
+#: Ports to which a component lets a pod out: (pod, port). Every other component adds none.
+WAYS_OUT = {
+    "schema-registry": {("writer", 8081)},
+    "kafka-tls": {("api", 9093), ("writer", 9093), ("twin", 9093)},
+    "oidc": {("api", 443)},
+    "ldap": {("api", 636), ("api", 389)},
+    "archive": {("archive-policy", 5432), ("archive-policy", 53)},
+}
 
-    base = list(yaml.safe_load_all((ROOT / "k8s" / "base" / "network.yaml").read_text()))
-    always = {5432, 9092, 53}
-    assert {pod: ways_out(base, pod) - always for pod in ("api", "writer", "worker", "alerting", "twin")} == {
-        "api": set(), "writer": set(), "worker": set(), "alerting": {443, 9093}, "twin": set(),
-    }  # fmt: skip
-    assert ways_out(built, "writer") - always == {8081, 9093} and ways_out(built, "worker") == always
-    assert ways_out(built, "api") - always == {443, 636, 389, 9093}
+
+def ways(manifests: list[dict], direction: str) -> set[tuple[str, int | str]]:
+    """Pods and the ports that NetworkPolicies open in a direction; a rule without ports opens `any`."""
+    found: set[tuple[str, int | str]] = set()
+    for spec in (one["spec"] for one in manifests if one["kind"] == "NetworkPolicy"):
+        selector = spec["podSelector"]
+        names = set(selector.get("matchLabels", {}).values()) | {
+            value for one in selector.get("matchExpressions", []) for value in one["values"]
+        }
+        for rule in spec.get(direction, []):
+            opened = {port["port"] for port in rule.get("ports", [])} or {"any"}
+            found |= {(name, port) for name in names for port in opened}
+    return found
+
+
+@pytest.fixture(scope="module")
+def production() -> list[dict]:
+    return build_overlay(ROOT / "k8s" / "overlays" / "production")
+
+
+def test_nothing_comes_in_or_goes_out_but_what_is_listed(production: list[dict]) -> None:
+    denied = next(one["spec"] for one in production if one["metadata"]["name"] == "default-deny")
+    assert set(denied["policyTypes"]) == {"Ingress", "Egress"} and not denied.keys() & {"ingress", "egress"}
+    for one in production:
+        if one["kind"] == "Deployment":
+            assert denied["podSelector"]["matchLabels"].items() <= one["spec"]["template"]["metadata"]["labels"].items()
+    pods = ("api", "writer", "worker", "alerting", "twin")
+    always = {(pod, port) for pod in pods for port in (5432, 9092, 53)}
+    assert ways(production, "egress") == always | {("alerting", 443), ("alerting", 9093)}
+    assert ways(production, "ingress") == {("api", 8765), *((pod, 9464) for pod in pods if pod != "twin")}
+
+
+@pytest.mark.parametrize("component", sorted(one.name for one in COMPONENTS.iterdir() if one.name != "ingress"))
+def test_a_component_lets_out_its_own_pods_only(component: str, production: list[dict], tmp_path: Path) -> None:
+    shutil.copytree(ROOT / "k8s", tmp_path / "k8s")
+    site = tmp_path / "k8s" / "overlays" / "site"
+    site.mkdir()
+    wanted = {"resources": ["../production"], "components": [f"../../components/{component}"]}
+    (site / "kustomization.yaml").write_text(yaml.safe_dump(wanted))
+    manifests = build_overlay(site)
+    assert ways(manifests, "egress") - ways(production, "egress") == WAYS_OUT.get(component, set())
+    ways_in = {("database", 5432), ("database", 8000)} if component == "cloudnative-pg" else set()
+    assert ways(manifests, "ingress") - ways(production, "ingress") == ways_in
 
 
 def test_the_monitor_finds_every_pod_with_figures(built: list[dict]) -> None:

@@ -36,7 +36,7 @@ class Context:
 
 @pytest.fixture
 def seeded(embedded_db: str) -> str:
-    """Runs on group 0 every other day; user u0 is beside half of them and slows them through its stalls."""
+    """Runs on group 0 every other day; user u0 is alongside half of them and slows them through its stalls."""
     rng = np.random.default_rng(0)
     with connect(embedded_db) as conn:
         fabric_id = fabrics.save_fabric(conn, build_dragonfly(2, 4, 4, name="toy"))

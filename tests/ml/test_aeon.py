@@ -53,7 +53,7 @@ def windows(series: Floats, answers: Floats | None, standard: tuple[Floats, Floa
 @pytest.mark.parametrize(
     "forecaster", [AttentionForecaster(), RidgeForecaster(), LightGBMForecaster()], ids=lambda f: type(f).__name__
 )
-def test_learners_stand_beside_multirocket_on_sets_of_others(
+def test_learners_stand_alongside_multirocket_on_sets_of_others(
     aeon_sets: dict[str, Floats], name: str, forecaster: AttentionForecaster | RidgeForecaster | LightGBMForecaster
 ) -> None:
     train, known, test, wanted, rocket = (

@@ -1,4 +1,4 @@
-"""Verdicts on worlds with planted truth: users who may be named, and users who may not although they correlate with slow runs."""
+"""Verdicts on variants with planted truth: users who may be named, and users who may not although they correlate with slow runs."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ DAY_S, WEEK_S, MONDAY_S = 86_400.0, 604_800.0, 1_767_571_200.0
 SEEDS = range(300, 320)
 
 
-def judged(world: str, seeds=SEEDS):
+def judged(variant: str, seeds=SEEDS):
     return [
-        (drawn := draw_case(world, seed), CalendarBlame().fit(drawn.exposure, drawn.time_s, drawn.start_s))
+        (drawn := draw_case(variant, seed), CalendarBlame().fit(drawn.exposure, drawn.time_s, drawn.start_s))
         for seed in seeds
     ]
 
@@ -44,9 +44,9 @@ def unstressed():
 
 
 @pytest.mark.system("numeric")
-@pytest.mark.parametrize("world", ["shift-10", "shift-20"])
-def test_an_upgrade_names_no_innocents_and_hides_few_of_the_guilty(unstressed, world: str) -> None:
-    false_share, recall = figures(judged(world))
+@pytest.mark.parametrize("variant", ["shift-10", "shift-20"])
+def test_an_upgrade_names_no_innocents_and_hides_few_of_the_guilty(unstressed, variant: str) -> None:
+    false_share, recall = figures(judged(variant))
     without, found_without = figures(unstressed)
     assert false_share <= 0.1 and without <= 0.1
     assert recall >= 0.75 * found_without > 0.5
@@ -70,9 +70,9 @@ def test_the_same_draws_deceive_a_method_without_a_calendar() -> None:
 
 
 @pytest.mark.system("numeric")
-@pytest.mark.parametrize("world", ["drift", "heavy-tails"])
-def test_drift_and_wild_runs_name_no_innocents(world: str) -> None:
-    false_share, recall = figures(judged(world))
+@pytest.mark.parametrize("variant", ["drift", "heavy-tails"])
+def test_drift_and_wild_runs_name_no_innocents(variant: str) -> None:
+    false_share, recall = figures(judged(variant))
     assert false_share <= 0.1 and recall > 0.5
 
 
@@ -91,7 +91,7 @@ def bound(fitted: CalendarBlame, one: int, other: int) -> bool:
 
 
 @pytest.mark.parametrize("alike", [1.0, 0.9])
-def test_of_two_who_are_always_there_together_neither_is_named_and_both_are_told_why(alike: float) -> None:
+def test_of_two_who_are_always_there_together_neither_is_named_and_both_get_the_reason(alike: float) -> None:
     rng, start, exposure, time_s = one_user()
     time_s = time_s + 30 * (exposure[:, 0] > 0)
     exposure[:, 1] = exposure[:, 0] * rng.uniform(alike, 1.0, len(start))
@@ -107,7 +107,7 @@ def test_who_comes_alone_is_not_said_to_come_with_anybody() -> None:
 
 
 @pytest.mark.system("numeric")
-def test_of_each_pair_that_is_found_both_are_told_why_or_the_guilty_one_is_told_apart() -> None:
+def test_of_each_pair_that_is_found_both_get_the_reason_or_the_guilty_one_is_distinguished() -> None:
     together, apart, innocent = 0, 0, 0
     for drawn, fitted in judged("pairs", range(300, 306)):
         assert len(drawn.partner) == 4
@@ -163,7 +163,7 @@ def test_intervals_of_those_who_slow_runs_hold_the_effect_however_it_grows_with_
 
 
 def one_user(seed: int = 0, runs: int = 120):
-    """Runs over 17 weeks; who is beside them is up to the test."""
+    """Runs over 17 weeks; who is alongside them is up to the test."""
     rng = np.random.default_rng(seed)
     start = MONDAY_S + np.sort(rng.uniform(0, 17 * WEEK_S, runs))
     exposure = (rng.random((runs, 30)) < 0.3) * 10.0
@@ -240,8 +240,8 @@ def on_few_days(rng: np.random.Generator, runs: int, users: int) -> tuple[np.nda
     return (of_day[day] * rng.lognormal(3, 0.5, (runs, users)))[order], start[order]
 
 
-def beside_half(rng: np.random.Generator, runs: int, users: int) -> tuple[np.ndarray, np.ndarray]:
-    """Users beside half of the runs, with amounts alike: no score is less certain than it looks."""
+def half_present(rng: np.random.Generator, runs: int, users: int) -> tuple[np.ndarray, np.ndarray]:
+    """Users alongside half of the runs, with amounts alike: no score is less certain than it looks."""
     start = np.sort(rng.uniform(0, 17 * WEEK_S, runs)) + MONDAY_S
     return (rng.random((runs, users)) < 0.5) * 10.0, start
 
@@ -255,7 +255,7 @@ def beside_half(rng: np.random.Generator, runs: int, users: int) -> tuple[np.nda
         *(
             pytest.param(*larger, marks=pytest.mark.system("numeric"))
             for larger in (
-                (beside_half, 60, 300, "normal"),
+                (half_present, 60, 300, "normal"),
                 (everywhere, 60, 200, "normal"),
                 (in_windows, 150, 150, "normal"),
                 (on_few_days, 90, 80, "heavy tails"),
@@ -281,7 +281,7 @@ def test_shuffled_run_times_seldom_give_a_name_and_each_shuffle_is_reported() ->
 
 
 @pytest.mark.system("numeric")
-def test_users_beside_three_runs_of_ten_who_slow_nobody_give_a_name_at_the_rate_that_is_claimed() -> None:
+def test_users_alongside_three_runs_of_ten_who_slow_nobody_give_a_name_at_the_rate_that_is_claimed() -> None:
     """Here nothing makes the p-values less certain, so that a tenth of the sets has a name: neither more nor, by a method that is blind, far
     fewer."""
     _, start, exposure, time_s = one_user()
@@ -308,10 +308,10 @@ def test_a_culprit_among_whom_chance_selects_is_named_and_nobody_else() -> None:
 
 @pytest.mark.system("numeric")
 def test_hardly_a_shuffled_set_has_a_name_that_it_would_not_have_without_selection() -> None:
-    """Thirty runs beside three hundred users: a column that chance selects explains a third of the noise. Of sets, 5 % had such a name when all
+    """Thirty runs alongside three hundred users: a column that chance selects explains a third of the noise. Of sets, 5 % had such a name when all
     scores were given it."""
     rng = np.random.default_rng(2028)
-    exposure, start = beside_half(rng, 30, 300)
+    exposure, start = half_present(rng, 30, 300)
     lent = 0
     for _ in range(300):
         time_s = 300 * np.exp(0.05 * rng.normal(size=30))

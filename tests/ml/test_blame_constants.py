@@ -65,7 +65,7 @@ def test_the_same_bounds_hold_with_a_calendar(exposed: int, testable: bool) -> N
 
 
 def test_selection_ends_where_the_best_of_the_rest_is_chance() -> None:
-    """Two slow the runs; of 40 others none is taken out beside them in most sets, and both are taken out in all."""
+    """Two slow the runs; of 40 others none is taken out alongside them in most sets, and both are taken out in all."""
     more = 0
     for seed in range(20):
         rng = np.random.default_rng(seed)

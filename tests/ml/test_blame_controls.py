@@ -12,7 +12,7 @@ from flitwatch_ml.blame import CalendarBlame, ExposureBlame, PresenceBlame, cali
 from flitwatch_ml.blame.calendar import fit_calendar
 from flitwatch_ml.blame.calibration import rank_drivers
 from flitwatch_ml.blame.checks import TooFewRuns
-from flitwatch_ml.blame.copies import _beside_the_same, same_runs
+from flitwatch_ml.blame.copies import _group_by_users, same_runs
 from flitwatch_ml.blame.observations import merge_observations
 from flitwatch_ml.blame.selection import Problem, carrier_counts, one_sided_p, sum_clusters
 from flitwatch_ml.blame.verdict import _permutation_count
@@ -113,7 +113,7 @@ def test_presence_of_another_week_goes_with_slow_runs_where_weeks_repeat() -> No
 
 
 def test_days_that_vary_together_are_no_presence_of_another_week() -> None:
-    """Ten runs a day beside the same users, and days that differ: twenty days a user would else look like two hundred runs."""
+    """Ten runs a day alongside the same users, and days that differ: twenty days a user would else look like two hundred runs."""
     start = MONDAY_S + np.repeat(np.arange(70), 10) * DAY_S + np.tile(np.arange(10), 70) * 3600.0
     day = np.repeat(np.arange(70), 10)
     axes = np.full((700, 1), 1 / math.sqrt(700))
@@ -172,7 +172,7 @@ def test_copies_make_nobody_surer(seed: int, users: int) -> None:
 
 @pytest.mark.parametrize("users", [1, 2, 3, 6, 12])
 @pytest.mark.parametrize("noise", [0.003, 0.03])
-def test_runs_beside_the_same_users_that_are_alike_by_chance_stay_runs(users: int, noise: float) -> None:
+def test_runs_alongside_the_same_users_that_are_alike_by_chance_stay_runs(users: int, noise: float) -> None:
     for seed in range(20):
         exposure, time_s, start = written(1, seed, runs=120, users=users)
         time_s = np.round(np.exp(np.log(time_s) * noise / 0.03) * 100) / 100
@@ -213,12 +213,12 @@ def test_of_very_many_runs_there_are_fewer_shuffles_and_the_result_says_how_many
 
 
 def test_a_part_of_a_node_is_there() -> None:
-    alike = _beside_the_same(np.array([[0.5, 0.0], [0.0, 0.5], [0.2, 0.0]]))
+    alike = _group_by_users(np.array([[0.5, 0.0], [0.0, 0.5], [0.2, 0.0]]))
     assert [group.tolist() for group in alike] == [[0, 2]]
 
 
 def test_shuffled_times_of_few_sets_of_users_are_no_copies() -> None:
-    """Times in two heaps, beside one of few sets of users: shuffled, close times are many by chance."""
+    """Times in two heaps, alongside one of few sets of users: shuffled, close times are many by chance."""
     run, user = np.arange(40.0), np.arange(6.0)
     there = (np.sin(run[:, None] * 7.13 + user * 3.7) > 0.1) * (20.0 + user)
     time_s = 300 * (1 + 0.02 * (np.sin(run * 12.9898) * 43758.5453 % 1)) + 60 * (there[:, 0] > 0)
@@ -293,7 +293,7 @@ def test_within_a_week_the_trend_is_a_line() -> None:
     assert np.abs(fit.without(bent)).max() > 0.1
 
 
-def test_each_mark_is_a_step_whatever_the_runs_show_and_shifts_are_found_beside_it() -> None:
+def test_each_mark_is_a_step_whatever_the_runs_show_and_shifts_are_found_alongside_it() -> None:
     rng = np.random.default_rng(5)
     start = LATER_MONDAY_S + np.arange(240) * DAY_S / 2
     mark, shift = start[60], start[150]
@@ -315,9 +315,11 @@ def test_of_many_who_come_together_three_are_listed_and_the_others_counted() -> 
     amounts = np.column_stack([there * rng.uniform(0.98, 1.02, count) for _ in range(6)])
     times = 100 * np.exp(0.2 * (there > 0) + rng.normal(0, 0.05, count))
     fitted = CalendarBlame().fit(amounts, times, start)
-    told = [reason for reasons in fitted.reasons_ for reason in reasons if "appears together" in reason]
-    assert "named" not in fitted.verdict_ and len(told) >= 1
-    assert any(reason.endswith("and 2 more: cannot tell which of them") and reason.count("{") == 3 for reason in told)
+    together = [reason for reasons in fitted.reasons_ for reason in reasons if "appears together" in reason]
+    assert "named" not in fitted.verdict_ and len(together) >= 1
+    assert any(
+        reason.endswith("and 2 more: cannot tell which of them") and reason.count("{") == 3 for reason in together
+    )
 
 
 def test_defaults_are_those_that_were_scored() -> None:
@@ -338,6 +340,6 @@ def test_the_chance_of_a_score_is_that_of_the_correlation(count: int) -> None:
 
 
 @pytest.mark.parametrize("kind", [CalendarBlame, ExposureBlame, PresenceBlame])
-def test_scikit_learn_is_told_that_amounts_are_not_negative_and_times_are_needed_and_above_zero(kind) -> None:
+def test_scikit_learn_is_informed_that_amounts_are_not_negative_and_times_are_needed_and_above_zero(kind) -> None:
     tags = kind().__sklearn_tags__()
     assert tags.input_tags.positive_only and tags.target_tags.positive_only and tags.target_tags.required

@@ -1,4 +1,4 @@
-"""All figures of blame for planted worlds: `python -m ml.test_blame_golden` (in tests/) rewrites the file.
+"""All figures of blame for planted variants: `python -m ml.test_blame_golden` (in tests/) rewrites the file.
 
 A change of an estimator shows here first, in figures; the tests of truths show whether it is an improvement.
 """
@@ -21,7 +21,7 @@ from flitwatch_research.stress import draw_case
 from ml.golden_figures import differences, figures, plain
 
 GOLDEN = Path(__file__).parent / "golden" / "blame.json"
-#: World, seed, runs and users of each set; small, so that all are fitted within seconds.
+#: Variant, seed, runs and users of each set; small, so that all are fitted within seconds.
 SETS = (
     ("none", 300, 120, 50),
     ("shift-20", 301, 120, 50),
@@ -31,9 +31,9 @@ SETS = (
 )
 
 
-def of_set(world: str, seed: int, runs: int, users: int) -> dict[str, Any]:
+def of_set(variant: str, seed: int, runs: int, users: int) -> dict[str, Any]:
     """What the estimators give for a set."""
-    drawn = draw_case(world, seed, runs, users)
+    drawn = draw_case(variant, seed, runs, users)
     rng = np.random.default_rng(seed)
     groups = rng.integers(1, 9, runs).astype(float)
     marks = [float(np.median(drawn.start_s))]
@@ -75,15 +75,17 @@ def of_tables() -> dict[str, Any]:
     }
 
 
-def told() -> dict[str, Any]:
+def collect_figures() -> dict[str, Any]:
     """Everything that the file holds."""
-    return {**{world: of_set(world, *rest) for world, *rest in SETS}, "tables": of_tables()}
+    return {**{variant: of_set(variant, *rest) for variant, *rest in SETS}, "tables": of_tables()}
 
 
-@pytest.mark.parametrize("world", [world for world, *_ in SETS])
-def test_every_number_of_a_set_is_as_committed(world: str) -> None:
-    arguments = next(rest for name, *rest in SETS if name == world)
-    assert differences(json.loads(json.dumps(of_set(world, *arguments))), json.loads(GOLDEN.read_text())[world]) == []
+@pytest.mark.parametrize("variant", [variant for variant, *_ in SETS])
+def test_every_number_of_a_set_is_as_committed(variant: str) -> None:
+    arguments = next(rest for name, *rest in SETS if name == variant)
+    assert (
+        differences(json.loads(json.dumps(of_set(variant, *arguments))), json.loads(GOLDEN.read_text())[variant]) == []
+    )
 
 
 def test_every_number_of_the_tables_is_as_committed() -> None:
@@ -92,4 +94,4 @@ def test_every_number_of_the_tables_is_as_committed() -> None:
 
 if __name__ == "__main__":
     GOLDEN.parent.mkdir(exist_ok=True)
-    GOLDEN.write_text(json.dumps(told()) + "\n")
+    GOLDEN.write_text(json.dumps(collect_figures()) + "\n")

@@ -12,7 +12,7 @@ from hypothesis.extra.numpy import arrays
 from scipy.stats import false_discovery_control, fisher_exact
 from sklearn.metrics import mutual_info_score
 
-from flitwatch_domain.several_sets import benjamini_hochberg
+from flitwatch_domain.blame import benjamini_hochberg
 from flitwatch_ml.blame.information import association_sign, exact_p_values, mutual_information_bits
 from flitwatch_ml.blame.permutation import permutation_p_values
 

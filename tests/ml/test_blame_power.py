@@ -67,7 +67,7 @@ def test_who_slows_three_applications_a_little_is_found_and_hardly_anybody_else(
 
 
 def sparse_set(seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Exposure, times and starts of 78 runs of 5 % noise over 100 days beside 150 users who come in stretches of days, as on the measured machine."""
+    """Exposure, times and starts of 78 runs of 5 % noise over 100 days alongside 150 users who come in stretches of days, as on the measured machine."""
     rng = np.random.default_rng(seed)
     start = np.sort(rng.uniform(0, 100 * DAY_S, 78))
     stretch = np.floor(start / (5 * DAY_S)).astype(int)

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from scipy.stats import t as student
 
+from flitwatch_domain.blame import benjamini_hochberg
 from flitwatch_domain.errors import BadInput, NotEnoughData
-from flitwatch_domain.several_sets import benjamini_hochberg
 from flitwatch_ml.blame import CalendarBlame
 from flitwatch_ml.blame.blocks import design_effect
 from flitwatch_ml.blame.information import mutual_information_bits
@@ -59,7 +59,7 @@ def test_a_planted_culprit_is_named_alone_and_others_get_their_reason(planted: t
     assert found.ranking_[0] == 0 and found.sign_[0] == 1
 
 
-def test_who_goes_with_the_date_cannot_be_told_from_it(planted: tuple[np.ndarray, ...]) -> None:
+def test_who_goes_with_the_date_cannot_be_distinguished_from_it(planted: tuple[np.ndarray, ...]) -> None:
     exposure, times, start = planted
     late = np.where(start > np.median(start), 3.0, 0.0)[:, None]
     found = CalendarBlame().fit(np.column_stack([exposure[:, :2], late]), times, start, marks_s=[np.median(start)])

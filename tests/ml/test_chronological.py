@@ -120,7 +120,7 @@ def test_with_few_runs_the_error_is_that_of_what_the_other_folds_choose() -> Non
     assert named.serves == "lucky 3" and named.mape == found.mape
 
 
-def test_candidates_that_cannot_be_told_apart_serve_together() -> None:
+def test_candidates_that_cannot_be_distinguished_serve_together() -> None:
     rng = np.random.default_rng(0)
     common = rng.exponential(10, 60)
     errors = {"a": common, "b": common + rng.normal(0.05, 1, 60), "worse": common + rng.normal(2, 1, 60)}

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.neighbors import KNeighborsRegressor
 
-from flitwatch_domain.drivers import answer_in_words, in_words
+from flitwatch_domain.counters.features import answer_in_words, in_words
 from flitwatch_domain.errors import BadInput, NotEnoughData
 from flitwatch_ml.deviation import DeviationModel, MeanCurve
 from flitwatch_ml.deviation.groups import rank_groups, share_explained
@@ -246,7 +246,7 @@ def test_a_fixed_volume_explains_nothing_in_a_hundred_draws() -> None:
         assert not [one for one in rows if one["verdict"] == "carries"], seed
 
 
-def test_the_counter_that_slows_steps_is_found_beside_a_fixed_volume() -> None:
+def test_the_counter_that_slows_steps_is_found_alongside_a_fixed_volume() -> None:
     counts, times, lay = runs(0)
     counts[:, :, 2] = 1e9 * np.random.default_rng(3).lognormal(0, 0.01, times.shape)
     of = groups_of(fit_deviation(counts, times, lay, FEATURES))
@@ -347,7 +347,7 @@ def test_groups_that_do_not_fit_are_named() -> None:
         DeviationModel().fit(counts, times, lay[:-1])
 
 
-def test_runs_without_any_counter_are_told_apart_by_how_they_lay() -> None:
+def test_runs_without_any_counter_are_distinguished_by_how_they_lay() -> None:
     counts, times, lay = runs(4, effect=0.0, lay_effect=0.2)
     model = fit_deviation(counts[:, :, :0], times, lay, FEATURES[len(NAMES) :])
     assert model.explained_[0].verdict == "carries" and model.mape_ < 0.5 * model.baseline_mape_

@@ -346,7 +346,7 @@ def test_the_nested_error_is_that_of_what_the_other_folds_choose() -> None:
 
 
 def test_attention_alone_rests_on_no_other_learner() -> None:
-    """The paper's forecaster stands for itself; what serves beside it may be a mixture."""
+    """The paper's forecaster stands for itself; what serves alongside it may be a mixture."""
     made = learned_forecasters()
     assert set(made) == {"ridge", "lightgbm", ALONE, "attention"}
     assert not made[ALONE].on_ridge and not made[ALONE].with_boosting

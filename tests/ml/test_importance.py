@@ -24,17 +24,17 @@ def short_training(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture(scope="module")
-def twin_world():
+def twin_data():
     """The twin's runs and counters; times are planted: a step takes as long as one counter said three steps before, plus noise. Simulated."""
     campaign = generate_campaign("minivite-128", 1, 40)
     rng = np.random.default_rng(0)
     runs, steps = len(campaign.times_s), 12
     rates = campaign.rates[:, rng.integers(0, campaign.times_s.shape[1], steps)].copy()
-    told = rng.normal(size=(runs, steps))
+    signal = rng.normal(size=(runs, steps))
     for step in range(1, steps):
-        told[:, step] = 0.7 * told[:, step - 1] + 0.7 * rng.normal(size=runs)
-    rates[:, :, COUNTER_NAMES.index(CARRIER)] = 1e6 * np.exp(told)
-    heard = np.concatenate([rng.normal(size=(runs, 3)), told[:, :-3]], axis=1)
+        signal[:, step] = 0.7 * signal[:, step - 1] + 0.7 * rng.normal(size=runs)
+    rates[:, :, COUNTER_NAMES.index(CARRIER)] = 1e6 * np.exp(signal)
+    heard = np.concatenate([rng.normal(size=(runs, 3)), signal[:, :-3]], axis=1)
     times = (5 + np.sin(np.arange(steps))) * np.exp(0.2 * heard + 0.1 * rng.normal(size=(runs, steps)))
     return StepSeries(times, rates), campaign.run_start_s
 
@@ -49,14 +49,14 @@ def nothing_carried(seed: int, runs: int = 60, steps: int = 10) -> tuple[StepSer
 
 @pytest.mark.system("numeric")
 @pytest.mark.parametrize("members", [("ridge",), ("lightgbm",), ("attention alone",), ("ridge", "attention")])
-def test_the_counter_that_alone_carries_the_future_is_first(twin_world, members) -> None:
-    found = measure_importances(*twin_world, COUNTER_NAMES, M, K, (), members)
+def test_the_counter_that_alone_carries_the_future_is_first(twin_data, members) -> None:
+    found = measure_importances(*twin_data, COUNTER_NAMES, M, K, (), members)
     counters = [one for one in found.inputs if one.name != TIME]
     assert counters[0].features == (CARRIER,) and counters[0].meaning == "stalls in the column buffers"
     assert counters[0].verdict == "carries" and counters[0].low > 0.5
     assert counters[0].increase > 3 * max(one.increase for one in counters[1:])
     assert sorted(name for one in counters for name in one.features) == sorted(COUNTER_NAMES)
-    assert found.learned + found.runs == len(twin_world[0].times) and 5 < found.mape < 40
+    assert found.learned + found.runs == len(twin_data[0].times) and 5 < found.mape < 40
 
 
 @pytest.mark.parametrize(
@@ -70,7 +70,7 @@ def test_where_nothing_is_carried_no_counter_is_claimed(members) -> None:
 
 
 def test_claims_of_nothing_are_as_rare_as_the_interval_says() -> None:
-    """95 % intervals for all inputs at once: of 80 worlds without a carrier 2 have a claim on average (one tail), 7 or more in one set of 200."""
+    """95 % intervals for all inputs at once: of 80 draws without a carrier 2 have a claim on average (one tail), 7 or more in one set of 200."""
     claimed = 0
     for seed in range(80):
         found = measure_importances(*nothing_carried(seed, runs=40), NAMES, M, K, (), ("ridge",))
@@ -108,8 +108,8 @@ def test_only_later_runs_are_asked_and_their_order_in_the_table_is_nothing() -> 
 
 
 @pytest.mark.system("numeric")
-def test_attention_weights_are_of_the_nets_only_and_sum_to_one(twin_world) -> None:
-    found = measure_importances(*twin_world, COUNTER_NAMES, M, K, (), ("attention alone", "ridge"))
+def test_attention_weights_are_of_the_nets_only_and_sum_to_one(twin_data) -> None:
+    found = measure_importances(*twin_data, COUNTER_NAMES, M, K, (), ("attention alone", "ridge"))
     (weights,) = found.weights
     assert weights.forecaster == "attention alone" and weights.mean.shape == (M,)
     assert weights.mean.sum() == pytest.approx(1, abs=1e-5) and (weights.low <= weights.mean).all()

@@ -28,7 +28,7 @@ from ml.conftest import RUNS, STEPS
 
 @pytest.fixture(autouse=True)
 def short_training(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is foretold matters here less than that it is."""
+    """A forecast exists; its values matter less here."""
     monkeypatch.setattr(
         forecasters.AttentionForecaster.__init__, "__defaults__", (8, 0.2, 1, 1, True, False, 0, "cpu", 20)
     )
@@ -51,6 +51,7 @@ def series(runs: int = 30, steps: int = 12) -> StepSeries:
         ("lightgbm",),
         ("attention",),
         ("attention alone",),
+        ("attention on counters",),
         ("ridge", "ratio", "attention alone"),
     ],
 )
@@ -145,7 +146,7 @@ def test_the_schedule_starts_what_is_due_once_and_says_what_is_lacking(seeded: s
 
 
 @pytest.mark.integration
-def test_a_running_job_is_foretold_after_every_step_and_told(seeded: str) -> None:
+def test_a_running_job_is_forecast_after_every_step_and_reported(seeded: str) -> None:
     from flitwatch_ml import tasks as handlers
     from ml.conftest import Context
 
@@ -170,11 +171,11 @@ def test_a_running_job_is_foretold_after_every_step_and_told(seeded: str) -> Non
         made = conn.execute(
             "SELECT after_steps, ahead, expected_s, low_s, high_s, usual_s FROM forecast ORDER BY after_steps"
         ).fetchall()
-        told = conn.execute("SELECT payload FROM event WHERE kind = 'forecast' ORDER BY event_id").fetchall()
+        forecasts = conn.execute("SELECT payload FROM event WHERE kind = 'forecast' ORDER BY event_id").fetchall()
         drift = measure_drift(conn, "amg", 256, answer["estimate_id"])
-    assert [row[0] for row in made] == list(range(min(models), STEPS)) and len(told) == len(made)
+    assert [row[0] for row in made] == list(range(min(models), STEPS)) and len(forecasts) == len(made)
     assert all(low < expected < high and expected > usual for _, _, expected, low, high, usual in made)
-    assert told[-1][0]["run_id"] == run_id and told[-1][0]["backtest_mape"] == pytest.approx(
+    assert forecasts[-1][0]["run_id"] == run_id and forecasts[-1][0]["backtest_mape"] == pytest.approx(
         answer["score"]["served_mape"]
     )
     assert drift["forecasts"] == len(made) and 0 <= drift["coverage90"] <= 1 and drift["mape"] < 15

@@ -160,7 +160,7 @@ def near(value: object) -> object:
     return None if np.isnan(value) else pytest.approx(float(value), rel=1e-3, abs=1e-3)  # type: ignore[call-overload, arg-type]
 
 
-def demand_equal(
+def require_equal(
     campaign: Campaign, served: list[tuple[str, dict]], score: dict, result: dict, paper: str
 ) -> CalendarBlame:
     """Every value of every user's entry, and the estimate's counts, against the methods that the card scores."""
@@ -220,7 +220,7 @@ def demand_equal(
 @pytest.mark.system("numeric")
 def test_the_task_gives_everything_of_every_user_as_it_is_scored(all_stored: str, campaign: Campaign) -> None:
     asked = {"exe": campaign.executable, "nodes": campaign.nodes, "definition": "paper"}
-    ours = demand_equal(campaign, *served_users(all_stored, asked), "mi, present throughout (the paper)")
+    ours = require_equal(campaign, *served_users(all_stored, asked), "mi, present throughout (the paper)")
     assert ours.verdict_.count("named") >= 5 and "no evidence" in ours.verdict_
     truth = generate_truth(SCENARIO, SEED, USERS)
     named = [label for label, verdict in zip(truth.label, ours.verdict_, strict=True) if verdict == "named"]
@@ -232,7 +232,7 @@ def test_the_task_gives_everything_of_every_user_as_it_is_scored(all_stored: str
 def test_of_few_runs_untestable_users_and_their_reasons_are_as_scored_too(stored: str, campaign: Campaign) -> None:
     asked = {"exe": campaign.executable, "nodes": campaign.nodes, "definition": "paper"}
     served = served_users(stored, asked)
-    ours = demand_equal(first_runs(campaign, RUNS), *served, "mi, present throughout (the paper)")
+    ours = require_equal(first_runs(campaign, RUNS), *served, "mi, present throughout (the paper)")
     untestable = [entry for _, entry in served[0] if not entry["testable"]]
     assert len(untestable) >= 3 and all(entry["verdict"] == "cannot tell" and entry["reason"] for entry in untestable)
     assert all(entry["q"] is None and entry["effect_s"] is None for entry in untestable) and ours.testable_.sum() > 10

@@ -29,7 +29,7 @@ def stored(url: str, number: int):
 
 
 @pytest.mark.integration
-def test_blame_finds_who_was_beside_the_slow_runs_and_says_the_data_is_simulated(seeded: str) -> None:
+def test_blame_finds_who_ran_alongside_the_slow_runs_and_says_the_data_is_simulated(seeded: str) -> None:
     answer = tasks.run_blame({"exe": "amg", "nodes": 256}, Context(seeded))
     kind, exe, nodes, data, _, result, simulated = stored(seeded, answer["estimate_id"])
     assert (kind, exe, nodes, data["runs"], simulated) == ("blame", "amg", 256, RUNS, True)
@@ -49,22 +49,22 @@ def test_blame_finds_who_was_beside_the_slow_runs_and_says_the_data_is_simulated
 def test_exposure_is_overlap_times_shared_nodes(seeded: str) -> None:
     with connect(seeded) as conn:
         runs = estimates.runs_of(conn, "amg", 256)
-        beside = work.co_running(estimates.co_running(conn, runs.run_id), 128)["user"]
-    column = beside.names.index("u0")
+        companions = work.co_running(estimates.co_running(conn, runs.run_id), 128)["user"]
+    column = companions.names.index("u0")
     # u0's 4 nodes and all of the run's stand in group 0, and the job covers the whole run.
-    assert set(np.round(beside.met.exposure[:, column], 6).tolist()) == {0.0, 4.0}
-    assert beside.own == {"me"}
+    assert set(np.round(companions.met.exposure[:, column], 6).tolist()) == {0.0, 4.0}
+    assert companions.own == {"me"}
 
 
 @pytest.mark.integration
-def test_a_job_whose_end_nobody_knows_was_beside_no_run(seeded: str) -> None:
+def test_a_job_whose_end_nobody_knows_was_alongside_no_run(seeded: str) -> None:
     """It may have ended a second after it began: nothing can be laid on it. A run's own job stays its own."""
     with connect(seeded, role="writer") as conn:
         conn.execute("UPDATE job SET end_ts = NULL, state = 'UNKNOWN' WHERE user_name IN ('u0', 'me')")
         runs = estimates.runs_of(conn, "amg", 256)
-        beside = work.co_running(estimates.co_running(conn, runs.run_id), 128)["user"]
-    assert "u0" not in beside.names and len(beside.names) > 1
-    assert beside.own == {"me"}
+        companions = work.co_running(estimates.co_running(conn, runs.run_id), 128)["user"]
+    assert "u0" not in companions.names and len(companions.names) > 1
+    assert companions.own == {"me"}
 
 
 @pytest.mark.integration
@@ -80,7 +80,7 @@ def test_deviation_finds_the_stalls(seeded: str) -> None:
 
 
 def on_infiniband(url: str, rng: np.random.Generator) -> None:
-    """The same runs on a fabric whose routers count nothing by themselves: their network cards wait where u0 is beside them."""
+    """The same runs on a fabric whose routers count nothing by themselves: their network cards wait where u0 is alongside them."""
     with connect(url) as conn:
         conn.execute("DELETE FROM run_step_around")
         conn.execute("DELETE FROM run_step_nic")
@@ -162,7 +162,7 @@ def test_the_papers_learner_and_forecaster_are_options_by_name(seeded: str, monk
     assert result["rates"]["mape"] == alone.mape_ and result["rates"]["rank"] == alone.rank_.tolist()
     monkeypatch.setattr(AttentionForecaster.__init__, "__defaults__", (8, 0.2, 1, 1, True, False, 0, "cpu", 20))
     result = stored(seeded, tasks.run_forecast(asked, Context(seeded))["estimate_id"])[5]
-    assert result["serves"]["forecaster"] == "attention alone" and "paper" in result["serves"]["why"]
+    assert result["serves"]["forecaster"] == "attention on counters" and "paper" in result["serves"]["why"]
 
 
 @pytest.mark.integration

@@ -54,8 +54,8 @@ def test_the_guides_cmake_lines_build_and_install_it(sources: Path, tmp_path: Pa
     (line,) = (one for one in lines_to_build() if one.startswith("cmake"))
     subprocess.run(["bash", "-ec", line], cwd=sources, env=os.environ | {"HOME": str(tmp_path)}, check=True)
     installed = tmp_path / ".local/bin/noise_bench"
-    told = measure(installed, 1, "--help")
-    assert told.returncode == 0 and told.stdout.startswith("noise_bench [--ratios")
+    result = measure(installed, 1, "--help")
+    assert result.returncode == 0 and result.stdout.startswith("noise_bench [--ratios")
     options = set(re.findall(r"--[a-z][a-z-]+", GUIDE.read_text())) - {
         "--prefix",
         "--build",
@@ -63,7 +63,7 @@ def test_the_guides_cmake_lines_build_and_install_it(sources: Path, tmp_path: Pa
         "--ntasks-per-node",
         "--help",
     }
-    assert len(options) >= 5 and all(one in told.stdout for one in options)
+    assert len(options) >= 5 and all(one in result.stdout for one in options)
 
 
 def measure(binary: Path, ranks: int, *options: str) -> subprocess.CompletedProcess[str]:
@@ -74,7 +74,7 @@ def measure(binary: Path, ranks: int, *options: str) -> subprocess.CompletedProc
 
 @pytest.mark.integration
 @pytest.mark.parametrize("collective", ["allreduce", "reduce", "bcast", "barrier"])
-def test_splits_of_a_small_world_are_measured_and_stored(binary: Path, tmp_path: Path, collective: str) -> None:
+def test_splits_of_few_processes_are_measured_and_stored(binary: Path, tmp_path: Path, collective: str) -> None:
     options = ["--ratios", "0,0.5", "--splits", "2", "--repetitions", "2", "--perturbation-bytes", "65536"]
     done = measure(binary, 4, *options, "--collective", collective, "--network", "test machine")
     assert done.returncode == 0, done.stderr

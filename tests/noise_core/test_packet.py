@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from flitwatch_core import packet
 from flitwatch_domain.generators import build_dragonfly, build_hyperx, build_xgft
-from flitwatch_domain.local_text import LocalText
+from flitwatch_domain.secret_file import LocalText
 from flitwatch_domain.topology_spec import fabric_of
 from flitwatch_simulation.packet.machine import Machine, build_machine
 from flitwatch_simulation.workloads import patterns
@@ -288,8 +288,8 @@ def test_samples_estimate_all_links_from_the_nic_on(small_tree, mark_after_ns):
 def test_a_path_is_as_long_as_its_links(small_tree):
     machine = build_machine(small_tree, "ftree")
     leaf = np.asarray(small_tree.endpoints.router)
-    beside, away = int(np.flatnonzero(leaf == leaf[0])[1]), int(np.flatnonzero(leaf != leaf[0])[-1])
-    for goal, links in ((beside, 2), (away, 6)):
+    near, away = int(np.flatnonzero(leaf == leaf[0])[1]), int(np.flatnonzero(leaf != leaf[0])[-1])
+    for goal, links in ((near, 2), (away, 6)):
         raw = flows(machine, [0], [goal], 3_000_000, sampling=True).raw
         assert set(raw["sample_links"].tolist()) == {links}
         assert np.unique(raw["sample_link"]).size == links  # each of them is sampled, the NIC's too
@@ -494,7 +494,7 @@ def test_a_pair_alone_has_the_line() -> None:
 
 
 def test_back_pressure_by_pair_holds_back_who_congests_and_nobody_else() -> None:
-    """Eight send to one: they need eight times the line's time. A pair beside them that shares links with one of them needs one; without control its packets
+    """Eight send to one: they need eight times the line's time. A pair alongside them that shares links with one of them needs one; without control its packets
     stand among theirs, in buffers that give way at the endpoint's pace."""
     rows = [*incast(8, SIZE), VICTIM]
     without, _ = times_s(rows)

@@ -220,7 +220,7 @@ def test_datagrams_are_found_behind_vlan_tags(tags):
         (b"", Kind.NOT_IP),
     ],
 )
-def test_other_frames_are_told_apart_and_carry_no_mark(sent, kind):
+def test_other_frames_are_distinguished_and_carry_no_mark(sent, kind):
     assert packet_path.kind_of(sent) == kind
     with pytest.raises(ValueError, match="atomic"):
         packet_path.begin(sent, Variant.ONE_BIT, 1, 1)

@@ -21,9 +21,9 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
         pytest.skip("needs g++")
     into, here = tmp_path_factory.mktemp("ugni"), Path(__file__).parent
     compile_ = ["g++", "-std=c++20", "-O1", "-Wall", "-Wextra", f"-I{CORE}"]
-    library = [str(CORE / "ugni_choice" / name) for name in ("ugni_choice.cpp", "nic_counters.cpp")]
+    library = str(CORE / "ugni_choice/ugni_choice.cpp")
     for command in (
-        [*compile_, "-shared", "-fPIC", *library, "-ldl", "-o", str(into / "libflitwatch_ugni.so")],
+        [*compile_, "-shared", "-fPIC", library, "-ldl", "-o", str(into / "libflitwatch_ugni.so")],
         [*compile_, "-shared", "-fPIC", str(here / "ugni_stub.cpp"), "-o", str(into / "libugni.so")],
         [*compile_, str(here / "ugni_program.cpp"), f"-L{into}", "-lugni", "-ldl", "-o", str(into / "program")],
     ):

@@ -188,8 +188,8 @@ def test_the_agent_collects_into_a_log(agent: Installed, embedded_db: str) -> No
     # It lacks what reads metrics, and no part of the server.
     assert "the server's package" not in ufm.stderr
     assert "flitwatch-agent[metrics]" in ufm.stderr
-    for door, place in (("sonic", "redis://127.0.0.1:1"), ("gnmi", "127.0.0.1:1")):
-        asked = agent.flitwatch("collect", door, place, "--once", "--log", embedded_db, check=False)
+    for protocol, place in (("sonic", "redis://127.0.0.1:1"), ("gnmi", "127.0.0.1:1")):
+        asked = agent.flitwatch("collect", protocol, place, "--once", "--log", embedded_db, check=False)
         assert asked.returncode == 1 and "flitwatch-agent[ethernet]" in asked.stderr, asked.stderr
 
 

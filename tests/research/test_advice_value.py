@@ -9,9 +9,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from flitwatch_domain.advice.parts import Parts
+from flitwatch_domain.advice.pattern import Parts
 from flitwatch_domain.errors import BadRequest
-from flitwatch_research.advice_value import job_log, modes, network, worlds
+from flitwatch_research.advice_value import job_log, modes, network, variants
 from flitwatch_research.advice_value.advisers import Answer, Question, Served
 from flitwatch_research.advice_value.backfill import AGE_WEIGHT, OLDEST_S, SIZE_WEIGHT
 from flitwatch_research.advice_value.closed_loop import Loop
@@ -28,7 +28,7 @@ from flitwatch_research.advice_value.pieces import (
     summarize_month,
 )
 from flitwatch_research.advice_value.study import compare_policies, decide_verdict, mean_interval
-from flitwatch_research.advice_value.worlds import GROUPS, QUIET, make_month, small_machine
+from flitwatch_research.advice_value.variants import GROUPS, QUIET, make_month, small_machine
 from flitwatch_simulation.application_aware.advice import DEFAULT_MODE
 from flitwatch_twin.users import Exchange
 
@@ -37,7 +37,7 @@ TICK_S = 600.0
 
 @pytest.fixture(scope="module")
 def strong():
-    """Three days beside aggressors that are always there and send all they can, and nobody else."""
+    """Three days alongside aggressors that are always there and send all they can, and nobody else."""
     month = make_month("plain", 3, 3, TICK_S)
     users = month.users
     aggressor = np.isin(np.arange(len(users)), month.aggressors)
@@ -60,8 +60,8 @@ def test_where_nothing_interferes_no_policy_saves_anything() -> None:
     hours = [one["node_hours"] for one in rows.values()]
     assert hours == pytest.approx([hours[0]] * len(hours), rel=1e-9)
     # Three copies of a seed: the narrowest interval that there is, and still nothing is claimed.
-    told = compare_policies([one for one in rows.values() for _ in range(3)])
-    assert {one["verdict"] for policy, one in told.items() if policy != "none"} <= {"cannot tell", "does harm"}
+    comparison = compare_policies([one for one in rows.values() for _ in range(3)])
+    assert {one["verdict"] for policy, one in comparison.items() if policy != "none"} <= {"cannot tell", "does harm"}
     assert rows["counters"]["asked"] > 100
 
 
@@ -84,8 +84,8 @@ def test_waiting_that_saves_nothing_is_harm() -> None:
     rows = []
     for seed in (1, 2, 3):
         month = make_month(QUIET, seed, 2, TICK_S)
-        told = (("none", simulate_month(month, "none")), ("all", Loop(month, Waits()).run()))
-        rows += [summarize_month(month, policy, outcome) for policy, outcome in told]
+        months = (("none", simulate_month(month, "none")), ("all", Loop(month, Waits()).run()))
+        rows += [summarize_month(month, policy, outcome) for policy, outcome in months]
         assert rows[-1]["wait_mean_s"] > rows[-2]["wait_mean_s"]
     found = compare_policies(rows)["all"]
     assert found["verdict"] == "does harm"
@@ -105,7 +105,7 @@ def test_every_job_runs_once_and_gives_back_its_nodes(strong) -> None:
 
 
 class Tape:
-    """An adviser that notes what it is told, what it is asked, and what another one answers."""
+    """An adviser that notes its input, its questions, and the answers of another one."""
 
     def __init__(self, inner: Served) -> None:
         self._inner = inner
@@ -142,10 +142,10 @@ def test_decisions_rest_on_what_is_seen_and_a_scrambled_truth_changes_none() -> 
     Loop(month, tape).run()
     _scramble(month)
     again = make_adviser(month, "all")
-    answers = [(getattr(again, name)(*arguments), told) for name, arguments, told in tape.calls]
-    assert all(one == told for one, told in answers)
-    asked = [told for name, _, told in tape.calls if name == "answer"]
-    assert any(told.preferred is not None for told in asked), "no advice was given: the test asks nothing"
+    answers = [(getattr(again, name)(*arguments), answer) for name, arguments, answer in tape.calls]
+    assert all(one == answer for one, answer in answers)
+    asked = [answer for name, _, answer in tape.calls if name == "answer"]
+    assert any(answer.preferred is not None for answer in asked), "no advice was given: the test asks nothing"
     assert again._modes == tape._inner._modes and again._modes, "no job alternated: the test asks nothing"
     assert again._blamed == tape._inner._blamed
     assert again._drivers == tape._inner._drivers and again._drivers, "no driver was found: the test asks nothing"
@@ -203,10 +203,10 @@ def test_regret_is_what_the_oracle_saves_beyond(strong) -> None:
 
 
 def test_the_oracle_chooses_as_the_oracle_and_who_asks_nobody_does_not(strong) -> None:
-    told = compare_policies(
+    comparison = compare_policies(
         [summarize_month(strong, policy, simulate_month(strong, policy)) for policy in ("none", "oracle")]
     )
-    none, oracle = (told[policy]["decisions"] for policy in ("none", "oracle"))
+    none, oracle = (comparison[policy]["decisions"] for policy in ("none", "oracle"))
     assert none["count"] == oracle["count"] == sum(bool(job.application) for job in strong.jobs)
     assert oracle["place_as_the_oracle"]["mean"] == oracle["mode_as_the_oracle"]["mean"] == 1.0
     assert oracle["regret"]["mean"] == pytest.approx(0.0, abs=1e-9)
@@ -286,10 +286,10 @@ def easy(jobs: list[job_log.LoggedJob], nodes: int) -> list[float]:
                 if shadow is None:
                     # When the first that does not fit will fit, if everybody takes their whole limit.
                     ends = sorted((max(start[m] + jobs[m].limit_s, now), jobs[m].nodes) for m in going)
-                    room = free
+                    total = free
                     for end, count in ends:
-                        room += count
-                        if room >= job.nodes:
+                        total += count
+                        if total >= job.nodes:
                             shadow = end
                             break
                     assert shadow is not None
@@ -310,7 +310,7 @@ def easy(jobs: list[job_log.LoggedJob], nodes: int) -> list[float]:
 
 @pytest.mark.parametrize("seed", range(6))
 def test_waits_are_those_of_an_independent_backfill(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int) -> None:
-    monkeypatch.setattr(worlds, "FEELING_SHARE", 0.0)
+    monkeypatch.setattr(variants, "FEELING_SHARE", 0.0)
     nodes = small_machine().nodes
     log = job_log.read_log(random_log(tmp_path / "log.swf", seed, nodes))
     month = make_month(QUIET, 1, 3, JOBS_TICK_S, log)
@@ -367,10 +367,10 @@ def test_jobs_that_feel_the_network_take_the_place_of_others(tmp_path: Path) -> 
     log = job_log.read_log(random_log(tmp_path / "log.swf", 3, nodes))
     month = make_month("plain", 1, 2, JOBS_TICK_S, log)
     feeling = [job for job in month.jobs if job.application]
-    assert feeling and {job.application for job in feeling} <= set(worlds.FEELING)
+    assert feeling and {job.application for job in feeling} <= set(variants.FEELING)
     work = sum(job.nodes * job.run_s for job in log.jobs)
     left = sum(job.nodes * job.alone_s for job in month.jobs if not job.application)
-    assert left == pytest.approx((1 - worlds.FEELING_SHARE) * work, rel=0.25)
+    assert left == pytest.approx((1 - variants.FEELING_SHARE) * work, rel=0.25)
     assert all(job.limit_s >= job.alone_s for job in month.jobs)
     served = [summarize_month(month, policy, simulate_month(month, policy)) for policy in ("none", "all")]
     assert served[0]["jobs"] == served[1]["jobs"] and served[1]["asked"] > 0
@@ -402,10 +402,10 @@ def test_drawn_jobs_are_as_the_published_figures_say() -> None:
     assert "licence" in published["source"] and "commit" in published["source"]
 
 
-def test_the_world_with_jobs_as_on_theta_asks_for_its_share_of_the_machine() -> None:
-    month = make_month(worlds.THETA, 101, 14, JOBS_TICK_S)
+def test_the_variant_with_jobs_as_on_theta_asks_for_its_share_of_the_machine() -> None:
+    month = make_month(variants.THETA, 101, 14, JOBS_TICK_S)
     usual = sum(
-        job.nodes * job.alone_s * (worlds.USUAL_OVER_ALONE if job.application else 1.0) for job in month.jobs
+        job.nodes * job.alone_s * (variants.USUAL_OVER_ALONE if job.application else 1.0) for job in month.jobs
     ) / (month.machine.nodes * month.span_s)
     assert usual == pytest.approx(job_log.load_theta_figures()["utilisation"], abs=0.05)
 
@@ -441,8 +441,8 @@ def plant(monkeypatch: pytest.MonkeyPatch):
     return plant
 
 
-def saved(world: str = "plain") -> float:
-    month = make_month(world, 1, 4, MODES_TICK_S)
+def saved(variant: str = "plain") -> float:
+    month = make_month(variant, 1, 4, MODES_TICK_S)
     none, routing = (
         summarize_month(month, policy, simulate_month(month, policy))["feeling_node_hours"]
         for policy in ("none", "routing")

@@ -12,7 +12,7 @@ from click.testing import CliRunner
 from flitwatch_research.advice_value.pieces import POLICIES
 from flitwatch_research.commands.study import study
 
-SHORT = ["advice-value", "--seeds", "1", "--days", "1", "--world", "quiet", "--processes", "1"]
+SHORT = ["advice-value", "--seeds", "1", "--days", "1", "--variant", "quiet", "--processes", "1"]
 
 
 @pytest.fixture
@@ -27,10 +27,12 @@ def test_it_prints_every_figure_writes_both_files_and_goes_on_from_what_is_kept(
     first = CliRunner().invoke(study, [*SHORT, "--json", "--out", str(out)], catch_exceptions=False)
     assert first.exit_code == 0, first.output
     answer = orjson.loads(first.stdout)
-    assert answer["simulated"] and answer["command"] == "flitwatch study advice-value --seeds 1 --days 1 --world quiet"
-    assert list(answer["worlds"]["quiet"]) == list(POLICIES)
+    assert (
+        answer["simulated"] and answer["command"] == "flitwatch study advice-value --seeds 1 --days 1 --variant quiet"
+    )
+    assert list(answer["variants"]["quiet"]) == list(POLICIES)
     for policy in POLICIES[1:]:
-        one = answer["worlds"]["quiet"][policy]
+        one = answer["variants"]["quiet"][policy]
         assert set(one["node_hours_saved_share"]) == {"mean", "low", "high"}
         assert {
             "slowdown",
@@ -47,14 +49,14 @@ def test_it_prints_every_figure_writes_both_files_and_goes_on_from_what_is_kept(
     made = {path: os.stat(path).st_mtime_ns for path in kept.iterdir()}
     assert len(made) == len(POLICIES)
     again = CliRunner().invoke(study, [*SHORT, "--json"], catch_exceptions=False)
-    assert orjson.loads(again.stdout)["worlds"] == answer["worlds"]
+    assert orjson.loads(again.stdout)["variants"] == answer["variants"]
     assert {path: os.stat(path).st_mtime_ns for path in kept.iterdir()} == made
 
 
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["advice-value", "--world", "nowhere"], "there is no world"),
+        (["advice-value", "--variant", "nowhere"], "there is no variant"),
         (["advice-value", "--runs", "9"], "has no option --runs"),
         (["hoefler-example", "--first-seed", "3"], "has no option --first-seed"),
         (["advice-value", "--jobs", "no.swf"], "does not exist"),

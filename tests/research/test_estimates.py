@@ -24,8 +24,8 @@ def write(path: Path, heads: list[str], rows: Rows) -> str:
     return str(path)
 
 
-def beside() -> tuple[Rows, Rows]:
-    """(run, user, overlap) and (run, time): u0 slows the runs that it is beside."""
+def make_tables() -> tuple[Rows, Rows]:
+    """(run, user, overlap) and (run, time): u0 slows the runs that it is alongside."""
     rng = np.random.default_rng(0)
     present = rng.random((RUNS, USERS)) < 0.4
     times = 100 * (1 + 0.8 * present[:, 0]) * rng.lognormal(0, 0.05, RUNS)
@@ -70,8 +70,8 @@ def of_steps(folder: Path, command: str, rows: Rows, *options: str) -> None:
 
 
 @pytest.mark.parametrize("method", ["exposure", "mi"])
-def test_blame_of_tables_finds_who_was_beside_the_slow_runs(capfd, tmp_path, method) -> None:
-    blame(tmp_path, *beside(), "--method", method)
+def test_blame_of_tables_finds_who_ran_alongside_the_slow_runs(capfd, tmp_path, method) -> None:
+    blame(tmp_path, *make_tables(), "--method", method)
     answer = json.loads(capfd.readouterr().out)
     first = answer["users"][0]
     assert {"users", "wall_s", "method", "runs", "caveat", "notes"} <= set(answer) and answer["simulated"] is False
@@ -81,8 +81,8 @@ def test_blame_of_tables_finds_who_was_beside_the_slow_runs(capfd, tmp_path, met
     assert [answer[name] for name in ("truth", "precision_at_10", "false_share")] == [None] * 3
 
 
-def test_a_user_beside_every_run_is_not_testable_and_a_run_recorded_twice_is_named(capfd, tmp_path) -> None:
-    presence, times = beside()
+def test_a_user_alongside_every_run_is_not_testable_and_a_run_recorded_twice_is_named(capfd, tmp_path) -> None:
+    presence, times = make_tables()
     presence += [[f"r{run}", "always", 1.0] for run in range(RUNS)]
     presence += [["copy", user, value] for run, user, value in presence if run == "r3"]
     times.append(["copy", times[3][1]])
@@ -108,14 +108,14 @@ def test_a_user_beside_every_run_is_not_testable_and_a_run_recorded_twice_is_nam
 )
 def test_a_bad_table_of_runs_gets_one_clear_line(capfd, tmp_path, spoil, words) -> None:
     with pytest.raises(SystemExit) as leave:
-        blame(tmp_path, *spoil(*beside()))
+        blame(tmp_path, *spoil(*make_tables()))
     said = capfd.readouterr()
     assert leave.value.code == 1 and words in said.err and said.out == "" and said.err.count("\n") == 1
 
 
 @pytest.mark.parametrize("method", ["exposure", "mi"])
 def test_blame_of_tables_whatever_the_order_of_rows_and_the_names_of_users(capfd, tmp_path, method) -> None:
-    presence, times = beside()
+    presence, times = make_tables()
     renamed = [[run, f"z{99 - int(user[1:])}, 名", overlap] for run, user, overlap in presence]
     answers = []
     for rows, order in ((presence, times), (renamed[::-1], times[::-1])):
@@ -127,7 +127,7 @@ def test_blame_of_tables_whatever_the_order_of_rows_and_the_names_of_users(capfd
 
 
 def test_seconds_are_no_shares(capfd, tmp_path) -> None:
-    presence, times = beside()
+    presence, times = make_tables()
     with pytest.raises(SystemExit):
         blame(tmp_path, [[run, user, 60] for run, user, _ in presence], times, "--rule", "throughout")
     assert "divide the seconds by the run's time" in capfd.readouterr().err

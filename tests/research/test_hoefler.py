@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from flitwatch_domain.errors import BadInput, BadRequest, Cancelled, NotFound, TooCostly
-from flitwatch_domain.local_text import LocalText
+from flitwatch_domain.secret_file import LocalText
 from flitwatch_research.studies import output, registry
 from flitwatch_research.tasks import HANDLERS
 
@@ -205,7 +205,7 @@ def test_effective_bisection_bandwidth_of_small_trees(topology: str, exact: floa
     assert answer["simulated"] and exact_share_of_two_leaves(2) == pytest.approx(5 / 6)
 
 
-def test_effective_bisection_bandwidth_falls_with_depth_and_taper_and_stands_beside_what_was_published() -> None:
+def test_effective_bisection_bandwidth_falls_with_depth_and_taper_and_is_compared_with_what_was_published() -> None:
     share = {
         spec: run("ebb", topology=spec, runs=60)["effective_bisection_bandwidth"]["ci95"]
         for spec in ("xgft:1;24;1", "xgft:2;12,12;1,6;1,2", "xgft:3;12,12,8;1,12,4;1,1,3", "xgft:2;12,12;1,3;1,2")

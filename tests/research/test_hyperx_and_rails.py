@@ -33,9 +33,13 @@ def test_both_engines_travel_the_distances_of_a_hyperx(extents: tuple[int, ...],
     spec = f"hyperx:{','.join(map(str, extents))};{ends}"
     total = prod(extents) * ends
     apart = sum(1 - 1 / extent for extent in extents) * total / (total - 1)
-    told = topologies.describe_topology(topologies.parse_topology(spec))
-    assert (told["endpoints"], told["diameter"], told["unreachable_pairs"]) == (total, len(extents) + 2, 0)
-    assert told["mean_hops"] == pytest.approx(apart + 2)
+    description = topologies.describe_topology(topologies.parse_topology(spec))
+    assert (description["endpoints"], description["diameter"], description["unreachable_pairs"]) == (
+        total,
+        len(extents) + 2,
+        0,
+    )
+    assert description["mean_hops"] == pytest.approx(apart + 2)
     result = sent(build_machine(fabric_of(spec), "dor"), everyone(total))
     # Routers that differ in d of equal extents: each of the d wrong places in S - 1 ways.
     side, pairs = extents[0], total * ends
@@ -62,11 +66,11 @@ def test_a_packet_of_an_idle_hyperx_takes_the_same_for_every_dimension_more() ->
 def test_rails_keep_their_own_traffic_at_the_leaf() -> None:
     spec, nodes, groups = "rails:4,4,3,8", 4, 3
     ends = 4 * nodes * groups
-    told = topologies.describe_topology(topologies.parse_topology(spec))
+    description = topologies.describe_topology(topologies.parse_topology(spec))
     # A rail of the own group is two links away, everyone else four.
     assert (
-        told["mean_hops"] == pytest.approx((2 * (nodes - 1) + 4 * (ends - nodes)) / (ends - 1))
-        and told["diameter"] == 4
+        description["mean_hops"] == pytest.approx((2 * (nodes - 1) + 4 * (ends - nodes)) / (ends - 1))
+        and description["diameter"] == 4
     )
     for routing in ("ftree", "hw-adaptive"):
         result = sent(build_machine(fabric_of(spec), routing), everyone(ends))

@@ -15,7 +15,7 @@ from flitwatch_domain.errors import BadRequest, Cancelled
 from flitwatch_research.incidents import study
 from flitwatch_research.incidents.draws import KINDS, draw_days
 from flitwatch_research.incidents.site import Site
-from flitwatch_research.incidents.truth import Truth
+from flitwatch_research.incidents.truth import Truth, planted_users
 
 #: The thresholds of `flitwatch_domain.explanation.flow` were chosen on seed 1.
 SEED = 23
@@ -42,6 +42,14 @@ def test_who_is_muted_in_the_other_life_is_the_cause() -> None:
             assert causes == truth.planted and not truth.by_itself and truth.lost_s > 20
 
 
+def test_a_day_without_slow_steps_has_a_cause_too_and_a_planted_job_may_be_none() -> None:
+    """Eight steps take a tenth longer because of the later of two planted jobs."""
+    draw, seed = list(draw_days(SEED, 29, fabric="tree"))[-1], SEED * 1000 + 1
+    truth, (_, later) = Truth(draw, seed), planted_users(draw.cluster(seed))
+    assert truth.felt_s is None and not len(truth.slow) and len(truth.judged) == 8
+    assert truth.causes_planted == {later} < truth.planted
+
+
 def test_an_unknown_kind_is_refused_and_a_study_can_be_stopped() -> None:
     with pytest.raises(BadRequest, match=r"no kind of day 'dull'.*victim-inside"):
         study.run_incidents(lambda: nullcontext("nowhere"), 1, 1, kinds=["dull"])
@@ -61,9 +69,9 @@ def test_a_study_resumes_after_the_last_machine_of_its_file(tmp_path: Path, monk
 
     with pytest.raises(Cancelled, match="stopped"):
         run(45, stop=25)
-    told = run(45)
+    report = run(45)
     assert seen == [*range(1, 26), *range(21, 46)], "the machine that was stopped begins again"
-    assert run(40)["overall"]["days"] < told["overall"]["days"] and len(seen) == 50
+    assert run(40)["overall"]["days"] < report["overall"]["days"] and len(seen) == 50
     with pytest.raises(BadRequest, match="another study"):
         run(45, seed=2)
 
@@ -79,12 +87,12 @@ def fresh(server: Server) -> Iterator[str]:
 @pytest.mark.parametrize("aged", [False, True], ids=["live", "from minutes"])
 @pytest.mark.parametrize("fabric", ["dragonfly", "tree"])
 def test_culprits_are_named_and_nobody_else_is(_embedded_template: Server, fabric: str, aged: bool) -> None:
-    told = study.run_incidents(lambda: fresh(_embedded_template), 30, SEED, aged, fabric=fabric)
-    whole, quiet = told["overall"], told["by_kind"]["quiet"]
-    assert whole["slowed"] >= 15 and whole["named_right"] >= 0.85, told
-    assert whole["named_wrong"] == quiet["named_wrong"] == 0, told
+    report = study.run_incidents(lambda: fresh(_embedded_template), 30, SEED, aged, fabric=fabric)
+    whole, quiet = report["overall"], report["by_kind"]["quiet"]
+    assert whole["slowed"] >= 15 and whole["named_right"] >= 0.85, report
+    assert whole["named_wrong"] == quiet["named_wrong"] == 0, report
     for kind in ("victim-before", "victim-inside", "bursts"):
-        assert told["by_kind"][kind]["named_right"] in (None, 1.0), told["by_kind"][kind]
+        assert report["by_kind"][kind]["named_right"] in (None, 1.0), report["by_kind"][kind]
     assert whole["lost_s_error"] <= 0.1
     assert whole["kept_share_of_life"] >= 0.9 and quiet["incidents_a_day"] is None, whole
     if not aged:

@@ -51,7 +51,7 @@ def test_what_is_handed_over_is_taken_where_it_is_better_and_left_where_it_break
     assert heavy.x is not None and (weight @ heavy.x <= full + 1e-6).all()
 
 
-def test_a_search_ends_when_it_is_told_to() -> None:
+def test_a_search_ends_when_it_is_asked_to() -> None:
     program, *_ = knapsack(120, 2)
     asked: list[bool] = []
 

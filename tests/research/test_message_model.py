@@ -18,7 +18,7 @@ def test_the_equations_differ_by_the_window_alone() -> None:
 
 @pytest.mark.system("numeric")
 @pytest.mark.parametrize("seed", [1, 5])
-def test_large_messages_beside_much_traffic_follow_equation_one(seed: int) -> None:
+def test_large_messages_alongside_much_traffic_follow_equation_one(seed: int) -> None:
     machine = {"topology": "dragonfly:4,2,4,4", "load_gib_per_s": 1.0, "sizes": [1 << 20], "allocations": 24}
     (point,) = desensi.run_model({**machine, "seed": seed}, lambda *_: None, lambda: False)["points"]
     assert point["correlation_without_window"] > 0.9

@@ -52,7 +52,7 @@ def test_the_search_is_near_the_proven_optimum_and_bounds_are_below_it(tree: tup
 
 
 @pytest.mark.system("numeric")
-def test_each_better_set_of_routes_is_told_with_its_time() -> None:
+def test_each_better_set_of_routes_is_reported_with_its_time() -> None:
     fabric = build_xgft(3, [2, 2, 3], [1, 2, 2])
     rng = np.random.default_rng(1)
     n = len(fabric.endpoints)

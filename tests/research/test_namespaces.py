@@ -92,20 +92,20 @@ def test_a_datagram_in_fragments_arrives_whole(lab):
 def test_a_tcp_stream_arrives_whole(lab):
     payload = np.random.default_rng(2).bytes(2_000_000)
     with lab.inside("h2"):
-        door = socket.create_server((lab.address("h2"), 7002))
+        server = socket.create_server((lab.address("h2"), 7002))
     with lab.inside("h3"):
         client = socket.socket()
     got = bytearray()
 
     def receive() -> None:
-        conn, _ = door.accept()
+        conn, _ = server.accept()
         with conn:
             while part := conn.recv(65536):
                 got.extend(part)
 
     thread = threading.Thread(target=receive)
     thread.start()
-    with contextlib.closing(door), client:
+    with contextlib.closing(server), client:
         client.settimeout(30)
         client.connect((lab.address("h2"), 7002))
         client.sendall(payload)

@@ -53,7 +53,7 @@ def test_the_sampled_map_names_root_and_cause(found):
 
 
 @pytest.mark.parametrize("variant", ["one-bit", "standard"])
-def test_three_causes_are_told_apart(variant):
+def test_three_causes_are_distinguished(variant):
     found = three_causes(speedup=10, seconds=6, variant=variant)
     roots = {cause: [(one["vertex"], one["cause"]) for one in diagnosis] for cause, diagnosis in found.items()}
     expected = {

@@ -70,7 +70,7 @@ def test_an_item_has_one_row_and_one_that_is_not_here_a_reason() -> None:
 
 
 def test_numbers_that_are_as_published_are_within_a_quarter_and_in_order() -> None:
-    """What `yes` means beside printed numbers, for those that `make papers` measures: times of another scale as ratios to the first."""
+    """What `yes` means alongside printed numbers, for those that `make papers` measures: times of another scale as ratios to the first."""
     kept = json.loads((ROOT / "docs/papers.json").read_text())
     held = 0
     for one in load_items():
@@ -109,7 +109,7 @@ def test_the_barriers_table_is_within_a_quarter() -> None:
     assert [ours[name] for name in order] == pytest.approx(sorted(ours.values()), rel=1e-3)
 
 
-def test_contiguous_nodes_with_minimal_routes_vary_least_beside_bursts() -> None:
+def test_contiguous_nodes_with_minimal_routes_vary_least_alongside_bursts() -> None:
     """Wang 2018, figures 8 to 10, as measured at the published loads."""
     kept = json.loads((ROOT / "docs/papers.json").read_text())
     for figure in ("figure 8", "figure 9", "figure 10"):
@@ -117,7 +117,7 @@ def test_contiguous_nodes_with_minimal_routes_vary_least_beside_bursts() -> None
         bursty = {(p, r): at[combination_of(p, r, "bursty")] for p in PLACEMENTS for r in ROUTINGS}
         assert min(bursty, key=bursty.__getitem__) == ("contiguous", "minimal") and max(bursty.values()) > 130
         assert all(bursty[placement, "adaptive"] > bursty[placement, "minimal"] for placement in PLACEMENTS)
-        if figure != "figure 8":  # crystal router and fill boundary: no obvious variation beside uniform traffic
+        if figure != "figure 8":  # crystal router and fill boundary: no obvious variation alongside uniform traffic
             assert all(at[combination_of(p, r, "uniform")] < 125 for p in PLACEMENTS for r in ROUTINGS)
     (crystal_router,) = [
         one["ours"]
@@ -341,12 +341,12 @@ def test_the_shuffles_plots_show_what_the_text_says_of_them() -> None:
     assert spread[1] < 0.5 * spread[0]
 
 
-def test_pf3ds_plot_has_dark_thin_links_beside_incasts_alone() -> None:
+def test_pf3ds_plot_has_dark_thin_links_alongside_incasts_alone() -> None:
     """Figure 2.2: links that the job hardly uses are dark, those from the leaf switches to its nodes are not; alone no such link is there."""
-    alone, beside = (plot.seen for plot in pictures.PLOTS["figure 2.2"]())
-    thin = {name: dark_and_thin(one) for name, one in (("alone", alone), ("beside", beside))}
-    assert thin["alone"] == 0 and thin["beside"] > 20
-    assert fractions(beside)["to nodes"] < 0.3 < fractions(beside)["down"]
+    alone, loaded = (plot.seen for plot in pictures.PLOTS["figure 2.2"]())
+    thin = {name: dark_and_thin(one) for name, one in (("alone", alone), ("loaded", loaded))}
+    assert thin["alone"] == 0 and thin["loaded"] > 20
+    assert fractions(loaded)["to nodes"] < 0.3 < fractions(loaded)["down"]
 
 
 def dark_and_thin(seen: CongestionMap) -> int:

@@ -94,7 +94,7 @@ def test_a_failed_row_is_shown_and_a_broken_report_refused(tmp_path: Path) -> No
     kept = report.measure_rows([row], FULL, tmp_path / "r.json")
     assert "failed: no such machine" in report.to_markdown([row], kept)
     (tmp_path / "r.json").write_text("{}")
-    with pytest.raises(BadInput, match="is no report"):
+    with pytest.raises(BadInput, match="is not a report"):
         report.load_rows(tmp_path / "r.json")
 
 

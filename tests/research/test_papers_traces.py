@@ -12,7 +12,7 @@ from click.testing import CliRunner
 
 from flitwatch.main import cli
 from flitwatch_domain.errors import BadRequest
-from flitwatch_domain.local_text import LocalText
+from flitwatch_domain.secret_file import LocalText
 from flitwatch_research.papers_routes.__main__ import main
 from flitwatch_research.papers_routes.routes_and_bases import ROWS
 from flitwatch_research.papers_routes.rows import QUICK

@@ -30,12 +30,12 @@ def plane_of_links(fabric: Fabric) -> np.ndarray:
 
 
 def test_both_engines_travel_the_distances_of_a_plane_and_two_links_more() -> None:
-    told = topologies.describe_topology(topologies.parse_topology(SPEC))
+    description = topologies.describe_topology(topologies.parse_topology(SPEC))
     # Within the node two links, within the leaf four, elsewhere six.
     within, near = PLANES - 1, PLANES * (LEAF_NODES - 1)
     far = ENDS - 1 - within - near
-    assert told["mean_hops"] == pytest.approx((2 * within + 4 * near + 6 * far) / (ENDS - 1))
-    assert (told["endpoints"], told["diameter"], told["unreachable_pairs"]) == (ENDS, 6, 0)
+    assert description["mean_hops"] == pytest.approx((2 * within + 4 * near + 6 * far) / (ENDS - 1))
+    assert (description["endpoints"], description["diameter"], description["unreachable_pairs"]) == (ENDS, 6, 0)
     everyone = [(a, b, 2048) for a in range(ENDS) for b in range(ENDS) if a != b]
     for routing in ("ftree", "hw-adaptive"):
         result = sent(build_machine(fabric_of(SPEC), routing), everyone)
@@ -88,7 +88,7 @@ def test_flows_by_destination_take_the_same_planes() -> None:
 
 @pytest.mark.parametrize("spec", ["slingshot", "dragonfly:3,2,4"])
 def test_flows_take_dragonflies_too(spec: str) -> None:
-    told, fabric = topologies.describe_topology(topologies.parse_topology(spec)), fabric_of(spec)
+    description, fabric = topologies.describe_topology(topologies.parse_topology(spec)), fabric_of(spec)
     ends = len(fabric.endpoints)
-    assert (told["kind"], told["endpoints"], told["unreachable_pairs"]) == ("dragonfly", ends, 0)
+    assert (description["kind"], description["endpoints"], description["unreachable_pairs"]) == ("dragonfly", ends, 0)
     assert routes_of(topologies.parse_topology(spec)).name == "minimal"

@@ -17,7 +17,7 @@ from flitwatch_research import papers_routes, studies
 from flitwatch_research.studies import published
 
 ROOT = Path(__file__).resolve().parents[2]
-#: Where the program prints its own figures beside published ones.
+#: Where the program prints its own figures alongside published ones.
 COMPARING = [Path(package.__path__[0]) for package in (studies, papers_routes)]
 
 

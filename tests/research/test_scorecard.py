@@ -13,16 +13,16 @@ import pytest
 from flitwatch.main import main
 from flitwatch_db.tasks.executors import LocalExecutor
 from flitwatch_domain.errors import FlitwatchError
-from flitwatch_research.campaign import WORLDS
+from flitwatch_research.campaign import VARIANTS
 from flitwatch_research.commands.scorecard import EXTRA, PARTS
 from flitwatch_research.scorecard.pieces import Piece, PieceResult, compute_pieces
 from flitwatch_research.scorecard.report import to_markdown
+from flitwatch_research.scorecard.variants import OURS, PAPER, bootstrap_interval, wilson_interval, write_headline
 from flitwatch_research.scorecard.verdict import list_checks
-from flitwatch_research.scorecard.worlds import OURS, PAPER, bootstrap_interval, wilson_interval, write_headline
 from flitwatch_research.scoring import _start_scorer, score_all, score_blame, score_deviation
 
 
-def card(**parts: Any) -> dict[str, Any]:
+def make_report(**parts: Any) -> dict[str, Any]:
     return {
         "command": "flitwatch scorecard",
         "seeds": 2,
@@ -70,7 +70,7 @@ def deviated(scenario: str, mape: float, place: int) -> dict[str, Any]:
     }
 
 
-def foretold(scenario: str, served: float, alone: float, coverage: float = 0.9) -> dict[str, Any]:
+def forecast_row(scenario: str, served: float, alone: float, coverage: float = 0.9) -> dict[str, Any]:
     mape = {
         "attention alone": alone,
         "attention": 11.0,
@@ -109,44 +109,44 @@ def test_where_a_baseline_wins_the_headline_says_so() -> None:
         blamed(OURS, "amg-128@drift", 0.5, found=4, false=2),
         blamed(PAPER, "amg-128@drift", 0.6),
     ]
-    forecasts = [foretold("amg-128", 9.0, 10.5), foretold("amg-128@drift", 9.9, 9.0)]
+    forecasts = [forecast_row("amg-128", 9.0, 10.5), forecast_row("amg-128@drift", 9.9, 9.0)]
     deviation = [deviated("amg-128", 6.0, 1), deviated("amg-128@drift", 21.0, 5)]
-    blame, what, following = write_headline(card(blame=rows, deviation=deviation, forecast=forecasts))
+    blame, what, following = write_headline(make_report(blame=rows, deviation=deviation, forecast=forecasts))
     assert "in drift mi, present throughout (the paper) is better" in blame and "1 of 2 scenarios" in blame
     assert "above 0.10 in drift" in blame
     assert "The mean curve alone is better in drift" in what
     assert (
         "more than 1 % in drift (-10.0%)" in following and "Attention alone is the best candidate in drift" in following
     )
-    text = to_markdown(card(blame=rows, deviation=deviation, forecast=forecasts))
+    text = to_markdown(make_report(blame=rows, deviation=deviation, forecast=forecasts))
     assert text.index("is better") < text.index("## Acceptance criteria")
     assert "**2 seeds** of each scenario" in text and "simulated" in text
 
 
-def test_a_world_in_which_ours_names_nobody_is_said() -> None:
+def test_a_variant_in_which_ours_names_nobody_is_said() -> None:
     rows = [blamed(OURS, "amg-128", 0.9), blamed(PAPER, "amg-128", 0.7), blamed(PAPER, "amg-128@law", 0.6)]
     silent = blamed(OURS, "amg-128@law", 0.8) | {"found": 0, "false": 0, "found_by_size": [0, 0, 0, 0]}
-    assert "It names no user in law." in write_headline(card(blame=[*rows, silent]))[0]
-    assert "nobody" not in write_headline(card(blame=[*rows, blamed(OURS, "amg-128@law", 0.8)]))[0]
+    assert "It names no user in law." in write_headline(make_report(blame=[*rows, silent]))[0]
+    assert "nobody" not in write_headline(make_report(blame=[*rows, blamed(OURS, "amg-128@law", 0.8)]))[0]
 
 
-def test_each_demand_is_held_against_the_rows() -> None:
+def test_each_criterion_is_compared_with_the_rows() -> None:
     rows = [blamed(OURS, "amg-128@law", 0.9, false=1), blamed(PAPER, "amg-128@law", 0.95)]
     found = {
         one.what: one.holds
         for one in list_checks(
-            card(
+            make_report(
                 blame=rows,
                 deviation=[deviated("amg-128@law", 19.0, 4)],
-                forecast=[foretold("amg-128@law", 10.05, 10.2, 0.93)],
+                forecast=[forecast_row("amg-128@law", 10.05, 10.2, 0.93)],
             )
         )
     }
     assert found == {
         "blame, law: false share of those named": False,
         "blame, law: average precision over all users": False,
-        "blame, all worlds: recall of effects of 0.3 to 1 sd": True,
-        "blame, all worlds: recall of effects of 1 and more sd": True,
+        "blame, all variants: recall of effects of 0.3 to 1 sd": True,
+        "blame, all variants: recall of effects of 1 and more sd": True,
         "deviation, law: place of the strongest planted counter": False,
         "deviation, law: nested error": True,
         "forecast, law: the deployed forecaster compared with the best candidate, known afterwards": True,
@@ -154,11 +154,11 @@ def test_each_demand_is_held_against_the_rows() -> None:
     }
 
 
-def test_worlds_stand_from_easy_to_hard_and_what_was_not_made_is_left_out() -> None:
+def test_variants_go_from_easy_to_hard_and_missing_ones_are_omitted() -> None:
     text = to_markdown(
-        card(
-            blame=[blamed(OURS, f"amg-128{world}", 0.5) for world in ("@everything", "@pairs", "")]
-            + [blamed(PAPER, f"amg-128{world}", 0.4) for world in ("@everything", "@pairs", "")]
+        make_report(
+            blame=[blamed(OURS, f"amg-128{variant}", 0.5) for variant in ("@everything", "@pairs", "")]
+            + [blamed(PAPER, f"amg-128{variant}", 0.4) for variant in ("@everything", "@pairs", "")]
         )
     )
     lines = [line.split(" | ")[0] for line in text.split("## Blame")[1].splitlines() if OURS in line]
@@ -207,10 +207,10 @@ def test_intervals_are_not_made_of_too_few_sets() -> None:
     assert wilson_interval([0], [10], [1])[2] > 0.1 and np.isnan(wilson_interval([0], [0], [1])[0])
 
 
-def test_worlds_of_a_seed_are_one_draw_and_intervals_are_of_95_percent() -> None:
+def test_variants_of_a_seed_are_one_draw_and_intervals_are_of_95_percent() -> None:
     values, seeds = [0.0, 1.0, 0.2, 0.8, 0.4, 0.5], [1, 2, 3, 4, 5, 6]
     once, again = bootstrap_interval(values, seeds), bootstrap_interval(values * 8, seeds * 8)
-    assert again == pytest.approx(once), "eight worlds that say the same say no more than one"
+    assert again == pytest.approx(once), "eight variants that say the same say no more than one"
     alone = bootstrap_interval(values * 8)
     assert alone[2] - alone[1] < 0.5 * (once[2] - once[1])
     apart = bootstrap_interval(np.random.default_rng(0).normal(size=400).tolist())
@@ -222,10 +222,10 @@ def test_worlds_of_a_seed_are_one_draw_and_intervals_are_of_95_percent() -> None
 def test_recall_is_demanded_of_those_who_matter() -> None:
     rows = [blamed(OURS, "amg-128", 0.9), blamed(PAPER, "amg-128", 0.7)]
     other = blamed("exposure, conditional", "amg-128", 0.8)
-    what = "blame, all worlds: recall of effects of 0.3 to 1 sd"
+    what = "blame, all variants: recall of effects of 0.3 to 1 sd"
 
     def holds(*more: dict[str, Any]) -> bool | None:
-        return next(one.holds for one in list_checks(card(blame=[*rows, *more])) if one.what == what)
+        return next(one.holds for one in list_checks(make_report(blame=[*rows, *more])) if one.what == what)
 
     assert holds(other)
     for row in rows:
@@ -268,28 +268,28 @@ def test_shapes_of_the_paper_are_held_against_the_ablation_and_what_is_only_repo
         for (m, k), error in errors.items()
         for features, more in (("app", 0.0), ("app+placement+io+sys", -0.1))
     ]
-    found = {one.what: one for one in list_checks(card(ablation=rows))}
+    found = {one.what: one for one in list_checks(make_report(ablation=rows))}
     assert [one.holds for one in found.values()] == [True, False, None, True]
     assert found["forecast milc-128, k 40: error falls with m"].found == "8.00 % at m 10, 8.20 % at m 20"
     assert "2 of 3 criteria pass, 1 does not (**no**).\n" in to_markdown(
-        card(ablation=[row | {"serves": "ridge"} for row in rows])
+        make_report(ablation=[row | {"serves": "ridge"} for row in rows])
     )
     naive_wins = [row | {"scenario": "amg-128", "mape": {"ridge": 9.0, "lightgbm": 9.0, "ratio": 7.0}} for row in rows]
-    effect = [one for one in list_checks(card(ablation=naive_wins)) if "io and sys" in one.what]
+    effect = [one for one in list_checks(make_report(ablation=naive_wins)) if "io and sys" in one.what]
     assert [one.holds for one in effect] == [False], "what changes nothing does not overfit"
 
 
-def test_what_cannot_be_judged_is_a_demand_that_is_not_said_to_hold() -> None:
+def test_what_cannot_be_judged_is_a_criterion_that_is_not_said_to_pass() -> None:
     rows = [blamed(method, scenario, 0.9) for method in (OURS, PAPER) for scenario in ("amg-128", "amg-128@law")]
     rows[1] |= {"found": 0, "false": 0}
-    assert [one.holds for one in list_checks(card(blame=rows))] == [True, True, None, True, True, True]
+    assert [one.holds for one in list_checks(make_report(blame=rows))] == [True, True, None, True, True, True]
     assert (
         "5 of 6 criteria pass, 0 do not (**no**), 1 cannot be judged (–): blame, law: false share of those named (no user was named).\n"
-        in to_markdown(card(blame=rows))
+        in to_markdown(make_report(blame=rows))
     )
 
 
-def test_a_card_says_which_command_made_it(tmp_path, monkeypatch: pytest.MonkeyPatch, capfd) -> None:
+def test_a_scorecard_says_which_command_made_it(tmp_path, monkeypatch: pytest.MonkeyPatch, capfd) -> None:
     monkeypatch.setenv("FLITWATCH_CACHE", str(tmp_path))  # nothing is kept there, so --kept makes nothing
     cards = []
     for options in ([], ["--seeds", "3", "--part", "blame", "--part", "long"]):
@@ -308,15 +308,15 @@ def test_a_card_says_which_command_made_it(tmp_path, monkeypatch: pytest.MonkeyP
     made = [(part, scenario, seed) for part, scenario, seed, _ in cards[0]["lacking"]]
     assert len(set(made)) == len(made) and {part for part, *_ in made} == {*PARTS}
     blame = [(scenario.partition("@")[2], seed) for part, scenario, seed in made if part == "blame"]
-    assert {world for world, _ in blame} == {"", *WORLDS} - {"plain", "missing"}
-    assert len(blame) == 10 * (len(WORLDS) - 1)
+    assert {variant for variant, _ in blame} == {"", *VARIANTS} - {"plain", "missing"}
+    assert len(blame) == 10 * (len(VARIANTS) - 1)
     assert {seed for part, _, seed in made if part == "forecast"} == set(range(1, 11))
     with pytest.raises(SystemExit):
-        main(["scorecard", "--kept", "--world", "mars"])
-    assert "there is no world 'mars'" in capfd.readouterr().err
+        main(["scorecard", "--kept", "--variant", "mars"])
+    assert "there is no variant 'mars'" in capfd.readouterr().err
 
 
-def test_a_part_that_is_made_anew_leaves_the_others_of_the_same_card(tmp_path, monkeypatch, capfd) -> None:  # type: ignore[no-untyped-def]
+def test_a_part_that_is_made_anew_leaves_the_others_of_the_same_scorecard(tmp_path, monkeypatch, capfd) -> None:  # type: ignore[no-untyped-def]
     from flitwatch_research import stress
     from flitwatch_research.scorecard import pieces
 
@@ -334,27 +334,27 @@ def test_a_part_that_is_made_anew_leaves_the_others_of_the_same_card(tmp_path, m
                 ]
             if one.part == "stress":
                 seen = {"seed": one.arguments[1], "false_share": score, "recall": score, "named": 8.0}
-                calendars = [(world, method) for world in stress.CALENDAR for method in (stress.OURS, stress.PAPER)]
-                rows = [{**seen, "scenario": world, "method": method} for world, method in calendars]
+                calendars = [(variant, method) for variant in stress.CALENDAR for method in (stress.OURS, stress.PAPER)]
+                rows = [{**seen, "scenario": variant, "method": method} for variant, method in calendars]
             yield one.part, PieceResult(rows, 1.0, 1.0, kept=False)
 
     monkeypatch.setattr(pieces, "compute_pieces", made)
 
-    def card_of(*options: str) -> dict[str, Any]:
+    def report_of(*options: str) -> dict[str, Any]:
         main(["scorecard", "--seeds", "1", *options, "--out", str(tmp_path), "--json"])
-        card: dict[str, Any] = json.loads(capfd.readouterr().out)
-        assert json.loads((tmp_path / "scorecard.json").read_text()) == card
-        return card
+        report: dict[str, Any] = json.loads(capfd.readouterr().out)
+        assert json.loads((tmp_path / "scorecard.json").read_text()) == report
+        return report
 
-    first = card_of("--part", "blame", "--part", "stress")
-    second = card_of("--part", "blame")
+    first = report_of("--part", "blame", "--part", "stress")
+    second = report_of("--part", "blame")
     assert {row["average_precision"] for row in second["blame"]} == {0.8}
     assert second["stress"] == first["stress"] and second["effort"]["stress"] == first["effort"]["stress"]
     assert second["command"] == first["command"] == "flitwatch scorecard --seeds 1 --part blame --part stress"
-    # A card of other users, or of one world, is another card.
-    assert card_of("--part", "blame", "--users", "40")["stress"] == []
-    one_world = card_of("--part", "stress", "--world", "plain")
-    assert one_world["blame"] == [] and one_world["command"].endswith("--world plain --part stress")
+    # A scorecard of other users, or of one variant, is another scorecard.
+    assert report_of("--part", "blame", "--users", "40")["stress"] == []
+    one_variant = report_of("--part", "stress", "--variant", "plain")
+    assert one_variant["blame"] == [] and one_variant["command"].endswith("--variant plain --part stress")
     (tmp_path / "scorecard.json").write_text("{")
     with pytest.raises(SystemExit):
         main(["scorecard", "--seeds", "1", "--part", "blame", "--out", str(tmp_path)])

@@ -163,7 +163,7 @@ def test_several_jobs(capfd, tmp_path):
     ("options", "message"),
     [
         (["--traffic", "nonsense", "--bytes", "1"], "neither a pattern nor a file"),
-        (["--traffic", "uniform:x", "--bytes", "1"], "is no load"),
+        (["--traffic", "uniform:x", "--bytes", "1"], "is not a load"),
         (["--traffic", "bisection", "--bytes", "0"], "expected at least 1"),
         (["--bytes", "5"], "give --traffic and --bytes"),
         (["--traffic", "bisection"], "needs --bytes"),

@@ -76,7 +76,7 @@ def test_a_form_offers_no_field_that_another_study_has() -> None:
 # Studies in the queue, computed here and on a Dask cluster, and a cancel that ends them; with real workers and a real database.
 
 
-#: The scheduler serves its health at 8787 unless it is told to take any port.
+#: The scheduler serves its health at 8787 unless any port is configured.
 WITHOUT_FIXED_PORTS = {
     "dashboard_address": None,
     "memory_limit": 0,

@@ -31,10 +31,12 @@ def test_presence_becomes_a_matrix_by_time_and_by_who_was_there(tmp_path: Path) 
 
 @given(st.permutations(range(12)), st.permutations(range(6)), st.permutations("abcd"))
 def test_order_of_rows_and_names_of_users_play_no_part(rows, runs, names) -> None:
-    told = [f"r{run},{user},{(run * 7 + place * 5) % 11 / 10}" for run in range(4) for place, user in enumerate("abc")]
+    presence = [
+        f"r{run},{user},{(run * 7 + place * 5) % 11 / 10}" for run in range(4) for place, user in enumerate("abc")
+    ]
     renamed = [
         line.replace(f",{old},", f",{new},")
-        for line in told
+        for line in presence
         for old, new in zip("abcd", names, strict=True)
         if f",{old}," in line
     ]
@@ -45,7 +47,7 @@ def test_order_of_rows_and_names_of_users_play_no_part(rows, runs, names) -> Non
                 write(Path(folder), "p.csv", "\n".join(["run,user,overlap", *lines])),
                 write(Path(folder), "t.csv", "\n".join(["run,time", *order])),
             )
-            for lines, order in ((told, times), ([renamed[row] for row in rows], [times[run] for run in runs]))
+            for lines, order in ((presence, times), ([renamed[row] for row in rows], [times[run] for run in runs]))
         )
     assert np.array_equal(table.overlap, other.overlap) and np.array_equal(table.time_s, other.time_s)
     assert table.runs == other.runs and [names["abcd".index(user)] for user in table.users] == other.users
@@ -85,7 +87,7 @@ def test_steps_in_any_order_and_missing_ones(tmp_path: Path) -> None:
         ("run,step,time,A\nx,-1,1,2\n", r"s\.csv:2: step is not a whole number"),
         ("run,step,time,A\nx,0.5,1,2\n", "step is not a whole number"),
         ("run,step,time,A\nx,0,1,oops\n", r"s\.csv:2: A is not a number: 'oops'"),
-        ("run,step,time,A\n", "holds no steps"),
+        ("run,step,time,A\n", "contains no steps"),
         ("run,step,time,A,A\nx,0,1,2,3\n", "is in the header twice"),
         ("run,step,time,A\nx,0,0,2\n", r"s\.csv:2: the time of a step must be above zero"),
         ("run,step,time,A\nx,0,-1,2\n", r"s\.csv:2: the time of a step must be above zero"),
@@ -112,7 +114,7 @@ def test_a_presence_without_a_time_and_repeats_are_refused(tmp_path: Path) -> No
     with pytest.raises(BadInput, match=r"p\.csv:3: .*twice"):
         read_presence(write(tmp_path, "p.csv", "run,user,overlap\nr1,a,1\nr1,a,0\n"), times)
     for text, words in (
-        ("run,user,overlap\n", r"p\.csv: holds no users"),
+        ("run,user,overlap\n", r"p\.csv: contains no users"),
         ("run,user,overlap\nr1,,1\n", r"p\.csv:2: user is empty"),
         ("run,user,overlap\nr1,a,-1\n", r"p\.csv:2: overlap cannot be negative"),
         ("run,user,overlap\nr1,a,nan\n", r"p\.csv:2: overlap is not a finite number"),
@@ -120,7 +122,7 @@ def test_a_presence_without_a_time_and_repeats_are_refused(tmp_path: Path) -> No
         with pytest.raises(BadInput, match=words):
             read_presence(write(tmp_path, "p.csv", text), times)
     for text, words in (
-        ("run,time\n", r"e\.csv: holds no runs"),
+        ("run,time\n", r"e\.csv: contains no runs"),
         ("run,time\nr1,0\n", r"e\.csv:2: the time of a run must be above zero"),
         ("run,time\n,5\n", r"e\.csv:2: run is empty"),
     ):

@@ -29,8 +29,8 @@ def test_a_class_is_written_as_its_name_and_shares() -> None:
 @pytest.mark.parametrize(
     "text", ["low", "low:", "low:max=0.5", "low:min=2", "low:min=-1", "low:min=nan", "low:min=0.1,min=0.2", "low:min=0.1,share=1", ":min=0.1", "a b:min=0.1", "low:min=0.1,priority=-1"],
 )  # fmt: skip
-def test_what_is_no_class_is_told_in_one_line(text: str) -> None:
-    with pytest.raises(BadRequest, match="is no class") as refused:
+def test_what_is_no_class_is_reported_in_one_line(text: str) -> None:
+    with pytest.raises(BadRequest, match="is not a class") as refused:
         parse_class(text)
     assert "\n" not in str(refused.value)
 
@@ -91,7 +91,7 @@ def test_a_file_of_jobs_may_name_classes(tmp_path: Path) -> None:
         read_jobs(path)
 
 
-def test_a_class_keeps_its_jobs_pace_beside_a_bully(tmp_path: Path) -> None:
+def test_a_class_keeps_its_jobs_pace_alongside_a_bully(tmp_path: Path) -> None:
     alone, mixed = (
         run_simulation(request_of({**TREE, "jobs": jobs})) for jobs in ([HALO_BARE], [HALO_BARE, BULLY_BARE])
     )
@@ -115,11 +115,11 @@ def test_a_class_keeps_its_jobs_pace_beside_a_bully(tmp_path: Path) -> None:
 
 def test_background_and_control_go_with_classes() -> None:
     asked = {**TREE, "traffic": "incast", "bytes": 200_000, "ranks": 16, "traffic_classes": [FAST, BULK]}
-    beside = run_simulation(
+    loaded = run_simulation(
         request_of({**asked, "background": "uniform:4", "job_class": "fast", "background_class": "bulk"})
     )
-    assert beside["conserved"]
-    assert all(one["bytes"] > 0 for one in beside["classes"])
+    assert loaded["conserved"]
+    assert all(one["bytes"] > 0 for one in loaded["classes"])
     held = run_simulation(request_of({**asked, "job_class": "fast", "congestion_control": "pairs"}))
     assert held["conserved"]
     assert held["delivered_bytes"] == held["classes"][0]["bytes"]

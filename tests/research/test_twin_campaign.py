@@ -11,7 +11,7 @@ import pytest
 from flitwatch_domain.errors import BadRequest
 from flitwatch_domain.generators import build_dragonfly
 from flitwatch_research import campaign
-from flitwatch_research.campaign import WORLDS, Campaign, CampaignTruth, cache, simulate
+from flitwatch_research.campaign import VARIANTS, Campaign, CampaignTruth, cache, simulate
 from flitwatch_research.campaign.background import checkpoint_load, long_queue, simulate_queue
 from flitwatch_research.campaign.cause import Cause
 from flitwatch_research.campaign.dataset import label_effects
@@ -30,11 +30,13 @@ def history() -> History:
     return make_history(11, 60, days=10)
 
 
-def _run(history: History, app: Application, job: int, world: str = "plain") -> simulate._Run:
-    """One run as a campaign of this world simulates it."""
-    told = WORLDS[world]
-    era = Era.draw(told, np.random.default_rng(1), 10 * 86400.0, len(campaign.COUNTER_NAMES))
-    return simulate._simulate_run(history, app, job, Cause.of(app, told, np.random.default_rng(3)), era, told.variation)
+def _run(history: History, app: Application, job: int, variant: str = "plain") -> simulate._Run:
+    """One run as a campaign of this variant simulates it."""
+    chosen = VARIANTS[variant]
+    era = Era.draw(chosen, np.random.default_rng(1), 10 * 86400.0, len(campaign.COUNTER_NAMES))
+    return simulate._simulate_run(
+        history, app, job, Cause.of(app, chosen, np.random.default_rng(3)), era, chosen.variation
+    )
 
 
 def test_history_is_a_possible_schedule(history: History) -> None:
@@ -63,18 +65,18 @@ def test_a_run_is_the_same_again_and_its_effects_add_up_to_less_than_it(history:
         assert (once.recorded.own > 0).all() and (once.recorded.io > 0).all() and (once.recorded.rest > 0).all()
 
 
-@pytest.mark.parametrize("world", ["plain", "law"])
-def test_effect_is_that_of_a_machine_without_the_user(history: History, world: str) -> None:
+@pytest.mark.parametrize("variant", ["plain", "law"])
+def test_effect_is_that_of_a_machine_without_the_user(history: History, variant: str) -> None:
     """Leave the strongest user's jobs out by hand: the same run takes what the truth says."""
     app = find_application("milc-128")
-    runs = [(job, _run(history, app, job, world)) for job in history.runs_of("milc-128")[:6].tolist()]
+    runs = [(job, _run(history, app, job, variant)) for job in history.runs_of("milc-128")[:6].tolist()]
     job, run = max(runs, key=lambda pair: pair[1].effect_s[: len(history.users)].max())
     user = int(np.argmax(run.effect_s[: len(history.users)]))
     quiet = {name: getattr(history.users, name).copy() for name in ("rate", "incast_rate")}
     for values in quiet.values():
         values[user] = 0.0
     users = replace(history.users, **quiet)
-    without = _run(replace(history, users=users), app, job, world)
+    without = _run(replace(history, users=users), app, job, variant)
     kept_io = history.users.io_rate[user] * app.sensitivity.io
     assert run.effect_s[user] > 0
     tolerance = 0.1 if kept_io < 0.05 else 0.6
@@ -155,9 +157,9 @@ def test_labels_follow_effects() -> None:
 
 
 def test_observations_hold_no_truth() -> None:
-    told = {field.name for field in fields(Campaign)}
-    assert not told & {"roles", "effect_s", "effect_log", "label", "planted_counter", "slowdown"}
-    assert {field.name for field in fields(CampaignTruth)} & told == {"scenario", "seed", "simulated"}
+    field_names = {field.name for field in fields(Campaign)}
+    assert not field_names & {"roles", "effect_s", "effect_log", "label", "planted_counter", "slowdown"}
+    assert {field.name for field in fields(CampaignTruth)} & field_names == {"scenario", "seed", "simulated"}
 
 
 def test_cache_round_trip(tmp_path: Path) -> None:

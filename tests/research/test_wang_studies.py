@@ -99,8 +99,8 @@ def test_figures_eight_to_ten_have_all_combinations_over_the_job_alone() -> None
     alone = [p for p in points if p["background"] == "none"]
     assert all(p["slowest_percent_of_alone"]["mean"] == pytest.approx(100) for p in alone)
     assert all((p["hops"] is None) == (p["background"] != "none") for p in points)
-    beside = [p["slowest_percent_of_alone"]["mean"] for p in points if p["background"] == "bursty"]
-    assert max(beside) > 120
+    bursty = [p["slowest_percent_of_alone"]["mean"] for p in points if p["background"] == "bursty"]
+    assert max(bursty) > 120
 
 
 def test_only_short_intervals_slow_amg_down_and_contiguous_nodes_least() -> None:
@@ -108,7 +108,7 @@ def test_only_short_intervals_slow_amg_down_and_contiguous_nodes_least() -> None
     small: dict[str, Any] = {"topology": "dragonfly:4,2,4,4", "ranks": 64}
     cases = (("contiguous", "minimal"), ("random-node", "adaptive"))
     close, wide = (
-        [wang.beside_over_alone("amg", *case, "uniform", load, **small)["mean"] / 100 for case in cases]
+        [wang.loaded_over_alone("amg", *case, "uniform", load, **small)["mean"] / 100 for case in cases]
         for load in (7.6, 0.25)
     )
     assert close[1] > 5 * close[0] and close[0] < 1.5
@@ -116,8 +116,8 @@ def test_only_short_intervals_slow_amg_down_and_contiguous_nodes_least() -> None
 
 
 @pytest.mark.system("numeric")
-def test_a_cell_beside_traffic_is_a_mean_over_draws_as_the_study_makes_it() -> None:
-    cell = wang.beside_over_alone(
+def test_a_cell_alongside_traffic_is_a_mean_over_draws_as_the_study_makes_it() -> None:
+    cell = wang.loaded_over_alone(
         "amg", "random-node", "minimal", "uniform", 1.0, SMALL["topology"], 64, SMALL["seed"], scale=0.005, draws=3
     )
     points = study(wang.run_fig8, applications=["amg"], runs=3)["points"]
@@ -135,19 +135,19 @@ def test_bursts_cost_a_job_that_goes_on_their_share_of_the_time() -> None:
     """Figure 9: a job within one burst waits as long as the burst; one that sends all the time loses a part, on contiguous nodes under minimal routing nothing."""
     small: dict[str, Any] = {"topology": "dragonfly:4,2,4,4", "ranks": 64, "scale": 0.02}
 
-    def beside(placement: str, routing: str, exchanges: int, size: int | None = None) -> float:
+    def bursty(placement: str, routing: str, exchanges: int, size: int | None = None) -> float:
         sent: dict[str, Any] = {"exchanges": exchanges, "burst_message_bytes": size, **small}
-        return wang.beside_over_alone("crystal-router", placement, routing, "bursty", 1.0, **sent)["mean"] / 100
+        return wang.loaded_over_alone("crystal-router", placement, routing, "bursty", 1.0, **sent)["mean"] / 100
 
-    short, long = (beside("random-node", "adaptive", exchanges) for exchanges in (1, 100))
+    short, long = (bursty("random-node", "adaptive", exchanges) for exchanges in (1, 100))
     assert short > 4 and 1.1 < long < 1.9
-    assert abs(beside("contiguous", "minimal", 100) - 1) < 0.05
+    assert abs(bursty("contiguous", "minimal", 100) - 1) < 0.05
     # Smaller bursts at the same load are as much of the time.
-    assert beside("random-node", "adaptive", 100, 4096) == pytest.approx(long, abs=0.1)
+    assert bursty("random-node", "adaptive", 100, 4096) == pytest.approx(long, abs=0.1)
 
 
 @pytest.mark.system("numeric")
-def test_a_point_beside_bursts_says_how_many_intervals_the_job_takes() -> None:
+def test_a_point_alongside_bursts_says_how_many_intervals_the_job_takes() -> None:
     """Half of the endpoints of the small machine are free: bursts of 16 KiB to 63 others at 1 GiB/s come every 63 / 65536 s."""
     for exchanges in (1, 3):
         answer = study(wang.run_fig8, applications=["crystal-router"], runs=1, exchanges=exchanges)

@@ -17,7 +17,7 @@ from scipy.optimize import Bounds, LinearConstraint, milp
 
 from flitwatch_domain.errors import BadInput, BadRequest, Cancelled
 from flitwatch_domain.generators import build_quartz1, build_xgft
-from flitwatch_domain.local_text import LocalText
+from flitwatch_domain.secret_file import LocalText
 from flitwatch_routing.baselines import ftree_tables
 from flitwatch_routing.bounds import compute_bounds, whole_loads
 from flitwatch_routing.optimise import optimise_routes
@@ -402,9 +402,9 @@ def contradicting(folder: Path) -> Study:
 
 @pytest.mark.system("numeric")
 def test_counters_that_were_not_explained_in_time_are_not_said_to_contradict_the_routes(tmp_path: Path) -> None:
-    with pytest.raises(BadInput, match="the time limit ended before any traffic explained the counters") as told:
+    with pytest.raises(BadInput, match="the time limit ended before any traffic explained the counters") as error:
         found(contradicting(tmp_path), Ticks(), 10_000, noise=0.0)
-    assert "--time-limit" in told.value.advice
+    assert "--time-limit" in error.value.advice
 
 
 def test_counters_that_nothing_explains_contradict_the_routes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

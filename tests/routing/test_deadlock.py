@@ -191,7 +191,7 @@ def test_two_paths_share_lanes_on_at_most_two_thirds_of_their_links() -> None:
 
 
 def test_routes_that_alias_by_one_lane_part_by_another() -> None:
-    """Figure 4.9: C -> A and D -> B beside C -> B and D -> A, where C and D have a leaf and a service level in common."""
+    """Figure 4.9: C -> A and D -> B alongside C -> B and D -> A, where C and D have a leaf and a service level in common."""
     fabric = build_xgft(3, [4, 4, 4], [1, 2, 2])
     ports = ftree_tables(fabric)
     c, d = 0, 1

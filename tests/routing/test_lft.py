@@ -21,7 +21,7 @@ from flitwatch_domain.fabric import Fabric, endpoint_finder, endpoint_table
 from flitwatch_domain.fabric.endpoint_names import number_finder
 from flitwatch_domain.generators import build_quartz1, build_torus, build_xgft
 from flitwatch_domain.importers import read_fabric
-from flitwatch_domain.local_text import LocalText
+from flitwatch_domain.secret_file import LocalText
 from flitwatch_routing import lft
 from flitwatch_routing.baselines import ftree_tables, random_tables
 from flitwatch_routing.difference import compare_tables

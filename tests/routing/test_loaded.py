@@ -136,11 +136,11 @@ def test_the_command_says_what_changed(tmp_path, capsys) -> None:
         "--json",
     ]
     main([*arguments, "--loaded", str(tmp_path / "loaded.lfts"), "--out", str(tmp_path / "new.lfts")])
-    told = json.loads(capsys.readouterr().out)
+    report = json.loads(capsys.readouterr().out)
     new = lft.read_ports(tmp_path / "new.lfts", fabric)
     assert (
-        told["changed_entries"] == (new != ftree_tables(fabric)).sum()
-        and told["changed_switches"] <= told["changed_entries"]
+        report["changed_entries"] == (new != ftree_tables(fabric)).sum()
+        and report["changed_switches"] <= report["changed_entries"]
     )
     os.mkfifo(tmp_path / "pipe")
     for wrong, words in (
@@ -158,7 +158,7 @@ def test_the_command_says_what_changed(tmp_path, capsys) -> None:
         optimise_routes(fabric, load_traffic("bisection", 16, 1), loaded=ftree_tables(fabric), within=-1.0)
 
 
-# Matrices that counters and the least sum of coefficients leave equally good: found, and told by the estimated error.
+# Matrices that counters and the least sum of coefficients leave equally good: found, and recognised by the estimated error.
 
 
 @settings(max_examples=30, deadline=None)

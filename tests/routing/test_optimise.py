@@ -16,7 +16,7 @@ from flitwatch.main import main
 from flitwatch_domain.errors import BadInput, BadRequest, TooCostly
 from flitwatch_domain.fabric import ROLES, Endpoints, Fabric, Links, NodeRole
 from flitwatch_domain.generators import build_quartz1, build_torus, build_xgft
-from flitwatch_domain.local_text import LocalText
+from flitwatch_domain.secret_file import LocalText
 from flitwatch_routing import lft, tree
 from flitwatch_routing.baselines import ftree_tables
 from flitwatch_routing.bounds import compute_bounds, relative_gap
@@ -209,7 +209,7 @@ def test_aggregation_units_of_spines_and_cores_are_reached_and_change_no_routes_
     assert None not in compare_baselines(fabric, [everyone], 1).values()
 
 
-def test_a_leaf_that_only_a_detour_joins_is_reached_by_it_and_told() -> None:
+def test_a_leaf_that_only_a_detour_joins_is_reached_by_it_and_reported() -> None:
     """Two leaves whose spines belong to different groups of cores: down and up again over a third leaf."""
     fabric = build_xgft(3, [4, 4, 2], [1, 2, 2])
     links, leaf = fabric.links, fabric.endpoints.router

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from flitwatch_domain.errors import BadInput, BadRequest
 from flitwatch_domain.fabric import Fabric
 from flitwatch_domain.generators import build_xgft
-from flitwatch_domain.local_text import LocalText
+from flitwatch_domain.secret_file import LocalText
 from flitwatch_research.papers_routes import sparsity
 from flitwatch_routing.baselines import ftree_tables, random_tables
 from flitwatch_routing.reconstruction import files

@@ -12,7 +12,7 @@ import pytest
 from flitwatch_domain.errors import BadInput
 from flitwatch_domain.fabric import Fabric, number_finder
 from flitwatch_domain.generators import build_xgft
-from flitwatch_domain.local_text import LocalText
+from flitwatch_domain.secret_file import LocalText
 from flitwatch_routing.baselines import ftree_tables
 from flitwatch_routing.reconstruction import files
 from flitwatch_routing.reconstruction.consistency import management_bytes, noise_of
@@ -84,7 +84,7 @@ def test_repeated_rows_pass_and_contradicting_ones_are_named(fabric: Fabric, kno
 
 
 def test_the_lane_of_subnet_management_is_left_out(fabric: Fabric, known: Study, tmp_path: Path) -> None:
-    """It is counted beside the others, and no forwarding table leads it."""
+    """It is counted alongside the others, and no forwarding table leads it."""
     before = files.read_counters(tmp_path / "counters.csv", fabric, 3)
     edited(tmp_path / "counters.csv", lambda lines: [*lines, "leaf0,5,15,9e9,\n", "leaf0,5,15,1,\n"])
     np.testing.assert_array_equal(files.read_counters(tmp_path / "counters.csv", fabric, 3), before)

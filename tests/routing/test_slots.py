@@ -18,9 +18,9 @@ from flitwatch.main import main
 from flitwatch_domain.errors import BadInput, BadRequest
 from flitwatch_domain.fabric import Fabric
 from flitwatch_domain.generators import build_quartz1, build_xgft
-from flitwatch_domain.local_text import LocalText
+from flitwatch_domain.secret_file import LocalText
 from flitwatch_routing.baselines import ftree_tables
-from flitwatch_routing.bounds import compute_bounds
+from flitwatch_routing.bounds import compute_bounds, weighted_bytes
 from flitwatch_routing.forwarding import check_routes
 from flitwatch_routing.optimise import optimise_routes
 from flitwatch_routing.patterns import load_traffic, read_csv
@@ -31,10 +31,9 @@ from flitwatch_routing.reconstruction.count import counters_of
 from flitwatch_routing.reconstruction.lanes import random_lanes
 from flitwatch_routing.reconstruction.limit import Limit
 from flitwatch_routing.reconstruction.pairs import pairs_of
-from flitwatch_routing.reconstruction.ranked import rank_pairs, told_error
+from flitwatch_routing.reconstruction.ranked import rank_pairs, report_error
 from flitwatch_routing.reconstruction.recover import Options, Reconstruction, build_program, reconstruct_matrix
 from flitwatch_routing.reconstruction.study import Study, build_study, relative_error
-from flitwatch_routing.weighting import weighted_bytes
 
 Traffic = tuple[np.ndarray, np.ndarray, np.ndarray]
 
@@ -120,9 +119,9 @@ def test_a_slot_without_traffic_between_switches_changes_nothing() -> None:
     slot = load_traffic("bisection", 16, 1)
     inside = np.array([0, 1]), np.array([1, 0]), np.array([5.0, 5.0])
     alone = optimise_routes(fabric, slot, time_limit_s=60)
-    beside = optimise_routes(fabric, inside, time_limit_s=60, later=[slot])
-    assert alone.proven and beside.proven and (beside.ports == alone.ports).all()
-    assert beside.slots[0].z == 0 and beside.slots[0].ar_gap is None
+    with_later = optimise_routes(fabric, inside, time_limit_s=60, later=[slot])
+    assert alone.proven and with_later.proven and (with_later.ports == alone.ports).all()
+    assert with_later.slots[0].z == 0 and with_later.slots[0].ar_gap is None
 
 
 def test_slots_keep_loaded_tables_that_are_good_for_each() -> None:
@@ -165,7 +164,7 @@ def test_a_slot_that_cannot_come_near_is_paid_for_by_the_others() -> None:
     assert found.z == pytest.approx(400) == sum(busiest(fabric, found.ports, slots))
 
 
-# Mixed weighting: packets and bytes, from traffic and from counters, beside bytes alone (Taffet 2021, section 5.4).
+# Mixed weighting: packets and bytes, from traffic and from counters, alongside bytes alone (Taffet 2021, section 5.4).
 
 
 TREE = "xgft:2;4,4;1,4"
@@ -182,7 +181,7 @@ def written(path: Path, rows: list[tuple[int, int, int, int]]) -> Path:
     return path
 
 
-def barrier_beside_bully(path: Path) -> Path:
+def barrier_with_bully(path: Path) -> Path:
     """Even endpoints send 8-byte packets in the rounds of a barrier, odd ones full packets to another leaf: 2,000 million times the bytes."""
     quiet = [(2 * r, 2 * ((r + step) % 8), 8 * 1000, 1000) for r in range(8) for step in (1, 2, 4)]
     loud = [(a, (a + 8) % 16, 4_000_000_000 * MTU, 4_000_000_000) for a in range(1, 16, 2)]
@@ -197,7 +196,7 @@ def test_full_packets_weigh_their_bytes(tmp_path: Path) -> None:
 
 
 def test_mixed_weighting_narrows_what_lies_between_a_barrier_and_a_bully(tmp_path: Path) -> None:
-    file = LocalText(barrier_beside_bully(tmp_path / "t.csv"))
+    file = LocalText(barrier_with_bully(tmp_path / "t.csv"))
     by_bytes, both = load_traffic(file, 16, 1)[2], load_traffic(file, 16, 1, MTU)[2]
     narrowed = (by_bytes.max() / by_bytes.min()) / (both.max() / both.min())
     assert narrowed == pytest.approx((MTU / 2 + 4) / 8)
@@ -256,9 +255,7 @@ def test_packets_are_not_guessed(tmp_path: Path) -> None:
 
 
 def measured(tmp_path: Path) -> Study:
-    return build_study(
-        tree(), ftree_tables(tree()), LocalText(barrier_beside_bully(tmp_path / "t.csv")), 4, 4, 1, seed=2
-    )
+    return build_study(tree(), ftree_tables(tree()), LocalText(barrier_with_bully(tmp_path / "t.csv")), 4, 4, 1, seed=2)
 
 
 def test_counters_carry_packets_and_mix_as_their_traffic_does(tmp_path: Path) -> None:
@@ -293,7 +290,7 @@ def barrier_error(fabric: Fabric, known: Study) -> float:
 
 @pytest.mark.system("numeric")
 @pytest.mark.parametrize("seed", [1, 2, 3])
-def test_a_barrier_beside_a_bully_comes_back_mixed_and_is_lost_by_bytes(tmp_path: Path, seed: int) -> None:
+def test_a_barrier_alongside_a_bully_comes_back_mixed_and_is_lost_by_bytes(tmp_path: Path, seed: int) -> None:
     """5 million times the bytes of a pair of the barrier, 20,000 times its weight (the paper recovers 4,000 times with an error of 8.2 %)."""
     fabric = build_xgft(3, [4, 4, 2], [1, 2, 2])
     quiet = [(2 * r, 2 * ((r + step) % 16), 800, 100) for r in range(16) for step in (1, 2, 4, 8)]
@@ -363,32 +360,36 @@ def found(seed: int, large: int, small: int) -> tuple[Reconstruction, dict[tuple
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_the_largest_come_first_and_their_intervals_hold_what_was_sent(seed: int) -> None:
     made, sent = found(seed, 6, 120)
-    told = rank_pairs(RANKED_TREE, made, 6)
+    ranking = rank_pairs(RANKED_TREE, made, 6)
     number = {str(name): n for n, name in enumerate(RANKED_TREE.endpoints.node)}
-    sizes = [pair["bytes"] for pair in told["largest"]]
+    sizes = [pair["bytes"] for pair in ranking["largest"]]
     assert sizes == sorted(sizes, reverse=True) and len(sizes) == 6
     truly = sorted(sent, key=lambda at: -sent[at])[:6]
-    assert [(number[pair["src"]], number[pair["dst"]]) for pair in told["largest"]] == truly
-    for pair, at in zip(told["largest"], truly, strict=True):
+    assert [(number[pair["src"]], number[pair["dst"]]) for pair in ranking["largest"]] == truly
+    for pair, at in zip(ranking["largest"], truly, strict=True):
         assert pair["low"] is not None and pair["high"] is not None
         assert pair["low"] - 1 <= sent[at] <= pair["high"] + 1
-    assert told["pairs"] <= told["possible_pairs"] <= told["allowed_pairs"] == 240
-    assert told["certain_pairs"] is not None and told["certain_share"] is not None and 0 < told["certain_share"] <= 1
+    assert ranking["pairs"] <= ranking["possible_pairs"] <= ranking["allowed_pairs"] == 240
+    assert (
+        ranking["certain_pairs"] is not None
+        and ranking["certain_share"] is not None
+        and 0 < ranking["certain_share"] <= 1
+    )
 
 
 def test_an_error_of_everything_guides_nobody() -> None:
     made, _ = found(1, 3, 0)
-    assert told_error(made) == (made.estimated_error, made.unknown)
-    error, unknown = told_error(replace(made, estimated_error=1.0))
+    assert report_error(made) == (made.estimated_error, made.unknown)
+    error, unknown = report_error(replace(made, estimated_error=1.0))
     assert error is None and "use the largest pairs" in unknown["estimated_error"]
 
 
 def test_unknown_intervals_are_unknown() -> None:
     made, _ = found(1, 3, 0)
     nothing = np.full(len(made.size), np.nan)
-    told = rank_pairs(RANKED_TREE, replace(made, low=nothing, high=nothing), 2)
-    assert [(pair["low"], pair["high"]) for pair in told["largest"]] == [(None, None)] * 2
-    assert told["certain_pairs"] is None and told["certain_share"] is None
+    ranking = rank_pairs(RANKED_TREE, replace(made, low=nothing, high=nothing), 2)
+    assert [(pair["low"], pair["high"]) for pair in ranking["largest"]] == [(None, None)] * 2
+    assert ranking["certain_pairs"] is None and ranking["certain_share"] is None
 
 
 # Whether an answer is the only one: other matrices of the same least sum are found, and the estimated error covers what the counters leave open.

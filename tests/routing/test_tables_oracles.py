@@ -14,8 +14,7 @@ from flitwatch_domain.fabric import Fabric
 from flitwatch_domain.generators import build_dragonfly, build_quartz1, build_xgft
 from flitwatch_domain.importers.read import read_fabric
 from flitwatch_domain.link_shares import DragonflyRoutes, JobTraffic
-from flitwatch_domain.routes import routes_of
-from flitwatch_domain.table_routes import HOLES, OTHER_FABRIC, TableRoutes
+from flitwatch_domain.routes import HOLES, OTHER_FABRIC, TableRoutes, routes_of
 from flitwatch_domain.tree_routes import TreeRoutes
 from flitwatch_routing import lft
 from flitwatch_routing.baselines import ftree_tables, random_tables

@@ -23,7 +23,7 @@ from flitwatch_db.fabrics import store as fabrics
 from flitwatch_domain.counters import LANES
 from flitwatch_domain.errors import BadInput, BadRequest, Cancelled, Conflict, NotFound
 from flitwatch_domain.fabric import Fabric
-from flitwatch_domain.local_text import LocalText
+from flitwatch_domain.secret_file import LocalText
 from flitwatch_domain.task_models.routes import Loop
 from flitwatch_domain.topology_spec import fabric_of
 from flitwatch_routing.reconstruction.pairs import Pairs
@@ -149,7 +149,7 @@ def test_demands_keep_their_bytes_and_their_order(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_a_barrier_beside_a_bully_has_the_published_shares_and_no_crowded_leaf_where_told(seed: int) -> None:
+def test_a_barrier_alongside_a_bully_has_the_published_shares_and_no_crowded_leaf_where_announced(seed: int) -> None:
     """Section 5.4: 2,048 nodes of 3,072 synchronise, 1,000 bully; at random some leaf has more bully nodes than up links, changed none as many."""
     fabric = fabric_of("quartz1")
     jobs = {
@@ -411,7 +411,7 @@ def ambiguous() -> list[tuple[np.ndarray, np.ndarray, np.ndarray]]:
 
 
 def test_service_levels_tell_what_their_sum_cannot(embedded_db: str) -> None:
-    """The pattern that added up cannot be told apart: level by level the matrix is the planted one, and there is a verdict."""
+    """The pattern that added up cannot be distinguished: level by level the matrix is the planted one, and there is a verdict."""
     load = np.column_stack([load_of(flows) for flows in ambiguous()])
     with connect(embedded_db) as conn:
         number = store(conn, load.sum(axis=1))

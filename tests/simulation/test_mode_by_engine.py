@@ -7,8 +7,7 @@ from functools import cache
 import numpy as np
 import pytest
 
-from flitwatch_domain.network_noise.observations import NIC_HZ, NicObservation
-from flitwatch_domain.network_noise.routing_modes import advise_mode
+from flitwatch_domain.network_noise.observations import NIC_HZ, NicObservation, advise_mode
 from flitwatch_domain.topology_spec import fabric_of
 from flitwatch_research.advice_value.mode_fit import RANKS, TOPOLOGY, Run, nodes_of, run_once
 from flitwatch_research.advice_value.modes import HIGH_BIAS, MODES

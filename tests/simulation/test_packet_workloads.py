@@ -171,8 +171,8 @@ def test_of_a_long_dag_no_more_than_a_piece_is_held(tmp_path: Path, monkeypatch:
 
 @pytest.mark.shared
 def test_cases_of_traces(shared: Path, tmp_path: Path) -> None:
-    told = summarise_trace(read_trace(shared / "cases/goal-by-tokens/pingpong.goal"))
-    assert (told["ranks"], told["messages"], told["bytes"]) == (2, 2, 16)
+    summary = summarise_trace(read_trace(shared / "cases/goal-by-tokens/pingpong.goal"))
+    assert (summary["ranks"], summary["messages"], summary["bytes"]) == (2, 2, 16)
     (tmp_path / "dumpi-0000.txt").write_bytes((shared / "cases/one-rank-of-four/dumpi-0000.txt").read_bytes())
     with pytest.raises(BadInput, match=r"the files of ranks 1 to 3 are missing \(MPI_Comm_size says 4\)"):
         read_trace(tmp_path)
@@ -204,8 +204,8 @@ def test_the_files_of_ranks_that_are_missing_are_named(present: tuple[int, ...],
 def test_files_of_ranks_may_be_compressed_and_those_of_other_runs_are_refused(tmp_path: Path) -> None:
     (tmp_path / "dumpi-0000.txt.gz").write_bytes(gzip.compress(rank_text(2, SEND).encode()))
     (tmp_path / "dumpi-0001.txt").write_text(rank_text(2, RECEIVE))
-    told = summarise_trace(read_trace(tmp_path))
-    assert (told["ranks"], told["messages"], told["bytes"]) == (2, 1, 40)
+    summary = summarise_trace(read_trace(tmp_path))
+    assert (summary["ranks"], summary["messages"], summary["bytes"]) == (2, 1, 40)
     (tmp_path / "dumpi-0002.txt").write_text(rank_text(2))
     with pytest.raises(BadInput, match="MPI_Comm_size says 2, and there are files of 3 ranks"):
         read_trace(tmp_path)
@@ -235,12 +235,12 @@ def test_goal_text_reads_as_the_same_dag(tmp_path):
         ("rank 0\na: compute 1\n", "ranks N", 1),
         ("ranks 2\na: compute 1\n", "before the first", 2),
         ("ranks 2\nrank 2\n", "outside 0 to 1", 2),
-        ("ranks 2\nrank 0\na: sned 1 to 1\n", "no operation", 3),
+        ("ranks 2\nrank 0\na: sned 1 to 1\n", "not an operation", 3),
         ("ranks 2\nrank 0\na: send 1 to 5\n", "outside", 3),
         ("ranks 2\nrank 0\na: compute 1\na: compute 2\n", "two operations", 4),
         ("ranks 2\nrank 0\na: compute 1\na requires b\n", "no operation 'b'", 4),
-        ("ranks 2\nrank 0\na: compute 1\n/* b: compute 1\nrank 1\n", "no operation", 4),
-        ("ranks 2\nrank 0\n" + "a" * 200_000 + ": compute 1\n", "no operation", 3),
+        ("ranks 2\nrank 0\na: compute 1\n/* b: compute 1\nrank 1\n", "not an operation", 4),
+        ("ranks 2\nrank 0\n" + "a" * 200_000 + ": compute 1\n", "not an operation", 3),
     ],
 )
 def test_bad_dags_name_file_and_line(tmp_path, text, message, line):
@@ -264,7 +264,7 @@ def test_unmatched_sends_and_receives_are_refused(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("text", "line", "beside"),
+    ("text", "line", "message"),
     [
         ("ranks 1\nrank 0\na: compute 1\nb: compute 1\na requires b\nb requires a\n", 3, "lines 4"),
         ("ranks 1\nrank 0\na: compute 1\na requires a\n", 3, "circle"),
@@ -277,11 +277,11 @@ def test_unmatched_sends_and_receives_are_refused(tmp_path):
         ),
     ],
 )
-def test_operations_that_wait_for_each_other_are_refused(tmp_path, text, line, beside):
+def test_operations_that_wait_for_each_other_are_refused(tmp_path, text, line, message):
     path = tmp_path / "circle.dag"
     path.write_text(text)
     dag = read_dag(path)
-    with pytest.raises(BadInput, match=beside) as raised:
+    with pytest.raises(BadInput, match=message) as raised:
         dag.to_ops(np.arange(dag.ranks), str(path))
     assert f"{path}:{line}: rank 0 waits for itself" in str(raised.value)
 

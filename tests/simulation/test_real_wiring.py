@@ -12,7 +12,7 @@ from scipy.sparse.csgraph import shortest_path
 
 from flitwatch_domain.errors import BadRequest
 from flitwatch_domain.fabric import Fabric
-from flitwatch_domain.local_text import LocalText
+from flitwatch_domain.secret_file import LocalText
 from flitwatch_domain.topology_spec import fabric_of
 from flitwatch_research import topologies
 from flitwatch_research.packet.run import PacketRun, run_simulation
@@ -75,7 +75,7 @@ def test_the_largest_switch_has_all_its_ports() -> None:
     assert topologies.parse_topology("xgft:1;65535;1").kind == "xgft"
 
 
-# Curves of figures 4.11 and 4.12: the error falls to what was sent, and a curve is kept beside those of other devices.
+# Curves of figures 4.11 and 4.12: the error falls to what was sent, and a curve is kept alongside those of other devices.
 
 
 def test_the_error_falls_to_what_is_sent_and_curves_are_kept(tmp_path: Path) -> None:

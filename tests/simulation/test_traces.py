@@ -25,8 +25,7 @@ from flitwatch_routing.traces.collective_rounds import Call, rounds_of
 from flitwatch_routing.traces.dag import _Reader
 from flitwatch_routing.traces.read import read_trace, summarise_trace, trace_matrix
 from flitwatch_simulation.packet.machine import build_machine
-from flitwatch_simulation.workloads.messages import to_ops
-from flitwatch_simulation.workloads.phases import messages_of
+from flitwatch_simulation.workloads.messages import messages_of, to_ops
 
 TYPE, WORLD = "MPI_Datatype datatype=11 (MPI_DOUBLE)", "MPI_Comm comm=2 (MPI_COMM_WORLD)"
 
@@ -75,8 +74,8 @@ def test_a_collective_moves_what_it_must(tmp_path: Path, name: str, ranks: int) 
     fields, expected = CALLS[name]
     folder = written(tmp_path / "trace", [call(name, *fields)] * ranks)
     assert replayed(folder, ranks).delivered_bytes == expected(ranks)
-    told = traces.summarise_trace(traces.read_trace(folder))
-    assert told["expanded"] == {name: {"calls": ranks, "bytes": 32 * ranks}} and told["left_out"] == {}
+    summary = traces.summarise_trace(traces.read_trace(folder))
+    assert summary["expanded"] == {name: {"calls": ranks, "bytes": 32 * ranks}} and summary["left_out"] == {}
 
 
 @pytest.mark.parametrize("ranks", [2, 3, 5, 8, 13])
@@ -132,10 +131,10 @@ def test_what_is_left_out_is_counted_with_its_bytes_and_does_not_shift_what_foll
     scan = call("MPI_Scan", "int count=2", TYPE, WORLD)
     reduce = call("MPI_Allreduce", "int count=1", TYPE, WORLD)
     folder = written(tmp_path / "trace", [other + scan + reduce, scan + reduce])
-    told = traces.summarise_trace(traces.read_trace(folder))
-    assert told["left_out"] == {"MPI_Allreduce": {"calls": 1, "bytes": 8000}, "MPI_Scan": {"calls": 2, "bytes": 32}}
-    assert told["left_out_bytes"] == 8032
-    assert told["expanded"] == {"MPI_Allreduce": {"calls": 2, "bytes": 16}}
+    summary = traces.summarise_trace(traces.read_trace(folder))
+    assert summary["left_out"] == {"MPI_Allreduce": {"calls": 1, "bytes": 8000}, "MPI_Scan": {"calls": 2, "bytes": 32}}
+    assert summary["left_out_bytes"] == 8032
+    assert summary["expanded"] == {"MPI_Allreduce": {"calls": 2, "bytes": 16}}
     assert replayed(folder, 2).delivered_bytes == 16
 
 
@@ -179,11 +178,11 @@ def test_a_made_data_type_has_the_bytes_of_what_it_is_made_of(tmp_path: Path, ma
 
 def test_a_data_type_that_nobody_made_is_refused_where_its_size_counts(tmp_path: Path) -> None:
     kind = "MPI_Datatype datatype=30 (user-defined-datatype)"
-    told = call("MPI_Type_size", kind, "int size=20")
+    type_size = call("MPI_Type_size", kind, "int size=20")
     none, some = (call("MPI_Bcast", f"int count={count}", kind, "int root=0", WORLD) for count in (0, 1))
-    assert replayed(written(tmp_path / "told", [told + none + some] * 2), 2).delivered_bytes == 20
+    assert replayed(written(tmp_path / "sized", [type_size + none + some] * 2), 2).delivered_bytes == 20
     with pytest.raises(BadInput, match=r"dumpi-0000\.txt:7: MPI_Bcast: the size of data type 30 .* is unknown"):
-        traces.read_trace(written(tmp_path / "untold", [none + some] * 2))
+        traces.read_trace(written(tmp_path / "unsized", [none + some] * 2))
 
 
 def comm(name: str, number: int) -> str:
@@ -217,8 +216,8 @@ def test_messages_and_collectives_of_split_and_duplicated_communicators_go_to_th
     }
     # Of 5, 3, 1 and of 4, 2 the first knows, and sends 100 doubles to the second.
     assert found == {(5, 3): 808, (5, 1): 8, (4, 2): 808}
-    told = traces.summarise_trace(dag)
-    assert told["left_out"] == {} and told["expanded"]["MPI_Bcast"]["calls"] == 5
+    summary = traces.summarise_trace(dag)
+    assert summary["left_out"] == {} and summary["expanded"]["MPI_Bcast"]["calls"] == 5
     assert replayed(folder, 6).delivered_bytes == 1624
 
 
@@ -287,8 +286,8 @@ def test_every_command_that_takes_a_trace_says_what_it_left_out(tmp_path: Path) 
     ]
     for words in commands:
         answer = json.loads(CliRunner().invoke(cli, [*words, "--json"], catch_exceptions=False).stdout)
-        (told,) = answer["traces"]
-        assert told["left_out"] == {"MPI_Scan": {"calls": 16, "bytes": 256}} and told["left_out_bytes"] == 256
+        (summary,) = answer["traces"]
+        assert summary["left_out"] == {"MPI_Scan": {"calls": 16, "bytes": 256}} and summary["left_out_bytes"] == 256
     pattern = [*commands[1][:-1], "shift", "--json"]
     assert "traces" not in json.loads(CliRunner().invoke(cli, pattern, catch_exceptions=False).stdout)
 
@@ -298,8 +297,8 @@ def test_a_goal_file_goes_the_same_way(tmp_path: Path) -> None:
     goal.write_text(
         "num_ranks 2\nrank 0 {\nl1: send 100b to 1 tag 0\n}\nrank 1 {\nl1: recv 100b from 0 tag 0\nl2: calc 5\nl2 requires l1\n}\n"
     )
-    told = traces.summarise_trace(traces.read_trace(goal))
-    assert (told["messages"], told["bytes"], told["computation_s"]) == (1, 100, pytest.approx(5e-9))
+    summary = traces.summarise_trace(traces.read_trace(goal))
+    assert (summary["messages"], summary["bytes"], summary["computation_s"]) == (1, 100, pytest.approx(5e-9))
     answer = CliRunner().invoke(cli, ["traffic", "trace", str(goal), "--json"], catch_exceptions=False)
     assert json.loads(answer.stdout)["bytes"] == 100
 
@@ -403,9 +402,9 @@ def ring(program: Program) -> None:
 
 def test_messages_and_computation_are_replayed(tmp_path: Path) -> None:
     path = written_otf2(tmp_path / "trace", 6, ring)
-    told = summarise_trace(read_trace(path))
-    assert (told["messages"], told["bytes"], told["left_out"]) == (6, 6000, {})
-    assert told["computation_s"] == pytest.approx(6 * 5e-3)
+    summary = summarise_trace(read_trace(path))
+    assert (summary["messages"], summary["bytes"], summary["left_out"]) == (6, 6000, {})
+    assert summary["computation_s"] == pytest.approx(6 * 5e-3)
     ends = replayed_otf2(path).raw["rank_end_ps"] * 1e-12
     assert replayed_otf2(path).delivered_bytes == 6000 and ((ends > 5e-3) & (ends < 5.1e-3)).all()
     src, dst, size, packets = trace_matrix(read_trace(path / "traces.otf2"), 512)
@@ -434,8 +433,8 @@ def test_collectives_move_what_they_must(tmp_path: Path, kind: str) -> None:
 
     path = written_otf2(tmp_path / "trace", 8, play)
     assert replayed_otf2(path).delivered_bytes == total(8)
-    told = summarise_trace(read_trace(path))
-    assert told["expanded"][f"MPI_{kind.capitalize()}"]["calls"] == 8 and not told["left_out"]
+    summary = summarise_trace(read_trace(path))
+    assert summary["expanded"][f"MPI_{kind.capitalize()}"]["calls"] == 8 and not summary["left_out"]
 
 
 def test_collectives_of_a_part_of_the_ranks_stay_there_and_those_by_counts_are_left_out(tmp_path: Path) -> None:

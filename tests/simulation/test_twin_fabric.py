@@ -240,9 +240,9 @@ def test_command_writes_files_and_one_json_object(tmp_path: Path, capsys: pytest
     spec.write_text("name: one\nfabric: {groups: 1}\nusers: {count: 4, typical_nodes: 8}\nwarm_start_s: 600\n")
     arguments = ["twin", "run", str(spec), "--seconds", "3", "--speed", "0", "--start", "2027-01-15T08:00:00Z"]
     main([*arguments, "--out", str(tmp_path / "out"), "--sets", "full", "--json"])
-    told = json.loads(capsys.readouterr().out)
-    assert told["simulated"] is True and told["seconds"] == 3 and told["start"] == 1800000000
-    assert told["records"] == 3 * 96 + 384 * sum((1800000000 + k) % 10 == 0 for k in (1, 2, 3))
+    summary = json.loads(capsys.readouterr().out)
+    assert summary["simulated"] is True and summary["seconds"] == 3 and summary["start"] == 1800000000
+    assert summary["records"] == 3 * 96 + 384 * sum((1800000000 + k) % 10 == 0 for k in (1, 2, 3))
     assert {path.name for path in (tmp_path / "out").iterdir()} >= {"ldms", "sacct.txt", "sacct.json", "truth.json"}
 
 

@@ -114,9 +114,9 @@ def test_avro_is_what_fastavro_reads(small: TwinRun, tmp_path: Path) -> None:
             assert raw[0] == 0 and int.from_bytes(raw[1:5], "big") == number
             record = fastavro.schemaless_reader(io.BytesIO(raw[5:]), parsed, None)
             stamp = record.pop("timestamp")
-            told = json.loads(text)
-            assert int(stamp.timestamp() * 1000 + 0.5) == int(told.pop("timestamp") * 1e6 + 0.5) // 1000
-            assert record == told
+            content = json.loads(text)
+            assert int(stamp.timestamp() * 1000 + 0.5) == int(content.pop("timestamp") * 1e6 + 0.5) // 1000
+            assert record == content
 
 
 @pytest.mark.shared
@@ -161,18 +161,18 @@ def test_sacct_has_the_columns_of_slurm(shared: Path, folder: Path) -> None:
     ours = (folder / "sacct.txt").read_text().splitlines()
     assert ours[0] == seen[0]
     assert {line.count("|") for line in ours} == {ours[0].count("|")}
-    told = json.loads((folder / "sacct.json").read_text())
+    content = json.loads((folder / "sacct.json").read_text())
     real = json.loads((shared / "samples/slurm/24.11/sacct_2411.json").read_text())
-    assert list(told) == list(real)
+    assert list(content) == list(real)
     seen_job = real["jobs"][0]
-    for job in told["jobs"]:
+    for job in content["jobs"]:
         assert set(job) <= set(seen_job)
         assert {key: type(value) for key, value in job.items()} == {key: type(seen_job[key]) for key in job}
         assert set(job["time"]) == set(seen_job["time"]) and set(job["steps"][0]) <= set(seen_job["steps"][0])
         assert len(expand_hosts(job["nodes"])) == job["allocation_nodes"]
     ids = [line.split("|")[0] for line in ours[1:] if "." not in line.split("|")[0]]
-    assert ids == [str(job["job_id"]) for job in told["jobs"]] and len(set(ids)) == len(ids)
-    assert {job["state"]["current"][0] for job in told["jobs"]} == {"RUNNING", "COMPLETED"}
+    assert ids == [str(job["job_id"]) for job in content["jobs"]] and len(set(ids)) == len(ids)
+    assert {job["state"]["current"][0] for job in content["jobs"]} == {"RUNNING", "COMPLETED"}
 
 
 @pytest.mark.shared
@@ -184,14 +184,14 @@ def test_ariesncl_files(shared: Path, folder: Path) -> None:
     assert shape.sub("", seen.split('"timings"')[1].split("}")[0]) == shape.sub(
         "", text.split('"timings"')[1].split("}")[0]
     )
-    told = json.loads(text)
-    assert list(told) == list(json.loads(seen))
-    assert told["counter_names"] == [counter.vendor for counter in TABLE_II]
-    assert [entry["timestep"] for entry in told["timings"]] == list(range(19, -1, -1))
+    content = json.loads(text)
+    assert list(content) == list(json.loads(seen))
+    assert content["counter_names"] == [counter.vendor for counter in TABLE_II]
+    assert [entry["timestep"] for entry in content["timings"]] == list(range(19, -1, -1))
     header = json.loads((run / "run.json").read_text())
-    assert [entry["rank"] for entry in header["ranks"]] == told["ranks"]
+    assert [entry["rank"] for entry in header["ranks"]] == content["ranks"]
     for step in range(20):
-        values = np.fromfile(run / f"amg.counters.{step}.bin", np.int64).reshape(len(told["ranks"]), 13)
+        values = np.fromfile(run / f"amg.counters.{step}.bin", np.int64).reshape(len(content["ranks"]), 13)
         assert (values >= 0).all() and values[:, 0].max() > 0
     jobs = json.loads((folder / "sacct.json").read_text())["jobs"]
     job = next(job for job in jobs if str(job["job_id"]) == header["job_id"])
@@ -229,20 +229,20 @@ class Kept:
         return take
 
 
-def told(day: int, seconds: int = 90) -> tuple[Cluster, Kept, dict[str, Any]]:
+def run_day(day: int, seconds: int = 90) -> tuple[Cluster, Kept, dict[str, Any]]:
     cluster, sink = Cluster(load_spec("small"), 1, day=day), Kept()
     return cluster, sink, TwinRun(cluster, [sink], 1_790_000_000, past=Past()).run(seconds, 0)
 
 
 def test_another_day_has_the_same_users_and_other_jobs() -> None:
-    (first, one, _), (_, again, _), (second, other, _) = told(0), told(0), told(7)
+    (first, one, _), (_, again, _), (second, other, _) = run_day(0), run_day(0), run_day(7)
     assert first.users.names == second.users.names and first.roles == second.roles
     jobs = [[values[0] for what, values in sink.given if what == "job"] for sink in (one, again, other)]
     assert jobs[0] == jobs[1] != jobs[2]
 
 
 def test_history_tells_jobs_and_runs_but_no_counters_by_the_second() -> None:
-    _, sink, totals = told(3, seconds=120)
+    _, sink, totals = run_day(3, seconds=120)
     kinds = {what for what, _ in sink.given}
     assert {"job", "run", "step", "close"} <= kinds and "sets" not in kinds
     assert totals["records"] == 0 and totals["steps"] > 0
@@ -251,8 +251,8 @@ def test_history_tells_jobs_and_runs_but_no_counters_by_the_second() -> None:
 
 
 def test_history_tells_of_a_job_when_it_has_ended() -> None:
-    """Beside the present, whose jobs have the same nodes, a job of the past that still ran would make them serve two."""
-    _, sink, totals = told(3, seconds=600)
+    """Alongside the present, whose jobs have the same nodes, a job of the past that still ran would make them serve two."""
+    _, sink, totals = run_day(3, seconds=600)
     jobs = [values[0] for what, values in sink.given if what == "job"]
     assert len(jobs) == totals["jobs_ended"] > 0 and all(job["end"] is not None for job in jobs)
     assert len({job["job_id"] for job in jobs}) == len(jobs)
@@ -286,17 +286,17 @@ def test_minutes_and_hours_add_up_to_what_the_counters_moved() -> None:
 
 
 def test_a_coarse_past_counts_as_much_as_a_fine_one_and_has_jobs_but_no_runs() -> None:
-    (_, coarse, told), (_, fine, also) = counted(1800, True), counted(1800, False)
+    (_, coarse, coarse_sink), (_, fine, also) = counted(1800, True), counted(1800, False)
     totals = [sum(one.values.sum(axis=0) for one in sums.routers) for sums in (coarse, fine)]
     place = ROUTER_SUMS.index("rt_flits")
     assert totals[0][place] == pytest.approx(totals[1][place], rel=0.1)
-    kinds = [{what for what, _ in sink.given} for sink in (told, also)]
+    kinds = [{what for what, _ in sink.given} for sink in (coarse_sink, also)]
     assert "job" in kinds[0] & kinds[1] and "run" in kinds[1] and not kinds[0] & {"run", "step", "run_end"}
     cluster, sink = Cluster(load_spec("small"), 1, day=3), Kept()
     TwinRun(cluster, [sink], EPOCH_S, past=Past(True, None, 900.0)).run(1800, 0)
     ends = [values[0]["end"] for what, values in sink.given if what == "job"]
     assert ends and max(ends) <= EPOCH_S + 900, "the rest is another past's"
-    names = [{values[0]["name"] for what, values in sink.given if what == "job"} for sink in (told, also)]
+    names = [{values[0]["name"] for what, values in sink.given if what == "job"} for sink in (coarse_sink, also)]
     assert names[0] >= names[1], "the application's jobs are there all the same"
 
 
@@ -336,7 +336,7 @@ def test_records_reach_the_log(url: str, encoding: str, tmp_path: Path, capsys: 
         while consumer.poll(10_000, 0.5):
             pass
         main([*arguments, "--format", encoding, "--out", str(tmp_path), "--json"])
-        told = json.loads(capsys.readouterr().out)
+        summary = json.loads(capsys.readouterr().out)
         seen: Counter[str] = Counter()
         while sum(seen.values()) < 4 * 4 * 192:
             records = consumer.poll(10_000, 20.0)
@@ -344,7 +344,7 @@ def test_records_reach_the_log(url: str, encoding: str, tmp_path: Path, capsys: 
             seen.update(record.topic for record in records)
             assert all(dict(record.headers) == {"simulated": b"1"} and record.key is None for record in records)
             assert all((record.value[0] == 0) == (encoding == "avro") for record in records)
-    assert seen == {topic: 4 * 192 for topic in told["topics"] if "rtr" in topic}
+    assert seen == {topic: 4 * 192 for topic in summary["topics"] if "rtr" in topic}
     assert (tmp_path / "truth.json").exists() and not (tmp_path / "ldms").exists()
     with flitwatch_db.connect(url) as connection:
         kept = fabrics.load_fabric(connection, "small")

@@ -87,7 +87,7 @@ INCIDENT_ERROR, QUIET_ERROR = 0.06, 0.2
 
 
 def check(seen: Watched) -> tuple[float, float, float]:
-    """Over the hottest links: how many are told; mean error of large shares; how often the largest user is the true one."""
+    """Over the hottest links: how many are known; mean error of large shares; how often the largest user is the true one."""
     links = seen.hottest()
     estimate, true = seen.estimated(links).share, seen.true_shares(links)
     said = np.isfinite(estimate).all(axis=1)
@@ -99,8 +99,8 @@ def check(seen: Watched) -> tuple[float, float, float]:
 
 @pytest.mark.parametrize(("scenario", "seed", "from_s"), [("demo", 1, 100), ("demo", 7, 90), ("small", 3, 50)])
 def test_an_incidents_hottest_links_have_the_shares_of_the_twin(scenario: str, seed: int, from_s: int) -> None:
-    told, error, same = check(watch(scenario, seed, from_s))
-    assert told >= 0.9 and error <= INCIDENT_ERROR and same == 1
+    share, error, same = check(watch(scenario, seed, from_s))
+    assert share >= 0.9 and error <= INCIDENT_ERROR and same == 1
 
 
 @pytest.mark.system("numeric")
@@ -108,14 +108,14 @@ def test_without_an_incident_shares_are_rougher_and_the_largest_user_is_mostly_r
     """From second 400 of the demo, when the planted job is over."""
     right = links = 0.0
     for seed in (3, 4, 5, 6):
-        told, error, same = check(watch("demo", seed, 400))
-        assert told >= 0.25 and error <= QUIET_ERROR, seed
-        right, links = right + same * told, links + told
+        share, error, same = check(watch("demo", seed, 400))
+        assert share >= 0.25 and error <= QUIET_ERROR, seed
+        right, links = right + same * share, links + share
     assert right >= 0.75 * links
 
 
 def test_nobody_is_given_what_no_known_job_sent() -> None:
-    """The aggressor's job is unknown: links that it fills are not given to the jobs beside it."""
+    """The aggressor's job is unknown: links that it fills are not given to the jobs alongside it."""
     seen = watch("demo", 1, 100)
     links = seen.hottest()
     culprit = max(seen.truth, key=lambda job: seen.truth[job][links].sum())

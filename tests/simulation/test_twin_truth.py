@@ -72,10 +72,10 @@ def test_a_user_without_traffic_changes_nothing() -> None:
 def test_truth_file(tmp_path: Path) -> None:
     _, truth, times, *_ = simulate(4)
     truth.write(tmp_path / "truth.json")
-    told = json.loads((tmp_path / "truth.json").read_text())
-    assert told["simulated"] is True and set(told["planted"].values()) <= {"bandwidth", "innocent"}
-    assert [run["run_key"] for run in told["runs"]] == list(times)
-    for run in told["runs"]:
+    stored = json.loads((tmp_path / "truth.json").read_text())
+    assert stored["simulated"] is True and set(stored["planted"].values()) <= {"bandwidth", "innocent"}
+    assert [run["run_key"] for run in stored["runs"]] == list(times)
+    for run in stored["runs"]:
         for effect in run["effects"].values():
             without = run["time_s"] - effect["effect_s"]
             assert effect["effect_log"] == pytest.approx(math.log(run["time_s"] / without), abs=1e-4)

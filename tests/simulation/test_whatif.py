@@ -15,7 +15,7 @@ from flitwatch_db import connect
 from flitwatch_db.counters import store as counters
 from flitwatch_db.fabrics import store as fabrics
 from flitwatch_db.jobs import store as jobs
-from flitwatch_db.jobs.moments import held_endpoints, injected_flits_per_s
+from flitwatch_db.jobs.traffic import held_endpoints, injected_flits_per_s
 from flitwatch_db.runs import store as runs
 from flitwatch_domain.counters import ROUTER_COLUMNS
 from flitwatch_domain.errors import BadInput, BadRequest, Cancelled, NotFound
@@ -128,7 +128,7 @@ def test_the_moment_is_read_as_it_was(conn: psycopg.Connection[Any]) -> None:
     assert np.isnan(injected_flits_per_s(conn, fabric_id, 24, AT - 9000, AT - 8000)).all()
 
 
-def test_every_variant_is_run_beside_the_measured_load(conn: psycopg.Connection[Any], embedded_db: str) -> None:
+def test_every_variant_is_run_alongside_the_measured_load(conn: psycopg.Connection[Any], embedded_db: str) -> None:
     """Two placements by two routings, a figure a seed; the neighbours' load is what the counters say; the same seed gives the same answer."""
     context = Context(embedded_db)
     result = simulate_whatif(ASKED, context)
@@ -156,13 +156,13 @@ def test_a_job_on_a_torus_is_placed_and_routed_otherwise(conn: psycopg.Connectio
         simulate_whatif({**asked, "routings": ["adaptive0"]}, Context(embedded_db))
 
 
-def test_a_load_beside_slows_the_job(conn: psycopg.Connection[Any], embedded_db: str) -> None:
+def test_a_load_alongside_slows_the_job(conn: psycopg.Connection[Any], embedded_db: str) -> None:
     """The same moment before the counters began has no load; with it packets wait longer."""
     one = {**ASKED, "placements": [AS_IT_WAS], "routings": ["minimal"], "seeds": 1, "bytes": 200_000}
-    beside = simulate_whatif(one, Context(embedded_db))["variants"][0]["mean_latency_ns"][0]
+    loaded = simulate_whatif(one, Context(embedded_db))["variants"][0]["mean_latency_ns"][0]
     alone = simulate_whatif({**one, "at_s": AT - 200}, Context(embedded_db))
     assert alone["beside"]["gib_per_s"] == 0
-    assert alone["variants"][0]["mean_latency_ns"][0] < beside
+    assert alone["variants"][0]["mean_latency_ns"][0] < loaded
 
 
 def test_what_the_job_lost_then_is_read_and_said_in_one_sentence(
@@ -218,7 +218,7 @@ def test_what_is_lost_elsewhere_is_scaled_by_how_much_longer_than_alone_it_takes
     )
 
 
-def test_it_stops_when_told_to(conn: psycopg.Connection[Any], embedded_db: str) -> None:
+def test_it_stops_when_asked_to(conn: psycopg.Connection[Any], embedded_db: str) -> None:
     with pytest.raises(Cancelled):
         simulate_whatif(ASKED, Context(embedded_db, stop_after=2))
 

@@ -172,7 +172,7 @@ def test_a_server_that_is_away_is_asked_for_its_ends_and_no_record_is_lost(serve
     assert values == list(range(200))
 
 
-def test_an_absent_server_is_told_within_the_time_limit(server: Any) -> None:
+def test_an_absent_server_is_reported_within_the_time_limit(server: Any) -> None:
     with open_log(server.url) as log, log.producer() as producer:
         producer.append(TOPIC, b"held")
         producer.flush(60)

@@ -151,7 +151,7 @@ def test_who_has_the_certificate_and_the_login_reads_what_they_wrote(broker: Sec
         ({"security_protocol": "PLAINTEXT"}, "does not answer", "that its listener uses the security.protocol"),
     ],
 )
-def test_who_is_refused_is_told_why_and_what_to_correct(
+def test_who_is_refused_gets_the_reason_and_what_to_correct(
     broker: SecuredKafka,
     folder: Path,
     site,  # type: ignore[no-untyped-def]
@@ -169,7 +169,7 @@ def test_who_is_refused_is_told_why_and_what_to_correct(
     assert VARIABLE in str(refused.value.advice) and "Sesame" not in f"{refused.value} {refused.value.advice}"
 
 
-def test_a_reader_and_the_doctor_are_told_too_and_no_password_is_printed(
+def test_a_reader_and_the_doctor_are_informed_too_and_no_password_is_printed(
     broker: SecuredKafka,
     site,
     capfd: pytest.CaptureFixture[str],  # type: ignore[no-untyped-def]

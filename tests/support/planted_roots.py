@@ -17,7 +17,7 @@ from flitwatch_domain.fabric import Fabric
 from flitwatch_domain.jobs import Job
 from flitwatch_domain.runs import Run, RunStep
 from flitwatch_research.namespaces import figure_214
-from flitwatch_research.planted_roots import Planter, World
+from flitwatch_research.planted_roots import PlantedRun, Planter
 
 START = 1_795_000_000 // 3600 * 3600
 END = START + 60
@@ -28,27 +28,27 @@ FAST, SLOW = 60, 5
 JOBS = {"tree": "1", "dragonfly": "2", "still": "3", "calm": "4"}
 
 
-def plant(url: str) -> tuple[dict[str, World], dict[str, Planter]]:
+def plant(url: str) -> tuple[dict[str, PlantedRun], dict[str, Planter]]:
     """Fill a database with machines, two of them with a root, each with a job that is slow in the counted minute."""
     planters = {
         "tree": Planter("xgft:2;8,8;1,4", "hw-adaptive"),
         "dragonfly": Planter("dragonfly:4,2,4,1", "minimal"),
     }
     kinds = {"tree": ("tree", "incast"), "dragonfly": ("dragonfly", "link"), "still": ("dragonfly", "quiet"), "calm": ("tree", "quiet")}  # fmt: skip
-    worlds = {name: planters[machine].world(kind, 1, SEED) for name, (machine, kind) in kinds.items()}
+    planted_runs = {name: planters[machine].planted_run(kind, 1, SEED) for name, (machine, kind) in kinds.items()}
     with connect(url, role="writer") as conn:
-        for name, world in worlds.items():
-            fabric = replace(world.machine.fabric, name=name)
+        for name, planted_run in planted_runs.items():
+            fabric = replace(planted_run.machine.fabric, name=name)
             fabric_id = fabrics.save_fabric(conn, fabric)
-            _write(conn, fabric_id, fabric, world)
-            held = fabric.endpoints.node if not world.planted else _around(fabric, world.planted[0])
+            _write(conn, fabric_id, fabric, planted_run)
+            held = fabric.endpoints.node if not planted_run.planted else _around(fabric, planted_run.planted[0])
             job = Job(job_id=JOBS[name], user="ann", cluster="c", name="app", state="RUNNING", node_list=",".join(held), nodes=len(held), submit_s=START - 700, start_s=START - FAST * 6, simulated=True)  # fmt: skip
             jobs.upsert_jobs(conn, [job], fabric_id)
             _write_steps(conn, job)
         fabrics.save_fabric(conn, figure_214())
         write_samples(conn, packet_samples())
         jobs.upsert_jobs(conn, [Job(job_id=job, user="ann", cluster="c", name="app", state="RUNNING", node_list="", nodes=1, submit_s=START - 9, start_s=START - 5, simulated=True) for job in ("42", "43")])  # fmt: skip
-    return worlds, planters
+    return planted_runs, planters
 
 
 def _write_steps(conn, job: Job) -> None:
@@ -69,11 +69,11 @@ def _around(fabric: Fabric, link: int) -> list[str]:
     return [str(name) for name in fabric.endpoints.node[np.isin(fabric.endpoints.router, at)]]
 
 
-def _write(conn, fabric_id: int, fabric: Fabric, world: World) -> None:
-    """Write one minute of the world's link traffic as counters of ports and network cards."""
+def _write(conn, fabric_id: int, fabric: Fabric, planted_run: PlantedRun) -> None:
+    """Write one minute of the planted run's link traffic as counters of ports and network cards."""
     capacity = fabric.links.bandwidth_bps / 8
-    flits = world.window.utilisation * capacity * 10 / COUNT_BYTES[fabric.technology]
-    stalls = world.window.stalls_per_flit * flits
+    flits = planted_run.window.utilisation * capacity * 10 / COUNT_BYTES[fabric.technology]
+    stalls = planted_run.window.stalls_per_flit * flits
     table = fabric.counted_links()
     if table.shape[1] == 48:  # both tiles of a network card name its link
         table[:, 41::2] = -1
@@ -82,9 +82,9 @@ def _write(conn, fabric_id: int, fabric: Fabric, world: World) -> None:
     rx, tx = np.zeros(ends), np.zeros(ends)
     routers = len(fabric.routers)
     out = fabric.links.dst >= routers
-    rx[fabric.links.dst[out] - routers] = (world.window.utilisation * capacity)[out]
+    rx[fabric.links.dst[out] - routers] = (planted_run.window.utilisation * capacity)[out]
     into = fabric.links.src >= routers
-    tx[fabric.links.src[into] - routers] = (world.window.utilisation * capacity)[into]
+    tx[fabric.links.src[into] - routers] = (planted_run.window.utilisation * capacity)[into]
     cards = np.full((ends, len(ENDPOINT_COLUMNS)), np.nan)
     cards[:, 0], cards[:, 1] = tx * 10, rx * 10
     for ts in range(START, END, 10):

@@ -48,7 +48,7 @@ function studies() {
 
 /** The schemas that the page's own types name, and those that they are made of; without words, which no compiler reads. */
 function typed() {
-  const texts = ["contract.ts", "../features/lab/whatIfChoices.ts"].map((name) =>
+  const texts = ["contract.ts", "../features/lab/replays.ts"].map((name) =>
     readFileSync(new URL(`../src/api/${name}`, import.meta.url), "utf8"),
   );
   const wanted = texts.flatMap((text) =>

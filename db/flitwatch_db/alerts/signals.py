@@ -336,9 +336,15 @@ def watch_flapping_cables(conn: Connection, rule: Rule, from_s: float, to_s: flo
 def _sample_cables(rule: Rule, cables: list[tuple[Row, float]], from_s: float, to_s: float) -> Iterator[Sample]:
     for row, value in cables:
         cable = f"{row['src_name']} - {row['dst_name']}"
-        evidence = {"page": f"/fabric/{row['fabric']}", "link": row["link"], "simulated": row["simulated"]}
+        evidence = {
+            "page": f"/fabric/{row['fabric']}",
+            "link": row["link"],
+            "simulated": row["simulated"],
+            "condition": row["condition"],
+        }
+        words = {"condition": row["condition"]}
         for at in _iterate_step_ends(rule, max(from_s, row["since_s"]), to_s):
-            yield Sample(at, _build_labels(fabric=row["fabric"], cable=cable), value, None, evidence)
+            yield Sample(at, _build_labels(fabric=row["fabric"], cable=cable), value, None, evidence, words)
 
 
 SIGNALS: dict[str, Callable[[Connection, Rule, float, float], Iterator[Sample]]] = {

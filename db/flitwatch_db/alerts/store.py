@@ -371,6 +371,15 @@ def postpone_notices(conn: Connection, numbers: list[int], why: str, retry_s: fl
     )
 
 
+def hold_notices(conn: Connection, receiver: str, retry_s: float) -> None:
+    """Postpone a receiver's undelivered notices, without counting an attempt."""
+    conn.execute(
+        "UPDATE alert_notice SET due_at = greatest(due_at, clock_timestamp() + %s * interval '1 second')"
+        " WHERE receiver = %s AND delivered_at IS NULL",
+        [retry_s, receiver],
+    )
+
+
 def forget_old(conn: Connection) -> None:
     """Delete alerts 400 days after they ended, and silences likewise."""
     conn.execute("DELETE FROM alert WHERE resolved_at < now() - interval '400 days'")

@@ -19,8 +19,7 @@ from flitwatch_db.archive import fabrics
 from flitwatch_db.archive.folder import PART, Folder, Key
 from flitwatch_db.archive.parts import BATCH_ROWS, Manifest, ManifestHead
 from flitwatch_db.archive.shapes import SHAPES, WIDTHS_S, Shape
-from flitwatch_db.core.connection import connect
-from flitwatch_db.core.editions import detect_edition
+from flitwatch_db.core.connection import connect, detect_edition
 from flitwatch_db.migrations import list_migrations
 from flitwatch_domain.errors import BadInput, BadRequest, NotFound
 

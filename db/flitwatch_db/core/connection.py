@@ -12,8 +12,24 @@ from psycopg.rows import dict_row
 from psycopg_pool import AsyncConnectionPool
 
 from flitwatch_db.core.deadlines import GRACE_S, STILL_S, AsyncDeadlineConnection, DeadlineConnection, check_connection
-from flitwatch_domain import liveness, logins
+from flitwatch_domain import logins
 from flitwatch_domain.errors import Unavailable
+
+Edition = Literal["plain", "apache", "timescale"]
+
+
+def detect_edition(conn: psycopg.Connection[Any]) -> Edition:
+    """Return the edition used by this database's tables.
+
+    "plain": native partitions; "apache": hypertables without compression and policies (Debian's packages); "timescale": the full edition.
+    """
+    row = conn.execute(
+        "SELECT EXISTS (SELECT FROM pg_extension WHERE extname = 'timescaledb'), current_setting('timescaledb.license', true)"
+    ).fetchone()
+    if row is None or not row[0]:
+        return "plain"
+    return "timescale" if row[1] == "timescale" else "apache"
+
 
 #: Roles of a caller; None keeps the rights of the login role.
 Role = Literal["writer", "reader", "gate", "keeper", "owner"]
@@ -36,7 +52,7 @@ def build_conninfo(
     `flitwatch_domain.logins` selects the login for `role` and finds its password. The settings are part of the startup packet, so they need no
     round trip, and `RESET ALL` returns to them.
     """
-    settings = {"search_path": "flitwatch,public", "timezone": "UTC", **liveness.SERVER}
+    settings = {"search_path": "flitwatch,public", "timezone": "UTC", **logins.SERVER}
     if statement_s is not None:
         settings["statement_timeout"] = f"{math.ceil(statement_s * 1000)}"
     if still_s is not None:
@@ -57,7 +73,7 @@ def build_conninfo(
             *(f"-c {k}={v}" for k, v in settings.items()),
         ]
     )
-    parameters = {**liveness.CLIENT, "connect_timeout": str(math.ceil(connect_s)), **parameters}
+    parameters = {**logins.CLIENT, "connect_timeout": str(math.ceil(connect_s)), **parameters}
     parameters["client_encoding"] = "utf8"
     parameters.update(options=options, application_name=application)
     return make_conninfo("", **{key: value for key, value in parameters.items() if value is not None})

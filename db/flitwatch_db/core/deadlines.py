@@ -1,6 +1,6 @@
 """Connections with a deadline for every wait, because a server can freeze.
 
-PostgreSQL ends a slow statement itself (`statement_timeout`), and the kernel gives up a dead network (`flitwatch_domain.liveness`). Neither helps if
+PostgreSQL ends a slow statement itself (`statement_timeout`), and the kernel gives up a dead network (`flitwatch_domain.logins`). Neither helps if
 the server's process is stopped, because its kernel still responds.
 """
 

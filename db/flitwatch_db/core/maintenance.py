@@ -14,9 +14,8 @@ from psycopg import sql
 from psycopg.types.json import Jsonb
 
 from flitwatch_db.core import log_keep
-from flitwatch_db.core.connection import connect
+from flitwatch_db.core.connection import connect, detect_edition
 from flitwatch_db.core.deadlines import STILL_S
-from flitwatch_db.core.editions import detect_edition
 from flitwatch_db.counters import rollups
 from flitwatch_db.jobs.store import mark_runaways
 from flitwatch_domain.access import VISITOR

@@ -4,17 +4,98 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
+from datetime import UTC, datetime
 from types import MappingProxyType
-from typing import Any, TypeVar
+from typing import Any, Literal, NamedTuple, TypeVar
 
 import numpy as np
 import psycopg
 from numpy.typing import NDArray
+from psycopg.sql import SQL, Identifier
 
 from flitwatch_db.core import additive, packing
+from flitwatch_db.core.additive import LANE_ARRAYS, ensure_chunks
+from flitwatch_db.core.columns import Connection
 from flitwatch_db.counters import rollups
 from flitwatch_domain.counters import ENDPOINT_COLUMNS, LANES, ROUTER_COLUMNS
 from flitwatch_domain.errors import BadInput
+
+
+class Observation(NamedTuple):
+    """One sample of a schema; the schema's columns define the array of each entry."""
+
+    schema_id: int
+    component_id: int | None
+    instance: str | None
+    ts_s: float
+    u64: Sequence[int | None] | None = None
+    f64: Sequence[float | None] | None = None
+    text: Sequence[str | None] | None = None
+
+
+def write_observations(conn: psycopg.Connection[Any], rows: Sequence[Observation]) -> None:
+    """Store samples within the caller's transaction.
+
+    `u64` accepts every integer from 0 to 2^64 - 1; texts must not contain NUL.
+    """
+    if not rows:
+        return
+    ensure_chunks(conn, "observation", np.array([int(row.ts_s) for row in rows], dtype=np.int64))
+    with (
+        conn.cursor() as cursor,
+        cursor.copy("COPY observation (schema_id, component_id, instance, ts, u64, f64, text) FROM STDIN") as copy,
+    ):
+        for row in rows:
+            copy.write_row(
+                (
+                    row.schema_id,
+                    row.component_id,
+                    row.instance,
+                    datetime.fromtimestamp(row.ts_s, UTC),
+                    None if row.u64 is None else list(row.u64),
+                    None if row.f64 is None else list(row.f64),
+                    None if row.text is None else list(row.text),
+                )
+            )
+
+
+Device = Literal["router", "endpoint"]
+#: Longer windows are read from the hourly table.
+HOURS_FROM_S, HOUR_S = 6 * 3600, 3600
+
+
+def whole_window(from_s: int, to_s: int) -> tuple[int, int]:
+    """Return the window to read for a requested one: whole hours if it is long."""
+    if to_s - from_s <= HOURS_FROM_S:
+        return from_s, to_s
+    return from_s // HOUR_S * HOUR_S, -(-to_s // HOUR_S) * HOUR_S
+
+
+async def lane_sums(
+    conn: Connection, fabric_id: int, device: Device, number: int, port: int, from_s: int, to_s: int
+) -> dict[str, NDArray[np.float64]]:
+    """Sum by lane over [from, to) for a router's port or an endpoint (port 0): float64[LANES] per array of `LANE_ARRAYS`, NaN if not counted."""
+    width = "1h" if to_s - from_s > HOURS_FROM_S else "10s"
+    slices = SQL(", ").join(SQL("{}[%(low)s:%(high)s]").format(Identifier(name)) for name in LANE_ARRAYS)
+    sums = SQL(", ").join(SQL("sum({})").format(Identifier(f"lane_{name}")) for name in LANE_ARRAYS)
+    query = SQL(
+        "SELECT place, {sums} FROM {table}, unnest({slices}) WITH ORDINALITY AS lane ({names}, place)"
+        " WHERE fabric_id = %(fabric)s AND {device} = %(number)s AND ts >= to_timestamp(%(from)s) AND ts < to_timestamp(%(to)s) GROUP BY place"
+    ).format(
+        sums=sums,
+        table=Identifier(f"{device}_lane_{width}"),
+        slices=slices,
+        names=SQL(", ").join(Identifier(f"lane_{name}") for name in LANE_ARRAYS),
+        device=Identifier(device),
+    )
+    lane_values = {name: np.full(LANES, np.nan) for name in LANE_ARRAYS}
+    parameters = {"fabric": fabric_id, "number": number, "from": from_s, "to": to_s}
+    rows = await conn.execute(query, {**parameters, "low": port * LANES + 1, "high": (port + 1) * LANES})
+    async for place, *values in rows:
+        for name, value in zip(LANE_ARRAYS, values, strict=True):
+            lane_values[name][place - 1] = np.nan if value is None else value
+    return lane_values
+
 
 #: Bucket times must be in [1970, 2106): outside, a clock is wrong, and every such day would create its own partitions.
 LATEST_TS_S = 1 << 32

@@ -12,7 +12,7 @@ from psycopg.rows import dict_row
 
 from flitwatch_db.counters.reads import PORT_BUCKET_S
 from flitwatch_db.diagnosis import measured
-from flitwatch_db.fabrics.routes import routes_at
+from flitwatch_db.fabrics.route_changes import routes_at
 from flitwatch_db.jobs import traffic
 from flitwatch_db.jobs.as_of import job_at
 from flitwatch_domain.counters import COUNT_BYTES

@@ -12,11 +12,10 @@ from psycopg.rows import dict_row
 
 from flitwatch_domain.advice.basis import BASIS_QUEUE, Basis, Congestion, Driver, Place
 from flitwatch_domain.blame import NAMED
-from flitwatch_domain.congestion import DRIVEN, USUAL, CongestionKind
-from flitwatch_domain.drivers import CARRIES, in_words
-from flitwatch_domain.network_noise.routing_modes import SEVERAL_GROUPS
-from flitwatch_domain.outlook import Outlook
-from flitwatch_domain.residents import PastTimes, Resident
+from flitwatch_domain.counters.features import CARRIES, in_words
+from flitwatch_domain.network_noise.observations import SEVERAL_GROUPS
+from flitwatch_domain.outlook import DRIVEN, USUAL, CongestionKind, Outlook
+from flitwatch_domain.run_time import PastTimes, Resident
 
 Row = dict[str, Any]
 #: Current congestion is that of the last whole minutes; older data are not current.

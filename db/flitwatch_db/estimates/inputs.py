@@ -11,7 +11,7 @@ import psycopg
 from numpy.typing import NDArray
 from psycopg import sql
 
-from flitwatch_db.jobs.ends import end_or
+from flitwatch_db.jobs.as_of import end_or
 from flitwatch_domain.counters import ENDPOINT_COLUMNS, LDMS_FOUR, TABLE_II
 from flitwatch_domain.counters.features import NIC
 from flitwatch_domain.errors import Conflict

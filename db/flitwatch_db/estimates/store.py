@@ -7,9 +7,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import psycopg
+from psycopg.rows import dict_row
+from psycopg.sql import SQL
 from psycopg.types.json import Jsonb
 
-Connection = psycopg.Connection[Any]
+from flitwatch_db.core.columns import Connection
+from flitwatch_domain.blame import CANNOT_TELL
+
+Conn = psycopg.Connection[Any]
 
 #: Number of versions of an estimate that are kept per application.
 KEEP_VERSIONS = 20
@@ -51,7 +56,7 @@ class Entry:
 
 
 def save_estimate(
-    conn: Connection,
+    conn: Conn,
     estimate: Estimate,
     entries: Mapping[str, Sequence[Entry]] | None = None,
     models: dict[int, bytes] | None = None,
@@ -102,7 +107,7 @@ def save_estimate(
 
 
 def set_state(
-    conn: Connection,
+    conn: Conn,
     kind: str,
     exe: str,
     nodes: int,
@@ -122,7 +127,7 @@ def set_state(
     )
 
 
-def set_drift(conn: Connection, exe: str, nodes: int, drift: Mapping[str, Any]) -> None:
+def set_drift(conn: Conn, exe: str, nodes: int, drift: Mapping[str, Any]) -> None:
     """Record the accuracy of an application's forecasts since its forecaster was fitted."""
     conn.execute(
         "UPDATE estimate_state SET drift = %s WHERE (kind, exe, nodes) = ('forecast', %s, %s)",
@@ -146,7 +151,7 @@ class Forecast:
     curve_s: Sequence[float]
 
 
-def save_forecast(conn: Connection, forecast: Forecast) -> bool:
+def save_forecast(conn: Conn, forecast: Forecast) -> bool:
     """Store a forecast; return False if one exists for the same number of steps."""
     return (
         conn.execute(
@@ -169,7 +174,7 @@ def save_forecast(conn: Connection, forecast: Forecast) -> bool:
     )
 
 
-def models_of(conn: Connection, estimate_id: int) -> dict[int, bytes]:
+def models_of(conn: Conn, estimate_id: int) -> dict[int, bytes]:
     """Return the fitted forecasters of an estimate, by their number of past steps."""
     rows = conn.execute("SELECT m, model FROM estimate_model WHERE estimate_id = %s", [estimate_id]).fetchall()
     return {int(m): bytes(model) for m, model in rows}
@@ -186,7 +191,7 @@ class State:
     drifting: bool
 
 
-def states_of(conn: Connection, exe: str, nodes: int) -> dict[str, State]:
+def states_of(conn: Conn, exe: str, nodes: int) -> dict[str, State]:
     """Return the states of an application's estimates, by kind."""
     rows = conn.execute(
         "SELECT kind, runs, newest_run, estimate_id, lacks, coalesce((drift ->> 'drifting')::boolean, false) FROM estimate_state"
@@ -196,16 +201,57 @@ def states_of(conn: Connection, exe: str, nodes: int) -> dict[str, State]:
     return {row[0]: State(*row[1:]) for row in rows}
 
 
-def data_and_result_of(conn: Connection, estimate_id: int) -> tuple[dict[str, Any], dict[str, Any]] | None:
+def data_and_result_of(conn: Conn, estimate_id: int) -> tuple[dict[str, Any], dict[str, Any]] | None:
     """Return an estimate's input data and result; None if the estimate was deleted."""
     row = conn.execute("SELECT data, result FROM estimate WHERE estimate_id = %s", [estimate_id]).fetchone()
     return None if row is None else (row[0], row[1])
 
 
-def outcomes_of(conn: Connection, estimate_id: int) -> list[tuple[float, float, float, float]]:
+def outcomes_of(conn: Conn, estimate_id: int) -> list[tuple[float, float, float, float]]:
     """Return expected, low, high and measured seconds of an estimate's forecasts whose steps have all been measured."""
     return conn.execute(
         "SELECT f.expected_s, f.low_s, f.high_s, o.s FROM forecast f JOIN LATERAL (SELECT sum(time_s) AS s, count(*) AS n FROM run_step s"
         " WHERE s.run_id = f.run_id AND s.step >= f.after_steps AND s.step < f.after_steps + f.ahead) o ON o.n = f.ahead WHERE f.estimate_id = %s",
         [estimate_id],
     ).fetchall()
+
+
+Row = dict[str, Any]
+
+# One row per entry; entries from before verdicts existed name no user.
+_ENTRIES = SQL("""
+    WITH now AS (
+        SELECT estimate_id FROM estimate_state WHERE kind = 'blame' AND estimate_id IS NOT NULL
+        UNION ALL
+        SELECT max(estimate_id) FROM estimate WHERE kind = 'blame' AND source = 'files' AND %(files)s GROUP BY exe, nodes
+    )
+    SELECT n.name, e.estimate_id, e.exe, e.nodes, (e.data ->> 'runs')::int AS runs, n.place, e.simulated,
+           jsonb_build_object('verdict', %(cannot_tell)s::text) || n.entry AS entry
+    FROM now JOIN estimate e USING (estimate_id) JOIN estimate_entry n USING (estimate_id)
+    WHERE n.by_what = %(by)s ORDER BY e.estimate_id, n.place
+""")
+#: Fields of an entry that are evidence.
+EVIDENCE = (
+    "verdict", "testable", "score", "p", "q", "effect_s", "effect_low_s", "effect_high_s", "lost_node_hours", "exposed_runs", "mi_bits", "mi_sign", "mi_p", "mi_q",
+)  # fmt: skip
+
+
+async def list_evidence(conn: Connection, by: str, files: bool = True) -> list[tuple[str, Row]]:
+    """Return (name, evidence with its set) of every entry; with `files`, also of sets from files."""
+    async with conn.cursor(row_factory=dict_row) as cursor:
+        await cursor.execute(_ENTRIES, {"by": by, "files": files, "cannot_tell": CANNOT_TELL})
+        return [_pick_evidence(row) for row in await cursor.fetchall()]
+
+
+def entries_now(conn: psycopg.Connection[Any], by: str) -> list[tuple[str, Row]]:
+    """Return the same with a blocking connection."""
+    with conn.cursor(row_factory=dict_row) as cursor:
+        cursor.execute(_ENTRIES, {"by": by, "files": True, "cannot_tell": CANNOT_TELL})
+        return [_pick_evidence(row) for row in cursor.fetchall()]
+
+
+def _pick_evidence(row: Row) -> tuple[str, Row]:
+    evidence = {name: row["entry"].get(name) for name in EVIDENCE}
+    return row["name"], {
+        name: row[name] for name in ("estimate_id", "exe", "nodes", "runs", "place", "simulated")
+    } | evidence

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import TypedDict, cast
+from typing import Any, TypedDict, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,8 +13,29 @@ from psycopg.sql import SQL, Composed
 
 from flitwatch_db.core.columns import Connection, fetch_columns
 from flitwatch_db.counters import rollups
-from flitwatch_db.fabrics.rows import COLUMNS, StoredFabric
 from flitwatch_domain.errors import NotFound
+
+#: The columns of `StoredFabric`.
+COLUMNS = SQL(
+    "fabric_id, name, kind, technology, simulated, counted_at, timeless AS snapshot, source, attributes, warnings, created_at"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class StoredFabric:
+    """A fabric's row; `snapshot` is true if its counters are one sample without a time."""
+
+    fabric_id: int
+    name: str
+    kind: str
+    technology: str
+    simulated: bool
+    counted_at: str
+    snapshot: bool
+    source: str
+    attributes: dict[str, Any]
+    warnings: list[str]
+    created_at: datetime
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ from psycopg import sql
 from flitwatch_db.fabrics import store
 from flitwatch_db.fabrics.store import FabricRow
 from flitwatch_db.jobs import store as jobs
-from flitwatch_db.jobs.rank_places import place_ranks
+from flitwatch_db.jobs.arrays import place_ranks
 from flitwatch_domain.errors import Conflict
 
 Conn = psycopg.Connection[Any]

@@ -15,7 +15,7 @@ from psycopg.types.json import Jsonb
 
 from flitwatch_db.core import packing
 from flitwatch_db.fabrics import planes, route_changes
-from flitwatch_db.fabrics.rows import COLUMNS, StoredFabric
+from flitwatch_db.fabrics.reads import COLUMNS, StoredFabric
 from flitwatch_db.jobs import store as jobs
 from flitwatch_domain.errors import Conflict, NotFound
 from flitwatch_domain.fabric import (
@@ -74,6 +74,7 @@ def save_fabric(conn: psycopg.Connection[Any], fabric: Fabric, replace: bool = F
             values,
         )
         created = cursor.fetchone()
+        replaces = created is None
         if created is None:
             if not replace:
                 raise Conflict(
@@ -96,6 +97,8 @@ def save_fabric(conn: psycopg.Connection[Any], fabric: Fabric, replace: bool = F
     _copy_links(conn, fabric_id, fabric)
     planes.update_planes(conn, fabric_id)
     jobs.place_unplaced(conn, fabric_id)
+    if replaces:
+        jobs.place_moved(conn, fabric_id)
     return fabric_id
 
 
@@ -196,6 +199,11 @@ def list_all(conn: psycopg.Connection[Any]) -> list[FabricRow]:
     """Return all fabrics in order of creation."""
     with conn.cursor(row_factory=class_row(FabricRow)) as cursor:
         return cursor.execute(_ROWS + SQL(" ORDER BY fabric_id")).fetchall()
+
+
+def list_versions(conn: psycopg.Connection[Any]) -> dict[int, str]:
+    """Return a text by fabric that changes when the fabric is stored again: another topology can have the same sizes."""
+    return dict(conn.execute("SELECT fabric_id, xmin::text FROM fabric").fetchall())
 
 
 def get_fabric_row(conn: psycopg.Connection[Any], name_or_id: str | int) -> FabricRow:

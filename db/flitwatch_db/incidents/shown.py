@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -10,7 +11,7 @@ import psycopg
 from psycopg.rows import dict_row
 from psycopg.sql import SQL, Composed
 
-from flitwatch_db.incidents.finding import Finding, as_read
+from flitwatch_db.incidents.store import Finding, as_read
 from flitwatch_db.jobs.reads import NameMask, shown_jobs
 from flitwatch_domain import incidents as domain
 from flitwatch_domain.errors import NotFound
@@ -35,6 +36,8 @@ Row = dict[str, Any]
 
 #: Maximum number of returned minutes: a day.
 MOST_MINUTES = 1440
+#: Findings of this many incidents are in memory at a time: each can have hundreds of kilobytes.
+INCIDENTS_AT_A_TIME = 50
 
 
 #: Ended jobs are usually examined within this time, in seconds; unexamined jobs are counted up to a limit.
@@ -119,11 +122,17 @@ def find_head(conn: Conn, incident_id: int) -> IncidentHead:
     return matches[0]
 
 
-def list_slowed_jobs(conn: Conn, asked: IncidentFilter, limit: int) -> list[tuple[IncidentHead, list[SlowedJob]]]:
-    """List incidents, newest first, each with its slowed jobs in descending order of wasted nodes."""
+def iterate_slowed_jobs(
+    conn: Conn, asked: IncidentFilter, limit: int
+) -> Iterator[tuple[IncidentHead, list[SlowedJob]]]:
+    """Yield incidents, newest first, each with its slowed jobs in descending order of wasted nodes. Findings of a few incidents are in memory at a
+    time."""
     heads = list_heads(conn, asked, limit)
-    victims = _load_victims(conn, [head["incident_id"] for head in heads])
-    return [(head, [_to_slowed_job(one) for one in victims.get(head["incident_id"], [])]) for head in heads]
+    for at in range(0, len(heads), INCIDENTS_AT_A_TIME):
+        part = heads[at : at + INCIDENTS_AT_A_TIME]
+        victims = _load_victims(conn, [head["incident_id"] for head in part])
+        for head in part:
+            yield head, [_to_slowed_job(one) for one in victims.get(head["incident_id"], [])]
 
 
 def summarise_incident(conn: Conn, found: IncidentHead, at_s: float) -> IncidentSummary | None:
@@ -234,7 +243,7 @@ def _describe_incident(head: IncidentHead, victims: list[Victim]) -> str:
     if not victims:
         return head["title"]
     causes = [(cause["job_id"], cause["part"]) for cause in head["causes"]]
-    return domain.make_detail(causes, (head["node_hours"], head["node_hours_low"], head["node_hours_high"]))
+    return domain.make_detail(causes, domain.node_hours([_lost_time_of(victim) for victim in victims]))
 
 
 def _pick_hottest_links(victims: list[Victim]) -> list[CarryingLink]:
@@ -258,7 +267,9 @@ def slowed_by(conn: Conn, job_pk: int, at_s: float) -> SlowedTotal | None:
     if not own:
         return None
     lost = [_share_lost_time({**row, **_lost_until(row, at_s)}, row["share"] or 0.0, 1) for row in own]
-    total, low, high = (3600 * figure for figure in domain.node_hours(lost))
+    hours = domain.node_hours(lost)
+    assert hours is not None
+    total, low, high = (3600 * figure for figure in hours)
     return {
         "jobs": len({row["job_pk"] for row in own}),
         "lost_s": total,
@@ -268,7 +279,11 @@ def slowed_by(conn: Conn, job_pk: int, at_s: float) -> SlowedTotal | None:
     }
 
 
-def _share_lost_time(row: Row, share: float, nodes: int) -> LostTime:
+def _lost_time_of(victim: Victim) -> LostTime:
+    return _share_lost_time(victim.row, 1.0, victim.row["nodes"])
+
+
+def _share_lost_time(row: Row, share: float, nodes: int | None) -> LostTime:
     return LostTime(row["lost_s"] * share, row["lost_low_s"] * share, row["lost_high_s"] * share, nodes)
 
 
@@ -290,7 +305,7 @@ class Victim:
 
     @property
     def weight(self) -> float:
-        """Return the node-seconds that it lost."""
+        """Return the node-seconds that it lost, by which the slowed jobs are sorted; an unknown number of nodes comes last."""
         return float((self.row["nodes"] or 1) * self.row["lost_s"])
 
     @property
@@ -364,8 +379,7 @@ def _build_head(
     chosen = domain.causes_of(parts, {victim.row["job_pk"] for victim in victims})
     named: list[IncidentCause] = [{**causes[pk], "part": parts[pk]} for pk in chosen if pk in causes]
     gone = bool(named) and all(cause["end"] is not None for cause in named)
-    lost = [_share_lost_time(entry.row, 1.0, entry.row["nodes"] or 1) for entry in victims]
-    hours = domain.node_hours(lost)
+    hours = domain.node_hours([_lost_time_of(entry) for entry in victims]) or (None, None, None)
     now = sum(entry.slow_now for entry in victims)
     ended = row["ended_at"]
     ids = [cause["job_id"] for cause in named]

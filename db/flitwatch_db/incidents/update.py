@@ -13,7 +13,7 @@ from psycopg.sql import SQL
 
 from flitwatch_db.core.events import emit_event
 from flitwatch_db.incidents import shown, store
-from flitwatch_db.incidents.finding import of_explanation
+from flitwatch_db.incidents.store import of_explanation
 from flitwatch_db.jobs import explanation, flow
 from flitwatch_db.jobs.incident import running_with_steps
 from flitwatch_domain.errors import NotFound
@@ -36,7 +36,7 @@ SETTLED_S = 60.0
 LONGEST_ROUND_S = 3.0
 MOST_ENDED = 200
 #: Fields whose change causes an event.
-TOLD: tuple[Literal["state", "title", "slowed", "slow_now"], ...] = ("state", "title", "slowed", "slow_now")
+REPORTED_FIELDS: tuple[Literal["state", "title", "slowed", "slow_now"], ...] = ("state", "title", "slowed", "slow_now")
 #: Maximum number of an incident's minutes per round whose traffic is laid on links, and longest time from its slow jobs during which a cause is followed.
 MOST_MINUTES, LONGEST_S = 12, 6 * 3600.0
 
@@ -231,7 +231,7 @@ def _follow_causes(conn: Conn, incident_id: int, span: _Span, now_s: float) -> t
             return low_s, high_s, not new and (gone or now_s - high_s > longest_calm_s + SETTLED_S)
         new_minutes = [
             Minute(at, waiting, None if part is None else sum(share for pk, share in part.items() if pk in span.causes))
-            for at, (waiting, part) in zip(next_s, flow.by_minute(conn, watched, next_s), strict=True)
+            for at, (waiting, part) in zip(next_s, flow.by_minute(conn, watched, quiet, next_s), strict=True)
         ]
         store.add_minutes(conn, incident_id, new_minutes)
         minutes_by_time |= {minute.at_s: minute for minute in new_minutes}
@@ -243,8 +243,10 @@ def _load_watched_way(conn: Conn, incident_id: int) -> tuple[float | None, flow.
     row = _fetch_rows(
         conn,
         SQL("""
-            SELECT i.quiet, coalesce(i.probe_pk, -1) AS job_pk, i.simulated, i.to_file_system, i.fabric_id, coalesce(n.router, '{}') AS router, coalesce(n.endpoint, '{}') AS endpoint
-            FROM incident i LEFT JOIN LATERAL (
+            SELECT i.quiet, coalesce(i.probe_pk, -1) AS job_pk, i.simulated, i.to_file_system, i.fabric_id, coalesce(n.router, '{}') AS router, coalesce(n.endpoint, '{}') AS endpoint,
+                   (v.finding ->> 'quiet_s')::float8 AS quiet_s, (v.finding ->> 'quiet_width')::int AS quiet_width
+            FROM incident i LEFT JOIN incident_victim v ON v.incident_id = i.incident_id AND v.job_pk = i.probe_pk
+            LEFT JOIN LATERAL (
                 SELECT array_agg(router) AS router, array_agg(coalesce(endpoint, -1)) AS endpoint FROM job_node
                 WHERE job_pk = i.probe_pk AND fabric_id = i.fabric_id AND router IS NOT NULL
             ) n ON true
@@ -252,7 +254,8 @@ def _load_watched_way(conn: Conn, incident_id: int) -> tuple[float | None, flow.
         """),
         {"incident": incident_id},
     )[0]
-    return row.pop("quiet"), flow.Watched(**row)
+    quiet, quiet_s, width = (row.pop(name) for name in ("quiet", "quiet_s", "quiet_width"))
+    return quiet, flow.Watched(**row, quiet=None if quiet_s is None else (quiet_s, quiet_s + width))
 
 
 def _emit_changes(conn: Conn, numbers: set[int], before: Mapping[int, IncidentHead | None]) -> list[int]:
@@ -260,7 +263,7 @@ def _emit_changes(conn: Conn, numbers: set[int], before: Mapping[int, IncidentHe
     changed_numbers = []
     for number in sorted(numbers):
         head, was = _find_head(conn, number), before.get(number)
-        if head is None or (was is not None and all(head[name] == was[name] for name in TOLD)):
+        if head is None or (was is not None and all(head[name] == was[name] for name in REPORTED_FIELDS)):
             continue
         payload = {"incident_id": number, "fabric": head["fabric"], "state": head["state"], "slowed": head["slowed"]}
         emit_event(conn, "incident", {**payload, "jobs": " ".join(cause["job_id"] for cause in head["causes"])})

@@ -30,12 +30,37 @@ class JobCounts(NamedTuple):
 
 
 class RunCounts(NamedTuple):
-    """Stored runs; total steps and ranks, and the largest number of counters."""
+    """Stored runs; total steps and ranks, and the largest number of counters.
+
+    Attributes
+    ----------
+    jobs : runs with a stored job
+    placed : runs with at least one rank on a fabric
+    unplaced_examples : some hosts of ranks that are on no fabric
+    """
 
     runs: int
     steps: int
     ranks: int
     counters: int
+    jobs: int
+    placed: int
+    unplaced_examples: list[str]
+
+
+class FabricCounts(NamedTuple):
+    """Stored jobs that a fabric can concern.
+
+    Attributes
+    ----------
+    jobs : jobs with a node on the fabric, or on no fabric
+    placed : jobs with a node on the fabric
+    unplaced_examples : some of their hosts that are on no fabric
+    """
+
+    jobs: int
+    placed: int
+    unplaced_examples: list[str]
 
 
 class Refused(NamedTuple):
@@ -109,11 +134,33 @@ def count_runs(conn: psycopg.Connection[Any], run_keys: Sequence[str]) -> RunCou
     """Count the stored runs among `run_keys`."""
     row = conn.execute(
         "SELECT count(*), coalesce(sum((SELECT count(*) FROM run_step s WHERE s.run_id = r.run_id)), 0), coalesce(sum(ranks), 0),"
-        " coalesce(max(cardinality(counter_names)), 0) FROM run r WHERE run_key = ANY(%s)",
+        " coalesce(max(cardinality(counter_names)), 0), count(job_pk),"
+        " count(*) FILTER (WHERE EXISTS (SELECT FROM run_rank k WHERE k.run_id = r.run_id AND k.endpoint IS NOT NULL))"
+        " FROM run r WHERE run_key = ANY(%s)",
         [list(run_keys)],
     ).fetchone()
     assert row is not None
-    return RunCounts(*(int(value) for value in row))
+    examples = conn.execute(
+        "SELECT DISTINCT node FROM run_rank JOIN run USING (run_id) WHERE run_key = ANY(%s) AND endpoint IS NULL AND node IS NOT NULL"
+        " ORDER BY node LIMIT %s",
+        [list(run_keys), MOST_EXAMPLES],
+    ).fetchall()
+    runs, steps, ranks, counters, jobs, placed = map(int, row)
+    return RunCounts(runs, steps, ranks, counters, jobs, placed, [node for (node,) in examples])
+
+
+def count_jobs_of_fabric(conn: psycopg.Connection[Any], fabric_id: int) -> FabricCounts:
+    """Count the stored jobs that have a place on a fabric, and those that have none at all."""
+    row = conn.execute(
+        "SELECT count(DISTINCT job_pk), count(DISTINCT job_pk) FILTER (WHERE fabric_id IS NOT NULL)"
+        " FROM job_node WHERE fabric_id = %s OR fabric_id IS NULL",
+        [fabric_id],
+    ).fetchone()
+    assert row is not None
+    examples = conn.execute(
+        "SELECT DISTINCT node FROM job_node WHERE fabric_id IS NULL ORDER BY node LIMIT %s", [MOST_EXAMPLES]
+    ).fetchall()
+    return FabricCounts(int(row[0]), int(row[1]), [node for (node,) in examples])
 
 
 def list_refused(
@@ -178,6 +225,21 @@ def count_unplaced(conn: psycopg.Connection[Any], spans: Mapping[str, tuple[floa
         if row and row[0]:
             counts[topic] = int(row[1])
     return counts
+
+
+def list_unplaced(
+    conn: psycopg.Connection[Any], spans: Mapping[str, tuple[float, float]], topics: Collection[str]
+) -> list[str]:
+    """List some instances of these topics whose counters have no place, within the spans of `count_unplaced`."""
+    found: list[str] = []
+    for topic in topics:
+        rows = conn.execute(
+            "SELECT DISTINCT o.instance FROM observation o JOIN ldms_schema s USING (schema_id) WHERE s.kind <> 'other' AND s.name = %s"
+            " AND o.ts BETWEEN to_timestamp(%s) AND to_timestamp(%s) ORDER BY 1 LIMIT %s",
+            [topic.removeprefix("ldms."), *spans[topic], MOST_EXAMPLES - len(found)],
+        ).fetchall()
+        found += [instance for (instance,) in rows]
+    return found
 
 
 def unknown_columns(conn: psycopg.Connection[Any], schemas: Collection[str]) -> dict[str, list[str]]:

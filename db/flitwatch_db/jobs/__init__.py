@@ -2,9 +2,8 @@
 
 Writes and reads of jobs:
 
-- `store` writes jobs and their nodes, `arrays` the rows of pending array tasks, `rank_places` the places of runs' ranks; `reads` returns pages of jobs, their places and their neighbours;
-- `outcomes` returns the outcomes of jobs, for trials of advice;
-- `by_id` finds a job by the id that its scheduler prints; `as_of` returns a job as of a time; `ends` returns its end, which may be unknown;
+- `store` writes jobs and their nodes, `arrays` the rows of pending array tasks and the places of runs' ranks; `reads` returns pages of jobs, their places, neighbours and outcomes;
+- `as_of` finds a job by the id that its scheduler prints, as of a time, and returns its end, which may be unknown;
 - `search` answers the search box.
 
 Explanation of a job:
@@ -13,17 +12,17 @@ Explanation of a job:
 - `counted_routes` returns a machine's routes and the counted places on them; `flow` reads all routers and network cards in a quiet minute and in those of the longest waits, to find the jobs it waits for;
 - `explanation` reads all inputs of an explanation, and calls the domain's `flitwatch_domain.explanation`, which computes the answer; `whole` summarises those of an array's tasks;
 - `incident` combines the explanations of a machine's running jobs for the home page;
-- `moments` reads a past moment for its replay in a simulation: the endpoints of each job, and its traffic.
 
 Network noise of a job:
 
-- `network_cards` reads the counters of a job's network cards by window; `network_noise` stores the results, and returns the pending jobs;
-- `network_sets` reads the same for two sets of runs that are compared.
+- `network_cards` reads the counters of a job's network cards by window; `network_noise` stores the results, returns the pending jobs, and reads the same
+  for two sets of runs that are compared.
 
 Display of a job:
 
-- `parts` reads counters of a job's own network cards and links over time; `traffic` reads the traffic of its network cards, for shares of links;
-- `case` reads the data of a job's evidence page; `evidence` makes a ZIP with all rows about it.
+- `parts` reads counters of a job's own network cards and links over time; `traffic` reads the traffic of its network cards, for shares of links
+  and for the replay of a past moment in a simulation;
+- `evidence` reads the data of a job's evidence page, and makes a ZIP with all rows about it.
 
 Start at `explanation` for a verdict, and at `reads` for anything else.
 """

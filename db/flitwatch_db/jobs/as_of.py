@@ -1,4 +1,4 @@
-"""A job as of a time."""
+"""A job by its scheduler's id, as of a time, and its end."""
 
 from __future__ import annotations
 
@@ -8,8 +8,37 @@ import psycopg
 from psycopg.rows import dict_row
 from psycopg.sql import SQL
 
-from flitwatch_db.jobs import by_id
 from flitwatch_domain.errors import BadRequest, NotFound
+from flitwatch_domain.jobs import OVER_STATES, kept_job_id
+
+#: SQL after FROM job; its parameters are those of `build_parameters`.
+NEWEST = SQL(
+    "WHERE job_id = %(id)s AND (%(cluster)s::text IS NULL OR cluster = %(cluster)s)"
+    " ORDER BY cluster = %(server)s::text DESC NULLS LAST, coalesce(start_ts, submit_ts) DESC NULLS LAST, restart DESC, job_pk DESC LIMIT 1"
+)
+
+
+def build_parameters(job_id: str, cluster: str | None) -> dict[str, str | None]:
+    """Return the parameters of `NEWEST` for an id as the scheduler prints it."""
+    stored_id, server = kept_job_id(job_id)
+    return {"id": stored_id, "cluster": cluster, "server": server}
+
+
+_OVER = ", ".join(f"'{state}'" for state in sorted(OVER_STATES))
+
+
+def end_or(still: str, job: str = "") -> str:
+    """Build the SQL of a job's end; NULL if it may have ended at an unknown time, so that all comparisons with it are false.
+
+    Parameters
+    ----------
+    still : str
+        SQL for the end of a pending or running job, such as `'infinity'::timestamptz`.
+    job : str
+        The table's name in the query, with a dot.
+    """
+    return f"coalesce({job}end_ts, CASE WHEN {job}state NOT IN ({_OVER}) THEN {still} END)"
+
 
 Conn = psycopg.Connection[Any]
 Row = dict[str, Any]
@@ -35,7 +64,7 @@ def one_job(conn: Conn, job_pk: int) -> Row:
 
 def _find_job(conn: Conn, job_id: str, cluster: str | None) -> Row:
     with conn.cursor(row_factory=dict_row) as cursor:
-        rows = cursor.execute(_JOB + by_id.NEWEST, by_id.build_parameters(job_id, cluster)).fetchall()
+        rows = cursor.execute(_JOB + NEWEST, build_parameters(job_id, cluster)).fetchall()
     if not rows:
         raise NotFound(
             f"there is no job {job_id[:60]!r}" + (f" of cluster {cluster[:60]!r}" if cluster else ""),

@@ -14,7 +14,7 @@ import psycopg
 from numpy.typing import NDArray
 
 from flitwatch_db.diagnosis import measured
-from flitwatch_db.fabrics.routes import routes_at
+from flitwatch_db.fabrics.route_changes import routes_at
 from flitwatch_domain.attribution import Places
 from flitwatch_domain.counters import COUNT_BYTES, LINK_CLASS_COLUMNS
 from flitwatch_domain.diagnosis import Turns

@@ -270,7 +270,7 @@ def _build_onset_context(
     by_flow = flow.of_job(conn, job, place, low, end, now_s, usual_s)
     rates, most = _load_sent_rates(conn, machine.fabric_id, jobs, by_flow, before, after)
     blamed = _load_blame(conn, watched.exe, job["nodes"], [row["user"] for row in jobs if row["user"]])
-    beside = [
+    neighbours = [
         NeighbourJob(
             row["job_pk"],
             row["job_id"],
@@ -303,7 +303,7 @@ def _build_onset_context(
         at is not None,
         counted.of(np.unique(place["router"])),
         links,
-        beside,
+        neighbours,
         any(now is not None for _, now in rates.values()),
         counted.of(np.setdiff1d(ends, place["router"])),
         counted,

@@ -42,7 +42,7 @@ MOST_MINUTES = 3
 MOST_WATCHED = 48
 MOST_JOBS = 500
 #: Maximum number of jobs whose traffic is reported.
-MOST_TOLD = 32
+MOST_REPORTED = 32
 #: Numbers of rows before the onset that are searched first for a quiet moment.
 LOOKED_AT_FIRST = (15, 60)
 #: A moment is calm enough if the job would wait at most this part of the worst. Moments close to the calmest count: within this number of cycles per
@@ -232,14 +232,13 @@ def _divide_waits(
     own = next((place for place, entry in enumerate(jobs) if entry["job_pk"] == job["job_pk"]), None)
     if own is None:
         return _make_unknown(NO_RECORD)
-    moments = _load_moments(conn, way, fabric_id, of_job, width, moments_s, jobs, now_s, known_loads)
-    quiet, slow = moments[0], moments[1:]
+    (quiet, *slow), _ = _load_moments(conn, way, fabric_id, of_job, width, moments_s, jobs, now_s, known_loads)
     attribution = attribute_waiting(way.routes, way.places, of_job.weight, slow, quiet, own, way.flit_bytes)
     total, *each = (
         {entry["job_pk"]: share for entry, share in zip(jobs, part.tolist(), strict=True)}
         for part in (attribution.part, *attribution.moments)
     )
-    largest = np.argsort(-attribution.part, kind="stable")[:MOST_TOLD].tolist()
+    largest = np.argsort(-attribution.part, kind="stable")[:MOST_REPORTED].tolist()
     sent_per_s = {
         jobs[place]["job_pk"]: (_mean_sent_per_s([quiet], place), _mean_sent_per_s(slow, place)) for place in largest
     }
@@ -274,8 +273,12 @@ def _load_moments(
     jobs: list[Row],
     now_s: float,
     known_loads: _MomentLoads,
-) -> list[Moment]:
-    """Load what was counted in some moments, the quiet one first; `known_loads` has the traffic of moments that were loaded before for the same way."""
+    calm: _LinkWaits | None = None,
+) -> tuple[list[Moment], _LinkWaits | None]:
+    """Load what was counted in some moments, and how long flits waited for each link in the quiet one: `calm`, or the first.
+
+    `known_loads` has the traffic of moments that were loaded before for the same way.
+    """
     spans = [(at, min(at + width, now_s)) for at in moments_s]
     cards = _cards_at(conn, fabric_id, width, moments_s)
     traffic = [[_compute_traffic(row, card, *span) for row in jobs] for span, card in zip(spans, cards, strict=True)]
@@ -288,7 +291,6 @@ def _load_moments(
             way.add_cards(ports, card * (high - low))
         mine = way.places.links[of_job.load[way.places.links] > 0]
         turns = WaitingTurns.to(mine, way.turns, port_counts[0])
-        calm: _LinkWaits | None = None
         counted = []
         for (low, high), ports, moved in zip(spans, port_counts, traffic, strict=True):
             job_places = that_move_most(moved)
@@ -302,12 +304,15 @@ def _load_moments(
     return [
         Moment(high - low, flits, stalls, moved, by_link)
         for (low, high), (flits, stalls, by_link), moved in zip(spans, counted, traffic, strict=True)
-    ]
+    ], calm
 
 
 @dataclass(frozen=True)
 class Watched:
-    """Watched path: nodes in a place, their routers and endpoints, and whether it leads to the file system. `simulated` selects the jobs."""
+    """Watched path: nodes in a place, their routers and endpoints, and whether it leads to the file system. `simulated` selects the jobs.
+
+    `quiet` is its quiet moment, epoch seconds; None: unknown.
+    """
 
     fabric_id: int
     job_pk: int
@@ -315,6 +320,7 @@ class Watched:
     router: Sequence[int]
     endpoint: Sequence[int]
     to_file_system: bool = False
+    quiet: tuple[float, float] | None = None
 
 
 def minutes_counted(conn: Conn, watched: Watched, from_s: float, to_s: float) -> list[float]:
@@ -329,20 +335,48 @@ def minutes_counted(conn: Conn, watched: Watched, from_s: float, to_s: float) ->
     return [float(minute_s) for minute_s in at]
 
 
-def by_minute(conn: Conn, watched: Watched, minutes_s: Sequence[float]) -> list[tuple[float, dict[int, float] | None]]:
-    """Return, for some minutes, stall cycles per flit on a path, and jobs' parts of the traffic where flits wait, by job_pk; None if unknown."""
+def by_minute(
+    conn: Conn, watched: Watched, quiet_waiting: float, minutes_s: Sequence[float]
+) -> list[tuple[float, dict[int, float] | None]]:
+    """Return, for some minutes, stall cycles per flit on a path, and jobs' parts of those beyond the quiet ones, by job_pk; None if unknown.
+
+    Without a quiet moment these are parts of the traffic where flits wait. `quiet_waiting` is the waiting in the quiet moment.
+    """
     last_s = max(minutes_s) + 60
     way = counted_routes(conn, watched.fabric_id, min(minutes_s), last_s)
     own = way.way(watched.router, watched.endpoint, watched.to_file_system)
-    jobs = _list_jobs(conn, watched.job_pk, watched.simulated, watched.fabric_id, [(at, at + 60) for at in minutes_s])
+    quiet_spans = [] if watched.quiet is None else [watched.quiet]
+    spans = [*quiet_spans, *((at, at + 60) for at in minutes_s)]
+    jobs = _list_jobs(conn, watched.job_pk, watched.simulated, watched.fabric_id, spans)
+    if not jobs or jobs[0]["job_pk"] != watched.job_pk:
+        jobs.insert(0, {"job_pk": watched.job_pk, "start_s": math.inf, "end_s": None, "endpoint": [], "router": []})
+    calm: _LinkWaits | None = None
+    quiet: Moment | None = None
+    for low, high in quiet_spans:
+        width = round(high - low)
+        (quiet,), calm = _load_moments(conn, way, watched.fabric_id, own, width, [low], jobs, high, {})
     results = []
     for at in minutes_s:
         # One by one: what is known of every link in a minute takes tens of megabytes on a large machine.
-        (moment,) = _load_moments(conn, way, watched.fabric_id, own, 60, [at], jobs, last_s, {})
-        part = compute_user_parts(way.routes, way.places, own.weight, moment, way.flit_bytes)
+        (moment,), _ = _load_moments(conn, way, watched.fabric_id, own, 60, [at], jobs, last_s, {}, calm)
+        waiting, part = _divide_minute(way, own, moment, quiet, quiet_waiting)
         job_parts = None if part is None else dict(zip((row["job_pk"] for row in jobs), part.tolist(), strict=True))
-        results.append((float(own.weight @ np.nan_to_num(moment.ratio)), job_parts))
+        results.append((waiting, job_parts))
     return results
+
+
+def _divide_minute(
+    way: CountedRoutes, own: Way, moment: Moment, quiet: Moment | None, quiet_waiting: float
+) -> tuple[float, Floats | None]:
+    """Return the waiting on a path in a minute, and the jobs' parts of it, (jobs,), the first job being the slow one; None if unknown.
+
+    Links on which flits wait less than in the quiet moment do not hide others.
+    """
+    if quiet is None:
+        waiting = float(own.weight @ np.nan_to_num(moment.ratio))
+        return waiting, compute_user_parts(way.routes, way.places, own.weight, moment, way.flit_bytes)
+    attribution = attribute_waiting(way.routes, way.places, own.weight, [moment], quiet, 0, way.flit_bytes)
+    return quiet_waiting + attribution.waiting, None if attribution.reason is not None else attribution.part
 
 
 def sent_by_minute(conn: Conn, fabric_id: int, job_pk: int, from_s: float, to_s: float) -> list[tuple[float, float]]:

@@ -47,7 +47,7 @@ def find_incident(conn: Conn, fabric_id: int, now_s: float | None = None) -> Inc
         conn, shown.IncidentFilter(fabric_id, from_s=now_s, to_s=now_s), MOST_PRESENT, at_s=now_s
     )
     stored = sorted(
-        (entry for entry in present if entry["state"] != "withdrawn"), key=lambda entry: -entry["node_hours"]
+        (entry for entry in present if entry["state"] != "withdrawn"), key=lambda entry: -(entry["node_hours"] or 0.0)
     )
     story = next(
         (story for entry in stored if (story := shown.summarise_incident(conn, entry, now_s)) is not None), None

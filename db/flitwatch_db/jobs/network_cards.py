@@ -15,9 +15,8 @@ from psycopg.sql import SQL, Identifier
 from flitwatch_db.jobs.parts import STEPS, rows_within
 from flitwatch_domain.errors import BadRequest, NotEnoughData
 from flitwatch_domain.fabric import Technology
-from flitwatch_domain.network_noise.observations import NicObservation
+from flitwatch_domain.network_noise.observations import SEVERAL_GROUPS, NicObservation
 from flitwatch_domain.network_noise.of_job import COLUMNS, LEAST_COUNTED, NicCounts
-from flitwatch_domain.network_noise.routing_modes import SEVERAL_GROUPS
 
 Conn = psycopg.Connection[Any]
 

@@ -7,13 +7,32 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+import psycopg
 from psycopg import sql
 from psycopg.rows import dict_row
 from psycopg.sql import SQL
 
 from flitwatch_db.core.columns import Connection
-from flitwatch_db.jobs import by_id
-from flitwatch_db.jobs.ends import end_or
+from flitwatch_db.jobs import as_of
+from flitwatch_db.jobs.as_of import end_or
+from flitwatch_domain.trials import Outcome
+
+
+def load_outcomes(
+    conn: psycopg.Connection[Any], job_ids: Sequence[str], since_s: float, cluster: str | None = None
+) -> dict[str, Outcome]:
+    """Return outcomes by id of jobs that ended since a time (epoch seconds) or have not ended; for a requeued job, that of its last run.
+
+    Jobs unknown to accounting are omitted: ids are reused, so older jobs with the same id are different jobs.
+    """
+    rows = conn.execute(
+        "SELECT DISTINCT ON (job_id) job_id, state, extract(epoch FROM start_ts)::float8, extract(epoch FROM end_ts)::float8 FROM job"
+        " WHERE job_id = ANY(%s) AND (%s::text IS NULL OR cluster = %s) AND (end_ts IS NULL OR end_ts >= to_timestamp(%s))"
+        " ORDER BY job_id, restart DESC, job_pk DESC",
+        [list(job_ids), cluster, cluster, since_s],
+    ).fetchall()
+    return {job_id: Outcome(state, start, end) for job_id, state, start, end in rows}
+
 
 Row = dict[str, Any]
 
@@ -185,8 +204,8 @@ async def find_job(conn: Connection, job_id: str, cluster: str | None, now: date
     """Return the newest job (latest restart) with that id as the scheduler prints it, with its node_list."""
     rows = await _fetch_rows(
         conn,
-        SQL("SELECT {}, node_list FROM job ").format(_COLUMNS) + by_id.NEWEST,
-        {**by_id.build_parameters(job_id, cluster), "now": now},
+        SQL("SELECT {}, node_list FROM job ").format(_COLUMNS) + as_of.NEWEST,
+        {**as_of.build_parameters(job_id, cluster), "now": now},
     )
     return rows[0] if rows else None
 

@@ -12,8 +12,7 @@ from typing import Any, LiteralString, NamedTuple
 import orjson
 import psycopg
 
-from flitwatch_db.jobs.arrays import settle_arrays
-from flitwatch_db.jobs.rank_places import place_ranks
+from flitwatch_db.jobs.arrays import place_ranks, settle_arrays
 from flitwatch_domain import hostlist
 from flitwatch_domain.errors import BadInput
 from flitwatch_domain.hosts import find_host
@@ -46,7 +45,7 @@ _RENUMBERED = """
     WHERE (new.submit_ts, new.start_ts) IS DISTINCT FROM (old.submit_ts, old.start_ts)
 """
 
-_TOLD_APART_BY = ("cluster", "job_id", "restart", "submit_s", "start_s")
+_DISTINGUISHED_BY = ("cluster", "job_id", "restart", "submit_s", "start_s")
 
 _STEPS = """
     INSERT INTO job_step (job_pk, step, name, state, start_ts, end_ts, nodes, node_list)
@@ -62,7 +61,7 @@ _STEPS = """
 # Endpoints of hosts in fabrics' spelling, for names in accounting's (flitwatch_domain.hosts).
 _ENDPOINTS = """
     SELECT n.name, e.fabric_id, e.node, e.endpoint, e.router FROM unnest(%s::text[]) AS n (name) JOIN endpoint e ON host_of(e.node) = host_of(n.name)
-    WHERE lower(e.node) = lower(n.name) OR strpos(e.node, '.') = 0 OR strpos(n.name, '.') = 0 ORDER BY 1, 2, 3, 4
+    WHERE rtrim(lower(e.node), '.') = rtrim(lower(n.name), '.') OR strpos(e.node, '.') = 0 OR strpos(n.name, '.') = 0 ORDER BY 1, 2, 3, 4
 """
 
 _FABRICS = """
@@ -120,11 +119,11 @@ def store_jobs(
             "cluster": job.cluster, "job_id": job.job_id, "array_task": job.array_task, "het_offset": job.het_offset,
             "restart": job.restart, "user": job.user, "account": job.account, "name": job.name, "partition": job.partition,
             "state": job.state, "exit_code": job.exit_code, "submit_s": job.submit_s, "start_s": job.start_s, "end_s": job.end_s,
-            "nodes": job.nodes, "node_list": job.node_list, "simulated": job.simulated, "limit_s": job.limit_s,
+            "nodes": job.nodes if job.nodes is not None else len(set(nodes[key])) or None, "node_list": job.node_list, "simulated": job.simulated, "limit_s": job.limit_s,
         }
-        for job in last.values()
+        for key, job in last.items()
     ]  # fmt: skip
-    _renumber_incarnations(conn, _encode_rows([{name: row[name] for name in _TOLD_APART_BY} for row in rows]))
+    _renumber_incarnations(conn, _encode_rows([{name: row[name] for name in _DISTINGUISHED_BY} for row in rows]))
     stored_rows = conn.execute(_UPSERT, [_encode_rows(rows)]).fetchall()
     keys = {(cluster, job_id, restart): int(job_pk) for job_pk, cluster, job_id, restart, _ in stored_rows}
     new = {int(job_pk) for job_pk, *_, is_new in stored_rows if is_new}
@@ -339,6 +338,26 @@ def place_jobs(conn: psycopg.Connection[Any], job_pks: Iterable[int], fabric_id:
         [jobs],
     )
     _write_places(conn, dict(rows.fetchall()), fabric_id, jobs)
+
+
+def place_moved(conn: psycopg.Connection[Any], fabric_id: int) -> int:
+    """Place running jobs and their ranks again whose host has another number on a replaced topology, or is gone; return the number of jobs.
+
+    Jobs that have ended keep the numbers under which their counters are stored.
+    """
+    rows = conn.execute(
+        """
+        SELECT DISTINCT n.job_pk FROM job_node n JOIN job j USING (job_pk)
+        LEFT JOIN endpoint e ON (e.fabric_id, e.endpoint) = (n.fabric_id, n.endpoint)
+        WHERE n.fabric_id = %s AND j.end_ts IS NULL AND (e.endpoint IS NULL OR host_of(e.node) <> host_of(n.node) OR e.router <> n.router)
+        """,
+        [fabric_id],
+    ).fetchall()
+    moved = [job_pk for (job_pk,) in rows]
+    place_jobs(conn, moved)
+    runs = conn.execute("SELECT run_id FROM run WHERE job_pk = ANY(%s)", [moved]).fetchall()
+    place_ranks(conn, [run_id for (run_id,) in runs])
+    return len(moved)
 
 
 def place_unplaced(conn: psycopg.Connection[Any], fabric_id: int) -> int:

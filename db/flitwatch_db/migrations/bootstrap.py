@@ -8,7 +8,7 @@ from typing import Any
 import psycopg
 from psycopg import sql
 
-from flitwatch_db.core.editions import detect_edition
+from flitwatch_db.core.connection import detect_edition
 
 log = logging.getLogger(__name__)
 

@@ -141,17 +141,17 @@ def _apply_pending(conn: psycopg.Connection[Any]) -> list[str]:
     _check_encoding(conn)
     _check_texts(_load_applied(conn))
     _check_replaced(_load_applied(conn))
-    beside, waiting = list_newer_migrations(conn), list_pending_migrations(conn)
-    _check_newer(beside)
-    if beside and waiting:
+    newer, waiting = list_newer_migrations(conn), list_pending_migrations(conn)
+    _check_newer(newer)
+    if newer and waiting:
         raise Conflict(
-            f"the database has migration {next(iter(beside))}, which this version does not have; this version has {waiting[0]}",
+            f"the database has migration {next(iter(newer))}, which this version does not have; this version has {waiting[0]}",
             advice="Use a newer Flitwatch, which knows both.",
         )
-    if beside:
+    if newer:
         log.warning(
             "the database has a newer version's schema, which this version can use; its newest migration is %s",
-            max(beside),
+            max(newer),
         )
     if not waiting:
         return []
@@ -180,8 +180,8 @@ def _check_encoding(conn: psycopg.Connection[Any]) -> None:
     encoding = conn.info.parameter_status("server_encoding")
     if encoding != "UTF8":
         raise Conflict(
-            f"the database's encoding is {encoding}, which cannot hold every job and user name",
-            advice="Create the database anew: CREATE DATABASE flitwatch ENCODING 'UTF8' TEMPLATE template0.",
+            f"the database's encoding is {encoding}, which cannot store some names of jobs and users",
+            advice="Recreate the database: CREATE DATABASE flitwatch ENCODING 'UTF8' TEMPLATE template0.",
         )
 
 
@@ -212,8 +212,8 @@ def _check_replaced(applied: Mapping[str, tuple[str, str | None]]) -> None:
         )
 
 
-def _check_newer(beside: Mapping[str, str | None]) -> None:
-    ends = list_ending_migrations(beside)
+def _check_newer(newer: Mapping[str, str | None]) -> None:
+    ends = list_ending_migrations(newer)
     if ends:
         raise Conflict(
             f"the database has a newer version's schema: migration {ends[0]} ended this version",

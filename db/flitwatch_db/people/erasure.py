@@ -2,18 +2,67 @@
 
 from __future__ import annotations
 
+import codecs
 import hashlib
 import json
 import re
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Any
+from typing import Any, Literal
 
 import psycopg
 from psycopg import sql
 
-from flitwatch_db.people.picking import classify_matcher
+from flitwatch_domain.alerts import expression_of, match_labels
 from flitwatch_domain.errors import BadRequest
+
+Whom = Literal["the user", "others too", "everybody"]
+
+_PARTS = re.compile(r"[^\W\d_]+|\d+|[\W_]+")
+
+
+def classify_matcher(matcher: str, user: str) -> Whom | None:
+    """Return which users the matcher selects in addition to a user, like the alert engine but without case; None if it does not select the user.
+
+    "everybody": also a name in the same form with different letters and digits. "others too": also one that shares a part
+    of the name, or at most half of it at either end, as `user-.*` selects all names that begin like user-ann.
+    """
+    expression = expression_of(matcher)
+    if expression is None or not _matches_name(expression, user):
+        return None
+    if _matches_name(expression, _swap_letters(user)):
+        return "everybody"
+    return "others too" if any(_matches_name(expression, name) for name in _vary_name(user)) else "the user"
+
+
+def _matches_name(expression: str, name: str) -> bool:
+    labels = {"user": name}
+    try:
+        # First without a group, because some invalid expressions are valid within a group.
+        return match_labels({"user": f"/{expression}/"}, labels) or match_labels(
+            {"user": f"/(?i:{expression})/"}, labels
+        )
+    except ValueError:
+        return False
+
+
+def _vary_name(user: str) -> set[str]:
+    """Return names in the user's form that share some of its letters and digits."""
+    half = (len(user) + 1) // 2
+    names = {user[:n] + _swap_letters(user[n:]) for n in range(1, half + 1)}
+    names |= {_swap_letters(user[:-n]) + user[-n:] for n in range(1, half + 1)}
+    parts = _PARTS.findall(user)
+    if len(parts) > 1:
+        names |= {"".join((*parts[:n], _swap_letters(part), *parts[n + 1 :])) for n, part in enumerate(parts)}
+    return names - {user}
+
+
+def _swap_letters(text: str) -> str:
+    """Replace all letters and digits by different ones."""
+    digits = str.maketrans("0123456789", "5678901234")
+    turned = codecs.encode(text, "rot13").translate(digits)
+    return "".join("q" if c.isalnum() and not c.isascii() else c for c in turned)
+
 
 Conn = psycopg.Connection[Any]
 
@@ -48,7 +97,7 @@ _TEXTS = {
 #: A text at any depth contains the name as a word, regardless of case.
 _HOLDS = """EXISTS (SELECT FROM jsonb_path_query({}, '$.** ? (@.type() == "string")') AS held WHERE held #>> '{{}}' ~* %(word)s)"""
 #: Events only make clients reload, so one that contains the name anywhere is deleted. In a reason, only quoted words can be names, not its own (time, node).
-_TOLD = (
+_EVENT_HOLDS = (
     "CASE kind WHEN 'dead_letter' THEN payload ->> 'reason' ~* %(quoted)s WHEN 'counters' THEN false ELSE "
     + _HOLDS
     + " END"
@@ -72,7 +121,7 @@ def erase_user(conn: Conn, user: str, *, dry_run: bool = False) -> dict[str, int
     Counters of routers do not name users and are kept. The log of records, backups and the audit log are not changed: the log has its own
     retention, and the audit log is immutable. Other users' estimates that used this user's jobs are computed again without them.
     A record of the erasure (a salted digest without the name) is kept, so that a later restore of an archive does not restore the user (`Erased`).
-    `flitwatch_db.archive.forgetting` removes the user from an archive's files.
+    `flitwatch_db.archive.policy` removes the user from an archive's files.
 
     Parameters
     ----------
@@ -204,7 +253,7 @@ def _build_condition(table: str, columns: tuple[str, ...]) -> sql.Composable:
         conditions.append(sql.SQL(_MENTIONED).format(field=_EXPRESSIONS[table]))
         conditions.append(sql.SQL("{} = ANY ({})").format(_KEYS[table], sql.Placeholder(table)))
     if table == "event":
-        conditions.append(sql.SQL(_TOLD).format(sql.Identifier("payload")))
+        conditions.append(sql.SQL(_EVENT_HOLDS).format(sql.Identifier("payload")))
     if table == "recommendation":
         conditions.append(sql.SQL("user_name = %(user)s"))
     return sql.SQL(" OR ").join(conditions)

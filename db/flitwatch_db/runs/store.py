@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import psycopg
 
-from flitwatch_db.jobs.rank_places import place_ranks
+from flitwatch_db.jobs.arrays import place_ranks
 from flitwatch_domain.runs import Run, RunStep
 
 

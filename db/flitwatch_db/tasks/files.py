@@ -13,7 +13,7 @@ from typing import Any
 import psycopg
 
 from flitwatch_db.core import maintenance
-from flitwatch_db.core.disk import check_disk
+from flitwatch_db.core.log_keep import check_disk
 from flitwatch_domain.errors import NotFound, TooMany
 
 Connection = psycopg.Connection[Any]
@@ -50,7 +50,7 @@ def begin_file(conn: Connection, created_by: str, visits: tuple[str, str] | None
         maintenance.delete_visitors_files(conn)
         own = _list_waiting(conn, visits[0], begins=True)
         _check_share(own, "WAITING_ADDRESS", WAITING_ADDRESS)
-        _make_room(conn, visits[1], len(own))
+        _free_space(conn, visits[1], len(own))
     row = conn.execute("INSERT INTO task_file (created_by) VALUES (%s) RETURNING file_id", [created_by]).fetchone()
     assert row is not None
     return int(row[0])
@@ -65,7 +65,7 @@ def _check_share(own: list[int], limit: str, most: int) -> None:
         )
 
 
-def _make_room(conn: Connection, visitors: str, own: int) -> None:
+def _free_space(conn: Connection, visitors: str, own: int) -> None:
     """If the limit of visits is reached, delete the oldest file of an address with more files than the caller; TooMany if there is none."""
     rows = conn.execute(
         "SELECT file_id, regexp_replace(created_by, '[^/]*$', '') FROM task_file"

@@ -15,7 +15,7 @@ from psycopg.rows import class_row
 from psycopg.types.json import Jsonb
 
 from flitwatch_db.core import events
-from flitwatch_db.core.disk import check_disk
+from flitwatch_db.core.log_keep import check_disk
 from flitwatch_domain.errors import BadInput, BadRequest, Conflict, NotFound
 from flitwatch_domain.json_logs import request_id
 

@@ -130,11 +130,11 @@ class Worker:
         if threading.current_thread() is threading.main_thread():
             for number in (signal.SIGTERM, signal.SIGINT):
                 signal.signal(number, lambda *_: self.stop())
-        beside = [
+        threads = [
             threading.Thread(target=serve, args=(self.dsn, self._stopping), name=name, daemon=True)
             for name, serve in self.services.items()
         ]
-        for thread in beside:
+        for thread in threads:
             thread.start()
         while not self._stopping.is_set():
             try:
@@ -145,7 +145,7 @@ class Worker:
                 self.heartbeat.wait(self._stopping, RECONNECT_S)
         for slot in self._slots:
             slot.join()
-        for thread in beside:
+        for thread in threads:
             thread.join(SHUTDOWN_S)
 
     def stop(self) -> None:

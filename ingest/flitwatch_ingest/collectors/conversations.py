@@ -78,7 +78,7 @@ class Conversations:
         lost = ""
         waiting = True
         while waiting or self._asked:
-            while waiting and (lost or self._has_room()):
+            while waiting and (lost or self._has_space()):
                 if talk := next(talks, None):
                     self._begin(*talk, lost)
                 else:
@@ -93,7 +93,7 @@ class Conversations:
             yield from self._done
             self._done.clear()
 
-    def _has_room(self) -> bool:
+    def _has_space(self) -> bool:
         if len(self._asked) < self._parallel:
             return True
         since = time.monotonic() - _PATIENCE_S

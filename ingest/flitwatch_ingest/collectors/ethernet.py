@@ -99,7 +99,7 @@ class EthernetCollector:
     ----------
     sources : sequence of Source
     publisher : Publisher
-    door : str
+    protocol : str
         Kind of source named in the records: sonic or gnmi.
     name : str
         The fabric's name.
@@ -113,14 +113,14 @@ class EthernetCollector:
         self,
         sources: Sequence[Source],
         publisher: Publisher,
-        door: str,
+        protocol: str,
         name: str,
         checkpoint: Checkpoint,
         parallel: int = 16,
     ) -> None:
         self._sources = sources
         self._publisher = publisher
-        self._source = f"{door}:{name}"
+        self._source = f"{protocol}:{name}"
         self._name = name
         self._checkpoint = checkpoint
         self._parallel = max(1, min(parallel, len(sources)))

@@ -18,7 +18,7 @@ import grpc
 import orjson
 from pygnmi.spec.v080 import gnmi_pb2, gnmi_pb2_grpc
 
-from flitwatch_domain import numerals
+from flitwatch_domain import units
 from flitwatch_domain.errors import BadInput, BadRequest, Unavailable
 from flitwatch_domain.importers import sonic as tables_of_sonic
 from flitwatch_domain.importers.lldp import Switch
@@ -192,7 +192,7 @@ class GnmiSwitch(PolledSwitch):
         trees: Trees | None = None,
     ) -> None:
         host, _, port = target.rpartition(":")
-        if not host or "/" in target or numerals.parse_whole(port, least=1, most=(1 << 16) - 1) is None:
+        if not host or "/" in target or units.parse_whole(port, least=1, most=(1 << 16) - 1) is None:
             raise BadRequest(f"{target!r} is not the address of a gNMI server", advice="Write HOST:PORT.")
         if plain and password and host not in _LOCAL:
             raise BadRequest(

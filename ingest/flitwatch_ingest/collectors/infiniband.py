@@ -21,7 +21,7 @@ from flitwatch_domain.importers import ibnetdiscover
 from flitwatch_ingest.collectors import umad
 from flitwatch_ingest.collectors.conversations import Conversations
 from flitwatch_ingest.collectors.devices import WAIT, Answer, Device, devices_of, needs_narrow_counters
-from flitwatch_ingest.collectors.link_failures import LinkFailures, LinkRates
+from flitwatch_ingest.collectors.link_failures import LinkChanges
 from flitwatch_ingest.collectors.publisher import Publisher
 from flitwatch_ingest.collectors.rounds import ask_again, format_names
 from flitwatch_ingest.sources import perfquery, pma
@@ -175,7 +175,7 @@ class InfinibandCollector:
         self._parallel = parallel
         self._lanes = lanes
         self._without: set[tuple[str, int]] = set()
-        self._failures, self._rates = LinkFailures(publisher), LinkRates(publisher)
+        self._changes = LinkChanges(publisher)
 
     def discover(self) -> Fabric:
         """Return the current topology. Raises the errors of `Tools.discover`."""
@@ -250,7 +250,7 @@ class InfinibandCollector:
                 try:
                     fabric = self.discover()
                     store(fabric)
-                    self._rates.publish_fabric(f"infiniband:{self._name}", time.time(), fabric)
+                    self._changes.publish_fabric(f"infiniband:{self._name}", time.time(), fabric)
                     discovered = True
                 except (BadInput, Unavailable) as problem:
                     say(f"waiting for the subnet's topology: {problem.message}")
@@ -311,7 +311,7 @@ class InfinibandCollector:
                 self._publish_counters(TOPIC, at_s, device, port, counted)
             both = narrow.get(port, {}) | wide.get(port, {})
             failures = {name: count for name, count in both.items() if name not in full}
-            self._failures.publish(f"infiniband:{self._name}", at_s, device.guid, port, failures)
+            self._changes.publish_failures(f"infiniband:{self._name}", at_s, device.guid, port, failures)
         for port, counted in lanes:
             # A constant counter would create an instance for each choice of lanes: the attribute is omitted.
             full = perfquery.find_saturated(counted)

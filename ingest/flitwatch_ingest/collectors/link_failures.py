@@ -9,7 +9,7 @@ from typing import Any
 import orjson
 
 from flitwatch_domain.fabric import Fabric
-from flitwatch_domain.guids import plain_guid
+from flitwatch_domain.fabric.endpoint_names import plain_guid
 from flitwatch_ingest.collectors.publisher import Publisher
 from flitwatch_stream.topics import ldms_topic
 
@@ -26,34 +26,42 @@ def build_instance(guid: str, port: int, counter: str) -> str:
     return f"{plain_guid(guid)}/{port}/{counter}"
 
 
+def build_host_instance(host: str, adapter: str, port: int, counter: str) -> str:
+    """Return the instance of a count of a host's adapter: host, adapter, port number, and counter."""
+    return f"{host.replace('/', '_')}/{adapter.replace('/', '_')}/{port}/{counter}"
+
+
 def build_record(time_s: float, instance: str, value: int) -> dict[str, Any]:
     """Return the record of a count, a speed or a width."""
     return {"timestamp": time_s, "instance": instance, "value": value}
 
 
-class LinkFailures:
-    """Publisher of counts that have changed since the last reading; of a new port, all counts are published."""
-
-    def __init__(self, publisher: Publisher) -> None:
-        self._publisher = publisher
-        self._last: dict[str, int] = {}
-
-    def publish(self, source: str, time_s: float, guid: str, port: int, counters: Mapping[str, int]) -> None:
-        """Publish one port's changed counters, by perfquery's names."""
-        for name, counter in _COUNTERS.items():
-            count = counters.get(name)
-            instance = build_instance(guid, port, counter)
-            if count is not None and self._last.get(instance) != count:
-                self._publisher.publish(TOPIC, orjson.dumps(build_record(time_s, instance, count)), source, key=guid)
-                self._last[instance] = count
-
-
-class LinkRates:
-    """Publishes the speeds and widths of ports that change: the one before and the one after."""
+class LinkChanges:
+    """Publishes values of ports that change: the one before and the one after, each with its time, so that a day's changes need no older record."""
 
     def __init__(self, publisher: Publisher) -> None:
         self._publisher = publisher
         self._last: dict[str, tuple[float, int]] = {}
+        self._published_s: dict[str, float] = {}
+
+    def publish(self, source: str, time_s: float, instance: str, value: int, *, first: bool = False) -> bool:
+        """Publish a changed value, and the first one of an instance if `first`; return whether it was published."""
+        before, self._last[instance] = self._last.get(instance), (time_s, value)
+        if (before is None and not first) or (before is not None and before[1] == value):
+            return False
+        for at_s, reading in filter(None, (before, self._last[instance])):
+            if at_s != self._published_s.get(instance):
+                self._publisher.publish(
+                    TOPIC, orjson.dumps(build_record(at_s, instance, reading)), source, key=instance
+                )
+                self._published_s[instance] = at_s
+        return True
+
+    def publish_failures(self, source: str, time_s: float, guid: str, port: int, counters: Mapping[str, int]) -> None:
+        """Publish one port's counts of failures, by perfquery's names; of a new port, all of them."""
+        for name, counter in _COUNTERS.items():
+            if (count := counters.get(name)) is not None:
+                self.publish(source, time_s, build_instance(guid, port, counter), count, first=True)
 
     def publish_fabric(self, source: str, time_s: float, fabric: Fabric) -> None:
         """Publish which ports of a fabric's switches run at another rate than before."""
@@ -63,14 +71,9 @@ class LinkRates:
         ):
             if vertex < len(fabric.routers) and port > 0 and math.isfinite(bits_per_s):
                 instance = build_instance(str(fabric.routers.guid[vertex]), port, "link_rate")
-                self.publish(source, time_s, instance, bits_per_s)
+                self.publish(source, time_s, instance, scale_rate(bits_per_s))
 
-    def publish(self, source: str, time_s: float, instance: str, value: float) -> bool:
-        """Publish a change of what a port runs at; return whether it is one."""
-        # A speed of the lanes may be 53.125 Gb/s.
-        before, self._last[instance] = self._last.get(instance), (time_s, round(1000 * value))
-        if before is None or before[1] == self._last[instance][1]:
-            return False
-        for at_s, rate in (before, self._last[instance]):
-            self._publisher.publish(TOPIC, orjson.dumps(build_record(at_s, instance, rate)), source, key=instance)
-        return True
+
+def scale_rate(value: float) -> int:
+    """Return a speed or width in thousandths: a speed of the lanes may be 53.125 Gb/s."""
+    return round(1000 * value)

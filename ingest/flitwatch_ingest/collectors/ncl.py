@@ -89,7 +89,7 @@ class NclCollector:
     def _find_heads(self) -> Iterator[Path]:
         folders = [self._folder, *sorted(place for place in self._folder.glob("*") if place.is_dir())]
         if not self._folder.is_dir():
-            raise NotFound(f"{self._folder} is not a folder", advice="Name the folder that holds AriesNCL's output.")
+            raise NotFound(f"{self._folder} is not a folder", advice="Name the folder with AriesNCL's output.")
         for folder in folders:
             yield from ncl.find_runs(folder)
 

@@ -18,7 +18,7 @@ from dataclasses import replace
 
 import orjson
 
-from flitwatch_domain import numerals
+from flitwatch_domain import units
 from flitwatch_domain.errors import BadInput, MissingDependency, Unavailable
 from flitwatch_domain.jobs import RUNAWAY, Job
 from flitwatch_ingest.collectors.checkpoint import Checkpoint
@@ -28,7 +28,7 @@ from flitwatch_ingest.sources.rejection import Rejection
 from flitwatch_stream import topics
 
 _FIELDS = (
-    "JobID", "JobIDRaw", "Cluster", "User", "Account", "JobName", "Partition", "State", "ExitCode", "Submit", "Start", "End", "ElapsedRaw", "NNodes", "NodeList", "TimelimitRaw",
+    "JobID", "JobIDRaw", "Cluster", "User", "Account", "JobName", "Partition", "State", "ExitCode", "Submit", "Start", "End", "ElapsedRaw", "Suspended", "NNodes", "NodeList", "TimelimitRaw",
 )  # fmt: skip
 _DELIMITER = "\x1f"
 #: Jobs per query, to keep the command line short.
@@ -148,7 +148,7 @@ class SacctCollector:
             ["--allusers", "--allocations", "--noheader", "--parsable2", "--format", "JobIDRaw", *window]
         )
         ids = {line.strip() for line in out.decode("utf-8", errors="replace").splitlines()}
-        return sorted((text for text in ids if numerals.parse_whole(text) is not None), key=int)
+        return sorted((text for text in ids if units.parse_whole(text) is not None), key=int)
 
     def _load_details(self, ids: Sequence[str]) -> tuple[list[Job], list[Rejection]]:
         fields = ["--format", ",".join(_FIELDS), "--parsable2", f"--delimiter={_DELIMITER}"]

@@ -18,12 +18,13 @@ import orjson
 from flitwatch_domain.errors import BadInput, BadRequest, Unavailable
 from flitwatch_domain.fabric import Fabric
 from flitwatch_domain.importers import ufm
+from flitwatch_domain.peer_answers import stream_answer
 from flitwatch_domain.secret_file import secret_of
 from flitwatch_ingest.collectors.answers import BadAnswer
 
 #: A subnet of 40,000 ports has about 60 MB of records.
 MOST_BODY_BYTES = 1 << 30
-TIMEOUT_S = 120.0
+TIMEOUT_S, DUE_S = 120.0, 600.0
 _LOCAL = frozenset({"127.0.0.1", "::1", "localhost"})
 
 
@@ -127,7 +128,7 @@ class Ufm:
         url = f"{self._base}/resources/{part}"
         body = bytearray()
         try:
-            with client.stream("GET", url, headers={"Accept": "application/json"}) as answer:
+            with stream_answer(client, "GET", url, DUE_S, headers={"Accept": "application/json"}) as answer:
                 if answer.status_code != 200:
                     raise Unavailable(
                         f"{url} answered {answer.status_code}",
@@ -136,7 +137,7 @@ class Ufm:
                 for piece in answer.iter_bytes():
                     body += piece
                     if len(body) > MOST_BODY_BYTES:
-                        raise Unavailable(f"{url} answers more than {MOST_BODY_BYTES >> 20} MiB")
+                        raise Unavailable(f"{url} sent more than {MOST_BODY_BYTES >> 20} MiB")
         except httpx.HTTPError as problem:
             raise Unavailable(f"{url} does not answer: {problem or type(problem).__name__}") from None
         return bytes(body)

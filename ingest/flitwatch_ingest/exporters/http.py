@@ -14,11 +14,10 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
-from flitwatch_domain import numerals
-from flitwatch_domain.addresses import to_network
+from flitwatch_domain import units
 from flitwatch_domain.errors import BadInput, Cancelled, Unavailable
 from flitwatch_domain.secret_file import check_private
-from flitwatch_domain.shares import Shares
+from flitwatch_domain.shares import Shares, to_network
 from flitwatch_ingest.exporters import otlp, remote_write
 from flitwatch_ingest.exporters.intake import Intake, TakenSamples
 from flitwatch_ingest.exporters.limits import MOST_BYTES, HeldBody, Refused
@@ -52,7 +51,7 @@ def token_of(path: Path) -> str:
     return text
 
 
-class Door:
+class WriteEndpoint:
     """HTTP endpoint that publishes the samples of requests; success means that all of them are in the log.
 
     Parameters
@@ -78,22 +77,22 @@ class Door:
             ]
         )
 
-    def _count_requests(self, door: str, answer: Answer, refused: Callable[[Request, Refused], Response]) -> Answer:
+    def _count_requests(self, source: str, answer: Answer, refused: Callable[[Request, Refused], Response]) -> Answer:
         async def counted(request: Request) -> Response:
             try:
                 self._check_token(request)
                 response = await answer(request)
-                self.requests[door, "partial" if response.headers.get("x-partial") else "taken"] += 1
+                self.requests[source, "partial" if response.headers.get("x-partial") else "taken"] += 1
                 return response
             except Refused as why:
-                self.requests[door, why.reason] += 1
+                self.requests[source, why.reason] += 1
                 response = refused(request, why)
             except (Unavailable, Cancelled):
-                self.requests[door, "log_away"] += 1
+                self.requests[source, "log_away"] += 1
                 away = Refused(503, "log_away", "the log does not answer. Send the request again")
                 response = refused(request, away)
             except ClientDisconnect:
-                self.requests[door, "cut_short"] += 1
+                self.requests[source, "cut_short"] += 1
                 response = Response(status_code=400)
             return response
 
@@ -155,7 +154,7 @@ class Door:
 
 async def _read_body(request: Request, held: HeldBody) -> bytes:
     declared_length = request.headers.get("content-length", "")
-    if (numerals.parse_whole(declared_length.strip(), most=1 << 63) or 0) > MOST_BYTES:
+    if (units.parse_whole(declared_length.strip(), most=1 << 63) or 0) > MOST_BYTES:
         raise Refused(413, "too_large", f"the body has {declared_length} bytes, at most {MOST_BYTES}")
     parts = []
     async for part in request.stream():

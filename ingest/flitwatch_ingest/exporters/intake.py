@@ -12,8 +12,9 @@ from dataclasses import dataclass, field
 
 import orjson
 
+from flitwatch_domain.units import EARLIEST_S
 from flitwatch_ingest.collectors.checkpoint import Checkpoint
-from flitwatch_ingest.collectors.link_failures import LinkRates
+from flitwatch_ingest.collectors.link_failures import LinkChanges, scale_rate
 from flitwatch_ingest.collectors.publisher import Publisher
 from flitwatch_ingest.exporters.sample import Sample
 from flitwatch_ingest.exporters.table import MetricTable, Series, UnmappedSeries, UnstoredSeries
@@ -88,9 +89,7 @@ class Intake:
         self._wrong_units: dict[tuple[str, str], float] = {}
         self._series: dict[tuple[str, tuple[tuple[str, str], ...]], Series | str] = {}
         self._most_series = most_series
-        #: Last count of link failures by port.
-        self._failures: dict[str, int] = {}
-        self._rates = LinkRates(publisher)
+        self._changes = LinkChanges(publisher)
         self._lock = threading.Lock()
         #: Samples by protocol and outcome.
         self.samples: Counter[tuple[str, str]] = Counter()
@@ -109,7 +108,7 @@ class Intake:
         """Number of pairs of metric and reason that have a dead letter."""
         return len(self._named)
 
-    def take(self, door: str, samples: Iterable[Sample]) -> TakenSamples:
+    def take(self, source: str, samples: Iterable[Sample]) -> TakenSamples:
         """Publish the mapped samples and wait until they are durable.
 
         Raises
@@ -123,29 +122,29 @@ class Intake:
             for sample in samples:
                 self._check_unit(sample)
             for sample in samples:
-                delivery.results[self._publish_sample(door, sample, delivery)] += 1
+                delivery.results[self._publish_sample(source, sample, delivery)] += 1
             self._flush_and_save()
             for result, count in delivery.results.items():
-                self.samples[door, result] += count
+                self.samples[source, result] += count
             return delivery
 
-    def refuse(self, door: str, what: str, reason: str, taken: TakenSamples, count: int = 1) -> None:
+    def refuse(self, source: str, what: str, reason: str, taken: TakenSamples, count: int = 1) -> None:
         """Count an item that is not a counter's sample, such as a histogram."""
         with self._lock:
             taken.results["invalid"] += count
-            self.samples[door, "invalid"] += count
+            self.samples[source, "invalid"] += count
             taken.first = taken.first or f"{what}: {reason}"
-            self._reject_once(door, what, reason, orjson.dumps({"name": what}))
+            self._reject_once(source, what, reason, orjson.dumps({"name": what}))
 
     def maps(self, name: str) -> bool:
         """Return whether samples of this metric can be kept."""
         return self._table.maps(name)
 
-    def keep_bad(self, door: str, where: str, reason: str, body: bytes) -> None:
+    def keep_bad(self, source: str, where: str, reason: str, body: bytes) -> None:
         """Make a dead letter of an unreadable body if it is the first with this reason."""
         with self._lock:
-            self.samples[door, "invalid"] += 1
-            self._reject_once(door, where, reason, body[:MOST_BAD_BYTES])
+            self.samples[source, "invalid"] += 1
+            self._reject_once(source, where, reason, body[:MOST_BAD_BYTES])
             self._flush_and_save()
 
     def note_refused(self, what: str, reason: str) -> None:
@@ -186,7 +185,7 @@ class Intake:
             return False
         return until is not None
 
-    def _publish_sample(self, door: str, sample: Sample, taken: TakenSamples) -> str:
+    def _publish_sample(self, source: str, sample: Sample, taken: TakenSamples) -> str:
         if isinstance(sample.value, float) and struct.pack("<d", sample.value) == STALE:
             return "stale"
         try:
@@ -197,11 +196,8 @@ class Intake:
             if series.rate:
                 if isinstance(sample.value, str) or not 0 <= sample.value < _EXACT:
                     raise InvalidSample("its value is not a speed or a width")
-                return (
-                    "published"
-                    if self._rates.publish(door, sample.time_ms / 1000, series.key, sample.value)
-                    else "unused"
-                )
+                changed = self._changes.publish(source, sample.time_ms / 1000, series.key, scale_rate(sample.value))
+                return "published" if changed else "unused"
             if series.kept:
                 record = orjson.dumps(series.record_as_it_came(sample.time_ms, sample.value))
             else:
@@ -211,17 +207,16 @@ class Intake:
                 if count == series.ceiling:
                     return "saturated"
                 if series.failures:
-                    if self._failures.get(series.key) == count:
-                        return "unchanged"
-                    self._failures[series.key] = count
+                    changed = self._changes.publish(source, sample.time_ms / 1000, series.key, count, first=True)
+                    return "published" if changed else "unchanged"
                 record = orjson.dumps(series.record(sample.time_ms, count))
         except UnmappedSeries as why:
-            self._reject_sample(door, sample, str(why), taken)
+            self._reject_sample(source, sample, str(why), taken)
             return "unmapped"
         except InvalidSample as why:
-            self._reject_sample(door, sample, str(why), taken)
+            self._reject_sample(source, sample, str(why), taken)
             return "invalid"
-        self._publisher.publish(series.topic, record, door, key=series.key)
+        self._publisher.publish(series.topic, record, source, key=series.key)
         return "published" if series.known else "kept"
 
     def _find_series(self, sample: Sample) -> Series | str:
@@ -243,24 +238,25 @@ class Intake:
         self._series[key] = series
         return series
 
-    def _reject_sample(self, door: str, sample: Sample, reason: str, taken: TakenSamples) -> None:
+    def _reject_sample(self, source: str, sample: Sample, reason: str, taken: TakenSamples) -> None:
         taken.first = taken.first or f"{sample.name}: {reason}"
         # orjson writes non-finite numbers as null.
         raw = {"name": sample.name, "labels": dict(sample.labels), "value": sample.value, "time_ms": sample.time_ms}
-        self._reject_once(door, sample.name, reason, orjson.dumps(raw, default=str, option=orjson.OPT_NON_STR_KEYS))
+        self._reject_once(source, sample.name, reason, orjson.dumps(raw, default=str, option=orjson.OPT_NON_STR_KEYS))
 
-    def _reject_once(self, door: str, what: str, reason: str, raw: bytes) -> None:
+    def _reject_once(self, source: str, what: str, reason: str, raw: bytes) -> None:
         self.note_refused(what, reason)
         key = f"{what}: {reason}"[:500]
         if key in self._named or len(self._named) >= MOST_NAMED:
             return
-        self._publisher.reject(Rejection(f"{door} metric {what}"[:500], reason, raw), door)
+        self._publisher.reject(Rejection(f"{source} metric {what}"[:500], reason, raw), source)
         self._named[key] = None
 
 
 def _check_time(sample: Sample) -> None:
-    if sample.time_ms <= 0 or sample.time_ms / 1000 > time.time() + AHEAD_S:
-        raise InvalidSample("its time is ahead of this host's clock, or before 1970")
+    # Seconds in place of milliseconds are a time in 1970.
+    if sample.time_ms / 1000 < EARLIEST_S or sample.time_ms / 1000 > time.time() + AHEAD_S:
+        raise InvalidSample("its time is ahead of this host's clock, or before 2000")
 
 
 def _to_count(value: float | str, series: Series) -> int:

@@ -7,17 +7,17 @@ from collections.abc import Iterable
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
-from flitwatch_ingest.exporters.http import Door
+from flitwatch_ingest.exporters.http import WriteEndpoint
 from flitwatch_ingest.exporters.intake import Intake
 from flitwatch_ingest.exporters.scraper import Scraper
 
 
-class DoorCollector(Collector):
+class EndpointCollector(Collector):
     """Metrics of the endpoint, read at each scrape."""
 
-    def __init__(self, intake: Intake, door: Door | None, scraper: Scraper | None) -> None:
+    def __init__(self, intake: Intake, endpoint: WriteEndpoint | None, scraper: Scraper | None) -> None:
         self._intake = intake
-        self._door = door
+        self._endpoint = endpoint
         self._scraper = scraper
 
     def collect(self) -> Iterable[Metric]:
@@ -28,7 +28,7 @@ class DoorCollector(Collector):
         requests = CounterMetricFamily(
             "flitwatch_collector_requests", "Requests by result.", labels=["source", "result"]
         )
-        for labels, count in sorted(self._door.requests.items()) if self._door else ():
+        for labels, count in sorted(self._endpoint.requests.items()) if self._endpoint else ():
             requests.add_metric(labels, count)
         yield requests
         scrapes = CounterMetricFamily("flitwatch_collector_scrapes", "Scrapes by result.", labels=["url", "result"])

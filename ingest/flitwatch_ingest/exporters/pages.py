@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Mapping
 import orjson
 from prometheus_client.parser import text_string_to_metric_families
 
-from flitwatch_domain import numerals
+from flitwatch_domain import units
 from flitwatch_ingest.exporters.limits import MOST_LABEL_BYTES, NAME, Refused, labels_of
 from flitwatch_ingest.exporters.sample import Sample
 
@@ -83,6 +83,9 @@ def samples_of(body: bytes, instance: str, now_ms: int, maps: Callable[[str], bo
 def _lines_of_prometheus(page: str, instance: str, now_ms: int) -> Iterator[Sample]:
     # Types are omitted: the parser would add a suffix to counters that their exporter did not use.
     lines = page.splitlines(keepends=True)
+    if lines and not lines[-1].endswith("\n") and not lines[-1].startswith("#"):
+        # A truncated number would be a different number.
+        raise ValueError("its last line is incomplete")
     # OpenMetrics has its times in seconds, and examples behind the values.
     is_open = bool(lines) and lines[-1].strip() == "# EOF"
     if is_open:
@@ -110,7 +113,7 @@ def _parse_documents(body: bytes) -> Iterator[Mapping[str, object]]:
         raise ValueError("it has no list of values")
     for row in rows:
         if not isinstance(row, dict):
-            raise ValueError(f"{str(row)[:40]!r} is no port")
+            raise ValueError(f"{str(row)[:40]!r} is not a port")
         yield row
 
 
@@ -174,7 +177,7 @@ def _parse_value(value: object) -> float | None:
     text = str(value).strip() if value is not None else ""
     if text.lower() in _NOTHING:
         return None
-    number = numerals.parse_whole(text, least=-_LARGEST, most=_LARGEST - 1)
+    number = units.parse_whole(text, least=-_LARGEST, most=_LARGEST - 1)
     if number is not None:
         return number
-    return math.inf if numerals.is_infinite_or_nan(text) else numerals.parse_real(text)
+    return math.inf if units.is_infinite_or_nan(text) else units.parse_real(text)

@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 
 import httpx
 
+from flitwatch_domain.peer_answers import stream_answer
 from flitwatch_ingest.exporters.intake import Intake, TakenSamples
 from flitwatch_ingest.exporters.pages import BadPage, samples_of
 from flitwatch_ingest.exporters.sample import Sample
@@ -34,7 +35,7 @@ class Scraper:
         Called with a message when an exporter begins or ceases to fail.
     open_client : callable, optional
         Opens the HTTP client, with its credentials and trusted certificates.
-    door : str
+    source : str
         Name of the records' source.
     """
 
@@ -44,13 +45,13 @@ class Scraper:
         intake: Intake,
         say: Callable[[str], None],
         open_client: Callable[[], httpx.Client] = lambda: httpx.Client(timeout=TIMEOUT_S, follow_redirects=False),
-        door: str = "scrape",
+        source: str = "scrape",
     ) -> None:
         self._urls = list(dict.fromkeys(urls))
         self._intake = intake
         self._say = say
         self._open_client = open_client
-        self._door = door
+        self._source = source
         self._failing: dict[str, str] = {}
         #: Scrapes by URL and outcome.
         self.scrapes: Counter[tuple[str, str]] = Counter()
@@ -67,9 +68,9 @@ class Scraper:
                     self._say(f"{url}: {why or 'answers again'}")
                     self._failing[url] = why
                 if page:
-                    self._intake.keep_bad(self._door, url, why, page)
+                    self._intake.keep_bad(self._source, url, why, page)
                 if samples:
-                    result = self._intake.take(self._door, samples)
+                    result = self._intake.take(self._source, samples)
                     total.results += result.results
                     total.first = total.first or result.first
         return total
@@ -78,7 +79,7 @@ class Scraper:
         """Return the samples, the reason for an incomplete result, and the page in that case if there is one."""
         page = bytearray()
         try:
-            with client.stream("GET", url, headers=_ACCEPT) as answer:
+            with stream_answer(client, "GET", url, TIMEOUT_S, headers=_ACCEPT) as answer:
                 if answer.status_code != 200:
                     return [], f"answered {answer.status_code}", b""
                 for part in answer.iter_bytes():

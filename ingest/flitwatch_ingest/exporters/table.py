@@ -11,13 +11,12 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from flitwatch_domain import numerals
+from flitwatch_domain import units
 from flitwatch_domain.counters import identify_counter
 from flitwatch_domain.errors import BadInput
 from flitwatch_domain.fabric import Technology
-from flitwatch_domain.guids import plain_guid
-from flitwatch_domain.importers.text import read_utf8
-from flitwatch_domain.importers.yaml_text import parse_yaml
+from flitwatch_domain.fabric.endpoint_names import plain_guid
+from flitwatch_domain.importers.text import parse_yaml, read_utf8
 from flitwatch_ingest.collectors import link_failures
 from flitwatch_stream.topics import ldms_topic
 
@@ -137,8 +136,6 @@ class Series:
 
     def record(self, time_ms: int, count: int) -> dict[str, Any]:
         """Return the record of one sample."""
-        if self.failures:
-            return link_failures.build_record(time_ms / 1000, self.key, count)
         if not self.known:
             return {"timestamp": time_ms / 1000, "instance": self.key, **self.owner, "value": count}
         # The counter's name distinguishes records of one port.
@@ -203,12 +200,12 @@ class MetricTable:
         if use is not None and not use.kind.feeds and not failures:
             raise UnstoredSeries("no_column")
         owner = _build_owner(row.exporter, labels)
-        if failures and not (plain_guid(str(owner["guid"])) and "port" in owner):
+        instance = _build_link_instance(owner, counter) if failures else ""
+        if failures and not instance:
             raise UnstoredSeries("unused" if rate else "no_column")
         bits = row.metric.bits
         ceiling = (1 << bits) - 1 if bits is not None else use.kind.ceiling if use is not None else None
         if failures:
-            instance = link_failures.build_instance(str(owner["guid"]), int(owner["port"]), counter)
             return Series(
                 link_failures.TOPIC,
                 instance,
@@ -298,6 +295,16 @@ def _build_owner(exporter: Exporter, labels: Mapping[str, str]) -> dict[str, str
     return columns
 
 
+def _build_link_instance(owner: Mapping[str, str | int], counter: str) -> str:
+    """Return the instance of a link's count by the port's GUID, or else by its host and adapter; empty if the owner has neither."""
+    guid, host, adapter = (str(owner[column]) for column in ("guid", "hostname", "device"))
+    if "port" not in owner:
+        return ""
+    if plain_guid(guid):
+        return link_failures.build_instance(guid, int(owner["port"]), counter)
+    return link_failures.build_host_instance(host, adapter, int(owner["port"]), counter) if host and adapter else ""
+
+
 def _build_key(owner: Mapping[str, str | int]) -> str:
     return "/".join(str(part) for part in owner.values() if part != "")
 
@@ -315,7 +322,7 @@ def _first_text(rules: Iterable[str | LabelPart], labels: Mapping[str, str]) -> 
 
 
 def _parse_number(text: str) -> int | None:
-    return numerals.whole_or_hexadecimal(text, most=(1 << 16) - 1)
+    return units.whole_or_hexadecimal(text, most=(1 << 16) - 1)
 
 
 def _label_names(rules: Iterable[Any]) -> list[str]:

@@ -159,6 +159,9 @@ def row_schema(name: str, columns: Sequence[Column]) -> RowSchema:
     if kind is RowKind.PORT or (kind is RowKind.ENDPOINT and modern):
         cast = [_with_owner(c) for c in cast]
         uses = [use if c.role is Role.VALUE else None for c, use in zip(cast, uses, strict=True)]
+    # A router's row does not say which port a counter of another technology belongs to.
+    portless = [kind is RowKind.ROUTER and use is not None and use.kind.scope is Scope.PORT for use in uses]
+    uses = [None if lacks_port else use for use, lacks_port in zip(uses, portless, strict=True)]
     if kind is not RowKind.OTHER:
         wrong = next(
             (c for c, use in zip(cast, uses, strict=True) if use and (c.kind is not Kind.UNSIGNED or c.length)), None
@@ -168,7 +171,8 @@ def row_schema(name: str, columns: Sequence[Column]) -> RowSchema:
                 f"counter {wrong.name} is a {KIND_WORDS[wrong.kind]}{' list' if wrong.length else ''}, expected an integer"
             )
         cast = [
-            replace(c, use=use, unknown=_is_unknown(c, prefixes, technology)) for c, use in zip(cast, uses, strict=True)
+            replace(c, use=use, unknown=lacks_port or _is_unknown(c, prefixes, technology))
+            for c, use, lacks_port in zip(cast, uses, portless, strict=True)
         ]
     return RowSchema(name, kind, tuple(cast))
 

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from flitwatch_domain import numerals
+from flitwatch_domain import units
 from flitwatch_domain.counters import identify_counter
 from flitwatch_domain.fabric import Technology
 from flitwatch_stream.topics import ldms_topic
@@ -54,7 +54,7 @@ class Reading:
 
     def add(self, port: str, name: str, value: object) -> None:
         """Add one counter of a port. Values that are not counts are kept separately."""
-        count = numerals.parse_whole(str(value))
+        count = units.parse_whole(str(value))
         if count is None or max(len(port), len(name)) > _LONGEST_NAME:
             self.bad[name[:_LONGEST_NAME]] = str(value)[:200]
             return

@@ -11,7 +11,7 @@ from typing import IO, Any
 
 import orjson
 
-from flitwatch_domain import hostlist, numerals
+from flitwatch_domain import hostlist, units
 from flitwatch_domain.errors import BadInput
 from flitwatch_domain.jobs import Job, infer_end
 from flitwatch_domain.units import EARLIEST_S, LATEST_S
@@ -113,7 +113,7 @@ def job_number(value: Any) -> int:
     if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**64:
         return value
     text = value.strip() if isinstance(value, str) else ""
-    number = numerals.whole_or_hexadecimal(text)
+    number = units.whole_or_hexadecimal(text)
     if text[:1] in ("ƒ", "f") and 1 < len(text) <= 12 and all(char in _BASE58 for char in text[1:]):
         number = 0
         for char in text[1:]:

@@ -17,7 +17,7 @@ import orjson
 
 from flitwatch_domain.errors import BadInput
 from flitwatch_domain.units import EARLIEST_S, LATEST_S
-from flitwatch_ingest.schemas.rows import GUIDS
+from flitwatch_ingest.schemas.rows import GUIDS, HOSTS, PRODUCERS
 from flitwatch_ingest.sources.ldms_fast import Template
 from flitwatch_ingest.sources.rejection import Rejection
 
@@ -28,6 +28,8 @@ _FLOAT = re.compile(rb"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
 _NO_NUMBER = frozenset({b"nan", b"-nan", b"inf", b"-inf", b"+inf"})
 #: A longer line is not an LDMS set; store_csv itself stops at 1 MiB buffers.
 LONGEST_LINE = 8 * 2**20
+#: Columns with text, even if it contains only digits.
+_TEXTS = GUIDS | HOSTS | PRODUCERS | {"ca_name", "hca", "iface_name"}
 #: Columns that name the sampler or the job, not metrics.
 IDENTITY = frozenset({"timestamp", "producer", "component_id", "job_id", "app_id"})
 
@@ -209,8 +211,8 @@ def _parse_timestamp(first: bytes, micros: bytes, milliseconds: bool) -> float:
 
 
 def _convert_cell(name: str, cell: bytes) -> Any:
-    """Return a cell with its type: integers stay integers, NaN becomes null, the rest is text. GUIDs are always text, even if they contain only digits."""
-    if name.rpartition(".")[2] in GUIDS:
+    """Return a cell with its type: integers stay integers, NaN becomes null, the rest is text. Names and GUIDs are always text: `007`, `1e3`."""
+    if name.rpartition(".")[2] in _TEXTS:
         return cell.decode("utf-8", errors="replace")
     if _INTEGER.fullmatch(cell):
         number = int(cell)

@@ -32,7 +32,7 @@ def find_runs(folder: str | Path) -> list[Path]:
     """Return the first file of each run in `folder`: each `*.timings.json`, or the first `*.nettiles.*.yaml` of an application."""
     place = Path(folder)
     if not place.is_dir():
-        raise NotFound(f"{place} is not a folder", advice="Name the folder that holds AriesNCL's output.")
+        raise NotFound(f"{place} is not a folder", advice="Name the folder with AriesNCL's output.")
     heads = sorted(place.glob("*.timings.json"))
     exes = {head.name.removesuffix(".timings.json") for head in heads}
     for exe, head in sorted(ncl_yaml.find_yaml_heads(place).items()):

@@ -22,6 +22,7 @@ from zoneinfo import ZoneInfo
 
 from flitwatch_domain import hostlist
 from flitwatch_domain.errors import BadInput
+from flitwatch_domain.importers.text import decode_text
 from flitwatch_domain.jobs import Job, infer_end, pbs_job_id
 from flitwatch_ingest.sources import sacct_fields as fields
 from flitwatch_ingest.sources.incarnations import Found
@@ -101,7 +102,7 @@ class PbsReader:
             raise BadInput(
                 "is not a PBS accounting log",
                 where=where,
-                advice="Give the files of PBS_HOME/server_priv/accounting; their names are days, such as 20260131.",
+                advice="Name files of PBS_HOME/server_priv/accounting, such as 20260131.",
             )
         return self._read_records(chain([first], numbered), where)
 
@@ -248,7 +249,7 @@ def _is_complete(raw: bytes) -> bool:
 
 
 def _decode_text(raw: bytes) -> str:
-    return raw.decode("utf-8", errors="replace").rstrip("\r\n")
+    return decode_text(raw).rstrip("\r\n")
 
 
 def _parse_attributes(message: str) -> dict[str, str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from flitwatch_domain import numerals
+from flitwatch_domain import units
 from flitwatch_domain.counters import identify_counter
 from flitwatch_domain.fabric import Technology
 
@@ -32,7 +32,7 @@ def parse_ports(text: str) -> dict[int, Counters]:
             waits = int(head.group(3) or "-1", 0) & _WAITS
             absent = _ASKED if head.group(1) else _FALSE if waits else _FALSE | {"PortXmitWait"}
         elif port is not None and (value := _VALUE.match(line)) and value.group(1) not in absent:
-            count = numerals.whole_or_hexadecimal(value.group(2))
+            count = units.whole_or_hexadecimal(value.group(2))
             if count is not None:
                 port[value.group(1)] = count
     return by_port

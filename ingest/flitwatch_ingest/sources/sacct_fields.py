@@ -6,7 +6,7 @@ import re
 from datetime import UTC, datetime
 from zoneinfo import ZoneInfo
 
-from flitwatch_domain import hostlist, numerals
+from flitwatch_domain import hostlist, units
 from flitwatch_domain.errors import BadInput
 from flitwatch_domain.units import EARLIEST_S, LATEST_S
 
@@ -51,7 +51,7 @@ def times_s(text: str, zone: ZoneInfo | None) -> tuple[float, ...]:
     if is_nothing(text):
         return ()
     text = text.strip()
-    if numerals.parse_whole(text) in NO_TIMES:
+    if units.parse_whole(text) in NO_TIMES:
         return ()
     if _EPOCH.fullmatch(text):
         return (_check_range(float(text), text),)
@@ -83,7 +83,7 @@ def hour_s(text: str, zone: ZoneInfo | None) -> float | None:
 def elapsed_s(text: str) -> float | None:
     """Return seconds of Elapsed, [DD-[HH:]]MM:SS, or of ElapsedRaw; None if it is empty or neither."""
     text = text.strip()
-    seconds = numerals.parse_whole(text, most=10**11)
+    seconds = units.parse_whole(text, most=10**11)
     if seconds is not None:
         return float(seconds)
     match = _ELAPSED.fullmatch(text)
@@ -126,7 +126,7 @@ def parse_count(text: str) -> int | None:
     text = text.strip()
     if is_nothing(text):
         return None
-    number = numerals.parse_whole(text, most=10**9 - 1)
+    number = units.parse_whole(text, most=10**9 - 1)
     if number is None:
         raise BadInput(f"{text[:40]!r} is not a number of nodes")
     return number

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import orjson
 
-from flitwatch_domain import numerals
+from flitwatch_domain import units
 from flitwatch_domain.errors import BadInput
 from flitwatch_domain.jobs import OVER_STATES, Job, JobStep, infer_end, infer_end_s, split_job_id
 from flitwatch_ingest.sources import sacct_fields as fields
@@ -76,12 +76,14 @@ def _entries_of_broken(
 
 def _parse_job(entry: dict[str, Any], cluster: str, odd_steps: list[str]) -> tuple[Job, bool]:
     """A job of accounting; the reasons why steps cannot be read are added to `odd_steps`."""
-    time = entry["time"]
+    time, state = entry["time"], _parse_state(entry["state"]["current"])
+    # Times of a job that waits are forecasts.
+    begun = state != "PENDING"
     restarts = entry.get("restart_cnt")
     job = Job(
         cluster=entry.get("cluster") or cluster,
         job_id=_job_id(entry),
-        state=_parse_state(entry["state"]["current"]),
+        state=state,
         restart=int(_optional_number(restarts) or 0),
         user=_optional_text(entry.get("user")) or _optional_text(entry.get("association", {}).get("user")),
         account=_optional_text(entry.get("account")),
@@ -89,14 +91,14 @@ def _parse_job(entry: dict[str, Any], cluster: str, odd_steps: list[str]) -> tup
         partition=_optional_text(entry.get("partition")),
         exit_code=_exit_code(entry.get("exit_code")),
         submit_s=_parse_time_s(time.get("submission")),
-        start_s=_parse_time_s(time.get("start")),
-        end_s=_parse_time_s(time.get("end")),
+        start_s=_parse_time_s(time.get("start")) if begun else None,
+        end_s=_parse_time_s(time.get("end")) if begun else None,
         nodes=_parse_node_count(entry.get("allocation_nodes")),
         node_list=fields.node_list(entry.get("nodes") or ""),
         steps=tuple(_parse_steps(entry.get("steps") or (), odd_steps)),
         limit_s=_minutes(time.get("limit")),
     )
-    return infer_end(job, _optional_number(time.get("elapsed"))), bool(_optional_number(restarts))
+    return infer_end(job, _lasted_s(time)), bool(_optional_number(restarts))
 
 
 def _controllers_job(entry: dict[str, Any], cluster: str) -> tuple[Job, bool]:
@@ -149,7 +151,7 @@ def _job_id(entry: dict[str, Any]) -> str:
 
 
 def _parse_job_number(value: Any) -> int:
-    number = numerals.parse_whole(value) if isinstance(value, str) else _optional_number(value)
+    number = units.parse_whole(value) if isinstance(value, str) else _optional_number(value)
     if number is None:
         raise BadInput(f"{str(value)[:40]!r} is not the number of a job")
     return number
@@ -174,7 +176,7 @@ def _parse_step(step: dict[str, Any]) -> JobStep:
         name=_optional_text(step["step"].get("name")),
         state=state,
         start_s=start_s,
-        end_s=infer_end_s(state, start_s, end_s, _optional_number(time.get("elapsed")), "step"),
+        end_s=infer_end_s(state, start_s, end_s, _lasted_s(time), "step"),
         nodes=_parse_node_count(nodes.get("count")),
         node_list=fields.node_list(nodes.get("range") or ""),
     )
@@ -202,6 +204,12 @@ def _parse_time_s(value: Any) -> float | None:
     """Return epoch seconds; None for 0 and NO_VAL, which mean that the event has not happened yet."""
     number = _optional_number(value)
     return None if number is None else fields.time_s(str(number), None)
+
+
+def _lasted_s(time: Mapping[str, Any]) -> int | None:
+    """Return the seconds from start to end: those of `elapsed`, in which a job was not suspended, and of `suspended`."""
+    took_s = _optional_number(time.get("elapsed"))
+    return None if took_s is None else took_s + (_optional_number(time.get("suspended")) or 0)
 
 
 def _minutes(value: Any) -> float | None:

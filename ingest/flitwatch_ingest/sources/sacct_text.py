@@ -18,8 +18,9 @@ from operator import getitem
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from flitwatch_domain import hostlist, numerals
+from flitwatch_domain import hostlist, units
 from flitwatch_domain.errors import BadInput
+from flitwatch_domain.importers.text import decode_text
 from flitwatch_domain.jobs import Job, JobStep, infer_end_s, split_job_id
 from flitwatch_ingest.sources import sacct_fields as fields
 from flitwatch_ingest.sources.rejection import Rejection
@@ -164,7 +165,7 @@ def _detect_columns(
     except BadInput:
         if raw.lower().replace(b"|", b" ").split()[:1] in ([b"jobid"], [b"jobidraw"]):
             raise
-        text = raw.decode("utf-8", errors="replace").rstrip("\r\n")
+        text = decode_text(raw).rstrip("\r\n")
         layouts = [tuple(name.strip().lower() for name in named)] if named else _LAYOUTS
         others = dict.fromkeys(_BETWEEN_CELLS.findall(text[:_FIRST_CELLS]))
         for delimiter in dict.fromkeys((*DELIMITERS, *islice(others, _MOST_OTHERS))):
@@ -187,7 +188,7 @@ def _fits_layout(layout: Sequence[str], text: str, delimiter: str, zone: ZoneInf
 
 
 def _parse_header(raw: bytes, here: str) -> tuple[str, list[str]]:
-    text = raw.decode("utf-8", errors="replace").lstrip("\ufeff").strip("\r\n")
+    text = decode_text(raw).lstrip("\ufeff").strip("\r\n")
     between = _FIRST_COLUMN.match(text)
     for delimiter in (*DELIMITERS, *((between.group(1),) if between else ())):
         columns = [_WIDTH.sub("", _strip_quotes(name)).lower() for name in text.split(delimiter)]
@@ -247,6 +248,7 @@ class _Reader:
             "timelimit": fields.limit_s,
             "timelimitraw": lambda text: None if (limit := fields.elapsed_s(text)) is None else 60 * limit,
             "elapsed": fields.elapsed_s,
+            "suspended": fields.elapsed_s,
             "_end": _check_empty,
         }
         self._zone, self._hour = zone, lru_cache(_KEPT_CELLS)(lambda text: fields.hour_s(text, zone))
@@ -269,7 +271,7 @@ class _Reader:
 
     def is_whole(self, raw: bytes) -> bool:
         """Check whether a text has as many fields as the header, each valid for its column, with line feeds only in free-text fields."""
-        text = raw.decode("utf-8", errors="replace").rstrip("\r\n")
+        text = decode_text(raw).rstrip("\r\n")
         for cells in (text.split(self._delimiter), *(self._other_cells(text) if self._delimiter in _CSV else ())):
             if len(cells) == len(self._columns) and not any(
                 "\n" in cell and name in self._checks for name, cell in zip(self._columns, cells, strict=True)
@@ -289,7 +291,7 @@ class _Reader:
 
     def lacks_nodes(self, raw: bytes) -> bool:
         """Check whether a record lists fewer nodes than it counts; BadInput if it is not a record."""
-        values = self.values(raw.decode("utf-8", errors="replace"))
+        values = self.values(decode_text(raw))
         nodes, listed = values.get("nnodes") or values.get("allocnodes"), values.get("nodelist")
         return nodes is not None and listed is not None and len(hostlist.expand_hosts(listed)) != nodes
 
@@ -305,7 +307,7 @@ class _Reader:
         """Read one line, and yield the job that can no longer get steps; raise BadInput with the reason."""
         if len(raw) > _LONGEST_LINE:
             raise BadInput(f"the line has {len(raw)} bytes")
-        values = self.values(raw.decode("utf-8", errors="replace").rstrip("\r\n"))
+        values = self.values(decode_text(raw).rstrip("\r\n"))
         job_id, _, step = _split_step(values.get("jobid") or values.get("jobidraw") or "")
         cluster = values.get("cluster") or self._cluster
         if step:
@@ -313,6 +315,9 @@ class _Reader:
             return
         if "state" not in values:
             raise BadInput("the output has no State column", advice="Add State to sacct's --format.")
+        if values["state"] == "PENDING":
+            # These are forecasts.
+            values["start"] = values["end"] = None
         values["end"] = _infer_end_s(values, "job")
         self._number += 1
         self._latest[cluster, job_id] = self._number
@@ -365,7 +370,7 @@ class _Reader:
 
     def _check_cells(self, cells: list[str]) -> dict[str, Any]:
         values = dict(zip(self._columns, map(getitem, self._values, cells), strict=True))
-        if self._twice and self._start is not None and (took := values.get("elapsedraw") or values.get("elapsed")):
+        if self._twice and self._start is not None and (took := _lasted_s(values)):
             start, end = cells[self._start], "" if self._end is None else cells[self._end]
             if start in self._twice or end in self._twice:
                 by_column = dict(zip(self._columns, cells, strict=True))
@@ -454,9 +459,14 @@ def _build_job(cluster: str, job_id: str, values: dict[str, Any], steps: list[Jo
 
 def _infer_end_s(values: dict[str, Any], what: str) -> float | None:
     """Infer the end of a job or step from its values; raises as `infer_end_s`."""
+    return infer_end_s(values.get("state"), values.get("start"), values.get("end"), _lasted_s(values), what)
+
+
+def _lasted_s(values: dict[str, Any]) -> float | None:
+    """Return the seconds from start to end: those of Elapsed, in which a job was not suspended, and of Suspended."""
     raw_s = values.get("elapsedraw")
     took_s = values.get("elapsed") if raw_s is None else raw_s
-    return infer_end_s(values.get("state"), values.get("start"), values.get("end"), took_s, what)
+    return None if took_s is None else took_s + (values.get("suspended") or 0.0)
 
 
 def _build_step(step: str, values: dict[str, Any]) -> JobStep:
@@ -491,7 +501,7 @@ def _job_or_step(text: str) -> str:
 
 
 def _check_whole(text: str) -> None:
-    if not fields.is_nothing(text) and numerals.parse_whole(text.strip()) is None:
+    if not fields.is_nothing(text) and units.parse_whole(text.strip()) is None:
         raise BadInput(f"{text[:40]!r} is not a whole number")
 
 

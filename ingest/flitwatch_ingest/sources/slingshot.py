@@ -16,7 +16,7 @@ from typing import Any
 
 import orjson
 
-from flitwatch_domain import numerals
+from flitwatch_domain import units
 from flitwatch_domain.importers.slingshot import location_of
 from flitwatch_ingest.exporters.limits import MOST_BYTES, MOST_LABEL_BYTES, MOST_SERIES
 from flitwatch_ingest.exporters.sample import Sample
@@ -160,7 +160,7 @@ def _text_of(entry: Entry, key: str) -> str:
         return ""
     text = str(content)
     if "\0" in text or len(text.encode()) > MOST_LABEL_BYTES:
-        raise _BadSensor(f"{key} holds NUL, or more than {MOST_LABEL_BYTES} bytes")
+        raise _BadSensor(f"{key} contains NUL or has more than {MOST_LABEL_BYTES} bytes")
     return text.strip()
 
 
@@ -170,8 +170,8 @@ def _parse_value(found: Any) -> float | str:
         return found
     if not isinstance(found, str):
         raise _BadSensor("has no Value that is a number or a text")
-    whole = numerals.parse_whole(found)
-    number = whole if whole is not None else numerals.parse_real(found)
+    whole = units.parse_whole(found)
+    number = whole if whole is not None else units.parse_real(found)
     if number is not None:
         return number
     return _text_of({"Value": found}, "Value")

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from flitwatch_domain import numerals
+from flitwatch_domain import units
 from flitwatch_domain.counters import LANES
 from flitwatch_domain.errors import BadInput
 from flitwatch_domain.importers.sonic import Tables
@@ -59,7 +59,7 @@ def queues_of(tables: Tables) -> Iterable[tuple[str, int, str]]:
 
 def is_lane(queue: str) -> bool:
     """Return whether the tables have a lane for a queue's number."""
-    return numerals.parse_whole(queue, most=LANES - 1) is not None
+    return units.parse_whole(queue, most=LANES - 1) is not None
 
 
 def is_unicast(kind: str) -> bool:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import IO
 
-from flitwatch_domain import numerals
+from flitwatch_domain import units
 from flitwatch_domain.errors import BadInput
 from flitwatch_domain.jobs import Job
 from flitwatch_domain.units import EARLIEST_S, LATEST_S
@@ -101,7 +101,7 @@ def _read_header(lines: IO[bytes], where: str) -> tuple[Header, Iterator[tuple[i
     numbered = enumerate(lines, start=1)
     for number, raw in numbered:
         label = _LABEL.fullmatch(raw.decode("utf-8", errors="replace").strip())
-        value = numerals.parse_whole(label.group(2).strip(), most=10**18) if label else None
+        value = units.parse_whole(label.group(2).strip(), most=10**18) if label else None
         if label and value is not None:
             labels[label.group(1)] = value
         if raw.strip() and not raw.lstrip().startswith(b";"):
@@ -122,7 +122,7 @@ def _parse_values(raw: bytes) -> list[float]:
     cells = raw[:_LONGEST_LINE].decode("ascii", errors="replace").split()
     if len(cells) != _FIELDS:
         raise BadInput(f"has {len(cells)} field{'s' * (len(cells) != 1)}, the format {_FIELDS}")
-    values = [numerals.parse_real(cell) for cell in cells]
+    values = [units.parse_real(cell) for cell in cells]
     numbers = [value for value in values if value is not None and abs(value) < _LARGEST]
     if len(numbers) != len(values):
         bad = next(cell for cell, value in zip(cells, values, strict=True) if value is None or abs(value) >= _LARGEST)

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 
 from flitwatch_db import connect
-from flitwatch_db.core.disk import disk_of
+from flitwatch_db.core.log_keep import disk_of
 from flitwatch_db.ingest import store as ingest
 from flitwatch_db.ingest.topic_leases import TopicLeases
 from flitwatch_domain.data_sources import DIRECT
@@ -135,7 +135,7 @@ class Writer:
 
     def step(self) -> int:
         """Read new records, and commit a transaction if one is due. Return the number of records."""
-        if self._waits_for_room():
+        if self._waits_for_space():
             return 0
         due_in = self._committed_at + self.settings.interval_s - time.monotonic()
         records = self._poll_records(min(max(due_in, 0.0), _LONGEST_POLL_S))
@@ -147,7 +147,7 @@ class Writer:
             self.commit()
         return len(records)
 
-    def _waits_for_room(self) -> bool:
+    def _waits_for_space(self) -> bool:
         """Return whether records must stay in the log for now, because the database's disk has no space for their rows."""
         waits = self.measures.lack is not None
         # Resuming needs more space than stopping, because the database's temporary space varies.

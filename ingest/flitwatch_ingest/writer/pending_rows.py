@@ -6,8 +6,8 @@ import logging
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 
-from flitwatch_db.counters.observations import Observation
 from flitwatch_db.counters.samples import Summary
+from flitwatch_db.counters.store import Observation
 from flitwatch_db.ingest.store import RAW_BYTES, DeadLetter
 from flitwatch_domain.data_sources import TWIN, kind_of
 from flitwatch_domain.errors import BadInput

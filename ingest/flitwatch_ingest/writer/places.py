@@ -82,12 +82,12 @@ class Places:
 
     def changed(self, conn: psycopg.Connection[Any]) -> bool:
         """Return whether fabrics were added, removed or changed since `refresh`."""
-        return _fabric_signature(self._list_rows(conn)) != self._seen
+        return _sign_fabrics(conn, self._list_rows(conn)) != self._seen
 
     def refresh(self, conn: psycopg.Connection[Any]) -> None:
         """Read the fabrics."""
         rows = self._list_rows(conn)
-        self._seen = _fabric_signature(rows)
+        self._seen = _sign_fabrics(conn, rows)
         self._known = {
             row.fabric_id: self._wire_fabric(row.fabric_id, fabrics.load_fabric(conn, row.fabric_id)) for row in rows
         }
@@ -196,17 +196,7 @@ def _capacity_rates(fabric: Fabric, counted: NDArray[np.int32]) -> tuple[NDArray
     return np.append(worth, np.nan)[counted], of_endpoints
 
 
-def _fabric_signature(rows: list[fabrics.FabricRow]) -> tuple[Any, ...]:
-    return tuple(
-        (
-            r.fabric_id,
-            r.name,
-            r.simulated,
-            r.routers,
-            r.endpoints,
-            r.links,
-            r.attributes.get("device_ids"),
-            r.attributes.get("models"),
-        )
-        for r in rows
-    )
+def _sign_fabrics(conn: psycopg.Connection[Any], rows: list[fabrics.FabricRow]) -> tuple[Any, ...]:
+    """Return a value that changes when a fabric is added, removed, renamed or stored again."""
+    versions = fabrics.list_versions(conn)
+    return tuple((row.fabric_id, row.name, versions.get(row.fabric_id)) for row in rows)

@@ -9,8 +9,9 @@ from dataclasses import dataclass, field
 
 from flitwatch_core.codec import Kind, Role
 from flitwatch_domain.fabric import Fabric, Technology
-from flitwatch_domain.guids import plain_guid
+from flitwatch_domain.fabric.endpoint_names import plain_guid
 from flitwatch_domain.hosts import find_host, host_key
+from flitwatch_domain.importers.ibnames import is_same_adapter
 from flitwatch_ingest.schemas import RowSchema
 from flitwatch_ingest.schemas.rows import (
     ADAPTERS,
@@ -25,9 +26,6 @@ from flitwatch_ingest.schemas.rows import (
 )
 
 _LAST_NUMBER = re.compile(r"([0-9]+)(?!.*[0-9])")
-#: openibd's node descriptions: HCA-1 is the kernel's adapter 0.
-_VENDOR_NUMBER = re.compile(r"HCA-([0-9]+)", re.IGNORECASE)
-_KERNEL_NUMBER = re.compile(r"mlx[0-9]+_([0-9]+)", re.IGNORECASE)
 #: ca_name and port as sysclassib joins them.
 _JOINED = re.compile(r"(.+)\.([0-9]{1,3})")
 
@@ -147,6 +145,7 @@ class FabricPorts:
         self._adapters: list[str | None] = self._of_endpoints("adapters", None)
         self._adapter_ports: list[int] = self._of_endpoints("adapter_ports", 0)
         lids, lmc = self._of_endpoints("lids", 0), self._of_endpoints("lmc", 0)
+        self._topology_nodes: list[str | None] = self._of_endpoints("topology_nodes", None)
         owners = self._of_endpoints("adapter_guids", None)
         for e in range(len(ends)):
             # On many adapters the first port has the node's GUID, which the two lists may spell differently.
@@ -154,8 +153,8 @@ class FabricPorts:
                 self._endpoints_by_guid[guid].append(e)
             for lid in range(lids[e], lids[e] + (1 << min(lmc[e], 7))) if lids[e] else ():
                 self._endpoint_by_lid[lid] = e
-            node = str(ends.node[e]).strip()
-            self._by_host[host_key(node)][node].append(e)
+            for node in dict.fromkeys(self._names_of(e)):
+                self._by_host[host_key(node)][node].append(e)
         for router, guid in enumerate(fabric.routers.guid):
             if guid:
                 self._routers_by_guid[plain_guid(guid)] = router
@@ -229,9 +228,14 @@ class FabricPorts:
             name = str(self.fabric.routers.name[router])
             return self._switch_port(router, owner) if _names_match(owner, name) else None
         endpoint = self._endpoint_by_lid.get(owner.lid)
-        if endpoint is None or not _names_match(owner, str(self.fabric.endpoints.node[endpoint])):
+        if endpoint is None or not any(_names_match(owner, node) for node in self._names_of(endpoint)):
             return None
         return self._port_of_endpoint(endpoint)
+
+    def _names_of(self, endpoint: int) -> list[str]:
+        """Return the name of an endpoint's node, and the one that the topology had before it was renamed."""
+        nodes = (self.fabric.endpoints.node[endpoint], self._topology_nodes[endpoint])
+        return [str(node).strip() for node in nodes if node is not None]
 
     def _of_host(self, owner: Owner) -> list[int]:
         for name in (*owner.names, *owner.hosts):
@@ -276,7 +280,7 @@ class FabricPorts:
         if not any(names):
             chosen = ends
         else:
-            chosen = [e for e in ends if owner.adapter and _same_adapter(self._adapters[e], owner.adapter)]
+            chosen = [e for e in ends if owner.adapter and is_same_adapter(self._adapters[e], owner.adapter)]
             chosen = chosen if owner.adapter else ends
         if len(chosen) > 1 and owner.port is not None:
             chosen = [e for e in chosen if self._adapter_ports[e] == owner.port] or chosen
@@ -297,15 +301,6 @@ def _names_match(owner: Owner, name: str) -> bool:
 def _first_words(names: tuple[str, ...]) -> list[str]:
     """Return the first word of each name; a node map or description may append the adapter: `luna-0001 mlx5_2`."""
     return [word for name in names for word in dict.fromkeys((name, name.partition(" ")[0]))]
-
-
-def _same_adapter(known: str | None, said: str) -> bool:
-    if known is None:
-        return False
-    if known.lower() == said.lower():
-        return True
-    vendor, kernel = _VENDOR_NUMBER.fullmatch(known), _KERNEL_NUMBER.fullmatch(said)
-    return bool(vendor and kernel) and int(vendor.group(1)) == int(kernel.group(1)) + 1  # type: ignore[union-attr]
 
 
 def unresolved_reason(fabrics: list[str], owner: Owner, component: int | None) -> str:

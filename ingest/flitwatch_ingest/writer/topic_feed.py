@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from flitwatch_core.codec import Feed, Kind, Ledger, Need, Role, describe_error
-from flitwatch_db.counters.observations import Observation
+from flitwatch_db.counters.store import Observation
 from flitwatch_db.ingest.store import DeadLetter
 from flitwatch_domain.errors import BadInput
 from flitwatch_ingest.registry import Schemas

@@ -8,8 +8,7 @@ from typing import TypedDict
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from flitwatch_domain.blame import FOUND_Q
-from flitwatch_domain.several_sets import benjamini_hochberg
+from flitwatch_domain.blame import FOUND_Q, benjamini_hochberg
 from flitwatch_ml.blame.calendar import by_application, fit_calendar, winsorise_values
 from flitwatch_ml.blame.observations import Observations, merge_observations
 from flitwatch_ml.blame.selection import Problem, one_sided_p

@@ -79,8 +79,8 @@ def other_weeks(problem: Problem, user: int, raw: Floats, start_s: Floats, sprea
         result = _conditional_chance(regressors[rows], shifted, problem.outcome[rows], own, clusters, spread)
         if result is None or result[0] >= CONTROL or result[1] < sizeable:
             continue
-        beside = np.column_stack([regressors, by_weekday])[rows]
-        result = _conditional_chance(beside, shifted, problem.outcome[rows], own, clusters, spread)
+        with_weekday = np.column_stack([regressors, by_weekday])[rows]
+        result = _conditional_chance(with_weekday, shifted, problem.outcome[rows], own, clusters, spread)
         if result is None or (result[0] < CONTROL and result[1] >= sizeable):
             yield weeks
 

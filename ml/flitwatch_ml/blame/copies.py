@@ -29,7 +29,7 @@ ALPHA = 0.05
 def same_runs(exposure: Floats, run_time_s: Floats, start_s: Floats, covariates: Floats | None = None) -> Ints:
     """Return a number for each run, (runs,); near copies share a number. `exposure` is (runs, users), `covariates` (runs, k)."""
     log_time = np.log(run_time_s)
-    alone, groups = np.arange(len(log_time)), _beside_the_same(exposure)
+    alone, groups = np.arange(len(log_time)), _group_by_users(exposure)
     if not groups:
         return alone
     # With less noise, close times are more likely by chance. Copies that are not significant relative to all differences are not examined further.
@@ -49,7 +49,7 @@ def same_runs(exposure: Floats, run_time_s: Floats, start_s: Floats, covariates:
     return alone
 
 
-def _beside_the_same(exposure: Floats) -> list[Ints]:
+def _group_by_users(exposure: Floats) -> list[Ints]:
     """Return groups of two or more runs with exactly the same users, regardless of the amounts."""
     there = np.packbits(exposure > 0, axis=1)
     keys = np.ascontiguousarray(there).view(np.dtype((np.void, there.shape[1]))).ravel()

@@ -36,7 +36,7 @@ def estimate_effects(
     squares = (amounts**2).sum(0)
     usable = squares > EXPLAINED * np.maximum(problem.own, EXPLAINED)
     by_amount = amounts / np.where(usable, squares, np.nan)
-    present, has_presence = _beside_amounts(problem, exposed, by_amount)
+    present, has_presence = _separate_presence(problem, exposed, by_amount)
     # The slopes are weighted sums of log times.
     by_amount = by_amount - (by_amount * exposed).sum(0) * present
     slope, step = (by_amount * outcome).sum(0), (present * outcome).sum(0)
@@ -55,7 +55,7 @@ def estimate_effects(
     return effect, np.column_stack([effect - reach, effect + reach])
 
 
-def _beside_amounts(
+def _separate_presence(
     problem: Problem, exposed: NDArray[np.bool_], by_amount: Floats
 ) -> tuple[Floats, NDArray[np.bool_]]:
     """Return the residual presence without the user's amount, divided by its squared length (runs, users), and which users have one (users,); else 0."""

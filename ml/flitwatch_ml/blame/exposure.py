@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.stats import norm
 
-from flitwatch_domain.several_sets import benjamini_hochberg
+from flitwatch_domain.blame import benjamini_hochberg
 from flitwatch_ml.blame.checks import BlameEstimator, check_runs
 from flitwatch_ml.blame.strata import centre_values, normal_scores
 

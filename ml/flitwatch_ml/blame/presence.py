@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from flitwatch_domain.blame import benjamini_hochberg
 from flitwatch_domain.errors import NotEnoughData
 from flitwatch_domain.neighbourhood import is_present as present_by
-from flitwatch_domain.several_sets import benjamini_hochberg
 from flitwatch_ml.blame.checks import BlameEstimator, check_runs
 from flitwatch_ml.blame.information import association_sign, exact_p_values, mutual_information_bits
 

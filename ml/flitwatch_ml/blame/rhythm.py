@@ -7,6 +7,7 @@ this user, can separate the two. Likewise, for users who are active for whole we
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +23,9 @@ Ints = NDArray[np.int64]
 RUNS_A_PART = 4
 #: Weekdays are tested with any number of runs.
 ALWAYS = "day of the week"
+WEEK = "week"
+#: A user is present for whole weeks if less than this share of the exposure that the calendar leaves varies within weeks.
+WITHIN_WEEKS = 0.4
 #: Starts are in UTC. A site's midnight may differ, in steps of a quarter of a day.
 MIDNIGHTS_S = tuple(hour * 3600.0 for hour in (0, 6, 12, 18))
 #: Possible first days of a week: a slow week need not begin on a Monday.
@@ -37,7 +41,7 @@ def list_rhythms(start_s: Floats) -> Iterator[tuple[str, Ints]]:
         + [_first_affordable("hour of the day", [np.floor(start_s % DAY_S / (3600 * width)) for width in (1, 2, 3)])]
         + [("hour and day of the week", weekday_numbers(start_s) * 4 + np.floor(start_s % DAY_S / (6 * 3600)))]
         + [
-            ("week", np.floor((start_s + day * DAY_S + midnight) / WEEK_S))
+            (WEEK, np.floor((start_s + day * DAY_S + midnight) / WEEK_S))
             for day in range(WEEK_DAYS)
             for midnight in MIDNIGHTS_S
         ]
@@ -50,10 +54,32 @@ def list_rhythms(start_s: Floats) -> Iterator[tuple[str, Ints]]:
             yield name, label
 
 
-def find_rhythm(problem: Problem, user: int, start_s: Floats, limit: float) -> tuple[str, float, float] | None:
+@dataclass(frozen=True)
+class Rhythm:
+    """A rhythm from which a user's presence cannot be separated.
+
+    Attributes
+    ----------
+    name : str
+    share : float    share of the exposure left after removing it
+    p : float        p-value of the rest: 1 if nothing is left
+    limit : float    largest accepted p-value
+    """
+
+    name: str
+    share: float
+    p: float
+    limit: float
+
+
+def find_rhythm(
+    problem: Problem, user: int, start_s: Floats, limit: float, of_all: float, apart: float
+) -> Rhythm | None:
     """Return the first rhythm given which the p-value of a user's finding exceeds `limit`; None if there is none.
 
-    The result contains its name, the share of exposure left after removing it, and the p-value: 1 if nothing is left.
+    If weeks differ, every user of slow weeks correlates with slow runs, and those with slow runs within these weeks by chance would be named. The limit
+    between runs of the same week is therefore `of_all`, that of a finding among all users, for users who are present for whole weeks. `apart` is the share
+    of the exposure that the calendar leaves.
     """
     column, own = problem.regressors[:, [user]], float(problem.own[user])
     values = np.column_stack([column, problem.outcome])
@@ -62,8 +88,10 @@ def find_rhythm(problem: Problem, user: int, start_s: Floats, limit: float) -> t
         nothing = np.zeros((len(residuals), 0))
         rest = Problem(residuals[:, :1], residuals[:, 1], nothing, np.array([own]), problem.clusters, directions)
         p = float(one_sided_p(rest.scores(), rest.degrees_of_freedom, carrier_counts(rest.regressors))[0])
-        if p > limit or rest.degrees_of_freedom < 2:
-            return name, float((rest.regressors**2).sum() / max(own, EXPLAINED)), p
+        share = float((rest.regressors**2).sum() / max(own, EXPLAINED))
+        accepted = of_all if name == WEEK and share < WITHIN_WEEKS * apart else limit
+        if p > accepted or rest.degrees_of_freedom < 2:
+            return Rhythm(name, share, p, accepted)
     return None
 
 

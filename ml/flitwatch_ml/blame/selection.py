@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import t as student
 
-from flitwatch_domain.several_sets import benjamini_hochberg
+from flitwatch_domain.blame import benjamini_hochberg
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from flitwatch_domain.blame import CANNOT_TELL, FOUND_Q, NAMED, NO_EVIDENCE
-from flitwatch_domain.several_sets import benjamini_hochberg
+from flitwatch_domain.blame import CANNOT_TELL, FOUND_Q, NAMED, NO_EVIDENCE, benjamini_hochberg
 from flitwatch_ml.blame import controls, rhythm
 from flitwatch_ml.blame.blocks import block_orders, block_p_values, design_effect
 from flitwatch_ml.blame.calendar import (
@@ -364,15 +363,23 @@ class CalendarBlame(BlameEstimator):
             yield f"appears together with user {_format_users(others.tolist())}: cannot tell which of them"
 
     def _check_rhythm(self, problem: Problem, user: int) -> Iterator[str]:
-        finding = rhythm.find_rhythm(problem, user, self._start, controls.DOUBT)
+        tests = int(self.testable_.sum())
+        # Benjamini-Hochberg threshold for the number of users found.
+        of_all = FOUND_Q * int((self.q_value_ <= FOUND_Q).sum()) / tests
+        apart = float(self._share_left[user])
+        finding = rhythm.find_rhythm(problem, user, self._start, controls.DOUBT, of_all, apart)
         if finding is None:
             return
-        name, share, p = finding
-        cannot = f"the presence cannot be separated from the {name}"
-        if share < LEAST_LEFT:
-            yield f"{cannot}, which explains {1 - share:.0%} of it"
-        else:
-            yield f"{cannot}: between runs of the same {name} chance gives as much in {p:.1%} of cases"
+        cannot = f"the presence cannot be separated from the {finding.name}"
+        if finding.share < LEAST_LEFT:
+            yield f"{cannot}, which explains {1 - finding.share:.0%} of it"
+            return
+        reason = f"{cannot}: between runs of the same {finding.name} chance gives as much in {finding.p:.1%} of cases"
+        yield (
+            reason
+            if finding.limit == controls.DOUBT
+            else f"{reason}; among {tests} users, {finding.limit:.2%} is needed"
+        )
 
     def _period_date(self, period: int) -> str:
         unit = WEEK_S if self._unit == "week" else DAY_S
@@ -383,10 +390,10 @@ class CalendarBlame(BlameEstimator):
         """Estimate effects in seconds, given the other selected users."""
         day = day_numbers(self._start)
         log_time = replace(self._problem, outcome=self.calendar_.without(np.log(self._times)))
-        beside = (self._raw, self._exposed, day, self._spread, self._times)
-        self.effect_s_, self.effect_interval_s_ = estimate_effects(log_time.given(self.selected_), *beside)
+        context = (self._raw, self._exposed, day, self._spread, self._times)
+        self.effect_s_, self.effect_interval_s_ = estimate_effects(log_time.given(self.selected_), *context)
         for user in self.selected_.tolist():
-            effect, interval = estimate_effects(log_time.given(self.selected_[self.selected_ != user]), *beside)
+            effect, interval = estimate_effects(log_time.given(self.selected_[self.selected_ != user]), *context)
             self.effect_s_[user], self.effect_interval_s_[user] = effect[user], interval[user]
         self.effect_s_[~self.testable_] = np.nan
         self.effect_interval_s_[~self.testable_] = np.nan

@@ -224,7 +224,7 @@ def _list_inputs(counters: Sequence[str], sets: tuple[str, ...], known: StepSeri
 
 
 def correlated_groups(rows: Floats, features: Sequence[Feature]) -> list[list[int]]:
-    """Return groups of features (indices) of one meaning with a correlation of at least `TOGETHER`, direct or transitive; `rows` is (rows, features)."""
+    """Return groups of indices of features with the same meaning and a direct or transitive correlation of at least `TOGETHER`; `rows` is (rows, features)."""
     spread = rows.std(0)
     standard = (rows - rows.mean(0)) / np.where(spread > 0, spread, 1.0)
     alike = np.abs(standard.T @ standard) / max(len(rows), 1) >= TOGETHER

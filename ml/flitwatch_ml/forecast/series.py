@@ -204,7 +204,7 @@ def _log_placement(series: StepSeries, sets: tuple[str, ...]) -> Floats:
     if "placement" not in sets:
         return np.zeros((len(series.times), 0))
     if series.placement is None:
-        raise NotEnoughData("the feature set 'placement' was asked for, but these runs carry no placement")
+        raise NotEnoughData("the feature set 'placement' was requested, but these runs have no placement")
     return np.log(series.placement)
 
 

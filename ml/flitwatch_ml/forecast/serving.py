@@ -13,9 +13,14 @@ from sklearn.base import clone
 from sklearn.linear_model import Ridge
 
 from flitwatch_domain.errors import BadInput
-from flitwatch_ml.forecast.backtest import learned_forecasters
+from flitwatch_ml.forecast.backtest import COUNTERS, paper_forecasters
 from flitwatch_ml.forecast.baselines import NAIVE
-from flitwatch_ml.forecast.forecasters import AttentionForecaster, LightGBMForecaster, RidgeForecaster
+from flitwatch_ml.forecast.forecasters import (
+    AttentionForecaster,
+    CountersForecaster,
+    LightGBMForecaster,
+    RidgeForecaster,
+)
 from flitwatch_ml.forecast.series import Standard, StepSeries, Windows
 from flitwatch_ml.forecast.served_net import ServedNet
 
@@ -44,7 +49,7 @@ class Serving:
 
     Attributes
     ----------
-    name : ratio, curve, last steps, ridge, lightgbm, attention alone or attention; for several members, all their names
+    name : ratio, curve, last steps, ridge, lightgbm, attention, attention alone or attention on counters; for several members, all their names
     model : the fitted forecaster; None for those that need no learning
     half_width90 : half-width of the 90 % interval, in log
     mape : % error on held-out runs
@@ -83,7 +88,7 @@ def fit_serving(series: StepSeries, m: int, k: int, sets: tuple[str, ...], chose
     windows = standard.training(series, m, k)
 
     def one(name: str) -> Serving:
-        prototype = learned_forecasters().get(name)
+        prototype = paper_forecasters().get(name)
         model = None if prototype is None else clone(prototype).fit(windows)
         return Serving(name, standard, model, m, k, chosen.half_width90, chosen.mape)
 
@@ -152,7 +157,9 @@ def _load_model(head: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Any:
         case "lightgbm":
             return _load_trees(arrays, "trees")
         case "attention" | "attention alone":
-            return _load_attention(head["attention"], arrays)
+            return _load_attention(AttentionForecaster, head["attention"], arrays)
+        case name if name == COUNTERS:
+            return _load_attention(CountersForecaster, head["attention"], arrays)
         case name if name in NAIVE:
             return None
         case name:
@@ -220,8 +227,10 @@ def _put_attention(model: AttentionForecaster, arrays: dict[str, NDArray[Any]]) 
     }
 
 
-def _load_attention(head: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> AttentionForecaster:
-    forecaster = AttentionForecaster(**{**head["parameters"], "device": "cpu"})
+def _load_attention(
+    of: type[AttentionForecaster], head: dict[str, Any], arrays: dict[str, NDArray[Any]]
+) -> AttentionForecaster:
+    forecaster = of(**{**head["parameters"], "device": "cpu"})
     forecaster.device_ = "cpu"
     forecaster.linear_centre_, forecaster.linear_scale_ = arrays["linear_centre"], arrays["linear_scale"]
     forecaster.target_centre_, forecaster.target_scale_ = head["target_centre"], head["target_scale"]

@@ -63,24 +63,24 @@ def estimate_blame(
     runs: estimates.Runs,
     exe: str,
     nodes: int,
-    beside: dict[str, CoRunning],
+    co_running: dict[str, CoRunning],
     least_nodes: int,
     definition: Definition,
     marks_s: Any = (),
 ) -> tuple[Estimate, dict[str, list[Entry]]]:
     """Return the result and its ranked entries, by user and by application."""
     times = runs.step_time_s.sum(1)
-    if not beside["user"].names:
+    if not co_running["user"].names:
         raise NotEnoughData("no user had a job alongside these runs")
     blames = {
         by: fit_blame(part.met.exposure, times, runs.start_s, part.circumstances, marks_s)
-        for by, part in beside.items()
+        for by, part in co_running.items()
         if part.names
     }
     of_runs = np.full(len(times), float(nodes))
     ranked = {
         by: rank_entries(blames[by], part, times, definition, of_runs) if by in blames else []
-        for by, part in beside.items()
+        for by, part in co_running.items()
     }
     blame = blames["user"]
     parameters = {"least_nodes": least_nodes, "definition": definition.name, **blame.get_params()}
@@ -141,23 +141,23 @@ def score_of(users: list[Entry]) -> dict[str, int]:
 
 
 def rank_entries(
-    ours: CalendarBlame, beside: CoRunning, times: Any, definition: Definition, nodes: NDArray[np.float64] | None
+    ours: CalendarBlame, co_running: CoRunning, times: Any, definition: Definition, nodes: NDArray[np.float64] | None
 ) -> list[Entry]:
     """Return blamed names in order of rank; `nodes` (runs,) is each run's node count, None if the files have none."""
-    overlap, exposure = beside.met.overlap, beside.met.exposure
+    overlap, exposure = co_running.met.overlap, co_running.met.exposure
     paper = PresenceBlame(tau=definition.tau, rule=definition.rule).fit(overlap, times)
-    hours_of = np.full(len(beside.names), np.nan) if nodes is None else nodes @ (exposure > 0) / 3600
+    hours_of = np.full(len(co_running.names), np.nan) if nodes is None else nodes @ (exposure > 0) / 3600
     order = {int(user): place for place, user in enumerate(ours.selected_, 1)}
     place = {user: at for at, user in enumerate(ours.ranking_.tolist(), 1)}
     rows = []
     for at in ours.ranking_.tolist():
-        name = beside.names[at]
+        name = co_running.names[at]
         # Other users are given by index: a name in the text would remain after its erasure.
         reasons = [in_words(reason, lambda other: f"in place {place[other]}") for reason in ours.reasons_[at]]
         low, high = ours.effect_interval_s_[at]
         hours = float(hours_of[at])
         body = {
-            "own": name in beside.own, "verdict": ours.verdict_[at], "reasons": reasons, "score": float(ours.score_[at]), "sign": int(ours.sign_[at]),
+            "own": name in co_running.own, "verdict": ours.verdict_[at], "reasons": reasons, "score": float(ours.score_[at]), "sign": int(ours.sign_[at]),
             "p": none_if_nan(ours.p_value_[at]), "q": none_if_nan(ours.q_value_[at]), "testable": bool(ours.testable_[at]),
             "reason": None if ours.testable_[at] else reasons[0], "effect_s": none_if_nan(ours.effect_s_[at]), "effect_low_s": none_if_nan(low),
             "effect_high_s": none_if_nan(high), "lost_node_hours": none_if_nan(ours.effect_s_[at] * hours), "lost_low_node_hours": none_if_nan(low * hours),

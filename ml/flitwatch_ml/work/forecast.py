@@ -15,7 +15,15 @@ from flitwatch_domain.errors import MissingDependency, NotEnoughData
 from flitwatch_domain.neighbourhood import OURS, PAPER
 from flitwatch_ml.folds import distinct_runs
 from flitwatch_ml.forecast import FEATURE_SETS, Chronological, StepSeries, backtest_in_order, run_backtest
-from flitwatch_ml.forecast.backtest import ALONE, Backtest, attention_gain, has_pytorch, learned_forecasters
+from flitwatch_ml.forecast.backtest import (
+    ALONE,
+    COUNTERS,
+    Backtest,
+    attention_gain,
+    has_pytorch,
+    learned_forecasters,
+    paper_forecasters,
+)
 from flitwatch_ml.forecast.chronological import MIN_RUNS as RUNS_IN_ORDER
 from flitwatch_ml.forecast.chronological import choose_features
 from flitwatch_ml.forecast.importance import Importances, measure_importances
@@ -163,8 +171,10 @@ def features_of(series: StepSeries, start_s: Floats, m: int, k: int) -> tuple[st
 def in_order(
     series: StepSeries, start_s: Floats, m: int, k: int, sets: tuple[str, ...], definition: str = OURS.name
 ) -> Chronological:
-    """Return the backtest in order of time as in the scorecard: our candidates, or only the paper's attention."""
-    return backtest_in_order(series, start_s, m, k, sets, serve=(ALONE,) if definition == PAPER.name else ())
+    """Return the backtest in order of time as in the scorecard: our candidates, or the paper's attention on counters deployed."""
+    if definition == PAPER.name:
+        return backtest_in_order(series, start_s, m, k, sets, learned=paper_forecasters(), serve=(COUNTERS,))
+    return backtest_in_order(series, start_s, m, k, sets)
 
 
 def _choose_forecasters(
@@ -173,17 +183,18 @@ def _choose_forecasters(
     """Choose with a backtest in order of time; with too few runs for that, choose the least error over held-out runs."""
     paper = definition == PAPER.name
     if len(np.unique(distinct_runs(series.times))) < RUNS_IN_ORDER:
-        row = run_backtest(series, m, k, sets, folds=FOLDS, serve=ALONE if paper else None)
+        learned, serve = (paper_forecasters(), COUNTERS) if paper else (None, None)
+        row = run_backtest(series, m, k, sets, folds=FOLDS, learned=learned, serve=serve)
         if paper:
-            return row, Choice((ALONE,), row.mape[ALONE], row.half_width90, PAPERS)
+            return row, Choice((COUNTERS,), row.mape[COUNTERS], row.half_width90, PAPERS)
         mape = row.mape[row.serves] if row.nested_mape is None else row.nested_mape
         return row, Choice(tuple(row.serves.split(" + ")), mape, row.half_width90, _choice_reason(row))
     outcome = in_order(series, start_s, m, k, sets, definition)
     if paper:
         return outcome, Choice(outcome.serves, outcome.served_mape, outcome.half_width90, PAPERS)
     first, *others = outcome.serves
-    beside = f", together with {', '.join(others)}, which do not differ significantly from it" if others else ""
-    why = f"{first} has the smallest error on {outcome.runs} later runs{beside}; the error is that of earlier choices made in the same way"
+    ties = f", together with {', '.join(others)}, which do not differ significantly from it" if others else ""
+    why = f"{first} has the smallest error on {outcome.runs} later runs{ties}; the error is that of earlier choices made in the same way"
     return outcome, Choice(outcome.serves, outcome.served_mape, outcome.half_width90, why)
 
 
@@ -231,7 +242,7 @@ def rests_on(
     """Return the importance of inputs for the deployed and the paper's forecaster, or the missing data."""
     names = [*counters, *(f"{name}.{item}" for name in ("io", "sys") if name in sets for item in LDMS_FOUR)]
     try:
-        member_sets = dict.fromkeys((members, (ALONE,)) if has_pytorch() else (members,))
+        member_sets = dict.fromkeys((members, (COUNTERS,)) if has_pytorch() else (members,))
         return [_row_of(measure_importances(series, start_s, names, m, k, sets, item)) for item in member_sets], None
     except NotEnoughData as lacking:
         return [], str(lacking)

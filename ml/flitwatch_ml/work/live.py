@@ -18,7 +18,7 @@ from flitwatch_db.estimates import inputs as estimates
 from flitwatch_db.estimates import step_counters
 from flitwatch_db.estimates import store as estimate_store
 from flitwatch_db.estimates.store import Forecast
-from flitwatch_db.runs.waiting import WaitingRun, step_times, waiting_runs
+from flitwatch_db.runs.reported import WaitingRun, step_times, waiting_runs
 from flitwatch_domain.errors import FlitwatchError
 from flitwatch_ml.forecast.series import StepSeries
 from flitwatch_ml.forecast.serving import Serving, load_serving

@@ -61,12 +61,12 @@ def judge_runs(
     """
     # The files do not contain the overlap of job and run: users with an amount count as present.
     presence = (data.exposure > 0).astype(float)
-    beside = CoRunning(data.users, Neighbourhood(presence, data.exposure), set(), data.circumstances)
+    co_running = CoRunning(data.users, Neighbourhood(presence, data.exposure), set(), data.circumstances)
     try:
         blame = fit_blame(data.exposure, data.time_s, data.start_s, data.circumstances, application=data.application)
     except NotEnoughData as lacking:
         raise NotEnoughData(f"cannot tell: {lacking.message}") from lacking
-    users = rank_entries(blame, beside, data.relative_time, OURS, data.nodes)
+    users = rank_entries(blame, co_running, data.relative_time, OURS, data.nodes)
     reasons = [
         [in_words(reason, lambda other: data.users[other]) for reason in blame.reasons_[at]]
         for at in blame.ranking_.tolist()

@@ -23,7 +23,7 @@ from pydantic import (
 
 from flitwatch_domain.alerts import OWN, SERIES_LABELS, Rule, check_matchers, parse_duration_s, read_rule
 from flitwatch_domain.errors import BadInput
-from flitwatch_domain.importers.yaml_text import parse_yaml, read_yaml
+from flitwatch_domain.importers.text import parse_yaml, read_yaml
 from flitwatch_domain.mailbox import Mailbox
 
 Kind = Literal["alertmanager", "webhook", "slack", "apprise", "mail"]
@@ -86,7 +86,7 @@ class MailServer(BaseModel):
     def check_password(self, where: str) -> None:
         """Raise BadInput if the environment lacks the password that the server requires."""
         if self.username and not os.environ.get(self.password_env):
-            raise BadInput(f"{self.password_env or 'password_env'} holds no password", where=where)
+            raise BadInput(f"{self.password_env or 'password_env'} contains no password", where=where)
 
 
 class Receiver(MailServer):
@@ -141,7 +141,7 @@ class Receiver(MailServer):
             url = ""
         if not self._is_address(url):
             wanted = "address of Apprise" if self.kind == "apprise" else "http or https URL"
-            raise BadInput(f"{self.url_env or self.url_file} holds no {wanted}", where=where)
+            raise BadInput(f"{self.url_env or self.url_file} contains no {wanted}", where=where)
         return url
 
     def _is_address(self, url: str) -> bool:

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import logging
+import time
+from collections.abc import Callable
 from typing import Any
 
 from flitwatch_alerting.config import Config, Receiver
+from flitwatch_alerting.deliver import ROUND_S
 from flitwatch_alerting.senders import send_test
 from flitwatch_db.alerts import contacts
 from flitwatch_domain.errors import FlitwatchError
@@ -36,9 +39,12 @@ def with_contacts(conn: Any, config: Config) -> Config:
     return config.model_copy(update={"receivers": (*config.receivers, *contact_receivers)})
 
 
-def send_tests(conn: Any, config: Config) -> int:
-    """Send each requested test mail once and record the outcome. Return the number sent. The connection must be in autocommit mode."""
-    sent_count = 0
+def send_tests(conn: Any, config: Config, beat: Callable[[], object] = lambda: None) -> int:
+    """Send requested test mails once, for at most a few seconds and the mail that has begun, and record the outcome. Return the number sent.
+
+    The connection must be in autocommit mode.
+    """
+    sent_count, ends_s = 0, time.monotonic() + ROUND_S
     for row in contacts.load_contact_points(conn):
         if not row["waits"]:
             continue
@@ -52,4 +58,7 @@ def send_tests(conn: Any, config: Config) -> int:
         else:
             contacts.record_test_result(conn, row["name"], None)
             sent_count += 1
+        beat()
+        if time.monotonic() >= ends_s:
+            break
     return sent_count

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import logging
+import time
+from collections import deque
 from collections.abc import Callable
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from typing import Any
 
 from flitwatch_alerting.config import Config, Receiver
@@ -17,6 +20,10 @@ from flitwatch_domain.heartbeat import Heartbeat
 log = logging.getLogger(__name__)
 
 RETRY_S = (5.0, 15.0, 60.0, 300.0)
+#: After this many seconds, a round starts no further message: rules have priority.
+ROUND_S = 5.0
+#: Maximum number of receivers that get a message at the same time.
+AT_A_TIME = 64
 Row = dict[str, Any]
 #: Called with the skipped item and the reason.
 Refused = Callable[[str, str], object]
@@ -88,7 +95,8 @@ def repeat_of(config: Config, receiver: Receiver) -> float:
 def send_due_notices(conn: Any, config: Config, heartbeat: Heartbeat | None = None) -> int:
     """Send due notices, one message per receiver and group. Return the number accepted. The connection must be in autocommit mode.
 
-    A failed message is retried with the same key and contents, except for notices silenced since. Newer notices go into a message of their own.
+    Receivers get their messages at the same time, so a slow one delays no other. A failed message is retried with the same key and contents, except
+    for notices silenced since. Newer notices go into a message of their own.
     """
     receivers_by_name = {receiver.name: receiver for receiver in config.receivers}
     firing, silence_matchers = alerts.list_firing_alerts(conn), load_silences(conn)
@@ -98,37 +106,53 @@ def send_due_notices(conn: Any, config: Config, heartbeat: Heartbeat | None = No
         if is_quiet(config, silence_matchers, alert, firing)
     ]
     alerts.leave_batches(conn, quiet)
-    away: set[str] = set()
-    notified_groups: set[tuple[str, str]] = set()
-    sent_count = 0
+    waiting: dict[str, deque[tuple[str, str | None]]] = {}
     for name, group, tried in alerts.due_batches(conn, config.group_interval_s, quiet):
-        if heartbeat is not None:
-            heartbeat.beat()
-        # New notices for a recently notified group wait for the group's interval.
-        if name not in receivers_by_name or name in away or (tried is None and (name, group) in notified_groups):
-            continue
-        batch = tried or _make_batch(conn, name, alerts.fresh_notices(conn, name, group, quiet))
-        rows = alerts.list_open_notices(conn, batch) if batch else []
-        if not rows:
-            continue
-        numbers = [row["notice_id"] for row in rows]
-        try:
-            send_notices(config, receivers_by_name[name], rows, batch)
-        except Exception as problem:
-            # A failure of one receiver must not keep the others from being notified.
-            why = (
-                problem.message if isinstance(problem, FlitwatchError) else f"receiver {name}: {type(problem).__name__}"
-            )
-            if isinstance(problem, Unreachable):
-                away.add(name)
-            attempts = min(max(row["attempts"] for row in rows), len(RETRY_S) - 1)
-            log.warning("%s; retrying in %.0f s", why, RETRY_S[attempts])
-            alerts.postpone_notices(conn, numbers, why, RETRY_S[attempts])
-            continue
-        alerts.mark_notices_delivered(conn, numbers)
-        notified_groups.add((name, group))
-        sent_count += len(numbers)
+        if name in receivers_by_name:
+            waiting.setdefault(name, deque()).append((group, tried))
+    notified_groups: set[tuple[str, str]] = set()
+    sending: dict[Future[None], tuple[str, str, list[Row]]] = {}
+    sent_count, ends_s = 0, time.monotonic() + ROUND_S
+    with ThreadPoolExecutor(AT_A_TIME, thread_name_prefix="deliveries") as pool:
+
+        def send_next(name: str) -> None:
+            while waiting[name]:
+                group, tried = waiting[name].popleft()
+                # New notices for a recently notified group wait for the group's interval.
+                if tried is None and (name, group) in notified_groups:
+                    continue
+                batch = tried or _make_batch(conn, name, alerts.fresh_notices(conn, name, group, quiet))
+                if rows := alerts.list_open_notices(conn, batch) if batch else []:
+                    sending[pool.submit(send_notices, config, receivers_by_name[name], rows, batch)] = name, group, rows
+                    return
+
+        for name in waiting:
+            send_next(name)
+        while sending:
+            for ended in wait(sending, return_when=FIRST_COMPLETED).done:
+                name, group, rows = sending.pop(ended)
+                if heartbeat is not None:
+                    heartbeat.beat()
+                if (problem := ended.exception()) is None:
+                    alerts.mark_notices_delivered(conn, [row["notice_id"] for row in rows])
+                    notified_groups.add((name, group))
+                    sent_count += len(rows)
+                else:
+                    _postpone(conn, name, rows, problem)
+                if time.monotonic() < ends_s and not isinstance(problem, Unreachable):
+                    send_next(name)
     return sent_count
+
+
+def _postpone(conn: Any, name: str, rows: list[Row], problem: BaseException) -> None:
+    """Retry a message later: a failure of one receiver must not keep the others from being notified."""
+    why = problem.message if isinstance(problem, FlitwatchError) else f"receiver {name}: {type(problem).__name__}"
+    retry_s = RETRY_S[min(max(row["attempts"] for row in rows), len(RETRY_S) - 1)]
+    log.warning("%s; retrying in %.0f s", why, retry_s)
+    alerts.postpone_notices(conn, [row["notice_id"] for row in rows], why, retry_s)
+    if isinstance(problem, Unreachable):
+        # One attempt tells that it still does not answer, and each can take DELIVERY_S.
+        alerts.hold_notices(conn, name, retry_s)
 
 
 def _make_batch(conn: Any, receiver: str, numbers: list[int]) -> str:

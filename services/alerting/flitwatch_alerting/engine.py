@@ -40,7 +40,7 @@ class Measures:
     changed: int = 0
     delivered: int = 0
     problems: int = 0
-    jobs_told: int = 0
+    jobs_reported: int = 0
     incidents: int = 0
 
 
@@ -143,7 +143,7 @@ class Engine:
         with self._isolate_failure(conn, "delivery"):
             self.measures.delivered += deliver.send_due_notices(conn, config, self.heartbeat)
         with self._isolate_failure(conn, "test mails"):
-            send_tests(conn, config)
+            send_tests(conn, config, self.heartbeat.beat)
         if now_s - self._looked_s >= INCIDENTS_EVERY_S:
             self._looked_s = now_s
             with self._isolate_failure(conn, "incidents"):
@@ -154,7 +154,7 @@ class Engine:
                 self._heard = heard
         if self.job_ends is not None:
             with self._isolate_failure(conn, "ends of jobs"):
-                self.measures.jobs_told += self.job_ends.round(conn)
+                self.measures.jobs_reported += self.job_ends.round(conn)
         if self.measures.rounds % TIDY_EVERY == 0:
             with self._isolate_failure(conn, "the end of old notices of jobs"):
                 job_ends.forget_old(conn)

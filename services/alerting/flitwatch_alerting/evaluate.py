@@ -16,7 +16,7 @@ from flitwatch_db.jobs.explanation import explain_by_id
 from flitwatch_domain.alerts import OF_COUNTERS, Rule, Sample, SeriesState, advance_series, is_absent
 from flitwatch_domain.errors import NotFound
 from flitwatch_domain.explanation.result import ChainSentence, Verdict
-from flitwatch_domain.timeline import TimelineRow, list_rows
+from flitwatch_domain.mails import TimelineRow, list_rows
 
 log = logging.getLogger(__name__)
 

@@ -92,7 +92,7 @@ def _read_secret(file: Path) -> bytes:
         secret = b""
     if not _LEAST_SECRET <= len(secret) <= _MOST_SECRET:
         raise BadInput(
-            f"FLITWATCH_JOB_WEBHOOK_SECRET_FILE: {file} holds no {_LEAST_SECRET} to {_MOST_SECRET} bytes in Base64",
+            f"FLITWATCH_JOB_WEBHOOK_SECRET_FILE: {file} contains no {_LEAST_SECRET} to {_MOST_SECRET} bytes in Base64",
             advice=advice,
         )
     return secret

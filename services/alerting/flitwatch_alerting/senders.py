@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from email.message import EmailMessage
 from functools import cache
+from types import SimpleNamespace
 from typing import Any
 
 import httpx
@@ -25,6 +26,7 @@ Row = dict[str, Any]
 TIMEOUT_S = 10.0
 #: Deadline of a whole delivery: a receiver that sends a byte now and then never reaches the timeout of one read.
 DELIVERY_S = 20.0
+MAIL_REPLIES_BYTES = 1 << 20
 #: Alertmanager resolves an alert that is not sent again, so its end time is set three rounds ahead.
 ALERTMANAGER_REPEAT_S, ROUNDS = 60.0, 3
 
@@ -270,8 +272,28 @@ def send_test(config: Config, receiver: Receiver, key: str) -> None:
     deliver_in_time(f"receiver {receiver.name}", lambda: _post_mail(receiver, mail))
 
 
+class _MailServer(smtplib.SMTP):
+    """Mail server of which a limited number of bytes is read: a reply can have any number of lines."""
+
+    left = MAIL_REPLIES_BYTES
+
+    def getreply(self) -> tuple[int, bytes]:
+        if self.file is None and self.sock is not None:
+            read = (file := self.sock.makefile("rb")).readline
+
+            def read_line(most: int = -1) -> bytes:
+                line = read(most)
+                self.left -= len(line)
+                if self.left < 0:
+                    raise OSError("the mail server's replies are too long")
+                return line
+
+            self.file = SimpleNamespace(readline=read_line, close=file.close)
+        return super().getreply()
+
+
 def _post_mail(receiver: Receiver, message: EmailMessage) -> None:
-    with smtplib.SMTP(*receiver.mail_server(), timeout=TIMEOUT_S) as server:
+    with _MailServer(*receiver.mail_server(), timeout=TIMEOUT_S) as server:
         if receiver.starttls:
             server.starttls()
         if receiver.username:

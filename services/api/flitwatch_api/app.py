@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gzip
+import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from importlib.metadata import PackageNotFoundError, version
@@ -10,26 +12,25 @@ from fastapi import APIRouter, FastAPI, Request
 from fastapi.responses import Response
 from starlette.middleware.gzip import GZipMiddleware
 
-from flitwatch_api import problems, site, tracing
+from flitwatch_api import logs, problems, site
 from flitwatch_api.advice.http import http as advice
 from flitwatch_api.alerts.http import http as alerts
 from flitwatch_api.counters.http import http as counters
-from flitwatch_api.description import describe_access, render_description
-from flitwatch_api.diagnosis.http import http as diagnosis
+from flitwatch_api.diagnosis import http as diagnosis
 from flitwatch_api.estimates.http import http as estimates
 from flitwatch_api.events.http import http as events
-from flitwatch_api.explanation.http import http as explanation
+from flitwatch_api.explanation import http as explanation
 from flitwatch_api.fabric.http import http as fabrics
-from flitwatch_api.heads import Heads
 from flitwatch_api.health.http import http as health
 from flitwatch_api.health.metrics import Measured, Metrics
-from flitwatch_api.incidents.http import http as incidents
+from flitwatch_api.incidents import http as incidents
 from flitwatch_api.ingest.http import http as ingest
 from flitwatch_api.jobs.http import http as jobs
 from flitwatch_api.links.http import http as links
 from flitwatch_api.logs import RequestIdMiddleware
 from flitwatch_api.network_noise.http import http as network_noise
-from flitwatch_api.noise.http import http as noise
+from flitwatch_api.noise import http as noise
+from flitwatch_api.openapi import describe_access, render_description
 from flitwatch_api.people.access import allowed
 from flitwatch_api.people.callers import Callers
 from flitwatch_api.people.directory import directory_of
@@ -38,13 +39,14 @@ from flitwatch_api.people.oidc import provider_of
 from flitwatch_api.people.sign_on import http as sign_on
 from flitwatch_api.people.trail import AuditMiddleware, AuditTrail
 from flitwatch_api.platform import Platform
-from flitwatch_api.projects.http import http as projects
-from flitwatch_api.recommendations.http import http as recommendations
+from flitwatch_api.projects import http as projects
+from flitwatch_api.recommendations import http as recommendations
 from flitwatch_api.runs.http import http as runs
-from flitwatch_api.samples.http import http as samples
-from flitwatch_api.search.http import http as search
+from flitwatch_api.samples import http as samples
+from flitwatch_api.search import http as search
 from flitwatch_api.security import SecurityMiddleware
 from flitwatch_api.settings import Settings
+from flitwatch_api.site import Heads
 from flitwatch_api.tasks.http import http as tasks
 
 BASE = "/api/v1"
@@ -135,7 +137,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     )
     app.add_middleware(AuditMiddleware)
     app.add_middleware(Measured, metrics=metrics, base=BASE)
-    tracing.install_tracing(app, _package_version())
+    logs.install_tracing(app, _package_version())
     app.add_middleware(Heads, base=BASE)
     app.add_middleware(RequestIdMiddleware, access_log=chosen.api_access_log)
     return app
@@ -143,9 +145,15 @@ def create_app(settings: Settings | None = None) -> FastAPI:
 
 @description.get("/openapi.json", include_in_schema=False)
 async def openapi(request: Request) -> Response:
-    return Response(
-        render_description(request.app), media_type="application/json", headers={"Cache-Control": "no-cache"}
-    )
+    # Made once: it takes a quarter of a second, and requests for it have no limit.
+    if (bodies := getattr(request.app.state, "descriptions", None)) is None:
+        plain = render_description(request.app)
+        bodies = request.app.state.descriptions = {"": plain, "gzip": gzip.compress(plain, GZIP_LEVEL)}
+    encoding = "gzip" if "gzip" in request.headers.get("accept-encoding", "") else ""
+    headers = {"Cache-Control": "no-cache", "Vary": "Accept-Encoding"}
+    if encoding:
+        headers["Content-Encoding"] = encoding
+    return Response(bodies[encoding], media_type="application/json", headers=headers)
 
 
 def _package_version() -> str:
@@ -153,3 +161,12 @@ def _package_version() -> str:
         return version("flitwatch")
     except PackageNotFoundError:
         return "0"
+
+
+def _print_description() -> None:
+    """Print the OpenAPI document; no database is needed."""
+    sys.stdout.buffer.write(render_description(create_app(Settings(web=None))))
+
+
+if __name__ == "__main__":
+    _print_description()

@@ -1,19 +1,53 @@
-"""OpenAPI document as text: `python -m flitwatch_api.openapi` prints docs/contracts/openapi.json."""
+"""OpenAPI document as text, with the access requirements of each endpoint."""
 
 from __future__ import annotations
 
-import sys
+import json
+from typing import Any
 
-from flitwatch_api.description import render_description
+from fastapi import FastAPI
 
+from flitwatch_api.people.access import CHANGES, ROLE, SCOPE, Requirement, requirement_of
+from flitwatch_api.problems import MEDIA_TYPE
 
-def main() -> None:
-    """Print the document; no database is needed."""
-    from flitwatch_api.app import create_app
-    from flitwatch_api.settings import Settings
-
-    sys.stdout.buffer.write(render_description(create_app(Settings(web=None))))
+BASE = "/api/v1"
 
 
-if __name__ == "__main__":
-    main()
+def render_description(app: FastAPI) -> bytes:
+    """Return the OpenAPI document with a stable order."""
+    return (json.dumps(app.openapi(), indent=1, ensure_ascii=False) + "\n").encode()
+
+
+def describe_access(app: FastAPI) -> None:
+    """Add each endpoint's access requirements to the OpenAPI document, and the responses to callers who lack them."""
+    plain = app.openapi
+
+    def complete() -> dict[str, Any]:
+        if app.openapi_schema is not None:
+            return app.openapi_schema
+        document = plain()
+        document["components"]["securitySchemes"] = {
+            "token": {"type": "http", "scheme": "bearer", "description": "flitwatch tokens create"},
+            "session": {"type": "apiKey", "in": "cookie", "name": "__Host-flitwatch-session"},
+        }
+        for path, item in document["paths"].items():
+            if path.startswith(BASE):
+                for method, operation in item.items():
+                    _complete_operation(operation, requirement_of({method.upper()}, operation))
+        return document
+
+    app.openapi = complete  # type: ignore[method-assign]
+
+
+def _complete_operation(operation: dict[str, Any], need: Requirement) -> None:
+    operation.update({ROLE: need.role, SCOPE: need.scope, CHANGES: need.changes})
+    answers = {"429": "Too many requests; Retry-After gives the time to wait", "401": "A login or a token is required"}
+    if need.role != "anyone":
+        operation["security"] = [{"token": []}, {"session": []}]
+        answers["403"] = "Not allowed with this role or scope"
+    else:
+        operation["security"] = []
+        answers["403"] = "Not from here"
+    for status, words in answers.items():
+        content = {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}}
+        operation["responses"].setdefault(status, {"description": words, "content": content})

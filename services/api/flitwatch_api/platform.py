@@ -2,32 +2,80 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextvars
 import logging
+import threading
 from collections.abc import AsyncIterator, Callable
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from typing import Annotated, Any, TypeVar
 
 import psycopg
 from fastapi import Depends, Request
 
-from flitwatch_api.advice.state import AdviceState
+from flitwatch_api.advice.reader import AdviceState
 from flitwatch_api.counters.store import CounterStore
 from flitwatch_api.events.hub import Hub
-from flitwatch_api.fabric.topologies import Topologies
-from flitwatch_api.health.readiness import Readiness
-from flitwatch_api.ingest.lag import LogEnds
+from flitwatch_api.fabric.topology import Topologies
+from flitwatch_api.ingest.lag import LogEnds, Readiness
 from flitwatch_api.jobs.links import JobLink
 from flitwatch_api.settings import Settings
 from flitwatch_api.shared_answers import SharedAnswers
-from flitwatch_api.worker_threads import WorkerThreads
 from flitwatch_db import async_pool, connect
 from flitwatch_db.core.columns import Connection
 from flitwatch_db.core.deadlines import STILL_S
-from flitwatch_db.core.disk import disk_of
-from flitwatch_domain.advice.parts import Parts
-from flitwatch_domain.errors import Unavailable
+from flitwatch_db.core.log_keep import disk_of
+from flitwatch_domain.advice.pattern import Parts
+from flitwatch_domain.errors import TooMany, Unavailable
 
 T = TypeVar("T")
+
+
+class WorkerThreads:
+    """Pool of threads with a bounded queue.
+
+    Parameters
+    ----------
+    name : str        name of the threads, and of the work in the refusal
+    threads : int     simultaneous jobs
+    waiting : int     waiting jobs
+    retry_after_s : int
+    """
+
+    def __init__(self, name: str, threads: int, waiting: int, retry_after_s: int = 5) -> None:
+        self._name, self._retry_after_s = name, retry_after_s
+        self._places = threading.Semaphore(threads + waiting)
+        self._threads = ThreadPoolExecutor(threads, thread_name_prefix=name)
+
+    async def run(self, work: Callable[[], T]) -> T:
+        """Run work in a thread.
+
+        Raises
+        ------
+        TooMany
+            The queue is full; the work was not started.
+        """
+        if not self._places.acquire(blocking=False):
+            raise TooMany(
+                f"too many requests are waiting for {self._name}",
+                advice="Send it again after the time in Retry-After.",
+                retry_after_s=self._retry_after_s,
+            )
+        try:
+            running = self._threads.submit(contextvars.copy_context().run, work)
+        except RuntimeError:
+            self._places.release()
+            raise
+        # Its slot is freed when the work ends, which can be after the caller has left.
+        running.add_done_callback(lambda _: self._places.release())
+        return await asyncio.wrap_future(running)
+
+    def stop(self) -> None:
+        """Start no more work, and let running work finish."""
+        self._threads.shutdown(wait=False, cancel_futures=True)
+
+
 log = logging.getLogger(__name__)
 
 #: Threads and queue lengths. A password check takes 64 MiB and a third of a second on several cores.

@@ -11,7 +11,7 @@ from pydantic import Field, SecretStr, ValidationError, field_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from flitwatch_api.jobs.links import MOST, JobLink
-from flitwatch_domain.advice.parts import SERVED, Parts
+from flitwatch_domain.advice.pattern import SERVED, Parts
 from flitwatch_domain.errors import BadRequest
 from flitwatch_domain.task_models.base import words_of
 

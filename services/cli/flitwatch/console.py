@@ -20,7 +20,7 @@ import click
 import orjson
 
 from flitwatch_domain.json_logs import JsonLines
-from flitwatch_domain.local_text import LocalText
+from flitwatch_domain.secret_file import LocalText
 
 if TYPE_CHECKING:
     from rich.console import Console

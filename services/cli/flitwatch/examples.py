@@ -79,7 +79,7 @@ EXAMPLES = {
     "twin history": "flitwatch twin history demo --log postgresql://db/flitwatch",
     "twin run": "flitwatch twin run demo --seconds 600 --speed 0 --out twin",
     "twin scenarios": "flitwatch twin scenarios",
-    "twin worlds": "flitwatch twin worlds",
+    "twin variants": "flitwatch twin variants",
     "bench api": "flitwatch bench api --json",
     "bench advice": "flitwatch bench advice --json",
     "bench import": "flitwatch bench import --lines 100000 --json",

@@ -261,9 +261,7 @@ def format_lists(found: HotLists, drawn: bool) -> list[tuple[str, list[str], lis
             row["link_class"],
             _speed(row["bandwidth_bps"]),
             _speed(row["usual_bps"]),
-            f"{row['link_downs']} down, {row['link_recoveries']} recovered, {row['link_speed_changes']} other speed"
-            if row["flapping"]
-            else "",
+            row["condition"],
         ]
         for row in found["slow_cables"]
     ]
@@ -271,9 +269,9 @@ def format_lists(found: HotLists, drawn: bool) -> list[tuple[str, list[str], lis
         [
             (
                 "Slow and flapping cables",
-                ["cable", "class", "speed", "usual", "link in 24 h"],
+                ["cable", "class", "speed", "usual", "condition"],
                 cables,
-                ["cable", "class", "speed", "usual", "link in 24 h"],
+                ["cable", "class", "speed", "usual", "condition"],
             )
         ]
         if cables

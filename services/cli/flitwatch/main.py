@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import os
+import re
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -77,10 +78,16 @@ MOVED_OPTIONS: dict[tuple[str, ...], tuple[tuple[str, ...], frozenset[str]]] = {
     ("routes", "optimise"): (("routes", "prove"), frozenset({"--engine"})),
 }
 
+#: Commands whose `--world` is now `--variant`. Scripts with the former name still work.
+RENAMED_COMMANDS = frozenset({"scorecard", "study", "twin"})
+
 
 def follow_moved_options(arguments: Sequence[str]) -> list[str]:
-    """Return the arguments with the command that now has their options."""
+    """Return the arguments with the current names of the command and its options."""
     words = tuple(arguments)
+    if RENAMED_COMMANDS & set(words[:1]):
+        words = tuple(re.sub("^--world(?==|$)", "--variant", word) for word in words)
+        words = ("twin", "variants", *words[2:]) if words[:2] == ("twin", "worlds") else words
     for command, (now, options) in MOVED_OPTIONS.items():
         rest = words[len(command) :]
         if words[: len(command)] == command and not options.isdisjoint(word.partition("=")[0] for word in rest):

@@ -33,7 +33,7 @@ def collect_families() -> dict[str, list[Metric]]:
     from flitwatch_ingest.collectors.metrics import PublisherCollector
     from flitwatch_ingest.collectors.publisher import Publisher
     from flitwatch_ingest.exporters import Intake, MetricTable
-    from flitwatch_ingest.exporters.metrics import DoorCollector
+    from flitwatch_ingest.exporters.metrics import EndpointCollector
     from flitwatch_ingest.writer.measures import Measures
     from flitwatch_ingest.writer.metrics import WriterCollector
 
@@ -51,7 +51,7 @@ def collect_families() -> dict[str, list[Metric]]:
         "Worker": [*queue_families([QueueFigures("ml", 0, 0, 0, 0, 0)]), *place_families(None)],
         "Alerting": delivery_families([ReceiverFigures("chat", 0, 0, 0)]),
         "Collectors": list(PublisherCollector(publisher).collect()),
-        "`collect prometheus`": list(DoorCollector(Intake(MetricTable(), publisher), None, None).collect()),
+        "`collect prometheus`": list(EndpointCollector(Intake(MetricTable(), publisher), None, None).collect()),
         "Every service but the API": [
             *own.collect(),
             *(family for family in REGISTRY.collect() if family.name.startswith(("process_", "python_"))),

@@ -13,7 +13,7 @@ from prometheus_client.registry import Collector
 
 from flitwatch_db import connect
 from flitwatch_db.alerts.store import ReceiverFigures, receiver_figures
-from flitwatch_db.core.disk import disk_of
+from flitwatch_db.core.log_keep import disk_of
 from flitwatch_db.tasks.table import QueueFigures, queue_figures
 from flitwatch_domain.errors import FlitwatchError
 from flitwatch_ops import backup_files, kept_log

@@ -16,7 +16,7 @@ from flitwatch.metrics_reference import render_metrics
 HEAD = """# Commands
 
 Generated with `make reference`. With `--json`, a command prints one JSON object on standard output. Text for people is printed on
-standard error. Only `flitwatch run -- COMMAND`, whose standard output is COMMAND's, prints it as the last line of standard error.
+standard error. Only `flitwatch run -- COMMAND` prints it as the last line of standard error, because standard output belongs to COMMAND.
 
 ## Exit statuses
 

@@ -402,7 +402,7 @@ class Client:
             while task["state"] in ("queued", "running"):
                 if time.monotonic() > end:
                     raise TimeoutError(
-                        f"task {number} is {task['state']} after {wait_s:g} s; it is still running; api.task({number}) asks again"
+                        f"task {number} is {task['state']} after {wait_s:g} s. It continues: call api.task({number}) for its state"
                     )
                 time.sleep(0.2)
                 task = self.api.task(number)
@@ -450,15 +450,15 @@ class _Progress:
     """Shows the number of received rows on a terminal if a list takes long."""
 
     def __init__(self) -> None:
-        self._begun_s, self._told = time.monotonic(), False
+        self._begun_s, self._printed = time.monotonic(), False
 
     def __call__(self, rows: int) -> None:
         if sys.stderr.isatty() and time.monotonic() - self._begun_s > QUIET_S:
-            self._told = True
+            self._printed = True
             print(f"\rflitwatch: {rows:,} rows", end="", file=sys.stderr, flush=True)
 
     def end(self) -> None:
-        if self._told:
+        if self._printed:
             print(file=sys.stderr)
 
 

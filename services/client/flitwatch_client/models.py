@@ -588,9 +588,9 @@ class IncidentHead(TypedDict):
     slowed: int
     slow_now: int
     lost_s: float
-    node_hours: float
-    node_hours_low: float
-    node_hours_high: float
+    node_hours: float | None
+    node_hours_low: float | None
+    node_hours_high: float | None
 class IncidentList(TypedDict):
     items: list[IncidentHead]
     next_cursor: str | None
@@ -965,7 +965,7 @@ class Plane(TypedDict):
 class ProjectCause(TypedDict):
     user: str
     jobs: int
-    node_hours: float
+    node_hours: float | None
 class ProjectLoss(TypedDict):
     job_id: str
     user: str | None
@@ -973,9 +973,9 @@ class ProjectLoss(TypedDict):
     nodes: int | None
     since: str
     factor: float
-    node_hours: float
-    node_hours_low: float
-    node_hours_high: float
+    node_hours: float | None
+    node_hours_low: float | None
+    node_hours_high: float | None
     slowed_by: list[str]
     incident_id: int
     simulated: bool
@@ -984,9 +984,9 @@ class ProjectReport(TypedDict):
     month: str
     jobs: list[ProjectLoss]
     causes: list[ProjectCause]
-    node_hours: float
-    node_hours_low: float
-    node_hours_high: float
+    node_hours: float | None
+    node_hours_low: float | None
+    node_hours_high: float | None
 class Ready(TypedDict):
     status: str
     read_only: str | None
@@ -1238,6 +1238,7 @@ class SlowCable(TypedDict):
     link_downs: int | None
     link_recoveries: int | None
     link_speed_changes: int | None
+    condition: str
 class SlowCables(TypedDict):
     items: list[SlowCable]
 class SlowJob(TypedDict):
@@ -1814,9 +1815,9 @@ class IncidentDetail(TypedDict):
     slowed: int
     slow_now: int
     lost_s: float
-    node_hours: float
-    node_hours_low: float
-    node_hours_high: float
+    node_hours: float | None
+    node_hours_low: float | None
+    node_hours_high: float | None
     detail: str
     quiet: float | None
     links: list[CarryingLink]

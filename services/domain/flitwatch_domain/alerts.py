@@ -135,7 +135,8 @@ class Rule(BaseModel):
     )
     severity: Severity = "warning"
     summary: Text = Field(
-        default="", description="Can contain labels in braces and {value}, and {title} for signal incident."
+        default="",
+        description="Can contain labels in braces and {value}; {title} for signal incident, {condition} for slow_cable and flapping_cable.",
     )
     labels: dict[str, Text] = Field(default_factory=dict, description="Additional labels of its alerts.")
     enabled: bool = True

@@ -129,14 +129,14 @@ def _format_host_list(texts: tuple[str, ...], row: tuple[str, ...]) -> str:
 
 
 def _split_items(text: str) -> list[str]:
-    """Split at commas outside brackets."""
+    """Split at commas and blanks outside brackets: no host's name has a blank."""
     items, depth, start = [], 0, 0
     for at, char in enumerate(text):
         if char == "[":
             depth += 1
         elif char == "]":
             depth -= 1
-        elif char == "," and depth == 0:
+        elif (char == "," or char.isspace()) and depth == 0:
             items.append(text[start:at])
             start = at + 1
         if depth not in (0, 1):

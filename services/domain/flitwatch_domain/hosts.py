@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Iterable
 
 _ADDRESS = re.compile(r"[0-9.]+|.*:.*")
@@ -19,9 +20,31 @@ def host_key(name: str) -> str:
     return _INTERFACE.sub("", _strip_domain(name))
 
 
+def read_host_names(text: str) -> list[list[str]]:
+    """Read the names of each host: lines of /etc/hosts, of a node-name map (`0x0002c9 "node01"`), or of any words. Addresses are left out."""
+    lines = (line.partition("#")[0].replace('"', " ").split() for line in text.splitlines())
+    return [names for words in lines if len(names := [word for word in words if not _ADDRESS.fullmatch(word)]) > 1]
+
+
+def shorten_hosts(names: Iterable[str]) -> dict[str, str]:
+    """Return names without their domains, as schedulers write them, if different hosts stay different. The spellings of one host become one name."""
+    by_host: dict[str, set[str]] = defaultdict(set)
+    for name in names:
+        by_host[_strip_domain(name)].add(name)
+    short: dict[str, str] = {}
+    for spellings in by_host.values():
+        with_domain = {name.translate(_LOWER) for name in spellings if _cut_domain(name) != name}
+        if len(with_domain) <= 1:
+            short |= dict.fromkeys(spellings, min(map(_cut_domain, spellings)))
+    return short
+
+
 def _strip_domain(name: str) -> str:
-    whole = name if _ADDRESS.fullmatch(name) else name.partition(".")[0]
-    return whole.translate(_LOWER)
+    return _cut_domain(name).translate(_LOWER)
+
+
+def _cut_domain(name: str) -> str:
+    return name if _ADDRESS.fullmatch(name) else name.partition(".")[0]
 
 
 def find_host(name: str, known: Iterable[str]) -> str | None:
@@ -34,7 +57,7 @@ def find_host(name: str, known: Iterable[str]) -> str | None:
     possible = [host for host in alike if "." not in host or "." not in name]
     for chosen in (
         [host for host in alike if host == name],
-        [host for host in alike if host.translate(_LOWER) == name.translate(_LOWER)],
+        [host for host in alike if host.translate(_LOWER).rstrip(".") == name.translate(_LOWER).rstrip(".")],
         [host for host in possible if _strip_domain(host) == _strip_domain(name)],
         possible,
     ):

@@ -1,7 +1,7 @@
 """HTTP protocol of all listeners: uvicorn's protocol for httptools, with additional limits.
 
-A request's head has a size limit and a deadline, a body has a deadline, and an address has a share of the connections. It is in the domain because
-the API, the collectors and the metrics port use it and share no other package. Only listeners import it.
+A request's head has a size limit and a deadline, a body has a deadline, an answer must be read, and an address has a share of the connections. It is in
+the domain because the API, the collectors and the metrics port use it and share no other package. Only listeners import it.
 """
 
 from __future__ import annotations
@@ -16,12 +16,17 @@ from typing import Any
 import uvicorn
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-from flitwatch_domain.addresses import to_network
-from flitwatch_domain.shares import Shares
+from flitwatch_domain.shares import Shares, to_network
 
 #: Deadline of a request's head after the connection opened, and of its body after the head.
 HEAD_S = 15.0
 BODY_S = 30.0
+#: A client that reads less than this of a waiting answer in this time is disconnected, because the rest of the answer stays in memory.
+READ_S, READ_BYTES = 30.0, 64 << 10
+#: Memory for answers of a listener that are not read yet. An address has a share of it.
+UNREAD_BYTES = 128 << 20
+#: Maximum number of requests that wait for the answer to an earlier one of their connection. Each of them takes memory, and browsers send none.
+WAITING_REQUESTS = 16
 #: Maximum size of a request's address and headers together, as in uvicorn with h11; and maximum number of headers, as in http.client.
 HEAD_BYTES = 64 << 10
 HEAD_FIELDS = 100
@@ -56,31 +61,40 @@ class HttpConfig(uvicorn.Config):
         super().__init__(
             app, http=HttpProtocol, ws="none", server_header=False, limit_concurrency=connections, **options
         )
-        self._shares = Shares(connections)
+        self._shares, self._unread = Shares(connections), Shares(UNREAD_BYTES)
         self._proxies = [ip_network(proxy) for proxy in proxies]
 
     def admit(self, address: str) -> Callable[[], None] | None:
         """Return the function to call when a connection from this address ends; None if the address has too many connections."""
-        if self._is_proxy(address):
-            return lambda: None
+        return (lambda: None) if self._is_proxy(address) else self._take_share(self._shares, address, 1)
+
+    def keep_unread(self, address: str, size: int) -> Callable[[], None] | None:
+        """Return the function to call when an answer's `size` bytes have been read; None if too much of the address is unread."""
+        return self._take_share(self._unread, address, size)
+
+    @staticmethod
+    def _take_share(shares: Shares, address: str, count: int) -> Callable[[], None] | None:
         of = to_network(address)
-        return partial(self._shares.give_back, of) if self._shares.take(of) else None
+        return partial(shares.give_back, of, count) if shares.take(of, count) else None
 
     def _is_proxy(self, address: str) -> bool:
         return any(ip_address(address) in proxy for proxy in self._proxies)
 
 
-class _HeadTooLarge(Exception):
-    """A request's head has more than HEAD_BYTES bytes or HEAD_FIELDS headers."""
+class _Refused(Exception):
+    """A request's head has more than HEAD_BYTES bytes or HEAD_FIELDS headers, or too many requests of its connection wait."""
 
 
 class HttpProtocol(HttpToolsProtocol):
     """Connection of a listener with HttpConfig.
 
-    Heads and bodies are due within HEAD_S and BODY_S, even if bytes keep arriving slowly. A larger head gets 431.
+    Heads and bodies are due within HEAD_S and BODY_S, even if bytes keep arriving slowly. A larger head gets 431. A client that does not read its answers is
+    disconnected.
     """
 
     _due: asyncio.TimerHandle | None = None
+    _read_due: asyncio.TimerHandle | None = None
+    _forget_unread: Callable[[], None] | None = None
     #: Bytes since the last part of a body or the end of the last request, and bytes of the head that the parser has reported.
     _unused = 0
     _head = 0
@@ -100,6 +114,7 @@ class HttpProtocol(HttpToolsProtocol):
     def connection_lost(self, exc: Exception | None) -> None:
         """Handle the end of the connection."""
         self._set_deadline(None)
+        self._stop_waiting()
         if self._dismiss is not None:
             self._dismiss()
         super().connection_lost(exc)
@@ -115,8 +130,32 @@ class HttpProtocol(HttpToolsProtocol):
         if self._unused > HEAD_BYTES:
             self._end(_TOO_LARGE)
 
+    def pause_writing(self) -> None:
+        """Handle a full write buffer: the client reads slowly."""
+        super().pause_writing()
+        assert isinstance(self.config, HttpConfig)
+        size = self.transport.get_write_buffer_size()
+        self._forget_unread = self.config.keep_unread(self.client[0] if self.client else "", size)
+        if self._forget_unread is None:
+            self.transport.abort()
+        else:
+            self._await_reading()
+
+    def resume_writing(self) -> None:
+        """Handle a write buffer that has nearly emptied."""
+        self._stop_waiting()
+        super().resume_writing()
+        if self._is_idle():
+            self._await_reading()
+
     def on_message_begin(self) -> None:
         """Handle a request's first byte."""
+        if len(self.pipeline) >= WAITING_REQUESTS:
+            self.transport.abort()
+            raise _Refused
+        if not self.flow.write_paused:
+            # The answer to this request will fill the buffer again.
+            self._stop_waiting()
         self._head = 0
         self._set_deadline(HEAD_S)
         super().on_message_begin()
@@ -147,18 +186,24 @@ class HttpProtocol(HttpToolsProtocol):
         self._set_deadline(None)
         super().on_message_complete()
 
+    def on_response_complete(self) -> None:
+        """Handle the end of an answer, which the client may not have read yet."""
+        super().on_response_complete()
+        if self._is_idle() and not self.flow.write_paused:
+            self._await_reading()
+
     def send_400_response(self, msg: str) -> None:
         """Reject a request that the parser does not accept."""
         if self._head > HEAD_BYTES or self._has_too_many_headers():
             self._end(_TOO_LARGE)
-        else:
+        elif not self.transport.is_closing():
             super().send_400_response(msg)
 
     def _count_head(self, size: int) -> None:
         self._head += size
         if self._head > HEAD_BYTES or self._has_too_many_headers():
             # This ends the parser, which calls `send_400_response`.
-            raise _HeadTooLarge
+            raise _Refused
 
     def _has_too_many_headers(self) -> bool:
         return self.headers is not None and len(self.headers) >= HEAD_FIELDS
@@ -167,6 +212,28 @@ class HttpProtocol(HttpToolsProtocol):
         if not self.transport.is_closing():
             self.transport.write(answer)
             self.transport.close()
+
+    def _is_idle(self) -> bool:
+        return self.cycle is None or self.cycle.response_complete
+
+    def _await_reading(self) -> None:
+        if size := self.transport.get_write_buffer_size():
+            self._read_due = self.loop.call_later(READ_S, self._check_reading, size)
+
+    def _check_reading(self, before: int) -> None:
+        self._read_due = None
+        if (size := self.transport.get_write_buffer_size()) and before - size < READ_BYTES:
+            self.transport.abort()
+        else:
+            self._await_reading()
+
+    def _stop_waiting(self) -> None:
+        if self._read_due is not None:
+            self._read_due.cancel()
+            self._read_due = None
+        if self._forget_unread is not None:
+            self._forget_unread()
+            self._forget_unread = None
 
     def _set_deadline(self, seconds: float | None) -> None:
         if self._due is not None:

@@ -21,8 +21,8 @@ from flitwatch_domain.explanation.result import CarryingLink, Remedy, SlowJob
 from flitwatch_domain.explanation.words import format_clock, format_count, format_jobs, format_percent
 
 MINUTE_S = 60.0
-#: A minute belongs to an incident if its waiting in excess of the quiet minute is at least this part of the worst. Starting an incident takes more.
-STILL = 0.25
+#: A minute belongs to an incident if its waiting in excess of the quiet moment is at least this part of the worst. Starting an incident takes more.
+STILL = 0.1
 #: This many seconds without such a minute end it; a burst after a shorter pause belongs to it.
 CALM_S = 180.0
 #: A cause is known to burst from its second burst on. Then a calm of this many of its periods, at most `LONGEST_CALM_S`, ends the incident.
@@ -76,9 +76,14 @@ class IncidentHead(TypedDict):
     slowed: Annotated[int, Field(description="Jobs that it slowed, including those that have ended or recovered.")]
     slow_now: Annotated[int, Field(description="Jobs that it is slowing now.")]
     lost_s: Annotated[float, Field(description="Total seconds that the slowed jobs lost.")]
-    node_hours: Annotated[float, Field(description="The same, multiplied by each job's nodes.")]
-    node_hours_low: Annotated[float, Field(description="95 % interval.")]
-    node_hours_high: float
+    node_hours: Annotated[
+        float | None,
+        Field(
+            description="The same, multiplied by each job's nodes; null: the number of nodes of a slowed job is unknown."
+        ),
+    ]
+    node_hours_low: Annotated[float | None, Field(description="95 % interval.")]
+    node_hours_high: float | None
 
 
 class SlowedJob(SlowJob):
@@ -95,7 +100,7 @@ class IncidentMinute(TypedDict):
     at: Annotated[datetime, Field(description="Its beginning.")]
     waiting: Annotated[float, Field(description="Stall cycles per flit on the path of the job that lost most.")]
     part: Annotated[
-        float | None, Field(description="0 to 1: the causes' share of the traffic where it waits; null: unknown.")
+        float | None, Field(description="0 to 1: the causes' share of the waiting since a quiet minute; null: unknown.")
     ]
 
 
@@ -136,26 +141,28 @@ class IncidentDetail(IncidentHead):
 
 @dataclass(frozen=True)
 class LostTime:
-    """Seconds that a job lost, with the 95 % interval, and its number of nodes."""
+    """Seconds that a job lost, with the 95 % interval, and its number of nodes (None: unknown)."""
 
     seconds: float
     low_s: float
     high_s: float
-    nodes: int
+    nodes: int | None
 
 
-def node_hours(lost: Sequence[LostTime]) -> tuple[float, float, float]:
-    """Return the node-hours that jobs lost, with the 95 % interval; the jobs' errors are independent."""
-    each = [loss.seconds * loss.nodes / 3600 for loss in lost]
-    below = math.hypot(*((loss.seconds - loss.low_s) * loss.nodes / 3600 for loss in lost))
-    above = math.hypot(*((loss.high_s - loss.seconds) * loss.nodes / 3600 for loss in lost))
-    total = sum(each)
+def node_hours(lost: Sequence[LostTime]) -> tuple[float, float, float] | None:
+    """Return the node-hours that jobs lost, with the 95 % interval; the jobs' errors are independent. None: the number of nodes of a job is unknown."""
+    counts = [loss.nodes for loss in lost if loss.nodes is not None]
+    if len(counts) < len(lost):
+        return None
+    total = sum(loss.seconds * nodes / 3600 for loss, nodes in zip(lost, counts, strict=True))
+    below = math.hypot(*((loss.seconds - loss.low_s) * nodes / 3600 for loss, nodes in zip(lost, counts, strict=True)))
+    above = math.hypot(*((loss.high_s - loss.seconds) * nodes / 3600 for loss, nodes in zip(lost, counts, strict=True)))
     return total, max(0.0, total - below), total + above
 
 
 @dataclass(frozen=True)
 class Minute:
-    """An examined minute: start in epoch seconds, the waiting, and the causes' part of the traffic (None: unknown)."""
+    """An examined minute: start in epoch seconds, the waiting, and the causes' part of it (None: unknown)."""
 
     at_s: float
     waiting: float
@@ -217,7 +224,7 @@ def find_busy_interval(
 ) -> tuple[float, float]:
     """Return the interval in which causes kept links busy, epoch seconds: the slow stretch [began_s, until_s] and the minutes connected to it.
 
-    A minute counts if a flit waits `STILL` of the worst in excess of the quiet waiting, and the causes have a part in the traffic there. More than
+    A minute counts if a flit waits `STILL` of the worst in excess of the quiet waiting, and the causes have a part in that. More than
     `longest_calm_s` without such a minute, or without counters, ends the interval.
     """
     busy_s = _list_busy_minutes(minutes, quiet, began_s, until_s)
@@ -265,17 +272,21 @@ def make_title(
     return f"{who} slowed {whom} from {since} and still {'keeps' if single else 'keep'} {links} busy"
 
 
-def make_detail(causes: Sequence[tuple[str, float | None]], node_hours_lost: tuple[float, float, float]) -> str:
+def make_detail(causes: Sequence[tuple[str, float | None]], node_hours_lost: tuple[float, float, float] | None) -> str:
     """Describe the basis of the title, and the incident's cost."""
     parts = [
         f"{format_percent(part)} of the added waiting is due to the traffic of job {job}."
         for job, part in causes
         if part is not None
     ]
-    total, low, high = node_hours_lost
-    parts.append(
-        f"The slow jobs lost {total:.3g} node-hours (95 %: {low:.3g} to {high:.3g}). Based on traffic and timing; not proof of cause."
-    )
+    if node_hours_lost is None:
+        parts.append(
+            "The node-hours that the slow jobs lost are unknown, because the number of nodes of a job is unknown."
+        )
+    else:
+        total, low, high = node_hours_lost
+        parts.append(f"The slow jobs lost {total:.3g} node-hours (95 %: {low:.3g} to {high:.3g}).")
+    parts.append("Based on traffic and timing; not proof of cause.")
     return " ".join(parts)
 
 

@@ -16,6 +16,28 @@ from typing import Any
 
 from flitwatch_domain.errors import Unavailable
 
+#: Time after which unacknowledged data are given up.
+GIVE_UP_MS = 20_000
+_IDLE_S, _INTERVAL_S, _COUNT = 10, 5, 3
+
+#: Parameters of libpq, for the client's end.
+CLIENT: dict[str, str] = {
+    "target_session_attrs": "primary",
+    "keepalives_idle": str(_IDLE_S),
+    "keepalives_interval": str(_INTERVAL_S),
+    "keepalives_count": str(_COUNT),
+    "tcp_user_timeout": str(GIVE_UP_MS),
+}
+
+#: Settings of the session, for the server's end.
+SERVER: dict[str, str] = {
+    "tcp_keepalives_idle": str(_IDLE_S),
+    "tcp_keepalives_interval": str(_INTERVAL_S),
+    "tcp_keepalives_count": str(_COUNT),
+    "tcp_user_timeout": str(GIVE_UP_MS),
+}
+
+
 PREFIX = "flitwatch_"
 _FIELD = re.compile(r"((?:\\.|[^\\:])*)(?::|$)")
 

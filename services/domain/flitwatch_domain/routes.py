@@ -2,13 +2,124 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
 from flitwatch_domain.fabric import Fabric, FabricKind
-from flitwatch_domain.link_shares import DragonflyRoutes, Routes
-from flitwatch_domain.table_routes import TableRoutes
-from flitwatch_domain.tree_routes import TreeRoutes
+from flitwatch_domain.link_shares import (
+    DragonflyRoutes,
+    Ends,
+    Flow,
+    JobTraffic,
+    Routes,
+    RoutesKnownBy,
+    flows_of,
+    io_nodes,
+)
+from flitwatch_domain.tree_routes import TerminalLoads, TreeRoutes
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+#: Maximum number of (switch, target) pairs processed together.
+MOST_PAIRS = 1_000_000
+#: Maximum number of switches on a path; a longer one is a loop and leads nowhere.
+MOST_HOPS = 64
+OTHER_FABRIC = "The forwarding tables belong to another version of the fabric."
+HOLES = "The forwarding tables reach some nodes only from some switches."
+
+
+class TableRoutes:
+    """Expected loads of links of a fabric with its forwarding tables.
+
+    Parameters
+    ----------
+    fabric : Fabric
+    ports : integer (switches, endpoints)    port of each switch towards each endpoint; -1: no entry
+    """
+
+    known_by: RoutesKnownBy = "tables"
+
+    def __init__(self, fabric: Fabric, ports: NDArray[np.integer]) -> None:
+        self.reason: str | None = None
+        self.links = len(fabric.links)
+        switches, endpoints = len(fabric.routers), len(fabric.endpoints)
+        if ports.shape != (switches, endpoints):
+            self.reason = OTHER_FABRIC
+            return
+        led = ports >= 0
+        # A node that no switch reaches is down.
+        if (led.any(axis=0) & ~led.all(axis=0)).any():
+            self.reason = HOLES
+            return
+        links = fabric.links
+        self._switches, self._src, self._dst = switches, links.src.astype(np.int64), links.dst.astype(np.int64)
+        here = np.flatnonzero((links.src < switches) & (links.src_port >= 0))
+        width = max(int(links.src_port[here].max(initial=0)), int(ports.max(initial=0))) + 1
+        at_port = np.full((switches, width), -1, np.int64)
+        at_port[links.src[here], links.src_port[here]] = here
+        self._next = np.where(led, at_port[np.arange(switches)[:, None], np.maximum(ports, 0)], -1)
+        self._terminals = TerminalLoads(fabric)
+        self._io = io = io_nodes(fabric)
+        home = fabric.endpoints.router.astype(np.int64)
+        self._sources, self._targets = Ends.of(home[io], switches), Ends.of(io, endpoints)
+
+    def detour(self, jobs: Sequence[JobTraffic], carried: Floats | None) -> float:
+        """Return 0: all traffic follows the tables."""
+        return 0.0
+
+    def loads_as_carried(self, jobs: Sequence[JobTraffic], links: Ints, carried: Floats | None) -> Floats:
+        """Return the expected bytes of jobs on links, as in `loads`."""
+        return self.loads(jobs, links, 0.0)
+
+    def loads(self, jobs: Sequence[JobTraffic], links: Ints, detour: float) -> Floats:
+        """Return the expected bytes of jobs on links, including endpoints' links: float64 (len(links), len(jobs))."""
+        load = np.zeros((len(links), len(jobs)))
+        row = np.full(self.links, -1, np.int64)
+        row[links] = np.arange(len(links))
+        pending: list[tuple[int, Flow]] = []
+        pairs = 0
+        injects = links[self._src[links] >= self._switches]
+        for at, job in enumerate(jobs):
+            load[row[injects], at] = self._terminals.loads(injects, job, self._io)
+            for flow in self._list_flows(job):
+                pending.append((at, flow))
+                pairs += int(np.count_nonzero(flow.sent) * np.count_nonzero(flow.goes))
+                if pairs >= MOST_PAIRS:
+                    self._follow_flows(pending, row, load)
+                    pending, pairs = [], 0
+        if pending:
+            self._follow_flows(pending, row, load)
+        return load
+
+    def _list_flows(self, job: JobTraffic) -> list[Flow]:
+        """Return a job's traffic by switch and endpoint."""
+        some = self._terminals.spread(job)
+        assert some.endpoint is not None
+        return flows_of(some, some.router, self._sources, some.endpoint, self._targets)
+
+    def _follow_flows(self, flows: Sequence[tuple[int, Flow]], row: Ints, load: Floats) -> None:
+        """Add the bytes of flows, each with its job, to loads (rows, jobs); `row` of each link, -1: not requested."""
+        parts = []
+        for number, flow in flows:
+            source, target = np.flatnonzero(flow.sent), np.flatnonzero(flow.goes)
+            moved = np.outer(flow.sent[source], flow.goes[target]).ravel()
+            parts.append(
+                (np.repeat(source, len(target)), np.tile(target, len(source)), moved, np.full(len(moved), number))
+            )
+        at, target, moved, job = (np.concatenate(column) for column in zip(*parts, strict=True))
+        for _ in range(MOST_HOPS):
+            link = self._next[at, target]
+            indices = np.flatnonzero((link >= 0) & (row[link] >= 0))
+            key = row[link[indices]] * load.shape[1] + job[indices]
+            load += np.bincount(key, moved[indices], load.size).reshape(load.shape)
+            at = self._dst[link]
+            on = np.flatnonzero((link >= 0) & (at < self._switches))
+            at, target, moved, job = at[on], target[on], moved[on], job[on]
+            if not len(at):
+                return
 
 
 def routes_of(fabric: Fabric, ports: NDArray[np.integer] | None = None) -> Routes:

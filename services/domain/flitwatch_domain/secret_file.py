@@ -1,10 +1,31 @@
-"""One-line file with a password or a token, readable only by its owner."""
+"""One-line file with a password or a token, readable only by its owner; and files that only a command line's user can name."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 from flitwatch_domain.errors import BadInput
+
+
+class LocalText(str):
+    """Text from the command line, which may name a file."""
+
+
+def local_path(text: str, prefix: str = "") -> Path | None:
+    """Return the file named after `prefix` by a local text; None if it names none, or is not local."""
+    if not isinstance(text, LocalText) or not text.startswith(prefix):
+        return None
+    return Path(text.removeprefix(prefix))
+
+
+def as_local(value: Any) -> Any:
+    """Return the same value with all texts marked as local, including texts in lists and objects."""
+    if isinstance(value, dict):
+        return {name: as_local(inner) for name, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return type(value)(as_local(inner) for inner in value)
+    return LocalText(value) if isinstance(value, str) else value
 
 
 def secret_of(path: Path, what: str) -> str:
@@ -27,7 +48,7 @@ def secret_of(path: Path, what: str) -> str:
     except (OSError, UnicodeDecodeError) as problem:
         raise BadInput(f"cannot be read: {problem}", where=str(path)) from None
     if not text or len(text.splitlines()) != 1 or not text.isprintable():
-        raise BadInput(f"holds no {what}: expected one line of printable characters", where=str(path))
+        raise BadInput(f"contains no {what}: expected one line of printable characters", where=str(path))
     return text
 
 

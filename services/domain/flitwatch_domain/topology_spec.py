@@ -17,7 +17,7 @@ from flitwatch_domain import generators
 from flitwatch_domain.errors import BadRequest
 from flitwatch_domain.fabric import Fabric
 from flitwatch_domain.importers import read_fabric
-from flitwatch_domain.local_text import local_path
+from flitwatch_domain.secret_file import local_path
 
 #: Numbers allowed in a request; they do not always describe a valid topology.
 NUMBERS_PATTERN = r"[0-9]{1,6}(,[0-9]{1,6}){0,15}"

@@ -2,7 +2,6 @@
 #include <nanobind/nanobind.h>
 
 #include "bindings/arrays.h"
-#include "sim/fluid/link_state.h"
 #include "sim/fluid/pattern_loads.h"
 #include "sim/fluid/tile_counters.h"
 

@@ -8,7 +8,7 @@
 #include <map>
 
 #include "bindings/arrays.h"
-#include "sim/topology/adjacency.h"
+#include "sim/topology/graph.h"
 #include "sim/topology/lft_dump.h"
 #include "sim/topology/table_routing.h"
 #include "sim/topology/topology.h"

@@ -1,4 +1,4 @@
-# Of an installation: keep what was built, beside at most 9 earlier builds. That fails in silence where the folder cannot be written.
+# Of an installation: keep what was built, and at most 9 earlier builds. That fails in silence where the folder cannot be written.
 get_filename_component(_cache ${FLITWATCH_BUILT} DIRECTORY)
 string(RANDOM LENGTH 12 _random)
 file(GLOB _modules ${CMAKE_INSTALL_PREFIX}/flitwatch_core/_*.so ${CMAKE_INSTALL_PREFIX}/flitwatch_core/_*.pyi)

@@ -5,8 +5,8 @@
 #include <cstring>
 #include <stdexcept>
 
+#include "codec/json.h"
 #include "codec/number.h"
-#include "codec/text.h"
 
 namespace flitwatch::codec {
 

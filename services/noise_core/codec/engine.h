@@ -92,7 +92,7 @@ struct Letter {
 //   refused    as following; nothing goes on                  refused    as following                     as there
 //   refused    accepted                                       following  as following                     kAccepted
 //
-// Beside that an instance is heard or not:
+// In addition to whether an instance is heard:
 //
 //   reporting  no newer sample for limit_us, 3 or more held   reporting  gap kClockBack, restart
 //              with a step as around

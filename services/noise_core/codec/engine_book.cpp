@@ -194,7 +194,7 @@ void Engine::count_endpoints(const Instance& in, const Tally& tally, const Sampl
   }
 }
 
-// `sum_cells` was told what was counted meanwhile where `tally` is given.
+// `sum_cells` received what was counted meanwhile if `tally` is given.
 void Engine::note(const Instance& in, std::uint32_t index, const Sample& from, std::int64_t to_us, GapReason reason,
                   bool put, const Tally* tally) {
   if (replaying_) return;

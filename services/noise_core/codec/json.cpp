@@ -7,7 +7,6 @@
 #include <string>
 
 #include "codec/number.h"
-#include "codec/text.h"
 
 namespace flitwatch::codec {
 

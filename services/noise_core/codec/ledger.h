@@ -8,7 +8,6 @@
 #include <memory>
 #include <vector>
 
-#include "codec/sums.h"
 #include "codec/tally.h"
 
 namespace flitwatch::codec {

@@ -1,4 +1,4 @@
-#include "codec/text.h"
+#include "codec/json.h"
 
 #include <cstdint>
 

@@ -4,14 +4,157 @@
 #include <mpi.h>
 
 #include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
 #include <cstdio>
 #include <iostream>
+#include <limits>
 #include <numeric>
 #include <random>
+#include <sstream>
+#include <stdexcept>
+#include <string>
 #include <vector>
 
-#include "clock.h"
-#include "options.h"
+namespace flitwatch::bench {
+
+// A common clock of all processes, so that an operation can start everywhere at an announced time (window-based
+// synchronisation: Hoefler, Schneider and Lumsdaine, IPDPS 2008).
+class CommonClock {
+ public:
+  // Measures each rank's offset to rank 0 using the fastest of many round trips. Collective over `comm`.
+  explicit CommonClock(MPI_Comm comm);
+  double now() const { return MPI_Wtime() + offset_; }  // rank 0's time, in seconds
+  // Waits for the announced time. Returns false if it has already passed, which makes the measurement invalid.
+  bool wait_until(double start) const;
+  double round_trip_s() const { return round_trip_; }
+
+ private:
+  double offset_ = 0, round_trip_ = 0;
+};
+
+CommonClock::CommonClock(MPI_Comm comm) {
+  constexpr int kRoundTrips = 100, kTag = 1;
+  int rank = 0, size = 0;
+  MPI_Comm_rank(comm, &rank);
+  MPI_Comm_size(comm, &size);
+  for (int peer = 1; peer < size; ++peer) {
+    double remote = 0;
+    if (rank == 0) {
+      for (int i = 0; i < kRoundTrips; ++i) {
+        MPI_Recv(&remote, 1, MPI_DOUBLE, peer, kTag, comm, MPI_STATUS_IGNORE);
+        const double mine = MPI_Wtime();
+        MPI_Send(&mine, 1, MPI_DOUBLE, peer, kTag, comm);
+      }
+    } else if (rank == peer) {
+      round_trip_ = std::numeric_limits<double>::max();
+      for (int i = 0; i < kRoundTrips; ++i) {
+        const double before = MPI_Wtime();
+        MPI_Send(&before, 1, MPI_DOUBLE, 0, kTag, comm);
+        MPI_Recv(&remote, 1, MPI_DOUBLE, 0, kTag, comm, MPI_STATUS_IGNORE);
+        const double after = MPI_Wtime();
+        if (after - before < round_trip_) {
+          round_trip_ = after - before;
+          offset_ = remote - (before + after) / 2;
+        }
+      }
+    }
+    MPI_Barrier(comm);
+  }
+}
+
+bool CommonClock::wait_until(double start) const {
+  if (now() > start) return false;
+  while (now() < start) {
+  }
+  return true;
+}
+
+struct Options {
+  std::vector<double> ratios{0.25, 0.5, 0.75};  // number of perturbing processes divided by all processes
+  int splits = 16;                              // random splits of the world per ratio
+  int repetitions = 8;                          // timed operations per split, perturbed and quiet
+  std::string collective = "allreduce";         // allreduce, reduce, bcast or barrier
+  std::size_t collective_bytes = 8;
+  std::size_t perturbation_bytes = 10u << 20;
+  std::uint64_t seed = 1;
+  double window_s = 0.05;  // from the announcement of a start to the start
+  std::string network = "unnamed";
+};
+
+// Throws std::invalid_argument with advice.
+Options parse_options(int argc, char** argv);
+std::string usage();
+
+namespace {
+
+template <class Number>
+Number number(const std::string& flag, const std::string& text, Number least, Number most) {
+  std::istringstream in(text);
+  Number value{};
+  if (!(in >> value) || !in.eof() || value < least || value > most)
+    throw std::invalid_argument(flag + " needs a number from " + std::to_string(least) + " to " + std::to_string(most) +
+                                ", not '" + text + "'");
+  return value;
+}
+
+std::vector<double> ratios(const std::string& text) {
+  std::vector<double> values;
+  std::istringstream in(text);
+  for (std::string part; std::getline(in, part, ',');) values.push_back(number<double>("--ratios", part, 0.0, 1.0));
+  if (values.empty()) throw std::invalid_argument("--ratios needs numbers such as 0.25,0.5");
+  return values;
+}
+
+}  // namespace
+
+std::string usage() {
+  return "noise_bench [--ratios 0.25,0.5] [--splits N] [--repetitions N] [--collective "
+         "allreduce|reduce|bcast|barrier]\n"
+         "            [--collective-bytes 8] [--perturbation-bytes 10485760] [--seed 1] [--window-s 0.05] [--network "
+         "NAME]\n"
+         "Prints one JSON object a measurement; `flitwatch import noise FILE` stores them.";
+}
+
+Options parse_options(int argc, char** argv) {
+  Options options;
+  for (int i = 1; i < argc; i += 2) {
+    const std::string flag = argv[i];
+    if (i + 1 >= argc) throw std::invalid_argument(flag + " needs a value");
+    const std::string value = argv[i + 1];
+    if (flag == "--ratios")
+      options.ratios = ratios(value);
+    else if (flag == "--splits")
+      options.splits = number(flag, value, 1, 1'000'000);
+    else if (flag == "--repetitions")
+      options.repetitions = number(flag, value, 1, 1'000'000);
+    else if (flag == "--collective")
+      options.collective = value;
+    else if (flag == "--collective-bytes")
+      options.collective_bytes = number<std::size_t>(flag, value, 1, std::size_t{1} << 30);
+    else if (flag == "--perturbation-bytes")
+      options.perturbation_bytes = number<std::size_t>(flag, value, 1, std::size_t{1} << 30);
+    else if (flag == "--seed")
+      options.seed = number<std::uint64_t>(flag, value, 0, ~std::uint64_t{0});
+    else if (flag == "--window-s")
+      options.window_s = number(flag, value, 0.0001, 60.0);
+    else if (flag == "--network")
+      options.network = value;
+    else
+      throw std::invalid_argument("unknown option " + flag);
+  }
+  constexpr std::array<const char*, 4> kKnown{"allreduce", "reduce", "bcast", "barrier"};
+  bool known = false;
+  for (const char* name : kKnown) known = known || options.collective == name;
+  if (!known) throw std::invalid_argument("--collective must be allreduce, reduce, bcast or barrier");
+  for (char c : options.network)
+    if (c == '"' || c == '\\' || static_cast<unsigned char>(c) < 0x20)
+      throw std::invalid_argument("--network takes no quotes, backslashes or control characters");
+  return options;
+}
+
+}  // namespace flitwatch::bench
 
 using namespace flitwatch::bench;
 

@@ -10,7 +10,7 @@
 #include <functional>
 #include <vector>
 
-#include "routes/random.h"
+#include "routes/steps.h"
 
 namespace flitwatch::routes {
 

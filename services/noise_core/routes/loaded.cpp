@@ -1,4 +1,4 @@
-#include "routes/loaded.h"
+#include "routes/steps.h"
 
 namespace flitwatch::routes {
 

@@ -8,7 +8,8 @@ namespace flitwatch::routes {
 namespace {
 constexpr float kFailed = 1e12f;
 constexpr float kNever = std::numeric_limits<float>::max();
-// Weight of the plain square of loads beside the square of excess: keeps loads even where nothing is above the limit.
+// Weight of the plain square of loads alongside the square of excess: keeps loads even where nothing is above the
+// limit.
 constexpr double kEven = 1e-3;
 }  // namespace
 

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "routes/random.h"
+#include "routes/steps.h"
 #include "routes/tables.h"
 
 namespace flitwatch::routes {

@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "routes/moves.h"
-#include "routes/stages.h"
+#include "routes/steps.h"
 
 namespace flitwatch::routes {
 

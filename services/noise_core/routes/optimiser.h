@@ -10,8 +10,7 @@
 #include <memory>
 #include <vector>
 
-#include "routes/loaded.h"
-#include "routes/start.h"
+#include "routes/steps.h"
 #include "routes/tables.h"
 
 namespace flitwatch::routes {

@@ -1,4 +1,4 @@
-#include "routes/split.h"
+#include "routes/steps.h"
 
 #include <algorithm>
 #include <numeric>

@@ -1,10 +1,9 @@
-#include "routes/stages.h"
+#include "routes/steps.h"
 
 #include <algorithm>
 #include <unordered_map>
 
 #include "routes/exchange.h"
-#include "routes/split.h"
 
 namespace flitwatch::routes {
 

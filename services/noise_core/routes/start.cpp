@@ -1,9 +1,7 @@
-#include "routes/start.h"
+#include "routes/steps.h"
 
 #include <algorithm>
 #include <unordered_map>
-
-#include "routes/split.h"
 
 namespace flitwatch::routes {
 

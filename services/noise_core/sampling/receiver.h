@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "sampling/hash.h"
+#include "sampling/marking.h"
 
 namespace flitwatch::sampling {
 

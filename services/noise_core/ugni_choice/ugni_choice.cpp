@@ -2,7 +2,7 @@
 // posted transaction by algorithm 1 of De Sensi 2019. Needs no recompilation and no privilege; what the program sets
 // itself (any mode but the default) stays.
 //
-//   FLITWATCH_NIC_COUNTERS=FILE  cumulative counters of this node's NIC (see nic_counters.h); without it nothing is
+//   FLITWATCH_NIC_COUNTERS=FILE  cumulative counters of this node's NIC (see NicCounters); without it nothing is
 //   observed, so large
 //                                messages keep the default and small ones go with high bias
 //   FLITWATCH_ROUTING_LOG=FILE   on exit, one JSON line with the transactions and bytes of each mode
@@ -10,14 +10,47 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <fstream>
 #include <mutex>
+#include <optional>
+#include <string>
 
 #include "sim/packet/routing_choice.h"
 #include "ugni_choice/gni_post.h"
-#include "ugni_choice/nic_counters.h"
 
 namespace flitwatch::ugni {
 namespace {
+
+// The four NIC counters of De Sensi 2019, section II-D, as a file of `NAME VALUE` lines, which the site's reader (PAPI,
+// LDMS) updates.
+struct NicCounters {  // cumulative
+  double request_flits = 0, stalled_cycles = 0, responses = 0, latency_cycles = 0;
+};
+
+// Cycles of the NIC's clock (800 MHz) per microsecond. The NIC counts latency in microseconds (De Sensi 2019, section
+// 2.3 and footnote 3).
+inline constexpr double kCyclesPerUs = 800;
+
+// Reads the file and converts its latency from microseconds to NIC cycles. Empty if the file is unreadable, or lacks a
+// counter or its value.
+std::optional<NicCounters> read_nic_counters(const char* path) {
+  std::ifstream file(path);
+  NicCounters counters;
+  int found = 0;
+  std::string name;
+  for (double value; file >> name >> value;) {
+    double* into = name == "AR_NIC_NETMON_ORB_EVENT_CNTR_REQ_FLITS"       ? &counters.request_flits
+                   : name == "AR_NIC_NETMON_ORB_EVENT_CNTR_REQ_STALLED"   ? &counters.stalled_cycles
+                   : name == "AR_NIC_NETMON_ORB_EVENT_CNTR_RSP_NET_TRACK" ? &counters.responses
+                   : name == "AR_NIC_ORB_PRF_NET_RSP_TRACK_2"             ? &counters.latency_cycles
+                                                                          : nullptr;
+    if (!into) continue;
+    *into = into == &counters.latency_cycles ? value * kCyclesPerUs : value;
+    ++found;
+  }
+  if (found != 4) return std::nullopt;
+  return counters;
+}
 
 using sim::packet::RoutingChoice;
 using PostCall = gni_return_t (*)(gni_ep_handle_t, gni_post_descriptor_t*);

@@ -22,7 +22,7 @@ from typing import Any, TypedDict
 import psycopg
 from psycopg.conninfo import conninfo_to_dict
 
-from flitwatch_db.core import server_log
+from flitwatch_db.core import log_keep
 from flitwatch_db.core.connection import clock_s
 from flitwatch_domain.errors import Conflict, NotFound, Unavailable
 from flitwatch_ops import embedded_host
@@ -249,7 +249,7 @@ def _require_space(place: Path, base: Path) -> None:
 
 
 def _archives_log(conn: psycopg.Connection[Any], folder: Path) -> bool:
-    archiving = server_log.load_archiving(conn)
+    archiving = log_keep.load_archiving(conn)
     return archiving.on and archiving.command == archive_command(folder)
 
 
@@ -259,7 +259,7 @@ def _require_archiving(conn: psycopg.Connection[Any], folder: Path) -> None:
             f"the database was started before its log was copied to {folder}",
             advice="Run this command again with --restart. It restarts the database, and services reconnect within seconds.",
         )
-    archiving = server_log.load_archiving(conn)
+    archiving = log_keep.load_archiving(conn)
     if archiving.failed is not None:
         raise Conflict(
             f"segment {archiving.failed} of the log could not be copied",
@@ -268,7 +268,7 @@ def _require_archiving(conn: psycopg.Connection[Any], folder: Path) -> None:
 
 
 def _await_archived(conn: psycopg.Connection[Any], folder: Path, limit_s: float = 120.0) -> None:
-    segment = server_log.close_segment(conn)
+    segment = log_keep.close_segment(conn)
     deadline = time.monotonic() + limit_s
     while not (folder / "wal" / f"{segment}.gz").exists():
         _require_archiving(conn, folder)

@@ -63,7 +63,7 @@ def keep_log(server_folder: Path, folder: Path) -> None:
     if "\n" in str(folder):
         raise BadInput("the folder's name contains a line break")
     if folder.exists() and (strange := sorted({p.name for p in folder.iterdir()} - {"base", "wal"})):
-        raise BadInput(f"{folder} holds {strange[0]}, which is not a backup", advice="Choose an empty folder.")
+        raise BadInput(f"{folder} contains {strange[0]}, which is not a backup", advice="Choose an empty folder.")
     server_folder.mkdir(parents=True, exist_ok=True)
     folder.mkdir(parents=True, exist_ok=True)
     host = embedded_host.prepare_host(server_folder)

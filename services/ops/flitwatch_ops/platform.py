@@ -64,7 +64,7 @@ def open_database(
     Cancelled
         Stopped while waiting.
     """
-    from flitwatch_db.core.disk import disk_of
+    from flitwatch_db.core.log_keep import disk_of
     from flitwatch_db.migrations import migrate_database
     from flitwatch_ops import abandoned
     from flitwatch_ops.embedded import Embedded, sweep_abandoned

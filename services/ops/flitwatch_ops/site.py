@@ -10,13 +10,16 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Literal, TypedDict
+from typing import TYPE_CHECKING, Literal, TypedDict
 
 import orjson
 
 from flitwatch_domain.errors import EXTRAS, FlitwatchError
 from flitwatch_ops import sizing
 from flitwatch_ops.log_limits import LogLimits
+
+if TYPE_CHECKING:
+    from flitwatch_db.ingest.coverage import SiteCoverage
 
 State = Literal["ok", "warning", "failed", "skipped"]
 
@@ -76,9 +79,10 @@ def check_estimators() -> Check:
 
 
 def check_database(url: str) -> Iterator[Check]:
-    """Check the database server: reachability, version and edition, tables, and clock."""
+    """Check the database server: reachability, version and edition, tables, clock, and coverage."""
     from flitwatch_db import connect, detect_edition, migrations
     from flitwatch_db.core.connection import version_and_clock
+    from flitwatch_db.ingest.coverage import read_coverage
 
     try:
         with connect(url, autocommit=True) as connection:
@@ -87,11 +91,14 @@ def check_database(url: str) -> Iterator[Check]:
             middle = (begun + time.time()) / 2
             yield Check("database", "ok", f"PostgreSQL {version}, {detect_edition(connection)} edition")
             yield _check_clock("database clock", clock_s - middle)
-            yield _check_tables(
-                migrations.list_pending_migrations(connection),
+            tables = _check_tables(
+                pending := migrations.list_pending_migrations(connection),
                 migrations.ending_those_in_use(connection),
                 migrations.list_newer_migrations(connection),
             )
+            yield tables
+            if tables.state != "failed" and not pending:
+                yield from _check_coverage(read_coverage(connection))
     except Exception as failure:
         yield Check("database", "failed", _format_failure(failure), "Check the URL, the server and its pg_hba.conf")
 
@@ -124,6 +131,26 @@ def _check_tables(waiting: Sequence[str], ending: Sequence[str], newer: Mapping[
             "Run: flitwatch db migrate",
         )
     return Check("tables", "ok", "up to date")
+
+
+def _check_coverage(coverage: SiteCoverage) -> Iterator[Check]:
+    """Check how many recent jobs have a place, how many nodes have counters, and how many counters belong to a fabric."""
+    for name, part, what, advice in (
+        ("jobs with a place", coverage.jobs, "jobs of the last 7 days", "Import the topology of their hosts (flitwatch import fabric)"),
+        ("nodes with counters", coverage.nodes, "nodes, in the last hour", "Check their switches and samplers"),
+        ("counters with a fabric", coverage.counters, "records of the last day", "Import the topology of their devices (flitwatch import fabric)"),
+    ):  # fmt: skip
+        if not part.items:
+            yield Check(name, "skipped", "there are none yet")
+            continue
+        examples = f"; without: {'; '.join(part.examples)}" if part.examples else ""
+        good = part.covered == part.items
+        yield Check(
+            name,
+            "ok" if good else "warning",
+            f"{part.covered:,} of {part.items:,} {what}{examples}",
+            "" if good else advice,
+        )
 
 
 def _check_clock(name: str, ahead_s: float) -> Check:

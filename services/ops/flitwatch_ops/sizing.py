@@ -15,7 +15,7 @@ from flitwatch_domain.errors import BadInput
 
 DAY_S = 86_400
 #: PostgreSQL's page size, its space after the header, and the overhead of a row: its header and its pointer.
-PAGE_BYTES, PAGE_ROOM, ROW_HEADER, ROW_POINTER = 8192, 8168, 24, 4
+PAGE_BYTES, PAGE_SPACE, ROW_HEADER, ROW_POINTER = 8192, 8168, 24, 4
 #: Key entry (fabric, time, device) in pages filled in order of time.
 KEY_BYTES = 42
 #: Larger rows are compressed or stored out of line, in pieces; their maximum size is estimated.
@@ -120,8 +120,8 @@ def row_bytes(columns_bytes: int, half_full: bool = False) -> float:
     """
     row = ROW_HEADER + columns_bytes + ROW_POINTER
     if row > OUT_OF_LINE_BYTES:
-        return row + KEY_BYTES + PAGE_BYTES / PAGE_ROOM * 2 * ROW_HEADER * ceil(row / OUT_OF_LINE_BYTES)
-    return PAGE_BYTES / ((PAGE_ROOM // 2 if half_full else PAGE_ROOM) // row) + KEY_BYTES
+        return row + KEY_BYTES + PAGE_BYTES / PAGE_SPACE * 2 * ROW_HEADER * ceil(row / OUT_OF_LINE_BYTES)
+    return PAGE_BYTES / ((PAGE_SPACE // 2 if half_full else PAGE_SPACE) // row) + KEY_BYTES
 
 
 def device_row_bytes(values: int, half_full: bool = False) -> float:

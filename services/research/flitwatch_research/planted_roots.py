@@ -1,6 +1,6 @@
 """Roots of congestion planted in the packet engine, and their detection from port counters only.
 
-Each world has light uniform traffic of all endpoints. Planted flows together overload one or several links: their senders share a receiver, or their
+Each planted run has light uniform traffic of all endpoints. Planted flows together overload one or several links: their senders share a receiver, or their
 routes share a link. The method gets only use and stalls of each link. With packet sampling, it gets estimates from the samples of one job's packets:
 the job with the planted roots or, in quiet runs, the light traffic.
 """
@@ -55,7 +55,7 @@ class Setting:
 
 
 @dataclass(frozen=True)
-class World:
+class PlantedRun:
     """One run: the planted links and the port counters."""
 
     machine: Machine
@@ -80,7 +80,7 @@ class Planter:
         self.turns = Turns(self.fabric, self._table)
         self._capacity = np.asarray(links.bandwidth_bps) / 8
 
-    def world(self, kind: str, roots: int, seed: int) -> World:
+    def planted_run(self, kind: str, roots: int, seed: int) -> PlantedRun:
         """Plant `roots` roots of a kind and run; `quiet` plants none."""
         rng = np.random.default_rng(seed)
         planted: list[int] = []
@@ -101,7 +101,7 @@ class Planter:
             flows.append((pairs, offered))
         result = self._run_traffic(flows, used_ends, seed, rng)
         samples = congestion_of(self.machine, result, PLANTED if flows else LIGHTLY)
-        return World(self.machine, tuple(planted), measure_ports(self.machine, result), self.turns, samples)
+        return PlantedRun(self.machine, tuple(planted), measure_ports(self.machine, result), self.turns, samples)
 
     @cached_property
     def _most_used(self) -> float:
@@ -138,10 +138,10 @@ class Planter:
                 self._pair_static(link, rng, taken) if self._table is not None else self._pair_minimal(link, rng, taken)
             )
             receivers = len({target for _, target in pairs})
-            room = MOST_RECEIVED * receivers * self.machine.terminal_bytes_per_s
-            if len({sender for sender, _ in pairs}) >= LEAST_SENDERS and room >= OVERLOAD[0] * self._bundle_bytes_per_s(
-                link
-            ):
+            most_bytes = MOST_RECEIVED * receivers * self.machine.terminal_bytes_per_s
+            if len({sender for sender, _ in pairs}) >= LEAST_SENDERS and most_bytes >= OVERLOAD[
+                0
+            ] * self._bundle_bytes_per_s(link):
                 return link, pairs
 
     def _pair_static(self, link: int, rng: np.random.Generator, taken: set[int]) -> Flows:
@@ -255,7 +255,7 @@ def measure_ports(machine: Machine, result: packet.Result) -> PortWindow:
 
 
 class RootScore(TypedDict):
-    """Roots of a world: numbers planted, found within one link, found exactly, named, and falsely named; with the confidence of each named one."""
+    """Roots of a planted run: numbers planted, found within one link, found exactly, named, and falsely named; with the confidence of each named one."""
 
     planted: int
     found: int
@@ -268,31 +268,31 @@ class RootScore(TypedDict):
     cannot_tell: bool
 
 
-def score_counters(planter: Planter, world: World, findings: Findings) -> RootScore:
-    """Score the roots of a world found from port counters."""
+def score_counters(planter: Planter, planted_run: PlantedRun, findings: Findings) -> RootScore:
+    """Score the roots of a planted run found from port counters."""
     confidence = [round(root.confidence, 3) for root in findings.roots]
     return _score_roots(
-        planter, world, [root.link for root in findings.roots], confidence, findings.cannot_tell is not None
+        planter, planted_run, [root.link for root in findings.roots], confidence, findings.cannot_tell is not None
     )
 
 
-def score_samples(planter: Planter, world: World) -> RootScore:
+def score_samples(planter: Planter, planted_run: PlantedRun) -> RootScore:
     """Score the roots found from packet samples, which have no confidence."""
-    diagnosis = by_samples(world.samples)
+    diagnosis = by_samples(planted_run.samples)
     return _score_roots(
-        planter, world, [root["link"] for root in diagnosis["roots"]], [], diagnosis["verdict"] == "cannot tell"
+        planter, planted_run, [root["link"] for root in diagnosis["roots"]], [], diagnosis["verdict"] == "cannot tell"
     )
 
 
 def _score_roots(
-    planter: Planter, world: World, named: Sequence[int], confidence: list[float], cannot_tell: bool
+    planter: Planter, planted_run: PlantedRun, named: Sequence[int], confidence: list[float], cannot_tell: bool
 ) -> RootScore:
     """Score planted roots with a named one within one link, and false names."""
-    hits = [any(planter.distance(suspect, link) <= 1 for suspect in named) for link in world.planted]
-    exact = [any(planter.distance(suspect, link) == 0 for suspect in named) for link in world.planted]
-    right = [any(planter.distance(suspect, link) <= 1 for link in world.planted) for suspect in named]
+    hits = [any(planter.distance(suspect, link) <= 1 for suspect in named) for link in planted_run.planted]
+    exact = [any(planter.distance(suspect, link) == 0 for suspect in named) for link in planted_run.planted]
+    right = [any(planter.distance(suspect, link) <= 1 for link in planted_run.planted) for suspect in named]
     return {
-        "planted": len(world.planted),
+        "planted": len(planted_run.planted),
         "found": sum(hits),
         "exact": sum(exact),
         "named": len(named),
@@ -329,7 +329,7 @@ QUIET = tuple(
 def run_samples(setting: Setting, seeds: Sequence[int]) -> list[RootScore]:
     """Return scores of one setting from packet samples, one per seed."""
     planter = Planter(setting.topology, setting.routing)
-    return [score_samples(planter, planter.world(setting.kind, setting.roots, seed)) for seed in seeds]
+    return [score_samples(planter, planter.planted_run(setting.kind, setting.roots, seed)) for seed in seeds]
 
 
 def score_setting(setting: Setting, seeds: Sequence[int]) -> list[RootScore]:
@@ -337,9 +337,9 @@ def score_setting(setting: Setting, seeds: Sequence[int]) -> list[RootScore]:
     planter = Planter(setting.topology, setting.routing)
     scores = []
     for seed in seeds:
-        world = planter.world(setting.kind, setting.roots, seed)
-        window = drop_counters(world.window, setting.uncounted, seed)
-        scores.append(score_counters(planter, world, find_roots(window, world.turns)))
+        planted_run = planter.planted_run(setting.kind, setting.roots, seed)
+        window = drop_counters(planted_run.window, setting.uncounted, seed)
+        scores.append(score_counters(planter, planted_run, find_roots(window, planted_run.turns)))
     return scores
 
 

@@ -39,7 +39,7 @@ def render_report(runs: Path, exposure: Path, correlation: Path, shuffles: int =
 Measured, not simulated: {len(data.runs)} runs of MILC on Perlmutter (Slingshot, a dragonfly) from {first} to {last}, alongside {len(data.users)} users, whose names were replaced. The data belongs to
 Wei, Pradeep and Bhatele, "The Case of the Elusive Application Performance on Production GPU Supercomputers", IPDPS 2026; it is not part of this repository. Generated with `make real-runs SHUFFLES={shuffles}`.
 
-Mean time {data.time_s.mean():.1f} s, coefficient of variation {data.time_s.std() / data.time_s.mean():.1%}. A user's amount is the number of nodes of their jobs alongside the run. The true causes are unknown. The questions are which users a method names, how often it names users after shuffling, and what remains without the calendar.
+The mean time is {data.time_s.mean():.1f} s, and the coefficient of variation is {data.time_s.std() / data.time_s.mean():.1%}. A user's amount is the number of nodes of their jobs alongside the run. The true causes are unknown. The questions are which users a method names, how often it names users after shuffling, and what remains without the calendar.
 
 ## Our verdicts
 
@@ -55,7 +55,7 @@ Each interval is for one user, not for the best of all users: among all these us
 
 ## Who would be found
 
-A random user among those who can be tested is planted in shuffled run times; the same users and times at each effect. The 95 % intervals are Wilson's.
+For each effect, the effect of a random testable user is planted in the same shuffled run times. The 95 % intervals are Wilson's.
 
 | exposed runs take longer by | planted | found at q ≤ {FOUND_Q} |
 |---|---|---|

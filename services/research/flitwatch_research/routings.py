@@ -9,7 +9,7 @@ import numpy as np
 
 from flitwatch_domain.errors import BadInput, BadRequest, TooCostly
 from flitwatch_domain.importers.text import read_bytes
-from flitwatch_domain.local_text import local_path
+from flitwatch_domain.secret_file import local_path
 from flitwatch_research import core_topology as topology
 from flitwatch_research import flow
 from flitwatch_research.topologies import NamedTopology

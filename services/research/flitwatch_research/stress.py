@@ -19,8 +19,8 @@ from flitwatch_ml.blame.strata import hour_and_weekend
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-#: Worlds by name, with their effect on all runs.
-WORLDS = {
+#: Variants by name, with their effect on all runs.
+VARIANTS = {
     "none": "nothing",
     "shift-10": "all runs take 10 % longer from one day on",
     "shift-20": "all runs take 20 % longer from one day on",
@@ -32,7 +32,7 @@ WORLDS = {
     "heavy-tails": "noise has Student's tails, 2.2 degrees of freedom",
     "nobody": "no user slows another; all runs take 20 % longer from one day on",
 }
-#: Worlds of the calendar stress: no shift, and level shifts of all runs.
+#: Variants of the calendar stress: no shift, and level shifts of all runs.
 CALENDAR = ("none", "shift-10", "shift-20")
 
 DAY_S, WEEK_S = 86_400.0, 604_800.0
@@ -60,27 +60,27 @@ class StressCase:
     partner: dict[int, int]
 
 
-def draw_case(world: str, seed: int, runs: int = RUNS, users: int = USERS) -> StressCase:
+def draw_case(variant: str, seed: int, runs: int = RUNS, users: int = USERS) -> StressCase:
     """Return one set; deterministic by its arguments."""
-    if world not in WORLDS:
-        raise BadRequest(f"there is no world {world!r}", advice=f"Choose one of {', '.join(WORLDS)}.")
+    if variant not in VARIANTS:
+        raise BadRequest(f"there is no variant {variant!r}", advice=f"Choose one of {', '.join(VARIANTS)}.")
     rng = np.random.default_rng([seed, 27])
     start = np.sort(rng.uniform(0, DAYS * DAY_S, runs))
     strength = np.zeros(users)
     strength[:STRONG] = rng.uniform(0.10, 0.22, STRONG)
     strength[STRONG : STRONG + WEAK] = rng.uniform(0.01, 0.04, WEAK)
-    if world == "nobody":
+    if variant == "nobody":
         strength[:] = 0.0
-    exposure = np.column_stack([_draw_exposure(rng, world, user, start) for user in range(users)])
+    exposure = np.column_stack([_draw_exposure(rng, variant, user, start) for user in range(users)])
     partner = {}
-    if world == "pairs":
+    if variant == "pairs":
         for strong in range(PAIRS):
             partner[strong] = STRONG + WEAK + strong
             exposure[:, partner[strong]] = (
                 exposure[:, strong] * rng.lognormal(0, 0.15, runs) * (rng.random(runs) >= 0.01)
             )
     felt = strength * exposure / (exposure + HALF_NODES)
-    time_s = _draw_levels(rng, world, start) * np.prod(1 + felt, axis=1)
+    time_s = _draw_levels(rng, variant, start) * np.prod(1 + felt, axis=1)
     exposed = exposure > 0
     extra = np.where(exposed, time_s[:, None] * (1 - 1 / (1 + felt)), 0.0).sum(0) / np.maximum(exposed.sum(0), 1)
     return StressCase(
@@ -98,9 +98,9 @@ def draw_case(world: str, seed: int, runs: int = RUNS, users: int = USERS) -> St
 OURS, WITHOUT_CALENDAR, PAPER = "ours", "exposure, without a calendar", "mutual information (the paper's)"
 
 
-def score_methods(world: str, seed: int) -> dict[str, tuple[float, float, float]]:
+def score_methods(variant: str, seed: int) -> dict[str, tuple[float, float, float]]:
     """Return (false share, recall of strong users, number of names) of each method on one draw; recall is NaN without strong users."""
-    drawn = draw_case(world, seed)
+    drawn = draw_case(variant, seed)
     plain = ExposureBlame().fit(drawn.exposure, drawn.time_s, hour_and_weekend(drawn.start_s))
     paper = PresenceBlame(rule="any").fit(drawn.exposure, drawn.time_s)
     ours = CalendarBlame().fit(drawn.exposure, drawn.time_s, drawn.start_s)
@@ -119,14 +119,14 @@ def score_methods(world: str, seed: int) -> dict[str, tuple[float, float, float]
     }
 
 
-def _draw_exposure(rng: np.random.Generator, world: str, user: int, start: Floats) -> Floats:
+def _draw_exposure(rng: np.random.Generator, variant: str, user: int, start: Floats) -> Floats:
     """Return the nodes of a user's jobs during each run: successive jobs with pauses, within the user's windows."""
     span = DAYS * DAY_S
-    if world == "campaigns":
+    if variant == "campaigns":
         weeks = np.flatnonzero(rng.random(DAYS // 7 + 1) < rng.uniform(0.2, 0.45))
         windows = [(float(week) * WEEK_S, float(week + 1) * WEEK_S) for week in weeks]
         duty = rng.uniform(0.5, 0.9)
-    elif world == "slow-weeks" and user >= STRONG + WEAK and user % 2:
+    elif variant == "slow-weeks" and user >= STRONG + WEAK and user % 2:
         weeks = np.arange(SLOW_WEEK, DAYS // 7 + 1, 4)
         windows = [(float(week) * WEEK_S, float(week + 1) * WEEK_S) for week in weeks]
         duty = rng.uniform(0.5, 0.9)
@@ -148,23 +148,23 @@ def _draw_exposure(rng: np.random.Generator, world: str, user: int, start: Float
     return node_counts
 
 
-def _draw_levels(rng: np.random.Generator, world: str, start: Floats) -> Floats:
-    """Return the time of each run without users: effects of the hour and the world, and noise."""
+def _draw_levels(rng: np.random.Generator, variant: str, start: Floats) -> Floats:
+    """Return the time of each run without users: effects of the hour and the variant, and noise."""
     span = DAYS * DAY_S
     after = start >= rng.uniform(0.25, 0.75) * span
     hour, phase = start % DAY_S / 3600, rng.uniform(0, 2 * np.pi, 2)
     level = ALONE_S * (1 + 0.03 * np.sin(2 * np.pi * (hour - 9) / 24))
-    shift = {"shift-10": 0.1, "shift-20": 0.2, "nobody": 0.2}.get(world, 0.0)
+    shift = {"shift-10": 0.1, "shift-20": 0.2, "nobody": 0.2}.get(variant, 0.0)
     level = level * np.where(after, 1 + shift, 1.0)
-    if world in ("drift", "campaigns"):
+    if variant in ("drift", "campaigns"):
         level *= 1 + 0.06 * np.sin(2 * np.pi * start / (60 * DAY_S) + phase[0])
         level *= 1 + 0.04 * np.sin(2 * np.pi * start / (26 * DAY_S) + phase[1])
-    if world == "slow-weeks":
+    if variant == "slow-weeks":
         level = np.where(np.floor(start / WEEK_S) % 4 == SLOW_WEEK, 1.15, 1.0) * level
-    if world == "drift":
+    if variant == "drift":
         level *= 1 + 0.1 * start / span
-    if world == "heavy-tails":
+    if variant == "heavy-tails":
         return level * np.exp(0.7 * NOISE * rng.standard_t(2.2, len(start)))
-    if world == "heteroscedastic":
+    if variant == "heteroscedastic":
         return level * np.exp(NOISE * rng.normal(size=len(start)) * np.where(after, 2.2, 0.6))
     return level * rng.gamma(NOISE**-2, NOISE**2, len(start))

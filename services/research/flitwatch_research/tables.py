@@ -71,7 +71,7 @@ def read_presence(presence: Path, times: Path) -> PresenceTable:
             raise BadInput(f"run {run!r} is listed twice", where=where)
         time_of[run] = _parse_time_s(text, where, "run")
     if not time_of:
-        raise BadInput("holds no runs", where=str(times))
+        raise BadInput("contains no runs", where=str(times))
     runs = {run: index for index, run in enumerate(sorted(time_of, key=lambda run: (time_of[run], run)))}
     users: dict[str, int] = {}
     overlap_of: dict[tuple[int, int], float] = {}
@@ -84,7 +84,7 @@ def read_presence(presence: Path, times: Path) -> PresenceTable:
             raise BadInput(f"run {run!r} and user {user!r} are listed twice", where=where)
         overlap_of[key] = _parse_amount(text, where, "overlap")
     if not users:
-        raise BadInput("holds no users", where=str(presence))
+        raise BadInput("contains no users", where=str(presence))
     overlap = np.zeros((len(runs), len(users)))
     for key, value in overlap_of.items():
         overlap[key] = value
@@ -101,9 +101,9 @@ def _row_labels(rows: Floats) -> NDArray[np.int64]:
     return np.unique(rows, axis=0, return_inverse=True)[1].reshape(-1).astype(np.int64)
 
 
-def _notes_of_runs(runs: list[str], overlap: Floats, time_s: Floats, told: set[int]) -> Iterator[str]:
+def _notes_of_runs(runs: list[str], overlap: Floats, time_s: Floats, with_users: set[int]) -> Iterator[str]:
     """Yield notes on runs without concurrent users, and on runs with equal times and users, which may be one run counted twice."""
-    alone = [run for index, run in enumerate(runs) if index not in told]
+    alone = [run for index, run in enumerate(runs) if index not in with_users]
     if alone:
         yield f"runs without a row of presence: {len(alone)} (first: {alone[0]!r}); these runs are treated as having no other users alongside"
     labels = _row_labels(np.column_stack([time_s, overlap]))
@@ -152,7 +152,7 @@ def read_steps(path: Path) -> StepTable:
         counts = [_parse_reading(text, where, name) for name, text in zip(counters, values[3:], strict=True)]
         rows[key] = [_parse_time_s(values[2], where, "step"), *counts]
     if not rows:
-        raise BadInput("holds no steps", where=str(path))
+        raise BadInput("contains no steps", where=str(path))
     table = _build_table(path, len(runs), rows, 1 + len(counters))
     order = np.argsort(_row_labels(np.nan_to_num(table, nan=-1.0).reshape(len(runs), -1)), kind="stable")
     names, table = [list(runs)[index] for index in order], table[order]

@@ -14,7 +14,7 @@ import numpy as np
 from flitwatch_domain import importers
 from flitwatch_domain.errors import BadRequest, TooCostly
 from flitwatch_domain.fabric import Fabric, FabricKind
-from flitwatch_domain.local_text import local_path
+from flitwatch_domain.secret_file import local_path
 from flitwatch_domain.topology_spec import GENERATED, MACHINES, parse_integers, tree_sizes
 from flitwatch_research import core_topology as topology
 

@@ -7,7 +7,7 @@ and the check in `optimise` reject invalid tables. `lft` writes them, and `diffe
 Open
 
 - `optimise` for the whole search, `baselines`, `minhop` and `greedy` for other tables, `compared` for the comparison;
-- `bounds`, `packing` and `adaptive` for lower bounds; `weighting` for the unit of a link's load;
+- `bounds`, `packing` and `adaptive` for lower bounds, and the unit of a link's load;
 - `cabling` for parallel cables;
 - `forwarding`, `switch_lids`, `lmc` for complete linear forwarding tables; `deadlock` for channel dependency cycles;
 - `traces` for DUMPI text, OTF2 archives and GOAL: operations, a matrix, and the omitted calls;

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import time
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +15,19 @@ from flitwatch_domain.fabric import Fabric
 from flitwatch_routing.adaptive import Watch, least_load
 from flitwatch_routing.packing import least_busiest
 from flitwatch_routing.tree import Tree, as_tree, of_leaves
+
+Amount = TypeVar("Amount", float, NDArray[np.float64])
+
+
+def weighting_name(mtu: float | None) -> str:
+    """Return the name of the weighting: bytes without an MTU, mixed with one."""
+    return "bytes" if mtu is None else "mixed"
+
+
+def weighted_bytes(size: Amount, packets: Amount, mtu: float) -> Amount:
+    """Return weighted bytes, MTU/2 x packets + bytes/2: the plain bytes if all packets have `mtu` bytes. It is linear, so it applies to pairs and counters."""
+    return mtu / 2 * packets + size / 2
+
 
 #: Time limit in seconds for the linear program of a damaged tree: quartz1 without 1 % of its cables needs 5.
 LIMIT_S = 120.0

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flitwatch_core._flow import parse_lft_dump
-from flitwatch_domain import numerals
+from flitwatch_domain import units
 from flitwatch_domain.errors import BadInput
 from flitwatch_domain.fabric import Fabric
 from flitwatch_domain.importers.text import read_bytes, read_utf8
@@ -36,7 +36,7 @@ def list_guids(fabric: Fabric) -> tuple[list[int], list[int]]:
 
 def _parse_guid(text: object, otherwise: int) -> int:
     digits = str(text or "").lower().removeprefix("s-").removeprefix("h-").removeprefix("0x")
-    number = numerals.whole_or_hexadecimal(f"0x{digits}")
+    number = units.whole_or_hexadecimal(f"0x{digits}")
     return otherwise if number is None else number
 
 

@@ -9,15 +9,15 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from flitwatch_domain import numerals
+from flitwatch_domain import units
 from flitwatch_domain.errors import BadInput, BadRequest
 from flitwatch_domain.fabric import Find, number_finder
 from flitwatch_domain.importers.packed import open_text
-from flitwatch_domain.local_text import local_path
+from flitwatch_domain.secret_file import local_path
+from flitwatch_routing.bounds import weighted_bytes
 from flitwatch_routing.matrices import is_matrix, read_matrix
 from flitwatch_routing.traces.read import is_trace, read_trace
 from flitwatch_routing.traces.read import trace_matrix as trace_matrix
-from flitwatch_routing.weighting import weighted_bytes
 
 Ints = NDArray[np.int32]
 Floats = NDArray[np.float64]
@@ -383,7 +383,7 @@ def read_csv(path: Path, endpoints: int, find: Find | None = None) -> tuple[Traf
 
 def _parse_amount(text: str) -> float | None:
     # Non-finite values are rejected with their names.
-    return float("inf") if numerals.is_infinite_or_nan(text) else numerals.parse_real(text.strip())
+    return float("inf") if units.is_infinite_or_nan(text) else units.parse_real(text.strip())
 
 
 def _parse_row(row: list[str], header: list[str], find: Find, where: str) -> tuple[int, int, float, float]:

@@ -332,11 +332,11 @@ def _read_lines(path: Path) -> list[str]:
         return []
     raw = path.read_bytes()
     if len(raw) > MOST_CONFIGURATION_BYTES:
-        raise BadInput(f"is no configuration: {len(raw):,} bytes", where=str(path))
+        raise BadInput(f"is not a configuration: {len(raw):,} bytes", where=str(path))
     try:
         text = raw.decode()
     except UnicodeDecodeError:
-        raise BadInput("is no text", where=str(path)) from None
+        raise BadInput("is not text", where=str(path)) from None
     if re.search(r"[^\S\n\t ]|\x00", text):
         raise BadInput("is not a configuration: it contains characters that OpenSM does not read", where=str(path))
     return text.splitlines()

@@ -24,7 +24,7 @@ from flitwatch_db import connect
 from flitwatch_db.fabrics import store as fabrics
 from flitwatch_db.jobs.as_of import at_moment, one_job
 from flitwatch_db.jobs.explanation import explain_job
-from flitwatch_db.jobs.moments import HeldEndpoints, held_endpoints, injected_flits_per_s
+from flitwatch_db.jobs.traffic import HeldEndpoints, held_endpoints, injected_flits_per_s
 from flitwatch_db.tasks import TaskContext
 from flitwatch_db.tasks.executors import open_executor
 from flitwatch_domain.cray import BYTES_PER_FLIT
@@ -40,7 +40,7 @@ from flitwatch_simulation.workloads import messages, patterns
 from flitwatch_simulation.workloads.placement import place_ranks
 
 #: Message size of the other jobs.
-BESIDE_BYTES = 16384
+BACKGROUND_BYTES = 16384
 #: Minimum relative slowdown of the simulated job by the others for statements about savings of another placement.
 LEAST_SLOWER = 0.05
 #: Interval of the lost time: 90 % of the pairs of seeds.
@@ -133,7 +133,7 @@ class Moment:
     asked: WhatIf
     mine: NDArray[np.integer[Any]]
     others: tuple[NDArray[np.integer[Any]], ...]
-    beside: tuple[packet.Generator, ...]
+    background: tuple[packet.Generator, ...]
 
     @cached_property
     def machine(self) -> Machine:
@@ -141,7 +141,7 @@ class Moment:
         return build_machine(self.fabric, self.asked.routings[0], packet_bytes=self.asked.packet_bytes)
 
     def __reduce__(self) -> tuple[type[Moment], tuple[object, ...]]:
-        return Moment, (self.fabric, self.asked, self.mine, self.others, self.beside)
+        return Moment, (self.fabric, self.asked, self.mine, self.others, self.background)
 
     def run(
         self, placement: str, routing: str, seed: int, cancelled: Callable[[], bool] = _never_cancelled
@@ -163,7 +163,7 @@ class Moment:
             )
         job_messages = patterns.make_pattern(self.asked.pattern, self.mine.size, self.asked.bytes, seed)
         ops = messages.to_ops([(job_messages, endpoints)])
-        workload = packet.Workload(ops=ops, generators=self.beside, default_mode=machine.mode)
+        workload = packet.Workload(ops=ops, generators=self.background, default_mode=machine.mode)
         result = execute_workload(
             machine,
             workload,
@@ -205,8 +205,8 @@ def simulate_whatif(args: dict[str, Any], context: TaskContext) -> AlternativesR
     if unknown := [item for item in request.routings if item not in modes]:
         raise BadRequest(f"routing {unknown[0]!r} does not fit {fabric.kind.value}", advice=f"Use {', '.join(modes)}.")
     others = [item for item in held_jobs if item is not mine]
-    beside, counted = _background_generators(fabric, others, flits_per_s)
-    moment = Moment(fabric, request, mine.endpoints, tuple(item.endpoints for item in others), tuple(beside))
+    background, counted = _background_generators(fabric, others, flits_per_s)
+    moment = Moment(fabric, request, mine.endpoints, tuple(item.endpoints for item in others), tuple(background))
     chosen = [(placement, routing) for placement in request.placements for routing in request.routings]
     simulated = _simulate_variants(moment, chosen, context)
     alone_s = [item.time_s for item in _simulate_alone(moment, context)]
@@ -226,7 +226,7 @@ def simulate_whatif(args: dict[str, Any], context: TaskContext) -> AlternativesR
     best = int(np.argmin([np.median(item["time_s"]) for item in variants]))
     return {
         "fabric": fabric.name, "job": request.job, "at_s": request.at_s, "window_s": request.window_s, "pattern": request.pattern, "bytes": request.bytes,
-        "ranks": int(mine.endpoints.size), "beside": {"jobs": len(others), "counted": counted, "gib_per_s": _load_gib_per_s(beside)},
+        "ranks": int(mine.endpoints.size), "beside": {"jobs": len(others), "counted": counted, "gib_per_s": _load_gib_per_s(background)},
         "variants": variants, "best": variants[best]["label"], "answer": _summarise_result(variants, lost_s), "lost_s": lost_s, "alone_s": alone_s, "simulated": True,
         "routers": {"first": variants[0]["label"], "best": variants[best]["label"], "stalls_first": _none_if_nan(routers[0]), "stalls_best": _none_if_nan(routers[best])},
     }  # fmt: skip
@@ -250,7 +250,7 @@ def _simulate_alone(moment: Moment, context: TaskContext) -> list[Simulated]:
     runs = []
     for k in range(moment.asked.seeds):
         context.check()
-        quiet = replace(moment, beside=())
+        quiet = replace(moment, background=())
         runs.append(quiet.run(AS_IT_WAS, moment.asked.routings[0], moment.asked.seed + k, context.cancelled))
     return runs
 
@@ -329,13 +329,13 @@ def _background_generators(
         counted += bool(np.isfinite(rate).any())
         for endpoint, bytes_per_s in zip(job.endpoints.tolist(), rate.tolist(), strict=True):
             if bytes_per_s > 0:
-                interval_ns = BESIDE_BYTES / bytes_per_s * 1e9
-                generators.append(packet.Generator(endpoint, job.endpoints, BESIDE_BYTES, 0, interval_ns, job=1))
+                interval_ns = BACKGROUND_BYTES / bytes_per_s * 1e9
+                generators.append(packet.Generator(endpoint, job.endpoints, BACKGROUND_BYTES, 0, interval_ns, job=1))
     return generators, counted
 
 
-def _load_gib_per_s(beside: list[packet.Generator]) -> float:
-    return sum(generator.message_bytes / generator.interval_ns for generator in beside) * 1e9 / 2**30
+def _load_gib_per_s(background: list[packet.Generator]) -> float:
+    return sum(generator.message_bytes / generator.interval_ns for generator in background) * 1e9 / 2**30
 
 
 def _latency_ns(result: packet.Result) -> float | None:

@@ -29,7 +29,7 @@ class Case:
     action : str         start, delay or prefer
     features : str       Slurm features of the preferred nodes, separated by |; empty if none
     avoid : str          host list of worse nodes; empty if none
-    room : dict          usable preferred nodes by partition, ANYBODY for the default one
+    free_nodes : dict          usable preferred nodes by partition, ANYBODY for the default one
     """
 
     application: str
@@ -41,7 +41,7 @@ class Case:
     slowdown: float
     features: str
     avoid: str
-    room: dict[str, int]
+    free_nodes: dict[str, int]
     reason: str
 
     def line(self) -> bytes:
@@ -58,7 +58,9 @@ class Case:
             f"{self.slowdown:.4f}",
             features,
             avoid,
-            ",".join(f"{name if name == ANYBODY else _quote_name(name)}={count}" for name, count in self.room.items()),
+            ",".join(
+                f"{name if name == ANYBODY else _quote_name(name)}={count}" for name, count in self.free_nodes.items()
+            ),
             quote(self.reason[:300], safe=" "),
         )
         return "\t".join(fields).replace("~", "%7E").encode() + b"\n"

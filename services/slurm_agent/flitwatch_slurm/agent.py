@@ -77,7 +77,7 @@ class Agent:
     _notes: Notes = field(init=False)
 
     def __post_init__(self) -> None:
-        self._notes = Notes.beside(self.path)
+        self._notes = Notes.load_next_to(self.path)
 
     def cycle(self) -> AgentRound:
         """Run one round and return its result.
@@ -188,6 +188,6 @@ def _make_case(question: Question, advice: PlacedAdvice, where: Places) -> Case:
         advice.slowdown or 0.0,
         join_features(where, advice.chosen),
         host_list(where, advice.worse),
-        where.room(advice.chosen),
+        where.count_free_nodes(advice.chosen),
         advice.reason,
     )

@@ -123,7 +123,7 @@ def list_pending() -> list[Pending]:
     return read_pending(run_bytes("squeue", "--json"))
 
 
-def read_pending(told: str | bytes) -> list[Pending]:
+def read_pending(output: str | bytes) -> list[Pending]:
     """Parse pending jobs from the output of `squeue --json`.
 
     Raises
@@ -132,19 +132,19 @@ def read_pending(told: str | bytes) -> list[Pending]:
         The text is not a job list in the format of Slurm 21.08 or newer.
     """
     try:
-        return [_make_pending(job) for job in _decode_json(told)["jobs"] if "PENDING" in job["job_state"]]
+        return [_make_pending(job) for job in _decode_json(output)["jobs"] if "PENDING" in job["job_state"]]
     except (ValueError, LookupError, TypeError, AttributeError, OverflowError):
         raise Unavailable("squeue --json printed no list of jobs", advice="It needs Slurm 21.08 or newer.") from None
 
 
-def _decode_json(told: str | bytes) -> Any:
+def _decode_json(output: str | bytes) -> Any:
     try:
-        return orjson.loads(told)
+        return orjson.loads(output)
     except ValueError:
-        if isinstance(told, str):
+        if isinstance(output, str):
             raise
         # Slurm 22.05 writes a comment's bytes unchanged, even if they are invalid UTF-8.
-        return json.loads(told.decode(errors="surrogateescape"), strict=False)
+        return json.loads(output.decode(errors="surrogateescape"), strict=False)
 
 
 def _make_pending(job: dict[str, Any]) -> Pending:

@@ -63,7 +63,7 @@ local function checksum(text)
   return b * 65536 + a
 end
 
--- application \t user|* \t nodes \t action \t retry_s \t usual_s \t slowdown \t features \t nodes to avoid \t room by partition \t reason
+-- application \t user|* \t nodes \t action \t retry_s \t usual_s \t slowdown \t features \t nodes to avoid \t free nodes by partition \t reason
 local function entry(line)
   local f = {}
   for field in (line .. "\t"):gmatch("(.-)\t") do f[#f + 1] = field end
@@ -71,9 +71,9 @@ local function entry(line)
   local made = {
     application = plain(f[1], "^[%w_.%%+-]+$"), user = plain(f[2], "^[%w_.%%+*-]+$"), nodes = number(f[3]), action = ACTIONS[f[4]] and f[4],
     retry_s = number(f[5]), usual_s = number(f[6]), slowdown = number(f[7]), features = plain(f[8], "^[%w_.|-]*$"),
-    avoid = plain(f[9], "^[%w_.,%[%]-]*$"), room = plain(f[10], "^[%w_.,=%%*-]*$"), reason = plain(f[11], "^[%w_.%%+ -]*$"),
+    avoid = plain(f[9], "^[%w_.,%[%]-]*$"), free_nodes = plain(f[10], "^[%w_.,=%%*-]*$"), reason = plain(f[11], "^[%w_.%%+ -]*$"),
   }
-  for _, name in ipairs({ "application", "user", "nodes", "action", "retry_s", "usual_s", "slowdown", "features", "avoid", "room", "reason" }) do
+  for _, name in ipairs({ "application", "user", "nodes", "action", "retry_s", "usual_s", "slowdown", "features", "avoid", "free_nodes", "reason" }) do
     if not made[name] then return nil end
   end
   made.reason = unescape(made.reason):gsub("[%c\"]", " "):sub(1, 300)
@@ -162,16 +162,16 @@ local function has_own_wishes(job)
 end
 
 -- Return the number of usable preferred nodes in the job's partition; none if it names several.
-local function room(job, one)
+local function free_nodes(job, one)
   local wanted = type(job.partition) == "string" and job.partition or "*"
-  for name, count in one.room:gmatch("([^,=]+)=(%d+)") do
+  for name, count in one.free_nodes:gmatch("([^,=]+)=(%d+)") do
     if (name == "*" and name or unescape(name)) == wanted then return tonumber(count) end
   end
   return 0
 end
 
 local function prefer(job, one)
-  if has_own_wishes(job) or room(job, one) < math.max(job.min_nodes, known(job.max_nodes) and job.max_nodes or 0) then return nil end
+  if has_own_wishes(job) or free_nodes(job, one) < math.max(job.min_nodes, known(job.max_nodes) and job.max_nodes or 0) then return nil end
   if one.features ~= "" then
     job.prefer = one.features
     return "prefers " .. one.features

@@ -19,8 +19,7 @@ from urllib.parse import quote
 
 import httpx
 
-from flitwatch_domain.mails import MailPart, compose
-from flitwatch_domain.timeline import list_rows
+from flitwatch_domain.mails import MailPart, compose, list_rows
 
 log = logging.getLogger(__name__)
 

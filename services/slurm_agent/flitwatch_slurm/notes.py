@@ -30,7 +30,7 @@ class Notes:
     _kept: bytes = b""
 
     @classmethod
-    def beside(cls, advice: Path) -> Notes:
+    def load_next_to(cls, advice: Path) -> Notes:
         """Load the notes next to an advice file. They are empty if the file is missing or unreadable."""
         path = advice.with_name(f"{advice.name}.jobs")
         try:

@@ -168,7 +168,11 @@ def _set_preference(
 def _choose_preference(job: Pending, advice: PlacedAdvice, where: Places, limits: Limits) -> tuple[str, str]:
     """Return features to prefer, or else nodes to exclude. Both are empty if nothing is preferred or the user has constraints of their own."""
     users_own = job.own_wishes or ((job.prefer or job.exclude) and job.mark != "prefer")
-    if advice.action != "prefer" or users_own or where.room(advice.chosen).get(job.partition, 0) < job.nodes:
+    if (
+        advice.action != "prefer"
+        or users_own
+        or where.count_free_nodes(advice.chosen).get(job.partition, 0) < job.nodes
+    ):
         return "", ""
     preference = join_features(where, advice.chosen)
     return preference, host_list(where, advice.worse) if not preference and limits.exclude else ""

@@ -14,6 +14,7 @@ import orjson
 
 from flitwatch_domain.errors import Unavailable
 from flitwatch_domain.hostlist import compress_hosts, expand_hosts
+from flitwatch_domain.peer_answers import stream_answer
 from flitwatch_slurm.cluster import Node
 
 #: Limits of POST /advice/batch and of one question.
@@ -37,7 +38,7 @@ class Places:
     features: list[str]
     usable: dict[str, Node]
 
-    def room(self, groups: list[int]) -> dict[str, int]:
+    def count_free_nodes(self, groups: list[int]) -> dict[str, int]:
         """Return the number of nodes in the groups by partition."""
         return dict(
             Counter(
@@ -205,7 +206,7 @@ class Api:
     def _request_json(self, method: str, path: str, body: Any = None) -> Any:
         until, text = time.monotonic() + ANSWER_LIMIT_S, bytearray()
         try:
-            with self._http.stream(method, path, json=body) as answer:
+            with stream_answer(self._http, method, path, ANSWER_LIMIT_S + 1, json=body) as answer:
                 for part in answer.iter_bytes():
                     text += part
                     if time.monotonic() > until or len(text) > MOST_ANSWER_BYTES:

@@ -78,7 +78,7 @@ def _read_properties(named: str, _changed_ns: int, mode: int) -> tuple[tuple[str
     secret = next((name for name in settings if any(part in name for part in SECRET)), None)
     if secret is not None and mode & (stat.S_IRWXO | stat.S_IWGRP):
         raise _make_file_error(
-            named, f"it holds {secret}, and other users can read or change it", f"Run: chmod 640 {named}"
+            named, f"it contains {secret}, and other users can read or change it", f"Run: chmod 640 {named}"
         )
     return tuple(settings.items())
 

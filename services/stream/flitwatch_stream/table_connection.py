@@ -8,7 +8,7 @@ from typing import Any
 import psycopg
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
-from flitwatch_domain import liveness, logins
+from flitwatch_domain import logins
 from flitwatch_domain.data_disk import DataDisk
 from flitwatch_domain.errors import BadRequest, FlitwatchError, Unavailable
 
@@ -28,12 +28,12 @@ def open_connection(url: str, application: str) -> psycopg.Connection[Any]:
         "statement_timeout": f"{math.ceil(STATEMENT_S * 1000)}",
         "idle_in_transaction_session_timeout": f"{math.ceil(STILL_S * 1000)}",
     }
-    settings = {"search_path": "log,public", **role, "timezone": "UTC", **limits, **liveness.SERVER}
+    settings = {"search_path": "log,public", **role, "timezone": "UTC", **limits, **logins.SERVER}
     options = " ".join(
         [str(parameters.get("options") or ""), *(f"-c {key}={value}" for key, value in settings.items())]
     ).strip()
     parameters.update(options=options, application_name=application)
-    parameters = {**liveness.CLIENT, "connect_timeout": str(CONNECT_TIMEOUT_S), **parameters}
+    parameters = {**logins.CLIENT, "connect_timeout": str(CONNECT_TIMEOUT_S), **parameters}
     try:
         return psycopg.connect(
             make_conninfo("", **{k: v for k, v in parameters.items() if v is not None}), autocommit=True

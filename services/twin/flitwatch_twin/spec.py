@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 from flitwatch_domain.errors import BadInput
 from flitwatch_domain.fabric import Fabric
 from flitwatch_domain.generators import build_dragonfly, build_theta, cori_like, edison_like
-from flitwatch_domain.importers.yaml_text import read_yaml
+from flitwatch_domain.importers.text import read_yaml
 from flitwatch_twin.applications import APPLICATIONS
 
 Seconds = Annotated[float, Field(gt=0, le=10_000_000)]

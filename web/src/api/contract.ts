@@ -4,17 +4,15 @@
  */
 import type { GenericSchema, InferInput } from "valibot";
 import type { components } from "./generated/openapi";
-import type * as arrivals from "./arrivals";
-import type * as alerts from "./alertShapes";
+import type * as queries from "./queries";
+import type * as alerts from "./alerts";
 import type * as estimates from "./estimateShapes";
 import type * as incident from "./incident";
 import type * as noise from "./noise";
-import type * as people from "./peopleShapes";
-import type * as recommendations from "./recommendationShapes";
-import type * as networkNoise from "./networkNoise";
+import type * as people from "./people";
+import type * as recommendations from "./recommendations";
 import type * as roots from "./roots";
 import type * as shapes from "./shapes";
-import type * as session from "./session";
 import type * as tasks from "./tasks";
 
 type Answers = components["schemas"];
@@ -39,8 +37,8 @@ export type Contract = [
   Proof<Accepts<Answers["JobDetail"], Shapes["jobDetailShape"]>>,
   Proof<Accepts<Answers["Explanation"], Shapes["explanationShape"]>>,
   Proof<Accepts<Answers["RootsOfCongestion"], (typeof roots)["rootsShape"]>>,
-  Proof<Accepts<Answers["JobNetworkNoise"], (typeof networkNoise)["networkNoiseShape"]>>,
-  Proof<Accepts<Answers["NoiseComparison"], (typeof networkNoise)["noiseComparisonShape"]>>,
+  Proof<Accepts<Answers["JobNetworkNoise"], (typeof noise)["networkNoiseShape"]>>,
+  Proof<Accepts<Answers["NoiseComparison"], (typeof noise)["noiseComparisonShape"]>>,
   Proof<Accepts<Answers["JobCounters"], Shapes["jobPartsShape"]>>,
   Proof<Accepts<Answers["Incident"], (typeof incident)["incidentShape"]>>,
   Proof<Accepts<Answers["IncidentList"], (typeof incident)["incidentsShape"]>>,
@@ -48,10 +46,10 @@ export type Contract = [
   Proof<Accepts<Answers["IncidentNote"], (typeof incident)["incidentNoteShape"]>>,
   Proof<Accepts<Answers["RunList"], Shapes["runsShape"]>>,
   Proof<Accepts<Answers["RunSteps"], Shapes["runStepsShape"]>>,
-  Proof<Accepts<Answers["Arrivals"], (typeof arrivals)["arrivalsShape"]>>,
+  Proof<Accepts<Answers["Arrivals"], (typeof queries)["arrivalsShape"]>>,
   Proof<Accepts<Answers["Status"], Shapes["ingestShape"]>>,
   Proof<Accepts<Answers["Hits"], Shapes["searchShape"]>>,
-  Proof<Accepts<Answers["Session"], (typeof session)["sessionShape"]>>,
+  Proof<Accepts<Answers["Session"], (typeof people)["sessionShape"]>>,
   Proof<Accepts<Answers["AccountList"], (typeof people)["accountsShape"]>>,
   Proof<Accepts<Answers["TokenList"], (typeof people)["tokensShape"]>>,
   Proof<Accepts<Answers["CreatedToken"], (typeof people)["createdTokenShape"]>>,

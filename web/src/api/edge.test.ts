@@ -1,7 +1,7 @@
 import * as v from "valibot";
 import { describe, expect, it } from "vitest";
 import { freshness, reach } from "./freshness";
-import { decodeFrames } from "./frames";
+import { decodeFrames } from "./queries";
 import { routersShape } from "./shapes";
 
 const headers = (frames: number, routers: number) =>

@@ -96,9 +96,9 @@ const head = {
   slowed: v.number(),
   slow_now: v.number(),
   lost_s: v.number(),
-  node_hours: v.number(),
-  node_hours_low: v.number(),
-  node_hours_high: v.number(),
+  node_hours: v.nullable(v.number()),
+  node_hours_low: v.nullable(v.number()),
+  node_hours_high: v.nullable(v.number()),
 };
 const headShape = v.object(head);
 export type IncidentHead = v.InferOutput<typeof headShape>;

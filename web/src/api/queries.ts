@@ -1,9 +1,72 @@
 /** What the pages ask for. Keys begin with the word that an event invalidates. */
 import { infiniteQueryOptions, keepPreviousData, queryOptions } from "@tanstack/react-query";
-import { isoTime, type TimeWindow } from "../lib/time";
-import { getBinary, getJson, type Query } from "./client";
-import { decodeFrames } from "./frames";
+import * as v from "valibot";
+import type { Frames } from "../lib/prefix";
+import { isoTime, parseTime, type TimeWindow } from "../lib/time";
+import { ApiError, getBinary, getJson, type Query } from "./client";
 import * as shapes from "./shapes";
+
+// Frames for brushing travel as float32: flits[t][router], then stall_cycles[t][router]; the layout stands in the headers.
+
+export function decodeFrames(body: ArrayBuffer, headers: Headers): Frames {
+  const whole = (name: string) => Number.parseInt(headers.get(name) ?? "", 10);
+  const frames = whole("x-frames");
+  const routers = whole("x-routers");
+  const stepMs = Number(headers.get("x-step-seconds")) * 1000;
+  const from = parseTime(headers.get("x-from"));
+  const cells = frames * routers;
+  if (!(frames >= 0 && routers >= 0 && stepMs > 0) || from === null || body.byteLength !== cells * 8) {
+    throw new ApiError({
+      title: "The frames do not match their headers",
+      status: 200,
+      detail: `${body.byteLength} bytes for ${frames} frames of ${routers} routers`,
+      advice: "Reload the page.",
+    });
+  }
+  return {
+    from,
+    stepMs,
+    frames,
+    routers,
+    flits: new Float32Array(body, 0, cells),
+    stalls: new Float32Array(body, cells * 4, cells),
+  };
+}
+
+// What has arrived by source: each way in with its commands, and what came through it.
+
+const sourceShape = v.object({
+  key: v.string(),
+  title: v.string(),
+  about: v.string(),
+  commands: v.array(v.string()),
+  needs: v.array(v.string()),
+  scope: v.nullable(v.string()),
+  records: v.number(),
+  recent: v.number(),
+  last_at: v.nullable(v.string()),
+  refused: v.array(v.object({ records: v.number(), at: v.string(), where: v.string(), reason: v.string() })),
+});
+export type SourceArrivals = v.InferOutput<typeof sourceShape>;
+
+export const arrivalsShape = v.object({
+  now: v.string(),
+  recent_s: v.number(),
+  sources: v.array(sourceShape),
+  simulated: v.number(),
+  unknown: v.number(),
+  machines: v.array(
+    v.object({ fabric: v.string(), simulated: v.boolean(), devices: v.number(), reporting: v.number() }),
+  ),
+});
+export type Arrivals = v.InferOutput<typeof arrivalsShape>;
+
+export const arrivalsQuery = () =>
+  queryOptions({
+    queryKey: ["ingest", "arrivals"],
+    queryFn: ({ signal }) => getJson(arrivalsShape, "/ingest/arrivals", {}, signal),
+    refetchInterval: 5000,
+  });
 
 const MINUTE = 60_000;
 

@@ -2,7 +2,7 @@
 import { keepPreviousData, queryOptions } from "@tanstack/react-query";
 import * as v from "valibot";
 import { getJson } from "./client";
-import { momentParameters, type Moment } from "./queries";
+import { type Moment, momentParameters } from "./queries";
 import { figure, identifier, text } from "./shapes";
 
 const linkFields = {

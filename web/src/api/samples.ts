@@ -1,8 +1,52 @@
 /** Packet samples: what the packets of a job, a message tag or a phase met on their way. */
 import { queryOptions } from "@tanstack/react-query";
-import type * as v from "valibot";
+import * as v from "valibot";
 import { getJson } from "./client";
-import * as shapes from "./sampleShapes";
+
+const figures = v.array(v.nullable(v.number()));
+const numbers = v.array(v.number());
+const text = v.nullable(v.string());
+
+export const contextsShape = v.object({
+  items: v.array(
+    v.object({
+      context_id: v.number(),
+      job_id: text,
+      tag: text,
+      phase: text,
+      first: v.string(),
+      last: v.string(),
+      simulated: v.boolean(),
+    }),
+  ),
+});
+
+export const sampleMapShape = v.object({
+  from: text,
+  to: text,
+  contexts: v.number(),
+  simulated: v.boolean(),
+  links: v.object({
+    link: numbers,
+    traffic: numbers,
+    traffic_error: numbers,
+    bytes: numbers,
+    congested: numbers,
+    congested_error: numbers,
+    congested_fraction: figures,
+  }),
+});
+
+export const cablesShape = v.object({
+  link: numbers,
+  src: figures,
+  dst: figures,
+  src_port: figures,
+  dst_port: figures,
+  class: v.array(v.string()),
+  src_endpoint: figures,
+  dst_endpoint: figures,
+});
 
 const MINUTE = 60_000;
 
@@ -15,21 +59,20 @@ export interface SampleFilter {
   to?: string;
 }
 
-export type SampleContexts = v.InferOutput<typeof shapes.contextsShape>;
-export type SampleMap = v.InferOutput<typeof shapes.sampleMapShape>;
+export type SampleContexts = v.InferOutput<typeof contextsShape>;
+export type SampleMap = v.InferOutput<typeof sampleMapShape>;
 
 export const sampleContextsQuery = (fabric: number) =>
   queryOptions({
     queryKey: ["samples", fabric, "contexts"],
-    queryFn: ({ signal }) =>
-      getJson(shapes.contextsShape, `/fabrics/${fabric}/samples/contexts`, { limit: 1000 }, signal),
+    queryFn: ({ signal }) => getJson(contextsShape, `/fabrics/${fabric}/samples/contexts`, { limit: 1000 }, signal),
     staleTime: MINUTE,
   });
 
 export const sampleMapQuery = (fabric: number, filter: SampleFilter) =>
   queryOptions({
     queryKey: ["samples", fabric, "links", filter],
-    queryFn: ({ signal }) => getJson(shapes.sampleMapShape, `/fabrics/${fabric}/samples`, { ...filter }, signal),
+    queryFn: ({ signal }) => getJson(sampleMapShape, `/fabrics/${fabric}/samples`, { ...filter }, signal),
     staleTime: MINUTE,
   });
 
@@ -37,6 +80,6 @@ export const sampleMapQuery = (fabric: number, filter: SampleFilter) =>
 export const cablesQuery = (fabric: number) =>
   queryOptions({
     queryKey: ["topology", fabric, "cables"],
-    queryFn: ({ signal }) => getJson(shapes.cablesShape, `/fabrics/${fabric}/links`, { terminals: true }, signal),
+    queryFn: ({ signal }) => getJson(cablesShape, `/fabrics/${fabric}/links`, { terminals: true }, signal),
     staleTime: 10 * MINUTE,
   });

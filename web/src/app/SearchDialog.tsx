@@ -7,9 +7,7 @@ import type { Fabric, SearchHit } from "../api/shapes";
 import { Dialog } from "../components/Dialog";
 import { keySections } from "../lib/keys";
 import { useStore } from "../lib/store";
-import { type Action, actionsOf } from "./actions";
-import { ranked } from "./ranking";
-import { forgetRecent, recentStore, remember } from "./recent";
+import { type Action, actionsOf, forgetRecent, ranked, recentStore, remember } from "./search";
 
 const KINDS: Record<string, string> = {
   job: "Jobs",
@@ -73,7 +71,7 @@ export default function SearchDialog({ fabric, onClose }: { fabric: Fabric | nul
         <Command.List className="search-list">
           {asked && !hits.length && !shownActions.length && !shownRecent.length && !isFetching && (
             <p className="menu-label">
-              {error ? error.message : `Nothing is called “${asked}”. You can type a part of a name.`}
+              {error ? error.message : `No results for “${asked}”. You can type a part of a name.`}
             </p>
           )}
           {kinds.map((kind) => (

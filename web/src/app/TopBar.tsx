@@ -1,16 +1,114 @@
 /** Above every page: the machine, the pages, search, theme, help, account, and how fresh the data are. */
-import type { UseQueryResult } from "@tanstack/react-query";
+import { useInfiniteQuery, useQuery, type UseQueryResult } from "@tanstack/react-query";
 import { Link, useNavigate, useRouterState } from "@tanstack/react-router";
+import { alertsQuery } from "../api/alerts";
+import { ApiError } from "../api/client";
+import { sessionQuery } from "../api/people";
 import type { Fabric } from "../api/shapes";
 import { Icon } from "../components/Icon";
-import { Menu } from "../components/Menu";
+import { Menu, type MenuEntry } from "../components/choices";
 import { useStore } from "../lib/store";
 import { themeStore, toggleTheme } from "../lib/theme";
 import { PACE_S, wallStore } from "../lib/wall";
-import { AccountMenu } from "./AccountMenu";
-import { FiringBadge } from "./FiringBadge";
-import { Freshness } from "./Freshness";
-import { MachineMenu } from "./MachineMenu";
+import { devices } from "../machine/scene";
+import { Freshness } from "./StatusBars";
+
+/** How many alerts fire, or "?" with the reason where that cannot be known; nothing while none does. The same question as home's and the alerts' page. */
+function FiringBadge() {
+  const { data, error } = useInfiniteQuery(alertsQuery("firing"));
+  const first = data?.pages[0];
+  if (!first && error) {
+    const reason = (error instanceof ApiError && error.problem.detail) || error.message;
+    return (
+      <span className="nav-badge" data-unknown title={reason}>
+        ?<span className="visually-hidden"> firing alerts are not known: {reason}</span>
+      </span>
+    );
+  }
+  const firing = first?.items.length ?? 0;
+  if (!firing) return null;
+  const shown = `${firing}${first?.next_cursor ? "+" : ""}`;
+  return (
+    <span className="nav-badge">
+      {shown}
+      <span className="visually-hidden"> firing</span>
+    </span>
+  );
+}
+
+// Who looks: a way in for who has not signed in, else their name and role, their tokens (for admins: people), and the way out.
+
+function AccountMenu() {
+  const navigate = useNavigate();
+  const here = useRouterState({ select: (state) => state.location.href });
+  const session = useQuery(sessionQuery()).data;
+  if (!session?.user)
+    return (
+      <Link to="/login" search={here.startsWith("/login") ? {} : { to: here }} className="button plain">
+        Sign in
+      </Link>
+    );
+  const manages = session.scopes.includes("admin");
+  return (
+    <Menu
+      heading={`Signed in as ${session.role ?? "nobody"}`}
+      empty=""
+      trigger={
+        <>
+          <span className="visually-hidden">Account </span>
+          <span className="ellipsis account-name">{session.user}</span>
+          <Icon name="down" />
+        </>
+      }
+      entries={[
+        {
+          id: "admin",
+          label: manages ? "People, tokens, audit log" : "My tokens",
+          onSelect: () => void navigate({ to: "/admin" }),
+        },
+        { id: "leave", label: "Sign out…", onSelect: () => void navigate({ to: "/login" }) },
+      ]}
+    />
+  );
+}
+
+// The machine that is shown, and the platform's others.
+
+interface MachineMenuProps {
+  machine: Fabric | null;
+  machines: UseQueryResult<{ items: Fabric[] }>;
+}
+
+const detailOf = (machine: Fabric): string =>
+  `${devices(machine)}${machine.simulated ? " · simulated" : ""}${machine.snapshot ? " · one sample" : ""}`;
+
+function MachineMenu({ machine, machines }: MachineMenuProps) {
+  const navigate = useNavigate();
+  const fabrics = machines.data?.items;
+  const shown: MenuEntry[] = (fabrics ?? []).map((fabric) => ({
+    id: String(fabric.id),
+    label: fabric.name,
+    detail: detailOf(fabric),
+    onSelect: () => void navigate({ to: "/fabric/$fabric", params: { fabric: fabric.name } }),
+  }));
+  return (
+    <Menu
+      heading="Machines"
+      empty={fabrics ? "No machines yet" : machines.error ? machines.error.message : "Loading the machines…"}
+      trigger={
+        <>
+          <span className="visually-hidden">Machine </span>
+          <span className="ellipsis">
+            {machine?.name ?? (fabrics ? "no machine" : machines.error ? "machines unknown" : "…")}
+          </span>
+          {machine?.simulated && <span className="tag machine-kind">simulated</span>}
+          <Icon name="down" />
+        </>
+      }
+      entries={shown}
+    />
+  );
+}
 
 /** Every page; where they do not fit side by side, those that are opened less often fold into a menu. */
 const PAGES: [to: string, label: string, often: boolean][] = [

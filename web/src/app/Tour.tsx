@@ -35,7 +35,7 @@ const STEPS: Step[] = [
   },
   {
     title: "What would help",
-    text: "Other routes or another placement, simulated before you change anything. In the Lab, you can replay the job on other nodes.",
+    text: "Simulate other routes or another placement before you change anything. In the Lab, you can replay the job on other nodes.",
     marks: [".incident-chain > li:nth-child(4)", 'section[aria-label="Incident"]'],
   },
   {

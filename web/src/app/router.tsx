@@ -1,22 +1,22 @@
 /** Stable paths and what their addresses hold. Pages load when they are first opened. */
 import { createRootRoute, createRoute, createRouter, lazyRouteComponent, redirect } from "@tanstack/react-router";
-import { Misaddressed } from "../components/Misaddressed";
-import { Failure, Waiting } from "../components/Notice";
-import { adminSearch } from "../features/admin/address";
-import { alertsSearch } from "../features/alerts/address";
-import { blameSearch } from "../features/blame/address";
-import { driversSearch } from "../features/drivers/address";
+import { Failure, Misaddressed, Waiting } from "../components/Notice";
+import {
+  adminSearch,
+  alertsSearch,
+  blameSearch,
+  driversSearch,
+  forecastSearch,
+  homeSearch,
+  incidentsSearch,
+  jobSearch,
+  jobsSearch,
+  labSearch,
+  loginSearch,
+  recommendationsSearch,
+} from "../features/addresses";
 import { fabricSearch } from "../features/fabric/address";
-import { forecastSearch } from "../features/forecast/address";
-import { homeSearch } from "../features/home/address";
-import { incidentsSearch } from "../features/incidents/address";
-import { jobSearch } from "../features/job/address";
-import { jobsSearch } from "../features/jobs/address";
-import { loginSearch } from "../features/login/address";
-import { recommendationsSearch } from "../features/recommendations/address";
-import { AddressError, checked } from "../lib/address";
-import { parseSearch, stringifySearch } from "../lib/search";
-import { labSearch } from "../features/lab/address";
+import { AddressError, checked, parseSearch, stringifySearch } from "../lib/address";
 import { Missing, Shell } from "./Shell";
 
 const root = createRootRoute({ component: Shell, notFoundComponent: Missing });
@@ -31,7 +31,7 @@ const fabrics = createRoute({
   getParentRoute: () => root,
   path: "/fabric",
   validateSearch: checked(() => ({})),
-  component: lazyRouteComponent(() => import("../features/fabric/FabricIndex"), "FabricIndex"),
+  component: lazyRouteComponent(() => import("../features/fabric/FabricPage"), "FabricIndex"),
 });
 const fabric = createRoute({
   getParentRoute: () => root,

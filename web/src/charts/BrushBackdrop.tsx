@@ -1,10 +1,23 @@
 /** What lies behind the windows of a time axis: curves with their key, gaps, change marks, the time without data, ticks. */
 import { memo, useId } from "react";
 import { count, percent } from "../lib/format";
-import { clock, day, timeTicks, ZONE, type TimeWindow } from "../lib/time";
+import { clock, day, timeTicks, type TimeWindow, ZONE } from "../lib/time";
 import { ValueAxis } from "./axis";
-import { BOTTOM, LEFT, RIGHT, TOP, type GapSpan } from "./brush";
 import type { TimelineLayout, TimelineSeries } from "./timeline";
+
+// Measures of the time axis that its parts share, in pixels.
+
+export const HEIGHT = 118;
+export const TOP = 26;
+export const BOTTOM = 92;
+/** Where the axis begins, and how much before the right edge it ends. */
+export const LEFT = 40;
+export const RIGHT = 4;
+
+/** Time in which this many devices sent nothing. */
+interface GapSpan extends TimeWindow {
+  devices: number;
+}
 
 /** Counted for at least this share is counted throughout. */
 const WHOLE = 0.995;

@@ -1,7 +1,19 @@
 /** Two canvases of the same size, base below overlay, sharp on every screen; and the size of a box as it changes. */
-import { useCallback, useEffect, useLayoutEffect, useRef, useState, type PointerEvent, type RefObject } from "react";
-import { zoomOf } from "../lib/zoom";
-import { recorded } from "../lib/recording";
+import {
+  type PointerEvent,
+  type RefObject,
+  useCallback,
+  useEffect,
+  useLayoutEffect,
+  useMemo,
+  useRef,
+  useState,
+} from "react";
+import { recorded, redraws } from "../lib/recording";
+import { zoomOf } from "../lib/screen";
+import { useStore } from "../lib/store";
+import { themeStore } from "../lib/theme";
+import { type Palette, readPalette } from "./palette";
 
 export interface Size {
   width: number;
@@ -118,4 +130,13 @@ export function useFrame<A extends unknown[]>(run: (...args: A) => void): (...ar
       }),
     };
   }, []);
+}
+
+/** The canvas colours of the theme in force; a new object when pictures are to be drawn once more. */
+export function usePalette(): Palette {
+  const theme = useStore(themeStore);
+  const turn = useStore(redraws);
+  // The turn is no input of the colours; it is what asks for them again.
+  // eslint-disable-next-line react-hooks/exhaustive-deps
+  return useMemo(() => readPalette(theme), [theme, turn]);
 }

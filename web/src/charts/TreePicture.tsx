@@ -1,11 +1,10 @@
 /** The plot of a tree with the strip of its leaves above it: slices, hover, selection. It knows no page. */
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "react";
 import type { Machine } from "./arrange";
-import { contextOf, Layers, useFontReady, useSize } from "./Canvas";
-import { DASHES } from "./overlay";
+import { contextOf, Layers, useFontReady, usePalette, useSize } from "./Canvas";
+import { DASHES } from "./cells";
 import { sliceOf, worstOfLeaves, type Tree } from "./tree";
-import { linkAt, switchAt, treeLayout, type TreeLink } from "./treeLayout";
-import { drawPath, placePath, type Hop } from "./treePath";
+import { drawPath, type Hop, linkAt, placePath, switchAt, treeLayout, type TreeLink } from "./treeLayout";
 import {
   drawStrip,
   drawTree,
@@ -16,9 +15,8 @@ import {
   type Measure,
   type TreePaint,
 } from "./treePlot";
-import { usePalette } from "./usePalette";
 import { hideTooltip, type More, showTooltip } from "../components/tooltip";
-import { zoomOf } from "../lib/zoom";
+import { zoomOf } from "../lib/screen";
 
 interface Props {
   tree: Tree;

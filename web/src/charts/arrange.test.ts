@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { arrange, cellsOf, neighbour, selectPanels, type Machine } from "./arrange";
+import { arrange, cellsOf, type Machine, neighbour, selectPanels } from "./arrange";
 import { dragonfly } from "./testing";
 
 const plain = (part: Partial<Machine> & { size: number; kind: string }): Machine => {

@@ -1,5 +1,5 @@
 /** Legends of the colour scales: steps with the cuts between them. */
-import { DASHES } from "./overlay";
+import { DASHES } from "./cells";
 import { CHANGE, CHANGE_LABELS, fractionColour, HEAT, HEAT_LABELS, NO_COLOUR, type Theme } from "./scale";
 
 interface StepsProps {

@@ -1,7 +1,6 @@
 /** Ring: panels on a circle, links between groups as bundled curves inside it (layout and drawing). */
 import type { Arrangement } from "./arrange";
-import { hairline, hatch } from "./cells";
-import type { CellShape } from "./overlay";
+import { type CellShape, hairline, hatch } from "./cells";
 import { font, type Palette } from "./palette";
 import { CHANGE, changeColour, HEAT, heatColour, NOT_SAMPLED, SILENT } from "./scale";
 import type { TilesMarks } from "./tiles";

@@ -1,7 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { arrange, cellsOf } from "./arrange";
-import { outline } from "./outline";
+import { arrange, cellsOf, outline } from "./arrange";
 import { dragonfly } from "./testing";
 import { panelText, tileAt, tileRect, tilesLayout } from "./tiles";
 

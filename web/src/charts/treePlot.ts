@@ -9,14 +9,15 @@ import { changeColour, fractionColour, heatColour, heatLineColour, type Theme } 
 import {
   bundlesOf,
   colourParts,
+  GUTTER,
   MOST_STROKES,
   type Rectangle,
   rememberedPixels,
   type Shape,
   traced,
   type Traced,
-} from "./treeBundles";
-import { GUTTER, type TreeLayout } from "./treeLayout";
+  type TreeLayout,
+} from "./treeLayout";
 import { mostTraffic, ratioOf, type HalfEdge, type LeafWorst, type Terminal, type Tree } from "./tree";
 
 /** What is drawn: stall cycles per flit, their change between windows, or the congested fraction. */

@@ -1,8 +1,39 @@
 /** A sortable table that stays quick with thousands of rows: only the rows in sight are in the document. */
+import { useNavigate, useSearch } from "@tanstack/react-router";
 import { useVirtualizer } from "@tanstack/react-virtual";
-import { memo, useCallback, useEffect, useMemo, useRef, useState, type KeyboardEvent, type ReactNode } from "react";
-import type { Cell } from "../lib/csv";
-import { useMedia } from "../lib/media";
+import { type KeyboardEvent, memo, type ReactNode, useCallback, useEffect, useMemo, useRef, useState } from "react";
+import type { Cell } from "../lib/tables";
+import { useMedia } from "../lib/screen";
+
+// The order of a table as the address holds it: `nodes` for ascending, `-nodes` for descending.
+
+export const sortText = ({ key, descending }: Sort): string => (descending ? `-${key}` : key);
+
+/** The order that an address names among those columns, or none. */
+export function sortOf(text: string | undefined, keys: string[]): Sort | null {
+  const key = text?.replace(/^-/, "");
+  return key !== undefined && keys.includes(key) ? { key, descending: text !== key } : null;
+}
+
+/** The rows in the order of the address; the page's address must keep `sort`. */
+export function useAddressOrder<R>(rows: R[], columns: Column<R>[], initial: Sort | null = null): Ordered<R> {
+  const { sort } = useSearch({ strict: false }) as { sort?: string };
+  const navigate = useNavigate();
+  const set = useCallback(
+    (next: Sort) =>
+      void navigate({ to: ".", search: (old: object) => ({ ...old, sort: sortText(next) }), replace: true } as never),
+    [navigate],
+  );
+  const named = useMemo(
+    () =>
+      sortOf(
+        sort,
+        columns.map((column) => column.key),
+      ),
+    [sort, columns],
+  );
+  return useOrdered(rows, columns, named ?? initial, set);
+}
 
 export interface Column<R> {
   key: string;
@@ -22,7 +53,7 @@ export interface Sort {
 }
 
 /** Rows in an order that is held elsewhere: by the table itself, or the page in its address. */
-export interface Ordered<R> {
+interface Ordered<R> {
   rows: R[];
   sort: Sort | null;
   onSort: (sort: Sort) => void;
@@ -90,12 +121,7 @@ function PlainRow<R>({ row, index, columns, current, onPick }: RowProps<R>) {
 const Row = memo(PlainRow) as typeof PlainRow;
 
 /** Rows sorted by a column of theirs. */
-export function useOrdered<R>(
-  rows: R[],
-  columns: Column<R>[],
-  sort: Sort | null,
-  onSort: (sort: Sort) => void,
-): Ordered<R> {
+function useOrdered<R>(rows: R[], columns: Column<R>[], sort: Sort | null, onSort: (sort: Sort) => void): Ordered<R> {
   const ordered = useMemo(
     () =>
       sorted(

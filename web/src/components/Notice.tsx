@@ -1,6 +1,50 @@
 /** What stands where data would: an answer on its way, a failure with what the reader can do, or nothing yet. */
-import { useMemo, type ReactNode } from "react";
+import { Link, useRouterState } from "@tanstack/react-router";
+import { type ReactNode, useEffect, useMemo, useState } from "react";
 import { ApiError } from "../api/client";
+import type { Freshness } from "../api/freshness";
+import { type AddressError, parseSearch } from "../lib/address";
+import { duration } from "../lib/format";
+import { clock } from "../lib/time";
+
+/** What stopped, what is still right, and when the next try is. */
+export function StaleBanner({ fresh, shown }: { fresh: Freshness; shown: string }) {
+  const [now, setNow] = useState(() => Date.now());
+  useEffect(() => {
+    const timer = setInterval(() => setNow(Date.now()), 1000);
+    return () => clearInterval(timer);
+  }, []);
+  if (fresh.through === null) return null;
+  const next = fresh.nextTryAt === null ? null : Math.max(0, Math.ceil((fresh.nextTryAt - now) / 1000));
+  return (
+    <div className="banner" role="status">
+      <strong>Live data stopped at {clock(fresh.through, true)}.</strong>
+      <span>
+        {shown && `You see ${shown} as it was collected. `}
+        {fresh.reason === "connection"
+          ? `The connection is lost; ${next ? `next try in ${duration(next)}` : "trying again"}.`
+          : "The connection is fine, but no new samples arrive."}
+      </span>
+      <span className="spacer" />
+      <a href="/health">What is affected</a>
+    </div>
+  );
+}
+
+/** In place of a page whose address says what cannot be shown. */
+export function Misaddressed({ error: { message, keys } }: { error: AddressError }) {
+  const { pathname, searchStr } = useRouterState({ select: (state) => state.location });
+  const rest = Object.entries(parseSearch(searchStr)).filter(([key]) => !keys.includes(key));
+  return (
+    <div className="notice" role="alert">
+      <h1>This address is not valid</h1>
+      <p>{message}</p>
+      <Link className="button" to={pathname} search={Object.fromEntries(rest) as never}>
+        Open the page without this part
+      </Link>
+    </div>
+  );
+}
 
 /** `page`: the notice is all that the page says, so its title is the page's. */
 export function Empty({ title, page = false, children }: { title: string; page?: boolean; children?: ReactNode }) {
@@ -111,4 +155,21 @@ export function Unanswered({
       />
     );
   return answered(asked) ? null : <Waiting what={what} line={line} />;
+}
+
+/** Three lines for the reader, and what the result does not show. */
+export function HowToRead({ lines, not }: { lines: [ReactNode, ReactNode, ReactNode]; not: ReactNode }) {
+  return (
+    <section className="card how" aria-label="How to read this">
+      <h2 className="block-title">How to read this</h2>
+      <ol>
+        {lines.map((line, i) => (
+          <li key={i}>{line}</li>
+        ))}
+      </ol>
+      <p>
+        <strong>What it does not prove.</strong> {not}
+      </p>
+    </section>
+  );
 }

@@ -1,11 +1,10 @@
 /** A picture with its table behind it, and both as files. */
 import { useRef, useState, type ReactNode } from "react";
 import { captureEntries } from "../lib/capture";
-import { DataTable, type Column } from "./DataTable";
+import { type Column, DataTable } from "./DataTable";
 import { Icon } from "./Icon";
-import { Menu } from "./Menu";
-import { Segmented } from "./Segmented";
-import { tableEntries, type Source } from "./tableFile";
+import { Menu, Segmented } from "./choices";
+import { type Source, tableEntries } from "./TableExport";
 
 interface Props<R> {
   title: string;

@@ -1,5 +1,5 @@
 /** The page's one tooltip. It is set as text within the frame of the hover, outside React. */
-import { zoomOf } from "../lib/zoom";
+import { zoomOf } from "../lib/screen";
 
 let element: HTMLElement | null = null;
 

@@ -1,20 +1,37 @@
 import { createMemoryHistory, createRootRoute, createRoute, createRouter } from "@tanstack/react-router";
 import { describe, expect, it } from "vitest";
-import { addressError } from "../lib/address";
-import { parseSearch, stringifySearch } from "../lib/search";
-import { adminSearch } from "./admin/address";
-import { alertsSearch } from "./alerts/address";
-import { blameSearch } from "./blame/address";
-import { driversSearch } from "./drivers/address";
+import { addressError, parseSearch, stringifySearch } from "../lib/address";
+import {
+  adminSearch,
+  alertsSearch,
+  blameSearch,
+  driversSearch,
+  forecastSearch,
+  homeSearch,
+  incidentsSearch,
+  jobSearch,
+  jobsSearch,
+  labSearch,
+  loginSearch,
+  recommendationsSearch,
+} from "./addresses";
 import { fabricSearch } from "./fabric/address";
-import { forecastSearch } from "./forecast/address";
-import { homeSearch } from "./home/address";
-import { incidentsSearch } from "./incidents/address";
-import { jobSearch } from "./job/address";
-import { jobsSearch } from "./jobs/address";
-import { labSearch } from "./lab/address";
-import { loginSearch } from "./login/address";
-import { recommendationsSearch } from "./recommendations/address";
+
+describe("loginSearch", () => {
+  it("keeps a place of the page", () =>
+    expect(loginSearch({ to: "/jobs?user=ann" })).toEqual({ to: "/jobs?user=ann" }));
+  it.each([
+    "//evil.example",
+    "/\\evil.example",
+    "https://evil.example",
+    "javascript:alert(1)",
+    "/\tx",
+    "/login",
+    "",
+    7,
+    null,
+  ])("drops %j", (to) => expect(loginSearch({ to })).toEqual({}));
+});
 
 const PAGES = {
   admin: adminSearch,

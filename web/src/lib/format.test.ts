@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { axisText, bytes, change, duration, fraction, lostTime, plural, ratio, si } from "./format";
 import { intervalText, parseTime, timeTicks } from "./time";
-import { csv } from "./csv";
-import { stringifySearch, wholeNumber } from "./search";
+import { csv } from "./tables";
+import { stringifySearch, wholeNumber } from "./address";
 
 describe("numbers", () => {
   it.each([

@@ -1,6 +1,6 @@
 /** Where an export comes from: every file says its machine, its window, when it was written, what it does not say, and the address that shows the same. */
 import { useEffect } from "react";
-import { stringifySearch } from "./search";
+import { stringifySearch } from "./address";
 import { isoTime, type TimeWindow } from "./time";
 
 export interface Origin {

@@ -1,3 +1,12 @@
+import { flushSync } from "react-dom";
+import { Store } from "./store";
+
+// Makes every picture draw itself once more: palettes are read again, and what depends on them follows within the call.
+
+export const redraws = new Store(0);
+
+export const redraw = (): void => flushSync(() => redraws.set(redraws.get() + 1));
+
 /** While a recording lasts, pictures draw into other contexts than their canvases', such as one that writes SVG. */
 export interface RecordedSize {
   width: number;

@@ -1,5 +1,14 @@
-import { describe, expect, it } from "vitest";
-import { pageAfter, paceOf, wallPages } from "./wall";
+import { describe, expect, it, test } from "vitest";
+import { paceOf, pageAfter, wallPages, whole } from "./wall";
+
+test.each([
+  ["/jobs/1234?embed", "/jobs/1234"],
+  ["/jobs/1234?cluster=perlis&embed=1", "/jobs/1234?cluster=perlis"],
+  ["/jobs/3_4?embed=&at=2026-11-25T10:00:00Z&cluster=a+%26+b", "/jobs/3_4?at=2026-11-25T10%3A00%3A00Z&cluster=a+%26+b"],
+  ["/jobs", "/jobs"],
+])("%s outside of a frame is %s", (address, expected) => {
+  expect(whole(address)).toBe(expected);
+});
 
 describe("a wall display", () => {
   it("is what the address asks for, at a pace that can be read", () => {

@@ -1,6 +1,21 @@
 /** A display on a wall: pages take turns, and type and pictures are of a size that is read from afar. The address begins it with `wall=SECONDS`. */
 import { Store } from "./store";
 
+/** Whether this visit shows the page inside a portal's: its address began with `embed`. A way taken within the frame keeps it, for the frame is loaded once. */
+const embedded = new URLSearchParams(globalThis.location?.search ?? "").has("embed");
+
+export function isEmbedded(): boolean {
+  return embedded;
+}
+
+/** The same page outside of the frame. */
+export function whole(address: string): string {
+  const [path = "/", search = ""] = address.split("?");
+  const rest = new URLSearchParams(search);
+  rest.delete("embed");
+  return rest.size > 0 ? `${path}?${rest}` : path;
+}
+
 /** Seconds that each page is shown for, where the address names none. */
 export const PACE_S = 30;
 const [LEAST_S, MOST_S] = [5, 3600];

@@ -1,7 +1,7 @@
 /** A fabric as its views need it: the machine, its arrangement, and the words for its parts. */
 import { wordsOf } from "./words";
 import type { Fabric, Routers } from "../api/shapes";
-import { arrange, cellsOf, type Arrangement, type Machine } from "../charts/arrange";
+import { arrange, type Arrangement, cellsOf, type Machine } from "../charts/arrange";
 import type { PanelFigures, RouterWindow } from "../charts/window";
 import type { Sums } from "../lib/prefix";
 import { change, count, plural, ratio } from "../lib/format";

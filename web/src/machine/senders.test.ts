@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import type { HotLink } from "../api/linkShapes";
+import type { HotLink } from "../api/links";
 import { sendersOf, sendersText } from "./senders";
 
 const link = (flits: number, shares: Record<string, number>, cannot_tell: string | null = null) =>

@@ -1,8 +1,7 @@
 /** Who sends over a link or over the links of a router: the jobs with their estimated shares, asked for once the pointer rests. */
 import { useQueryClient } from "@tanstack/react-query";
 import { useMemo } from "react";
-import type { HotLink } from "../api/linkShapes";
-import { hotLinksQuery, type HotLinkFilter } from "../api/links";
+import { type HotLink, type HotLinkFilter, hotLinksQuery } from "../api/links";
 import type { Moment } from "../api/queries";
 import type { More } from "../components/tooltip";
 import { percent, plural } from "../lib/format";

@@ -4,10 +4,9 @@ A call is a function without arguments that pickle can serialise: a `functools.p
 frozen dataclass. Calls share no data and their results do not depend on the place of execution, so every executor returns the same
 values, bit for bit.
 
-Modules: `choice` for the syntax of `--executor`; `local` for processes on this machine; `cluster` for Dask and Slurm.
+Modules: `choice` for the syntax of `--executor` and processes on this machine; `cluster` for Dask and Slurm.
 """
 
-from flitwatch_db.tasks.executors.choice import Executor, is_local, open_executor
-from flitwatch_db.tasks.executors.local import LocalExecutor
+from flitwatch_db.tasks.executors.choice import Executor, LocalExecutor, is_local, open_executor
 
 __all__ = ["Executor", "LocalExecutor", "is_local", "open_executor"]

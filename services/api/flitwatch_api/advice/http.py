@@ -16,7 +16,7 @@ from flitwatch_api.problems import RESPONSES
 from flitwatch_domain.advice import schemas
 from flitwatch_domain.advice.basis import Basis
 from flitwatch_domain.advice.decision import PlacementQuestion, give_advice, list_known_placements, stale_reasons
-from flitwatch_domain.advice.parts import SERVED, Parts
+from flitwatch_domain.advice.pattern import SERVED, Parts
 
 http = APIRouter(tags=["advice"], responses=RESPONSES)
 

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 from fastapi import APIRouter, Path, Query, Request
 from fastapi.responses import Response
 
-from flitwatch_api.alerts import schemas, shown
+from flitwatch_api.alerts import schemas
 from flitwatch_api.answers import json_response
 from flitwatch_api.names import TheNames, names_of
 from flitwatch_api.parameters import (
@@ -27,12 +27,11 @@ from flitwatch_api.people.visits import hand_over
 from flitwatch_api.platform import Reader, ThePlatform
 from flitwatch_api.problems import RESPONSES
 from flitwatch_api.tasks.begin import begin_task
-from flitwatch_api.tasks.schemas import Task
-from flitwatch_api.tasks.shown import shown_task
+from flitwatch_api.tasks.shown import Task, shown_task
 from flitwatch_db.alerts import contacts as contact_rows
 from flitwatch_db.alerts import reads, store
 from flitwatch_db.core.columns import Connection
-from flitwatch_db.tasks import reads as task_reads
+from flitwatch_db.tasks import record as task_reads
 from flitwatch_domain.alerts import Rule, read_rule
 from flitwatch_domain.errors import BadInput, BadRequest, NotFound
 
@@ -56,7 +55,7 @@ async def alerts(
     """List alerts, newest first."""
     span = [None if edge is None else at_moment(edge) for edge in (from_, to)]
     rows = await reads.list_alerts(conn, limit + 1, read_page_cursor(cursor), phase, rule or None, *span)
-    items = [shown.mask_alert(row, names) for row in rows[:limit]]
+    items = [schemas.mask_alert(row, names) for row in rows[:limit]]
     # A hidden rule name cannot be searched for, and its number of alerts is hidden: both would reveal the user.
     shown_alerts = [item for item in items if not rule or item["rule"] == rule]
     next_cursor = make_cursor(items[-1]["alert_id"]) if shown_alerts and len(rows) > limit else None
@@ -67,7 +66,11 @@ async def alerts(
 async def rules(conn: Reader, names: TheNames) -> Response:
     """List all rules."""
     return json_response(
-        {"items": [{**row, "rule": shown.mask_rule(row["rule"], names)} for row in await reads.list_alert_rules(conn)]}
+        {
+            "items": [
+                {**row, "rule": schemas.mask_rule(row["rule"], names)} for row in await reads.list_alert_rules(conn)
+            ]
+        }
     )
 
 
@@ -82,11 +85,11 @@ async def put_rule(request: Request, platform: ThePlatform, name: RuleName, new:
     async with platform.reading() as conn:
         old_row, names = await reads.find_alert_rule(conn, name), await names_of(request, conn)
     for rule_fields in (new_rule.model_dump(mode="json"), *([] if old_row is None else [old_row["rule"]])):
-        shown.check_written(rule_fields, shown.mask_rule(rule_fields, names), names)
+        schemas.check_written(rule_fields, schemas.mask_rule(rule_fields, names), names)
     await platform.in_thread("writer", lambda conn: store.save_rule(conn, new_rule, "api"))
     async with platform.reading() as conn:
         stored = await reads.find_alert_rule(conn, name)
-    return json_response(None if stored is None else {**stored, "rule": shown.mask_rule(stored["rule"], names)})
+    return json_response(None if stored is None else {**stored, "rule": schemas.mask_rule(stored["rule"], names)})
 
 
 @http.delete("/rules/{name}", status_code=204, name="delete_alert_rule")
@@ -94,7 +97,7 @@ async def delete_rule(request: Request, platform: ThePlatform, name: RuleName) -
     """Remove a rule. A rule from the file returns when the engine starts again."""
     async with platform.reading() as conn:
         row, names = await reads.find_alert_rule(conn, name), await names_of(request, conn)
-    hidden = row is not None and shown.mask_rule(row["rule"], names)["name"] != name
+    hidden = row is not None and schemas.mask_rule(row["rule"], names)["name"] != name
     if hidden or not await platform.in_thread("writer", lambda conn: store.delete_rule(conn, name)):
         raise NotFound(f"there is no rule {name!r}", advice="/api/v1/alerts/rules lists them.")
     return Response(status_code=204)
@@ -114,14 +117,14 @@ async def test_rule(request: Request, platform: ThePlatform, asked: schemas.DryR
     async with platform.reading() as conn:
         stored = None if asked.name is None else await reads.find_alert_rule(conn, asked.name)
         names = await names_of(request, conn)
-    if asked.name is not None and (stored is None or shown.mask_rule(stored["rule"], names)["name"] != asked.name):
+    if asked.name is not None and (stored is None or schemas.mask_rule(stored["rule"], names)["name"] != asked.name):
         raise NotFound(f"there is no rule {asked.name[:80]!r}", advice="/api/v1/alerts/rules lists them.")
     if stored:
         # Its labels are an operator's text, which the caller can also read in the list of rules.
-        rule = shown.mask_rule(stored["rule"], names)
+        rule = schemas.mask_rule(stored["rule"], names)
     else:
         rule = _build_rule("tried", asked.rule).model_dump(mode="json")  # type: ignore[arg-type]
-    shown.check_tried(rule, names)
+    schemas.check_tried(rule, names)
     from_s, to_s = _epoch_seconds(asked.from_), _epoch_seconds(asked.to)
     if not 0 < to_s - from_s <= 31 * 86_400:
         raise BadRequest("the period must end after its start and be at most 31 days long")
@@ -147,7 +150,7 @@ async def silences(conn: Reader, names: TheNames, limit: Limit = 100) -> Respons
     """List silences, the last to end first."""
     rules = {row["rule"]["name"]: row["rule"] for row in await reads.list_alert_rules(conn)}
     return json_response(
-        {"items": [shown.mask_silence(row, names, rules) for row in await reads.list_silences(conn, limit)]}
+        {"items": [schemas.mask_silence(row, names, rules) for row in await reads.list_silences(conn, limit)]}
     )
 
 
@@ -166,7 +169,7 @@ async def add_silence(request: Request, platform: ThePlatform, new: schemas.NewS
             await names_of(request, conn),
             {row["rule"]["name"]: row["rule"] for row in await reads.list_alert_rules(conn)},
         )
-    shown.check_written(dict(new.matchers), shown.mask_matchers(new.matchers, names, rules, hidden=False), names)
+    schemas.check_written(dict(new.matchers), schemas.mask_matchers(new.matchers, names, rules, hidden=False), names)
     number = await platform.in_thread(
         "writer",
         lambda conn: store.add_silence(
@@ -191,9 +194,9 @@ async def end_silence(platform: ThePlatform, silence_id: Id) -> Response:
 ContactName = Annotated[str, Path(pattern=r"^[a-z0-9][a-z0-9-]{0,79}$", description="Name of the contact point.")]
 
 
-async def _list_contacts(request: Request, conn: Connection, name: str | None = None) -> list[shown.Row]:
+async def _list_contacts(request: Request, conn: Connection, name: str | None = None) -> list[schemas.Row]:
     operates = "operate" in request.state.caller.scopes
-    return [shown.mask_contact(row, operates) for row in await contact_rows.read_contact_points(conn, name)]
+    return [schemas.mask_contact(row, operates) for row in await contact_rows.read_contact_points(conn, name)]
 
 
 @http.get("/contacts", response_model=schemas.ContactList, name="alert_contacts")
@@ -241,5 +244,5 @@ async def alert(request: Request, conn: Reader, names: TheNames, alert_id: Id) -
     row = await reads.find_alert(conn, alert_id)
     if row is None:
         raise NotFound(f"there is no alert {alert_id}", advice="/api/v1/alerts lists them.")
-    row["notices"] = shown.mask_notices(row["notices"], "operate" in request.state.caller.scopes)
-    return json_response(shown.mask_alert(row, names))
+    row["notices"] = schemas.mask_notices(row["notices"], "operate" in request.state.caller.scopes)
+    return json_response(schemas.mask_alert(row, names))

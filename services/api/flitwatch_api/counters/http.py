@@ -16,8 +16,7 @@ from flitwatch_api.answers import CachedAnswer, build_model, json_response, keep
 from flitwatch_api.counters import schemas, series
 from flitwatch_api.counters import stalls as service
 from flitwatch_api.counters.lanes import lane_figures
-from flitwatch_api.counters.limits import LONGEST_STEP_S, MAX_POINTS, check_limit
-from flitwatch_api.counters.shared import LEVEL, serve_shared, topology_of
+from flitwatch_api.counters.windows import LEVEL, LONGEST_STEP_S, MAX_POINTS, check_limit, serve_shared, topology_of
 from flitwatch_api.counters.windows import Window as Spanned
 from flitwatch_api.fabric.topology import Topology
 from flitwatch_api.names import names_of

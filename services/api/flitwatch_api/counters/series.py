@@ -12,8 +12,18 @@ from numpy.typing import NDArray
 
 from flitwatch_api.answers import build_model, stall_ratio, utc_texts
 from flitwatch_api.counters import schemas
-from flitwatch_api.counters.limits import MAX_COUNTERS, MAX_ROWS, MAX_VALUES, check_limit
-from flitwatch_api.counters.windows import Steps, Sums, rows_of, step_for, step_sums, steps_of
+from flitwatch_api.counters.windows import (
+    MAX_COUNTERS,
+    MAX_ROWS,
+    MAX_VALUES,
+    Steps,
+    Sums,
+    check_limit,
+    rows_of,
+    step_for,
+    step_sums,
+    steps_of,
+)
 from flitwatch_api.fabric.topology import COLUMN_CLASSES, Topology
 from flitwatch_api.names import Names
 from flitwatch_api.parameters import at_moment

@@ -12,9 +12,18 @@ from numpy.typing import NDArray
 
 from flitwatch_api.answers import build_model, finite_or_none, stall_ratio, utc_time
 from flitwatch_api.counters import schemas
-from flitwatch_api.counters.limits import MAX_PORT_ROWS, MAX_WHOLE_PORT_ROWS, SAMPLED_PORT_ROWS
 from flitwatch_api.counters.store import PAIRS
-from flitwatch_api.counters.windows import Window, add_known, grid_at, sum_known, window_ending, window_sums
+from flitwatch_api.counters.windows import (
+    MAX_PORT_ROWS,
+    MAX_WHOLE_PORT_ROWS,
+    SAMPLED_PORT_ROWS,
+    Window,
+    add_known,
+    grid_at,
+    sum_known,
+    window_ending,
+    window_sums,
+)
 from flitwatch_api.fabric.topology import COLUMN_CLASSES, Topology
 from flitwatch_api.platform import Platform
 from flitwatch_db.core.columns import Connection

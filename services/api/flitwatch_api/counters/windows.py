@@ -2,20 +2,108 @@
 
 from __future__ import annotations
 
+import asyncio
 import math
 from bisect import bisect_left
-from collections.abc import Iterable, Sequence
+from collections.abc import Awaitable, Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from fastapi import Request
+from fastapi.responses import Response
 from numpy.typing import NDArray
 
-from flitwatch_api.counters.limits import KEY_BYTES, MAX_BYTES, MAX_CELLS, MAX_ROWS, VALUE_BYTES, check_limit
+from flitwatch_api.answers import CachedAnswer, cache_json, tagged_response
 from flitwatch_api.counters.store import CounterStore
 from flitwatch_api.fabric.topology import Topology
+from flitwatch_api.platform import Platform
+from flitwatch_api.shared_answers import OF_COUNTERS
 from flitwatch_db.core.columns import Connection
 from flitwatch_db.counters import reads
 from flitwatch_db.fabrics.reads import Reach
+from flitwatch_domain.errors import TooCostly
+
+#: Table rows that one series can read.
+MAX_ROWS = 1_000_000
+#: Bytes of counters that one window can read: VALUE_BYTES per counter, and KEY_BYTES per row for its router and time. The longest window thus depends
+#: on the machine's size and on the columns of its classes: 110 s of one-second rows for 32,640 routers with three classes.
+MAX_BYTES = 320 << 20
+VALUE_BYTES, KEY_BYTES = 8, 12
+#: Buckets of a whole fabric times its routers: a year of one-day buckets of 8,160 routers.
+MAX_CELLS = 3_000_000
+#: Rows of port counters (each contains the arrays of all ports).
+MAX_PORT_ROWS = 250_000
+#: Port rows that are read completely. For longer windows only this many are read, and the sums are estimates.
+MAX_WHOLE_PORT_ROWS = 60_000
+SAMPLED_PORT_ROWS = 30_000
+#: Numbers in one response.
+MAX_VALUES = 2_000_000
+MAX_POINTS = 2_000
+#: Longest step that a request can ask for.
+LONGEST_STEP_S = 30 * 86_400
+MAX_COUNTERS = 20
+
+
+def check_limit(cost: float, limit: int, name: str, what: str, advice: str = "") -> None:
+    """Refuse a cost over a limit.
+
+    Raises
+    ------
+    TooCostly
+    """
+    if cost > limit:
+        raise TooCostly(
+            f"the request would take {int(cost):,} {what}; the limit {name} is {limit:,}",
+            advice=advice or "Request a shorter period, fewer routers or fewer points.",
+        )
+
+
+#: Computes a response: its content, or the finished response.
+Work = Callable[[Connection], Awaitable[Any]]
+#: A response that is soon outdated is not worth a higher level.
+LEVEL = 1
+
+
+async def topology_of(platform: Platform, fabric: str) -> Topology:
+    """Return a fabric's current topology, using a connection that is released afterwards. Raise NotFound.
+
+    A caller that waits for shared work must not hold a connection, because the work needs one.
+    """
+    async with platform.reading() as conn:
+        return await platform.topologies.get(conn, fabric)
+
+
+async def serve_shared(
+    platform: Platform,
+    request: Request,
+    topology: Topology,
+    query: tuple[Hashable, ...],
+    work: Work,
+    kinds: frozenset[str] = OF_COUNTERS,
+    vary: str | None = None,
+) -> Response:
+    """Return the response to a query about a fabric, with its entity tag.
+
+    Parameters
+    ----------
+    query : tuple
+        Everything that determines the response apart from the topology, including the caller's permissions.
+    work : callable
+    kinds : frozenset of str
+        Events that change the response.
+    vary : str, optional
+        The request header that selects another form of the response.
+    """
+
+    async def make() -> CachedAnswer:
+        async with platform.reading() as conn:
+            content = await work(conn)
+        return content if isinstance(content, CachedAnswer) else await asyncio.to_thread(cache_json, content, LEVEL)
+
+    cached_answer = await platform.answers.get((*topology.key, *query), topology.head.fabric_id, kinds, make)
+    return tagged_response(request, cached_answer, vary)
+
 
 #: Steps of a series, in seconds.
 STEPS = (

@@ -408,7 +408,7 @@ class Forecast(BaseModel):
     curve_s: list[float] = Field(description="Mean time of each step.")
     drift: Drift | None
     rests_on: list[ForecastBasis] = Field(
-        description="Errors of the deployed forecaster, then of attention alone, the paper's forecaster."
+        description="Errors of the deployed forecaster, then of attention on counters, the paper's forecaster."
     )
     rests_on_lacks: str | None = Field(description="Why it is unknown.")
     notes: list[str]

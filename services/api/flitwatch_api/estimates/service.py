@@ -14,14 +14,12 @@ from flitwatch_api.estimates import schemas
 from flitwatch_api.names import Names
 from flitwatch_api.parameters import make_cursor, read_page_cursor
 from flitwatch_db.core.columns import Connection
-from flitwatch_db.estimates import reads, several
-from flitwatch_domain.blame import CANNOT_TELL
+from flitwatch_db.estimates import reads, store
+from flitwatch_domain.blame import CANNOT_TELL, SeveralSets, several_sets
 from flitwatch_domain.counters import TABLE_II, feature_of
-from flitwatch_domain.counters.features import NIC
-from flitwatch_domain.drivers import answer_in_words
+from flitwatch_domain.counters.features import NIC, answer_in_words
 from flitwatch_domain.errors import NotFound
 from flitwatch_domain.fabric import Technology
-from flitwatch_domain.several_sets import SeveralSets, several_sets
 
 #: Entries of old estimates without verdicts name no one.
 _FIGURES = (
@@ -183,7 +181,7 @@ async def blame_several(
 ) -> schemas.SeveralSets:
     """Return names found in several sets of runs, with the evidence of each set."""
     # A user's text in a file says nothing about the person behind a pseudonym.
-    entries = await several.list_evidence(conn, by, files=not names.pseudonyms)
+    entries = await store.list_evidence(conn, by, files=not names.pseudonyms)
     rows = several_sets(entries, definition, least_sets)
     return build_model(
         schemas.SeveralSets,

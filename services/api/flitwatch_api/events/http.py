@@ -3,28 +3,66 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import ExitStack
 from typing import Annotated
 
+import psycopg
 from fastapi import APIRouter, Header, Query, Request
 from fastapi.responses import StreamingResponse
 
 from flitwatch_api.events.hub import RESET, Stream, encode_event, reset_event
-from flitwatch_api.events.stream_access import StreamAccess
+from flitwatch_api.names import EVENTS_OF_JOBS, hides_jobs
 from flitwatch_api.parameters import MAX_ID
-from flitwatch_api.people.browsers import network_of
-from flitwatch_api.people.callers import counted_as
-from flitwatch_api.people.job_privacy import EVENTS_OF_JOBS, hides_jobs
+from flitwatch_api.people.callers import BELIEVED_S, Callers, counted_as
+from flitwatch_api.people.login_limiter import network_of
 from flitwatch_api.platform import Platform, ThePlatform
 from flitwatch_api.problems import RESPONSES
-from flitwatch_db.core import event_reads as reads
-from flitwatch_domain.errors import BadRequest
+from flitwatch_db.core import events as reads
+from flitwatch_domain.errors import BadRequest, FlitwatchError
+
+#: Interval of a stream's checks of its caller.
+CHECK_S = BELIEVED_S
+SLOTS = 20
+
+
+class StreamAccess:
+    """Access to a stream. It ends with the token, session or account that opened the stream, or when their rights change."""
+
+    def __init__(self, request: Request) -> None:
+        self._request, self._caller = request, request.state.caller
+        self._callers: Callers = request.app.state.callers
+        self._due_s = _next_check_s()
+
+    async def may_continue(self, tells: bool) -> bool:
+        """Return whether the stream may continue. While the database is unavailable, it may continue only without sending events (`tells`)."""
+        if time.monotonic() < self._due_s:
+            return True
+        try:
+            same = await self._callers.is_still_valid(self._request, self._caller)
+        except (psycopg.Error, FlitwatchError):
+            return not tells
+        self._due_s = _next_check_s()
+        return same
+
+    @property
+    def due_in_s(self) -> float:
+        """Return the seconds until the next check, or the check interval if the last check failed."""
+        left_s = self._due_s - time.monotonic()
+        return left_s if left_s > 0 else CHECK_S
+
+
+def _next_check_s() -> float:
+    """Return the monotonic time of a stream's next check: one of SLOTS times in each CHECK_S, so that many streams are checked together."""
+    slot_s = CHECK_S / SLOTS
+    return math.floor((time.monotonic() + CHECK_S) / slot_s) * slot_s
+
 
 http = APIRouter(tags=["events"], responses=RESPONSES)
 
-#: Most events replayed to a reconnecting client. With more missed events, it is told to reload everything.
+#: Most events replayed to a reconnecting client. With more missed events, it is asked to reload everything.
 MAX_REPLAY = 5_000
 PAGE = 500
 RECONNECT_MS = 2_000
@@ -96,16 +134,16 @@ async def _stream_events(
                     return
                 last_sent = number
                 yield text
-        told_s, heartbeat_s = time.monotonic(), platform.settings.api_heartbeat_s
+        sent_s, heartbeat_s = time.monotonic(), platform.settings.api_heartbeat_s
         while True:
-            quiet_s = told_s + heartbeat_s - time.monotonic()
+            quiet_s = sent_s + heartbeat_s - time.monotonic()
             try:
                 item = await asyncio.wait_for(stream.events.get(), max(0.0, min(quiet_s, held.due_in_s)))
             except TimeoutError:
                 if not await held.may_continue(tells=False):
                     return
-                if told_s + heartbeat_s <= time.monotonic():
-                    told_s = time.monotonic()
+                if sent_s + heartbeat_s <= time.monotonic():
+                    sent_s = time.monotonic()
                     yield b": still here\n\n"
                 continue
             if item is None:
@@ -116,7 +154,7 @@ async def _stream_events(
             if not await held.may_continue(tells):
                 return
             if tells:
-                last_sent, told_s = number, time.monotonic()
+                last_sent, sent_s = number, time.monotonic()
                 yield text
 
 

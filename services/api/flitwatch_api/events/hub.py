@@ -14,10 +14,10 @@ from typing import Any
 import orjson
 import psycopg
 
-from flitwatch_api import refusals
+from flitwatch_api import problems
 from flitwatch_api.answers import dump_json
 from flitwatch_db import connect_async
-from flitwatch_db.core import event_reads as reads
+from flitwatch_db.core import events as reads
 from flitwatch_db.core.columns import Connection
 from flitwatch_db.core.events import Event
 from flitwatch_domain.errors import TooMany, Unavailable
@@ -104,7 +104,7 @@ def _public_fields(event: Event) -> dict[str, Any]:
     shown = {name: value for name, value in payload.items() if name in listed and not isinstance(value, dict | list)}
     if isinstance(shown.get("exe"), str):
         shown["exe"] = shown["exe"].rsplit("/", 1)[-1]
-    return refusals.redact_record(shown) if event.kind == "dead_letter" else shown
+    return problems.redact_record(shown) if event.kind == "dead_letter" else shown
 
 
 def _one_line(text: bytes) -> bytes:
@@ -130,7 +130,8 @@ class Hub:
         self._url = url
         self._most, self._most_each = most_streams, most_each
         self._each: Counter[str] = Counter()
-        self._streams: set[Stream] = set()
+        #: Open streams, oldest first, each with the key of its caller.
+        self._streams: dict[Stream, str] = {}
         self._watchers: list[Callable[[Event], None]] = []
         self._task: asyncio.Task[None] | None = None
         self.through: dict[int, float] = {}
@@ -169,7 +170,8 @@ class Hub:
 
     @contextlib.contextmanager
     def subscribe(self, of: str) -> Iterator[Stream]:
-        """Yield a stream for the duration of the context.
+        """Yield a stream for the duration of the context. If all places are taken, the caller with most streams loses its oldest one to a caller with
+        fewer.
 
         Parameters
         ----------
@@ -189,22 +191,32 @@ class Hub:
                 advice="Close pages that you do not need.",
                 retry_after_s=10,
             )
-        if len(self._streams) >= self._most:
+        if len(self._streams) >= self._most and not self._close_largest(of):
             raise Unavailable(
                 f"{self._most} event streams are open, which is the limit api_streams_max",
                 advice="Close pages that you do not need, or try again later.",
             )
         stream = Stream()
-        self._streams.add(stream)
+        self._streams[stream] = of
         self._each[of] += 1
         try:
             yield stream
         finally:
             stream.closed = True
-            self._streams.discard(stream)
+            self._streams.pop(stream, None)
             self._each[of] -= 1
             if not self._each[of]:
                 del self._each[of]
+
+    def _close_largest(self, of: str) -> bool:
+        counts = Counter(self._streams.values())
+        largest, count = counts.most_common(1)[0]
+        if counts[of] + 1 >= count:
+            return False
+        oldest = next(stream for stream, key in self._streams.items() if key == largest)
+        del self._streams[oldest]
+        oldest.close()
+        return True
 
     async def _run_listener(self) -> None:
         failures = 0
@@ -289,7 +301,7 @@ class Hub:
             stream.put(item)
             if stream.closed:
                 self.dropped += 1
-                self._streams.discard(stream)
+                self._streams.pop(stream, None)
 
     def _note_through(self, into: dict[int, float], fabric_id: int, through: object) -> None:
         # Never move back: late counters of the past end before the known time.

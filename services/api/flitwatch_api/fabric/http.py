@@ -9,7 +9,7 @@ from fastapi.responses import Response
 
 from flitwatch_api.answers import json_response, tagged_response
 from flitwatch_api.counters.stalls import DEFAULT_WINDOW_S, resolve_window
-from flitwatch_api.fabric import schemas, service
+from flitwatch_api.fabric import service
 from flitwatch_api.names import TheNames
 from flitwatch_api.parameters import FabricId, Time, Window
 from flitwatch_api.platform import Reader, ThePlatform
@@ -19,14 +19,14 @@ from flitwatch_db.fabrics import reads
 http = APIRouter(prefix="/fabrics", tags=["fabrics"], responses=RESPONSES)
 
 
-@http.get("", response_model=schemas.FabricList)
+@http.get("", response_model=service.FabricList)
 async def fabrics(platform: ThePlatform, conn: Reader) -> Response:
     """List all fabrics."""
     items = [await service.describe_fabric(platform, conn, head) for head in await reads.list_heads(conn)]
     return json_response({"items": items, "next_cursor": None})
 
 
-@http.get("/{fabric}", response_model=schemas.FabricDetail)
+@http.get("/{fabric}", response_model=service.FabricDetail)
 async def fabric_detail(platform: ThePlatform, conn: Reader, fabric: FabricId) -> Response:
     """Return one fabric."""
     return json_response(
@@ -34,7 +34,7 @@ async def fabric_detail(platform: ThePlatform, conn: Reader, fabric: FabricId) -
     )
 
 
-@http.get("/{fabric}/routers", response_model=schemas.Routers, responses=UNCHANGED)
+@http.get("/{fabric}/routers", response_model=service.Routers, responses=UNCHANGED)
 async def routers(platform: ThePlatform, conn: Reader, request: Request, fabric: FabricId) -> Response:
     """Return the routers and their positions."""
     topology = await platform.topologies.get(conn, fabric)
@@ -45,7 +45,7 @@ async def routers(platform: ThePlatform, conn: Reader, request: Request, fabric:
     )
 
 
-@http.get("/{fabric}/links", response_model=schemas.Links, responses=UNCHANGED)
+@http.get("/{fabric}/links", response_model=service.Links, responses=UNCHANGED)
 async def links(
     platform: ThePlatform,
     conn: Reader,
@@ -70,7 +70,7 @@ async def links(
     )
 
 
-@http.get("/{fabric}/endpoints", response_model=schemas.Endpoints, responses=UNCHANGED)
+@http.get("/{fabric}/endpoints", response_model=service.Endpoints, responses=UNCHANGED)
 async def endpoints(platform: ThePlatform, conn: Reader, request: Request, fabric: FabricId) -> Response:
     """List the endpoints and their routers."""
     topology = await platform.topologies.get(conn, fabric)
@@ -79,7 +79,7 @@ async def endpoints(platform: ThePlatform, conn: Reader, request: Request, fabri
     )
 
 
-@http.get("/{fabric}/routers/{router}", response_model=schemas.RouterDetail)
+@http.get("/{fabric}/routers/{router}", response_model=service.RouterDetail)
 async def router_detail(
     platform: ThePlatform,
     conn: Reader,

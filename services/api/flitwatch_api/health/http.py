@@ -10,9 +10,9 @@ from pydantic import BaseModel, Field
 
 from flitwatch_api.answers import json_response
 from flitwatch_api.health.metrics import Metrics
+from flitwatch_api.names import hides_jobs
 from flitwatch_api.people.access import check_access, requirement_of
-from flitwatch_api.people.browsers import network_of
-from flitwatch_api.people.job_privacy import hides_jobs
+from flitwatch_api.people.login_limiter import network_of
 from flitwatch_api.platform import ThePlatform
 from flitwatch_api.problems import MEDIA_TYPE as PROBLEM
 from flitwatch_api.problems import Problem

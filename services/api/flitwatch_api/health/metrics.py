@@ -16,8 +16,8 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from flitwatch_api.health.findings import Findings
 from flitwatch_api.ingest.lag import list_topics
+from flitwatch_api.logs import ResponseRecorder
 from flitwatch_api.platform import Platform
-from flitwatch_api.response_recorder import ResponseRecorder
 from flitwatch_db.ingest import reads as ingest
 from flitwatch_domain.errors import Unavailable
 

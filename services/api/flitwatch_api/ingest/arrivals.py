@@ -2,17 +2,81 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import asdict
-from datetime import datetime
+from datetime import UTC, datetime
 
 from fastapi import Request
 
 from flitwatch_api.answers import build_model
-from flitwatch_api.ingest import schemas, shown
+from flitwatch_api.ingest import schemas
+from flitwatch_api.names import hides_jobs_from, sees_names
+from flitwatch_api.problems import CUT, redact_record
 from flitwatch_db.core.columns import Connection
 from flitwatch_db.ingest import arrivals as stored
 from flitwatch_db.ingest.arrivals import Arrival, MachineReport, SourceRefusal
+from flitwatch_db.ingest.reads import Row
 from flitwatch_domain.data_sources import DATA_SOURCES, TWIN, DataSource, data_source_of, kind_of
+from flitwatch_stream.topics import JOBS, LDMS_PREFIX, RUNS, SAMPLES
+
+_SOURCES = {JOBS: "Jobs of the scheduler", RUNS: "Steps of runs", SAMPLES: "Packet samples"}
+_COUNTERS = {"router": "Router counters", "endpoint": "Network card counters"}
+
+
+def name_source(topic: str, kind: str | None) -> str:
+    """Return a topic's kind of data. `kind` is that of the devices in its schema, if it has one."""
+    if topic.startswith(LDMS_PREFIX):
+        return _COUNTERS.get(kind or "", "Other counters")
+    return _SOURCES.get(topic, topic)
+
+
+def build_coverage(rows: Iterable[Row], from_s: float, step_s: int, steps: int) -> schemas.IngestCoverage:
+    """Sum the rows of `count_by_step` by kind of data, in alphabetical order."""
+    sources: dict[str, schemas.SourceCoverage] = {}
+    for row in rows:
+        name = name_source(row["topic"], row["kind"])
+        if name not in sources:
+            zeros = [0] * steps
+            sources[name] = build_model(
+                schemas.SourceCoverage, source=name, topics=[], records=list(zeros), dead=list(zeros)
+            )
+        source = sources[name]
+        if row["topic"] not in source.topics:
+            source.topics.append(row["topic"])
+        source.records[row["at"]] += row["records"]
+        source.dead[row["at"]] += row["dead"]
+    starts = [datetime.fromtimestamp(from_s + at * step_s, UTC) for at in range(steps)]
+    return build_model(
+        schemas.IngestCoverage, ts=starts, step_s=step_s, sources=[sources[name] for name in sorted(sources)]
+    )
+
+
+def mask_dead_letters(request: Request, rows: list[Row]) -> list[schemas.DeadLetter]:
+    """Return refused records as shown to the caller. Full reasons are recorded in the audit log."""
+    return [build_model(schemas.DeadLetter, row) for row in mask_reasons(request, rows)]
+
+
+def mask_topics(request: Request, rows: list[schemas.Topic]) -> list[schemas.Topic]:
+    """Return topics as shown to the caller. The reason why counters have no fabric names hosts, which can belong to a job."""
+    reason_rows = [{"reason": topic.unplaced_because, "where": ""} for topic in rows]
+    texts = [row["reason"] for row in mask_reasons(request, [row for row in reason_rows if row["reason"] is not None])]
+    return [
+        topic if topic.unplaced_because is None else topic.model_copy(update={"unplaced_because": texts.pop(0)})
+        for topic in rows
+    ]
+
+
+def mask_reasons(request: Request, rows: list[Row]) -> list[Row]:
+    """Return rows with `reason`, `where` and possibly `source` as shown to the caller. Full reasons are recorded in the audit log."""
+    cut = [redact_record(row) for row in rows]
+    if hides_jobs_from(request):
+        # Reasons quote refused values, and places can be jobs.
+        return [{**row, "reason": CUT, "where": ""} for row in cut]
+    if not sees_names(request):
+        return cut
+    request.state.saw_names = any(row["reason"] != shown["reason"] for row, shown in zip(rows, cut, strict=True))
+    return rows
+
 
 #: Topologies are imported from files into the database, without the log.
 _FILES = "files"
@@ -66,5 +130,5 @@ def _list_arrivals(
         records=sum(item.records for item in mine) + len(imported),
         recent=sum(item.recent for item in mine) + fresh,
         last_at=max([*(item.last_at for item in mine), *imported], default=None),
-        refused=[build_model(schemas.SourceRefusal, row) for row in shown.mask_reasons(request, letters)],
+        refused=[build_model(schemas.SourceRefusal, row) for row in mask_reasons(request, letters)],
     )

@@ -11,9 +11,8 @@ from fastapi import APIRouter, Query, Request
 from fastapi.responses import Response
 
 from flitwatch_api.answers import build_model, json_response
-from flitwatch_api.ingest import schemas, shown
-from flitwatch_api.ingest.arrivals import arrivals_of
-from flitwatch_api.ingest.coverage import build_coverage
+from flitwatch_api.ingest import schemas
+from flitwatch_api.ingest.arrivals import arrivals_of, build_coverage, mask_dead_letters, mask_topics
 from flitwatch_api.ingest.lag import list_topics
 from flitwatch_api.parameters import CursorText, Id, Limit, Window, make_cursor, read_page_cursor
 from flitwatch_api.people.access import require_access
@@ -37,12 +36,12 @@ async def status(request: Request, platform: ThePlatform, conn: Reader) -> Respo
     return json_response(
         {
             "now": now,
-            "topics": shown.mask_topics(request, await list_topics(conn, platform.log_ends, now)),
+            "topics": mask_topics(request, await list_topics(conn, platform.log_ends, now)),
             "schemas": await reads.list_schemas(conn),
             "dead_letters": {
                 "total": await reads.dead_letter_total(conn),
                 "last_hour": await reads.dead_letters_since(conn, now - timedelta(hours=1)),
-                "recent": shown.dead_letters(request, await reads.dead_letters(conn, LISTED)),
+                "recent": mask_dead_letters(request, await reads.dead_letters(conn, LISTED)),
             },
             "gaps": await reads.list_gaps(conn, LISTED, now),
             "gap_total": await reads.gap_total(conn),
@@ -79,7 +78,7 @@ async def arrivals(request: Request, conn: Reader) -> Response:
 async def dead_letters(request: Request, conn: Reader, limit: Limit = 100, cursor: CursorText = None) -> Response:
     """List records that could not be used, newest first."""
     rows = await reads.dead_letters(conn, limit + 1, read_page_cursor(cursor))
-    items = shown.dead_letters(request, rows[:limit])
+    items = mask_dead_letters(request, rows[:limit])
     following = make_cursor(items[-1].id) if len(rows) > limit else None
     return json_response(build_model(schemas.DeadLetterList, items=items, next_cursor=following))
 

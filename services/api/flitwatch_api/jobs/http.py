@@ -8,7 +8,7 @@ from fastapi import APIRouter, Query
 from fastapi.responses import Response
 
 from flitwatch_api.answers import json_response, utc_time
-from flitwatch_api.jobs import schemas, service
+from flitwatch_api.jobs import service
 from flitwatch_api.names import TheNames
 from flitwatch_api.parameters import Cluster, CursorText, FabricId, JobId, Limit, Text, Time, at_moment
 from flitwatch_api.platform import Reader, ThePlatform
@@ -24,7 +24,7 @@ def _split_list(text: str | None) -> list[str]:
     return [part.strip() for part in (text or "").split(",") if part.strip()]
 
 
-@http.get("/jobs", response_model=schemas.JobList)
+@http.get("/jobs", response_model=service.JobList)
 async def jobs(
     conn: Reader,
     names: TheNames,
@@ -65,7 +65,7 @@ async def jobs(
     )
 
 
-@http.get("/jobs/{job_id}", response_model=schemas.JobDetail)
+@http.get("/jobs/{job_id}", response_model=service.JobDetail)
 async def job(
     conn: Reader,
     platform: ThePlatform,
@@ -77,7 +77,7 @@ async def job(
     return json_response(await service.load_job_detail(conn, names, platform.job_links, job_id, cluster or None))
 
 
-@http.get("/fabrics/{fabric}/occupancy", response_model=schemas.Occupancy)
+@http.get("/fabrics/{fabric}/occupancy", response_model=service.Occupancy)
 async def occupancy(
     platform: ThePlatform,
     conn: Reader,

@@ -43,11 +43,11 @@ class JobLink:
             where = urlsplit(template)
             _ = where.port
         except (ValueError, LookupError, AttributeError):
-            raise ValueError(f"{shown} has braces that are no {{job_id}} or {{cluster}}") from None
+            raise ValueError(f"{shown} has braces other than {{job_id}} and {{cluster}}") from None
         named = {name for _, name, spec, how in fields if name is not None}
         plain = not any(spec or how for _, _, spec, how in fields)
         if not plain or not named <= FIELDS or "job_id" not in named:
-            raise ValueError(f"{shown} has to hold {{job_id}}, may hold {{cluster}}, and no other braces")
+            raise ValueError(f"{shown} must contain {{job_id}}, and can contain {{cluster}}, but no other braces")
         if where.scheme not in ("https", "http") or not where.hostname or where.username or "{" in where.netloc:
             raise ValueError(f"{shown} does not begin with https:// or http:// and a host")
         if not _URL.fullmatch(empty):

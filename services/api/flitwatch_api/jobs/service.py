@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
 
+from pydantic import BaseModel, Field
+
 from flitwatch_api.answers import build_model
 from flitwatch_api.fabric.topology import Topology
-from flitwatch_api.jobs import schemas
 from flitwatch_api.jobs.links import JobLink
 from flitwatch_api.names import Names
 from flitwatch_api.parameters import at_moment, make_cursor, read_cursor
@@ -17,6 +18,123 @@ from flitwatch_db.core.columns import Connection
 from flitwatch_db.jobs import reads
 from flitwatch_db.runs import reads as runs
 from flitwatch_domain.errors import BadRequest, NotFound
+
+
+class JobHead(BaseModel):
+    """Fields common to all responses about a job."""
+
+    job_pk: int
+    cluster: str
+    job_id: str = Field(description="As the scheduler prints it: 42, 3_4, 10+1.")
+    user: str | None
+    account: str | None
+    name: str | None
+    partition: str | None
+    state: str
+    submit: datetime | None
+    start: datetime | None
+    end: datetime | None
+    elapsed_s: float | None = Field(description="Until now for a running job; null if its end is unknown.")
+    nodes: int | None
+    groups: list[int]
+    fabric_id: int | None = Field(description="The fabric with most of its nodes' endpoints.")
+    simulated: bool
+
+
+class Job(JobHead):
+    """A job in a list."""
+
+    routers: int | None = Field(description="Number of routers of its nodes; null if unknown.")
+    runs: int
+
+
+class JobList(BaseModel):
+    """A page of jobs."""
+
+    items: list[Job]
+    next_cursor: str | None
+
+
+class Neighbour(BaseModel):
+    """A job that ran at the same time on the same routers or groups."""
+
+    job_pk: int
+    job_id: str
+    user: str | None
+    name: str | None
+    nodes: int | None
+    shared_routers: int
+    shared_groups: int
+    overlap_s: float
+
+
+class JobStep(BaseModel):
+    """A step of a job."""
+
+    step: str
+    name: str | None
+    state: str | None
+    start: datetime | None
+    end: datetime | None
+    nodes: int | None
+    node_list: str | None
+
+
+class Plane(BaseModel):
+    """A job's part on one of the fabrics that its nodes have endpoints on."""
+
+    fabric_id: int
+    fabric: str
+    nodes: int
+    endpoints: list[int]
+    routers: list[int]
+    groups: list[int]
+
+
+class Link(BaseModel):
+    """A job's page in another monitor of the site."""
+
+    name: str
+    url: str
+
+
+class JobDetail(JobHead):
+    """A job, its nodes on the fabric, and its neighbours."""
+
+    restart: int
+    exit_code: str | None
+    node_list: str | None
+    routers: list[int] = Field(description="On fabric_id, like groups and endpoints.")
+    endpoints: list[int]
+    planes: list[Plane] = Field(description="All fabrics that its nodes have endpoints on, fabric_id first.")
+    steps: list[JobStep]
+    neighbours: list[Neighbour]
+    runs: list[Run]
+    links: list[Link] = Field(description="Links to other monitors of the site, from its settings.")
+
+
+class JobOnFabric(BaseModel):
+    """A job on the fabric at a given time."""
+
+    job_pk: int
+    job_id: str
+    user: str | None
+    name: str | None
+    nodes: int | None
+    start: datetime | None
+    routers: list[int]
+
+
+class Occupancy(BaseModel):
+    """Jobs that occupy routers at a given time; for a snapshot, its own jobs."""
+
+    at: datetime | None
+    nodes_held: int = Field(
+        description="Nodes in use, each counted once. Two jobs on one node both count in `jobs`, for example while the end of "
+        "the first is not reported yet."
+    )
+    jobs: list[JobOnFabric]
+
 
 MOST_NEIGHBOURS = 50
 MOST_HOLDERS = 5_000
@@ -35,7 +153,7 @@ def read_sort(text: str) -> tuple[str, bool]:
 
 async def list_jobs(
     conn: Connection, names: Names, sort: str, limit: int, cursor: str | None, **filters: Any
-) -> schemas.JobList:
+) -> JobList:
     """Return a page of jobs and the cursor of the next page."""
     name, descending = read_sort(sort)
     now, after = datetime.now(UTC), None
@@ -59,20 +177,20 @@ async def list_jobs(
     places = await reads.load_places(conn, [row["job_pk"] for row in rows], filters.get("fabric_id")) if rows else {}
     next_cursor = make_cursor(sort, rows[-1]["sort_key"], rows[-1]["job_pk"], now.timestamp()) if more else None
     items = [_list_item(row, places[row["job_pk"]]) for row in rows]
-    return build_model(schemas.JobList, items=items, next_cursor=next_cursor)
+    return build_model(JobList, items=items, next_cursor=next_cursor)
 
 
-def _list_item(row: reads.Row, place: reads.Row) -> schemas.Job:
+def _list_item(row: reads.Row, place: reads.Row) -> Job:
     head = {key: value for key, value in row.items() if key not in ("sort_key", "restart", "exit_code")}
     routers = len(place["routers"]) if place["fabric_id"] is not None else None
     return build_model(
-        schemas.Job, head, groups=place["groups"], fabric_id=place["fabric_id"], routers=routers, runs=place["runs"]
+        Job, head, groups=place["groups"], fabric_id=place["fabric_id"], routers=routers, runs=place["runs"]
     )
 
 
 async def load_job_detail(
     conn: Connection, names: Names, links: Sequence[JobLink], job_id: str, cluster: str | None
-) -> schemas.JobDetail:
+) -> JobDetail:
     """Return one job with its position, neighbours, steps and runs. Raise NotFound."""
     now = datetime.now(UTC)
     row = await reads.find_job(conn, job_id, cluster, now)
@@ -90,18 +208,18 @@ async def load_job_detail(
     if names.job(row) is not row:
         steps = [names.job(step) for step in steps]
     return build_model(
-        schemas.JobDetail,
+        JobDetail,
         names.job(row),
         groups=place["groups"],
         fabric_id=fabric_id,
         routers=place["routers"],
         endpoints=planes[0]["endpoints"] if planes else [],
-        planes=[build_model(schemas.Plane, plane) for plane in planes],
-        steps=[build_model(schemas.JobStep, step) for step in steps],
-        neighbours=[build_model(schemas.Neighbour, names.job(other)) for other in near],
+        planes=[build_model(Plane, plane) for plane in planes],
+        steps=[build_model(JobStep, step) for step in steps],
+        neighbours=[build_model(Neighbour, names.job(other)) for other in near],
         runs=[run_item(run, names) for run in await runs.of_job(conn, number)],
         links=[
-            build_model(schemas.Link, name=link.name, url=url)
+            build_model(Link, name=link.name, url=url)
             for link in links
             if (url := link.of(row["job_id"], row["cluster"])) is not None
         ],
@@ -116,7 +234,7 @@ def run_item(row: runs.Row, names: Names) -> Run:
 
 async def list_holders(
     conn: Connection, names: Names, topology: Topology, at_s: float | None, router: int | None = None
-) -> list[schemas.JobOnFabric]:
+) -> list[JobOnFabric]:
     """Return the jobs on a fabric at a time; for a snapshot, its own jobs; none if the time is unknown."""
     if topology.head.snapshot:
         rows = await reads.list_holding_jobs(conn, topology.head.fabric_id, None, MOST_HOLDERS, router)
@@ -124,4 +242,4 @@ async def list_holders(
         return []
     else:
         rows = await reads.list_holding_jobs(conn, topology.head.fabric_id, at_moment(at_s), MOST_HOLDERS, router)
-    return [build_model(schemas.JobOnFabric, names.job(row)) for row in rows]
+    return [build_model(JobOnFabric, names.job(row)) for row in rows]

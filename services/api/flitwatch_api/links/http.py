@@ -9,7 +9,7 @@ from fastapi.responses import Response
 
 from flitwatch_api.answers import build_model, json_response
 from flitwatch_api.counters.stalls import DEFAULT_WINDOW_S, resolve_window
-from flitwatch_api.links import schemas, service
+from flitwatch_api.links import service
 from flitwatch_api.names import TheNames
 from flitwatch_api.parameters import FabricId, Time, Window
 from flitwatch_api.platform import Reader, ThePlatform
@@ -22,7 +22,7 @@ At = Annotated[Time | None, Query(description="End of the window (default: the n
 Length = Annotated[Window, Query(description="Length of the window that ends at `at`.")]
 
 
-@http.get("/hot", response_model=schemas.HotLinks)
+@http.get("/hot", response_model=service.HotLinks)
 async def hot_links(
     platform: ThePlatform,
     conn: Reader,
@@ -48,14 +48,14 @@ async def hot_links(
     return json_response(await service.hot_links(platform, conn, names, window_query, link_filter, limit))
 
 
-@http.get("/slow", response_model=schemas.SlowCables)
+@http.get("/slow", response_model=service.SlowCables)
 async def slow_cables(platform: ThePlatform, conn: Reader, fabric: FabricId) -> Response:
     """List cables that run at half the speed of most others of their kind or less, slowest first, and cables whose link flaps."""
     topology = await platform.topologies.get(conn, fabric)
-    return json_response(build_model(schemas.SlowCables, items=await list_slow_cables(conn, topology.head.fabric_id)))
+    return json_response(build_model(service.SlowCables, items=await list_slow_cables(conn, topology.head.fabric_id)))
 
 
-@http.get("/paths", response_model=schemas.JobPaths)
+@http.get("/paths", response_model=service.JobPaths)
 async def job_paths(
     platform: ThePlatform,
     conn: Reader,

@@ -4,23 +4,125 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import BaseModel, Field
 
 from flitwatch_api.answers import build_model, finite_or_none
 from flitwatch_api.counters.stalls import WindowQuery, link_columns, total_ports, window_ports
 from flitwatch_api.fabric.topology import Topology
-from flitwatch_api.links import schemas
 from flitwatch_api.names import Names
 from flitwatch_api.platform import Platform
 from flitwatch_db.core.columns import Connection
-from flitwatch_db.fabrics.routes import routes_at
+from flitwatch_db.fabrics.route_changes import routes_at
 from flitwatch_db.jobs import traffic
 from flitwatch_domain.counters.units import COUNT_BYTES
 from flitwatch_domain.errors import BadRequest, NotFound
 from flitwatch_domain.link_shares import LEAST_SHARE, JobTraffic, Routes, Shares, compute_shares
+
+
+class LinkUser(BaseModel):
+    """A job that uses a link."""
+
+    job_pk: int
+    job_id: str
+    user: str | None
+    name: str | None
+    nodes: int | None
+    share: float = Field(description="Estimated share of the link's traffic in the window, 0 to 1.")
+
+
+class HotLink(BaseModel):
+    """A counted link between routers."""
+
+    link: int
+    link_class: str
+    src: int = Field(description="Sending router.")
+    src_name: str
+    src_group: int
+    src_port: int | None
+    dst: int = Field(description="Receiving router.")
+    dst_name: str
+    dst_group: int
+    dst_port: int | None
+    flits: float | None
+    stall_cycles: float | None
+    ratio: float | None = Field(description="Stalls divided by flits: stalled time divided by sending time.")
+    lost_bps: float | None = Field(
+        description="Bits per second that it could have sent while it was stalled, as a mean over the window; null if the unit of stalls is unknown."
+    )
+    jobs: list[LinkUser] = Field(description="Shares of at least 1 %, largest first.")
+    jobs_more: int = Field(description="Number of further jobs with such a share.")
+    explained: float | None = Field(
+        description="Expected traffic of the jobs divided by the link's traffic; null if bytes are not counted."
+    )
+    cannot_tell: str | None = Field(description="Why no job has a share; null if one has.")
+
+
+class HotLinks(BaseModel):
+    """The hottest links of a window and the jobs that use them."""
+
+    at: datetime | None
+    window_s: int | None
+    links_counted: int = Field(description="Number of counted links that match the filter.")
+    items: list[HotLink] = Field(description="Largest ratio of stalls first.")
+    detour: float | None = Field(
+        description="Estimated share of traffic between groups that went through a third group; null without shares."
+    )
+    note: str | None = Field(description="Present if the sums of a long window are estimates.")
+    simulated: bool
+
+
+class SlowCable(BaseModel):
+    """A cable, by the link of one direction, that runs slower than others of its kind or whose link flaps."""
+
+    link: int = Field(description="Number of the link, as in the fabric's other answers.")
+    link_class: str = Field(description="Class of the link, such as `host` or `up`.")
+    src_name: str = Field(description="Node or switch at one end.")
+    src_port: int | None = Field(description="Port of that end; null if unknown.")
+    dst_name: str = Field(description="Switch at the other end.")
+    dst_port: int | None = Field(description="Port of the other end; null if unknown.")
+    bandwidth_bps: float | None = Field(description="Its speed, bits per second.")
+    usual_bps: float | None = Field(description="Usual speed of its kind, bits per second.")
+    slow: bool = Field(description="It runs at half of that or less.")
+    flapping: bool = Field(
+        description="In the last day its link went down three times, recovered ten times, or changed its speed five times."
+    )
+    link_downs: int | None = Field(description="Times that a flapping link went down in the last day.")
+    link_recoveries: int | None = Field(description="Times that a flapping link recovered from errors in the last day.")
+    link_speed_changes: int | None = Field(
+        description="Times that a flapping link changed its speed or width in the last day."
+    )
+    condition: str = Field(description="The condition in words, as alerts and `flitwatch top` report it.")
+
+
+class SlowCables(BaseModel):
+    """The slow and flapping cables of a fabric."""
+
+    items: list[SlowCable] = Field(description="Slowest for its kind first; at most 1,000.")
+
+
+class JobPaths(BaseModel):
+    """Links between routers that a job's traffic is expected to use, by column; most loaded first."""
+
+    at: datetime | None
+    window_s: int | None
+    job_pk: int | None
+    job_id: str
+    link: list[int]
+    src: list[int]
+    dst: list[int]
+    class_: list[str] = Field(alias="class")
+    bytes_per_s: list[float] = Field(description="Expected mean over the window.")
+    links_used: int = Field(
+        description="Number of links with any of its traffic. The answer lists the most loaded ones."
+    )
+    cannot_tell: str | None
+    simulated: bool
+
 
 #: Most jobs whose shares are estimated, the largest first.
 MOST_JOBS = 500
@@ -102,7 +204,7 @@ async def _count_links(conn: Connection, asked: WindowQuery) -> _Counted:
 
 async def hot_links(
     platform: Platform, conn: Connection, names: Names, asked: WindowQuery, wanted: LinkFilter, limit: int
-) -> schemas.HotLinks:
+) -> HotLinks:
     """Return the response of `/links/hot`."""
     topology = asked.topology
     counted = await _count_links(conn, asked)
@@ -124,7 +226,7 @@ async def hot_links(
         users = _link_users(names, jobs, job_shares, at, reason)
         items.append(
             build_model(
-                schemas.HotLink,
+                HotLink,
                 link=int(link),
                 link_class=str(rows["class"][at]),
                 src=src,
@@ -146,7 +248,7 @@ async def hot_links(
             )
         )
     return build_model(
-        schemas.HotLinks,
+        HotLinks,
         asked.head(),
         links_counted=int(keep.sum()),
         items=items,
@@ -160,7 +262,7 @@ async def hot_links(
 class _Users:
     """Jobs that use a link, the number of further ones, and the share of its traffic that they explain; or the reason why that is unknown."""
 
-    listed: list[schemas.LinkUser]
+    listed: list[LinkUser]
     more: int
     explained: float | None
     cannot_tell: str | None
@@ -176,7 +278,7 @@ def _link_users(names: Names, jobs: list[traffic.Row], found: Shares | None, at:
         return _Users([], 0, explained, TOO_LITTLE)
     listed = [
         build_model(
-            schemas.LinkUser,
+            LinkUser,
             names.job({key: jobs[n][key] for key in ("job_pk", "job_id", "user", "name", "nodes")}),
             share=float(share[n]),
         )
@@ -228,7 +330,7 @@ def _carried_bytes(topology: Topology, counted: _Counted) -> NDArray[np.float64]
     return carried
 
 
-async def job_paths(platform: Platform, conn: Connection, asked: WindowQuery, job_id: str) -> schemas.JobPaths:
+async def job_paths(platform: Platform, conn: Connection, asked: WindowQuery, job_id: str) -> JobPaths:
     """Return the response of `/links/paths`."""
     topology = asked.topology
     rows, jobs, routes, reason = await _load_present_jobs(platform, conn, asked)
@@ -252,7 +354,7 @@ async def job_paths(platform: Platform, conn: Connection, asked: WindowQuery, jo
     order = used[np.argsort(-load[used], kind="stable")][:MOST_PATHS]
     columns = link_columns(topology, links[order])
     return build_model(
-        schemas.JobPaths,
+        JobPaths,
         asked.head(),
         job_pk=rows[at]["job_pk"] if at is not None else None,
         job_id=job_id,

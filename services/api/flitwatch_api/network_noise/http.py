@@ -12,7 +12,7 @@ from fastapi.responses import Response
 from flitwatch_api.answers import json_response
 from flitwatch_api.names import TheNames
 from flitwatch_api.network_noise import service
-from flitwatch_api.network_noise.schemas import JobNetworkNoise, NoiseComparison, NoiseQuestion
+from flitwatch_api.network_noise.service import JobNetworkNoise, NoiseComparison, NoiseQuestion
 from flitwatch_api.parameters import Cluster, JobId
 from flitwatch_api.people.access import require_access
 from flitwatch_api.platform import Reader, ThePlatform

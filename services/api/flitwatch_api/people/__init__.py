@@ -1,17 +1,17 @@
 """Callers: identity, rights, and audit.
 
-`browsers` reads cookies and address. `callers` identifies a caller from a session or token, or as anonymous. `buckets` limits their requests, and
+`login_limiter` reads cookies and address, and limits requests. `callers` identifies a caller from a session or token, or as anonymous, and
 `access` checks the route's requirements. `trail` records changes and visible names.
 
 Modules:
 
-- `access` to declare a route's requirements; `callers` for sessions, tokens and limits; `caller_lookup` for batched database lookups;
+- `access` to declare a route's requirements; `callers` for sessions, tokens, limits, and batched database lookups;
 - `http` and `schemas` for the routes of accounts, tokens and the audit log;
-- `login_limiter` against password guessing; `buckets` for rate limits;
+- `login_limiter` for browsers' cookies, against password guessing, and for rate limits;
 - `oidc` for the site's OpenID Connect provider, `sign_on` for its browser routes, `roles` for roles by claim and group;
 - `directory` for the site's LDAP directory, which checks passwords of users without a local one;
-- `cookie_signer` for signed cookies; `visits` for callers without a login;
-- `job_privacy` for sites that hide other people's jobs; `trail` for the audit log, `anonymous_trail` for counted events only.
+- `visits` for callers without a login, and signed cookies;
+- `trail` for the audit log, and for events that are only counted.
 
 Roles, scopes and the password policy are in `flitwatch_domain.access`; the tables are in `flitwatch_db.people`.
 """

@@ -9,9 +9,9 @@ from typing import Any, Literal
 from fastapi import Depends, Request
 from fastapi.routing import APIRoute
 
-from flitwatch_api.people.browsers import network_of
+from flitwatch_api.names import WITHOUT_JOBS, hidden_jobs_error, hides_jobs
 from flitwatch_api.people.callers import Callers
-from flitwatch_api.people.job_privacy import WITHOUT_JOBS, hidden_jobs_error, hides_jobs
+from flitwatch_api.people.login_limiter import network_of
 from flitwatch_api.people.visits import Visit
 from flitwatch_domain.access import Caller, Scope
 from flitwatch_domain.errors import Forbidden, Unauthenticated

@@ -19,7 +19,7 @@ from string import Formatter
 from typing import Any
 from urllib.parse import urlsplit
 
-from flitwatch_api.people.browsers import LOOPBACK
+from flitwatch_api.people.login_limiter import LOOPBACK
 from flitwatch_api.people.oidc import ProviderIdentity
 from flitwatch_api.people.roles import GIVEN, RoleMap
 from flitwatch_api.settings import Settings

@@ -11,9 +11,9 @@ from flitwatch_api.answers import build_model, json_response
 from flitwatch_api.parameters import CursorText, Id, Limit, Text, make_cursor, read_page_cursor
 from flitwatch_api.people import schemas
 from flitwatch_api.people.access import require_access
-from flitwatch_api.people.browsers import cookie_of, network_of, set_cookie
 from flitwatch_api.people.callers import Callers, csrf_of
 from flitwatch_api.people.directory import DIRECTORY, Directory
+from flitwatch_api.people.login_limiter import cookie_of, network_of, set_cookie
 from flitwatch_api.platform import Platform, ThePlatform
 from flitwatch_api.problems import RESPONSES
 from flitwatch_db.people import accounts as people

@@ -21,7 +21,7 @@ from urllib.parse import urlsplit
 from authlib.deprecate import AuthlibDeprecationWarning
 from joserfc.errors import JoseError
 
-from flitwatch_api.people.browsers import LOOPBACK
+from flitwatch_api.people.login_limiter import LOOPBACK
 from flitwatch_api.people.roles import Roles, find_claim
 from flitwatch_api.settings import Settings
 from flitwatch_domain.errors import FlitwatchError, Forbidden, Unauthenticated, Unavailable

@@ -10,8 +10,8 @@ from fastapi import APIRouter, Query, Request
 from fastapi.responses import RedirectResponse, Response
 
 from flitwatch_api.people.access import require_access
-from flitwatch_api.people.browsers import base_of, cookie_of, set_cookie
 from flitwatch_api.people.callers import Callers
+from flitwatch_api.people.login_limiter import base_of, cookie_of, set_cookie
 from flitwatch_api.people.oidc import ATTEMPT_S, Provider, SignOnAttempt
 from flitwatch_api.platform import ThePlatform
 from flitwatch_api.problems import RESPONSES

@@ -8,7 +8,7 @@ from fastapi import APIRouter, Query, Request
 from fastapi.responses import Response
 
 from flitwatch_api.answers import build_model, json_response
-from flitwatch_api.counters.limits import MAX_VALUES, check_limit
+from flitwatch_api.counters.windows import MAX_VALUES, check_limit
 from flitwatch_api.jobs.service import run_item
 from flitwatch_api.names import TheNames
 from flitwatch_api.parameters import CursorText, Id, Limit, make_cursor, read_page_cursor

@@ -9,23 +9,21 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import Response
 
-from flitwatch_api.alerts.shown import check_tried
+from flitwatch_api.alerts.schemas import check_tried
 from flitwatch_api.answers import build_model, dump_json, json_response
-from flitwatch_api.names import Names, TheNames, names_of
+from flitwatch_api.names import TASKS_WITHOUT_JOBS, Names, TheNames, hidden_jobs_error, names_of
 from flitwatch_api.parameters import CursorText, Id, Limit, Text, make_cursor, read_page_cursor
 from flitwatch_api.people.access import made_by, require_access
-from flitwatch_api.people.job_privacy import TASKS_WITHOUT_JOBS, hidden_jobs_error
 from flitwatch_api.people.visits import hand_over
 from flitwatch_api.platform import Platform, Reader, ThePlatform
 from flitwatch_api.problems import RESPONSES
-from flitwatch_api.tasks import schemas
-from flitwatch_api.tasks.begin import begin_file, begin_task, sees_tasks_as
-from flitwatch_api.tasks.received import receive_file
+from flitwatch_api.tasks import shown
+from flitwatch_api.tasks.begin import begin_file, begin_task, receive_file, sees_tasks_as
 from flitwatch_api.tasks.shown import SHARED, is_own, shown_task
 from flitwatch_db import tasks as queue
 from flitwatch_db.core.columns import Connection
 from flitwatch_db.runs import reads as runs
-from flitwatch_db.tasks import files, reads
+from flitwatch_db.tasks import files, record
 from flitwatch_domain.errors import Forbidden, NotFound, TooCostly
 from flitwatch_domain.neighbourhood import OURS
 from flitwatch_domain.task_models import Arguments, NewTask
@@ -43,11 +41,11 @@ FILE_BODY = {
 State = Literal["queued", "running", "succeeded", "failed", "cancelled"]
 
 
-async def _find_task(conn: Connection, task_id: int, request: Request) -> reads.Row:
+async def _find_task(conn: Connection, task_id: int, request: Request) -> record.Row:
     """Return a task: the caller's own or an account's, or another visit's if the address of its result can be shared."""
-    row = await reads.find_task(conn, task_id, sees_tasks_as(request))
+    row = await record.find_task(conn, task_id, sees_tasks_as(request))
     if row is None:
-        row = await reads.find_task(conn, task_id)
+        row = await record.find_task(conn, task_id)
         row = row if row and row["name"] in SHARED else None
     if row is None:
         raise NotFound(f"there is no task {task_id}", advice="/api/v1/tasks lists them.")
@@ -95,7 +93,7 @@ def _check_named(request: Request, names: Names, name: str, args: dict[str, Any]
         )
 
 
-@http.get("", response_model=schemas.TaskList)
+@http.get("", response_model=shown.TaskList)
 async def tasks(
     request: Request,
     conn: Reader,
@@ -106,21 +104,21 @@ async def tasks(
     cursor: CursorText = None,
 ) -> Response:
     """List tasks, newest first. Among tasks started without a login, only those of the caller's own visit are listed."""
-    rows = await reads.list_tasks(
+    rows = await record.list_tasks(
         conn, limit + 1, read_page_cursor(cursor), name or None, state, sees_tasks_as(request)
     )
     items = [shown_task(row, request, names) for row in rows[:limit]]
     following = make_cursor(items[-1].task_id) if len(rows) > limit else None
-    return json_response(build_model(schemas.TaskList, items=items, next_cursor=following))
+    return json_response(build_model(shown.TaskList, items=items, next_cursor=following))
 
 
-@http.get("/{task_id}", response_model=schemas.Task)
+@http.get("/{task_id}", response_model=shown.Task)
 async def task(request: Request, conn: Reader, names: TheNames, task_id: Id) -> Response:
     """Return one task with its progress and result."""
     return json_response(shown_task(await _find_task(conn, task_id, request), request, names))
 
 
-@http.post("", response_model=schemas.Task, status_code=202, openapi_extra=require_access("user", "tasks"))
+@http.post("", response_model=shown.Task, status_code=202, openapi_extra=require_access("user", "tasks"))
 async def start(request: Request, platform: ThePlatform, new: NewTask) -> Response:
     """Add a task to the queue. A worker runs it."""
     async with platform.reading() as conn:
@@ -147,7 +145,7 @@ async def start(request: Request, platform: ThePlatform, new: NewTask) -> Respon
 
 @http.post(
     "/files",
-    response_model=schemas.TaskFile,
+    response_model=shown.TaskFile,
     status_code=201,
     responses={429: RESPONSES[404] | {"description": "The caller has too many waiting tasks."}},
     openapi_extra=require_access("user", "tasks") | {"requestBody": FILE_BODY},
@@ -162,7 +160,7 @@ async def add_file(request: Request, platform: ThePlatform) -> Response:
         # Truncated or too long: the stored part is useless.
         await asyncio.shield(_drop_file(platform, number))
         raise
-    response = json_response(build_model(schemas.TaskFile, file=number, bytes=size))
+    response = json_response(build_model(shown.TaskFile, file=number, bytes=size))
     response.status_code = 201
     return hand_over(request, response)
 
@@ -182,7 +180,7 @@ async def delete_file(request: Request, platform: ThePlatform, file_id: Id) -> R
 
 @http.post(
     "/{task_id}/cancel",
-    response_model=schemas.Task,
+    response_model=shown.Task,
     status_code=202,
     responses={409: RESPONSES[404] | {"description": "The task has ended."}},
     openapi_extra=require_access("user", "tasks"),

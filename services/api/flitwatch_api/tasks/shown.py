@@ -3,18 +3,55 @@
 from __future__ import annotations
 
 import logging
+from datetime import datetime
+from typing import Any
 
 from fastapi import Request
+from pydantic import BaseModel, Field
 
-from flitwatch_api.alerts import shown as alerts
+from flitwatch_api.alerts import schemas as alerts
 from flitwatch_api.answers import build_model
-from flitwatch_api.names import Names
+from flitwatch_api.names import TASKS_WITHOUT_JOBS, Names
 from flitwatch_api.people.access import made_by
-from flitwatch_api.people.job_privacy import TASKS_WITHOUT_JOBS
-from flitwatch_api.tasks import schemas
-from flitwatch_db.tasks.reads import Row
+from flitwatch_db.tasks.record import Row
 from flitwatch_domain.access import VISITOR
 from flitwatch_domain.errors import FlitwatchError
+
+
+class Task(BaseModel):
+    """Work in the queue."""
+
+    task_id: int
+    name: str
+    args: dict[str, Any] | None = Field(
+        description="Null below scope names if another account started it and it may be about people. The same holds for result and error."
+    )
+    state: str = Field(description="queued, running, succeeded, failed or cancelled")
+    done: int
+    total: int
+    message: str
+    cancel_requested: bool
+    result: Any | None
+    error: Any | None
+    created_by: str | None
+    created_at: datetime
+    started_at: datetime | None
+    finished_at: datetime | None
+
+
+class TaskList(BaseModel):
+    """A page of tasks."""
+
+    items: list[Task]
+    next_cursor: str | None
+
+
+class TaskFile(BaseModel):
+    """An uploaded file that waits for its task."""
+
+    file: int = Field(description="Number of the file, for arguments of tasks.")
+    bytes: int
+
 
 log = logging.getLogger(__name__)
 
@@ -41,15 +78,15 @@ def is_own(row: Row, request: Request) -> bool:
     return bool(row["created_by"] == made_by(request))
 
 
-def shown_task(row: Row, request: Request, names: Names) -> schemas.Task:
+def shown_task(row: Row, request: Request, names: Names) -> Task:
     """Return a task. Below scope `names`, only machine tasks and the caller's own tasks include arguments and result, and other authors are hidden."""
     try:
-        return build_model(schemas.Task, _mask_task(row, request, names))
+        return build_model(Task, _mask_task(row, request, names))
     except (FlitwatchError, ArithmeticError, AttributeError, LookupError, TypeError, ValueError):
         # A row of another version, for example. It must not fail the whole list, and shows nothing that may contain a name.
         log.exception("task %s cannot be shown", row["task_id"])
         blank = {**row, "args": None, "result": None, "message": "", "created_by": None, "error": UNREADABLE}
-        return build_model(schemas.Task, blank)
+        return build_model(Task, blank)
 
 
 def _mask_task(row: Row, request: Request, names: Names) -> Row:

@@ -87,7 +87,7 @@ def _find_rule(conn: Any, name: str, config: Path | None) -> Any:
     from flitwatch_alerting.config import read_config
     from flitwatch_db.alerts.store import load_rules
     from flitwatch_domain.alerts import read_rule
-    from flitwatch_domain.importers.yaml_text import read_yaml
+    from flitwatch_domain.importers.text import read_yaml
 
     if Path(name).suffix in (".yaml", ".yml"):
         return read_rule(read_yaml(name), name)

@@ -88,12 +88,12 @@ def _load_sets(
     db_url: str | None, ephemeral: bool, by: str, definition: Literal["ours", "paper"], least_sets: int
 ) -> SetNames:
     from flitwatch_db import connect
-    from flitwatch_db.estimates import several
-    from flitwatch_domain.several_sets import several_sets
+    from flitwatch_db.estimates import store
+    from flitwatch_domain.blame import several_sets
     from flitwatch_ops.platform import open_database
 
     with open_database(db_url, ephemeral) as url, connect(url, role="reader") as conn:
-        entries = several.entries_now(conn, by)
+        entries = store.entries_now(conn, by)
     items: list[Mapping[str, Any]] = [
         {**vars(row), "evidence": list(row.evidence)} for row in several_sets(entries, definition, least_sets)
     ]

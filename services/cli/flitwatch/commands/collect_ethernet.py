@@ -143,7 +143,7 @@ def gnmi(
 
 
 def _run_collector(
-    door: str,
+    protocol: str,
     sources: Callable[[], list[Source]],
     about: str,
     *,
@@ -159,11 +159,11 @@ def _run_collector(
         from flitwatch_ingest.collectors.ethernet import EthernetCollector, Round, warnings_of
 
         switches = sources()
-    opened = topology_session(door, f"{name} {about}", common, patience_s=60.0 if common.once else None)
+    opened = topology_session(protocol, f"{name} {about}", common, patience_s=60.0 if common.once else None)
     with opened as (publisher, checkpoint, stop, database), ExitStack() as stack:
         for source in switches:
             stack.callback(source.close)
-        collector = EthernetCollector(switches, publisher, door, name, checkpoint, parallel)
+        collector = EthernetCollector(switches, publisher, protocol, name, checkpoint, parallel)
 
         def keep(fabric: Fabric) -> None:
             keep_topology(fabric, cluster, database)

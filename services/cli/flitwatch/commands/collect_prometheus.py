@@ -25,7 +25,7 @@ from flitwatch.console import print_result
 from flitwatch.http_server import HttpServer, open_listener
 
 if TYPE_CHECKING:
-    from flitwatch_ingest.exporters.http import Door
+    from flitwatch_ingest.exporters.http import WriteEndpoint
 
 #: Open connections; a Prometheus opens up to 50 (`max_shards`).
 CONNECTIONS = 512
@@ -71,8 +71,8 @@ def prometheus(
     with needs_extra("metrics"):
         from flitwatch_ingest.collectors.rounds import ask_again
         from flitwatch_ingest.exporters import Intake, MetricTable
-        from flitwatch_ingest.exporters.http import Door, token_of
-        from flitwatch_ingest.exporters.metrics import DoorCollector
+        from flitwatch_ingest.exporters.http import WriteEndpoint, token_of
+        from flitwatch_ingest.exporters.metrics import EndpointCollector
         from flitwatch_ingest.exporters.scraper import Scraper
 
     if not listen and not urls:
@@ -95,27 +95,27 @@ def prometheus(
             open_session("prometheus", about, common.log_url, common.db_url, common.state, patience_s=10.0)
         )
         intake = Intake(table, publisher, checkpoint)
-        door = Door(intake, token) if listen else None
+        endpoint = WriteEndpoint(intake, token) if listen else None
         scraper = Scraper(urls, intake, print_message) if urls else None
-        stack.enter_context(expose_metrics(DoorCollector(intake, door, scraper)))
+        stack.enter_context(expose_metrics(EndpointCollector(intake, endpoint, scraper)))
 
-        told = 0
+        printed = 0
 
         def look(_: bool) -> bool:
-            nonlocal told
+            nonlocal printed
             try:
                 if scraper:
                     scraper.look()
             except Unavailable as away:
                 print_message(f"the samples are lost, and are counted with the next read: {away.message}")
-            told = say_unknown(intake, told)
+            printed = say_unknown(intake, printed)
             return False
 
         if common.once and scraper:
             scraper.look()
         else:
-            if door:
-                stack.enter_context(_serve_door(door, host, port, stop))
+            if endpoint:
+                stack.enter_context(_serve_endpoint(endpoint, host, port, stop))
                 print_message(f"listening at {host}:{port}")
             with suppress(Cancelled):
                 ask_again(stop, publisher.heartbeat, common.interval_s or 15.0, look)
@@ -125,11 +125,11 @@ def prometheus(
 
 
 def _parse_address(listen: str) -> tuple[str, int]:
-    from flitwatch_domain import numerals
+    from flitwatch_domain import units
     from flitwatch_domain.errors import BadRequest
 
     host, _, port = listen.rpartition(":")
-    number = numerals.parse_whole(port, least=1, most=(1 << 16) - 1)
+    number = units.parse_whole(port, least=1, most=(1 << 16) - 1)
     if not host or number is None:
         raise BadRequest(
             f"{listen!r} is not an address to listen on", advice="Write ADDRESS:PORT, such as 127.0.0.1:9095."
@@ -138,9 +138,9 @@ def _parse_address(listen: str) -> tuple[str, int]:
 
 
 @contextmanager
-def _serve_door(door: Door, host: str, port: int, stop: threading.Event) -> Iterator[None]:
+def _serve_endpoint(endpoint: WriteEndpoint, host: str, port: int, stop: threading.Event) -> Iterator[None]:
     """Serve in a separate thread. If the server ends on its own, the collector stops."""
-    server = HttpServer(door.app, open_listener(host, port, "counters", "--listen"), CONNECTIONS, stop.set)
+    server = HttpServer(endpoint.app, open_listener(host, port, "counters", "--listen"), CONNECTIONS, stop.set)
     try:
         yield
     finally:

@@ -55,7 +55,7 @@ def slingshot(
         from flitwatch_ingest.collectors.rounds import ask_again
         from flitwatch_ingest.collectors.slingshot import FileReader, SensorRecords, TopicReader
         from flitwatch_ingest.exporters import Intake, MetricTable
-        from flitwatch_ingest.exporters.metrics import DoorCollector
+        from flitwatch_ingest.exporters.metrics import EndpointCollector
         from flitwatch_ingest.sources.slingshot import TOPICS
     from flitwatch_stream.backends import open_log
 
@@ -70,7 +70,7 @@ def slingshot(
             open_session("slingshot", about, common.log_url, common.db_url, common.state)
         )
         intake = Intake(table, publisher, checkpoint)
-        stack.enter_context(expose_metrics(DoorCollector(intake, None, None)))
+        stack.enter_context(expose_metrics(EndpointCollector(intake, None, None)))
         records = SensorRecords(intake, publisher)
 
         with suppress(Cancelled):

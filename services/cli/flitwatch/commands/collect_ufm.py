@@ -80,10 +80,11 @@ def ufm(
 
     with needs_extra("metrics"):
         from flitwatch_ingest.collectors.answers import BadAnswer
+        from flitwatch_ingest.collectors.link_failures import LinkChanges
         from flitwatch_ingest.collectors.rounds import ask_again
         from flitwatch_ingest.collectors.ufm import Credentials, Ufm, credentials_of
         from flitwatch_ingest.exporters import Intake, MetricTable
-        from flitwatch_ingest.exporters.metrics import DoorCollector
+        from flitwatch_ingest.exporters.metrics import EndpointCollector
         from flitwatch_ingest.exporters.scraper import Scraper
 
     if not url and not pages:
@@ -94,13 +95,13 @@ def ufm(
         publisher, checkpoint, stop, database = stack.enter_context(
             topology_session("ufm", url or pages[0], common, patience_s=10.0)
         )
-        intake = Intake(MetricTable(maps), publisher, checkpoint)
+        intake, changes = Intake(MetricTable(maps), publisher, checkpoint), LinkChanges(publisher)
         scraper = (
             Scraper(pages, intake, print_message, server.client, "ufm")
             if server
-            else Scraper(pages, intake, print_message, door="ufm")
+            else Scraper(pages, intake, print_message, source="ufm")
         )
-        stack.enter_context(expose_metrics(DoorCollector(intake, None, scraper)))
+        stack.enter_context(expose_metrics(EndpointCollector(intake, None, scraper)))
         failing = ""
 
         def discover() -> Fabric | None:
@@ -120,6 +121,8 @@ def ufm(
                 return None
             failing = ""
             keep_topology(fabric, cluster, database)
+            changes.publish_fabric(f"ufm:{name}", time.time(), fabric)
+            publisher.flush()
             return fabric
 
         begun, topology = time.monotonic(), None
@@ -142,10 +145,10 @@ def ufm(
             exit_collector(len(intake.refused), common)
             return
 
-        told = 0
+        printed = 0
 
         def look(due: bool) -> bool:
-            nonlocal told
+            nonlocal printed
             discovered = False
             try:
                 discovered = bool(server and due and discover())
@@ -155,7 +158,7 @@ def ufm(
                 print_message(problem.message)
             except Unavailable as away:
                 print_message(f"the log does not answer; later counts are in the next read: {away.message}")
-            told = say_unknown(intake, told)
+            printed = say_unknown(intake, printed)
             return discovered
 
         with suppress(Cancelled):

@@ -255,8 +255,7 @@ def erase(
     """Delete a user's jobs, runs and all results that name the user, from the database and from archives. Counters, the log, backups and the audit
     log are kept."""
     from flitwatch_db import connect
-    from flitwatch_db.archive.forgetting import forget_user
-    from flitwatch_db.archive.policy import load_policy
+    from flitwatch_db.archive.policy import forget_user, load_policy
     from flitwatch_db.people import accounts as people
     from flitwatch_db.people import audit
     from flitwatch_db.people.erasure import erase_user as run

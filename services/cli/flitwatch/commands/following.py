@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 #: Refused metrics listed in a report, and number of them printed for people.
-_MOST_LISTED, _MOST_TOLD = 1000, 8
+_MOST_LISTED, _MOST_PRINTED = 1000, 8
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -270,20 +270,20 @@ def refused_of(intake: Intake) -> RefusedMetrics:
     }
 
 
-def say_unknown(intake: Intake, told: int) -> int:
-    """Print the unknown counters after the first `told`. Return their total number."""
+def say_unknown(intake: Intake, printed: int) -> int:
+    """Print the unknown counters after the first `printed`. Return their total number."""
     names = list(intake.unknown)
-    if len(names) > told:
+    if len(names) > printed:
         print_message(
-            f"stored unchanged and not in any figure, because they are not in the catalogue: {_join_names(names[told:])}"
+            f"stored unchanged and not in any figure, because they are not in the catalogue: {_join_names(names[printed:])}"
         )
     return len(names)
 
 
 def _join_names(names: list[str]) -> str:
     """Return the first names and the number of the others."""
-    more = f" and {len(names) - _MOST_TOLD} more" if len(names) > _MOST_TOLD else ""
-    return f"{', '.join(names[:_MOST_TOLD])}{more}"
+    more = f" and {len(names) - _MOST_PRINTED} more" if len(names) > _MOST_PRINTED else ""
+    return f"{', '.join(names[:_MOST_PRINTED])}{more}"
 
 
 def exit_collector(refused: int, common: CollectorOptions) -> None:

@@ -150,8 +150,10 @@ def detail_lines(one: Detail) -> list[str]:
 
 
 def _format_lost_hours(head: Head) -> str:
-    low, high = head["node_hours_low"], head["node_hours_high"]
-    return f"{head['node_hours']:.3g} node-hours lost (95 %: {low:.3g} to {high:.3g})"
+    hours, low, high = head["node_hours"], head["node_hours_low"], head["node_hours_high"]
+    if hours is None or low is None or high is None:
+        return "node-hours lost: unknown"
+    return f"{hours:.3g} node-hours lost (95 %: {low:.3g} to {high:.3g})"
 
 
 def _format_clock(moment: datetime | str) -> str:

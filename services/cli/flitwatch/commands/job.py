@@ -109,7 +109,7 @@ def _load_explanation(
 
 def _render_evidence(db_url: str | None, ephemeral: bool, job_id: str, cluster: str | None, at_s: float | None) -> str:
     from flitwatch_db import connect
-    from flitwatch_db.jobs.case import load_evidence
+    from flitwatch_db.jobs.evidence import load_evidence
     from flitwatch_domain.explanation.case import render_page
     from flitwatch_ops.platform import open_database
 

@@ -146,7 +146,7 @@ def run(
     ephemeral: bool,
     as_json: bool,
 ) -> None:
-    """Compute better routes from counters: measured ones (--fabric), or those of a simulated machine (--pattern).
+    """Compute better routes from measured counters (--fabric) or from those of a simulated machine (--pattern).
 
     With --fabric, the command reads a fabric's counters in a window and reconstructs the traffic under the loaded tables (`flitwatch import routes`).
     It then optimises and checks new tables, and predicts the busiest link before and after. It stores a recommendation and loads nothing (see

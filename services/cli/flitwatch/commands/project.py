@@ -33,7 +33,7 @@ def project(
 
     Without --url or a profile, the command asks the platform on this machine. Users appear under the names that the token permits.
     """
-    from flitwatch_domain.project_report import describe_report
+    from flitwatch_domain.project_report import describe_report, format_hours
 
     if out is not None and out.suffix not in SUFFIXES:
         raise click.UsageError(f"{out}: the file's name must end in one of {', '.join(SUFFIXES)}")
@@ -50,7 +50,9 @@ def project(
     click.echo(remove_controls(f"{account}, {month}: {describe_report(report)}"))
     for cause in answer["causes"]:
         click.echo(
-            remove_controls(f"{cause['node_hours']:>10.1f} node-hours in {cause['jobs']} jobs to {cause['user']}")
+            remove_controls(
+                f"{format_hours(cause['node_hours']):>10} node-hours in {cause['jobs']} jobs to {cause['user']}"
+            )
         )
 
 

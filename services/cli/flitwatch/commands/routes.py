@@ -106,13 +106,12 @@ def optimise(
     from flitwatch_domain.fabric import endpoint_finder
     from flitwatch_domain.topology_spec import fabric_of
     from flitwatch_routing import lft
-    from flitwatch_routing.bounds import relative_gap
+    from flitwatch_routing.bounds import relative_gap, weighting_name
     from flitwatch_routing.compared import BASELINES, compare_baselines
     from flitwatch_routing.optimise import optimise_routes as find
     from flitwatch_routing.patterns import load_traffic
     from flitwatch_routing.switch_lids import repair_tables, towards_switches
     from flitwatch_routing.traces.read import summarise_traces
-    from flitwatch_routing.weighting import weighting_name
 
     fabric = fabric_of(topology)
     demands = [load_traffic(name, len(fabric.endpoints.router), seed, mtu, endpoint_finder(fabric)) for name in names]
@@ -217,13 +216,12 @@ def check(
     from flitwatch_domain.fabric import endpoint_finder
     from flitwatch_domain.topology_spec import fabric_of
     from flitwatch_routing import lft
-    from flitwatch_routing.bounds import compute_bounds, relative_gap
+    from flitwatch_routing.bounds import compute_bounds, relative_gap, weighting_name
     from flitwatch_routing.deadlock import find_dependencies
     from flitwatch_routing.forwarding import check_routes as follow
     from flitwatch_routing.patterns import load_traffic
     from flitwatch_routing.switch_lids import find_unreached
     from flitwatch_routing.traces.read import summarise_traces
-    from flitwatch_routing.weighting import weighting_name
 
     fabric = fabric_of(topology)
     if mtu is not None and not names:

@@ -235,13 +235,13 @@ def reconstruct(
     import numpy as np
 
     from flitwatch_domain.fabric import endpoint_finder
+    from flitwatch_routing.bounds import weighting_name
     from flitwatch_routing.reconstruction import files
     from flitwatch_routing.reconstruction.pairs import pairs_of
-    from flitwatch_routing.reconstruction.ranked import rank_pairs, told_error
+    from flitwatch_routing.reconstruction.ranked import rank_pairs, report_error
     from flitwatch_routing.reconstruction.recover import Options
     from flitwatch_routing.reconstruction.recover import reconstruct_matrix as recover
     from flitwatch_routing.reconstruction.study import Measured, build_study, relative_error
-    from flitwatch_routing.weighting import weighting_name
 
     if (name is None) == (not counter_files):
         raise click.UsageError("give --counters, --sl2vl and --pair-sl, or --traffic")
@@ -277,7 +277,7 @@ def reconstruct(
         )
     if out is not None:
         files.write_matrix(out, estimate.pairs, estimate.size, estimate.low, estimate.high, mtu)
-    error, unknown = told_error(estimate)
+    error, unknown = report_error(estimate)
     print_result(
         {
             **({} if truth is None else {"relative_error": relative_error(truth, estimate), "simulated": True}),

@@ -34,7 +34,7 @@ def trial() -> None:
 def report(path: Path, cluster: str | None, db_url: str | None, ephemeral: bool, as_json: bool) -> None:
     """Compare jobs with and without advice, using their times in the accounting."""
     from flitwatch_db import connect
-    from flitwatch_db.jobs.outcomes import load_outcomes
+    from flitwatch_db.jobs.reads import load_outcomes
     from flitwatch_ml import trial_report
     from flitwatch_ops.platform import open_database
     from flitwatch_slurm.trial import read_record

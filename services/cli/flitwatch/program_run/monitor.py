@@ -109,7 +109,7 @@ def watch_program(
         print("flitwatch: no line of the program's standard output matches --step-pattern", file=sys.stderr)
     if as_json:
         # Standard output belongs to the program.
-        print(json.dumps(report.told()), file=sys.stderr)
+        print(json.dumps(report.summarize_outcome()), file=sys.stderr)
     sys.stderr.flush()
 
 

@@ -109,7 +109,7 @@ class Report:
     def is_sent(self) -> bool:
         return self._run_id is not None and not self._unsent
 
-    def told(self) -> ReportOutcome:
+    def summarize_outcome(self) -> ReportOutcome:
         """Return the outcome of the report so far."""
         kept_file = str(self.file) if self.file.exists() else None
         return {

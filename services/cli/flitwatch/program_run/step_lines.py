@@ -8,7 +8,7 @@ import os
 from dataclasses import dataclass
 from typing import Any
 
-from flitwatch_domain import numerals
+from flitwatch_domain import units
 
 #: Limits of the API.
 MOST_STEP, MOST_SECONDS = 999_999, 366 * 86_400.0
@@ -26,7 +26,7 @@ class Step:
 
 def step_of(number: str, seconds: str) -> Step | None:
     """Return the step, or None if the API would not accept it."""
-    whole, took = numerals.parse_whole(number.strip()), numerals.parse_real(seconds.strip())
+    whole, took = units.parse_whole(number.strip()), units.parse_real(seconds.strip())
     if whole is None or took is None:
         return None
     step = Step(whole, took)
@@ -127,7 +127,7 @@ class PatternSteps:
                 steps.append(step)
             elif seconds is not None or self._since_s >= 0 or len(matches) > 1:
                 self.unknown += 1
-            self._next = int(number) + 1 if numerals.parse_whole(number, most=10**8) is not None else self._next + 1
+            self._next = int(number) + 1 if units.parse_whole(number, most=10**8) is not None else self._next + 1
         if matches:
             self._since_s = at_s if len(matches) == 1 else -1.0
         return steps

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from math import sqrt
 from typing import Any
 
-from flitwatch_domain.advice.parts import Parts
-from flitwatch_domain.residents import Resident, compute_stay_share
+from flitwatch_domain.advice.pattern import Parts
+from flitwatch_domain.run_time import Resident, compute_stay_share
 
 #: The queue whose workers compute the data of advice: estimates and their state.
 BASIS_QUEUE = "ml"

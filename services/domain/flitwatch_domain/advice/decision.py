@@ -20,10 +20,9 @@ from flitwatch_domain.advice.basis import (
     kind_of,
     leaves_soon,
 )
-from flitwatch_domain.advice.parts import SERVED, Parts
-from flitwatch_domain.advice.pattern import Pattern, choose_pattern
+from flitwatch_domain.advice.pattern import SERVED, Parts, Pattern, choose_pattern
 from flitwatch_domain.hostlist import compress_hosts
-from flitwatch_domain.network_noise.routing_modes import advise_mode
+from flitwatch_domain.network_noise.observations import advise_mode
 
 #: Fewer comparable runs are not enough for an interval.
 LEAST_RUNS = 8
@@ -223,7 +222,7 @@ def _make_reason(kind: schemas.ReasonKind, text: str, evidence: str | None = Non
     return schemas.Reason(kind=kind, text=text, evidence=evidence)
 
 
-def beside_blamed(
+def near_blamed(
     basis: Basis,
     asked: PlacementQuestion,
     places: Counter[tuple[int, int]],
@@ -371,7 +370,7 @@ def give_advice(
     where: list[Counter[tuple[int, int]]] = []
     for nodes in asked.candidates or [[]]:
         places, unknown = groups_of(basis, nodes)
-        candidate = (beside_blamed(basis, asked, places, shown, parts) if parts.blame else None) or from_congestion(
+        candidate = (near_blamed(basis, asked, places, shown, parts) if parts.blame else None) or from_congestion(
             basis, asked, places, parts
         )
         expectations.append(candidate)

@@ -7,12 +7,10 @@ from dataclasses import dataclass
 
 from flitwatch_domain.advice import schemas
 from flitwatch_domain.advice.basis import Basis, Place
-from flitwatch_domain.advice.parts import Parts
-from flitwatch_domain.advice.pattern import Pattern
-from flitwatch_domain.congestion import DRIVEN, USUAL
+from flitwatch_domain.advice.pattern import Parts, Pattern
 from flitwatch_domain.counters.units import words_of
-from flitwatch_domain.outlook import LEAST_HOURS
-from flitwatch_domain.residents import compute_stay_share
+from flitwatch_domain.outlook import DRIVEN, LEAST_HOURS, USUAL
+from flitwatch_domain.run_time import compute_stay_share
 
 
 @dataclass(frozen=True)

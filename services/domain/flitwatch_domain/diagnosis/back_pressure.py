@@ -293,8 +293,8 @@ class _Walk:
         stalls = float(np.average(self._stalls[direct], weights=self._waiting[direct] + 1e-12))
         contrast = 1.0 - own / stalls
         fullness = float(np.clip((use - FULL) / (SURELY_FULL - FULL), 0.0, 1.0))
-        beside = follows[np.isin(behind, direct)]
-        known_part = float(np.isfinite(self._use[beside]).mean())
+        next_links = follows[np.isin(behind, direct)]
+        known_part = float(np.isfinite(self._use[next_links]).mean())
         confidence = contrast * (0.6 + 0.4 * fullness) * (0.5 + 0.5 * known_part)
         cause = "full-endpoint" if self._ends[link] else "full-link"
         return Root(link, cause, float(np.clip(confidence, 0, 1)), use, own, victims, waiting)

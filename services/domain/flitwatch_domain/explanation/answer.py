@@ -117,7 +117,7 @@ def build_explanation(
         verdict: Verdict = "slows itself" if itself else "named" if blamed else "cannot tell"
         reasons = [] if verdict != "cannot tell" else _in_the_way(found, scene, flow, candidates)
     else:
-        reasons = _not_told(job, watched, found, now_s)
+        reasons = _list_obstacles(job, watched, found, now_s)
         verdict = "cannot tell" if reasons else "not slow"
         found = None
     blamed = blamed if verdict == "named" else []
@@ -134,7 +134,7 @@ def build_explanation(
         "links": [_to_carrying_link(entry) for entry in links] if slow else [], "root": root if slow else None,
         "root_from": None if window is None else _to_datetime(window[0]), "root_to": None if window is None else _to_datetime(window[1]),
         "groups": _list_groups(scene) if slow and scene is not None else [],
-        "candidates": [_to_candidate_job(entry, entry in blamed) for entry in candidates[:MOST_CANDIDATES]], "candidates_total": 0 if scene is None or found is None else len(scene.beside),
+        "candidates": [_to_candidate_job(entry, entry in blamed) for entry in candidates[:MOST_CANDIDATES]], "candidates_total": 0 if scene is None or found is None else len(scene.neighbours),
         "named": None if named is None else named.job.job_id,
         "flow": None if scene is None or scene.flow is None or not slow else _to_flow_waiting(scene.flow),
         "remedies": remedies.list_remedies(job, found, named, now_s, None if scene is None else scene.rose),
@@ -142,7 +142,7 @@ def build_explanation(
     return {**finding, "incident_id": incident_id, "slowed": slowed, "chain": build_chain(finding, slowed)}
 
 
-def _not_told(job: Row, watched: JobProgress, found: Slowdown | None, now_s: float) -> list[str]:
+def _list_obstacles(job: Row, watched: JobProgress, found: Slowdown | None, now_s: float) -> list[str]:
     """Return why the slowness of a job is unknown; empty if it is not slow."""
     if job["start_s"] is None:
         lost = job["state"] == "UNKNOWN"
@@ -261,12 +261,14 @@ def _rank_candidates(scene: OnsetContext, links: Sequence[LinkCount]) -> list[Ca
     ends = [(link.src_router, link.dst_router) for link in links]
     gained = None if scene.counted is None else scene.counted.gained
     flow = scene.flow if scene.flow is not None and scene.flow.known else None
-    beside = scene.beside
+    neighbours = scene.neighbours
     if flow is not None:
         # More jobs are rarely read, and each takes as long as reading its counters.
         part = flow.part
-        beside = sorted(beside, key=lambda job: -part.get(job.job_pk, 0.0))[:MOST_CANDIDATES]
-    ranking = rank_jobs(beside, Scene(scene.router, scene.group, scene.low_s, scene.high_s, scene.end_s, ends, gained))
+        neighbours = sorted(neighbours, key=lambda job: -part.get(job.job_pk, 0.0))[:MOST_CANDIDATES]
+    ranking = rank_jobs(
+        neighbours, Scene(scene.router, scene.group, scene.low_s, scene.high_s, scene.end_s, ends, gained)
+    )
     return ranking if flow is None else by_flow(ranking, flow, scene.high_s)
 
 

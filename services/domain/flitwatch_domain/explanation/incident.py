@@ -22,14 +22,14 @@ MOST_LINKS = 6
 
 
 def find_incident(
-    fabric: str, told: Sequence[Explanation], running: int, now_s: float, snapshot: bool = False
+    fabric: str, explanations: Sequence[Explanation], running: int, now_s: float, snapshot: bool = False
 ) -> Incident:
     """Return the present incident: the job named for most of the current losses, and its victims.
 
     Parameters
     ----------
     fabric : str
-    told : current explanations of running jobs
+    explanations : current explanations of running jobs
     running : int               number of running jobs, examined or not
     now_s : float               epoch seconds
     snapshot : bool             whether the machine has only one sample, without a time: no onset can be determined
@@ -41,10 +41,10 @@ def find_incident(
     """
     slow = [
         explanation
-        for explanation in told
+        for explanation in explanations
         if explanation["slowdown"] is not None and explanation["slowdown"]["until"] is None
     ]
-    at_speed = sum(explanation["verdict"] == "not slow" for explanation in told)
+    at_speed = sum(explanation["verdict"] == "not slow" for explanation in explanations)
     judged: ExaminedJobs = {
         "running": running,
         "slow": len(slow),
@@ -101,8 +101,8 @@ def _wasted_nodes(one: Explanation) -> float:
     return float((one["nodes"] or 1) * (_require_slowdown(one)["factor"] - 1))
 
 
-def _sort_worst_first(told: Sequence[Explanation]) -> list[Explanation]:
-    return sorted(told, key=lambda one: (-_wasted_nodes(one), one["job_id"]))
+def _sort_worst_first(explanations: Sequence[Explanation]) -> list[Explanation]:
+    return sorted(explanations, key=lambda one: (-_wasted_nodes(one), one["job_id"]))
 
 
 def _require_slowdown(one: Explanation) -> JobSlowdown:
@@ -121,8 +121,8 @@ def _to_slow_job(one: Explanation) -> SlowJob:
     }  # fmt: skip
 
 
-def _collect_links(told: Sequence[Explanation]) -> list[CarryingLink]:
-    return sort_hottest_links([link for explanation in told for link in explanation["links"]])[:MOST_LINKS]
+def _collect_links(explanations: Sequence[Explanation]) -> list[CarryingLink]:
+    return sort_hottest_links([link for explanation in explanations for link in explanation["links"]])[:MOST_LINKS]
 
 
 def sort_hottest_links(links: Sequence[CarryingLink]) -> list[CarryingLink]:

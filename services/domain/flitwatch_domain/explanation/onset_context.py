@@ -33,7 +33,7 @@ class OnsetContext:
     counted : RouterCounts or None      counts of all routers of the fabric
     flow : Flow or None         jobs that the job waits for, by flow
     links : list of LinkCount   links of its routers and between its groups
-    beside : list of NeighbourJob     jobs alongside it
+    neighbours : list of NeighbourJob     jobs alongside it
     nics : bool                 whether NICs are counted
     """
 
@@ -47,7 +47,7 @@ class OnsetContext:
     refined: bool
     own: Count
     links: Sequence[LinkCount]
-    beside: Sequence[NeighbourJob]
+    neighbours: Sequence[NeighbourJob]
     nics: bool
     onward: Count = UNCOUNTED
     counted: RouterCounts | None = None

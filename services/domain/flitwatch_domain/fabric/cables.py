@@ -41,8 +41,17 @@ def find_slow_limit(speeds_bps: Sequence[float], counts: Sequence[int]) -> SlowL
 
 
 def is_flapping(downs: int, recoveries: int, speed_changes: int) -> bool:
-    """Check whether a link that went down, recovered from errors, and changed its speed or width so often in a day flaps."""
+    """Return whether a link flaps, from how often it went down, recovered from errors, and changed its speed or width in a day."""
     return downs >= DOWNS or recoveries >= RECOVERIES or speed_changes >= SPEED_CHANGES
+
+
+def describe_condition(bandwidth_bps: float, usual_bps: float | None, failures: tuple[int, int, int] | None) -> str:
+    """Describe a slow cable (`usual_bps`) or a flapping one (`failures`: link down, recovered, speed changed), as the page, the API, `flitwatch top` and alerts do."""
+    parts = [] if usual_bps is None else [f"{usual_bps / bandwidth_bps:.3g}x slower than most cables of its kind"]
+    if failures is not None:
+        downs, recoveries, changes = (f"{number} time{'s' * (number != 1)}" for number in failures)
+        parts.append(f"link down {downs}, recovered {recoveries}, changed speed {changes} in 24 h")
+    return "; ".join(parts)
 
 
 def find_slow_cables(fabric: Fabric) -> list[SlowCable]:

@@ -12,7 +12,20 @@ from typing import TypedDict
 
 from flitwatch_domain.errors import BadInput
 from flitwatch_domain.fabric.model import Fabric
-from flitwatch_domain.guids import plain_guid
+
+_HEX = re.compile(r"[0-9a-f]{1,16}")
+
+
+def plain_guid(text: str) -> str:
+    """Return only the hexadecimal digits, in lower case and without leading zeros; empty if the text is not a GUID, or for 0.
+
+    `0x0C42A10300595394`, `c42a10300595394`, `0c42:a103:0059:5394` and `S-0c42a10300595394` give the same result.
+    """
+    written = (
+        text.strip().lower().removeprefix("s-").removeprefix("h-").removeprefix("0x").replace(":", "").replace("-", "")
+    )
+    return written.lstrip("0") if _HEX.fullmatch(written) else ""
+
 
 _NUMBER = re.compile(r"[0-9]{1,9}")
 _GUID = re.compile(r"(0x|H-)[0-9a-fA-F]{1,16}|[0-9a-fA-F]{16}|([0-9a-fA-F]{4}:){3}[0-9a-fA-F]{4}")

@@ -8,8 +8,7 @@ from flitwatch_domain.generators.dragonfly import (
     most_blue_routers,
     slingshot_like,
 )
-from flitwatch_domain.generators.hyperx import build_hyperx, dimension_order
-from flitwatch_domain.generators.torus import build_torus
+from flitwatch_domain.generators.lattice import build_hyperx, build_torus, dimension_order
 from flitwatch_domain.generators.tree import build_planes, build_quartz1, build_rails, build_xgft
 
 __all__ = [

@@ -7,13 +7,13 @@ Modules
 
 - `read` to register a format: `FORMATS`, `_PARSERS` and `detect`;
 - `interconnect` for Cray's `rtr --interconnect`;
-- `ibnetdiscover` for InfiniBand sections and cables, `ibdevices` for the resulting devices, `ibnames` for names from node descriptions, `ibtree` for
+- `ibnetdiscover` for InfiniBand sections and cables, `ibnames` for the resulting devices and their names from node descriptions, `ibtree` for
   levels, pods and link classes;
 - `slingshot` for the fabric manager's links and their groups, `slingshot_template` for its template; `ufm` for UFM's links, ports and systems;
 - `neighbours` for files with LLDP neighbours of Ethernet switches, `sonic` for tables of SONiC's databases, `lldp` for the resulting fabric;
 - `dragonview` for snapshots of a Cray XC's links with their counters;
-- `table` for CSV tables with typed rows, `yaml_text` for YAML;
-- `text` and `packed` for line ends, encodings and compression;
+- `table` for CSV tables with typed rows;
+- `text` and `packed` for YAML, line ends, encodings and compression;
 
 A new format is one module with `parse(text, where, name)` and one line in `read._PARSERS`. An unreadable line is rejected with its number; it is never
 skipped silently.

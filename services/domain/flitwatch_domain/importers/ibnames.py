@@ -1,16 +1,49 @@
-"""Names from InfiniBand node descriptions."""
+"""InfiniBand devices, and names from their node descriptions."""
 
 from __future__ import annotations
 
 import re
-from collections import Counter, defaultdict
+from collections import Counter
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 from flitwatch_domain.fabric import NodeRole
+from flitwatch_domain.hosts import shorten_hosts
 
 if TYPE_CHECKING:
-    from flitwatch_domain.importers.ibdevices import Device
     from flitwatch_domain.importers.text import Warnings
+
+
+End = tuple[str, int]
+
+
+@dataclass
+class Device:
+    """Switch or channel adapter. `ports` is its number of ports, 0 unknown; `device_id` is that of its
+    chip, 0 unknown; `model` is the vendor's product name.
+    """
+
+    guid: str
+    is_switch: bool
+    line: int
+    ports: int = 0
+    description: str = ""
+    defined: bool = True
+    device_id: int = 0
+    model: str = ""
+    port_guid: dict[int, str] = field(default_factory=dict)
+    lid: dict[int, int] = field(default_factory=dict)
+    lmc: dict[int, int] = field(default_factory=dict)
+
+
+@dataclass
+class Cable:
+    """Line of a port: the peer, the speed as written, and the line number."""
+
+    peer: End
+    speed: str | None
+    line: int
+
 
 _SWITCH = re.compile(r"[^;]*;([^:;]+):\S*$")
 #: Names that drivers, udev and openibd give to adapters: HCA-1, mlx5_0, mlx5_bond_0, ibp11s0f0, rocep1s0, hfi1_0, bnxt_re0, ...
@@ -30,7 +63,9 @@ _PRODUCT = re.compile(
 #: Default names of hosts.
 _NO_HOST = re.compile(r"\(?none\)?|localhost\S*|linux|unknown|host|n/?a|-", re.IGNORECASE)
 _GLUED = re.compile(r"(.+?)[-_/:.](mlx[0-9]+_(?:bond_)?[0-9]+|hca-[0-9]+|hfi[0-9]+_[0-9]+|qib[0-9]+)", re.IGNORECASE)
-_DOMAIN = re.compile(r"([A-Za-z0-9][\w-]*)\.[A-Za-z][\w-]*(\.[\w-]+)*")
+#: openibd's node descriptions: HCA-1 is the kernel's adapter 0.
+_VENDOR_NUMBER = re.compile(r"HCA-([0-9]+)", re.IGNORECASE)
+_KERNEL_NUMBER = re.compile(r"mlx[0-9]+_([0-9]+)", re.IGNORECASE)
 #: Storage servers by customary names; all other hosts count as compute nodes.
 _STORAGE = re.compile(
     r"(ai[0-9]+\w*|oss|mds|mdt|ost|nsd|gpfs|lustre|lnet|stor(age)?|ion(ode)?)[-_]?[0-9]", re.IGNORECASE
@@ -65,7 +100,7 @@ def endpoint_names(devices: dict[str, Device], warnings: Warnings | None = None)
     """
     adapters = {guid: device for guid, device in devices.items() if not device.is_switch}
     read = {guid: _parse_description(device.description) for guid, device in adapters.items()}
-    short = short_names({host for host, _ in read.values() if host})
+    short = shorten_hosts(host for host, _ in read.values() if host)
     named: dict[str, AdapterName] = {}
     holders: dict[tuple[str, str], str] = {}
     for guid, device in adapters.items():
@@ -85,6 +120,16 @@ def endpoint_names(devices: dict[str, Device], warnings: Warnings | None = None)
             text = f'two adapters are called "{node} {adapter}": counters without a GUID cannot be assigned'
             warnings.add("two adapters with the same name", device.line, text)
     return named
+
+
+def is_same_adapter(known: str | None, said: str) -> bool:
+    """Check whether a name of an adapter is the known one of its host."""
+    if known is None:
+        return False
+    if known.lower() == said.lower():
+        return True
+    vendor, kernel = _VENDOR_NUMBER.fullmatch(known), _KERNEL_NUMBER.fullmatch(said)
+    return vendor is not None and kernel is not None and int(vendor.group(1)) == int(kernel.group(1)) + 1
 
 
 def role_of(node: str) -> NodeRole:
@@ -126,21 +171,3 @@ def _looks_like_a_host(word: str) -> bool:
 
 def _host_or_empty(word: str) -> str:
     return "" if _NO_HOST.fullmatch(word) or _PRODUCT.fullmatch(word) else word
-
-
-def short_names(hosts: set[str]) -> dict[str, str]:
-    """Return names without domain, as schedulers use them, if different hosts stay different. The spellings of one host become one name."""
-    by_short: dict[str, set[str]] = defaultdict(set)
-    for host in hosts:
-        by_short[_strip_domain(host).lower()].add(host)
-    short: dict[str, str] = {}
-    for spellings in by_short.values():
-        domains = {host.lower() for host in spellings if _DOMAIN.fullmatch(host)}
-        if len(domains) <= 1:
-            short |= dict.fromkeys(spellings, min(map(_strip_domain, spellings)))
-    return short
-
-
-def _strip_domain(host: str) -> str:
-    match = _DOMAIN.fullmatch(host)
-    return match.group(1) if match else host

@@ -12,7 +12,7 @@ from flitwatch_domain.errors import BadInput
 from flitwatch_domain.fabric import Fabric
 from flitwatch_domain.fabric.model import check_name
 from flitwatch_domain.importers import ibnames, ibtree
-from flitwatch_domain.importers.ibdevices import Cable, Device, End
+from flitwatch_domain.importers.ibnames import Cable, Device, End
 from flitwatch_domain.importers.text import Warnings, numbered_lines
 from flitwatch_domain.units import infiniband_bandwidth_bps
 

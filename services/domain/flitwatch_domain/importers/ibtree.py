@@ -28,7 +28,7 @@ from flitwatch_domain.importers.ibnames import AdapterName, switch_names
 from flitwatch_domain.importers.text import Warnings
 
 if TYPE_CHECKING:
-    from flitwatch_domain.importers.ibdevices import Device, End
+    from flitwatch_domain.importers.ibnames import Device, End
 
 CLASSES = (LinkClass.HOST, LinkClass.UP, LinkClass.DOWN, LinkClass.LINK)
 _HOST, _UP, _DOWN, _LINK = range(4)

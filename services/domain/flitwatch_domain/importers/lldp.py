@@ -18,9 +18,8 @@ from numpy.typing import NDArray
 from flitwatch_domain.errors import BadInput
 from flitwatch_domain.fabric import Endpoints, Fabric, Routers, Technology
 from flitwatch_domain.fabric.model import check_name
-from flitwatch_domain.hosts import find_host, host_key
-from flitwatch_domain.importers.ibdevices import Device, End
-from flitwatch_domain.importers.ibnames import AdapterName, role_of, short_names
+from flitwatch_domain.hosts import find_host, host_key, shorten_hosts
+from flitwatch_domain.importers.ibnames import AdapterName, Device, End, role_of
 from flitwatch_domain.importers.ibtree import assemble_fabric, natural_key
 from flitwatch_domain.importers.text import Warnings
 
@@ -269,7 +268,7 @@ class _Wiring:
         return f"{device} {names[end[1]]}".strip()
 
     def _name_adapters(self) -> dict[str, AdapterName]:
-        short = short_names({node for node, _ in self._adapters.values()})
+        short = shorten_hosts(node for node, _ in self._adapters.values())
         return {
             key: AdapterName(short.get(node, node), adapter, role_of(node))
             for key, (node, adapter) in self._adapters.items()

@@ -6,9 +6,14 @@ import re
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
+
 from flitwatch_domain.counters.units import tick_of
 from flitwatch_domain.errors import BadInput, BadRequest
 from flitwatch_domain.fabric import Fabric, Technology, cables
+from flitwatch_domain.fabric.endpoint_names import plain_guid
+from flitwatch_domain.fabric.model import check_name
+from flitwatch_domain.hosts import host_key, read_host_names
 from flitwatch_domain.importers import ibnetdiscover, interconnect, neighbours, slingshot, slingshot_template, ufm
 from flitwatch_domain.importers.text import numbered_lines, read_text
 
@@ -58,6 +63,40 @@ def read_fabric(path: str | Path, format: str = "auto", name: str | None = None)
         chosen = detect_format(text, str(path)) if format == "auto" else format
         fabric = _PARSERS[chosen](text, str(path), name or default_name(path))
     return replace(fabric, warnings=(*fabric.warnings, *cables.describe_slow_cables(fabric), *_unknown_ticks(fabric)))
+
+
+def rename_hosts(fabric: Fabric, path: str | Path) -> Fabric:
+    """Give hosts the names that jobs have: a line of a file (`flitwatch_domain.hosts.read_host_names`) that names a host of the fabric, or its adapter's GUID,
+    gives it the first other name. Counters are found by the topology's name too, in attribute `topology_nodes`.
+
+    Raises
+    ------
+    BadInput
+        The file names no host of the fabric, or gives two hosts the same name.
+    """
+    ends = fabric.endpoints
+    owners = fabric.attributes.get("adapter_guids") or [None] * len(ends)
+    known = {host_key(str(node)): str(node) for node in ends.node}
+    for node, *guids in zip(ends.node, ends.guid, owners, strict=True):
+        known |= {plain_guid(guid): str(node) for guid in guids if guid is not None}
+    known.pop("", None)
+    named: dict[str, str] = {}
+    for names in read_host_names(read_text(path)):
+        own = {name: node for name in names if (node := known.get(host_key(name)) or known.get(plain_guid(name)))}
+        others = [name for name in names if name not in own]
+        if own and others:
+            named |= dict.fromkeys(own.values(), others[0])
+    if not named:
+        raise BadInput(
+            "names no host of the fabric", where=str(path), advice="Expected lines such as `x1000c0s0b0n0 nid001000`."
+        )
+    nodes = [named.get(str(node), str(node)) for node in ends.node]
+    if len(set(nodes)) < len(set(ends.node)):
+        raise BadInput("gives two hosts of the fabric the same name", where=str(path))
+    for node in nodes:
+        check_name("host", node, str(path))
+    attributes = {**fabric.attributes, "topology_nodes": [str(node) for node in ends.node]}
+    return replace(fabric, endpoints=replace(ends, node=np.array(nodes, object)), attributes=attributes)
 
 
 def _unknown_ticks(fabric: Fabric) -> list[str]:

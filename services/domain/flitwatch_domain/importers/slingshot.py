@@ -230,7 +230,7 @@ def _list_link_ends(text: str, where: str) -> Iterator[tuple[str, str, str]]:
         total = documents.get("totalCount")
         if isinstance(total, int) and total > len(entries):
             raise BadInput(
-                f"holds {len(entries)} of {total} links", where=where, advice="Ask for all of them in one answer."
+                f"has {len(entries)} of {total} links", where=where, advice="Ask for all of them in one answer."
             )
         lines: Iterator[tuple[str, str]] = ((f"{where}: link {n}", str(link)) for n, link in enumerate(entries, 1))
     else:

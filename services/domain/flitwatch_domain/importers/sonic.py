@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from flitwatch_domain import numerals
+from flitwatch_domain import units
 from flitwatch_domain.importers.lldp import Neighbour, Port, Switch
 
 #: Fields by key.
@@ -68,7 +68,7 @@ def switch_of(tables: Tables, name: str) -> Switch:
 
 def _to_neighbour(port: str, fields: Mapping[str, str]) -> Neighbour:
     enabled = fields.get("lldp_rem_sys_cap_enabled", "").split()
-    bits = numerals.whole_or_hexadecimal(f"0x{enabled[0][:2]}") or 0 if enabled else 0
+    bits = units.whole_or_hexadecimal(f"0x{enabled[0][:2]}") or 0 if enabled else 0
     return Neighbour(
         port,
         fields.get("lldp_rem_sys_name", "").strip(),
@@ -82,7 +82,7 @@ def _to_neighbour(port: str, fields: Mapping[str, str]) -> Neighbour:
 
 def _speed_to_bps(speed: str) -> float:
     """Convert SONiC's speed from megabits per second."""
-    return (numerals.parse_whole(speed) or float("nan")) * 1e6
+    return (units.parse_whole(speed) or float("nan")) * 1e6
 
 
 def is_dump(value: Any) -> bool:

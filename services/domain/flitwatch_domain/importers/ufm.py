@@ -11,12 +11,12 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from flitwatch_domain import numerals
+from flitwatch_domain import units
 from flitwatch_domain.errors import BadInput
 from flitwatch_domain.fabric import Fabric
 from flitwatch_domain.fabric.model import check_name
 from flitwatch_domain.importers import ibnames, ibtree
-from flitwatch_domain.importers.ibdevices import Device, End
+from flitwatch_domain.importers.ibnames import Device, End
 from flitwatch_domain.importers.text import Warnings
 from flitwatch_domain.units import infiniband_bandwidth_bps
 
@@ -213,4 +213,4 @@ def _normalise_guid(text: object) -> str:
 
 def _whole_or_zero(value: object, most: int) -> int:
     """Return an integer up to `most`; 0 for any other value."""
-    return numerals.parse_whole(str(value), most=most) or 0
+    return units.parse_whole(str(value), most=most) or 0

@@ -10,8 +10,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from flitwatch_domain.network_noise.collectives import t_quantile
-from flitwatch_domain.network_noise.observations import NicObservation, message_time_s, quartile_dispersion
+from flitwatch_domain.network_noise.observations import NicObservation, message_time_s, quartile_dispersion, t_quantile
 
 Floats = NDArray[np.float64]
 Verdict = Literal["higher", "lower", "cannot tell"]

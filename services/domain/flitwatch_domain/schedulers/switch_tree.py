@@ -88,7 +88,7 @@ def switch_tree(fabric: Fabric) -> SwitchTree:
     """
     if fabric.kind is FabricKind.TORUS:
         raise BadRequest(
-            f"{fabric.name} is a torus, and schedulers' switch trees cannot hold one",
+            f"{fabric.name} is a torus, and schedulers' switch trees cannot describe one",
             advice="Slurm places jobs on a torus by topology/3d_torus, which needs no file.",
         )
     attached, left_out, nameless = _find_compute_nodes(fabric)

@@ -5,12 +5,11 @@ and checks them against the limits of the caller's role. The row is stored. The 
 
 Modules
 
-- `base` for common rules: no unknown fields, no conversions, no unbounded numbers;
+- `base` for common rules: no unknown fields, no conversions, no unbounded numbers; and for sizes of machines;
 - `requests` for the list of tasks that users can start;
 - `machines` for topologies, routes and traffic in requests, without files;
 - `simulations`, `studies`, `routes` and `measured` for the arguments of each package's tasks;
-- `costs` for limits by role, with `study_costs` for published studies, `exchanges` for messages, `applications` for the steps of application kinds,
-and `node_counts` for sizes of machines.
+- `costs` for limits by role, with `study_costs` for published studies, `applications` for the messages and steps of application kinds.
 
 A new task is a model here, a line in `requests`, a line in `costs`, and a handler in the package that runs it.
 """

@@ -9,8 +9,8 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from flitwatch_domain.errors import TooCostly
-from flitwatch_domain.task_models.exchanges import background_packets, exchange_s, messages_of
-from flitwatch_domain.task_models.node_counts import nodes_of
+from flitwatch_domain.task_models.applications import background_packets, exchange_s, messages_of
+from flitwatch_domain.task_models.base import nodes_of
 from flitwatch_domain.task_models.study_costs import needs_of_study
 
 Needs = dict[str, float]

@@ -131,9 +131,9 @@ class Packet(Arguments):
 
     @model_validator(mode="after")
     def _control_goes_with_messages(self) -> Self:
-        beside = self.nic_protocol or self.background != "none" or self.engine != "eager"
+        is_other_engine = self.nic_protocol or self.background != "none" or self.engine != "eager"
         generated = self.traffic is not None and self.traffic.partition(":")[0] == "uniform"
-        if self.congestion_control != "none" and (beside or generated):
+        if self.congestion_control != "none" and (is_other_engine or generated):
             raise ValueError(
                 f"congestion_control {self.congestion_control} requires messages and the eager engine; leave out nic_protocol, "
                 f"background, engine and uniform traffic"

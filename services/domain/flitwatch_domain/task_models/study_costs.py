@@ -6,9 +6,14 @@ import math
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-from flitwatch_domain.task_models.applications import APPLICATIONS, ApplicationKind
-from flitwatch_domain.task_models.exchanges import background_packets, exchange_s, messages_of
-from flitwatch_domain.task_models.node_counts import nodes_of
+from flitwatch_domain.task_models.applications import (
+    APPLICATIONS,
+    ApplicationKind,
+    background_packets,
+    exchange_s,
+    messages_of,
+)
+from flitwatch_domain.task_models.base import nodes_of
 
 Needs = dict[str, float]
 Parameters = dict[str, Any]
@@ -107,7 +112,7 @@ def _wang_needs(study: str, parameters: Parameters) -> Needs:
         usual, volume, loads = _WANG[application]
         ranks = float(parameters.get("ranks") or usual)
         # Figures 3 and 8 to 10: five placements and two routings, without and with two kinds of traffic; figure 7: two of each over the loads.
-        runs, amounts, beside = {
+        runs, amounts, loaded = {
             "wang-fig2": (1, 1.0, 0),
             "wang-table2": (0, 0.0, 0),
             "wang-fig3": (10 * draws, 10.0 * draws, 0),
@@ -117,7 +122,7 @@ def _wang_needs(study: str, parameters: Parameters) -> Needs:
         needs["messages"] = max(needs["messages"], exchanges * messages_of(application, ranks, volume * factor))
         needs["packets"] += exchanges * ranks * volume * factor * amounts / size
         lasts_s = exchanges * exchange_s(volume * factor)
-        needs["packets"] += beside * background_packets(max(nodes - ranks, 0), load, lasts_s, size)
+        needs["packets"] += loaded * background_packets(max(nodes - ranks, 0), load, lasts_s, size)
     return needs
 
 

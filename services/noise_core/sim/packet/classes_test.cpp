@@ -212,7 +212,7 @@ TEST(Classes, GeneratedTrafficHasTheClassOfItsJob) {
   EXPECT_GT(r.statistics.classes[1].bytes, kMegabyte / 20);
 }
 
-// ---- the arbiter beside fluid sharing ----
+// ---- the arbiter alongside fluid sharing ----
 
 // Any two classes that always have something to send differ, in bytes over minimum and in any window, by a packet of
 // each at most (Goyal 1996, theorem 1).

@@ -169,11 +169,11 @@ TEST(Engine, ThreadsDoNotChangeAResult) {
   const Fabric f = dragonfly(5, false, 1024);
   const WorkloadSpec w = pressure(f.endpoints, 60'000, 4);
   const RunResult alone = run(f, w, {1024, 7});
-  RunResult beside[2];
-  std::thread other([&] { beside[1] = run(f, w, {1024, 7}); });
-  beside[0] = run(f, w, {1024, 7});
+  RunResult pair[2];
+  std::thread other([&] { pair[1] = run(f, w, {1024, 7}); });
+  pair[0] = run(f, w, {1024, 7});
   other.join();
-  for (const RunResult& r : beside) {
+  for (const RunResult& r : pair) {
     EXPECT_EQ(r.workload_end, alone.workload_end);
     EXPECT_EQ(r.statistics.events, alone.statistics.events);
     EXPECT_EQ(r.link_bytes, alone.link_bytes);

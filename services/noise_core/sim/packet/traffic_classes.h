@@ -23,9 +23,6 @@ struct ClassOptions {
 };
 inline constexpr std::uint32_t kMaxClasses = 16;
 
-// Throws std::invalid_argument if shares or classes of jobs are invalid.
-void check_classes(const ClassOptions& options, std::uint32_t jobs);
-
 // The ends of all links. An idle link chooses among the classes that can send: one that is behind its minimum if a
 // higher priority would use the whole link, else the highest priority, and within it start-time fair queueing (Goyal
 // 1996) by the minima. A class without a minimum gets the capacity that the others leave.

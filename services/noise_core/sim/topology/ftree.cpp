@@ -9,7 +9,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "sim/topology/adjacency.h"
+#include "sim/topology/graph.h"
 #include "sim/topology/table_routing.h"
 
 namespace flitwatch::sim {

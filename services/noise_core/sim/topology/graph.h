@@ -139,4 +139,57 @@ class Graph {
   std::vector<std::uint32_t> router_of_;
 };
 
+// Links between routers in reverse direction, for searches that start at a destination.
+
+class IncomingLinks {
+ public:
+  explicit IncomingLinks(const Graph& graph) : begin_(graph.routers() + std::size_t{1}) {
+    for (LinkId l = 0; l < graph.links(); ++l)
+      if (graph.joins_routers(l)) ++begin_[graph.dst(l) + 1];
+    for (std::uint32_t r = 0; r < graph.routers(); ++r) begin_[r + 1] += begin_[r];
+    links_.resize(begin_.back());
+    std::vector<std::uint32_t> next(begin_.begin(), begin_.end() - 1);
+    for (LinkId l = 0; l < graph.links(); ++l)
+      if (graph.joins_routers(l)) links_[next[graph.dst(l)]++] = l;
+  }
+  std::span<const LinkId> into(std::uint32_t router) const {
+    return {links_.data() + begin_[router], links_.data() + begin_[router + 1]};
+  }
+
+ private:
+  std::vector<std::uint32_t> begin_;
+  std::vector<LinkId> links_;
+};
+
+inline std::vector<std::vector<std::uint32_t>> endpoints_by_router(const Graph& graph) {
+  std::vector<std::vector<std::uint32_t>> on(graph.routers());
+  for (std::uint32_t e = 0; e < graph.endpoints(); ++e) on[graph.router_of(e)].push_back(e);
+  return on;
+}
+
+// Returns the index of a link among the out_links of its source.
+inline std::uint16_t position_of(const Graph& graph, LinkId link) {
+  const auto out = graph.out_links(graph.src(link));
+  return static_cast<std::uint16_t>(std::find(out.begin(), out.end(), link) - out.begin());
+}
+
+// Distances in links.
+
+// Returns the number of links from each router to router `target` (kNone if unreachable); every link counts 1.
+std::vector<std::uint32_t> hops_to_router(const Graph& graph, std::uint32_t target);
+
+// Returns the number of links from endpoint to endpoint, including both terminal links: 2 on the same router, kNone if
+// unreachable.
+std::vector<std::uint32_t> hops_between(const Graph& graph, std::span<const std::uint32_t> src,
+                                        std::span<const std::uint32_t> dst);
+
+struct HopSummary {
+  double mean = 0;             // over ordered pairs of different, connected endpoints
+  std::uint32_t diameter = 0;  // largest of them
+  std::uint64_t unreachable = 0;
+};
+// Computes distances from all endpoints on `routers` to all endpoints. If all routers are equivalent, one is enough.
+HopSummary summarise_hops(const Graph& graph, std::span<const std::uint32_t> routers);
+HopSummary summarise_hops(const Graph& graph);
+
 }  // namespace flitwatch::sim

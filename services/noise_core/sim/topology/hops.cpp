@@ -1,4 +1,4 @@
-#include "sim/topology/hops.h"
+#include "sim/topology/graph.h"
 
 #include <algorithm>
 #include <numeric>

@@ -5,8 +5,7 @@
 #include <stdexcept>
 #include <utility>
 
-#include "sim/topology/adjacency.h"
-#include "sim/topology/hops.h"
+#include "sim/topology/graph.h"
 
 namespace flitwatch::sim {
 namespace {

@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "sim/topology/graph.h"
-#include "sim/topology/hops.h"
 #include "sim/topology/torus.h"
 #include "sim/topology/xgft.h"
 

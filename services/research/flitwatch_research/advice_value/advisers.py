@@ -16,15 +16,14 @@ from numpy.typing import NDArray
 from flitwatch_db.estimates.advice import congestion_then, pick_drivers
 from flitwatch_domain.advice.basis import Basis, Congestion, Driver
 from flitwatch_domain.advice.decision import PlacementQuestion, give_advice
-from flitwatch_domain.advice.parts import Parts
+from flitwatch_domain.advice.pattern import Parts
 from flitwatch_domain.advice.schemas import Advice
 from flitwatch_domain.blame import NAMED
 from flitwatch_domain.errors import BadRequest, NotEnoughData
 from flitwatch_domain.neighbourhood import Jobs, Windows, compute_neighbourhood, large_job_nodes, measure_circumstances
-from flitwatch_domain.network_noise.observations import NicObservation
-from flitwatch_domain.network_noise.routing_modes import held_back
+from flitwatch_domain.network_noise.observations import NicObservation, held_back
 from flitwatch_domain.outlook import HOUR_S, Outlook
-from flitwatch_domain.residents import PastTimes, Resident
+from flitwatch_domain.run_time import PastTimes, Resident
 from flitwatch_ml.blame.checks import TooFewRuns
 from flitwatch_ml.work import deviation
 from flitwatch_ml.work.blame import fit_blame

@@ -15,7 +15,7 @@ from flitwatch_research.advice_value.advisers import Adviser, Answer, ObservedJo
 from flitwatch_research.advice_value.backfill import Backfill, Waiting
 from flitwatch_research.advice_value.modes import ALTERNATE, MODES
 from flitwatch_research.advice_value.network import Load, Network, Utilisation
-from flitwatch_research.advice_value.worlds import Job, Month, owner_name
+from flitwatch_research.advice_value.variants import Job, Month, owner_name
 from flitwatch_simulation.application_aware.advice import DEFAULT_MODE
 from flitwatch_twin.applications import APPLICATIONS
 from flitwatch_twin.traffic import job_behaviour
@@ -173,7 +173,7 @@ class Machine:
         return stacked.reshape(-1, each, 3).mean(axis=1).astype(np.float32)
 
     def waits(self, seen: Utilisation) -> Utilisation:
-        """Return the waiting at all places; it depends equally on load for all applications of a world."""
+        """Return the waiting at all places; it depends equally on load for all applications of a variant."""
         return self.network.waits(seen, next(iter(self.month.causes.values())))
 
     def slow(self, run: _Run, seen: Utilisation, waits: Utilisation) -> float:

@@ -24,7 +24,7 @@ class Oracle:
 
     def __init__(self) -> None:
         self._machine: Machine | None = None
-        self._told: tuple[object, Float] | None = None
+        self._costs: tuple[object, Float] | None = None
         self._chosen = 0
 
     def shown(self, machine: Machine) -> None:
@@ -59,9 +59,9 @@ class Oracle:
 
     def costs(self, machine: Machine) -> Float:
         """Return the node-seconds until the network-sensitive jobs have ended, at mean rates, for the job of the question: float64[places, modes]."""
-        if self._told is None or self._told[0] is not machine.placing:
-            self._told = machine.placing, self._compute_costs(machine)
-        return self._told[1]
+        if self._costs is None or self._costs[0] is not machine.placing:
+            self._costs = machine.placing, self._compute_costs(machine)
+        return self._costs[1]
 
     def _compute_costs(self, machine: Machine) -> Float:
         month, network, job = machine.month, machine.network, machine.placed

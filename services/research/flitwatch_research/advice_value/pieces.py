@@ -1,6 +1,6 @@
-"""The independent pieces of the study: one policy in one world with one seed, each stored on disk.
+"""The independent pieces of the study: one policy in one variant with one seed, each stored on disk.
 
-Every policy of a world and a seed has the same jobs, background and noise, so that differences from no advice are paired.
+Every policy of a variant and a seed has the same jobs, background and noise, so that differences from no advice are paired.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ import orjson
 from threadpoolctl import threadpool_limits
 
 from flitwatch_db.tasks.executors import Executor
-from flitwatch_domain.advice.parts import SERVED, Parts
+from flitwatch_domain.advice.pattern import SERVED, Parts
 from flitwatch_domain.errors import BadRequest
 from flitwatch_research.advice_value import job_log
 from flitwatch_research.advice_value.advisers import Served
 from flitwatch_research.advice_value.closed_loop import Loop, Outcome
 from flitwatch_research.advice_value.modes import TABLE_FILE
 from flitwatch_research.advice_value.oracle import Oracle
-from flitwatch_research.advice_value.worlds import CHOSEN, Month, make_month, owner_name
+from flitwatch_research.advice_value.variants import CHOSEN, Month, make_month, owner_name
 
 #: The policy of a site with default settings.
 DEFAULT = "served"
@@ -88,9 +88,9 @@ class JobsFile:
 
 @dataclass(frozen=True)
 class Piece:
-    """One policy in one world with one seed. Its result is stored on disk, so that an interrupted study can be resumed."""
+    """One policy in one variant with one seed. Its result is stored on disk, so that an interrupted study can be resumed."""
 
-    world: str
+    variant: str
     seed: int
     policy: str
     days: int = DAYS
@@ -100,7 +100,7 @@ class Piece:
     def kept(self) -> Path:
         """Path of the row stored by the current code."""
         log = "" if self.log is None else self.log.digest
-        what = (self.world, self.seed, self.policy, PARTS.get(self.policy), self.days, log)
+        what = (self.variant, self.seed, self.policy, PARTS.get(self.policy), self.days, log)
         digest = hashlib.sha256(f"{what}{_hash_code()}".encode()).hexdigest()[:20]
         return Path(os.environ.get("FLITWATCH_CACHE", ".cache")) / "advice-value" / f"{digest}.json"
 
@@ -111,7 +111,7 @@ class Piece:
     def make(self) -> Row:
         """Simulate on this host."""
         with threadpool_limits(1):
-            month = _make_month(self.world, self.seed, self.days, self.log)
+            month = _make_month(self.variant, self.seed, self.days, self.log)
             return summarize_month(month, self.policy, simulate_month(month, self.policy))
 
     def keep(self, made: Row) -> None:
@@ -124,9 +124,9 @@ class Piece:
 
 
 @lru_cache(maxsize=1)
-def _make_month(world: str, seed: int, days: int, log: JobsFile | None) -> Month:
-    """Return the month of a world and seed; cached, because all policies use the same month."""
-    return make_month(world, seed, days, TICK_S, None if log is None else log.read())
+def _make_month(variant: str, seed: int, days: int, log: JobsFile | None) -> Month:
+    """Return the month of a variant and seed; cached, because all policies use the same month."""
+    return make_month(variant, seed, days, TICK_S, None if log is None else log.read())
 
 
 def simulate_month(month: Month, policy: str) -> Outcome:
@@ -157,7 +157,7 @@ def summarize_month(month: Month, policy: str, outcome: Outcome) -> Row:
     slowdown = ((outcome.end_s - outcome.start_s) / alone)[feels]
     names = np.array([owner_name(month, job) for job in month.jobs])
     return {
-        "world": month.world, "seed": month.seed, "policy": policy, "days": month.days, "jobs": len(nodes), "feeling_jobs": int(feels.sum()),
+        "variant": month.variant, "seed": month.seed, "policy": policy, "days": month.days, "jobs": len(nodes), "feeling_jobs": int(feels.sum()),
         "node_hours": float(hours.sum()), "feeling_node_hours": float(hours[feels].sum()),
         "slowdown": np.quantile(slowdown, QUANTILES).tolist(),
         "wait_mean_s": float(wait.mean()), "wait_p95_s": float(np.quantile(wait, 0.95)),
@@ -168,22 +168,24 @@ def summarize_month(month: Month, policy: str, outcome: Outcome) -> Row:
 
 
 def list_pieces(
-    worlds: tuple[str, ...], seeds: int, days: int, first: int = 1, log: JobsFile | None = None
+    variants: tuple[str, ...], seeds: int, days: int, first: int = 1, log: JobsFile | None = None
 ) -> list[Piece]:
     """Return all pieces, seed by seed, from the seed `first` on.
 
     Raises
     ------
     BadRequest
-        A world does not exist.
+        A variant does not exist.
     """
-    for world in worlds:
-        if world not in CHOSEN:
-            raise BadRequest(f"there is no world {world!r} in this study", advice=f"Choose one of {', '.join(CHOSEN)}.")
+    for variant in variants:
+        if variant not in CHOSEN:
+            raise BadRequest(
+                f"there is no variant {variant!r} in this study", advice=f"Choose one of {', '.join(CHOSEN)}."
+            )
     return [
-        Piece(world, seed, policy, days, log)
+        Piece(variant, seed, policy, days, log)
         for seed in range(first, first + seeds)
-        for world in worlds
+        for variant in variants
         for policy in reversed(POLICIES)
     ]
 
@@ -209,29 +211,16 @@ def _hash_code() -> str:
     import flitwatch_ml.work.blame
     import flitwatch_ml.work.deviation
     from flitwatch_db.estimates import advice
-    from flitwatch_domain import congestion, neighbourhood, outlook, residents, run_time
+    from flitwatch_domain import neighbourhood, outlook, run_time
     from flitwatch_domain.advice import basis, decision, pattern
-    from flitwatch_domain.network_noise import observations, routing_modes
+    from flitwatch_domain.network_noise import observations
     from flitwatch_research.campaign.cache import code_version, plain_code
     from flitwatch_simulation.application_aware import advice as routing
 
     engines = (flitwatch_ml.blame, flitwatch_ml.deviation)
     folders = (Path(__file__).parent, *(Path(str(engine.__file__)).parent for engine in engines))
     files = [path for folder in folders for path in sorted(folder.glob("*.py")) if path.name not in UNHASHED]
-    own = (
-        advice,
-        basis,
-        congestion,
-        decision,
-        neighbourhood,
-        observations,
-        outlook,
-        residents,
-        routing,
-        routing_modes,
-        run_time,
-        pattern,
-    )
+    own = (advice, basis, decision, neighbourhood, observations, outlook, routing, run_time, pattern)
     files += [Path(inspect.getfile(module)) for module in (*own, flitwatch_ml.work.blame, flitwatch_ml.work.deviation)]
     digest = hashlib.sha256(code_version().encode() + job_log.THETA_FILE.read_bytes() + TABLE_FILE.read_bytes())
     for path in files:

@@ -9,7 +9,7 @@ from typing import Any
 from flitwatch_research.advice_value.job_log import load_theta_figures
 from flitwatch_research.advice_value.modes import MODES, TABLE_FILE
 from flitwatch_research.advice_value.pieces import DEFAULT, NONE, ORACLE
-from flitwatch_research.advice_value.worlds import (
+from flitwatch_research.advice_value.variants import (
     ALONE_S,
     FEELING,
     FEELING_LOAD,
@@ -21,7 +21,7 @@ from flitwatch_research.advice_value.worlds import (
     QUIET,
     THETA,
     USUAL_OVER_ALONE,
-    world_of,
+    find_variant,
 )
 
 Row = dict[str, Any]
@@ -47,11 +47,11 @@ def format_minutes(value: Row) -> str:
 
 
 def format_headline(answer: Row) -> str:
-    """Format the node-hours saved by the default advice in each world, with the oracle for comparison."""
+    """Format the node-hours saved by the default advice in each variant, with the oracle for comparison."""
     savings = "; ".join(
-        f"{world} {format_percent(by[DEFAULT]['node_hours_saved_share'])}, {by[DEFAULT]['verdict']} (oracle "
+        f"{variant} {format_percent(by[DEFAULT]['node_hours_saved_share'])}, {by[DEFAULT]['verdict']} (oracle "
         f"{by[ORACLE]['node_hours_saved_share']['mean']:+.2%})"
-        for world, by in answer["worlds"].items()
+        for variant, by in answer["variants"].items()
     )
     return f"Node-hours saved by the advice that is served by default (`{DEFAULT}`), with 95 % intervals over {answer['seeds']} seeds{_format_seeds(answer)}: {savings}"
 
@@ -77,20 +77,20 @@ def to_markdown(answer: Row) -> str:
         f"`{DEFAULT}` rests on {_list_served(answer)}; why, also of routing modes: [ADR 0043](adr/0043-default-advice.md). How "
         f"it is measured: [ADR 0042](adr/0042-advice-study.md).",
         "",
-        *_format_worlds(answer),
+        *_format_variants(answer),
         *_describe_method(answer),
     ]
     return "\n".join(lines) + "\n"
 
 
-def _format_worlds(answer: Row) -> list[str]:
+def _format_variants(answer: Row) -> list[str]:
     lines = []
-    for world, by_policy in answer["worlds"].items():
-        what = {QUIET: "nothing feels the network", THETA: "the plain world with jobs as on Theta"}.get(
-            world, world_of(world).summary
+    for variant, by_policy in answer["variants"].items():
+        what = {QUIET: "nothing feels the network", THETA: "the plain variant with jobs as on Theta"}.get(
+            variant, find_variant(variant).summary
         )
         lines += [
-            f"## {world}: {what}",
+            f"## {variant}: {what}",
             "",
             "| policy | node-hours saved | of jobs that feel the network | share of the oracle's | regret | best place / mode | "
             "slowdown p50 / p90 / p99 | mean wait, min | p95 of wait, min | worst user, min | utilisation | verdict |",
@@ -181,9 +181,9 @@ def _describe_jobs(answer: Row) -> str:
             f"as shares of the machine. Random ones with {FEELING_SHARE:.0%}"
             f" of its node-hours make room for jobs that feel the network. Who owns a job says what it sends; that is drawn."
         )
-    if THETA not in answer["worlds"]:
+    if THETA not in answer["variants"]:
         return "- The sizes, times and limits of jobs are drawn, not fitted to a log. Waits of a real site differ."
-    log, base = load_theta_figures(), answer["worlds"][THETA][NONE]
+    log, base = load_theta_figures(), answer["variants"][THETA][NONE]
     return (
         f"- The sizes, times and limits of jobs are drawn; in `{THETA}` by published quantiles of a real log: {log['jobs']} jobs "
         f"of {log['days']:.0f} days on Theta, {log['machine_nodes']} nodes"

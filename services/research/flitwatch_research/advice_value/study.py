@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flitwatch_db.tasks.executors import Executor
-from flitwatch_domain.advice.parts import SERVED
+from flitwatch_domain.advice.pattern import SERVED
 from flitwatch_research.advice_value.pieces import (
     NONE,
     ORACLE,
@@ -20,7 +20,7 @@ from flitwatch_research.advice_value.pieces import (
     compute_rows,
     list_pieces,
 )
-from flitwatch_research.advice_value.worlds import CHOSEN
+from flitwatch_research.advice_value.variants import CHOSEN
 
 Float = NDArray[np.float64]
 Row = dict[str, Any]
@@ -28,10 +28,10 @@ Tell = Callable[[int, int, str], None]
 
 
 def summarize_study(rows: list[Row], command: str, log: JobsFile | None = None) -> Row:
-    """Return the study's result from the rows of all worlds, seeds and policies."""
-    rows = sorted(rows, key=lambda row: (CHOSEN.index(row["world"]), row["seed"], POLICIES.index(row["policy"])))
-    worlds = list(dict.fromkeys(row["world"] for row in rows))
-    table = [compare_policies([row for row in rows if row["world"] == world]) for world in worlds]
+    """Return the study's result from the rows of all variants, seeds and policies."""
+    rows = sorted(rows, key=lambda row: (CHOSEN.index(row["variant"]), row["seed"], POLICIES.index(row["policy"])))
+    variants = list(dict.fromkeys(row["variant"] for row in rows))
+    table = [compare_policies([row for row in rows if row["variant"] == variant]) for variant in variants]
     return {
         "study": "advice-value",
         "simulated": True,
@@ -42,13 +42,13 @@ def summarize_study(rows: list[Row], command: str, log: JobsFile | None = None) 
         "first_seed": rows[0]["seed"],
         "jobs": None if log is None else {"file": log.read().name, "digest": log.digest},
         "served": [name for name, on in vars(SERVED).items() if on],
-        "worlds": dict(zip(worlds, table, strict=True)),
+        "variants": dict(zip(variants, table, strict=True)),
         "points": rows,
     }
 
 
 def compare_policies(rows: list[Row]) -> Row:
-    """Return the comparison of each policy of one world with no advice on the same seeds."""
+    """Return the comparison of each policy of one variant with no advice on the same seeds."""
     by_policy = {policy: own for policy in POLICIES if (own := [row for row in rows if row["policy"] == policy])}
     base = by_policy[NONE]
     best = _saved_share(base, by_policy[ORACLE]) if ORACLE in by_policy else np.zeros(len(base))
@@ -138,7 +138,7 @@ def decide_verdict(saved: Row, wait: Row) -> str:
 
 
 def run_study(
-    worlds: tuple[str, ...],
+    variants: tuple[str, ...],
     seeds: int,
     days: int,
     executor: Executor,
@@ -148,9 +148,9 @@ def run_study(
     log: JobsFile | None = None,
 ) -> Row:
     """Run the whole study, with seeds from `first` on; `tell(done, total, message)` is called after each piece."""
-    every = list_pieces(worlds, seeds, days, first, log)
+    every = list_pieces(variants, seeds, days, first, log)
     rows: list[Row] = []
     for row in compute_rows(every, executor):
         rows.append(row)
-        tell(len(rows), len(every), f"{row['world']}, seed {row['seed']}, {row['policy']}")
+        tell(len(rows), len(every), f"{row['variant']}, seed {row['seed']}, {row['policy']}")
     return summarize_study(rows, command, log)

@@ -3,14 +3,14 @@
 `generate_campaign` returns the estimators' input, `generate_truth` the truth, which only scoring may use. Both result from one simulation, so it runs in a
 separate process (`python -m flitwatch_research.campaign`), and a caller that requests one never has the other in memory.
 
-Steps, in order: `history` draws four months once per seed. `worlds`, `demand` and `era` modify them for hard worlds. For each instrumented run, `window`
+Steps, in order: `history` draws four months once per seed. `variants`, `demand` and `era` modify them for hard variants. For each instrumented run, `window`
 computes the surrounding fabric (`footprint`), `background` the crowd's load, `cause` the law from load to slowdown, `step_times` the step times, `observe`
 the counters, and `simulate` the lost readings. `effects` computes the truth by counterfactual. `dataset` separates both, and `cache` stores them on disk.
 
 Open
 
 - `simulate` for the order of these steps; `__main__` for the process that runs them;
-- `worlds` to add a hard world by name; `demand`, `era`, `cause` for its possible changes;
+- `variants` to add a hard variant by name; `demand`, `era`, `cause` for its possible changes;
 - `observe` and `step_times` for the estimators' input; `effects` for the truth for scoring;
 - `files` to write a campaign for `flitwatch blame --runs`.
 """
@@ -33,9 +33,9 @@ from flitwatch_research.campaign.dataset import (
     Campaign,
     CampaignTruth,
 )
-from flitwatch_research.campaign.worlds import WORLDS, World, split_scenario, world_of
+from flitwatch_research.campaign.variants import VARIANTS, Variant, find_variant, split_scenario
 
-#: The applications. A scenario is one of them, optionally in one of `WORLDS`: `amg-128@drift`.
+#: The applications. A scenario is one of them, optionally in one of `VARIANTS`: `amg-128@drift`.
 SCENARIOS: tuple[str, ...] = ("amg-128", "amg-512", "milc-128", "milc-512", "minivite-128", "umt-128", "long-milc")
 
 __all__ = [
@@ -45,15 +45,15 @@ __all__ = [
     "PLACEMENT_NAMES",
     "SCENARIOS",
     "SYS_NAMES",
-    "WORLDS",
+    "VARIANTS",
     "Campaign",
     "CampaignTruth",
-    "World",
+    "Variant",
+    "find_variant",
     "generate_campaign",
     "generate_truth",
     "make_sets",
     "split_scenario",
-    "world_of",
 ]
 
 T = TypeVar("T", Campaign, CampaignTruth)
@@ -114,9 +114,9 @@ def _stored_path(scenario: str, seed: int, users: int, kind: type[T]) -> Path:
 
 def _check_arguments(scenario: str, seed: int, users: int) -> None:
     if split_scenario(scenario)[0] not in SCENARIOS:
-        advice = f"Choose one of {', '.join(SCENARIOS)}, alone or in a world, for example {SCENARIOS[0]}@drift."
+        advice = f"Choose one of {', '.join(SCENARIOS)}, alone or in a variant, for example {SCENARIOS[0]}@drift."
         raise BadRequest(f"there is no scenario {scenario!r}", advice=advice)
-    world_of(scenario)
+    find_variant(scenario)
     if seed < 0 or not 40 <= users <= 20_000:
         raise BadRequest(
             f"seed {seed} and {users} users are out of range", advice="A seed is at least 0; users are 40 to 20000."

@@ -1,4 +1,4 @@
-"""Causes of an application's slowdown in a campaign, and the noise of its counters: the plain world's law, or the packet engine's."""
+"""Causes of an application's slowdown in a campaign, and the noise of its counters: the plain variant's law, or the packet engine's."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flitwatch_research.campaign.background import draw_autoregressive
+from flitwatch_research.campaign.variants import Variant
 from flitwatch_research.campaign.window import DT_S
-from flitwatch_research.campaign.worlds import World
 from flitwatch_twin import stall
 from flitwatch_twin.applications import Application
 
-#: Log-normal noise of a counter in a step, in the plain and in the packet engine's world; in the latter, noise of a counter's scale from run to run.
+#: Log-normal noise of a counter in a step, in the plain and in the packet engine's variant; in the latter, noise of a counter's scale from run to run.
 NOISE, NOISE_OF_PACKETS, GAIN_OF_PACKETS = 0.03, 0.12, 0.08
-#: In the packet engine's world: sensitivities to router, processor, global links and I/O that are causes, and sensitivity to those that are not.
+#: In the packet engine's variant: sensitivities to router, processor, global links and I/O that are causes, and sensitivity to those that are not.
 STRONG, FAINT = np.array([4.0, 12.0, 1.6, 0.1]), 0.08
 #: Sensitivities there to waiting for answers and for column buffers.
 STRONG_OWN = 1.3
@@ -44,9 +44,9 @@ class Cause:
     spread: float = 0.0
 
     @classmethod
-    def of(cls, app: Application, world: World, rng: np.random.Generator) -> Cause:
-        """Return the plain law, or in the packet engine's world two to four random causes among network, processor, answers and column buffers."""
-        if not world.packet_law:
+    def of(cls, app: Application, variant: Variant, rng: np.random.Generator) -> Cause:
+        """Return the plain law, or in the packet engine's variant two to four random causes among network, processor, answers and column buffers."""
+        if not variant.packet_law:
             return cls(stall.waiting, np.append(app.sensitivity.vector(), [0.0, 0.0]))
         chosen = rng.permutation(4)[: rng.integers(2, 5)]
         network, processor, responses, buffers = np.where(

@@ -1,4 +1,4 @@
-"""Demand of a hard world: windows of weeks, pairs, continuous strengths, busy days, and load-dependent placement."""
+"""Demand of a hard variant: windows of weeks, pairs, continuous strengths, busy days, and load-dependent placement."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import fields, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from flitwatch_research.campaign.worlds import Demand
+from flitwatch_research.campaign.variants import Demand
 from flitwatch_twin.calendar import DAY_S, WEEK_S
 from flitwatch_twin.machine import Machine
 from flitwatch_twin.scheduler import Allocation, Request
@@ -112,7 +112,7 @@ def _pair_partners(rng: np.random.Generator, requests: list[Request], roles: tup
     partners = set(partner_of.values())
     nodes = {request.user: request.nodes for request in requests if request.user in partners}
     others = [request for request in requests if request.user not in partners]
-    beside = [
+    companions = [
         replace(
             request,
             user=partner,
@@ -123,7 +123,7 @@ def _pair_partners(rng: np.random.Generator, requests: list[Request], roles: tup
         for request in others
         if (partner := partner_of.get(request.user)) in nodes and rng.random() < ACCOMPANIED
     ]
-    return others + beside
+    return others + companions
 
 
 def _on_busy_days(rng: np.random.Generator, requests: list[Request], by_day: Float) -> list[Request]:

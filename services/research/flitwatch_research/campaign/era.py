@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from flitwatch_research.campaign.worlds import World
+from flitwatch_research.campaign.variants import Variant
 
 Float = NDArray[np.float64]
 
@@ -28,11 +28,11 @@ class Era:
     gain: Float
 
     @classmethod
-    def draw(cls, world: World, rng: np.random.Generator, span_s: float, counters: int) -> Era:
+    def draw(cls, variant: Variant, rng: np.random.Generator, span_s: float, counters: int) -> Era:
         """Draw changes in the middle half of the campaign; the upgrade can speed up or slow down runs."""
         upgrade_s, firmware_s = rng.uniform(0.25, 0.75, 2) * span_s
-        pace = float(np.exp(world.level_shift * rng.choice([-1, 1])))
-        return cls(float(upgrade_s), pace, float(firmware_s), np.exp(world.firmware * rng.standard_normal(counters)))
+        pace = float(np.exp(variant.level_shift * rng.choice([-1, 1])))
+        return cls(float(upgrade_s), pace, float(firmware_s), np.exp(variant.firmware * rng.standard_normal(counters)))
 
     def pace_at(self, time_s: float) -> float:
         """Return the needs of a run that starts at `time_s`, as a multiple of those before the upgrade."""

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from flitwatch_domain.generators import cori_like
 from flitwatch_research.campaign import demand as demands
 from flitwatch_research.campaign.background import Background
-from flitwatch_research.campaign.worlds import Demand
+from flitwatch_research.campaign.variants import Demand
 from flitwatch_twin.applications import APPLICATIONS
 from flitwatch_twin.calendar import DAY_S
 from flitwatch_twin.machine import Machine
@@ -30,7 +30,7 @@ LARGE_PRESENCE, SMALL_PRESENCE, INNOCENT_PRESENCE = (0.14, 0.18), (0.05, 0.08), 
 LARGE_AGGRESSOR = 1000
 #: The scheduler's estimate of a run's time, as a multiple of its time alone; later overlap with successors is neglected.
 TIME_LIMIT = 2.0
-#: The crowd's jobs are larger and fewer in hard worlds (2^6 nodes), which reduces the computing time to a third.
+#: The crowd's jobs are larger and fewer in hard variants (2^6 nodes), which reduces the computing time to a third.
 HARD_OFFER = OfferedLoad(small_log2_nodes=6.0)
 
 

@@ -17,8 +17,8 @@ from flitwatch_research.campaign.footprint import Footprints, compute_footprints
 from flitwatch_research.campaign.history import DAYS, History, make_history
 from flitwatch_research.campaign.observe import FLITS, Recorded, compute_components, record_steps
 from flitwatch_research.campaign.step_times import step_end_times
+from flitwatch_research.campaign.variants import find_variant, split_scenario
 from flitwatch_research.campaign.window import DT_S, Linear, Rates, View, Window, observe_window
-from flitwatch_research.campaign.worlds import split_scenario, world_of
 from flitwatch_twin.applications import Application, find_application, noisy_steps, saturate_slowdown
 from flitwatch_twin.calendar import DAY_S
 from flitwatch_twin.traffic import Bursts
@@ -59,21 +59,21 @@ class _Run:
 def build_campaign(scenario: str, seed: int, users: int) -> tuple[Campaign, CampaignTruth]:
     """Simulate a scenario; deterministic by its arguments. See `generate_campaign` for names and errors."""
     name, _ = split_scenario(scenario)
-    world, app = world_of(scenario), find_application(name)
-    history = make_history(seed, users, demand=world.demand)
-    era = Era.draw(world, np.random.default_rng([seed, 14]), DAYS * float(DAY_S), len(dataset.COUNTER_NAMES))
-    cause = Cause.of(app, world, np.random.default_rng([seed, 15]))
+    variant, app = find_variant(scenario), find_application(name)
+    history = make_history(seed, users, demand=variant.demand)
+    era = Era.draw(variant, np.random.default_rng([seed, 14]), DAYS * float(DAY_S), len(dataset.COUNTER_NAMES))
+    cause = Cause.of(app, variant, np.random.default_rng([seed, 15]))
     jobs = history.runs_of(name)
-    runs = [_simulate_run(history, app, int(job), cause, era, world.variation) for job in jobs]
+    runs = [_simulate_run(history, app, int(job), cause, era, variant.variation) for job in jobs]
     start_s = history.jobs.start_s[jobs]
     times = np.stack([run.times_s for run in runs])
-    windows, beside = _tabulate_neighbours(history, jobs, times.sum(axis=1))
+    windows, neighbours = _tabulate_neighbours(history, jobs, times.sum(axis=1))
     users_there = len(history.user_names)
-    met = compute_neighbourhood(windows, beside, users_there, large_job_nodes(history.machine.nodes))
-    share = compute_neighbourhood(windows, beside, users_there, dataset.PRESENT_NODES).overlap
+    met = compute_neighbourhood(windows, neighbours, users_there, large_job_nodes(history.machine.nodes))
+    share = compute_neighbourhood(windows, neighbours, users_there, dataset.PRESENT_NODES).overlap
     counters, io, rest = (np.stack([getattr(run.recorded, part) for run in runs]) for part in ("own", "io", "rest"))
-    if world.missing:
-        drop_samples(np.random.default_rng([seed, 16]), world.missing, counters, io, rest)
+    if variant.missing:
+        drop_samples(np.random.default_rng([seed, 16]), variant.missing, counters, io, rest)
     campaign = Campaign(
         scenario=scenario,
         seed=seed,
@@ -90,7 +90,7 @@ def build_campaign(scenario: str, seed: int, users: int) -> tuple[Campaign, Camp
         user_names=history.user_names,
         overlap=met.overlap,
         exposure=met.exposure,
-        circumstances=measure_circumstances(windows, beside),
+        circumstances=measure_circumstances(windows, neighbours),
         machine_nodes=np.array([_in_use(history, int(job)) for job in jobs], np.float64),
     )
     effect_log = np.stack([run.effect_log for run in runs])

@@ -23,7 +23,7 @@ _MODULES = {
     "backtest": ("backtest", "backtest", "Test every forecaster on held-out runs."),
     "deviation": ("deviation", "deviation", "Compute drivers from files: counters that predict slow steps."),
     "sampler experiment": ("sampler_experiment", "experiment", "Send flows through network namespaces."),
-    "twin worlds": ("twin_campaign", "worlds", "List the scenarios of campaigns."),
+    "twin variants": ("twin_campaign", "variants", "List the variants of campaigns."),
     "twin campaign": ("twin_campaign", "campaign", "Simulate four months of runs of an application."),
     "topology show": ("topology_show", "show", "Show sizes and distances of a topology."),
     "routes prove": ("routes_prove", "prove", "Prove the best tables of a small tree."),

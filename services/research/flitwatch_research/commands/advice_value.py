@@ -1,4 +1,4 @@
-"""`flitwatch study advice-value`: savings by advice in simulated worlds."""
+"""`flitwatch study advice-value`: savings by advice in simulated scenarios."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def run_advice_study(
     first: int | None,
     days: int | None,
     jobs: Path | None,
-    worlds: tuple[str, ...],
+    variants: tuple[str, ...],
     processes: int | None,
     executor: str,
     out: Path | None,
@@ -29,7 +29,7 @@ def run_advice_study(
     """Simulate missing pieces, write the page and the figures if requested, and print the result."""
     from flitwatch_db.tasks.executors import open_executor
     from flitwatch_research.advice_value import pieces, report, study
-    from flitwatch_research.advice_value.worlds import LOGGED, USUAL
+    from flitwatch_research.advice_value.variants import LOGGED, USUAL
 
     seeds, first, days = seeds or SEEDS, first or 1, days or pieces.DAYS
     log = None if jobs is None else pieces.JobsFile.of(jobs)
@@ -39,7 +39,7 @@ def run_advice_study(
             *([f"--first-seed {first}"] if first != 1 else []),
             *([f"--days {days}"] if days != pieces.DAYS else []),
             *([f"--jobs {shlex.quote(jobs.name)}"] if jobs is not None else []),
-            *(f"--world {world}" for world in worlds),
+            *(f"--variant {variant}" for variant in variants),
         ]
     )
     with make_progress("") as bar:
@@ -49,7 +49,9 @@ def run_advice_study(
             bar.update(task, completed=done, total=total, description=message)
 
         with open_executor(executor, processes) as pool:
-            answer = study.run_study(worlds or (LOGGED if log else USUAL), seeds, days, pool, command, tell, first, log)
+            answer = study.run_study(
+                variants or (LOGGED if log else USUAL), seeds, days, pool, command, tell, first, log
+            )
     page = report.to_markdown(answer)
     if out is not None:
         _write_report(out, answer, page)

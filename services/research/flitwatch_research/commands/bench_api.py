@@ -72,7 +72,7 @@ QUERIES = {
     "--feed/--no-feed",
     default=True,
     show_default=True,
-    help="Write new counters of every router each second meanwhile.",
+    help="Write counters of every router each second during the measurement.",
 )
 @click.option(
     "--query", "chosen", multiple=True, type=click.Choice(list(QUERIES)), help="Measure only this query (repeatable)."

@@ -20,15 +20,15 @@ class StressMeans(TypedDict):
 
 
 class StressRow(StressMeans):
-    """Scores of a method in a world."""
+    """Scores of a method in a variant."""
 
-    world: str
+    variant: str
     what: str
     method: str
 
 
 class StressReport(TypedDict):
-    """One row per world and method."""
+    """One row per variant and method."""
 
     draws: int
     seed: int
@@ -36,29 +36,29 @@ class StressReport(TypedDict):
     simulated: bool
 
 
-def run_stress_study(worlds: tuple[str, ...], draws: int | None, seed: int | None, as_json: bool) -> None:
+def run_stress_study(variants: tuple[str, ...], draws: int | None, seed: int | None, as_json: bool) -> None:
     """Draw the calendars (default: all) and print the scores."""
-    from flitwatch_research.stress import WORLDS
+    from flitwatch_research.stress import VARIANTS
 
-    report = stress_blame(list(worlds or WORLDS), draws or DRAWS, SEED if seed is None else seed)
+    report = stress_blame(list(variants or VARIANTS), draws or DRAWS, SEED if seed is None else seed)
     print_result(report, as_json)
 
 
-def stress_blame(worlds: list[str], draws: int, seed: int) -> StressReport:
-    """Return false share and recall of our method, of exposure without a calendar, and of the paper's method, by world."""
-    from flitwatch_research.stress import WORLDS, score_methods
+def stress_blame(variants: list[str], draws: int, seed: int) -> StressReport:
+    """Return false share and recall of our method, of exposure without a calendar, and of the paper's method, by variant."""
+    from flitwatch_research.stress import VARIANTS, score_methods
 
     rows: list[StressRow] = []
     with make_progress("draws") as bar:
-        task = bar.add_task("draws", total=draws * len(worlds))
-        for world in worlds:
+        task = bar.add_task("draws", total=draws * len(variants))
+        for variant in variants:
             of_method: dict[str, list[tuple[float, float, float]]] = {}
             for at in range(draws):
-                for method, figures in score_methods(world, seed + at).items():
+                for method, figures in score_methods(variant, seed + at).items():
                     of_method.setdefault(method, []).append(figures)
                 bar.update(task, advance=1)
             rows += [
-                {"world": world, "what": WORLDS[world], "method": name, **_average_figures(of)}
+                {"variant": variant, "what": VARIANTS[variant], "method": name, **_average_figures(of)}
                 for name, of in of_method.items()
             ]
     return {"draws": draws, "seed": seed, "rows": rows, "simulated": True}

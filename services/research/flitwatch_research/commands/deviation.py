@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from flitwatch.console import exit_with_error, json_option, print_result
-from flitwatch_research.commands.options import refuse_beside_paper, scenario_options
+from flitwatch_research.commands.options import refuse_with_paper, scenario_options
 
 
 @click.command()
@@ -57,11 +57,11 @@ def deviation(
     """Compute the relevance of each counter for the deviation of step times from their mean."""
     if (scenario is None) == (steps is None):
         exit_with_error("give --scenario NAME or --steps FILE", code=2)
-    refuse_beside_paper("inputs", "learner", "split")
+    refuse_with_paper("inputs", "learner", "split")
     if paper:
         inputs, learner, split = "deltas", "gbr", "row"
     from flitwatch_domain.counters import feature_of
-    from flitwatch_domain.drivers import answer_in_words
+    from flitwatch_domain.counters.features import answer_in_words
     from flitwatch_ml.deviation import DeviationModel
     from flitwatch_ml.work.deviation import group_rows
 

@@ -59,7 +59,7 @@ def list_given_options(*names: str) -> list[str]:
     return [name for name in names if context.get_parameter_source(name) is source]
 
 
-def refuse_beside_paper(*names: str) -> None:
+def refuse_with_paper(*names: str) -> None:
     """Fail if `--paper` is combined with an option that it sets."""
     if list_given_options("paper") and (given := list_given_options(*names)):
         exit_with_error(f"--paper sets --{given[0]} itself: give one of them", code=2)

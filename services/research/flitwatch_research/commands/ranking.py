@@ -17,7 +17,7 @@ from flitwatch.console import (
     print_result,
     stderr_console,
 )
-from flitwatch_research.commands.options import list_given_options, refuse_beside_paper, scenario_options
+from flitwatch_research.commands.options import list_given_options, refuse_with_paper, scenario_options
 
 
 @click.command()
@@ -71,13 +71,13 @@ def ranking(
     times: Path | None,
     as_json: bool,
 ) -> None:
-    """Rank users whose jobs go with slow runs: of a scenario of the twin, of presence and times, or with --method mi of measured runs."""
+    """Rank users whose jobs coincide with slow runs. The input is a scenario of the twin, tables of presence and times, or measured runs (--method mi)."""
     sources = [scenario is not None, presence is not None, runs is not None]
     if sum(sources) != 1 or (presence is None) != (times is None) or (runs is None) != (exposure is None):
         exit_with_error(
             "give one of --scenario NAME, --presence FILE with --times FILE, --runs FILE with --exposure FILE", code=2
         )
-    refuse_beside_paper("method", "rule", "tau")
+    refuse_with_paper("method", "rule", "tau")
     if runs is not None and "rule" in list_given_options("rule"):
         exit_with_error("--runs has amounts, not shares of a run: --rule needs --presence", code=2)
     if paper:

@@ -42,10 +42,9 @@ def prove(
     from flitwatch_domain.topology_spec import fabric_of
     from flitwatch_research.formulations.milp import optimise_with_highs
     from flitwatch_routing import lft
-    from flitwatch_routing.bounds import relative_gap
+    from flitwatch_routing.bounds import relative_gap, weighting_name
     from flitwatch_routing.patterns import load_traffic
     from flitwatch_routing.switch_lids import towards_switches
-    from flitwatch_routing.weighting import weighting_name
 
     fabric = fabric_of(topology)
     demand = load_traffic(name, len(fabric.endpoints.router), seed, mtu, endpoint_finder(fabric))

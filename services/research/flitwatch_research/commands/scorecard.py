@@ -34,10 +34,10 @@ EXTRA = ("blame_pooled", "long", "ablation", "timings")
     "--seeds", type=click.IntRange(1, 50), default=10, show_default=True, help="Number of seeds per scenario."
 )
 @click.option(
-    "--world",
-    "worlds",
+    "--variant",
+    "variants",
     multiple=True,
-    help="Run only this scenario (repeatable); `flitwatch twin worlds` lists them.  [default: all]",
+    help="Run only this variant (repeatable); `flitwatch twin variants` lists them.  [default: all]",
 )
 @click.option(
     "--users",
@@ -77,7 +77,7 @@ EXTRA = ("blame_pooled", "long", "ablation", "timings")
 @json_option
 def scorecard(
     seeds: int,
-    worlds: tuple[str, ...],
+    variants: tuple[str, ...],
     users: int,
     pooled_users: int,
     parts: tuple[str, ...],
@@ -91,17 +91,17 @@ def scorecard(
     .cache/scorecard, so that a second call continues from there.
     """
     from flitwatch_db.tasks.executors import open_executor
-    from flitwatch_research.campaign.worlds import WORLDS, world_of
+    from flitwatch_research.campaign.variants import VARIANTS, find_variant
     from flitwatch_research.scorecard.pieces import compute_pieces, simulate_sets
     from flitwatch_research.scorecard.report import to_markdown
 
-    for world in worlds:
-        world_of(f"@{world}")
+    for variant in variants:
+        find_variant(f"@{variant}")
     begun = time.perf_counter()
     chosen_parts = parts or PARTS
-    earlier = _load_earlier_card(out, seeds, users, pooled_users) if parts and not worlds else {}
+    earlier = _load_earlier_report(out, seeds, users, pooled_users) if parts and not variants else {}
     stays = [name for name in (*PARTS, *EXTRA) if name not in chosen_parts and earlier.get(name)]
-    card: dict[str, Any] = {
+    report: dict[str, Any] = {
         "simulated": True,
         "command": _format_command([*chosen_parts, *stays]),
         "seeds": seeds,
@@ -109,49 +109,49 @@ def scorecard(
         "pooled_users": pooled_users,
     }
     made_of = (*PARTS, *EXTRA)
-    card |= {name: [] for name in made_of}
+    report |= {name: [] for name in made_of}
     pieces = [
         entry
-        for entry in _list_pieces(seeds, worlds or tuple(WORLDS), users, pooled_users)
+        for entry in _list_pieces(seeds, variants or tuple(VARIANTS), users, pooled_users)
         if entry.part in chosen_parts
     ]
-    card["lacking"] = []
+    report["lacking"] = []
     if kept:
-        card["lacking"] = [[entry.part, *_describe_piece(entry)] for entry in pieces if not entry.kept.exists()]
+        report["lacking"] = [[entry.part, *_describe_piece(entry)] for entry in pieces if not entry.kept.exists()]
         pieces = [entry for entry in pieces if entry.kept.exists()]
 
     def tell(message: str) -> None:
         stderr_console().print(f"{time.perf_counter() - begun:6.0f} s  {message}", highlight=False)
 
-    card["effort"] = {name: {"pieces": 0, "wall_s": 0.0, "cpu_s": 0.0} for name in made_of if name != "timings"}
+    report["effort"] = {name: {"pieces": 0, "wall_s": 0.0, "cpu_s": 0.0} for name in made_of if name != "timings"}
     with open_executor(executor, processes) as pool:
         for message in simulate_sets(pieces, pool) if not kept else ():
             tell(message)
         for count, (name, result) in enumerate(compute_pieces(pieces, pool), 1):
-            card[name] += result.rows
-            spent = card["effort"][name]
+            report[name] += result.rows
+            spent = report["effort"][name]
             spent["pieces"] += 1
             spent["wall_s"] += result.wall_s
             spent["cpu_s"] += result.cpu_s
             tell(f"{count} of {len(pieces)}: {name}{', kept' if result.kept else f', {result.cpu_s:.0f} CPU s'}")
-    for name in card["effort"]:
-        card[name].sort(key=lambda row: (row["scenario"], row["seed"]))
+    for name in report["effort"]:
+        report[name].sort(key=lambda row: (row["scenario"], row["seed"]))
     if "timings" in parts:
-        card["timings"] = _load_timings(kept, users)
+        report["timings"] = _load_timings(kept, users)
     for name in stays:
-        card[name] = earlier[name]
-        card["lacking"] += [entry for entry in earlier["lacking"] if entry[0] == name]
-        if name in card["effort"]:
-            card["effort"][name] = earlier["effort"][name]
+        report[name] = earlier[name]
+        report["lacking"] += [entry for entry in earlier["lacking"] if entry[0] == name]
+        if name in report["effort"]:
+            report["effort"][name] = earlier["effort"][name]
         tell(f"{name}: as the scorecard in {out} has it")
-    card["wall_s"] = time.perf_counter() - begun
+    report["wall_s"] = time.perf_counter() - begun
     if out is not None:
         out.mkdir(parents=True, exist_ok=True)
         (out / "scorecard.json").write_bytes(
-            orjson.dumps(card, option=orjson.OPT_SERIALIZE_NUMPY | orjson.OPT_INDENT_2)
+            orjson.dumps(report, option=orjson.OPT_SERIALIZE_NUMPY | orjson.OPT_INDENT_2)
         )
-        (out / "scorecard.md").write_text(to_markdown(card))
-    print_result(card, as_json) if as_json else print(to_markdown(card))
+        (out / "scorecard.md").write_text(to_markdown(report))
+    print_result(report, as_json) if as_json else print(to_markdown(report))
 
 
 def _describe_piece(piece: Piece) -> tuple[Any, Any, Any]:
@@ -175,20 +175,20 @@ def _load_timings(kept: bool, users: int) -> list[TimeBound]:
     return time_bounds
 
 
-def _load_earlier_card(folder: Path | None, seeds: int, users: int, pooled_users: int) -> dict[str, Any]:
-    """Return the scorecard in the folder if it covers all worlds with the same seeds and users; else an empty one."""
+def _load_earlier_report(folder: Path | None, seeds: int, users: int, pooled_users: int) -> dict[str, Any]:
+    """Return the scorecard in the folder if it covers all variants with the same seeds and users; else an empty one."""
     place = folder / "scorecard.json" if folder is not None else None
     if place is None or not place.is_file():
         return {}
     try:
-        card = orjson.loads(place.read_bytes())
+        report = orjson.loads(place.read_bytes())
     except orjson.JSONDecodeError as damaged:
         raise BadInput(
             f"is not JSON: {damaged}", where=str(place), advice="Remove it, or write to another folder"
         ) from damaged
     alike = {"seeds": seeds, "users": users, "pooled_users": pooled_users}
-    same = {name: card.get(name) for name in alike} == alike and "--world" not in card["command"]
-    return card if same else {}
+    same = {name: report.get(name) for name in alike} == alike and "--variant" not in report["command"]
+    return report if same else {}
 
 
 def _format_command(parts: list[str]) -> str:
@@ -205,11 +205,11 @@ def _format_command(parts: list[str]) -> str:
     return " ".join(["flitwatch scorecard", *words])
 
 
-def _list_pieces(seeds: int, worlds: tuple[str, ...], users: int, pooled_users: int) -> Iterator[Piece]:
+def _list_pieces(seeds: int, variants: tuple[str, ...], users: int, pooled_users: int) -> Iterator[Piece]:
     """Yield the pieces seed by seed, longest first, so that an interrupted call leaves a scorecard of fewer seeds."""
     from flitwatch_research.scorecard.deviation import OURS, VARIANTS
     from flitwatch_research.scorecard.pieces import Piece
-    from flitwatch_research.scorecard.worlds import COUNTER_WORLDS, NO_BLAME
+    from flitwatch_research.scorecard.variants import COUNTER_VARIANTS, NO_BLAME
     from flitwatch_research.stress import CALENDAR
 
     yield Piece("blame_pooled", "blame.pooled_rows", (POOLED, 1, pooled_users))
@@ -219,19 +219,19 @@ def _list_pieces(seeds: int, worlds: tuple[str, ...], users: int, pooled_users: 
     for draw in range(1, DRAWS + 1):
         yield Piece("stress", "blame.stress_rows", (CALENDAR, draw))
     for seed in range(1, seeds + 1):
-        sets = {world: _name_scenario(world, seed) for world in worlds}
-        counted = {world: scenario for world, scenario in sets.items() if world in COUNTER_WORLDS}
+        sets = {variant: _name_scenario(variant, seed) for variant in variants}
+        counted = {variant: scenario for variant, scenario in sets.items() if variant in COUNTER_VARIANTS}
         for scenario in counted.values():
             yield Piece("forecast", "forecast.rows", (scenario, seed, users))
-        for world, scenario in counted.items():
-            variants = VARIANTS if world == "plain" else (OURS,)
-            yield Piece("deviation", "deviation.rows", (scenario, seed, users, variants))
-        for world, scenario in sets.items():
-            if world not in NO_BLAME:
+        for variant, scenario in counted.items():
+            choices = VARIANTS if variant == "plain" else (OURS,)
+            yield Piece("deviation", "deviation.rows", (scenario, seed, users, choices))
+        for variant, scenario in sets.items():
+            if variant not in NO_BLAME:
                 yield Piece("blame", "blame.rows", (scenario, seed, users))
 
 
-def _name_scenario(world: str, seed: int) -> str:
-    """Return the scenario of a world and a seed; all worlds of a seed have the same application."""
+def _name_scenario(variant: str, seed: int) -> str:
+    """Return the scenario of a variant and a seed; all variants of a seed have the same application."""
     name = APPLICATIONS[(seed - 1) % len(APPLICATIONS)]
-    return name if world == "plain" else f"{name}@{world}"
+    return name if variant == "plain" else f"{name}@{variant}"

@@ -9,7 +9,7 @@ import click
 import orjson
 
 from flitwatch.console import json_option, make_progress, print_result
-from flitwatch_domain.local_text import as_local
+from flitwatch_domain.secret_file import as_local
 from flitwatch_research.commands import advice_value, blame_stress, incident_study
 from flitwatch_research.commands.options import executor_option
 
@@ -31,12 +31,12 @@ from flitwatch_research.commands.options import executor_option
     help="wang-fig2, -fig3, -fig7, -fig8-10: the trace of one application (a folder of DUMPI text, OTF2 or a message DAG) instead of its pattern.",
 )
 @click.option("--set", "settings", multiple=True, metavar="KEY=JSON", help="Any other parameter of the study.")
-@click.option("--seeds", type=click.IntRange(1, 50), help="advice-value: number of seeds per scenario.  [default: 5]")
+@click.option("--seeds", type=click.IntRange(1, 50), help="advice-value: number of seeds per variant.  [default: 5]")
 @click.option(
     "--first-seed", type=click.IntRange(1, 10**6), help="advice-value: the first of these seeds.  [default: 1]"
 )
 @click.option("--days", type=click.IntRange(1, 60), help="advice-value: simulated days.  [default: 14]")
-@click.option("--world", "worlds", multiple=True, help="advice-value, blame-stress: only this world, repeatable.")
+@click.option("--variant", "variants", multiple=True, help="advice-value, blame-stress: only this variant, repeatable.")
 @click.option(
     "--jobs",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
@@ -45,7 +45,7 @@ from flitwatch_research.commands.options import executor_option
 @click.option(
     "--draws",
     type=click.IntRange(1, 10_000),
-    help=f"incidents: simulated days; blame-stress: sets of a world.  [default: {incident_study.DRAWS}; {blame_stress.DRAWS}]",
+    help=f"incidents: simulated days; blame-stress: sets of a variant.  [default: {incident_study.DRAWS}; {blame_stress.DRAWS}]",
 )
 @click.option(
     "--resolution",
@@ -74,7 +74,7 @@ def study(
     first_seed: int | None,
     days: int | None,
     jobs: Path | None,
-    worlds: tuple[str, ...],
+    variants: tuple[str, ...],
     draws: int | None,
     resolution: str | None,
     fabric: str | None,
@@ -101,7 +101,7 @@ def study(
             "--set": settings,
             "--trace": trace,
         }
-        foreign |= {"--seeds": seeds, "--first-seed": first_seed, "--days": days, "--jobs": jobs, "--world": worlds}
+        foreign |= {"--seeds": seeds, "--first-seed": first_seed, "--days": days, "--jobs": jobs, "--variant": variants}
         _reject_foreign_options(name, {**foreign, "--processes": processes})
         incident_study.run_incident_study(draws, seed, resolution, kinds, fabric, out, as_json)
         return
@@ -110,7 +110,7 @@ def study(
         foreign |= {"--trace": trace, "--seeds": seeds, "--first-seed": first_seed, "--days": days, "--jobs": jobs}
         foreign |= {**of_incidents, "--draws": None, "--processes": processes}
         _reject_foreign_options(name, foreign)
-        blame_stress.run_stress_study(worlds, draws, seed, as_json)
+        blame_stress.run_stress_study(variants, draws, seed, as_json)
         return
     if name == advice_value.NAME:
         foreign = {
@@ -122,11 +122,11 @@ def study(
             "--trace": trace,
         }
         _reject_foreign_options(name, {**foreign, **of_incidents})
-        advice_value.run_advice_study(seeds, first_seed, days, jobs, worlds, processes, executor, out, as_json)
+        advice_value.run_advice_study(seeds, first_seed, days, jobs, variants, processes, executor, out, as_json)
         return
     foreign = {"--seeds": seeds, "--first-seed": first_seed, "--days": days, "--jobs": jobs}
     foreign |= {} if name.startswith("wang-") else {"--trace": trace}
-    _reject_foreign_options(name, {**foreign, **of_incidents, "--world": worlds, "--processes": processes})
+    _reject_foreign_options(name, {**foreign, **of_incidents, "--variant": variants, "--processes": processes})
     chosen = registry.find_study(name)
     if out is not None and out.is_file():
         raise click.UsageError(f"--out {out} is a file; this study writes a folder")

@@ -1,4 +1,4 @@
-"""`flitwatch twin worlds` and `twin campaign`: months of runs of one application, with the true causes of slow runs."""
+"""`flitwatch twin variants` and `twin campaign`: months of runs of one application, with the true causes of slow runs."""
 
 from __future__ import annotations
 
@@ -9,19 +9,24 @@ import click
 from flitwatch.console import json_option, print_result
 
 
-@click.command("worlds")
+@click.command("variants")
 @json_option
-def worlds(as_json: bool) -> None:
-    """List the scenarios of campaigns, from easy to hard."""
-    from flitwatch_research.campaign import WORLDS
+def variants(as_json: bool) -> None:
+    """List the variants of campaigns, from easy to hard."""
+    from flitwatch_research.campaign import VARIANTS
 
-    print_result({name: {"grade": world.grade, "summary": world.summary} for name, world in WORLDS.items()}, as_json)
+    print_result(
+        {name: {"grade": variant.grade, "summary": variant.summary} for name, variant in VARIANTS.items()}, as_json
+    )
 
 
 @click.command("campaign")
 @click.argument("application")
 @click.option(
-    "--world", default="plain", show_default=True, help="Scenario of the campaign; `flitwatch twin worlds` lists them."
+    "--variant",
+    default="plain",
+    show_default=True,
+    help="Variant of the campaign; `flitwatch twin variants` lists them.",
 )
 @click.option(
     "--seed", type=click.IntRange(0, 2**31 - 1), default=1, show_default=True, help="Random seed of the campaign."
@@ -31,14 +36,14 @@ def worlds(as_json: bool) -> None:
 )
 @click.option("--out", type=click.Path(path_type=Path, file_okay=False), required=True, help="Output folder.")
 @json_option
-def campaign(application: str, world: str, seed: int, users: int, out: Path, as_json: bool) -> None:
+def campaign(application: str, variant: str, seed: int, users: int, out: Path, as_json: bool) -> None:
     """Simulate four months of runs of APPLICATION, for example amg-128, in a scenario. Writes runs.csv, exposure.csv and steps.csv for `flitwatch
     deviation`, `forecast` and `blame`. truth.json has the true effect of each user and counter, computed without them.
     """
     from flitwatch_research.campaign import generate_campaign, generate_truth
     from flitwatch_research.campaign.files import write_campaign, write_truth
 
-    scenario = application if world == "plain" else f"{application}@{world}"
+    scenario = application if variant == "plain" else f"{application}@{variant}"
     observed = generate_campaign(scenario, seed, users)
     write_campaign(out, observed)
     write_truth(out, generate_truth(scenario, seed, users), observed.user_names)

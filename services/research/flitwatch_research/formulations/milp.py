@@ -115,8 +115,8 @@ def optimise_with_highs(
         best = offer()
         ports, progress = best.ports, [best.found]
     elif len(program.at):
-        with ThreadPoolExecutor(1) as beside:
-            coming = beside.submit(offer) if formulation == "combined" else None
+        with ThreadPoolExecutor(1) as pool:
+            coming = pool.submit(offer) if formulation == "combined" else None
             began = time.monotonic()
             chosen, nodes, dual, improvements = _solve_program(
                 fabric, program, time_limit_s - (began - started), coming, proven

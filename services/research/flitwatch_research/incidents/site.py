@@ -78,8 +78,8 @@ class Feed:
         self._sampler: Sampler = PortSampler(cluster) if tree else TileSampler(cluster)
         self._record_jobs(cluster.warm, False)
 
-    def _record_jobs(self, told: list[RunningJob], ended: bool) -> None:
-        for job in told:
+    def _record_jobs(self, jobs: list[RunningJob], ended: bool) -> None:
+        for job in jobs:
             record = self._accounting.record(job, self.cluster.time_s - 1 if ended else None)
             self._jobs.append(
                 Job(

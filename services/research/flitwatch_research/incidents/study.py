@@ -42,10 +42,10 @@ class Outcome:
     felt : whether the run was truly slowed
     wrong : job ids that were wrongly named
     final : `right`, `wrong` or `cannot tell` for the answer after the run's end
-    right : correctness of each answer while a planted job ran at the same time and had an effect
+    right : correctness of each answer while a cause ran and had an effect
     first_s : seconds from the first effect of the cause to the first right answer
     lost_error : reported over true lost seconds, minus 1
-    kept : for each time at which a planted job ran after its first effect, whether the stored incident was active
+    kept : for each time at which a cause ran after its first effect, whether the stored incident was active
     incidents : number of stored incidents of the day
     """
 
@@ -108,8 +108,8 @@ def _now_s(feed: Feed) -> float:
 
 
 def _goes_on(feed: Feed, truth: Truth) -> bool:
-    """Return whether a planted job is still running."""
-    return any(job.user in truth.planted for job in feed.cluster.running.values())
+    """Return whether a cause is still running; a planted job may be none."""
+    return any(job.user in truth.causes_planted for job in feed.cluster.running.values())
 
 
 def _look_up(said: Outcome, keeper: Any, feed: Feed, truth: Truth, present: Sequence[float]) -> None:
@@ -180,7 +180,7 @@ class Figures(TypedDict):
     named_wrong : an answer named a job that is not a cause
     named_share_of_duration : share of the times with an effect at which the cause was named
     lost_s_error : median relative error of the lost seconds
-    kept_share_of_life : share of the times at which a planted job ran after its first effect with an active stored incident
+    kept_share_of_life : share of the times at which a cause ran after its first effect with an active stored incident
     incidents_a_day : stored incidents per day; one is right
     """
 

@@ -61,6 +61,16 @@ class Truth:
         size = min(len(baseline.taken_s), len(self.alone.taken_s))
         return np.flatnonzero(baseline.taken_s[:size] >= FELT * self.alone.taken_s[:size])
 
+    @cached_property
+    def judged(self) -> NDArray[np.int64]:
+        """Steps by which causes are judged: the slow ones, or else those of `A_CAUSE` times their counterfactual duration, or else all."""
+        if len(self.slow):
+            return self.slow
+        baseline = self.lived()
+        size = min(len(baseline.taken_s), len(self.alone.taken_s))
+        longer = np.flatnonzero(baseline.taken_s[:size] >= A_CAUSE * self.alone.taken_s[:size])
+        return longer if len(longer) else np.arange(size, dtype=np.int64)
+
     @property
     def felt_s(self) -> float | None:
         """Second of the day at which `FELT_STEPS` steps had been slow; None if there were fewer."""
@@ -79,17 +89,22 @@ class Truth:
         return bool(len(self.slow)) and self._effect_ratio(self.planted, frozenset()) < A_CAUSE
 
     def causes(self, user: str) -> bool:
-        """Return whether a user caused the duration of the slow steps, or of all steps if none was slow."""
+        """Return whether a user caused the duration of the judged steps."""
         return self._effect_ratio(frozenset({user}), frozenset()) >= A_CAUSE or (
             user in self.planted and self._effect_ratio(self.planted, self.planted - {user}) >= A_CAUSE
         )
 
+    @cached_property
+    def causes_planted(self) -> frozenset[str]:
+        """Names of the planted users that are causes."""
+        return frozenset(user for user in self.planted if self.causes(user))
+
     def _effect_ratio(self, without: frozenset[str], with_: frozenset[str]) -> float:
-        """Return the ratio of the slow steps' time with `with_` muted to that with `without` muted."""
+        """Return the ratio of the judged steps' time with `with_` muted to that with `without` muted."""
         muted, freed = self.lived(with_), self.lived(without)
         size = min(len(muted.taken_s), len(freed.taken_s))
-        slow = self.slow[self.slow < size] if len(self.slow) else np.arange(size)
-        return float(muted.taken_s[slow].sum() / max(freed.taken_s[slow].sum(), 1e-9)) if len(slow) else 1.0
+        judged = self.judged[self.judged < size]
+        return float(muted.taken_s[judged].sum() / max(freed.taken_s[judged].sum(), 1e-9)) if len(judged) else 1.0
 
 
 def _simulate_steps(cluster: Cluster) -> StepTimes:

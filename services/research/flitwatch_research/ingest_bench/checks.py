@@ -54,7 +54,7 @@ class CheckedRows(TypedDict):
 def check_rows(url: str, order: Order, first_s: int, seconds: int | None = None) -> CheckedRows:
     """Check the stored rows of the first `seconds` of the order, or of all, with a start at `first_s` (epoch seconds)."""
     from flitwatch_db import connect
-    from flitwatch_db.counters import sums
+    from flitwatch_db.counters import rollups
 
     routers = len(order.sets[0].routers)
     seconds = order.seconds if seconds is None else seconds
@@ -70,7 +70,7 @@ def check_rows(url: str, order: Order, first_s: int, seconds: int | None = None)
         examples: list[str] = []
         rows: dict[str, int] = {}
         for table in ("router_1s", "router_1m", "router_1h"):
-            router_sums = sums.by_router(conn, table)
+            router_sums = rollups.by_router(conn, table)
             stored = np.zeros((routers, 5))
             stored[router_sums[:, 0].astype(int)] = router_sums
             rows[table] = int(stored[:, 2].sum())
@@ -84,9 +84,9 @@ def check_rows(url: str, order: Order, first_s: int, seconds: int | None = None)
                     f"{table}: router {router_index} {beyond[0]:+.0f} samples, {beyond[1]:+.0f} flits, {beyond[2]:+.0f} stalls"
                 )
             wrong[table] = set(np.flatnonzero(unlike).tolist())
-        by_port = sums.port_flits(conn)
+        by_port = rollups.port_flits(conn)
         wrong["port_10s"] = {router for router in range(routers) if by_port.get(router, 0) != ports[router]}
-        rows["port_10s"], gaps, letters = sums.rows_gaps_and_letters(conn, first_s + seconds - 1)
+        rows["port_10s"], gaps, letters = rollups.rows_gaps_and_letters(conn, first_s + seconds - 1)
     return {
         "lost": lost,
         "duplicated": duplicated,

@@ -148,5 +148,5 @@ def _receive_message(pipe: Connection, timeout_s: float) -> Any:
         if pipe.poll(timeout_s):
             return pipe.recv()
     except EOFError:
-        raise Unavailable("the load ended before its time") from None
+        raise Unavailable("the load ended too early") from None
     raise Unavailable(f"the load said nothing for {timeout_s:.0f} s")

@@ -58,7 +58,7 @@ def parse_class(text: str) -> NamedClass:
         re.fullmatch(allowed[key], value, re.ASCII) for key, value in fields.items()
     ):
         raise BadRequest(
-            f"--traffic-class {text!r} is no class", advice=f"Write {_GRAMMAR}, for example bulk:min=0.3,max=0.6."
+            f"--traffic-class {text!r} is not a class", advice=f"Write {_GRAMMAR}, for example bulk:min=0.3,max=0.6."
         )
     return NamedClass(name, float(fields["min"]), float(fields.get("max", 1)), int(fields.get("priority", 0)))
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from flitwatch_core import packet
 from flitwatch_domain.errors import BadInput, BadRequest
-from flitwatch_domain.local_text import local_path
+from flitwatch_domain.secret_file import local_path
 from flitwatch_research.packet.background import KINDS, background_generators
 from flitwatch_research.packet.jobs import JobLine, read_jobs
 from flitwatch_research.packet.traffic import is_traffic_csv, read_traffic_csv
@@ -185,7 +185,7 @@ def _load_of(text: str, option: str) -> float | None:
         return None
     low, high = _LOADS_GIB_PER_S
     if not re.fullmatch(r"[0-9]{1,9}(\.[0-9]{1,9})?", load, re.ASCII) or not low <= float(load) <= high:
-        raise BadRequest(f"{option}:{load} is no load", advice="Give GiB/s per node, for example uniform:4.")
+        raise BadRequest(f"{option}:{load} is not a load", advice="Give GiB/s per node, for example uniform:4.")
     return float(load)
 
 

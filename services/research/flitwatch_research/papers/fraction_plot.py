@@ -92,14 +92,14 @@ class Scale:
 def draw_plots(plots: Sequence[Plot], path: Path) -> None:
     """Draw plots of one fabric side by side, or one below the other if they are wide."""
     widths = [_plot_width_pt(plot) for plot in plots]
-    beside = sum(widths) <= 1000
-    across = len(plots) if beside else 1
-    down = 1 if beside else len(plots)
-    size = ((sum(widths) if beside else max(widths)) / 72, down * (HEIGHT + 14) / 72)
+    side_by_side = sum(widths) <= 1000
+    across = len(plots) if side_by_side else 1
+    down = 1 if side_by_side else len(plots)
+    size = ((sum(widths) if side_by_side else max(widths)) / 72, down * (HEIGHT + 14) / 72)
     scale = Scale.of(plots)
     with plt.rc_context({"font.size": 7}):
         figure, several = plt.subplots(down, across, figsize=size, squeeze=False)
-        figure.subplots_adjust(0, 0, 1, HEIGHT / (HEIGHT + 14) if beside else 0.93, 0.0, 0.14)
+        figure.subplots_adjust(0, 0, 1, HEIGHT / (HEIGHT + 14) if side_by_side else 0.93, 0.0, 0.14)
         for axes, plot in zip(several.ravel(), plots, strict=True):
             _draw_plot(axes, plot, scale)
         figure.savefig(path, dpi=110, metadata={"Software": None})

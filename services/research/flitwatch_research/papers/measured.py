@@ -13,7 +13,7 @@ from flitwatch_research.studies import published, registry
 from flitwatch_research.studies.hoefler import TORI_2D, TORI_3D
 from flitwatch_research.studies.published import Figure
 from flitwatch_research.studies.taffet_stencil import MESSAGES, ROUTINGS
-from flitwatch_research.studies.wang import BACKGROUNDS, PLACEMENTS, SHORT, beside_over_alone
+from flitwatch_research.studies.wang import BACKGROUNDS, PLACEMENTS, SHORT, loaded_over_alone
 from flitwatch_research.studies.wang import ROUTINGS as WANGS_ROUTINGS
 
 #: (row, column) -> a figure, with its interval if it is a mean over draws.
@@ -92,7 +92,7 @@ _SMALL: dict[str, Any] = {"topology": "dragonfly:4,4,8,16", "ranks": 125, "load_
 #: Messages of 16 KiB from each node at the shortest interval of the paper's range, 0.002 ms, in GiB/s per node (docs/benchmarks/paper-studies.md).
 SHORTEST_GIB_PER_S = 7.6
 #: Figures 8 to 10: settings of each application with each traffic; exchanges: repetitions of its messages.
-BESIDE: dict[tuple[str, str], dict[str, Any]] = {
+LOADED_SETTINGS: dict[tuple[str, str], dict[str, Any]] = {
     ("amg", "uniform"): {"load_gib_per_s": SHORTEST_GIB_PER_S},
     ("amg", "bursty"): {"exchanges": 16, **_SMALL},
     ("crystal-router", "uniform"): _SMALL,
@@ -146,14 +146,14 @@ def _wang_loads() -> dict[tuple[str, str], float]:
 @cache
 def compute_combinations(application: str, kind: str) -> Mapping[tuple[str, str], MeanFigure]:
     """Return (placement, routing) -> the slowest rank's time with background traffic, % of its time alone; computed once."""
-    how = {"topology": "theta", **BESIDE[application, kind]}
+    how = {"topology": "theta", **LOADED_SETTINGS[application, kind]}
     return {
-        (placement, routing): beside_over_alone(application, placement, routing, kind, **how)
+        (placement, routing): loaded_over_alone(application, placement, routing, kind, **how)
         for placement, routing in ONLY.get((application, kind), product(PLACEMENTS, WANGS_ROUTINGS))
     }
 
 
-def _wang_beside(application: str) -> Ours:
+def _wang_loaded(application: str) -> Ours:
     """Return the measured combinations with both kinds of background traffic."""
     return {
         (SHORT[application], combination_of(placement, routing, kind)): figure
@@ -173,7 +173,7 @@ def _wang_bursts(application: str) -> Callable[[], Ours]:
     def measure() -> Ours:
         most = max(compute_combinations(application, "bursty").values(), key=lambda one: one["mean"])
         column = "bursty background, longer by, at most"
-        return {(SHORT[application], column): _scale_figure(most, 1.0, -100.0), **_wang_beside(application)}
+        return {(SHORT[application], column): _scale_figure(most, 1.0, -100.0), **_wang_loaded(application)}
 
     return measure
 
@@ -184,7 +184,7 @@ def _wang_amg() -> Ours:
     return {
         ("AMG", "contiguous-minimal, slower by"): _scale_figure(at["contiguous", "minimal"], 1.0, -100.0),
         ("AMG", "random-adaptive, times as long"): _scale_figure(at["random-node", "adaptive"], 0.01, 0.0),
-        **_wang_beside("amg"),
+        **_wang_loaded("amg"),
     }
 
 

@@ -36,7 +36,7 @@ PAPER, SEED = "taffet2021", 1
 #: Stored results of `make papers-routes` and `papers_routes.convergence`.
 KEPT = Path("docs/papers-routes")
 #: Number of leaf switches with miniGhost's nodes; pF3D's cases.
-GHOST_LEAVES, BESIDE = 24, {"alone": False, "alongside incasts": True}
+GHOST_LEAVES, BACKGROUNDS = 24, {"alone": False, "alongside incasts": True}
 #: Largest side of a matrix picture: larger matrices show the largest entry of each square.
 SIDE = 512
 #: Links of figure 2.10, in rows of 32, and the packet's number.
@@ -197,7 +197,7 @@ def _make_strategy_plots(*names: str, mapping: str = "tiled") -> Callable[[], li
 def _make_pf3d_plots() -> list[Plot]:
     """Return plots with the job's six leaf switches and others."""
     study = Pf3d.of({}, SEED)
-    return [Plot(study.run("linear", background, SEED)[1], title, 12) for title, background in BESIDE.items()]
+    return [Plot(study.run("linear", background, SEED)[1], title, 12) for title, background in BACKGROUNDS.items()]
 
 
 def _make_loop_plots(name: str, title: str, leaves: int) -> Callable[[], list[Plot]]:

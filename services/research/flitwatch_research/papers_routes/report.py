@@ -36,7 +36,7 @@ def load_rows(path: Path) -> Kept:
         contents = json.loads(path.read_text())
         return dict(contents["rows"])
     except (json.JSONDecodeError, KeyError, TypeError) as bad:
-        raise BadInput(f"is no report: {bad}", where=str(path), advice="Remove it and measure again") from bad
+        raise BadInput(f"is not a report: {bad}", where=str(path), advice="Remove it and measure again") from bad
 
 
 def measure_rows(

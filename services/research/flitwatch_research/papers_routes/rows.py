@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from flitwatch_domain.local_text import LocalText
+from flitwatch_domain.secret_file import LocalText
 
 
 @dataclass(frozen=True)

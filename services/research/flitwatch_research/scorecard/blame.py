@@ -49,12 +49,12 @@ def rows(scenario: str, seed: int, users: int) -> Rows:
         yield {"scenario": scenario, "seed": seed, "users": users, "method": name, **_drop_truth(scored)}
 
 
-def stress_rows(worlds: tuple[str, ...], draw: int) -> Rows:
+def stress_rows(variants: tuple[str, ...], draw: int) -> Rows:
     """Return one row per calendar and method: false share of names, and recall of strong users, on one draw."""
-    for world in worlds:
-        for method, (false_share, recall, named) in stress.score_methods(world, draw).items():
+    for variant in variants:
+        for method, (false_share, recall, named) in stress.score_methods(variant, draw).items():
             yield {
-                "scenario": world,
+                "scenario": variant,
                 "seed": draw,
                 "method": method,
                 "false_share": false_share,

@@ -11,7 +11,7 @@ import numpy as np
 from flitwatch_domain.fabric import Technology
 from flitwatch_ml.work.deviation import fit_deviation, step_data
 from flitwatch_research.campaign import COUNTER_NAMES, generate_campaign
-from flitwatch_research.scorecard.worlds import runs_of
+from flitwatch_research.scorecard.variants import runs_of
 from flitwatch_research.scoring import DeviationScore, score_all
 
 #: (inputs, split, definition): our production variant, counts over a step, their division by row, and the paper's learner.

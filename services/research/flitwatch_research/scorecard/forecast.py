@@ -9,7 +9,7 @@ from flitwatch_ml.forecast import backtest_unseen, run_backtest
 from flitwatch_ml.forecast.backtest import ALONE, learned_forecasters, relative_gain
 from flitwatch_ml.work.forecast import SeriesData, choose_grid, features_of, in_order, series_data
 from flitwatch_research.campaign import COUNTER_NAMES, Campaign, generate_campaign
-from flitwatch_research.scorecard.worlds import runs_of
+from flitwatch_research.scorecard.variants import runs_of
 
 Rows = Iterator[dict[str, Any]]
 

@@ -39,7 +39,7 @@ class Piece:
     """One call of a function of this package, `module.name`, that returns rows for a part of the scorecard.
 
     Its arguments begin with one or several scenarios, their seed, and the number of users. For the calendar stress, which simulates no machine, they are
-    the worlds and the number of the draw.
+    the variants and the number of the draw.
     """
 
     part: str

@@ -8,11 +8,11 @@ from typing import Any, TypeVar
 
 from flitwatch_ml.forecast.baselines import AVERAGED
 from flitwatch_ml.work.deviation import FOLDS
-from flitwatch_research.campaign import WORLDS
-from flitwatch_research.scorecard import worlds
+from flitwatch_research.campaign import VARIANTS
+from flitwatch_research.scorecard import variants
 from flitwatch_research.scorecard.verdict import Check, list_checks
 from flitwatch_research.stress import CALENDAR
-from flitwatch_research.stress import WORLDS as CALENDARS
+from flitwatch_research.stress import VARIANTS as CALENDARS
 
 HEAD = """# Scorecard
 
@@ -26,29 +26,29 @@ FORECASTERS = (
     *("ratio", "curve", "last steps"),
 )
 HOLDS = {True: "yes", False: "**no**", None: "–"}
-Card = dict[str, Any]
+Report = dict[str, Any]
 Row = TypeVar("Row", bound=Mapping[str, Any])
 
 
-def to_markdown(card: Card) -> str:
+def to_markdown(report: Report) -> str:
     """Return the whole scorecard."""
-    word = "seed" if card["seeds"] == 1 else "seeds"
+    word = "seed" if report["seeds"] == 1 else "seeds"
     return (
-        HEAD.format(command=card["command"], seeds=card["seeds"], word=word, fewer=_format_missing_parts(card))
-        + "".join(f"- {line}\n" for line in worlds.write_headline(card))
-        + _format_checks(card)
-        + _format_worlds()
-        + _format_blame(card)
-        + _format_stress(card)
-        + _format_deviation(card)
-        + _format_forecast(card)
-        + _format_timings(card)
+        HEAD.format(command=report["command"], seeds=report["seeds"], word=word, fewer=_format_missing_parts(report))
+        + "".join(f"- {line}\n" for line in variants.write_headline(report))
+        + _format_checks(report)
+        + _format_variants()
+        + _format_blame(report)
+        + _format_stress(report)
+        + _format_deviation(report)
+        + _format_forecast(report)
+        + _format_timings(report)
     )
 
 
-def _format_missing_parts(card: Card) -> str:
-    """List the parts with fewer sets than expected from the seeds and worlds."""
-    short = dict.fromkeys(part for part, *_ in card.get("lacking", ()))
+def _format_missing_parts(report: Report) -> str:
+    """List the parts with fewer sets than expected from the seeds and variants."""
+    short = dict.fromkeys(part for part, *_ in report.get("lacking", ()))
     return f", but for {' and '.join(short)} (some sets were not made)" if short else ""
 
 
@@ -72,64 +72,64 @@ def _group_rows(rows: list[Row], *keys: str) -> dict[tuple[Any, ...], list[Row]]
     return groups
 
 
-def _format_checks(card: Card) -> str:
-    results = list(list_checks(card))
+def _format_checks(report: Report) -> str:
+    results = list(list_checks(report))
     lines = [(check.what, check.published, check.wanted, check.found, HOLDS[check.holds]) for check in results]
-    text = _summarize_checks(results) + _format_missing(card)
+    text = _summarize_checks(results) + _format_missing(report)
     heads = ("what", "published, or a prototype's", "wanted", "found", "holds")
     return "\n## Acceptance criteria\n\n" + text + format_table(heads, lines) + "\n"
 
 
 def _summarize_checks(found: list[Check]) -> str:
     """Count the acceptance criteria that pass, that fail, and that cannot be judged; the last ones do not count as passed."""
-    demands = [check for check in found if check.is_demand]
-    successes, failed = (sum(check.holds is holds for check in demands) for holds in (True, False))
-    unjudged = [f"{check.what} ({check.found})" for check in demands if check.holds is None]
-    text = f"{successes} of {len(demands)} criteria pass, {failed} {'does' if failed == 1 else 'do'} not (**no**)"
+    criteria = [check for check in found if check.is_criterion]
+    successes, failed = (sum(check.holds is holds for check in criteria) for holds in (True, False))
+    unjudged = [f"{check.what} ({check.found})" for check in criteria if check.holds is None]
+    text = f"{successes} of {len(criteria)} criteria pass, {failed} {'does' if failed == 1 else 'do'} not (**no**)"
     if unjudged:
         text += f", {len(unjudged)} cannot be judged (–): {'; '.join(unjudged)}"
     return text + ".\n\n"
 
 
-def _format_missing(card: Card) -> str:
+def _format_missing(report: Report) -> str:
     """List the pieces that were not computed, so that their absence does not look like success."""
-    by_part = _group_rows([{"part": part, "seed": seed} for part, _, seed, _ in card.get("lacking", ())], "part")
+    by_part = _group_rows([{"part": part, "seed": seed} for part, _, seed, _ in report.get("lacking", ())], "part")
     if not by_part:
         return ""
     names = [f"{part} ({len(rows)} pieces)" for (part,), rows in by_part.items()]
     return f"**Not made yet**, so not in these tables: {', '.join(names)}.\n\n"
 
 
-def _format_worlds() -> str:
-    lines = [(name, world.grade, world.summary) for name, world in WORLDS.items()]
-    return "## Scenarios\n\n" + format_table(("world", "grade", "difficulty"), lines) + "\n"
+def _format_variants() -> str:
+    lines = [(name, variant.grade, variant.summary) for name, variant in VARIANTS.items()]
+    return "## Scenarios\n\n" + format_table(("variant", "grade", "difficulty"), lines) + "\n"
 
 
-def _format_blame(card: Card) -> str:
-    if not card["blame"] and not card["blame_pooled"]:
+def _format_blame(report: Report) -> str:
+    if not report["blame"] and not report["blame_pooled"]:
         return ""
-    sizes = worlds.size_names()
+    sizes = variants.size_names()
     lines: list[tuple[Any, ...]] = []
-    for world, rows in worlds.by_world(card["blame"]):
-        for method, own in worlds.group_methods(rows).items():
-            line = worlds.blame_line(own)
+    for variant, rows in variants.group_by_variant(report["blame"]):
+        for method, own in variants.group_methods(rows).items():
+            line = variants.blame_line(own)
             lines.append(
                 (
-                    world,
+                    variant,
                     method,
                     len(own),
-                    worlds.format_interval(line["average_precision"]),
-                    f"{worlds.format_interval(line['precision_at_10'])} of {line['best_at_10']:.2f}",
+                    variants.format_interval(line["average_precision"]),
+                    f"{variants.format_interval(line['precision_at_10'])} of {line['best_at_10']:.2f}",
                     *(
-                        f"{worlds.format_interval((value[0], float('nan'), float('nan')))} of {n}"
+                        f"{variants.format_interval((value[0], float('nan'), float('nan')))} of {n}"
                         for value, n in zip(line["recall"], line["with_effect"], strict=True)
                     ),
-                    worlds.format_interval(line["false_share"]),
+                    variants.format_interval(line["false_share"]),
                     line["found"],
                 )
             )
     heads = (
-        "world",
+        "variant",
         "method",
         "sets",
         "average precision",
@@ -139,45 +139,45 @@ def _format_blame(card: Card) -> str:
         "named in a set",
     )
     text = (
-        f"{card['users']} users. A user counts from a mean effect of {worlds.EFFECT_SIZES[0]} sd of log run time over the runs "
+        f"{report['users']} users. A user counts from a mean effect of {variants.EFFECT_SIZES[0]} sd of log run time over the runs "
         f"that they met; the rest are nulls. Average precision is over "
         "all users, each weighed by the effect. Named: q at most 0.05. Brackets: 95 % intervals over seeds (bootstrap, from "
         "three seeds on; for a share, at least Wilson's). Scenarios with one seed share its machine and users.\n\n"
     )
     pooled = ""
-    if card["blame_pooled"]:
+    if report["blame_pooled"]:
         lines_pooled = [
             (
                 method,
                 len(own),
-                worlds.format_interval(worlds.blame_line(own)["average_precision"]),
-                worlds.format_interval(worlds.blame_line(own)["false_share"]),
+                variants.format_interval(variants.blame_line(own)["average_precision"]),
+                variants.format_interval(variants.blame_line(own)["false_share"]),
             )
-            for method, own in worlds.group_methods(card["blame_pooled"]).items()
+            for method, own in variants.group_methods(report["blame_pooled"]).items()
         ]
-        pooled = f"\nSix sets of one machine pooled, {card['pooled_users']} users:\n\n" + format_table(
+        pooled = f"\nSix sets of one machine pooled, {report['pooled_users']} users:\n\n" + format_table(
             ("method", "sets", "average precision", "false share of those named"), lines_pooled
         )
     return "## Blame\n\n" + text + format_table(heads, lines) + pooled + "\n"
 
 
-def _format_deviation(card: Card) -> str:
-    if not card["deviation"]:
+def _format_deviation(report: Report) -> str:
+    if not report["deviation"]:
         return ""
     lines = []
-    for world, rows in worlds.by_world(card["deviation"]):
+    for variant, rows in variants.group_by_variant(report["deviation"]):
         for (inputs, split), own in _group_rows(rows, "inputs", "split").items():
             planted = "; ".join(dict.fromkeys(", ".join(row["planted_counters"]) for row in own))
             figures = (
-                worlds.format_interval(
-                    worlds.bootstrap_interval([row[key] for row in own], [row["seed"] for row in own])
+                variants.format_interval(
+                    variants.bootstrap_interval([row[key] for row in own], [row["seed"] for row in own])
                 )
                 for key in ("planted_found", "mape", "chosen_mape", "baseline_mape")
             )
             places = ", ".join(str(row["rank_of_planted"]) for row in own)
-            lines.append((world, inputs, split, len(own), planted, places, *figures))
+            lines.append((variant, inputs, split, len(own), planted, places, *figures))
     heads = (
-        "world",
+        "variant",
         "inputs",
         "split by",
         "sets",
@@ -196,20 +196,20 @@ def _format_deviation(card: Card) -> str:
     return "## Drivers\n\n" + text + format_table(heads, lines) + "\n"
 
 
-def _format_stress(card: Card) -> str:
-    if not card["stress"]:
+def _format_stress(report: Report) -> str:
+    if not report["stress"]:
         return ""
     lines = [
         (
-            f"{world}: {CALENDARS[world]}",
+            f"{variant}: {CALENDARS[variant]}",
             method,
             figures["draws"],
-            worlds.format_interval(figures["false_share"]),
-            worlds.format_interval(figures["recall"]),
+            variants.format_interval(figures["false_share"]),
+            variants.format_interval(figures["recall"]),
             figures["named"],
         )
-        for (world, method), figures in sorted(
-            worlds.stress_lines(card["stress"]).items(), key=lambda item: CALENDAR.index(item[0][0])
+        for (variant, method), figures in sorted(
+            variants.stress_lines(report["stress"]).items(), key=lambda item: CALENDAR.index(item[0][0])
         )
     ]
     heads = ("calendar", "method", "draws", "false share of those named", "recall of strong users", "named in a draw")
@@ -221,30 +221,30 @@ def _format_stress(card: Card) -> str:
     return "## Calendar stress\n\n" + text + format_table(heads, lines) + "\n"
 
 
-def _format_forecast(card: Card) -> str:
-    if not (card["forecast"] or card["long"] or card["ablation"]):
+def _format_forecast(report: Report) -> str:
+    if not (report["forecast"] or report["long"] or report["ablation"]):
         return ""
     lines = []
-    forecasters = [name for name in FORECASTERS if all(name in row["mape"] for row in card["forecast"])]
-    for world, rows in worlds.by_world(card["forecast"]):
-        best, _ = worlds.select_best(rows)
-        means = [worlds.bootstrap_interval([row["mape"][name] for row in rows])[0] for name in forecasters]
+    forecasters = [name for name in FORECASTERS if all(name in row["mape"] for row in report["forecast"])]
+    for variant, rows in variants.group_by_variant(report["forecast"]):
+        best, _ = variants.select_best(rows)
+        means = [variants.bootstrap_interval([row["mape"][name] for row in rows])[0] for name in forecasters]
         chosen = ", ".join(dict.fromkeys(name for row in rows for names in row["chosen"] for name in names))
         lines.append(
             (
-                world,
+                variant,
                 len(rows),
-                worlds.format_interval(worlds.interval_over_seeds(rows, lambda row: row["served_mape"])),
+                variants.format_interval(variants.interval_over_seeds(rows, lambda row: row["served_mape"])),
                 *means,
                 best,
-                worlds.format_interval(worlds.forecast_gain(rows), "+.1%"),
+                variants.format_interval(variants.forecast_gain(rows), "+.1%"),
                 chosen,
-                worlds.format_interval(worlds.interval_over_seeds(rows, lambda row: row["coverage90"])),
-                worlds.format_interval(worlds.interval_over_seeds(rows, lambda row: row["fixed_coverage90"])),
+                variants.format_interval(variants.interval_over_seeds(rows, lambda row: row["coverage90"])),
+                variants.format_interval(variants.interval_over_seeds(rows, lambda row: row["fixed_coverage90"])),
             )
         )
     heads = (
-        "world",
+        "variant",
         "sets",
         "what served, MAPE %",
         *(f"{name} MAPE %" for name in forecasters),
@@ -254,7 +254,7 @@ def _format_forecast(card: Card) -> str:
         "coverage of 90 %, adaptive",
         "coverage, calibrated once",
     )
-    features = ", ".join(dict.fromkeys(row["features"] for row in card["forecast"]))
+    features = ", ".join(dict.fromkeys(row["features"] for row in report["forecast"]))
     text = (
         "Forecasters are trained on earlier runs and tested on later ones, all on the same windows: 40 % of the runs, then "
         "three blocks. In each block, the candidate with the smallest error in earlier blocks is deployed. It is averaged with "
@@ -263,20 +263,23 @@ def _format_forecast(card: Card) -> str:
         f"AMG: m 8, k 10; MILC: m 20, k 40. Features, chosen only on the earliest runs: {features}.\n\n"
     )
     return (
-        "## Forecasts\n\n" + (text + format_table(heads, lines) if lines else "") + _format_extra_forecasts(card) + "\n"
+        "## Forecasts\n\n"
+        + (text + format_table(heads, lines) if lines else "")
+        + _format_extra_forecasts(report)
+        + "\n"
     )
 
 
-def _format_extra_forecasts(card: Card) -> str:
+def _format_extra_forecasts(report: Report) -> str:
     text = ""
-    if card["long"]:
+    if report["long"]:
         rows = [
             (row["scenario"], row["m"], row["k"], *(row["mape"].get(name) for name in FORECASTERS), row["serves"])
-            for row in card["long"]
+            for row in report["long"]
         ]
         text += "\nRuns of 620 steps in segments, by forecasters that learned from 80 steps:\n\n"
         text += format_table(("scenario", "m", "k", *FORECASTERS, "least error"), rows)
-    if card["ablation"]:
+    if report["ablation"]:
         rows = [
             (
                 row["scenario"],
@@ -286,26 +289,24 @@ def _format_extra_forecasts(card: Card) -> str:
                 *(row["mape"].get(name) for name in FORECASTERS),
                 row["serves"],
             )
-            for row in card["ablation"]
+            for row in report["ablation"]
         ]
         text += "\nAblations, one run-wise split:\n\n"
         text += format_table(("scenario", "m", "k", "features", *FORECASTERS, "least error"), rows)
     return text
 
 
-def _format_timings(card: Card) -> str:
+def _format_timings(report: Report) -> str:
     text = ""
-    if card["timings"]:
-        lines = [(row["what"], row["wall_s"], row["cpu_s"], row["bound_s"]) for row in card["timings"]]
+    if report["timings"]:
+        lines = [(row["what"], row["wall_s"], row["cpu_s"], row["bound_s"]) for row in report["timings"]]
         text = "## Timings\n\n" + format_table(("what", "wall s", "CPU s of one process", "bound s"), lines)
     efforts = [
         (part, spent["pieces"], spent["wall_s"], spent["cpu_s"])
-        for part, spent in card.get("effort", {}).items()
+        for part, spent in report.get("effort", {}).items()
         if spent["pieces"]
     ]
     if efforts:
-        text += (
-            "\nTime to compute the scorecard's parts, with one process each, without the simulation of the sets:\n\n"
-        )
+        text += "\nThe table shows the time to compute the scorecard's parts with one process each, without simulating the sets:\n\n"
         text += format_table(("part", "pieces", "wall s", "CPU s"), efforts)
     return text

@@ -109,8 +109,8 @@ def run_once(
     generators = []
     if load:
         others = np.random.default_rng(seed).permutation(np.setdiff1d(np.arange(machine.endpoints), endpoints))
-        beside = np.sort(others[: machine.endpoints // 4])
-        generators = background_generators(machine, "uniform", load, beside, 1)
+        neighbours = np.sort(others[: machine.endpoints // 4])
+        generators = background_generators(machine, "uniform", load, neighbours, 1)
     sends = messages.src.size
     workload = packet.Workload(
         ops=to_ops([(messages, endpoints)], [np.full(sends, mode, np.uint8)]),

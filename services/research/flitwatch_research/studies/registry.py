@@ -149,7 +149,7 @@ def find_study(name: str) -> Study:
 
 
 def _no_sweep(*_: Any) -> Parameters:
-    raise NotFound("this study is no sweep")
+    raise NotFound("this study is not a sweep")
 
 
 def _import_function(place: str) -> Callable[..., Any]:

@@ -46,7 +46,7 @@ def run_formulations(parameters: Parameters, report: Report, cancelled: Cancelle
 
 
 def run_lanes(parameters: Parameters, report: Report, cancelled: Cancelled) -> Parameters:
-    """Run table 4.3: an application's matrix from counters, in the dictionary, by lane scheme: service levels, random, Galois fields.
+    """Run table 4.3: reconstruct an application's matrix from counters with each lane scheme (service levels, random, Galois fields).
 
     Parameters: application (partisn-168), lanes (all eight columns), limit_s (60, per reconstruction), topology (quartz1).
     """

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from flitwatch_core import packet
 from flitwatch_domain.errors import BadRequest
 from flitwatch_domain.fabric import Fabric
-from flitwatch_domain.local_text import local_path
+from flitwatch_domain.secret_file import local_path
 from flitwatch_domain.topology_spec import fabric_of
 from flitwatch_research.collectives import MeanFigure, mean_with_ci95
 from flitwatch_research.packet.background import TABLE_2_BURST_MESSAGE_BYTES, background_generators, peak_load_bytes
@@ -31,8 +31,7 @@ from flitwatch_routing.traces.read import read_trace
 from flitwatch_simulation.packet.engine import execute_workload
 from flitwatch_simulation.packet.machine import Machine, build_machine
 from flitwatch_simulation.workloads import patterns
-from flitwatch_simulation.workloads.messages import Messages, repeat_messages, to_ops
-from flitwatch_simulation.workloads.phases import messages_of
+from flitwatch_simulation.workloads.messages import Messages, messages_of, repeat_messages, to_ops
 from flitwatch_simulation.workloads.placement import place_ranks
 
 #: Section II-A: ranks, and KB sent by a rank at a time, which is a round here. The load of crystal router is constant, fill boundary's is from 100 to
@@ -304,7 +303,7 @@ def run_fig8(parameters: Parameters, report: Report, cancelled: Cancelled) -> Pa
     return answer
 
 
-def beside_over_alone(
+def loaded_over_alone(
     application: str,
     placement: str,
     routing: str,
@@ -331,7 +330,7 @@ def beside_over_alone(
         "scale": scale,
         "burst_message_bytes": burst_message_bytes or TABLE_2_BURST_MESSAGE_BYTES[application],
     }
-    beside, alone = (
+    loaded, alone = (
         [
             float(
                 _run_draw({**case, "background": background}, machine, k, seed, lambda: False, 2048, ranks)[
@@ -342,7 +341,7 @@ def beside_over_alone(
         ]
         for background in (kind, "none")
     )
-    return percent_of(beside, alone)
+    return percent_of(loaded, alone)
 
 
 def run_table2(parameters: Parameters, report: Report, cancelled: Cancelled) -> Parameters:

@@ -48,10 +48,12 @@ class Basis(nn.Module):
     def __init__(self, name: str, sizes: Ints, key: Ints) -> None:
         super().__init__()
         if name not in BASES:
-            raise BadRequest(f"{name!r} is no basis", advice=f"Bases: {', '.join(BASES)}, od")
+            raise BadRequest(f"{name!r} is not a basis", advice=f"Bases: {', '.join(BASES)}, od")
         kind, symmetric = BASES[name]
         if kind == "cs" and any(n & (n - 1) for n in sizes.tolist()):
-            raise BadRequest("the copy-shift basis needs jobs of a power of two", advice="Use od, scd or s")
+            raise BadRequest(
+                "the copy-shift basis requires jobs whose number of ranks is a power of two", advice="Use od, scd or s"
+            )
         bound = int((sizes**2).sum())
         at = locate_keys(sizes, key)
         reached = np.zeros(bound + 1, bool)  # the last place is outside of all matrices

@@ -11,13 +11,13 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from flitwatch_domain import numerals
+from flitwatch_domain import units
 from flitwatch_domain.errors import BadInput
 from flitwatch_domain.fabric import Fabric, Find
 from flitwatch_domain.importers.packed import open_text
+from flitwatch_routing.bounds import weighted_bytes
 from flitwatch_routing.reconstruction.lanes import NO_LANE, Lanes, port_width
 from flitwatch_routing.reconstruction.pairs import Pairs
-from flitwatch_routing.weighting import weighted_bytes
 
 Floats = NDArray[np.float64]
 #: Limit of one counter, a sum of several 64-bit counters; the squares of larger numbers exceed double precision.
@@ -265,9 +265,9 @@ def _parse_whole(text: str, where: str) -> int:
 
 
 def _parse_amount(text: str, where: str, what: str = "bytes") -> float:
-    value = numerals.parse_real(text.strip())
+    value = units.parse_real(text.strip())
     if value is None:
-        if numerals.is_infinite_or_nan(text):
+        if units.is_infinite_or_nan(text):
             raise BadInput(f"{what} must be a finite number of at least 0, not {text[:40]!r}", where=where)
         raise BadInput(f"{text[:40]!r} is not a number", where=where)
     if value < 0:

@@ -71,7 +71,7 @@ def rank_pairs(fabric: Fabric, found: Reconstruction, most: int) -> Ranking:
     }
 
 
-def told_error(found: Reconstruction) -> tuple[float | None, dict[str, str]]:
+def report_error(found: Reconstruction) -> tuple[float | None, dict[str, str]]:
     """Return the estimated error, and the unknown values with reasons. An error that leaves the whole matrix uncertain becomes None."""
     if found.estimated_error is None or found.estimated_error < OPEN:
         return found.estimated_error, found.unknown

@@ -11,13 +11,13 @@ from numpy.typing import NDArray
 
 from flitwatch_domain.errors import BadRequest
 from flitwatch_domain.fabric import Fabric, endpoint_finder
+from flitwatch_routing.bounds import weighted_bytes
 from flitwatch_routing.patterns import by_rank, load_counted_traffic
 from flitwatch_routing.reconstruction.count import counters_of
 from flitwatch_routing.reconstruction.lanes import Lanes, random_lanes
 from flitwatch_routing.reconstruction.lanes_by_pair import GALOIS_VLS, GaloisLanes, PairLanes, RandomLanes
 from flitwatch_routing.reconstruction.pairs import Pairs, pairs_of
 from flitwatch_routing.reconstruction.recover import Reconstruction
-from flitwatch_routing.weighting import weighted_bytes
 
 Floats = NDArray[np.float64]
 #: (src, dst, bytes) between endpoints.

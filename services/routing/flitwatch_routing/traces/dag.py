@@ -171,9 +171,9 @@ class Dag:
         if stuck.size:
             op = int(stuck.min())
             others = sorted({self.lines[o] for o in np.flatnonzero(circle_of == circle_of[op])} - {self.lines[op]})
-            beside = f" with lines {', '.join(map(str, others[:5]))}" if others else ""
+            other_lines = f" with lines {', '.join(map(str, others[:5]))}" if others else ""
             raise BadInput(
-                f"rank {self.rank[op]} waits for itself: this operation is part of a cycle{beside}",
+                f"rank {self.rank[op]} waits for itself: this operation is part of a cycle{other_lines}",
                 where=f"{where}:{self.lines[op]}",
             )
 
@@ -306,7 +306,7 @@ class _Reader:
     def _no_operation(self, number: int | None = None) -> BadInput:
         number = number or self._next_line()
         return BadInput(
-            f"{_read_line(self._path, number)!r} is no operation",
+            f"{_read_line(self._path, number)!r} is not an operation",
             where=f"{self._path}:{number}",
             advice="Expected `L: send BYTES to R [tag T]`, `L: recv BYTES from R [tag T]`, `L: compute NS` or `L requires L1 L2`.",
         )

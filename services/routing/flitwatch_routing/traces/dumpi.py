@@ -45,7 +45,7 @@ def read_dumpi(paths: list[Path], *, compute: bool = True) -> Dag:
     """Return the calls in DUMPI text (`dumpi2ascii`, one file per rank, in rank order) as a DAG.
 
     Blocking calls run in sequence; a non-blocking call only starts in order, and its wait blocks later operations. Time between calls becomes
-    computation. A send-receive starts both and waits for both; a failed test is ignored. Collectives of the world, and of the communicators known to
+    computation. A send-receive starts both and waits for both; a failed test is ignored. Collectives of MPI_COMM_WORLD, and of the communicators known to
     `dumpi_communicators`, become messages (`collective_rounds`). The DAG counts the others: unsupported and non-blocking collectives, and those of
     unknown communicators.
 
@@ -284,7 +284,7 @@ class _Rank:
             raise BadInput(
                 f"{self.call} uses a communicator whose ranks are unknown",
                 where=self._line_reference(),
-                advice="Only the world, its duplicates, splits, and grids without reordering are known.",
+                advice="Only MPI_COMM_WORLD, its duplicates, splits, and grids without reordering are known.",
             )
         if peer < 0:
             raise BadInput(

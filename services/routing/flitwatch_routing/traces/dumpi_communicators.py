@@ -20,7 +20,7 @@ _DIMS = re.compile(r"^[ \t]*int dims\[[0-9]+\]=\[([0-9]{1,9}(?:, ?[0-9]{1,9})*)\
 
 @dataclass(frozen=True)
 class Communicator:
-    """number: unique in the run, 0 for the world.  members: ranks of the world in the communicator's order."""
+    """number: unique in the run, 0 for MPI_COMM_WORLD.  members: ranks of it in the communicator's order."""
 
     number: int
     members: tuple[int, ...]
@@ -70,7 +70,7 @@ class _Run:
             while self._calls[rank]:
                 call = self._calls[rank][0]
                 old = self._known[rank].get(call.old)
-                if old is None or not _is_told(call, old):
+                if old is None or not _is_supported(call, old):
                     self._settle_call(rank, None)
                 elif call.name != "MPI_Comm_split":
                     self._settle_call(rank, self._derive_communicator(rank, call, old))
@@ -118,7 +118,7 @@ class _Run:
             self._known[rank][call.new] = own
 
 
-def _is_told(call: _Made, old: Communicator) -> bool:
+def _is_supported(call: _Made, old: Communicator) -> bool:
     if call.name in ("MPI_Comm_dup", "MPI_Comm_split"):
         return True
     return call.name == "MPI_Cart_create" and call.size is not None and call.size <= len(old.members)

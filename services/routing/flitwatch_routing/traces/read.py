@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from flitwatch_core.packet import OpKind
 from flitwatch_domain.errors import BadInput
-from flitwatch_domain.local_text import local_path
+from flitwatch_domain.secret_file import local_path
 from flitwatch_routing.matrices import read_beginning
 from flitwatch_routing.traces.dag import CallCount, Dag, is_dag, read_dag
 from flitwatch_routing.traces.dumpi import read_dumpi_folder

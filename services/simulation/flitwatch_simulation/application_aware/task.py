@@ -12,18 +12,18 @@ from flitwatch_db.estimates.recommendations import Recommendation
 from flitwatch_db.jobs.as_of import job_at
 from flitwatch_db.jobs.network_cards import groups_of, load_observations
 from flitwatch_db.tasks import TaskContext
-from flitwatch_domain.network_noise.observations import NicObservation
-from flitwatch_domain.network_noise.routing_modes import held_back
+from flitwatch_domain.network_noise.observations import NicObservation, held_back
 from flitwatch_domain.task_models.routes import Advice, Observation
 from flitwatch_simulation.application_aware.advice import (
     DEFAULT_MODE,
     LEVEL,
+    CheckedPlacement,
     ModeChoice,
     PlacementChoice,
+    check_placement,
     choose_mode,
     choose_placement,
 )
-from flitwatch_simulation.application_aware.check import CheckedPlacement, check_placement
 
 
 class AdviceResult(TypedDict):

@@ -11,14 +11,13 @@ from numpy.typing import NDArray
 
 from flitwatch_domain.errors import BadInput
 from flitwatch_domain.fabric import Fabric
-from flitwatch_domain.local_text import local_path
+from flitwatch_domain.secret_file import local_path
+from flitwatch_routing.bounds import weighted_bytes
 from flitwatch_routing.patterns import PATTERNS as MATRICES
 from flitwatch_routing.patterns import load_traffic
 from flitwatch_routing.traces.read import is_trace, read_trace, summarise_trace
-from flitwatch_routing.weighting import weighted_bytes
 from flitwatch_simulation.workloads import patterns
-from flitwatch_simulation.workloads.messages import Messages, in_rounds
-from flitwatch_simulation.workloads.phases import messages_of
+from flitwatch_simulation.workloads.messages import Messages, in_rounds, messages_of
 
 Ints = NDArray[np.int64]
 Matrix = tuple[Ints, Ints, NDArray[np.float64]]
@@ -183,9 +182,9 @@ def _spread_bullies(job: Ints, fabric: Fabric, rng: np.random.Generator) -> None
     """Swap bully nodes (2) of crowded leaves with idle nodes (0), or barrier nodes (1) if none are idle, on leaves with room."""
     links, leaf = fabric.links, np.asarray(fabric.endpoints.router)
     up = np.bincount(np.asarray(links.src)[fabric.router_links()], minlength=len(fabric.routers))
-    room = up[leaf] - 1
-    while (crowded := np.flatnonzero((job == 2) & (np.bincount(leaf, job == 2)[leaf] > room))).size:
-        free = np.bincount(leaf, job == 2)[leaf] < room
+    spare = up[leaf] - 1
+    while (crowded := np.flatnonzero((job == 2) & (np.bincount(leaf, job == 2)[leaf] > spare))).size:
+        free = np.bincount(leaf, job == 2)[leaf] < spare
         others = [nodes for nodes in (np.flatnonzero((job == other) & free) for other in (0, 1)) if nodes.size]
         if not others:
             raise BadInput(

@@ -14,7 +14,7 @@ from flitwatch_core import packet
 from flitwatch_domain.errors import BadRequest
 from flitwatch_domain.fabric import Fabric, FabricKind, LinkClass
 from flitwatch_domain.generators import dimension_order
-from flitwatch_domain.local_text import local_path
+from flitwatch_domain.secret_file import local_path
 
 #: One virtual channel's buffer at the receiver: Theta's local and global links and terminals (Wang 2018, section III), 100 Gb/s switches.
 _DRAGONFLY_BUFFERS = {LinkClass.BLUE: 16384.0}

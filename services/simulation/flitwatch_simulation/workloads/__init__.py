@@ -4,10 +4,8 @@ A pattern or a file becomes messages in rounds, a placement assigns an endpoint 
 
 Open
 
-- `messages` for messages in rounds, and their conversion to the engine's operations;
+- `messages` for messages in rounds (also of a trace, and of collectives of machine learning), and their conversion to the engine's operations;
 - `patterns` for the papers' patterns by name;
 - `minighost` for one time step of that application;
-- `training` for collectives of machine learning;
-- `phases` for messages of a trace;
 - `placement` for placing ranks.
 """

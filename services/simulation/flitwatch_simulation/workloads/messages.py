@@ -6,6 +6,7 @@ message can be sent in one round of its source and received in another round of 
 
 from __future__ import annotations
 
+from collections import defaultdict, deque
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -14,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from flitwatch_core.packet import NO_LINK, OpKind, Ops
 from flitwatch_domain.errors import BadRequest
+from flitwatch_routing.traces.dag import Dag
 
 Ints = NDArray[np.int64]
 #: The engine numbers jobs in 8 bits; one number is reserved for background traffic.
@@ -180,3 +182,108 @@ def _ops_of(messages: Messages) -> Ops:
         endpoint_of_rank=np.empty(0, np.uint32),
         job_of_rank=np.empty(0, np.uint8),
     )
+
+
+#: Ranks per node if they divide all ranks: the number of accelerators in a current server.
+NODE_RANKS = 8
+
+_Round = tuple[Ints, Ints, int]
+
+
+def ring_allreduce(ranks: int, size: int) -> Messages:
+    """Return 2 (n - 1) rounds in which every rank sends a piece to the next: first reduce-scatter, then all-gather."""
+    here = np.arange(ranks)
+    rounds = 2 * (ranks - 1)
+    return in_rounds(ranks, [(here, (here + 1) % ranks, _piece_bytes(size, rounds))] * rounds)
+
+
+def tree_allreduce(ranks: int, size: int) -> Messages:
+    """Return a binomial tree to rank 0 and back with whole vectors: 2 ceil(log2 n) rounds, with 2 (n - 1) vectors in total."""
+    whole = max(1, round(size * ranks / (2 * (ranks - 1))))
+    up: list[_Round] = []
+    for k in range((ranks - 1).bit_length()):
+        sender = np.arange(1 << k, ranks, 2 << k)
+        up.append((sender, sender - (1 << k), whole))
+    down = [(dst, src, whole) for src, dst, _ in reversed(up)]
+    return in_rounds(ranks, up + down)
+
+
+def hierarchical_allreduce(ranks: int, size: int) -> Messages:
+    """Return a ring within each node of g ranks, then between nodes among corresponding ranks, then within nodes again.
+
+    g is the largest number up to `NODE_RANKS` that divides `ranks`. Every rank sends as much as in one ring over all ranks. Only
+    the middle part leaves the node: with m nodes, the share (m - 1) / (n - 1).
+    """
+    node = next(g for g in range(min(NODE_RANKS, ranks), 0, -1) if ranks % g == 0)
+    nodes = ranks // node
+    here = np.arange(ranks)
+    within = here // node * node + (here % node + 1) % node
+    between = (here + node) % ranks
+    # For a vector of V bytes, a rank sends V / g per round within a node and V / n per round between nodes: 2 V (n - 1) / n in total.
+    small = _piece_bytes(size, 2 * (ranks - 1))
+    inner: list[_Round] = [(here, within, small * nodes)] * (node - 1)
+    outer: list[_Round] = [(here, between, small)] * (2 * (nodes - 1))
+    return in_rounds(ranks, inner + outer + inner)
+
+
+def expert_alltoall(ranks: int, size: int) -> Messages:
+    """Return two pairwise exchanges: every rank sends equal parts to the experts of all others, which send the same amount back."""
+    here = np.arange(ranks)
+    part = _piece_bytes(size, 2 * (ranks - 1))
+    out: list[_Round] = [(here, (here + k) % ranks, part) for k in range(1, ranks)]
+    back: list[_Round] = [(dst, src, part) for src, dst, _ in out]
+    return in_rounds(ranks, out + back)
+
+
+def _piece_bytes(size: int, rounds: int) -> int:
+    return max(1, round(size / rounds))
+
+
+def messages_of(dag: Dag) -> Messages:
+    """Return each message in the earliest rounds of its source and destination after everything it waits for.
+
+    Computation ends its round. Rounds delay operations that can overlap in the trace, so a replay by rounds is not faster.
+
+    Raises
+    ------
+    BadInput
+        See `Dag.to_ops`.
+    """
+    ops = dag.to_ops(np.arange(dag.ranks))
+    begin, required, match = ops.requires_begin.tolist(), ops.required.tolist(), ops.match.tolist()
+    count = len(match)
+    later: dict[int, list[int]] = defaultdict(list)
+    waits = [begin[op + 1] - begin[op] for op in range(count)]
+    for op in range(count):
+        for earlier in required[begin[op] : begin[op + 1]]:
+            later[earlier].append(op)
+        if match[op] != NO_LINK:
+            later[op].append(match[op])
+            waits[match[op]] += 1
+    starts, over = [0] * count, [0] * count
+    ready = deque(op for op in range(count) if not waits[op])
+    sends_round: dict[int, int] = {}
+    while ready:
+        op = ready.popleft()
+        starts[op] = max((over[earlier] for earlier in required[begin[op] : begin[op + 1]]), default=0)
+        if dag.kind[op] == OpKind.RECEIVE:
+            starts[op] = max(starts[op], sends_round.get(op, 0))
+        joins = dag.kind[op] == OpKind.COMPUTE and not dag.amount[op]
+        over[op] = starts[op] + (not joins)
+        if match[op] != NO_LINK:
+            sends_round[match[op]] = starts[op]
+        for following in later[op]:
+            waits[following] -= 1
+            if not waits[following]:
+                ready.append(following)
+    return _in_rounds(dag, np.array(match), np.array(starts))
+
+
+def _in_rounds(dag: Dag, match: np.ndarray, starts: np.ndarray) -> Messages:
+    kind, rank, amount = np.array(dag.kind), np.array(dag.rank), np.array(dag.amount, np.int64)
+    send, compute = np.flatnonzero(kind == OpKind.SEND), np.flatnonzero(kind == OpKind.COMPUTE)
+    rounds = int(starts.max(initial=0)) + 1
+    compute_ns = np.zeros((dag.ranks, rounds), np.int64)
+    np.add.at(compute_ns, (rank[compute], starts[compute]), amount[compute])
+    columns = rank[send], np.array(dag.peer)[send], np.maximum(amount[send], 1), starts[send], starts[match[send]]
+    return Messages(dag.ranks, *columns, rounds=rounds, compute_ns=compute_ns)

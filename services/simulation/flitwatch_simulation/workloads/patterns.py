@@ -12,14 +12,16 @@ from itertools import product
 import numpy as np
 
 from flitwatch_domain.errors import BadRequest
-from flitwatch_simulation.workloads.messages import Ints, Messages, in_rounds
-from flitwatch_simulation.workloads.minighost import all_reduce, faces_of, minighost_messages
-from flitwatch_simulation.workloads.training import (
+from flitwatch_simulation.workloads.messages import (
+    Ints,
+    Messages,
     expert_alltoall,
     hierarchical_allreduce,
+    in_rounds,
     ring_allreduce,
     tree_allreduce,
 )
+from flitwatch_simulation.workloads.minighost import all_reduce, faces_of, minighost_messages
 
 Maker = Callable[[int, int, np.random.Generator], Messages]
 

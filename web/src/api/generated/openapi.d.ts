@@ -1005,9 +1005,9 @@ export interface components {
             slowed: number;
             slow_now: number;
             lost_s: number;
-            node_hours: number;
-            node_hours_low: number;
-            node_hours_high: number;
+            node_hours: number | null;
+            node_hours_low: number | null;
+            node_hours_high: number | null;
             detail: string;
             quiet: number | null;
             links: components["schemas"]["CarryingLink"][];
@@ -1109,9 +1109,9 @@ export interface components {
             slowed: number;
             slow_now: number;
             lost_s: number;
-            node_hours: number;
-            node_hours_low: number;
-            node_hours_high: number;
+            node_hours: number | null;
+            node_hours_low: number | null;
+            node_hours_high: number | null;
         };
         Incident: {
             incident_id: number | null;

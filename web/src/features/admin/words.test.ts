@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import type { Account, Token } from "../../api/peopleShapes";
-import { loginOf, scopesOf, stateOf, tokenText } from "./words";
+import type { Account, Token } from "../../api/people";
+import { loginOf, scopesOf, standing, stateOf, tokenText } from "./words";
 
 const now = Date.parse("2026-03-02T12:00:00Z");
 const token = {
@@ -41,4 +41,27 @@ it("offers a token no more than its account has", () => {
   expect(scopesOf("operator")).not.toContain("admin");
   expect(scopesOf("admin")).toContain("admin");
   expect(scopesOf("nonsense")).toEqual([]);
+});
+
+const nobody = {
+  user: null,
+  role: null,
+  scopes: [],
+  via: null,
+  pseudonyms: true,
+  csrf: null,
+  oidc: null,
+  vouched: false,
+};
+
+describe("standing", () => {
+  it("says that a login is needed", () => expect(standing(nobody)).toContain("requires a login"));
+  it("says what a reader without a login is, regardless of the role's first letter", () =>
+    expect(standing({ ...nobody, role: "operator", via: "anonymous" })).toContain(
+      "has the role operator. Other people are shown as pseudonyms",
+    ));
+  it("says who is signed in and what they see", () =>
+    expect(standing({ ...nobody, user: "ann", role: "operator", via: "session", pseudonyms: false })).toBe(
+      "Signed in as ann, operator. You see all names.",
+    ));
 });

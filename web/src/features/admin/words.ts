@@ -1,5 +1,5 @@
 /** What roles, scopes and states of accounts and tokens are called here, and what follows from them. */
-import type { Account, Token } from "../../api/peopleShapes";
+import type { Account, Session, Token } from "../../api/people";
 import { duration } from "../../lib/format";
 import { parseTime } from "../../lib/time";
 
@@ -50,4 +50,13 @@ export function loginOf(account: Account): string {
   if (account.role === "service") return "tokens";
   if (account.issuer !== null) return account.issuer;
   return account.password ? "password" : "none yet";
+}
+
+/** What a session means for what the reader sees and may do, in one sentence. */
+export function standing(session: Session): string {
+  const names = session.pseudonyms ? "Other people are shown as pseudonyms." : "You see all names.";
+  if (session.role == null) return "This site requires a login.";
+  if (session.user == null)
+    return `You are not signed in; anyone who can reach this page has the role ${session.role}. ${names}`;
+  return `Signed in as ${session.user}, ${session.role}. ${names}`;
 }

@@ -1,6 +1,6 @@
 /** "Alert me on this" beside a chart: a rule about what it shows. The dialog is loaded when it is wanted. */
 import { lazy, Suspense, useState } from "react";
-import type { Watched } from "./newRule";
+import type { Watched } from "./standing";
 import { Icon } from "../../components/Icon";
 
 const RuleDialog = lazy(() => import("./RuleDialog"));

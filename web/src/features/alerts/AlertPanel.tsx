@@ -2,20 +2,18 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { useMemo, useState } from "react";
-import { alertQuery } from "../../api/alerts";
-import type { AlertDetail } from "../../api/alertShapes";
+import { type AlertDetail, alertQuery } from "../../api/alerts";
 import { BaseAxis, ValueAxis } from "../../charts/axis";
 import { useSize } from "../../charts/Canvas";
-import { thresholdLayout } from "../../charts/threshold";
-import { AccessButton } from "../../components/AccessButton";
+import { thresholdLayout } from "../../charts/intervals";
+import { AccessButton, PageLink } from "../../components/buttons";
 import type { Column } from "../../components/DataTable";
 import { SeverityMark } from "../../components/Icon";
 import { Failure, Waiting } from "../../components/Notice";
-import { PageLink } from "../../components/PageLink";
 import { PictureCard } from "../../components/PictureCard";
 import { count, duration, plural, si } from "../../lib/format";
 import { clock, moment, parseTime, ZONE } from "../../lib/time";
-import { SilenceDialog } from "./SilenceDialog";
+import { SilenceDialog } from "./SilencesView";
 import { lasted, lastValue, levelOf, ownPath, unitOf, valueText } from "./standing";
 import { address } from "../../api/client";
 

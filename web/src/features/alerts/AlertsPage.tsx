@@ -2,19 +2,18 @@
 import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { useEffect, useMemo, useState } from "react";
-import { alertsQuery, rulesQuery, silencesQuery } from "../../api/alerts";
-import type { Alert, Rule, Silence } from "../../api/alertShapes";
-import { TableExport } from "../../components/TableExport";
+import { type Alert, alertsQuery, type Rule, rulesQuery, type Silence, silencesQuery } from "../../api/alerts";
+import { saveCsv, TableExport } from "../../components/TableExport";
 import { DataTable } from "../../components/DataTable";
 import { SeverityMark } from "../../components/Icon";
-import { Empty, Unanswered, refused } from "../../components/Notice";
-import { PageLink } from "../../components/PageLink";
-import { Segmented } from "../../components/Segmented";
+import { Empty, refused, Unanswered } from "../../components/Notice";
+import { PageLink } from "../../components/buttons";
+import { Segmented } from "../../components/choices";
 import { count, plural } from "../../lib/format";
 import { useKeys } from "../../lib/keys";
 import { ZONE } from "../../lib/time";
 import "../estimates/estimates.css";
-import type { AlertsView } from "./address";
+import type { AlertsView } from "../addresses";
 import { alertColumns, rowsOf } from "./alertColumns";
 import { AlertPanel } from "./AlertPanel";
 import "./alerts.css";
@@ -23,7 +22,6 @@ import { RulesView } from "./RulesView";
 import { SilencesView } from "./SilencesView";
 import { lasted, levelOf, ownPath, silencing, valueText } from "./standing";
 import { address } from "../../api/client";
-import { saveCsv } from "../../components/tableFile";
 
 const VIEWS: { value: AlertsView; label: string }[] = [
   { value: "alerts", label: "Alerts" },

@@ -2,11 +2,11 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useMemo } from "react";
 import * as v from "valibot";
-import { dryRunShape, type DryRun } from "../../api/alertShapes";
+import { type DryRun, dryRunShape } from "../../api/alerts";
 import { cancelTask, isOver, taskQuery, type Task } from "../../api/tasks";
 import { BaseAxis } from "../../charts/axis";
 import { useSize } from "../../charts/Canvas";
-import { AccessButton } from "../../components/AccessButton";
+import { AccessButton } from "../../components/buttons";
 import type { Column } from "../../components/DataTable";
 import { Failure, Waiting } from "../../components/Notice";
 import { PictureCard } from "../../components/PictureCard";

@@ -3,20 +3,18 @@ import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { useMemo, useState } from "react";
 import * as v from "valibot";
-import { rulesQuery, saveRule, testRule } from "../../api/alerts";
-import { dryRunShape, type DryRun, type Rule } from "../../api/alertShapes";
+import { type DryRun, dryRunShape, type Rule, rulesQuery, saveRule, testRule } from "../../api/alerts";
 import { isOver, taskQuery } from "../../api/tasks";
 import { BaseAxis, ValueAxis } from "../../charts/axis";
 import { useSize } from "../../charts/Canvas";
-import { thresholdLayout } from "../../charts/threshold";
-import { AccessButton } from "../../components/AccessButton";
+import { thresholdLayout } from "../../charts/intervals";
+import { AccessButton } from "../../components/buttons";
 import { Dialog } from "../../components/Dialog";
 import { Unanswered } from "../../components/Notice";
 import { clock, isoTime } from "../../lib/time";
 import "./alerts.css";
 import { reason, said } from "./DryRun";
-import { ruleOf, type Watched } from "./newRule";
-import { ruleText, unitOf } from "./standing";
+import { ruleOf, ruleText, unitOf, type Watched } from "./standing";
 
 interface Props {
   watched: Watched;

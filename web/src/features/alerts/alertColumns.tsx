@@ -1,6 +1,6 @@
 /** The table of alerts: past ones, and those of a rule. */
 import type { CSSProperties } from "react";
-import type { Alert } from "../../api/alertShapes";
+import type { Alert } from "../../api/alerts";
 import type { Column } from "../../components/DataTable";
 import { SeverityMark } from "../../components/Icon";
 import { duration } from "../../lib/format";

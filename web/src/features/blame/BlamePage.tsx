@@ -4,28 +4,20 @@ import { Link, useNavigate, useSearch } from "@tanstack/react-router";
 import { useCallback, useDeferredValue, useEffect, useMemo, type ReactNode } from "react";
 import { blameQuery, type By } from "../../api/estimates";
 import type { Application, Blame, BlameEntry } from "../../api/estimateShapes";
-import { useAddressOrder } from "../../components/addressSort";
-import { OrderedTable, type Column } from "../../components/DataTable";
-import { HowToRead } from "../../components/HowToRead";
-import { Misaddressed } from "../../components/Misaddressed";
-import { Empty, Failure, Waiting } from "../../components/Notice";
-import { Segmented } from "../../components/Segmented";
+import { type Column, OrderedTable, useAddressOrder } from "../../components/DataTable";
+import { Empty, Failure, HowToRead, Misaddressed, Waiting } from "../../components/Notice";
+import { Segmented } from "../../components/choices";
 import { count, plural, ratio } from "../../lib/format";
-import { useKeys } from "../../lib/keys";
+import { useKeys, useTyped } from "../../lib/keys";
 import { day, parseTime } from "../../lib/time";
-import { useTyped } from "../../lib/typed";
-import { ApplicationMenu, applicationText } from "../estimates/ApplicationMenu";
+import { ApplicationMenu, applicationText, Lacking, useApplication } from "../estimates/applications";
 import "../estimates/estimates.css";
-import { Lacking } from "../estimates/Lacking";
-import { useApplication } from "../estimates/useApplication";
-import { effectText } from "./evidenceText";
-import { byChance, chance, signed, chanceText } from "./numbers";
+import { byChance, chance, chanceText, effectText, signed } from "./evidence";
 import { OwnRuns } from "./OwnRuns";
 import { RunsBehind } from "./RunsBehind";
 import { SeveralSets } from "./SeveralSets";
 import { address } from "../../api/client";
-import { TableExport } from "../../components/TableExport";
-import { saveCsv } from "../../components/tableFile";
+import { saveCsv, TableExport } from "../../components/TableExport";
 
 /** Three decimals, and no sign before a zero. */
 const bits = (value: number): string =>
@@ -313,9 +305,9 @@ function Ranking({ application, by, children }: { application: Application; by: 
           <HowToRead
             lines={[
               <>
-                Only “named” is a name: runs alongside its jobs were slow beyond chance (of such names a share of{" "}
-                {blame.method.alpha} may be false), and neither the calendar, one week nor another name explains it.
-                “Cannot tell” gives the reason. “No evidence” does not exclude that a user slows runs.
+                Only “named” blames a user: runs alongside that user's jobs were slow beyond chance, and neither the
+                calendar, one week nor another user explains it. A share of {blame.method.alpha} of these names may be
+                false. “Cannot tell” gives the reason. “No evidence” does not exclude that a user slows runs.
               </>,
               <>
                 Score compares {within(blame.method.strata)}; each name is judged given the others selected, so that one
@@ -339,7 +331,7 @@ function Ranking({ application, by, children }: { application: Application; by: 
 const calibrated = ({ shuffles, q, sets_with_a_name }: NonNullable<Blame["calibration"]>): string =>
   shuffles
     ? `With shuffled run times, ${count(sets_with_a_name)} of ${plural(shuffles, "set")} had a name at q ≤ ${q}; the limit is a tenth.`
-    : "Chance names were not tested on these runs.";
+    : "The rate of false names was not tested on these runs.";
 
 /** Among which runs a score compares; too few of them are not divided. */
 const within = (strata: string): string =>

@@ -4,7 +4,7 @@ import { useNavigate } from "@tanstack/react-router";
 import { useEffect, useState, type FormEvent } from "react";
 import * as v from "valibot";
 import { cancelTask, isOver, startTaskWithFiles, taskError, taskQuery } from "../../api/tasks";
-import { AccessButton, useLacking } from "../../components/AccessButton";
+import { AccessButton, useLacking } from "../../components/buttons";
 import { Failure } from "../../components/Notice";
 
 const FILES = [

@@ -6,7 +6,7 @@ import { blameDetailQuery, type By } from "../../api/estimates";
 import type { BlameDetail } from "../../api/estimateShapes";
 import { BaseAxis, ValueAxis } from "../../charts/axis";
 import { useSize } from "../../charts/Canvas";
-import { exposureLayout } from "../../charts/exposure";
+import { exposureLayout } from "../../charts/intervals";
 import type { Column } from "../../components/DataTable";
 import { Failure, Waiting } from "../../components/Notice";
 import { PictureCard } from "../../components/PictureCard";
@@ -14,7 +14,7 @@ import { hideTooltip, showTooltip } from "../../components/tooltip";
 import { count, duration, ratio } from "../../lib/format";
 import { moment, parseTime, ZONE } from "../../lib/time";
 import { address } from "../../api/client";
-import { effectText } from "./evidenceText";
+import { effectText } from "./evidence";
 
 interface Row {
   /** What the reader knows it by. */

@@ -3,13 +3,12 @@ import { useQuery } from "@tanstack/react-query";
 import { Link, useNavigate, useSearch } from "@tanstack/react-router";
 import { severalQuery, type By } from "../../api/estimates";
 import type { SeveralSets as Answer } from "../../api/estimateShapes";
-import { DataTable, type Column } from "../../components/DataTable";
+import { type Column, DataTable } from "../../components/DataTable";
 import { Failure, Waiting } from "../../components/Notice";
-import { Segmented } from "../../components/Segmented";
+import { Segmented } from "../../components/choices";
 import { count, plural } from "../../lib/format";
-import { applicationText } from "../estimates/ApplicationMenu";
-import { evidenceText } from "./evidenceText";
-import { chance } from "./numbers";
+import { applicationText } from "../estimates/applications";
+import { chance, evidenceText } from "./evidence";
 
 type Entry = Answer["items"][number];
 

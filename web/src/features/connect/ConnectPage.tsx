@@ -1,17 +1,30 @@
 /** Connect your own data: every source with its commands, what it needs, and a live check of what has arrived. */
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
-import { arrivalsQuery, type SourceArrivals } from "../../api/arrivals";
-import { fabricsQuery, ingestQuery } from "../../api/queries";
-import { CopyButton } from "../../components/CopyButton";
+import { arrivalsQuery, fabricsQuery, ingestQuery, type SourceArrivals } from "../../api/queries";
+import { CopyButton } from "../../components/buttons";
+import { Unplaced } from "../../components/Figure";
 import { Failure, Waiting } from "../../components/Notice";
-import { Unplaced } from "../../components/Unplaced";
 import { count, duration, plural } from "../../lib/format";
 import { currentMachine, machineStore } from "../../lib/machine";
 import { useStore } from "../../lib/store";
 import { parseTime } from "../../lib/time";
-import { filled, type Site } from "./commands";
 import "./connect.css";
+
+/** Commands of a source with this site's own address and the machine's name. */
+export interface Site {
+  origin: string;
+  hostname: string;
+  fabric: string | null;
+}
+
+/** A name that a shell takes as one word. */
+const word = (text: string) => (/^[\w.:/-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`);
+
+export const filled = (template: string, { origin, hostname, fabric }: Site): string =>
+  template.replace(/\{(site|host|fabric)\}/g, (_, name: string) =>
+    name === "site" ? origin : name === "host" ? hostname : word(fabric ?? "MACHINE"),
+  );
 
 export function ConnectPage() {
   const arrivals = useQuery(arrivalsQuery());

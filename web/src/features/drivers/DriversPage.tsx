@@ -4,21 +4,18 @@ import { useNavigate, useSearch } from "@tanstack/react-router";
 import { useMemo } from "react";
 import { deviationQuery } from "../../api/estimates";
 import type { Deviation } from "../../api/estimateShapes";
-import { DataTable, type Column } from "../../components/DataTable";
-import { HowToRead } from "../../components/HowToRead";
-import { Misaddressed } from "../../components/Misaddressed";
-import { Failure, Waiting } from "../../components/Notice";
+import { type Column, DataTable } from "../../components/DataTable";
+import { Failure, HowToRead, Misaddressed, Waiting } from "../../components/Notice";
 import { PictureCard } from "../../components/PictureCard";
-import { Segmented } from "../../components/Segmented";
+import { Segmented } from "../../components/choices";
 import { AddressError } from "../../lib/address";
 import { change, count, plural } from "../../lib/format";
 import { day, parseTime } from "../../lib/time";
-import { applicationText } from "../estimates/ApplicationMenu";
+import { applicationText, Lacking } from "../estimates/applications";
 import "../estimates/estimates.css";
-import { Lacking } from "../estimates/Lacking";
-import type { DriversSearch } from "./address";
-import { ranked } from "./cells";
+import type { DriversSearch } from "../addresses";
 import { HeatMap } from "./HeatMap";
+import { ranked } from "./cells";
 import { address } from "../../api/client";
 
 export const error = (value: number | null): string => (value === null ? "–" : `${value.toFixed(1)} %`);
@@ -50,7 +47,7 @@ export function DriversPage() {
             {
               value: "deltas",
               label: "Deltas",
-              title: "Counts over the step, as published; they contain the step's duration",
+              title: "Counts over the whole step, as published. They depend on its duration",
             },
           ]}
         />

@@ -4,7 +4,7 @@ import { useSize } from "../../charts/Canvas";
 import { fractionColour } from "../../charts/scale";
 import { useStore } from "../../lib/store";
 import { themeStore } from "../../lib/theme";
-import { applicationText } from "../estimates/ApplicationMenu";
+import { applicationText } from "../estimates/applications";
 import { driverCells, headHeight } from "./cells";
 
 interface Place {

@@ -1,27 +1,13 @@
-/** Cables that run slower than most of their kind, and cables whose link fails again and again. Nothing is drawn if there are none, and a reason if that is unknown. */
+/** Cables that run slower than most of their kind, and cables whose link fails or changes its speed again and again. Nothing is drawn if there are none, and a reason if that is unknown. */
 import { classText } from "../../machine/words";
 import { useQuery } from "@tanstack/react-query";
-import type { SlowCable } from "../../api/linkShapes";
-import { slowCablesQuery } from "../../api/links";
-import { DataTable, type Column } from "../../components/DataTable";
+import { type SlowCable, slowCablesQuery } from "../../api/links";
+import { type Column, DataTable } from "../../components/DataTable";
 import { Unanswered } from "../../components/Notice";
-import { plural, ratio } from "../../lib/format";
+import { plural } from "../../lib/format";
 
 /** 50 Gb/s of 50e9. */
 export const speedText = (bps: number | null): string => (bps === null ? "unknown" : `${String(bps / 1e9)} Gb/s`);
-
-const timesSlower = (cable: SlowCable): number | null =>
-  cable.bandwidth_bps !== null && cable.usual_bps !== null ? cable.usual_bps / cable.bandwidth_bps : null;
-
-/** What is wrong with a cable, in words. */
-export function conditionOf(cable: SlowCable): string {
-  const slower = timesSlower(cable);
-  const failures = `down ${plural(cable.link_downs ?? 0, "time")}, recovered ${plural(cable.link_recoveries ?? 0, "time")} in 24 h`;
-  return [
-    ...(cable.slow && slower !== null ? [`${ratio(slower)}× slower than its kind`] : []),
-    ...(cable.flapping ? [failures] : []),
-  ].join("; ");
-}
 
 const end = (name: string, port: number | null) => (port === null ? name : `${name} port ${String(port)}`);
 
@@ -45,7 +31,8 @@ const COLUMNS: Column<SlowCable>[] = [
   },
   { key: "downs", header: "Link down, 24 h", numeric: true, value: (c) => c.link_downs },
   { key: "recoveries", header: "Recovered, 24 h", numeric: true, value: (c) => c.link_recoveries },
-  { key: "what", header: "Condition", value: conditionOf },
+  { key: "changes", header: "Speed changed, 24 h", numeric: true, value: (c) => c.link_speed_changes },
+  { key: "what", header: "Condition", value: (c) => c.condition },
 ];
 
 export function CablesPanel({ fabric }: { fabric: number }) {
@@ -59,8 +46,8 @@ export function CablesPanel({ fabric }: { fabric: number }) {
         <div className="card-title">
           <h2>Slow and flapping cables</h2>
           <span className="subtitle">
-            {plural(cables.length, "cable")}: half the speed of most of its kind or less, or a link that fails again and
-            again
+            {plural(cables.length, "cable")}: half the speed of most of its kind or less, or a link that fails or
+            changes its speed again and again
           </span>
         </div>
       </div>

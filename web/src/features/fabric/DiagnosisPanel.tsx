@@ -1,15 +1,68 @@
 /** The diagnosis of a tree: where congestion begins, the worst path hop by hop, causes ruled in and out, and what to do. */
+import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import type { Moment } from "../../api/queries";
-import type { Roots } from "../../api/roots";
+import { diagnosisQuery, fabricRootsQuery, type Roots } from "../../api/roots";
+import { sampleContextsQuery } from "../../api/samples";
+import type { Fabric } from "../../api/shapes";
 import { Unanswered } from "../../components/Notice";
 import { fraction, percent, plural, ratio } from "../../lib/format";
 import { intervalText, parseTime } from "../../lib/time";
 import type { Scene } from "../../machine/scene";
 import { wordsOf } from "../../machine/words";
 import type { FabricSearch } from "./address";
-import { CAUSES, RULINGS, titleOf } from "./diagnosis";
-import { useDiagnosis } from "./useDiagnosis";
+import { measureOf } from "./sampled";
+
+// The API's causes of congestion and its rulings, in the page's words.
+
+// What the API says of the tree that is shown: where its congestion begins, by the packets of a job or by counters of ports.
+
+/** The API asks no longer window: it hides which links were full. */
+const LONGEST_MS = 3_600_000;
+const MINUTE_MS = 60_000;
+
+export function useDiagnosis(fabric: Fabric, search: FabricSearch, moment: Moment) {
+  const sampled = useQuery(sampleContextsQuery(fabric.id));
+  const contexts = sampled.data?.items ?? [];
+  const byPackets = contexts.length > 0 && measureOf(search, fabric) === "packets";
+  const jobs = [...new Set(contexts.flatMap((one) => (one.job_id === null ? [] : [one.job_id])))];
+  const job = byPackets ? (search.packets ?? (jobs.length === 1 ? jobs[0] : undefined)) : undefined;
+  const at = parseTime(search.to);
+  const ofJob = useQuery({
+    ...diagnosisQuery(job ?? "", "", { at, windowMs: MINUTE_MS }, { tag: search.tag, phase: search.phase }),
+    enabled: job !== undefined,
+  });
+  const ofFabric = useQuery({
+    ...fabricRootsQuery(fabric.id, { ...moment, windowMs: Math.min(moment.windowMs, LONGEST_MS) }),
+    enabled: sampled.data !== undefined && !byPackets,
+  });
+  return {
+    answer: byPackets ? ofJob : ofFabric,
+    byPackets,
+    job: job ?? null,
+    asked: [sampled, byPackets ? ofJob : ofFabric],
+  };
+}
+
+const CAUSES: Record<string, string> = {
+  "full-link": "A link is full",
+  "full-endpoint": "Several send to one node",
+  "slow-endpoint": "A node receives too slowly",
+  "background-traffic": "Other traffic",
+  "communication-pattern": "Communication pattern",
+  "mapping-or-bandwidth": "Mapping or bandwidth",
+  "static-routes": "Static routes",
+};
+
+const RULINGS: Record<string, string> = { in: "Yes.", out: "No.", "cannot tell": "Cannot tell." };
+
+export function titleOf(told: Pick<Roots, "verdict" | "roots" | "links_stalled">): string {
+  const [root] = told.roots;
+  if (told.verdict === "cannot tell") return "Cannot tell where congestion begins";
+  if (!root) return told.links_stalled > 0 ? "No root of congestion" : "No link is congested";
+  const more = told.roots.length - 1;
+  return `Congestion begins at ${root.src_name} → ${root.dst_name}${more > 0 ? ` and ${plural(more, "more place")}` : ""}`;
+}
 
 interface Props {
   scene: Scene;
@@ -31,7 +84,7 @@ export function DiagnosisPanel({ scene, search, moment, selected, onSelect }: Pr
       {byPackets && job === null ? (
         <>
           <h2>Choose a job</h2>
-          <p>Roots of congestion are those of one job's packets, and several jobs were sampled here.</p>
+          <p>Roots are computed from the packets of one job, but several jobs were sampled here.</p>
         </>
       ) : told ? (
         <Findings
@@ -108,7 +161,7 @@ function Findings({ told, job, ratioWord, switches, onSelect }: FindingsProps) {
       <p className="muted diagnosis-note">
         {told.method === "samples"
           ? `From sampled packets of job ${job ?? ""}: follow the path until it turns light; the point before is the root.`
-          : "From counters of ports: a link that stalls waits for the one beyond it; the root is the last one."}{" "}
+          : "Computed from port counters. A stalled link waits for the next one, and the root is the last one."}{" "}
         {plural(told.links_stalled, "congested link")} of {plural(told.links_counted, "counted one")}.
         {told.simulated ? " Simulated." : ""}
       </p>

@@ -1,38 +1,69 @@
 /** A whole machine: picture, group matrix, selected router and time, all driven by one address. */
-import { wordsOf } from "../../machine/words";
 import { useQuery } from "@tanstack/react-query";
-import { useParams, useSearch } from "@tanstack/react-router";
+import { Navigate, useParams, useSearch } from "@tanstack/react-router";
 import { useMemo } from "react";
-import { fabricsQuery, routersQuery } from "../../api/queries";
 import { useFreshness } from "../../api/freshness";
+import { fabricsQuery, routersQuery } from "../../api/queries";
 import type { Fabric } from "../../api/shapes";
-import { Misaddressed } from "../../components/Misaddressed";
-import { Empty, Failure, Waiting } from "../../components/Notice";
-import { StaleBanner } from "../../components/StaleBanner";
+import { Empty, Failure, Misaddressed, StaleBanner, Waiting } from "../../components/Notice";
 import { AddressError } from "../../lib/address";
+import { plural } from "../../lib/format";
+import { currentMachine, machineStore } from "../../lib/machine";
+import { useOrigin } from "../../lib/origin";
+import { useStore } from "../../lib/store";
 import { intervalText, isoTime } from "../../lib/time";
-import { AXES, type View } from "./address";
+import { devices, type Scene, sceneOf } from "../../machine/scene";
+import { wordsOf } from "../../machine/words";
 import { CablesPanel } from "./CablesPanel";
 import { ContextBar } from "./ContextBar";
 import { DiagnosisPanel } from "./DiagnosisPanel";
 import { DistributionPanel } from "./DistributionPanel";
-import "./fabric.css";
-import { FabricPicture } from "./FabricPicture";
+import { defaultView, FabricPicture, viewsOf } from "./FabricPicture";
 import { RouterPanel } from "./RouterPanel";
-import { shownWords } from "./shownWords";
-import { sceneOf, type Scene } from "../../machine/scene";
 import { TimePanel } from "./TimePanel";
-import { useActions } from "./useActions";
-import { useClock } from "./useClock";
-import { useFabricKeys } from "./useFabricKeys";
+import { AXES, type View } from "./address";
+import type { Clockwork } from "./clockwork";
+import "./fabric.css";
+import { useClock, usePlay } from "./playback";
+import { useActions, useFabricKeys, useSelection, useStage } from "./useActions";
 import { useJobs } from "./useJobs";
-import { usePlay } from "./usePlay";
-import { useStage } from "./useStage";
-import { useTrailing } from "./useTrailing";
-import { useSelection } from "./useSelection";
-import { useValues } from "./useValues";
-import { defaultView, viewsOf } from "./views";
-import { useOrigin } from "../../lib/origin";
+import { useTrailing, useValues } from "./useValues";
+
+/** /fabric without a machine: the one last looked at. */
+export function FabricIndex() {
+  const fabrics = useQuery(fabricsQuery());
+  const remembered = useStore(machineStore);
+  if (fabrics.error && !fabrics.data)
+    return <Failure page error={fabrics.error} retry={() => void fabrics.refetch()} />;
+  if (!fabrics.data) return <Waiting what="the machines" />;
+  const machine = currentMachine(fabrics.data.items, remembered);
+  if (machine) return <Navigate to="/fabric/$fabric" params={{ fabric: machine.name }} replace />;
+  return (
+    <Empty page title="No machines yet">
+      Start the twin with <code>flitwatch up</code>, or read a topology with <code>flitwatch import fabric FILE</code>.
+    </Empty>
+  );
+}
+
+// What a fabric's picture shows, in two short lines: the bar has room for both.
+
+/** `window`: that of the clock in words; `recorded`: nothing counts on the machine any more. */
+export function shownWords(
+  fabric: Fabric,
+  clock: Clockwork | null,
+  difference: boolean,
+  window: string,
+  recorded: boolean,
+): [string, string] {
+  if (fabric.snapshot || !clock)
+    return [
+      `${devices(fabric)}${fabric.groups.length > 1 ? ` in ${plural(fabric.groups.length, "group")}` : ""}`,
+      fabric.snapshot ? "one sample" : "no counters yet, so traffic is unknown",
+    ];
+  if (difference) return [window, `against ${intervalText(clock.comparison, clock.window.from)}`];
+  const words = wordsOf(fabric);
+  return [`${window}${clock.live && !recorded ? ", live" : ""}`, `sum of ${words.stalls} ÷ sum of ${words.flits}`];
+}
 
 /** After the window has moved on by itself. */
 const ROUTER_AFTER_MS = 170;

@@ -2,12 +2,11 @@
 import type { Words } from "../../machine/words";
 import { memo, useLayoutEffect, useMemo, useRef, useState } from "react";
 import type { Congestion } from "../../api/shapes";
-import { contextOf, Layers, useFontReady } from "../../charts/Canvas";
+import { contextOf, Layers, useFontReady, usePalette } from "../../charts/Canvas";
 import { ChangeLegend, HeatLegend, Swatch } from "../../charts/legends";
 import { drawMatrix, hottestPairs, matrixAt, matrixLayout, pairsOf, type Pair } from "../../charts/matrix";
 import { changeColour, heatColour } from "../../charts/scale";
-import { usePalette } from "../../charts/usePalette";
-import { Unanswered, type QueryState } from "../../components/Notice";
+import { type QueryState, Unanswered } from "../../components/Notice";
 import { hideTooltip, showTooltip } from "../../components/tooltip";
 import { change, plural, ratio, si } from "../../lib/format";
 

@@ -3,13 +3,11 @@ import { classText, type Words, wordsOf } from "../../machine/words";
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { useMemo } from "react";
-import type { HotLink } from "../../api/linkShapes";
-import { hotLinksQuery } from "../../api/links";
+import { type HotLink, hotLinksQuery } from "../../api/links";
 import type { Moment } from "../../api/queries";
 import { Swatch } from "../../charts/legends";
 import { heatColour } from "../../charts/scale";
-import { useAddressOrder } from "../../components/addressSort";
-import { OrderedTable, type Column } from "../../components/DataTable";
+import { type Column, OrderedTable, useAddressOrder } from "../../components/DataTable";
 import { Icon } from "../../components/Icon";
 import { Empty, Unanswered } from "../../components/Notice";
 import { count, percent, plural, ratio, si } from "../../lib/format";
@@ -17,7 +15,7 @@ import { useStore } from "../../lib/store";
 import { themeStore, type ThemeName } from "../../lib/theme";
 import type { Scene } from "../../machine/scene";
 import type { FabricSearch } from "./address";
-import { WORST } from "./LinkTables";
+import { WORST } from "./TableView";
 
 /** Links in the table. */
 const MOST = 100;

@@ -7,9 +7,9 @@ import { Layers } from "../../charts/Canvas";
 import { hottestPairs, pairsOf } from "../../charts/matrix";
 import { chordAt, RingDrawing, ringAt, ringLayout, ringShape, shownChords, type Chord } from "../../charts/ring";
 import { changeFactor } from "../../charts/scale";
-import { answered, Unanswered, type QueryState } from "../../components/Notice";
+import { answered, type QueryState, Unanswered } from "../../components/Notice";
 import { change, count, ratio } from "../../lib/format";
-import { usePicture, type PictureGeometry, type ViewProps } from "../../machine/usePicture";
+import { type PictureGeometry, usePicture, type ViewProps } from "../../machine/usePicture";
 import type { Scene } from "../../machine/scene";
 
 interface Props extends ViewProps {

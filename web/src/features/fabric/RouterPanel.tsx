@@ -3,13 +3,13 @@ import { classText, wordsOf } from "../../machine/words";
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { memo, useMemo } from "react";
-import { routerQuery, timeseriesQuery, type Moment, momentParameters } from "../../api/queries";
+import { type Moment, momentParameters, routerQuery, timeseriesQuery } from "../../api/queries";
 import type { RouterDetail, Tile } from "../../api/shapes";
 import { heatColour, textOn, type Theme } from "../../charts/scale";
 import { Sparkline } from "../../charts/Sparkline";
 import type { Column } from "../../components/DataTable";
 import { ClassGlyph, classPath, Icon } from "../../components/Icon";
-import { Menu } from "../../components/Menu";
+import { Menu } from "../../components/choices";
 import { Failure, Unanswered, Waiting } from "../../components/Notice";
 import { captureEntries } from "../../lib/capture";
 import { plural, ratio, shortRatio, si } from "../../lib/format";
@@ -19,7 +19,7 @@ import { themeStore } from "../../lib/theme";
 import { placeOf, shortPlace, type Scene } from "../../machine/scene";
 import { SendersBlock } from "./SendersBlock";
 import { address } from "../../api/client";
-import { tableEntries } from "../../components/tableFile";
+import { tableEntries } from "../../components/TableExport";
 
 interface Props {
   scene: Scene;

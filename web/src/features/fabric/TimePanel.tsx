@@ -7,23 +7,20 @@ import type { Overview } from "../../api/shapes";
 import { TimeBrush } from "../../charts/TimeBrush";
 import { useFrame } from "../../charts/Canvas";
 import { AlertMe } from "../alerts/AlertMe";
-import { DataTable, type Column } from "../../components/DataTable";
+import { type Column, DataTable } from "../../components/DataTable";
 import { Dialog } from "../../components/Dialog";
 import { Icon } from "../../components/Icon";
-import { Menu } from "../../components/Menu";
+import { Menu } from "../../components/choices";
 import { refused, Unanswered } from "../../components/Notice";
 import { captureEntries } from "../../lib/capture";
-import { save } from "../../lib/csv";
+import { PARQUET, save } from "../../lib/tables";
 import { count, percent, ratio, si } from "../../lib/format";
 import { intervalText, moment, parseTime, ZONE, type TimeWindow, isoTime } from "../../lib/time";
 import { useKeys } from "../../lib/keys";
 import { overviewPoints, type Clockwork } from "./clockwork";
-import { PlayControls } from "./PlayControls";
-import { zoomed as zoomedSpan } from "./playback";
-import type { Play } from "./usePlay";
+import { type Play, PlayControls, zoomed as zoomedSpan } from "./playback";
 import { address, getBinary } from "../../api/client";
-import { copyApiLine, tableEntries } from "../../components/tableFile";
-import { PARQUET } from "../../lib/parquet";
+import { copyApiLine, tableEntries } from "../../components/TableExport";
 
 interface Props {
   fabric: number;

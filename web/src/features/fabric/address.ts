@@ -1,5 +1,5 @@
 /** What the address of a fabric page holds: all that a reader chose, so that a link shows the same picture. */
-import { oneOf, text, wholeNumber } from "../../lib/search";
+import { oneOf, text, wholeNumber } from "../../lib/address";
 import { isoTime, parseTime, type TimeWindow } from "../../lib/time";
 
 export const VIEWS = ["tiles", "ring", "group", "tree", "table", "links"] as const;

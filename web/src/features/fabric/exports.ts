@@ -2,18 +2,17 @@
 import { capital, type Words, wordsOf } from "../../machine/words";
 import type { Congestion, LinkFigures } from "../../api/shapes";
 import { hottestPairs, pairsOf, type Pair } from "../../charts/matrix";
-import type { MenuEntry } from "../../components/Menu";
+import type { MenuEntry } from "../../components/choices";
 import type { Column } from "../../components/DataTable";
 import { captureEntries } from "../../lib/capture";
 import type { Store } from "../../lib/store";
-import { linkColumns, linkRows, linkScope } from "./LinkTables";
+import { linkColumns, linkRows, linkScope, routerColumns, routerRows } from "./TableView";
 import type { View } from "./address";
 import type { Scene, Values } from "../../machine/scene";
-import { routerColumns, routerRows } from "./TableView";
 import type { FabricJobs } from "./useJobs";
 import { address } from "../../api/client";
-import { momentParameters, type Moment } from "../../api/queries";
-import { tableEntries } from "../../components/tableFile";
+import { type Moment, momentParameters } from "../../api/queries";
+import { tableEntries } from "../../components/TableExport";
 
 interface Inputs {
   scene: Scene;

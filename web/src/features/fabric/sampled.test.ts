@@ -1,7 +1,29 @@
 import { describe, expect, it } from "vitest";
-import { ratioOf, treeOf } from "../../charts/tree";
 import type { Machine } from "../../charts/arrange";
-import { choices, sampledLinks, sampledSums } from "./sampled";
+import { ratioOf, treeOf } from "../../charts/tree";
+import type { JobOverlay } from "../../machine/scene";
+import { choices, linkText, ringsOf, sampledLinks, sampledSums } from "./sampled";
+
+const named = { name: ["leaf0", "spine0"] } as Machine;
+
+it("says which link is pointed at, with its value or that it is not counted", () => {
+  const value = (number: number) => `${number} stalls per word`;
+  expect(linkText(named, 0, 1, { links: 2, counted: 1, flits: 10, stalls: 30 }, value)).toBe(
+    "leaf0 → spine0\n3 stalls per word\n2 parallel cables",
+  );
+  expect(linkText(named, 1, 0, { links: 1, counted: 0, flits: 0, stalls: 0 }, value)).toBe(
+    "spine0 → leaf0\nnot counted",
+  );
+});
+
+it("rings each job's switches in its own pattern, a shared one in the first job's", () => {
+  const job = (routers: number[]) => ({ routers: new Set(routers) }) as unknown as JobOverlay;
+  expect([...ringsOf([job([1, 2]), job([2, 3])])].sort()).toEqual([
+    [1, 0],
+    [2, 0],
+    [3, 1],
+  ]);
+});
 
 // A leaf with two nodes below a spine: links 0 and 1 between them, 2 to a node, 3 from it; the API gives a node's router at both ends.
 const cables = {

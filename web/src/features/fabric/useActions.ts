@@ -1,9 +1,15 @@
 /** What a reader does on a fabric page: each changes the address, and a drag draws at once. */
+import { useQueryClient } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
-import { useCallback, useMemo } from "react";
+import { useCallback, useEffect, useMemo, useState } from "react";
+import { neighbour } from "../../charts/arrange";
+import { useKeys } from "../../lib/keys";
+import type { Store } from "../../lib/store";
 import { isoTime, type TimeWindow } from "../../lib/time";
+import { hottestRouter, type Scene, type Values } from "../../machine/scene";
 import type { FabricSearch, View } from "./address";
-import { aroundMark, comparisonOf, type Clockwork } from "./clockwork";
+import { aroundMark, type Clockwork, comparisonOf, neighbouring } from "./clockwork";
+import type { Playback, Stage } from "./playback";
 
 interface Given {
   search: FabricSearch;
@@ -87,4 +93,105 @@ export function useActions({ search, clock, edge, views, view, preview }: Given)
     () => ({ change, select, openLinks, openPair, descend, cut, commit, zoom, drag, around }),
     [change, select, openLinks, openPair, descend, cut, commit, zoom, drag, around],
   );
+}
+
+// Tells the player what it plays on: the page's window and axis, and how a window is drawn and chosen.
+
+interface StageInputs extends Pick<Actions, "drag" | "commit">, Pick<Stage, "prepare"> {
+  fabric: number;
+  play: Playback;
+  clock: Clockwork | null;
+}
+
+export function useStage({ fabric, play, clock, prepare, drag, commit }: StageInputs) {
+  const queries = useQueryClient();
+  const { setStage } = play;
+  useEffect(() => {
+    setStage(
+      clock && {
+        window: clock.window,
+        span: clock.span,
+        stepMs: clock.stepMs,
+        show: (window) => drag(window, false),
+        busy: () => queries.isFetching({ queryKey: ["counters", fabric] }) > 0,
+        prepare,
+        rest: (window) => commit(window, false),
+      },
+    );
+  }, [setStage, clock, drag, prepare, commit, queries, fabric]);
+}
+
+/** The chosen router; until one is chosen, the hottest one of the job (or machine) when the page was opened: it does not jump about. */
+export function useSelection(
+  values: Store<Values | null>,
+  chosen: number | undefined,
+  members: ReadonlySet<number> | null,
+  scene: Scene | null,
+): number | null {
+  const [found, setFound] = useState<{ router: number; members: ReadonlySet<number> | null } | null>(null);
+  useEffect(() => {
+    const look = () => {
+      const shown = values.get();
+      if (!shown) return;
+      setFound((old) => {
+        if (old && old.members === members) return old;
+        const router = hottestRouter(shown, members);
+        return router === null ? old : { router, members };
+      });
+    };
+    look();
+    return values.subscribe(look);
+  }, [values, members]);
+  if (chosen !== undefined && scene && chosen < scene.machine.size) return chosen;
+  return found?.router ?? (scene && scene.machine.size > 0 && !found ? fallback(values, scene) : null);
+}
+
+// Without a single counted router the first one is as good as any.
+const fallback = (values: Store<Values | null>, scene: Scene) => (values.get() && scene.machine.size > 0 ? 0 : null);
+
+// The keys of a fabric page: views, difference, windows, selection.
+
+interface KeyInputs {
+  scene: Scene | null;
+  selected: number | null;
+  clock: Clockwork | null;
+  edge: number | null;
+  views: View[];
+  view: View;
+  difference: boolean;
+  actions: Actions;
+}
+
+export function useFabricKeys({ scene, selected, clock, edge, views, view, difference, actions }: KeyInputs) {
+  const bindings = useMemo(() => {
+    const { change, select, descend } = actions;
+    const step = (dRow: number, dCol: number) => () => {
+      if (!scene || selected === null) return;
+      const next = neighbour(scene.arrangement, selected, dRow, dCol);
+      if (next !== null) select(next);
+    };
+    const shift = (by: 1 | -1) => () => {
+      if (!clock) return;
+      const next = neighbouring(clock.window, by, edge ?? clock.window.to);
+      if (next) change({ from: isoTime(next.from), to: isoTime(next.to) });
+    };
+    return [
+      ...views.map((v, i) => ({ keys: String(i + 1), label: `View: ${v}`, run: () => change({ view: v }, true) })),
+      { keys: "d", label: "Difference", run: () => change({ diff: difference ? undefined : "on" }) },
+      { keys: "l", label: "Follow live data", run: () => change({ from: undefined, to: undefined }) },
+      { keys: "[", label: "Earlier window", run: shift(-1) },
+      { keys: "]", label: "Later window", run: shift(1) },
+      { keys: "ArrowLeft", label: "Move the selection (arrow keys)", run: step(0, -1) },
+      { keys: "ArrowRight", label: "", run: step(0, 1), silent: true },
+      { keys: "ArrowUp", label: "", run: step(-1, 0), silent: true },
+      { keys: "ArrowDown", label: "", run: step(1, 0), silent: true },
+      { keys: "Enter", label: "Closer", run: () => selected !== null && descend(selected) },
+      {
+        keys: "Escape",
+        label: "Back",
+        run: () => (view === "group" ? change({ view: undefined }, true) : change({ router: undefined })),
+      },
+    ];
+  }, [scene, selected, clock, edge, views, view, difference, actions]);
+  useKeys("Fabric", bindings);
 }

@@ -4,7 +4,7 @@ import { useCallback, useMemo } from "react";
 import { jobQuery, occupancyQuery } from "../../api/queries";
 import { ApiError } from "../../api/client";
 import type { Occupancy } from "../../api/shapes";
-import { useQueryState, type QueryState } from "../../components/Notice";
+import { type QueryState, useQueryState } from "../../components/Notice";
 import { plural } from "../../lib/format";
 import type { JobOverlay, Scene } from "../../machine/scene";
 

@@ -1,15 +1,27 @@
 /** The window's figures: exact ones from the server when the window rests, from frames while it is dragged. */
 import { useQuery, useQueryClient } from "@tanstack/react-query";
-import { useCallback, useEffect, useMemo, useRef, useState } from "react";
-import { congestionQuery, framesQuery, momentOf, type Moment } from "../../api/queries";
+import { startTransition, useCallback, useEffect, useMemo, useRef, useState } from "react";
+import { congestionQuery, framesQuery, type Moment, momentOf } from "../../api/queries";
 import type { Congestion } from "../../api/shapes";
-import { useQueryState, type QueryState } from "../../components/Notice";
 import { emptyColumns, panelFigures, routerWindow, sumsOf } from "../../charts/window";
+import { type QueryState, useQueryState } from "../../components/Notice";
 import { emptySums, PrefixSums, type Sums } from "../../lib/prefix";
 import { Store } from "../../lib/store";
 import type { TimeWindow } from "../../lib/time";
-import { frameStepSeconds, type Clockwork } from "./clockwork";
 import type { Scene, Values } from "../../machine/scene";
+import { type Clockwork, frameStepSeconds } from "./clockwork";
+
+// A value that follows later while something plays: what hangs on it is neither asked for nor drawn in the same frame as the rest.
+
+/** `value` at once, or, while `active`, as it was until `ms` milliseconds after it changed. */
+export function useTrailing<T extends object | number | null>(value: T, ms: number, active: boolean): T {
+  const [late, setLate] = useState(value);
+  useEffect(() => {
+    const timer = setTimeout(() => startTransition(() => setLate(value)), active ? ms : 0);
+    return () => clearTimeout(timer);
+  }, [value, ms, active]);
+  return active ? late : value;
+}
 
 interface Inputs {
   scene: Scene | null;

@@ -4,10 +4,10 @@ import { useMemo } from "react";
 import { forecastQuery } from "../../api/estimates";
 import type { Application, Backtest } from "../../api/estimateShapes";
 import { TableExport } from "../../components/TableExport";
-import { DataTable, type Column } from "../../components/DataTable";
+import { type Column, DataTable } from "../../components/DataTable";
 import { refused, Unanswered } from "../../components/Notice";
 import { count } from "../../lib/format";
-import { applicationText } from "../estimates/ApplicationMenu";
+import { applicationText } from "../estimates/applications";
 import { address } from "../../api/client";
 
 const signed = (share: number) => `${share < 0 ? "\u2212" : "+"}${Math.abs(share * 100).toFixed(1)} %`;

@@ -5,10 +5,10 @@ import { Link } from "@tanstack/react-router";
 import { runningJobsQuery } from "../../api/estimates";
 import type { RunningJob } from "../../api/estimateShapes";
 import { TableExport } from "../../components/TableExport";
-import { DataTable, type Column } from "../../components/DataTable";
+import { type Column, DataTable } from "../../components/DataTable";
 import { refused, Unanswered, Waiting } from "../../components/Notice";
 import { count, duration, plural } from "../../lib/format";
-import { heldText, restsOnText, runTimeText } from "./runTimeText";
+import { heldText, restsOnText, runTimeText } from "./texts";
 import { address } from "../../api/client";
 
 const columns: Column<RunningJob>[] = [

@@ -5,14 +5,14 @@ import { forecastQuery } from "../../api/estimates";
 import type { Application, RestsOn as Rests } from "../../api/estimateShapes";
 import { BaseAxis, ValueAxis } from "../../charts/axis";
 import { useSize } from "../../charts/Canvas";
-import { importanceLayout, INPUT_ROW, weightsLayout } from "../../charts/importanceLayout";
+import { importanceLayout, INPUT_ROW, weightsLayout } from "../../charts/forecast";
 import type { Column } from "../../components/DataTable";
 import { Waiting } from "../../components/Notice";
 import { PictureCard } from "../../components/PictureCard";
-import { Segmented } from "../../components/Segmented";
+import { Segmented } from "../../components/choices";
 import { count, plural } from "../../lib/format";
-import { applicationText } from "../estimates/ApplicationMenu";
-import { restsText } from "./runTimeText";
+import { applicationText } from "../estimates/applications";
+import { restsText } from "./texts";
 import { address } from "../../api/client";
 
 type Input = Rests["inputs"][number];
@@ -41,7 +41,7 @@ export function RestsOn({ application: { exe, nodes } }: { application: Applicat
   if (!rests)
     return data.rests_on_lacks === null ? null : (
       <section className="card" aria-label="What the forecasts rest on">
-        <p className="muted forecast-note">What the forecasts rest on: cannot tell: {data.rests_on_lacks}</p>
+        <p className="muted forecast-note">Cannot tell what the forecasts are based on: {data.rests_on_lacks}</p>
       </section>
     );
   return (

@@ -6,13 +6,13 @@ import { runForecastQuery } from "../../api/estimates";
 import type { RunForecast } from "../../api/estimateShapes";
 import { BaseAxis, ValueAxis } from "../../charts/axis";
 import { useSize } from "../../charts/Canvas";
-import { forecastLayout } from "../../charts/forecastLayout";
+import { forecastLayout } from "../../charts/forecast";
 import type { Column } from "../../components/DataTable";
 import { Failure, Waiting } from "../../components/Notice";
 import { PictureCard } from "../../components/PictureCard";
 import { count, plural, ratio } from "../../lib/format";
-import { applicationText } from "../estimates/ApplicationMenu";
-import { nextText } from "./nextText";
+import { applicationText } from "../estimates/applications";
+import { nextText } from "./texts";
 import { address } from "../../api/client";
 
 interface Row {

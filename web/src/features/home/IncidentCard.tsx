@@ -11,8 +11,8 @@ import { SeverityMark } from "../../components/Icon";
 import { refused, Unanswered } from "../../components/Notice";
 import { change, count, lostTime, plural, ratio } from "../../lib/format";
 import { day, moment as momentText, parseTime, ZONE } from "../../lib/time";
-import { slowWindow } from "../lab/slowWindow";
-import { savedText } from "./saved";
+import { slowWindow } from "../lab/replays";
+import { savedText } from "./texts";
 
 interface Props {
   fabric: string;

@@ -9,8 +9,7 @@ import { useStore, type Store } from "../../lib/store";
 import { themeStore } from "../../lib/theme";
 import { isoTime } from "../../lib/time";
 import type { Scene, Values } from "../../machine/scene";
-import { TilesView } from "../../machine/TilesView";
-import type { ViewProps } from "../../machine/usePicture";
+import { TilesView, type ViewProps } from "../../machine/usePicture";
 
 const NO_JOBS: string[] = [];
 const DAY_MS = 86_400_000;

@@ -2,9 +2,34 @@ import { Link } from "@tanstack/react-router";
 import type { Story } from "../../api/incident";
 import { Swatch } from "../../charts/legends";
 import { heatColour } from "../../charts/scale";
+import { SeverityMark } from "../../components/Icon";
+import { PageLink } from "../../components/buttons";
 import { change, count, ratio } from "../../lib/format";
 import type { ThemeName } from "../../lib/theme";
-import type { JobStall } from "./attention";
+import { moment as momentText } from "../../lib/time";
+import type { Item, JobStall } from "./attention";
+
+/** One line of what needs attention: what, what is at stake, since when, and where the evidence is. */
+export function ItemRow({ item, current, now }: { item: Item; current: boolean; now: number }) {
+  return (
+    <li className="home-item" data-current={current || undefined} aria-current={current || undefined}>
+      <SeverityMark level={item.level} />
+      <div className="ellipsis">
+        <div className="home-title ellipsis" title={item.title}>
+          {item.title}
+        </div>
+        <div className="subtitle ellipsis" title={item.detail}>
+          {item.detail}
+        </div>
+      </div>
+      <span className="home-stake">{item.stake}</span>
+      <span className="home-at">{item.at === null ? "" : momentText(item.at, now)}</span>
+      <PageLink href={item.href} aria-label={`${item.action}: ${item.title}`}>
+        {item.action} →
+      </PageLink>
+    </li>
+  );
+}
 
 interface Props {
   stalls: JobStall[];

@@ -1,15 +1,37 @@
 /** Running jobs by how slow their newest steps are against earlier runs, and when each ends. */
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
-import { slowestQuery } from "../../api/estimates";
+import { address } from "../../api/client";
 import type { SlowRun } from "../../api/estimateShapes";
-import { StepLine } from "../../charts/StepLine";
+import { slowestQuery } from "../../api/estimates";
+import { stepLine } from "../../charts/steps";
 import { Unanswered } from "../../components/Notice";
 import { TableExport } from "../../components/TableExport";
-import { address } from "../../api/client";
 import { change, count, duration, plural } from "../../lib/format";
-import { endsText } from "../job/ends";
-import { slowColumns, UNCOMPARED } from "./columns";
+import { endsText } from "../job/life";
+import { slowColumns, UNCOMPARED } from "./texts";
+
+// Step times as a small line over those that are usual: shape only, figures stand beside it.
+
+const [WIDTH, HEIGHT] = [200, 22];
+
+function StepLine({ time, usual, label }: { time: number[]; usual: (number | null)[]; label: string }) {
+  const drawn = stepLine(time, usual, WIDTH, HEIGHT);
+  return (
+    <svg
+      viewBox={`0 0 ${WIDTH} ${HEIGHT}`}
+      width={WIDTH}
+      height={HEIGHT}
+      role="img"
+      aria-label={label}
+      className="step-line"
+    >
+      <path d={drawn.usual} className="usual" />
+      <path d={drawn.time} className="own" />
+      {drawn.last && <circle cx={drawn.last[0]} cy={drawn.last[1]} r={2} />}
+    </svg>
+  );
+}
 
 /** From here a job is slow enough to stand out. */
 const SLOW = 1.1;
@@ -27,7 +49,7 @@ export function WorstJobs({ fabric, shown, now }: { fabric: string; shown: numbe
         <div className="card-title">
           <h2>Worst jobs</h2>
           <span className="subtitle">
-            against the mean of their own earlier runs
+            compared with the mean of their earlier runs
             {data && data.running > data.items.length ? ` · ${plural(data.running, "job")} with steps run` : ""}
           </span>
         </div>
@@ -69,7 +91,7 @@ function Rows({ items, recent, now }: { items: SlowRun[]; recent: number; now: n
           <th
             scope="col"
             className="numeric"
-            title="These steps against earlier runs; an incident counts from its beginning"
+            title="These steps compared with earlier runs. An incident counts from its start"
           >
             vs usual
           </th>

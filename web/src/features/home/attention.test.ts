@@ -1,6 +1,6 @@
 import { wordsOf } from "../../machine/words";
 import { expect, it } from "vitest";
-import type { Alert } from "../../api/alertShapes";
+import type { Alert } from "../../api/alerts";
 import type { Incident } from "../../api/incident";
 import type { IngestStatus } from "../../api/shapes";
 import { attention, incidentItems, jobStalls } from "./attention";

@@ -1,12 +1,12 @@
 /** What needs attention now, ordered by nodes at stake; every item leads to its evidence. Pure. */
 import type { Words } from "../../machine/words";
-import type { AlertPage } from "../../api/alertShapes";
+import type { AlertPage } from "../../api/alerts";
 import type { RunningRun } from "../../api/estimateShapes";
 import type { Incident, SlowJob } from "../../api/incident";
 import type { IngestStatus, Occupancy } from "../../api/shapes";
 import type { PanelFigures, RouterWindow } from "../../charts/window";
 import { change, count, duration, lostTime, plural, ratio } from "../../lib/format";
-import { stringifySearch } from "../../lib/search";
+import { stringifySearch } from "../../lib/address";
 import { parseTime } from "../../lib/time";
 
 export interface Item {

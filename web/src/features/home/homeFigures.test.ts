@@ -56,7 +56,7 @@ it("says how many jobs are slow, what is ahead and what noise cost, in place of 
     "Slowdown ahead: +11 % mean of 1 job, 90 %: +6 % to +19 %",
     "Lost to noise, today: 17 node-hours, 2 incidents · 0.4 % of the machine",
   ]);
-  const waiting = (incidents: { node_hours: number }[]) =>
+  const waiting = (incidents: { node_hours: number | null }[]) =>
     homeFigures({ ...asked, lost: { incidents, more: false, hours: 10, unexamined: 12 }, loading: all(true) })[2];
   expect(waiting([])).toMatchObject({ value: UNKNOWN, detail: "0 incidents · 12 ended jobs not examined yet" });
   expect(waiting([{ node_hours: 4 }])).toMatchObject({ value: "> 4.0" });

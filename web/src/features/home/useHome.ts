@@ -2,10 +2,10 @@
 import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { useMemo } from "react";
 import { alertsQuery } from "../../api/alerts";
-import { runningQuery } from "../../api/estimates";
 import type { RunningRun } from "../../api/estimateShapes";
+import { runningQuery } from "../../api/estimates";
 import { useFreshness } from "../../api/freshness";
-import { incidentQuery } from "../../api/incident";
+import { incidentQuery, incidentsQuery } from "../../api/incident";
 import {
   congestionQuery,
   coverageQuery,
@@ -17,15 +17,45 @@ import {
 } from "../../api/queries";
 import type { Fabric } from "../../api/shapes";
 import { panelFigures, routerWindow, sumsOf } from "../../charts/window";
-import { isoTime } from "../../lib/time";
+import { isoTime, type TimeWindow } from "../../lib/time";
 import { sceneOf, type Values } from "../../machine/scene";
-import type { Span } from "./address";
-import { spanWindow } from "./span";
-import { useLost } from "./useLost";
+import type { Span } from "../addresses";
+import { spanWindow } from "./texts";
+
+// What the incidents of a span cost.
+
+const HOUR_MS = 3_600_000;
+const MOST = 1000;
+
+/** `window`: null while the newest moment is unknown; `past`: whether it ends at a moment of the past, not now. */
+function useLost(fabric: Fabric, window: TimeWindow | null, past: boolean) {
+  const lost = useInfiniteQuery({
+    ...incidentsQuery(
+      {
+        fabric: fabric.name,
+        from: window ? isoTime(window.from) : undefined,
+        ...(past && window && { to: isoTime(window.to) }),
+      },
+      MOST,
+    ),
+    enabled: window !== null && !fabric.snapshot,
+  });
+  const told = useMemo(() => {
+    const [page] = lost.data?.pages ?? [];
+    if (!page || !window) return null;
+    const incidents = page.items.filter((one) => one.state !== "withdrawn");
+    return {
+      incidents,
+      more: page.next_cursor !== null,
+      hours: (window.to - window.from) / HOUR_MS,
+      unexamined: page.unexamined ?? 0,
+    };
+  }, [lost.data, window]);
+  return { lost, told };
+}
 
 export const WINDOW_MS = 600_000;
 const PACE_MS = 10_000;
-const HOUR_MS = 3_600_000;
 const NONE: RunningRun[] = [];
 
 /** `chosen`: a moment of the past; what is only known of now is then not asked for. */

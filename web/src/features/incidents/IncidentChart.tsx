@@ -1,15 +1,14 @@
-/** The minutes of an incident: the waiting and the causes' part of the traffic, and the jobs that it slowed on the same time axis. */
+/** The minutes of an incident: the waiting and the causes' part of it, and the jobs that it slowed on the same time axis. */
 import { useMemo } from "react";
 import { address } from "../../api/client";
 import type { IncidentDetail } from "../../api/incident";
 import { BaseAxis, ValueAxis } from "../../charts/axis";
 import { useSize } from "../../charts/Canvas";
-import { incidentHeight, incidentLayout, type IncidentTimes } from "../../charts/incidentLayout";
-import { NARROW, WIDE, type Gutters } from "../../charts/parts";
+import { type Gutters, incidentHeight, incidentLayout, type IncidentTimes, NARROW, WIDE } from "../../charts/incident";
 import type { Column } from "../../components/DataTable";
 import { PictureCard } from "../../components/PictureCard";
 import { change, count, ratio } from "../../lib/format";
-import { useMedia } from "../../lib/media";
+import { useMedia } from "../../lib/screen";
 import { clock, parseTime, ZONE } from "../../lib/time";
 import { untilText } from "./words";
 
@@ -28,7 +27,7 @@ const columnsOf = (ratioWord: string): Column<Minute>[] => [
   },
   {
     key: "part",
-    header: "Causes' share of the traffic, %",
+    header: "Causes' share of the waiting, %",
     numeric: true,
     value: (m) => (m.part === null ? null : 100 * m.part),
     render: (m) => (m.part === null ? "unknown" : Math.round(100 * m.part)),
@@ -138,7 +137,7 @@ function Picture({ told, ratioWord, now, gutters, known }: PictureProps) {
           <path className="high" d={layout.waiting.path} />
           {layout.part && (
             <>
-              {name("Causes' share", "% of the traffic", layout.part.top)}
+              {name("Causes' share", "% of the waiting", layout.part.top)}
               <ValueAxis
                 ticks={layout.part.ticks}
                 y={layout.part.y}

@@ -4,7 +4,7 @@ import { Link, useNavigate, useParams } from "@tanstack/react-router";
 import { useEffect, type ReactNode } from "react";
 import { storedIncidentQuery, type IncidentDetail } from "../../api/incident";
 import { fabricsQuery } from "../../api/queries";
-import { DataTable, type Column } from "../../components/DataTable";
+import { type Column, DataTable } from "../../components/DataTable";
 import { Figure } from "../../components/Figure";
 import { SeverityMark } from "../../components/Icon";
 import { Failure, Unanswered } from "../../components/Notice";
@@ -12,10 +12,10 @@ import { rememberMachine } from "../../lib/machine";
 import { change, count, lostTime, percent, plural, ratio } from "../../lib/format";
 import { useOrigin } from "../../lib/origin";
 import { moment, parseTime, ZONE } from "../../lib/time";
-import { slowWindow } from "../lab/slowWindow";
+import { slowWindow } from "../lab/replays";
 import { wordsOf } from "../../machine/words";
 import { aroundOnset, CarryingLinks } from "../home/CarryingLinks";
-import { savedText } from "../home/saved";
+import { savedText } from "../home/texts";
 import "../job/job.css";
 import { IncidentChart } from "./IncidentChart";
 import "./incidents.css";
@@ -112,7 +112,14 @@ function Body({ told, ratioWord, now }: { told: IncidentDetail; ratioWord: strin
               label={`${told.slowed === 1 ? "job" : "jobs"} slowed${told.state === "open" ? `, ${count(told.slow_now)} now` : ""}`}
               bad={told.slow_now > 0}
             />
-            <Figure value={ratio(told.node_hours)} label={`node-hours lost, 95 %: ${hoursInterval(told)}`} />
+            <Figure
+              value={ratio(told.node_hours)}
+              label={
+                told.node_hours === null
+                  ? "node-hours lost: the nodes of a job are unknown"
+                  : `node-hours lost, 95 %: ${hoursInterval(told)}`
+              }
+            />
             <Figure value={lostTime(told.lost_s)} label="lost, all jobs together" />
             <Figure
               value={lostTime(lastedSeconds(told, now))}
@@ -228,7 +235,10 @@ function Causes({ told, now }: { told: IncidentDetail; now: number }) {
                   </td>
                   <td>
                     {one.part === null ? (
-                      <span className="muted" title="Its traffic was not counted; it is named from times and places">
+                      <span
+                        className="muted"
+                        title="Its traffic was not counted. It is named based on timing and placement"
+                      >
                         unknown
                       </span>
                     ) : (

@@ -4,21 +4,19 @@ import { Link, useNavigate, useSearch } from "@tanstack/react-router";
 import { useCallback, useMemo, useState } from "react";
 import { incidentsQuery, STATES, type IncidentHead } from "../../api/incident";
 import { fabricsQuery } from "../../api/queries";
-import { useAddressOrder } from "../../components/addressSort";
-import { OrderedTable, type Column } from "../../components/DataTable";
-import { DownloadButton } from "../../components/DownloadButton";
+import { type Column, OrderedTable, useAddressOrder } from "../../components/DataTable";
+import { DownloadButton } from "../../components/buttons";
 import { SeverityMark } from "../../components/Icon";
 import { Empty, Failure, Waiting } from "../../components/Notice";
-import { Segmented } from "../../components/Segmented";
-import { count, lostTime, ratio } from "../../lib/format";
-import { useKeys } from "../../lib/keys";
-import { stringifySearch } from "../../lib/search";
+import { Segmented } from "../../components/choices";
+import { count, lostTime } from "../../lib/format";
+import { useKeys, useTyped } from "../../lib/keys";
+import { stringifySearch } from "../../lib/address";
 import { intervalText, isoTime, moment, parseTime, ZONE } from "../../lib/time";
-import { useTyped } from "../../lib/typed";
-import { WindowDialog } from "../fabric/WindowDialog";
-import type { IncidentsSearch } from "./address";
+import { WindowDialog } from "../fabric/ContextMenus";
+import type { IncidentsSearch } from "../addresses";
 import "./incidents.css";
-import { hoursInterval, lastedSeconds } from "./words";
+import { hoursText, lastedSeconds } from "./words";
 
 const DAY_MS = 86_400_000;
 
@@ -88,7 +86,7 @@ function columnsOf(now: number): Column<IncidentHead>[] {
       header: "Node-hours lost (95 %)",
       numeric: true,
       value: (i) => (i.state === "withdrawn" ? null : i.node_hours),
-      render: (i) => (i.state === "withdrawn" ? "–" : `${ratio(i.node_hours)} (${hoursInterval(i)})`),
+      render: (i) => (i.state === "withdrawn" ? "–" : hoursText(i)),
     },
     {
       key: "machine",

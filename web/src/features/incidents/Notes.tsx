@@ -2,7 +2,7 @@
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useState, type SyntheticEvent } from "react";
 import { addIncidentNote, type IncidentNote } from "../../api/incident";
-import { AccessButton, useLacking } from "../../components/AccessButton";
+import { AccessButton, useLacking } from "../../components/buttons";
 import { Failure } from "../../components/Notice";
 import { moment, parseTime, ZONE } from "../../lib/time";
 

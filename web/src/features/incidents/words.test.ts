@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { costText, lastedSeconds, slowedText, untilText, whenText } from "./words";
+import type { IncidentHead } from "../../api/incident";
+import { costText, hoursText, lastedSeconds, slowedText, untilText, whenText } from "./words";
 
 const now = Date.parse("2026-03-02T12:00:00Z");
 const over = { state: "over", began: "2026-03-02T11:40:03Z", ended: "2026-03-02T11:45:42Z" } as const;
@@ -20,6 +21,12 @@ describe("the words of an incident", () => {
     );
   });
 
+  it("say node-hours with their interval, or that they are unknown", () => {
+    const head = { node_hours: 4.2, node_hours_low: 3.1, node_hours_high: 5.3 } as IncidentHead;
+    expect(hoursText(head)).toBe("4.2 (3.1 to 5.3)");
+    expect(hoursText({ ...head, node_hours: null, node_hours_low: null, node_hours_high: null })).toBe("unknown");
+  });
+
   it("sum up what a user's jobs cost others, without what was withdrawn", () => {
     const some = [
       { state: "over", node_hours: 3.1 },
@@ -29,6 +36,9 @@ describe("the words of an incident", () => {
     expect(costText(some, false)).toBe("Named for 2 incidents that cost others 4.2 node-hours");
     expect(costText(some.slice(0, 1), true)).toBe(
       "Named for at least 1 incident that cost others at least 3.1 node-hours",
+    );
+    expect(costText([...some, { state: "over", node_hours: null }], false)).toBe(
+      "Named for 3 incidents that cost others at least 4.2 node-hours",
     );
     expect(costText(some.slice(2), false)).toBeNull();
     expect(costText([], false)).toBeNull();

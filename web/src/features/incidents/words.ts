@@ -24,6 +24,10 @@ export function whenText(told: Times, now: number): string {
 export const hoursInterval = ({ node_hours_low: low, node_hours_high: high }: IncidentHead): string =>
   `${ratio(low)} to ${ratio(high)}`;
 
+/** "4.2 (3.1 to 5.3)", or that it is unknown: of a slowed job, the number of nodes is. */
+export const hoursText = (head: IncidentHead): string =>
+  head.node_hours === null ? "unknown" : `${ratio(head.node_hours)} (${hoursInterval(head)})`;
+
 /** "Slowed 2 jobs by 5 min 48 s in total (95 %: 5 min 10 s to 6 min 30 s)". */
 export function slowedText(slowed: { jobs: number; lost_s: number; lost_low_s: number; lost_high_s: number }): string {
   const interval = `95 %: ${lostTime(slowed.lost_low_s)} to ${lostTime(slowed.lost_high_s)}`;
@@ -44,7 +48,8 @@ export function costText(
 ): string | null {
   const held = incidents.filter((one) => one.state !== "withdrawn");
   if (!held.length) return null;
-  const hours = held.reduce((sum, one) => sum + one.node_hours, 0);
+  const hours = held.reduce((sum, one) => sum + (one.node_hours ?? 0), 0);
   const least = more ? "at least " : "";
-  return `Named for ${least}${plural(held.length, "incident")} that cost others ${least}${ratio(hours)} node-hours`;
+  const most = more || held.some((one) => one.node_hours === null) ? "at least " : "";
+  return `Named for ${least}${plural(held.length, "incident")} that cost others ${most}${ratio(hours)} node-hours`;
 }

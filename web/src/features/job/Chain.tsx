@@ -2,9 +2,8 @@
 import { Link } from "@tanstack/react-router";
 import type { Explanation } from "../../api/estimateShapes";
 import { amountScale } from "../../charts/intervals";
-import { DownloadButton } from "../../components/DownloadButton";
-import { IntervalBar } from "../../components/IntervalBar";
-import { PrintButton } from "../../components/PrintButton";
+import { DownloadButton, PrintButton } from "../../components/buttons";
+import { IntervalBar } from "../../components/Figure";
 
 const PARTS: Record<string, string> = {
   slowed: "Cost to others",

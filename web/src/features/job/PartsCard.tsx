@@ -5,13 +5,13 @@ import { jobPartsQuery } from "../../api/queries";
 import type { JobParts } from "../../api/shapes";
 import { BaseAxis, ValueAxis } from "../../charts/axis";
 import { useSize } from "../../charts/Canvas";
-import { partRows, type Gutters } from "../../charts/parts";
+import { type Gutters, partRows } from "../../charts/incident";
 import type { Column } from "../../components/DataTable";
 import { Unanswered } from "../../components/Notice";
 import { PictureCard } from "../../components/PictureCard";
 import { change, ratio } from "../../lib/format";
 import { clock, day, parseTime, timeTicks, ZONE, type TimeWindow, isoTime } from "../../lib/time";
-import { OnsetLine, type Onset } from "./OnsetLine";
+import { type Onset, OnsetLine } from "./StepChart";
 import { address } from "../../api/client";
 
 interface Props {

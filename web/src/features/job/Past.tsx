@@ -6,12 +6,12 @@ import { outlookQuery } from "../../api/estimates";
 import type { Outlook } from "../../api/estimateShapes";
 import { BaseAxis } from "../../charts/axis";
 import { useSize } from "../../charts/Canvas";
-import { rangesLayout, ROW } from "../../charts/ranges";
+import { rangesLayout, ROW } from "../../charts/forecast";
 import type { Column } from "../../components/DataTable";
 import { refused, Unanswered } from "../../components/Notice";
 import { PictureCard } from "../../components/PictureCard";
 import { count, duration, inWords, plural, ratio } from "../../lib/format";
-import { runTimeText } from "../forecast/runTimeText";
+import { runTimeText } from "../forecast/texts";
 import { address } from "../../api/client";
 
 type PastRow = Outlook["past"][number];

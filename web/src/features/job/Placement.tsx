@@ -1,25 +1,68 @@
 /** Where the job stands: the parts of the machine that it touches, its outline, and a neighbour's dashed one. */
-import { capital, wordsOf } from "../../machine/words";
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { useLayoutEffect, useMemo, useRef } from "react";
-import { congestionQuery, jobQuery, routersQuery, type Moment, momentParameters } from "../../api/queries";
-import type { Fabric } from "../../api/shapes";
-import { arrange, cellsOf, selectPanels, type Machine } from "../../charts/arrange";
-import { contextOf, Layers, useFontReady, useSize } from "../../charts/Canvas";
+import { address } from "../../api/client";
+import { congestionQuery, jobQuery, type Moment, momentParameters, routersQuery, runsQuery } from "../../api/queries";
+import type { Fabric, Run } from "../../api/shapes";
+import { contextOf, Layers, useFontReady, usePalette, useSize } from "../../charts/Canvas";
+import { arrange, cellsOf, type Machine, outline, selectPanels } from "../../charts/arrange";
 import { HeatLegend, JobKey } from "../../charts/legends";
-import { outline } from "../../charts/outline";
-import { drawOverlay, rectShape } from "../../charts/overlay";
-import { TilesDrawing, tileAt, tileRect, tilesLayout } from "../../charts/tiles";
-import { usePalette } from "../../charts/usePalette";
+import { drawOverlay, rectShape } from "../../charts/cells";
+import { tileAt, tileRect, TilesDrawing, tilesLayout } from "../../charts/tiles";
 import { panelFigures, routerWindow, sumsOf } from "../../charts/window";
 import type { Column } from "../../components/DataTable";
-import { PictureCard } from "../../components/PictureCard";
+import { Icon } from "../../components/Icon";
+import { Menu } from "../../components/choices";
 import { answered, Unanswered } from "../../components/Notice";
+import { PictureCard } from "../../components/PictureCard";
 import { hideTooltip, showTooltip } from "../../components/tooltip";
-import { count, plural, ratio } from "../../lib/format";
-import { moment as momentText, parseTime } from "../../lib/time";
-import { address } from "../../api/client";
+import { count, duration, plural, ratio } from "../../lib/format";
+import { moment, moment as momentText, parseTime } from "../../lib/time";
+import { capital, wordsOf } from "../../machine/words";
+
+interface CompareMenuProps {
+  run: Run;
+  compare: string | undefined;
+  onChange: (compare: string | undefined) => void;
+}
+
+/** Other runs of the same program and size, to lay beside this one. */
+export function CompareMenu({ run, compare, onChange }: CompareMenuProps) {
+  const runs = useQuery(runsQuery(run.exe));
+  const chosen = compare?.split(",").filter(Boolean) ?? [];
+  const alike = (runs.data?.items ?? []).filter((other) => other.run_id !== run.run_id && other.ranks === run.ranks);
+  return (
+    <Menu
+      trigger={
+        <>
+          {chosen.length ? `Compared with ${plural(chosen.length, "run")}` : "Compare"}
+          <Icon name="down" />
+        </>
+      }
+      heading="Other runs of the same program and size"
+      empty={runs.data ? "No runs recorded" : runs.error ? runs.error.message : "Loading the runs…"}
+      entries={alike.map((other) => {
+        const id = String(other.run_id);
+        const start = parseTime(other.start);
+        return {
+          id,
+          label: (
+            <>
+              {chosen.includes(id) ? "✓ " : ""}
+              {other.job_id ? `job ${other.job_id}` : (other.run_key ?? `run ${id}`)}
+            </>
+          ),
+          detail: `${start === null ? "" : `${moment(start, Date.now())} · `}${duration(other.time_s)}`,
+          onSelect: () =>
+            onChange(
+              (chosen.includes(id) ? chosen.filter((c) => c !== id) : [...chosen, id].slice(-3)).join(",") || undefined,
+            ),
+        };
+      })}
+    />
+  );
+}
 
 interface Props {
   fabric: Fabric;

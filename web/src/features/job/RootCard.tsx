@@ -1,18 +1,17 @@
 /** Where the congestion that holds a job up begins: the root, the links that wait behind it and the jobs that feed it; or why nobody can tell. */
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
+import { address } from "../../api/client";
 import type { Explanation } from "../../api/estimateShapes";
+import type { Moment } from "../../api/queries";
 import { diagnosisPlace, diagnosisQuery, type Root, type Roots, type Victim } from "../../api/roots";
-import { badness, treeRows } from "../../charts/rootTree";
 import type { Column } from "../../components/DataTable";
 import { Unanswered } from "../../components/Notice";
-import { capital, type Words } from "../../machine/words";
 import { PictureCard } from "../../components/PictureCard";
 import { percent, plural, ratio } from "../../lib/format";
 import { clock, parseTime, ZONE } from "../../lib/time";
-import { address } from "../../api/client";
-import type { Moment } from "../../api/queries";
-import { afterOnset } from "./rootMoment";
+import { capital, type Words } from "../../machine/words";
+import { afterOnset, badness, treeRows } from "./roots";
 
 interface Row extends Victim {
   root: string;

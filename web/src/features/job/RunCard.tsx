@@ -2,15 +2,14 @@ import { useQuery } from "@tanstack/react-query";
 import { runForecastQuery } from "../../api/estimates";
 import { runStepsQuery } from "../../api/queries";
 import type { Run } from "../../api/shapes";
-import { stepRows, type RunVerdict, type StepClock, type StepSeries } from "../../charts/steps";
+import { type RunVerdict, type StepClock, stepRows, type StepSeries } from "../../charts/steps";
 import { AlertMe } from "../alerts/AlertMe";
 import type { Column } from "../../components/DataTable";
 import { refused, Unanswered } from "../../components/Notice";
 import { PictureCard } from "../../components/PictureCard";
 import { change, count, plural, ratio } from "../../lib/format";
-import { nextText } from "../forecast/nextText";
-import type { Onset } from "./OnsetLine";
-import { StepChart } from "./StepChart";
+import { nextText } from "../forecast/texts";
+import { type Onset, StepChart } from "./StepChart";
 import { address } from "../../api/client";
 
 interface Props {

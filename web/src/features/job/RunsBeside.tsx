@@ -9,7 +9,7 @@ import type { Run } from "../../api/shapes";
 import { ValueAxis } from "../../charts/axis";
 import { useSize } from "../../charts/Canvas";
 import type { Column } from "../../components/DataTable";
-import { refused, Unanswered, type QueryState } from "../../components/Notice";
+import { type QueryState, refused, Unanswered } from "../../components/Notice";
 import { PictureCard } from "../../components/PictureCard";
 import { change, exactDuration, fraction, ratio, si } from "../../lib/format";
 import { moment, parseTime, ZONE } from "../../lib/time";

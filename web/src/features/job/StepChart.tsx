@@ -1,9 +1,55 @@
 import { useMemo } from "react";
-import { BaseAxis, ValueAxis } from "../../charts/axis";
+import type { Explanation } from "../../api/estimateShapes";
 import { useSize } from "../../charts/Canvas";
-import { stepsLayout, type StepClock, type StepSeries } from "../../charts/steps";
-import { clock } from "../../lib/time";
-import { OnsetLine, type Onset } from "./OnsetLine";
+import { BaseAxis, ValueAxis } from "../../charts/axis";
+import { type StepClock, type StepSeries, stepsLayout } from "../../charts/steps";
+import { clock, parseTime } from "../../lib/time";
+
+// The moment from which a job was slow, as a labelled line: who started or sends more then, where an answer names a job.
+
+export interface Onset {
+  /** Milliseconds. */
+  at: number;
+  label: string;
+}
+
+export function onsetOf(told: Explanation | undefined): Onset | null {
+  const slow = told?.slowdown;
+  if (!slow || slow.from_start) return null;
+  const named = told.candidates.find((one) => one.named);
+  const at = named ? parseTime(named.changed ?? named.start) : parseTime(slow.since);
+  if (at === null) return null;
+  const who = named && [named.name, named.job_id].filter(Boolean).join(" ");
+  return {
+    at,
+    label: named ? `${who} ${named.change === "started" ? "started" : "sends more"}` : "slower from here on",
+  };
+}
+
+interface OnsetLineProps {
+  onset: Onset;
+  x: (ms: number) => number;
+  top: number;
+  bottom: number;
+  right: number;
+  /** Without its label, where the picture above has it. */
+  bare?: boolean;
+}
+
+export function OnsetLine({ onset, x, top, bottom, right, bare = false }: OnsetLineProps) {
+  const at = x(onset.at);
+  if (!(at <= right)) return null;
+  return (
+    <g className="onset">
+      <line x1={at} x2={at} y1={top} y2={bottom} />
+      {!bare && (
+        <text x={at - 5} y={top + 10} textAnchor={at > 260 ? "end" : "start"} dx={at > 260 ? 0 : 10}>
+          {onset.label}
+        </text>
+      )}
+    </g>
+  );
+}
 
 interface Props {
   series: StepSeries;

@@ -1,6 +1,94 @@
 /** The time of a job's page: one moment for all that it shows, and for every link out of it. Pure: times in milliseconds. */
-import type { JobDetail } from "../../api/shapes";
-import { isoTime, parseTime } from "../../lib/time";
+import type { Explanation, Outlook, RunTime } from "../../api/estimateShapes";
+import type { Job, JobDetail } from "../../api/shapes";
+import { duration, inWords, lostTime, MINUS, plural } from "../../lib/format";
+import { intervalText, isoTime, moment, parseTime, ZONE } from "../../lib/time";
+
+// What a running job's delay comes to, for the verdict.
+
+/** A forecast that is later than usual by more than this share of it stands out. */
+const LATE_SHARE = 0.05;
+
+interface Ahead {
+  value: string;
+  label: string;
+  bad: boolean;
+}
+
+/**
+ * Seconds lost where the job is slow: the forecast of its whole time rests on jobs that lasted as long, and knows nothing of the
+ * slowdown. Otherwise how much later than usual it ends, `late` and `usual` in seconds; null if neither is known.
+ */
+export function aheadOf(told: Explanation | undefined, late: number | null, usual: number | null): Ahead | null {
+  const lost = told && told.verdict !== "not slow" ? (told.slowdown?.lost_s ?? null) : null;
+  if (lost !== null && lost > 0) return { value: lostTime(lost), label: "lost so far", bad: true };
+  if (late === null) return null;
+  return {
+    value: `${late < 0 ? MINUS : "+"}${duration(Math.abs(late))}`,
+    label: "forecast at the end, to the usual",
+    bad: late > LATE_SHARE * (usual ?? 0),
+  };
+}
+
+// When a running job ends: a range, or that it is unknown and why.
+
+/** The 90 % range of its end, as a cell of a table. */
+export function endsText(told: RunTime | null | undefined, now: number): string {
+  const [from, to] = [parseTime(told?.ends_low), parseTime(told?.ends_high)];
+  return from === null || to === null ? "unknown" : intervalText({ from, to }, now, false);
+}
+
+/** The same as a sentence of the job's page. */
+export function endsSentence(told: RunTime, now: number): string {
+  const ends = parseTime(told.ends);
+  if (ends === null) return `When it ends is unknown: ${told.lacks ?? "no similar job lasted as long"}.`;
+  const basis = told.basis === null ? "" : ` of the same ${inWords(told.basis)}`;
+  return `Ends about ${moment(ends, now)} ${ZONE} (${endsText(told, now)}, 90 %), as ${plural(told.jobs, "job")}${basis} that ran as long.`;
+}
+
+// A job's elapsed time against finished jobs of its like, with or without recorded steps.
+
+export interface Usual {
+  /** Finished jobs that it is held against, and what they have in common with it. */
+  runs: number;
+  basis: string;
+  median: number | null;
+  p10: number | null;
+  p90: number | null;
+  factor: number | null;
+}
+
+/** Fewer say nothing about what is usual. */
+export const FEWEST = 3;
+
+/** Why a slow job took no longer than usual as a whole, in a sentence; empty if it did. */
+export const wholeText = (slowdown: number, { factor }: Pick<Usual, "factor">): string =>
+  factor !== null && slowdown >= 1.1 && factor < 1.05
+    ? `The whole job took ${factor < 0.95 ? `${Math.round((1 - factor) * 100)} % less than` : "about"} the usual time: only these steps are slow, and similar jobs differ in length.`
+    : "";
+
+/** The closest kin with enough runs. A job that runs is only compared once it has taken longer than they did. */
+export function usualTime(job: Pick<Job, "elapsed_s" | "state">, past: Outlook["past"]): Usual {
+  const kin = past.find((one) => one.jobs >= FEWEST && one.p50_s !== null);
+  if (!kin || kin.p50_s === null)
+    return {
+      runs: past[0]?.jobs ?? 0,
+      basis: past[0]?.basis ?? "user, name, size",
+      median: null,
+      p10: null,
+      p90: null,
+      factor: null,
+    };
+  const comparable = job.state === "COMPLETED" || (job.elapsed_s ?? 0) > kin.p50_s;
+  return {
+    runs: kin.jobs,
+    basis: kin.basis,
+    median: kin.p50_s,
+    p10: kin.p10_s,
+    p90: kin.p90_s,
+    factor: comparable && kin.p50_s > 0 && job.elapsed_s !== null ? job.elapsed_s / kin.p50_s : null,
+  };
+}
 
 export interface Life {
   start: number | null;

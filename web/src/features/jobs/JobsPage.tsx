@@ -5,20 +5,17 @@ import { useCallback, useEffect, useMemo, useState } from "react";
 import { incidentsQuery } from "../../api/incident";
 import { jobsQuery } from "../../api/queries";
 import type { Job } from "../../api/shapes";
-import { useAddressOrder } from "../../components/addressSort";
-import { TableExport } from "../../components/TableExport";
-import { OrderedTable, type Column } from "../../components/DataTable";
+import { type Column, OrderedTable, useAddressOrder } from "../../components/DataTable";
+import { saveCsv, TableExport } from "../../components/TableExport";
 import { Empty, Failure, refused, Unanswered, Waiting } from "../../components/Notice";
-import { Segmented } from "../../components/Segmented";
+import { Segmented } from "../../components/choices";
 import { count, duration } from "../../lib/format";
-import { useKeys } from "../../lib/keys";
+import { useKeys, useTyped } from "../../lib/keys";
 import { moment, parseTime, ZONE } from "../../lib/time";
-import { useTyped } from "../../lib/typed";
 import { costText } from "../incidents/words";
-import { COMMON_STATES, type JobState } from "./address";
+import { COMMON_STATES, type JobState } from "../addresses";
 import "./jobs.css";
 import { address } from "../../api/client";
-import { saveCsv } from "../../components/tableFile";
 
 const stateText = (state: string) => state.toLowerCase().replaceAll("_", " ");
 

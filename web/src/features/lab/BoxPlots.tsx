@@ -4,7 +4,7 @@ import { BaseAxis } from "../../charts/axis";
 import { useSize } from "../../charts/Canvas";
 import type { Column } from "../../components/DataTable";
 import { PictureCard } from "../../components/PictureCard";
-import type { Box, BoxSeries } from "./boxSeries";
+import type { Box, BoxSeries } from "./results";
 import { address } from "../../api/client";
 
 const ROW = 26;

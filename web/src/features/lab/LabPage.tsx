@@ -2,21 +2,118 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { useState } from "react";
-import { cancelTask, isOver, tasksQuery, type Task } from "../../api/tasks";
-import { TableExport } from "../../components/TableExport";
-import { DataTable, type Column } from "../../components/DataTable";
+import { address } from "../../api/client";
+import { cancelTask, isOver, startTask, type Task, tasksQuery } from "../../api/tasks";
+import { AccessButton } from "../../components/buttons";
+import { type Column, DataTable } from "../../components/DataTable";
+import { Dialog, DialogEnd } from "../../components/Dialog";
 import { Empty, Failure, Waiting } from "../../components/Notice";
-import { Segmented } from "../../components/Segmented";
+import { Segmented } from "../../components/choices";
+import { TableExport } from "../../components/TableExport";
 import { duration } from "../../lib/format";
 import { moment, parseTime, ZONE } from "../../lib/time";
 import "../estimates/estimates.css";
-import "./lab.css";
 import { NoisePanel } from "./NoisePanel";
-import { STUDIES, type StudyCard } from "./studies";
-import { StudyDialog } from "./StudyDialog";
 import { TaskPanel } from "./TaskPanel";
 import { WhatIfDialog } from "./WhatIfDialog";
-import { address } from "../../api/client";
+import "./lab.css";
+import { fieldLabel, fieldsOf, parametersFrom, STUDIES, type StudyCard, type StudyField, type Typed } from "./studies";
+
+// Asks for a study's parameters, those of its own model, and starts it as a task.
+
+interface Asking {
+  card: StudyCard;
+  onClose: () => void;
+  onStarted: (task: Task) => void;
+}
+
+export function StudyDialog({ card, onClose, onStarted }: Asking) {
+  const fields = fieldsOf(card.study);
+  const [typed, setTyped] = useState<Typed>({});
+  const start = useMutation({
+    mutationFn: () => startTask("sim.study", { study: card.study, parameters: parametersFrom(fields, typed) }),
+    onSuccess: onStarted,
+  });
+  return (
+    <Dialog open title={`${card.title}: ${card.study}`} onClose={onClose}>
+      <form
+        className="form rows"
+        onSubmit={(event) => {
+          event.preventDefault();
+          start.mutate();
+        }}
+      >
+        <p className="muted">{card.asks}</p>
+        {fields.map((field) => (
+          <Field
+            key={field.name}
+            field={field}
+            value={typed[field.name] ?? ""}
+            onChange={(value) => setTyped((old) => ({ ...old, [field.name]: value }))}
+          />
+        ))}
+        <DialogEnd error={start.error} onClose={onClose}>
+          <AccessButton need="tasks" type="submit" className="button primary" disabled={start.isPending}>
+            Run
+          </AccessButton>
+        </DialogEnd>
+      </form>
+    </Dialog>
+  );
+}
+
+interface FieldProps {
+  field: StudyField;
+  value: string | string[];
+  onChange: (value: string | string[]) => void;
+}
+
+function Field({ field, value, onChange }: FieldProps) {
+  const usual = field.usual === undefined ? "the study's own" : String(field.usual);
+  if (field.type === "choices") {
+    const chosen = Array.isArray(value) ? value : [];
+    return (
+      <fieldset className="lab-checks">
+        <legend>{fieldLabel(field.name)}</legend>
+        {field.choices?.map((one) => (
+          <label key={one}>
+            <input
+              type="checkbox"
+              checked={chosen.includes(one)}
+              onChange={(event) => onChange(event.target.checked ? [...chosen, one] : chosen.filter((x) => x !== one))}
+            />
+            <span>{one}</span>
+          </label>
+        ))}
+      </fieldset>
+    );
+  }
+  const options = field.type === "boolean" ? ["true", "false"] : field.choices;
+  return (
+    <label title={field.says}>
+      <span>{fieldLabel(field.name)}</span>
+      {options ? (
+        <select className="field" value={value} onChange={(event) => onChange(event.target.value)}>
+          <option value="">{usual}</option>
+          {options.map((one) => (
+            <option key={one}>{one}</option>
+          ))}
+        </select>
+      ) : (
+        <input
+          className="field"
+          type={field.type === "integer" || field.type === "number" ? "number" : "text"}
+          step={field.type === "integer" ? 1 : "any"}
+          min={field.least}
+          max={field.most}
+          placeholder={usual}
+          value={value}
+          onChange={(event) => onChange(event.target.value)}
+        />
+      )}
+    </label>
+  );
+}
 
 const subject = (task: Task): string => (typeof task.args?.study === "string" ? task.args.study : task.name);
 const progress = (task: Task): string =>

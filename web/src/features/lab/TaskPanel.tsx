@@ -1,14 +1,13 @@
 import { useQuery } from "@tanstack/react-query";
 import { useMemo } from "react";
 import { isOver, taskError, taskQuery, type Task } from "../../api/tasks";
-import { DataTable, type Column } from "../../components/DataTable";
+import { type Column, DataTable } from "../../components/DataTable";
 import { Failure, Waiting } from "../../components/Notice";
-import { save } from "../../lib/csv";
+import { save } from "../../lib/tables";
 import { count } from "../../lib/format";
 import { BoxPlots } from "./BoxPlots";
-import { boxSeries } from "./boxSeries";
+import { boxSeries, type Record_, resultTables, type Scalar } from "./results";
 import { WhatIfMap } from "./WhatIfMap";
-import { resultTables, type Record_, type Scalar } from "./result";
 import { address } from "../../api/client";
 import { TableExport } from "../../components/TableExport";
 

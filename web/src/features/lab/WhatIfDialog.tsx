@@ -3,14 +3,13 @@ import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { fabricsQuery, occupancyQuery } from "../../api/queries";
 import { startTask } from "../../api/tasks";
-import { AccessButton } from "../../components/AccessButton";
+import { AccessButton } from "../../components/buttons";
 import { Dialog, DialogEnd } from "../../components/Dialog";
 import { Unanswered } from "../../components/Notice";
 import { duration, plural } from "../../lib/format";
 import { isoTime, parseTime } from "../../lib/time";
-import type { LabSearch } from "./address";
-import { PATTERNS, PLACEMENTS, ROUTINGS } from "./whatIfChoices";
-import type { Pattern, Placement, Routing } from "./whatIfChoices";
+import type { LabSearch } from "../addresses";
+import { type Pattern, PATTERNS, type Placement, PLACEMENTS, type Routing, ROUTINGS } from "./replays";
 
 interface Props {
   search: LabSearch;

@@ -14,7 +14,7 @@ import { change, ratio } from "../../lib/format";
 import { Store, useStore } from "../../lib/store";
 import { themeStore } from "../../lib/theme";
 import { sceneOf, type Scene, type Values } from "../../machine/scene";
-import { TilesView } from "../../machine/TilesView";
+import { TilesView } from "../../machine/usePicture";
 import { address } from "../../api/client";
 
 const shape = v.looseObject({

@@ -2,9 +2,9 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { useState } from "react";
-import { logIn, logOut, PROVIDER_LOGOUT, providerHref, sessionQuery } from "../../api/session";
+import { logIn, logOut, PROVIDER_LOGOUT, providerHref, sessionQuery } from "../../api/people";
 import { Failure, Waiting } from "../../components/Notice";
-import { standing } from "./address";
+import { standing } from "../admin/words";
 import "./login.css";
 
 export function LoginPage() {

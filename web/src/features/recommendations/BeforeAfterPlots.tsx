@@ -2,18 +2,17 @@
 import { useQuery } from "@tanstack/react-query";
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { useMemo } from "react";
-import { beforeAfterQuery } from "../../api/recommendations";
-import type { BeforeAfter } from "../../api/recommendationShapes";
+import { type BeforeAfter, beforeAfterQuery } from "../../api/recommendations";
 import type { Machine } from "../../charts/arrange";
 import { FractionLegend } from "../../charts/legends";
 import { congestedText, mostTraffic, slicesOf, treeOf, worstLeafText, type Tree } from "../../charts/tree";
 import { TreePicture } from "../../charts/TreePicture";
-import { usePalette } from "../../charts/usePalette";
+import { usePalette } from "../../charts/Canvas";
 import { capital } from "../../machine/words";
 import type { Column } from "../../components/DataTable";
 import { Failure, Waiting } from "../../components/Notice";
 import { PictureCard } from "../../components/PictureCard";
-import { Segmented } from "../../components/Segmented";
+import { Segmented } from "../../components/choices";
 import { bytes, count, fraction } from "../../lib/format";
 import { address } from "../../api/client";
 

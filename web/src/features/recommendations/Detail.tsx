@@ -2,13 +2,11 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { useState } from "react";
-import { recommendationQuery } from "../../api/recommendations";
-import type { RecommendationDetail, Side } from "../../api/recommendationShapes";
+import { type RecommendationDetail, recommendationQuery, type Side } from "../../api/recommendations";
 import { ratioScale } from "../../charts/intervals";
-import { DownloadButton } from "../../components/DownloadButton";
-import { HowToRead } from "../../components/HowToRead";
-import { IntervalBar } from "../../components/IntervalBar";
-import { Failure, Waiting } from "../../components/Notice";
+import { DownloadButton } from "../../components/buttons";
+import { Failure, HowToRead, Waiting } from "../../components/Notice";
+import { IntervalBar } from "../../components/Figure";
 import { bytes, count, percent, plural } from "../../lib/format";
 import { moment, parseTime, ZONE } from "../../lib/time";
 import { BeforeAfterPlots } from "./BeforeAfterPlots";
@@ -43,16 +41,16 @@ export function Detail({ id }: { id: number }) {
           <>
             The gain is time before ÷ time after, so above 1 is faster. The interval is that of{" "}
             {one.gain ? plural(one.gain.runs, "comparison") : "the comparisons"}
-            {one.gain?.basis ? ` (${one.gain.basis})` : ""}. The bar is the interval, its tick the gain, and the thin
-            line ×1, where nothing changes.
+            {one.gain?.basis ? ` (${one.gain.basis})` : ""}. The bar is the interval, its tick is the gain, and the thin
+            line at ×1 means no change.
           </>,
           <>
-            In the plots the upper half of an edge is the down link, the lower half the up link; darkness is the
+            In the plots, the upper half of an edge is the down link and the lower half is the up link. Darkness is the
             congested fraction (the load, if no packets were sampled), width the traffic, with one scale for both.
           </>,
           <>
-            In the matrices the column sends and the row receives. The true traffic is known of simulations alone; the
-            optimiser never saw it.
+            In the matrices, the column sends and the row receives. The true traffic is known only for simulations, and
+            the optimiser never saw it.
           </>,
         ]}
         not={

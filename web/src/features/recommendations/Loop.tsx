@@ -2,7 +2,7 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { cancelTask, isOver, startTask, tasksQuery, type Task } from "../../api/tasks";
-import { AccessButton } from "../../components/AccessButton";
+import { AccessButton } from "../../components/buttons";
 import { Unanswered } from "../../components/Notice";
 import { Dialog, DialogEnd } from "../../components/Dialog";
 import { duration } from "../../lib/format";

@@ -2,14 +2,13 @@
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { useMemo } from "react";
-import { recommendationsQuery } from "../../api/recommendations";
-import type { Recommendation } from "../../api/recommendationShapes";
-import { ratioScale, type IntervalScale } from "../../charts/intervals";
-import { TableExport } from "../../components/TableExport";
-import { DataTable, type Column } from "../../components/DataTable";
+import { type Recommendation, recommendationsQuery } from "../../api/recommendations";
+import { type IntervalScale, ratioScale } from "../../charts/intervals";
+import { saveCsv, TableExport } from "../../components/TableExport";
+import { type Column, DataTable } from "../../components/DataTable";
 import { Empty, Failure, Waiting } from "../../components/Notice";
-import { IntervalBar } from "../../components/IntervalBar";
-import { Segmented } from "../../components/Segmented";
+import { IntervalBar } from "../../components/Figure";
+import { Segmented } from "../../components/choices";
 import { count } from "../../lib/format";
 import { useKeys } from "../../lib/keys";
 import { moment, parseTime, ZONE } from "../../lib/time";
@@ -19,7 +18,6 @@ import { Loop } from "./Loop";
 import "./recommendations.css";
 import { about, gainInterval, gainText, kindText } from "./words";
 import { address } from "../../api/client";
-import { saveCsv } from "../../components/tableFile";
 
 const STATES = [
   { value: "all", label: "All" },

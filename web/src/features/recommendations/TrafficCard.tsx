@@ -2,9 +2,8 @@
 import { useQuery } from "@tanstack/react-query";
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { useEffect, useLayoutEffect, useMemo, useRef } from "react";
-import { trafficMatrixQuery } from "../../api/recommendations";
-import type { TrafficMatrix } from "../../api/recommendationShapes";
-import { contextOf, Layers, useFontReady, useSize } from "../../charts/Canvas";
+import { type TrafficMatrix, trafficMatrixQuery } from "../../api/recommendations";
+import { contextOf, Layers, useFontReady, usePalette, useSize } from "../../charts/Canvas";
 import { CHANGE } from "../../charts/scale";
 import {
   cellAt,
@@ -15,11 +14,10 @@ import {
   type Cells,
   type MatrixPart,
 } from "../../charts/trafficMatrix";
-import { usePalette } from "../../charts/usePalette";
 import type { Column } from "../../components/DataTable";
 import { Failure, Waiting } from "../../components/Notice";
 import { PictureCard } from "../../components/PictureCard";
-import { Segmented } from "../../components/Segmented";
+import { Segmented } from "../../components/choices";
 import { hideTooltip, showTooltip } from "../../components/tooltip";
 import { bytes, count } from "../../lib/format";
 import { address } from "../../api/client";

@@ -1,5 +1,5 @@
 /** Recommendations in words. Pure. */
-import type { Gain, Recommendation } from "../../api/recommendationShapes";
+import type { Gain, Recommendation } from "../../api/recommendations";
 import type { Interval } from "../../charts/intervals";
 import { bytes, count, duration, percent, UNKNOWN } from "../../lib/format";
 

@@ -11,8 +11,7 @@ Modules:
 - `sacct` for Slurm; `schedulers` for PBS, Flux, the Standard Workload Format and ClusterCockpit;
 - `ncl` for runs of AriesNCL; `ldms_csv` for counters of store_csv; `noise_bench` for results of the noise benchmark;
 - `runs` for measured runs and exposure, stored as a blame estimate;
-- `through_log` for the log between decoder and writer, rejected records, and exit statuses;
-- `zones` for time zone names.
+- `through_log` for the log between decoder and writer, rejected records, and exit statuses.
 
 A new scheduler needs a reader in `flitwatch_ingest.sources` and a command in `schedulers`.
 """

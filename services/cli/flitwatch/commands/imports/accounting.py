@@ -118,7 +118,7 @@ def import_jobs(
         report = imports.jobs_counted(through.conn)._asdict() | dict(through.rejected())
     print_result(report, as_json)
     if not report["jobs"] and not report["rejected_total"]:
-        click.echo(f"{name}: holds no job. {_NO_JOB[source]}", err=True)
+        click.echo(f"{name}: contains no job. {_NO_JOB[source]}", err=True)
     if report["unplaced"]:
         hosts = ", ".join(report["unplaced_examples"])
         click.echo(

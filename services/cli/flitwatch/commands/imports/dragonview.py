@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 #: Bad rows listed in the report; all are counted.
 _MOST_LISTED = 100
+#: Rows of nodes that the cable list does not have, listed as examples.
+_MOST_EXAMPLES = 5
 
 
 @click.command("dragonview")
@@ -105,7 +107,10 @@ class SnapshotReport(TypedDict):
     counted_groups: list[int]
     counted_jobs: list[str]
     stall_to_flit: dict[str, float | None]
-    jobs: list[SnapshotJob]
+    jobs: int
+    placed: int
+    unplaced_examples: list[str]
+    job_places: list[SnapshotJob]
     rejected: list[RejectionReason]
     rejected_rows: int
     warnings: list[str]
@@ -128,7 +133,13 @@ def summarise_snapshot(snapshot: Snapshot) -> SnapshotReport:
         "counted_groups": np.unique(group[counted]).tolist(),
         "counted_jobs": [job for job, routers in snapshot.job_routers.items() if np.array_equal(routers, counted)],
         "stall_to_flit": snapshot.stall_to_flit(),
-        "jobs": [
+        # A job consists of the nodes that the cable list has.
+        "jobs": len(snapshot.jobs),
+        "placed": len(snapshot.jobs),
+        "unplaced_examples": [item.where for item in snapshot.rejected if "has no node" in item.reason][
+            :_MOST_EXAMPLES
+        ],
+        "job_places": [
             {
                 "job_id": job.job_id,
                 "nodes": job.nodes,

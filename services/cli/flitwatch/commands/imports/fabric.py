@@ -35,6 +35,12 @@ if TYPE_CHECKING:
     help="The scheduler's cluster that the fabric connects. Several fabrics of one cluster are planes: a job uses all planes "
     "that its nodes are attached to.",
 )
+@click.option(
+    "--hosts",
+    type=click.Path(path_type=Path),
+    help="File with the names of hosts, such as /etc/hosts or a node-name map. If a line contains the fabric's name of a host or its GUID, the host gets "
+    "the first other name of that line.",
+)
 @database_options
 @json_option
 def fabric(
@@ -43,22 +49,27 @@ def fabric(
     name: str | None,
     replace: bool,
     cluster: str | None,
+    hosts: Path | None,
     db_url: str | None,
     ephemeral: bool,
     as_json: bool,
 ) -> None:
     """Import the topology in FILE. For LLDP, FILE can be a folder with one file per switch. Importing the same file again changes nothing."""
     from flitwatch_db import connect
+    from flitwatch_db.ingest import imports
     from flitwatch_domain.importers import read_fabric
+    from flitwatch_domain.importers.read import rename_hosts
     from flitwatch_ops import platform
 
     topology = read_fabric(file, format_, name)
+    if hosts is not None:
+        topology = rename_hosts(topology, hosts)
     if cluster:
         topology = dataclasses.replace(topology, attributes={**topology.attributes, "cluster": cluster})
     with platform.open_database(db_url, ephemeral, adds=True) as url, connect(url) as conn:
-        store_fabric(conn, topology, replace=replace)
+        jobs = imports.count_jobs_of_fabric(conn, store_fabric(conn, topology, replace=replace))
     print_warnings(topology.warnings)
-    print_result(topology.summary(), as_json)
+    print_result({**topology.summary(), **jobs._asdict()}, as_json)
 
 
 def store_fabric(conn: psycopg.Connection[Any], found: Fabric, *, replace: bool = False, snapshot: bool = False) -> int:

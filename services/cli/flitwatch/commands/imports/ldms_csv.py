@@ -58,6 +58,9 @@ def ldms_csv(files: tuple[Path, ...], db_url: str | None, ephemeral: bool, as_js
             "counter_records": counters,
             "placed": max(counters - sum(nowhere.values()), 0),
             "unplaced": sum(nowhere.values()),
+            "unplaced_examples": imports.list_unplaced(
+                through.conn, totals.spans, [t for t, count in nowhere.items() if count]
+            ),
             "unplaced_reasons": imports.why_unplaced(
                 through.conn, [t for t, count in nowhere.items() if count], MOST_REASONS
             ),

@@ -3,10 +3,22 @@
 from __future__ import annotations
 
 from pathlib import Path
+from zoneinfo import ZoneInfo
 
 import click
 
 from flitwatch.console import database_options, json_option
+from flitwatch_domain.errors import BadRequest
+
+
+def zone_named(name: str | None) -> ZoneInfo | None:
+    """Return the time zone of that name, or None for the machine's own."""
+    if name is None:
+        return None
+    try:
+        return ZoneInfo(name)
+    except (KeyError, ValueError, OSError):
+        raise BadRequest(f"there is no time zone {name!r}", advice="Use a name such as UTC or Europe/Berlin.") from None
 
 
 @click.command("sacct")
@@ -35,7 +47,7 @@ def sacct(
     sacct are accepted too; their times are in UTC (--timezone UTC). The exit status is 3 if records were refused.
     """
     from flitwatch.commands.imports.accounting import import_jobs
-    from flitwatch.commands.imports.zones import zone_named
+    from flitwatch.commands.imports.sacct import zone_named
     from flitwatch_ingest.sources.sacct import SacctReader
 
     zone = zone_named(timezone)

@@ -31,7 +31,7 @@ def pbs(
     names, as PBS names them by day. The exit status is 3 if records were refused.
     """
     from flitwatch.commands.imports.accounting import import_jobs
-    from flitwatch.commands.imports.zones import zone_named
+    from flitwatch.commands.imports.sacct import zone_named
     from flitwatch_ingest.sources.pbs import PbsReader
 
     zone = zone_named(timezone)
@@ -98,7 +98,9 @@ def clustercockpit(archive: Path, cluster: str | None, db_url: str | None, ephem
 
     files = list(source.find_job_files(archive)) if archive.is_dir() else [archive]
     if not files:
-        raise NotFound(f"{archive} holds no {source.META}", advice="Give the folder of ClusterCockpit's job archive.")
+        raise NotFound(
+            f"{archive} contains no {source.META}", advice="Give the folder of ClusterCockpit's job archive."
+        )
     import_jobs(
         "clustercockpit",
         files,
@@ -114,5 +116,5 @@ def _each_file(paths: tuple[Path, ...]) -> Iterator[Path]:
     for path in paths:
         files = sorted(file for file in path.iterdir() if file.is_file()) if path.is_dir() else [path]
         if not files:
-            raise NotFound(f"{path} holds no file", advice="Give the folder of PBS's accounting logs.")
+            raise NotFound(f"{path} contains no file", advice="Give the folder of PBS's accounting logs.")
         yield from files

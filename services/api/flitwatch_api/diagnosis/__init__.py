@@ -1,1 +1,0 @@
-"""Roots of congestion, and the links that wait behind them."""

@@ -1,1 +1,0 @@
-"""Explanation of a slow job."""

@@ -1,1 +1,0 @@
-"""Incidents: causes of slow jobs, for as long as they lasted."""

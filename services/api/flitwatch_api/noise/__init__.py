@@ -1,1 +1,0 @@
-"""Slowdown of collectives by network noise: measured and simulated."""

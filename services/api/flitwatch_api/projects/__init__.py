@@ -1,1 +1,0 @@
-"""Reports of projects: losses of their jobs."""

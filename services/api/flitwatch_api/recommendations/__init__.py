@@ -1,1 +1,0 @@
-"""Recommendations of the loop and of the routing advice."""

@@ -1,1 +1,0 @@
-"""Packet samples: traffic and congestion by link, in the context of a job."""

@@ -1,1 +1,0 @@
-"""Search over all kinds of data."""
