@@ -199,12 +199,14 @@ def test_an_absent_server_is_reported_with_advice_and_without_the_password() -> 
 # A throw-away database ends with the process that uses it, also where that is killed.
 
 
+# It looks for a signal again and again: one that comes just before a read without end is noticed only after the read.
 USER = """
-import sys
+import select, sys
 from flitwatch_ops import platform
 with platform.open_database(ephemeral=True) as url:
     print(url, flush=True)
-    sys.stdin.read()
+    while not select.select([sys.stdin], [], [], 0.2)[0]:
+        pass
 """
 
 
