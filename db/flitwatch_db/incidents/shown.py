@@ -243,7 +243,7 @@ def _describe_incident(head: IncidentHead, victims: list[Victim]) -> str:
     if not victims:
         return head["title"]
     causes = [(cause["job_id"], cause["part"]) for cause in head["causes"]]
-    return domain.make_detail(causes, domain.node_hours([_lost_time_of(victim) for victim in victims]))
+    return domain.make_detail(causes, domain.node_hours([_lost_time(victim.row) for victim in victims]))
 
 
 def _pick_hottest_links(victims: list[Victim]) -> list[CarryingLink]:
@@ -266,10 +266,9 @@ def slowed_by(conn: Conn, job_pk: int, at_s: float) -> SlowedTotal | None:
     own = [row for row in rows if row["cause_pk"] == job_pk]
     if not own:
         return None
-    lost = [_share_lost_time({**row, **_lost_until(row, at_s)}, row["share"] or 0.0, 1) for row in own]
-    hours = domain.node_hours(lost)
-    assert hours is not None
-    total, low, high = (3600 * figure for figure in hours)
+    total, low, high = domain.sum_losses(
+        [(_lost_time({**row, **_lost_until(row, at_s)}), row["share"] or 0.0) for row in own]
+    )
     return {
         "jobs": len({row["job_pk"] for row in own}),
         "lost_s": total,
@@ -279,12 +278,8 @@ def slowed_by(conn: Conn, job_pk: int, at_s: float) -> SlowedTotal | None:
     }
 
 
-def _lost_time_of(victim: Victim) -> LostTime:
-    return _share_lost_time(victim.row, 1.0, victim.row["nodes"])
-
-
-def _share_lost_time(row: Row, share: float, nodes: int | None) -> LostTime:
-    return LostTime(row["lost_s"] * share, row["lost_low_s"] * share, row["lost_high_s"] * share, nodes)
+def _lost_time(row: Row) -> LostTime:
+    return LostTime(row["lost_s"], row["lost_low_s"], row["lost_high_s"], row.get("nodes"))
 
 
 def of_victim(conn: Conn, job_pk: int, at_s: float) -> int | None:
@@ -379,7 +374,7 @@ def _build_head(
     chosen = domain.causes_of(parts, {victim.row["job_pk"] for victim in victims})
     named: list[IncidentCause] = [{**causes[pk], "part": parts[pk]} for pk in chosen if pk in causes]
     gone = bool(named) and all(cause["end"] is not None for cause in named)
-    hours = domain.node_hours([_lost_time_of(entry) for entry in victims]) or (None, None, None)
+    hours = domain.node_hours([_lost_time(entry.row) for entry in victims]) or (None, None, None)
     now = sum(entry.slow_now for entry in victims)
     ended = row["ended_at"]
     ids = [cause["job_id"] for cause in named]

@@ -150,13 +150,16 @@ class LostTime:
 
 
 def node_hours(lost: Sequence[LostTime]) -> tuple[float, float, float] | None:
-    """Return the node-hours that jobs lost, with the 95 % interval; the jobs' errors are independent. None: the number of nodes of a job is unknown."""
-    counts = [loss.nodes for loss in lost if loss.nodes is not None]
-    if len(counts) < len(lost):
-        return None
-    total = sum(loss.seconds * nodes / 3600 for loss, nodes in zip(lost, counts, strict=True))
-    below = math.hypot(*((loss.seconds - loss.low_s) * nodes / 3600 for loss, nodes in zip(lost, counts, strict=True)))
-    above = math.hypot(*((loss.high_s - loss.seconds) * nodes / 3600 for loss, nodes in zip(lost, counts, strict=True)))
+    """Return the node-hours that jobs lost, with the 95 % interval. None: the number of nodes of a job is unknown."""
+    known = [(loss, loss.nodes / 3600) for loss in lost if loss.nodes is not None]
+    return sum_losses(known) if len(known) == len(lost) else None
+
+
+def sum_losses(lost: Sequence[tuple[LostTime, float]]) -> tuple[float, float, float]:
+    """Return the sum of lost times, each multiplied by its factor, with the 95 % interval; the jobs' errors are independent."""
+    total = sum(loss.seconds * factor for loss, factor in lost)
+    below = math.hypot(*((loss.seconds - loss.low_s) * factor for loss, factor in lost))
+    above = math.hypot(*((loss.high_s - loss.seconds) * factor for loss, factor in lost))
     return total, max(0.0, total - below), total + above
 
 

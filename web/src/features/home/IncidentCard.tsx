@@ -187,7 +187,7 @@ function Chain({ fabric, ratioWord, story, over, at, now }: ChainProps) {
       </Step>
       <Step title={`Links, ${ratioWord}`}>
         <CarryingLinks fabric={fabric} links={story.links} since={since} jobs={jobs} most={SHOWN} />
-        {!story.links.length && <span className="muted">No link of the slow jobs has more stalls than before.</span>}
+        {!story.links.length && <span className="muted">No link with counters has more stalls than before.</span>}
       </Step>
       <Step title={over ? "Jobs it slowed" : "Slower jobs"}>
         {slow.slice(0, SHOWN).map((one) => (
