@@ -49,6 +49,7 @@ _PORTS = """
         SELECT * FROM unnest(%(ports)s::text[], %(guids)s::text[], %(hosts)s::text[], %(numbers)s::int[]) AS w (port, guid, host, number)
     )
     SELECT p.port, r.fabric_id, r.router, NULL::int AS endpoint, NULL AS node, NULL AS adapter FROM port p JOIN router r ON ltrim(lower(r.guid), '0') = p.guid
+    WHERE %(fabric)s::int IS NULL OR r.fabric_id = %(fabric)s
     UNION ALL
     SELECT p.port, f.fabric_id, NULL, e.endpoint, e.node, a.adapter
     FROM fabric f CROSS JOIN LATERAL ROWS FROM (

@@ -15,12 +15,12 @@ _JOBS = """
         SELECT n.job_pk, n.node, n.endpoint FROM job j JOIN job_node n USING (job_pk) WHERE NOT j.simulated AND j.start_ts > now() - interval '7 days'
     ), each AS (SELECT job_pk, bool_or(endpoint IS NOT NULL) AS placed FROM recent GROUP BY 1)
     SELECT (SELECT count(*) FROM each), (SELECT count(*) FROM each WHERE placed),
-           ARRAY(SELECT DISTINCT node FROM recent WHERE endpoint IS NULL ORDER BY node LIMIT %(most)s)
+           ARRAY(SELECT DISTINCT node FROM recent JOIN each USING (job_pk) WHERE NOT placed ORDER BY node LIMIT %(most)s)
 """
 # Compute nodes of fabrics with counters: those of the switch's port count too.
 _NODES = """
     WITH counted AS MATERIALIZED (SELECT DISTINCT fabric_id, router FROM router_1m WHERE ts > now() - interval '1 hour'),
-         cards AS MATERIALIZED (SELECT DISTINCT fabric_id, endpoint FROM endpoint_1s WHERE ts > now() - interval '10 minutes'),
+         cards AS MATERIALIZED (SELECT DISTINCT fabric_id, endpoint FROM endpoint_1m WHERE ts > now() - interval '1 hour'),
          known AS (
              SELECT e.fabric_id, e.node, bool_or(c.router IS NOT NULL OR k.endpoint IS NOT NULL) AS covered
              FROM endpoint e JOIN fabric f USING (fabric_id) LEFT JOIN counted c USING (fabric_id, router) LEFT JOIN cards k USING (fabric_id, endpoint)

@@ -46,16 +46,17 @@ class LinkChanges:
 
     def publish(self, source: str, time_s: float, instance: str, value: int, *, first: bool = False) -> bool:
         """Publish a changed value, and the first one of an instance if `first`; return whether it was published."""
-        before, self._last[instance] = self._last.get(instance), (time_s, value)
-        if (before is None and not first) or (before is not None and before[1] == value):
-            return False
-        for at_s, reading in filter(None, (before, self._last[instance])):
+        before, now = self._last.get(instance), (time_s, value)
+        is_change = first if before is None else before[1] != value
+        for at_s, reading in filter(None, (before, now)) if is_change else ():
             if at_s != self._published_s.get(instance):
                 self._publisher.publish(
                     TOPIC, orjson.dumps(build_record(at_s, instance, reading)), source, key=instance
                 )
                 self._published_s[instance] = at_s
-        return True
+        # Only now: the same value comes again if the log did not take it.
+        self._last[instance] = now
+        return is_change
 
     def publish_failures(self, source: str, time_s: float, guid: str, port: int, counters: Mapping[str, int]) -> None:
         """Publish one port's counts of failures, by perfquery's names; of a new port, all of them."""

@@ -14,7 +14,6 @@ import psycopg
 from flitwatch_core.codec import LANE_ARRAYS, LANES, Ledger
 from flitwatch_db.core import events
 from flitwatch_db.core.events import DeadLetterEvent, GapEvent
-from flitwatch_db.counters import store
 from flitwatch_db.counters import store as counters
 from flitwatch_db.fabrics import store as fabrics
 from flitwatch_db.ingest import store as ingest
@@ -109,12 +108,12 @@ class Batch:
             return
         try:
             with conn.transaction():
-                store.write_observations(conn, rows)
+                counters.write_observations(conn, rows)
         except psycopg.DataError:
             for row in rows:
                 try:
                     with conn.transaction():
-                        store.write_observations(conn, [row])
+                        counters.write_observations(conn, [row])
                 except psycopg.DataError as problem:
                     letters.append(
                         DeadLetter("", 0, 0, f"the database refuses this row: {problem}", repr(row).encode())

@@ -47,7 +47,6 @@ def sacct(
     sacct are accepted too; their times are in UTC (--timezone UTC). The exit status is 3 if records were refused.
     """
     from flitwatch.commands.imports.accounting import import_jobs
-    from flitwatch.commands.imports.sacct import zone_named
     from flitwatch_ingest.sources.sacct import SacctReader
 
     zone = zone_named(timezone)
