@@ -9,7 +9,7 @@ Open
   estimators, with `stress`;
 - `advice_value` and `incidents` for the savings of advice and the rate of correctly named culprits; `planted_roots` for roots of congestion;
 - `ingest_bench` for the benchmark of ingest; the others are commands;
-- `formulations` for integer programs that prove routes optimal, `baselines` for routings for comparison;
+- `formulations` for integer programs that prove routes optimal;
 - `topologies` for parsing topologies (`core_topology`), `flow`, `routings`, `collectives` and `collective_task` for collectives at flow level; `packet` for packets;
 - `namespaces` for flows through network namespaces;
 - `agreement` and `stall_fit` for the agreement of the twin with the packet engine; `port_counters` for port counters of a simulated tree;

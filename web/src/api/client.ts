@@ -1,4 +1,4 @@
-/** One door to the API: every answer is validated here, every failure becomes an ApiError that says what the reader can do. */
+/** All API requests: every answer is validated here, every failure becomes an ApiError that says what the reader can do. */
 import * as v from "valibot";
 
 export interface Problem {

@@ -1,4 +1,4 @@
-/** Network noise of collectives: measured by the benchmark, and simulated by the studies. */
+/** Network noise: of a job, from its network cards' counters; of collectives, measured by the benchmark or simulated by the studies. */
 import { queryOptions } from "@tanstack/react-query";
 import * as v from "valibot";
 import { getJson, postJson } from "./client";

@@ -1,4 +1,4 @@
-/** Accounts, tokens and the audit log: what is asked for and changed about people. */
+/** Accounts, tokens, the audit log and the reader's session: shapes, queries and changes. */
 import { infiniteQueryOptions, keepPreviousData, queryOptions } from "@tanstack/react-query";
 import * as v from "valibot";
 import { getJson, postJson, protectChanges, remove } from "./client";

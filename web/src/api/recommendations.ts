@@ -1,4 +1,4 @@
-/** Recommendations: what the page asks for. */
+/** Recommendations: shapes of the API's answers, and queries. */
 import { infiniteQueryOptions, keepPreviousData, queryOptions } from "@tanstack/react-query";
 import * as v from "valibot";
 import { getJson } from "./client";

@@ -1,4 +1,4 @@
-/** Drawing of cells on a canvas, for tiles and matrices alike: one path a colour. */
+/** Cells on a canvas, for tiles and matrices: fills, one path per colour, and outlines of jobs, selection and hover. */
 import type { Edge } from "./arrange";
 import type { Palette } from "./palette";
 import { CHANGE, HEAT, NOT_SAMPLED, SILENT } from "./scale";

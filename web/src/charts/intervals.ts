@@ -1,4 +1,4 @@
-/** Intervals on one scale (layout): a bar from low to high, a tick at the figure, a line where nothing changes. */
+/** Layouts of interval bars, run times against exposure, and a signal against its thresholds. */
 import { max, median, min } from "d3-array";
 import { scaleLinear, scaleLog, scaleSqrt } from "d3-scale";
 import { line } from "d3-shape";

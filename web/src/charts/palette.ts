@@ -43,14 +43,3 @@ function fromPage(theme: Theme): Palette {
 }
 
 export const font = (size: number, weight = 400) => `${weight} ${size}px Inter, "DejaVu Sans", sans-serif`;
-
-/** The light theme's colours, read while the page shows another. */
-export function lightPalette(): Palette {
-  const root = document.documentElement;
-  const shown = root.dataset.theme;
-  root.dataset.theme = "light";
-  const palette = readPalette("light");
-  if (shown === undefined) delete root.dataset.theme;
-  else root.dataset.theme = shown;
-  return palette;
-}

@@ -1,4 +1,4 @@
-/** Step times of a run against earlier runs (layout): lines, a band, and a shared scale. */
+/** Step times of a run (layout): a small line, the full chart with earlier runs, and a verdict in words. */
 import { extent, max, quantile } from "d3-array";
 import { scaleLinear } from "d3-scale";
 import { area, line } from "d3-shape";

@@ -1,4 +1,4 @@
-/** The places of a tree: its switches by level, from the leaves up, and the nodes under their leaf; no pixel is drawn here. */
+/** Layout of a tree: its switches by level with the nodes under their leaves, numbered paths, and bundles of links as lines or pixels. */
 import { levelName, type Machine } from "./arrange";
 import { font, type Palette } from "./palette";
 import { type HalfEdge, ratioOf, type Tree } from "./tree";

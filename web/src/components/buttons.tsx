@@ -117,7 +117,7 @@ export function useLacking(need: Need): { why: string; login: boolean } | null {
 
 interface AccessButtonProps extends ButtonHTMLAttributes<HTMLButtonElement> {
   need: Need;
-  /** In a row of a table: the reason is in the tooltip and in the name, not beside the button. */
+  /** In a row of a table: the reason is in the tooltip and in the name, not next to the button. */
   compact?: boolean | undefined;
 }
 

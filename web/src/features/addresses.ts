@@ -19,7 +19,7 @@ export type AlertsView = "alerts" | "rules" | "silences" | "contacts";
 
 export interface AlertsSearch {
   view?: "rules" | "silences" | "contacts";
-  /** The alert, or the rule, that is shown beside the list. */
+  /** The alert, or the rule, that is shown next to the list. */
   alert?: number;
   rule?: string;
   /** The dry run whose result is shown. */

@@ -1,4 +1,4 @@
-/** An address that cannot be shown as it was typed: refused with its reason, so that no page shows other data in its place. */
+/** The address bar: flat text, parsers of its values, and errors for values that a page cannot show. */
 import { isoTime, parseTime } from "./time";
 
 // The address bar as flat text: every value a plain string, so that addresses stay short and can be typed.

@@ -1,4 +1,4 @@
-/** One listener for the keyboard; pages add their bindings while they are shown, and the help lists what is bound. */
+/** Keyboard: one listener with the bindings of the open page, and text fields that are stored in the address. */
 import { useEffect, useRef, useState } from "react";
 import { Store } from "./store";
 

@@ -1,4 +1,4 @@
-/** CSV by RFC 4180, and files that the reader saves. */
+/** Tables as CSV (RFC 4180) or Parquet, and files that the reader saves. */
 export type Cell = string | number | null | undefined;
 
 // A spreadsheet runs a cell that begins like a formula; a leading quote keeps it text.

@@ -1,4 +1,4 @@
-/** A display on a wall: pages take turns, and type and pictures are of a size that is read from afar. The address begins it with `wall=SECONDS`. */
+/** Display modes in the address: pages in a portal's frame (`embed`), and wall displays whose pages take turns (`wall=SECONDS`). */
 import { Store } from "./store";
 
 /** Whether this visit shows the page inside a portal's: its address began with `embed`. A way taken within the frame keeps it, for the frame is loaded once. */

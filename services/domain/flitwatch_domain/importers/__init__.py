@@ -5,7 +5,7 @@ The parser returns a `Fabric` with warnings, or raises `BadInput` with file and 
 
 Modules
 
-- `read` to register a format: `FORMATS`, `_PARSERS` and `detect`;
+- `read` to register a format: `FORMATS`, `_PARSERS` and `detect_format`;
 - `interconnect` for Cray's `rtr --interconnect`;
 - `ibnetdiscover` for InfiniBand sections and cables, `ibnames` for the resulting devices and their names from node descriptions, `ibtree` for
   levels, pods and link classes;
@@ -15,7 +15,7 @@ Modules
 - `table` for CSV tables with typed rows;
 - `text` and `packed` for YAML, line ends, encodings and compression;
 
-A new format is one module with `parse(text, where, name)` and one line in `read._PARSERS`. An unreadable line is rejected with its number; it is never
+A new format is one module with `parse_fabric(text, where, name)` and one line in `read._PARSERS`. An unreadable line is rejected with its number; it is never
 skipped silently.
 """
 

@@ -9,7 +9,7 @@ Open
 - `ranking` for blame, `deviation` for drivers and `backtest` for forecasts,
   each on a scenario or a table;
 - `sim` and `sim_packet` for collectives and packets, `topology_show` for their topologies;
-- `routes_prove` and `routes_baselines` for static routes;
+- `routes_prove` for static routes;
 - `twin_campaign` for months of runs, `sampler_experiment` for flows through namespaces;
 - `options` for common options; `bench` with `bench_advice`, `bench_api`, `bench_import` and `bench_ingest`.
 """

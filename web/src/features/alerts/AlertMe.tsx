@@ -1,4 +1,4 @@
-/** "Alert me on this" beside a chart: a rule about what it shows. The dialog is loaded when it is wanted. */
+/** "Alert me on this" next to a chart: a rule about what it shows. The dialog is loaded when it is wanted. */
 import { lazy, Suspense, useState } from "react";
 import type { Watched } from "./standing";
 import { Icon } from "../../components/Icon";

@@ -1,4 +1,4 @@
-/** What a rule would have done: how often it would have fired, when, and for what. It notifies nobody. */
+/** What a rule would have done: how often it would have fired, when, and for what. It sends no notifications. */
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useMemo } from "react";
 import * as v from "valibot";

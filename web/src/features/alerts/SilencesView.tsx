@@ -1,4 +1,4 @@
-/** Silences: which alerts are not told, until when, and why. */
+/** Silences: which alerts send no notification, until when, and why. */
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { addSilence, endSilence, type Silence } from "../../api/alerts";

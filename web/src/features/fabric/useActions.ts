@@ -1,4 +1,4 @@
-/** What a reader does on a fabric page: each changes the address, and a drag draws at once. */
+/** What a reader does on a fabric page: changes of the address, the player's stage, the selected router, and keys. */
 import { useQueryClient } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import { useCallback, useEffect, useMemo, useState } from "react";
