@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, suppress
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 from urllib.parse import urlsplit
 
 import httpx
@@ -337,18 +338,16 @@ def test_unread_answers_share_a_bounded_memory(embedded_db: str, monkeypatch: py
         eventually(lambda: open_at(small) == 0, 20, what="the end of the connection")
 
 
-def test_an_answer_that_is_read_slowly_arrives(api_site: Served, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(http_protocol, "READ_S", 1.0)
-    monkeypatch.setattr(http_protocol, "READ_BYTES", 1)
-    count = http_protocol.WAITING_REQUESTS
-    with ExitStack() as stack:
-        one = connected(api_site, stack)
-        one.sendall(PAGE % b"" * (count - 1) + PAGE % b"Connection: close\r\n")
-        page = b""
-        while part := one.recv(256 << 10):
-            page += part
-            time.sleep(0.03)
-    assert page.count(b"HTTP/1.1 200 OK") == count
+@pytest.mark.parametrize(("read_bytes", "ended"), [(0, True), (http_protocol.READ_BYTES, False)])
+def test_only_a_client_that_reads_too_little_is_disconnected(read_bytes: int, ended: bool) -> None:
+    unread_bytes = 1 << 20
+    ends: list[bool] = []
+    transport = SimpleNamespace(
+        get_write_buffer_size=lambda: unread_bytes - read_bytes, abort=lambda: ends.append(True)
+    )
+    protocol = SimpleNamespace(transport=transport, _await_reading=lambda: ends.append(False))
+    http_protocol.HttpProtocol._check_reading(protocol, unread_bytes)  # type: ignore[arg-type]
+    assert ends == [ended]
 
 
 def test_requests_that_wait_for_an_answer_are_few(api_site: Served) -> None:

@@ -126,7 +126,8 @@ def send_due_notices(conn: Any, config: Config, heartbeat: Heartbeat | None = No
                     sending[pool.submit(send_notices, config, receivers_by_name[name], rows, batch)] = name, group, rows
                     return
 
-        for name in waiting:
+        # The others get theirs in the next round: a message in the pool's queue would start too late.
+        for name in list(waiting)[:AT_A_TIME]:
             send_next(name)
         while sending:
             for ended in wait(sending, return_when=FIRST_COMPLETED).done:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -15,6 +14,7 @@ from starlette.middleware.gzip import GZipMiddleware
 from flitwatch_api import logs, problems, site
 from flitwatch_api.advice.http import http as advice
 from flitwatch_api.alerts.http import http as alerts
+from flitwatch_api.answers import keep_bytes, tagged_response
 from flitwatch_api.counters.http import http as counters
 from flitwatch_api.diagnosis import http as diagnosis
 from flitwatch_api.estimates.http import http as estimates
@@ -30,7 +30,7 @@ from flitwatch_api.links.http import http as links
 from flitwatch_api.logs import RequestIdMiddleware
 from flitwatch_api.network_noise.http import http as network_noise
 from flitwatch_api.noise import http as noise
-from flitwatch_api.openapi import describe_access, render_description
+from flitwatch_api.openapi import BASE, describe_access, render_description
 from flitwatch_api.people.access import allowed
 from flitwatch_api.people.callers import Callers
 from flitwatch_api.people.directory import directory_of
@@ -49,7 +49,6 @@ from flitwatch_api.settings import Settings
 from flitwatch_api.site import Heads
 from flitwatch_api.tasks.http import http as tasks
 
-BASE = "/api/v1"
 #: Columns of numbers shrink to a third at the fastest level. Higher levels would cost more time than they save.
 GZIP_LEVEL, GZIP_FROM_BYTES = 1, 4096
 
@@ -146,14 +145,10 @@ def create_app(settings: Settings | None = None) -> FastAPI:
 @description.get("/openapi.json", include_in_schema=False)
 async def openapi(request: Request) -> Response:
     # Made once: it takes a quarter of a second, and requests for it have no limit.
-    if (bodies := getattr(request.app.state, "descriptions", None)) is None:
+    if (kept := getattr(request.app.state, "description", None)) is None:
         plain = render_description(request.app)
-        bodies = request.app.state.descriptions = {"": plain, "gzip": gzip.compress(plain, GZIP_LEVEL)}
-    encoding = "gzip" if "gzip" in request.headers.get("accept-encoding", "") else ""
-    headers = {"Cache-Control": "no-cache", "Vary": "Accept-Encoding"}
-    if encoding:
-        headers["Content-Encoding"] = encoding
-    return Response(bodies[encoding], media_type="application/json", headers=headers)
+        kept = request.app.state.description = keep_bytes(plain, "application/json", {}, GZIP_LEVEL)
+    return tagged_response(request, kept)
 
 
 def _package_version() -> str:

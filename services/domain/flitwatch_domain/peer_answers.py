@@ -10,8 +10,8 @@ from typing import Any
 
 import httpx
 
-#: Events of httpcore at which a request gets its socket: the plain one, then the one with TLS.
-_CONNECTED = ("connection.connect_tcp.complete", "connection.start_tls.complete")
+#: Events of httpcore at which a request gets its socket: the plain one, then the one with TLS, directly or through a proxy.
+_CONNECTED = ("connection.connect_tcp.complete", "connection.start_tls.complete", "proxy.start_tls.complete")
 
 
 @contextlib.contextmanager
@@ -20,7 +20,7 @@ def stream_answer(
 ) -> Iterator[httpx.Response]:
     """Send a request on a connection of its own, and yield its answer. After `due_s` seconds the connection ends, even if bytes keep arriving slowly.
 
-    Of compressions only one layer of gzip is accepted, because one part of others can unpack to gigabytes. Cookies are not kept.
+    Only one layer of gzip is accepted, because one part of another compression can unpack to gigabytes. Cookies are not kept.
 
     Raises
     ------
@@ -28,13 +28,18 @@ def stream_answer(
         The server does not answer, not in time, or with another compression.
     """
     sockets: list[socket.socket] = []
+    is_overdue = threading.Event()
 
     def note(event: str, info: dict[str, Any]) -> None:
         if event in _CONNECTED:
             sockets.append(info["return_value"].get_extra_info("socket"))
+            if is_overdue.is_set():
+                # The deadline passed while the connection was being made.
+                end()
 
     def end() -> None:
-        for one in sockets:
+        is_overdue.set()
+        for one in list(sockets):
             # TLS detaches the plain socket. Its own `shutdown` would change what another thread reads from.
             with contextlib.suppress(OSError):
                 socket.socket.shutdown(one, socket.SHUT_RDWR)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from html import escape
@@ -135,7 +136,7 @@ def build_report(
 
 def _sort_by_hours(row: ProjectLoss | Cause) -> float:
     """Return the key of the order by node-hours, the largest first and the unknown last."""
-    return -(row["node_hours"] or 0.0)
+    return math.inf if row["node_hours"] is None else -row["node_hours"]
 
 
 def _add_hours(some: Sequence[float | None]) -> float | None:
