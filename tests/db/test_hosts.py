@@ -29,13 +29,14 @@ from flitwatch_core.codec import Ledger, Role
 from flitwatch_db import async_pool, build_conninfo, connect
 from flitwatch_db.core import logins
 from flitwatch_db.fabrics import store as fabrics
+from flitwatch_db.ingest import imports
 from flitwatch_db.jobs import store
 from flitwatch_db.runs import store as runs
 from flitwatch_domain.data_sources import DATA_SOURCES
 from flitwatch_domain.errors import BadInput
 from flitwatch_domain.fabric import Endpoints, Fabric, FabricKind, Links, Routers, Technology
 from flitwatch_domain.hostlist import expand_hosts
-from flitwatch_domain.hosts import find_host, host_key
+from flitwatch_domain.hosts import find_host, host_key, shorten_hosts
 from flitwatch_domain.importers import (
     ibnetdiscover,
     interconnect,
@@ -215,8 +216,7 @@ TOPOLOGIES: dict[str, tuple[Callable[[list[str]], Fabric], st.SearchStrategy[lis
     "cray": (_by_cray, st.just(["nid00000", "nid00005"]), False),
 }
 
-#: By scheduler, or by the collector's topic: how a host is written in its records, read back as the hosts of a job or as the owner of a port.
-JOBS = {name: (write, reader) for name, (write, reader) in ON_HOSTS.items()}
+#: By the collector's topic: how a host is written in its records.
 COUNTERS: dict[str, tuple[str, dict[str, object]]] = {
     "ibmad": ("ProducerName", {"ca_name": "mlx5_0", "port": 1, "port_xmit_data": 1}),
     "ibnet": ("producer", {"ca_name": "mlx5_0", "port": 1, "port_xmit_data": 1}),
@@ -234,7 +234,7 @@ COUNTERS: dict[str, tuple[str, dict[str, object]]] = {
 #: Sources of the page "Connect your own data", commands of `flitwatch import` and formats of topologies: where each is tested, or why its records name no host.
 WHERE = {
     **dict.fromkeys(("cray", "ibnetdiscover", "lldp", "slingshot", "ufm"), "TOPOLOGIES"),
-    **dict.fromkeys(("sacct", "flux", "clustercockpit", "pbs"), "JOBS"),
+    **dict.fromkeys(("sacct", "flux", "clustercockpit", "pbs"), "ON_HOSTS"),
     **dict.fromkeys(("scrape", "remote_write", "otlp", "prometheus"), "COUNTERS: the exporters' topics"),
     "ldms-csv": "COUNTERS: the samplers' topics",
     "infiniband": "GUIDs name ports; its topology is ibnetdiscover's",
@@ -253,7 +253,7 @@ WHERE = {
 
 #: The formats of topologies whose adapters count by a source's names; a job is on any fabric.
 COUNTED_ON = {"aries": ("cray",), "slingshot": ("slingshot", "slingshot's template"), "cxi": ("slingshot", "slingshot's template"), "ethernet": ("lldp", "lldp of lldpd", "lldp of OpenConfig")}  # fmt: skip
-PAIRS = [(topology, source) for topology in TOPOLOGIES for source in JOBS]
+PAIRS = [(topology, source) for topology in TOPOLOGIES for source in ON_HOSTS]
 PAIRS += [
     (topology, source)
     for source in COUNTERS
@@ -281,16 +281,18 @@ def test_a_host_of_any_source_is_the_one_of_any_topology(topology: str, source: 
         mine.partition(".")[0] if "." in mine and "." in node and mine.lower() != node.lower() else mine
         for mine, node in zip(written, known, strict=True)
     ]
-    wanted = [next(at for at, node in enumerate(fabric.endpoints.node) if host_key(node) == name) for name in names]
-    if source in JOBS:
-        write, reader = JOBS[source]
+    nodes = list(fabric.endpoints.node)
+    wanted = {name: next(at for at, node in enumerate(nodes) if host_key(node) == name) for name in names}
+    if source in ON_HOSTS:
+        write, reader = ON_HOSTS[source]
         read = expand_hosts(read_only_job(reader(), write(written)).node_list)
-        nodes = list(fabric.endpoints.node)
-        found = [None if (host := find_host(name, nodes)) is None else nodes.index(host) for name in read]
+        hosts_of_job = {name: find_host(name, nodes) for name in read}
+        ends = {host_key(name): None if host is None else nodes.index(host) for name, host in hosts_of_job.items()}
     else:
         column, record = COUNTERS[source]
-        found = [find_end(fabric, source, {"timestamp": 1.5, column: name, **record}) for name in written]
-    assert sorted(map(str, found)) == sorted(map(str, wanted)), (known, written)
+        records = [{"timestamp": 1.5, column: name, **record} for name in written]
+        ends = {name: find_end(fabric, source, record) for name, record in zip(names, records, strict=True)}
+    assert ends == wanted, (known, written)
 
 
 def find_end(fabric: Fabric, topic: str, record: dict[str, object]) -> int | None:
@@ -299,6 +301,12 @@ def find_end(fabric: Fabric, topic: str, record: dict[str, object]) -> int | Non
     identity = "".join(f"{record[column.name]}\x1f" for column in schema.columns if column.role is Role.IDENTITY)
     port = FabricPorts(fabric).find(owner_of(schema, identity), [])
     return None if port is None else port.endpoint
+
+
+def test_names_are_short_where_the_domain_tells_nothing() -> None:
+    assert shorten_hosts(["c1.a.", "C1.A", "c2.a", "c2.b", "10.0.0.1"]) == {
+        "c1.a.": "C1", "C1.A": "C1", "10.0.0.1": "10.0.0.1"
+    }  # fmt: skip
 
 
 def test_hosts_of_two_domains_are_two_hosts() -> None:
@@ -401,6 +409,12 @@ def test_a_node_name_map_names_hosts_by_their_guid(tmp_path: Path) -> None:
             rename_hosts(_by_ibnetdiscover(["c01", "c02"]), file)
 
 
+def test_a_file_of_names_tells_hosts_of_two_domains_apart(tmp_path: Path) -> None:
+    file = tmp_path / "hosts"
+    file.write_text("c1.a login1\nC1.B login2\nc1 login3\n")
+    assert list(rename_hosts(machine(["c1.a", "c1.b"]), file).endpoints.node) == ["login1", "login2"]
+
+
 #: Imports whose records name no host have no coverage.
 WITHOUT_HOSTS = {"routes", "noise", "runs"}
 
@@ -410,8 +424,8 @@ WITHOUT_HOSTS = {"routes", "noise", "runs"}
 def test_each_import_reports_its_coverage(command: str, shared: Path, embedded_db: str, tmp_path: Path) -> None:
     """Nothing has a place without a fabric; dragonview, which has its own fabric: tests/cli/test_import_fabric.py."""
     file = tmp_path / "input"
-    if command in JOBS:
-        write, _ = JOBS[command]
+    if command in ON_HOSTS:
+        write, _ = ON_HOSTS[command]
         file.write_text(write(["c01", "c02"]))
     elif command == "swf":
         file.write_text("; UnixStartTime: 1717747200\n1 0 2 60 4 -1 -1 4 -1 -1 1 1 1 1 1 -1 -1 -1\n")
@@ -463,22 +477,49 @@ def test_a_job_whose_record_has_no_number_of_nodes_has_that_of_its_list(embedded
         assert conn.execute("SELECT nodes FROM job ORDER BY job_id").fetchall() == [(3,), (5,), (None,)]
 
 
-@pytest.mark.parametrize("nodes", [["c0", "c1", "c2"], ["c2", "c1"], ["c1", "c3"], ["c1", "c2"]])
-def test_jobs_follow_their_hosts_when_the_topology_is_replaced(nodes: list[str], embedded_db: str) -> None:
-    """A collector replaces a topology when a host appears or is gone: then other hosts have other numbers."""
-    expected = nodes.index("c2") if "c2" in nodes else None
+@pytest.mark.parametrize(
+    ("before", "after", "host", "ends"),
+    [
+        (["c1", "c2"], ["c0", "c1", "c2"], "C2", [2]),
+        (["c1", "c2"], ["c2", "c1"], "C2", [0]),
+        (["c1", "c2"], ["c1", "c3"], "C2", [None]),
+        (["c1", "c2"], ["c1", "c2"], "C2", [1]),
+        (["c.a", "c.b"], ["c.b", "c.a"], "c.b", [0]),
+        (["c1", "c2"], ["c1", "c2", "c2"], "C2", [1, 2]),
+    ],
+)
+def test_jobs_follow_their_hosts_when_the_topology_is_replaced(
+    before: list[str], after: list[str], host: str, ends: list[int | None], embedded_db: str
+) -> None:
+    """A collector replaces a topology when a host or an adapter appears or is gone: then other hosts have other numbers."""
     with connect(embedded_db, role="owner") as conn:
-        fabrics.save_fabric(conn, machine(["c1", "c2"]))
-        running = Job("c", "1", "RUNNING", start_s=1_790_000_000, node_list="C2")
-        ended = Job("c", "2", "COMPLETED", start_s=1_780_000_000, end_s=1_780_000_900, node_list="C2")
-        store.upsert_jobs(conn, [running, ended])
-        run = runs.upsert_run(conn, Run("r", "app", "1", 1_790_000_000, (0,), nodes=("c2",)))
+        fabrics.save_fabric(conn, machine(before))
+        running = Job("c", "1", "RUNNING", start_s=1_790_000_000, node_list=host)
+        ended = Job("c", "2", "COMPLETED", start_s=1_780_000_000, end_s=1_780_000_900, node_list=host)
+        # The record of its end has not come.
+        forgotten = Job("c", "3", "COMPLETED", start_s=1_780_000_000, node_list=host)
+        store.upsert_jobs(conn, [running, ended, forgotten])
+        run = runs.upsert_run(conn, Run("r", "app", "1", 1_790_000_000, (0,), nodes=(host,)))
         runs.upsert_steps(conn, run, [RunStep(0, np.array([10**9], np.int64))])
-        fabrics.save_fabric(conn, machine(nodes), replace=True)
-        places = "SELECT endpoint FROM job_node JOIN job USING (job_pk) ORDER BY job_id"
+        fabrics.save_fabric(conn, machine(after), replace=True)
+        places = conn.execute("SELECT job_id, endpoint FROM job_node JOIN job USING (job_pk) ORDER BY 1, 2").fetchall()
         # A job that has ended keeps the number of its counters.
-        assert conn.execute(places.encode()).fetchall() == [(expected,), (1,)]
-        assert conn.execute("SELECT endpoint FROM run_rank").fetchall() == [(expected,)]
+        assert places == [*(("1", end) for end in ends), ("2", 1), ("3", 1)]
+        assert conn.execute("SELECT endpoint FROM run_rank").fetchall() == [(ends[0],)]
+
+
+def test_a_topology_s_coverage_is_that_of_the_newest_week(embedded_db: str) -> None:
+    newest_s, day_s = 1_790_000_000, 86_400
+    starts = {"1": newest_s, "2": newest_s - 6 * day_s, "3": newest_s - 8 * day_s}
+    with connect(embedded_db, role="owner") as conn:
+        fabric_id = fabrics.save_fabric(conn, machine(["c1"]))
+        jobs = [
+            Job("c", f"{name}{host[1:]}", "RUNNING", start_s=start_s, node_list=host)
+            for name, start_s in starts.items()
+            for host in ("c1", f"c9{name}")
+        ]
+        store.upsert_jobs(conn, jobs)
+        assert imports.count_jobs_of_fabric(conn, fabric_id) == (4, 2, ["c91", "c92"])
 
 
 def test_the_writer_reads_a_topology_again_that_has_other_hosts(embedded_db: str) -> None:

@@ -47,18 +47,22 @@ _FAILURES = """
 _PORTS = """
     WITH port AS (
         SELECT * FROM unnest(%(ports)s::text[], %(guids)s::text[], %(hosts)s::text[], %(numbers)s::int[]) AS w (port, guid, host, number)
+    ), adapter AS MATERIALIZED (
+        SELECT e.fabric_id, e.endpoint, e.node, e.guid, a.adapter, a.guid AS own_guid, a.number::int
+        FROM fabric f CROSS JOIN LATERAL ROWS FROM (
+            jsonb_array_elements_text(f.attributes -> 'adapters'), jsonb_array_elements_text(f.attributes -> 'adapter_guids'),
+            jsonb_array_elements_text(f.attributes -> 'adapter_ports')
+        ) WITH ORDINALITY AS a (adapter, guid, number, at)
+        JOIN endpoint e ON (e.fabric_id, e.endpoint) = (f.fabric_id, a.at - 1)
+        WHERE f.technology = 'infiniband' AND (%(fabric)s::int IS NULL OR f.fabric_id = %(fabric)s)
+    ), owned AS (
+        SELECT p.port, a.* FROM port p JOIN adapter a ON host_of(a.node) = host_of(p.host) AND coalesce(a.number, p.number) = p.number
+        UNION SELECT p.port, a.* FROM port p JOIN adapter a ON ltrim(lower(a.guid), '0') = p.guid AND coalesce(a.number, p.number) = p.number
+        UNION SELECT p.port, a.* FROM port p JOIN adapter a ON ltrim(lower(a.own_guid), '0') = p.guid AND coalesce(a.number, p.number) = p.number
     )
     SELECT p.port, r.fabric_id, r.router, NULL::int AS endpoint, NULL AS node, NULL AS adapter FROM port p JOIN router r ON ltrim(lower(r.guid), '0') = p.guid
     WHERE %(fabric)s::int IS NULL OR r.fabric_id = %(fabric)s
-    UNION ALL
-    SELECT p.port, f.fabric_id, NULL, e.endpoint, e.node, a.adapter
-    FROM fabric f CROSS JOIN LATERAL ROWS FROM (
-        jsonb_array_elements_text(f.attributes -> 'adapters'), jsonb_array_elements_text(f.attributes -> 'adapter_guids'),
-        jsonb_array_elements_text(f.attributes -> 'adapter_ports')
-    ) WITH ORDINALITY AS a (adapter, guid, number, at)
-    JOIN endpoint e ON (e.fabric_id, e.endpoint) = (f.fabric_id, a.at - 1)
-    JOIN port p ON coalesce(a.number::int, p.number) = p.number AND (host_of(e.node) = host_of(p.host) OR p.guid IN (ltrim(lower(e.guid), '0'), ltrim(lower(a.guid), '0')))
-    WHERE f.technology = 'infiniband' AND (%(fabric)s::int IS NULL OR f.fabric_id = %(fabric)s)
+    UNION ALL SELECT port, fabric_id, NULL, endpoint, node, adapter FROM owned
 """
 
 # One direction of each cable is listed, from the vertex with the higher number; endpoints have higher numbers than routers.

@@ -98,7 +98,7 @@ def save_fabric(conn: psycopg.Connection[Any], fabric: Fabric, replace: bool = F
     planes.update_planes(conn, fabric_id)
     jobs.place_unplaced(conn, fabric_id)
     if replaces:
-        jobs.place_moved(conn, fabric_id)
+        jobs.place_running(conn, fabric_id)
     return fabric_id
 
 

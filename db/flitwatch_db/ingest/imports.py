@@ -49,7 +49,7 @@ class RunCounts(NamedTuple):
 
 
 class FabricCounts(NamedTuple):
-    """Stored jobs that a fabric can concern.
+    """Stored jobs that a fabric can concern, of the days before the newest job (`COUNTED_DAYS`).
 
     Attributes
     ----------
@@ -149,16 +149,27 @@ def count_runs(conn: psycopg.Connection[Any], run_keys: Sequence[str]) -> RunCou
     return RunCounts(runs, steps, ranks, counters, jobs, placed, [node for (node,) in examples])
 
 
+#: Days before the newest job whose jobs a topology's import counts: a site's whole history has too many.
+COUNTED_DAYS = 7
+
+_NEWEST_JOBS = (
+    " FROM job JOIN job_node USING (job_pk)"
+    " WHERE (start_ts IS NULL OR start_ts > (SELECT max(start_ts) FROM job) - make_interval(days => %(days)s))"
+)
+
+
 def count_jobs_of_fabric(conn: psycopg.Connection[Any], fabric_id: int) -> FabricCounts:
-    """Count the stored jobs that have a place on a fabric, and those that have none at all."""
+    """Count the newest jobs that have a place on a fabric, and those that have none at all."""
+    values = {"fabric": fabric_id, "days": COUNTED_DAYS, "most": MOST_EXAMPLES}
     row = conn.execute(
         "SELECT count(DISTINCT job_pk), count(DISTINCT job_pk) FILTER (WHERE fabric_id IS NOT NULL)"
-        " FROM job_node WHERE fabric_id = %s OR fabric_id IS NULL",
-        [fabric_id],
+        + _NEWEST_JOBS
+        + " AND (fabric_id = %(fabric)s OR fabric_id IS NULL)",
+        values,
     ).fetchone()
     assert row is not None
     examples = conn.execute(
-        "SELECT DISTINCT node FROM job_node WHERE fabric_id IS NULL ORDER BY node LIMIT %s", [MOST_EXAMPLES]
+        "SELECT DISTINCT node" + _NEWEST_JOBS + " AND fabric_id IS NULL ORDER BY node LIMIT %(most)s", values
     ).fetchall()
     return FabricCounts(int(row[0]), int(row[1]), [node for (node,) in examples])
 

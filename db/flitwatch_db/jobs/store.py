@@ -11,8 +11,10 @@ from typing import Any, LiteralString, NamedTuple
 
 import orjson
 import psycopg
+from psycopg.sql import SQL
 
 from flitwatch_db.jobs.arrays import place_ranks, settle_arrays
+from flitwatch_db.jobs.as_of import end_or
 from flitwatch_domain import hostlist
 from flitwatch_domain.errors import BadInput
 from flitwatch_domain.hosts import find_host
@@ -68,6 +70,10 @@ _FABRICS = """
     SELECT f.fabric_id, f.simulated, f.attributes ->> 'cluster', f.created_at, array(SELECT other_id FROM fabric_plane p WHERE p.fabric_id = f.fabric_id)
     FROM fabric f WHERE f.fabric_id = ANY(%s)
 """
+
+_RUNNING = SQL(
+    "SELECT j.job_pk FROM job j WHERE {} = 'infinity' AND EXISTS (SELECT FROM job_node n WHERE (n.job_pk, n.fabric_id) = (j.job_pk, %s))"
+).format(SQL(end_or("'infinity'::timestamptz", "j.")))
 
 #: A run's clock is its node's, a job's is the scheduler's: the seconds by which they may differ.
 _CLOCKS_S = 60.0
@@ -340,24 +346,15 @@ def place_jobs(conn: psycopg.Connection[Any], job_pks: Iterable[int], fabric_id:
     _write_places(conn, dict(rows.fetchall()), fabric_id, jobs)
 
 
-def place_moved(conn: psycopg.Connection[Any], fabric_id: int) -> int:
-    """Place running jobs and their ranks again whose host has another number on a replaced topology, or is gone; return the number of jobs.
+def place_running(conn: psycopg.Connection[Any], fabric_id: int) -> None:
+    """Place the running jobs of a replaced topology and their ranks again: its hosts can have other numbers and more adapters.
 
-    Jobs that have ended keep the numbers under which their counters are stored.
+    Jobs that ended, or may have, keep the numbers under which their counters are stored.
     """
-    rows = conn.execute(
-        """
-        SELECT DISTINCT n.job_pk FROM job_node n JOIN job j USING (job_pk)
-        LEFT JOIN endpoint e ON (e.fabric_id, e.endpoint) = (n.fabric_id, n.endpoint)
-        WHERE n.fabric_id = %s AND j.end_ts IS NULL AND (e.endpoint IS NULL OR host_of(e.node) <> host_of(n.node) OR e.router <> n.router)
-        """,
-        [fabric_id],
-    ).fetchall()
-    moved = [job_pk for (job_pk,) in rows]
-    place_jobs(conn, moved)
-    runs = conn.execute("SELECT run_id FROM run WHERE job_pk = ANY(%s)", [moved]).fetchall()
+    running = [job_pk for (job_pk,) in conn.execute(_RUNNING, [fabric_id])]
+    place_jobs(conn, running)
+    runs = conn.execute("SELECT run_id FROM run WHERE job_pk = ANY(%s)", [running]).fetchall()
     place_ranks(conn, [run_id for (run_id,) in runs])
-    return len(moved)
 
 
 def place_unplaced(conn: psycopg.Connection[Any], fabric_id: int) -> int:

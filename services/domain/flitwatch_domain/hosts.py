@@ -33,7 +33,8 @@ def shorten_hosts(names: Iterable[str]) -> dict[str, str]:
         by_host[_strip_domain(name)].add(name)
     short: dict[str, str] = {}
     for spellings in by_host.values():
-        with_domain = {name.translate(_LOWER) for name in spellings if _cut_domain(name) != name}
+        whole_names = [name.rstrip(".") for name in spellings]
+        with_domain = {name.translate(_LOWER) for name in whole_names if _cut_domain(name) != name}
         if len(with_domain) <= 1:
             short |= dict.fromkeys(spellings, min(map(_cut_domain, spellings)))
     return short

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,7 +14,7 @@ from flitwatch_domain.errors import BadInput, BadRequest
 from flitwatch_domain.fabric import Fabric, Technology, cables
 from flitwatch_domain.fabric.endpoint_names import plain_guid
 from flitwatch_domain.fabric.model import check_name
-from flitwatch_domain.hosts import host_key, read_host_names
+from flitwatch_domain.hosts import find_host, host_key, read_host_names
 from flitwatch_domain.importers import ibnetdiscover, interconnect, neighbours, slingshot, slingshot_template, ufm
 from flitwatch_domain.importers.text import numbered_lines, read_text
 
@@ -76,13 +77,18 @@ def rename_hosts(fabric: Fabric, path: str | Path) -> Fabric:
     """
     ends = fabric.endpoints
     owners = fabric.attributes.get("adapter_guids") or [None] * len(ends)
-    known = {host_key(str(node)): str(node) for node in ends.node}
-    for node, *guids in zip(ends.node, ends.guid, owners, strict=True):
-        known |= {plain_guid(guid): str(node) for guid in guids if guid is not None}
-    known.pop("", None)
+    alike: defaultdict[str, list[str]] = defaultdict(list)
+    by_guid: dict[str, str] = {}
+    for node, *guids in zip(map(str, ends.node), ends.guid, owners, strict=True):
+        alike[host_key(node)].append(node)
+        by_guid |= {plain_guid(guid): node for guid in guids if guid is not None}
+    by_guid.pop("", None)
     named: dict[str, str] = {}
     for names in read_host_names(read_text(path)):
-        own = {name: node for name in names if (node := known.get(host_key(name)) or known.get(plain_guid(name)))}
+        nodes_by_name = {
+            name: find_host(name, alike.get(host_key(name), ())) or by_guid.get(plain_guid(name)) for name in names
+        }
+        own = {name: node for name, node in nodes_by_name.items() if node}
         others = [name for name in names if name not in own]
         if own and others:
             named |= dict.fromkeys(own.values(), others[0])
