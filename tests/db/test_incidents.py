@@ -292,3 +292,16 @@ def test_a_list_can_be_narrowed_and_is_read_in_pages(embedded_db: str) -> None:
         assert shown.list_heads(conn, shown.IncidentFilter(user="u0"), 9) == [], "who is slowed has caused nothing"
         span = shown.IncidentFilter(from_s=BEGIN_S - 20_000, to_s=BEGIN_S - 10_000, state="open")
         assert [one["incident_id"] for one in shown.list_heads(conn, span, 9)] == kept[1:]
+
+
+@pytest.mark.parametrize(("pauses_s", "change"), [((), "none"), (((100, CULPRIT_S),), "sends more")])
+def test_a_job_that_joined_the_quiet_job_has_changed_only_if_it_sends_more_than_then(
+    pauses_s: tuple[tuple[int, int], ...], change: str, embedded_db: str
+) -> None:
+    """Its traffic in the quiet minute, before its start, was none: that says nothing of the onset."""
+    joined_s = 100
+    planted(embedded_db, (60, joined_s, -3600, CULPRIT_S), pauses_s=pauses_s)
+    run_of(embedded_db, "1", [(CULPRIT_S - 5, 10_000)], SLOW_END_S)
+    with connect(embedded_db, role="reader") as conn:
+        answer = explain_by_id(conn, "1", None, BEGIN_S + SLOW_END_S)
+    assert {one["job_id"]: one["change"] for one in answer["candidates"]} == {"2": change, "3": "none", "4": "started"}

@@ -63,6 +63,7 @@ def planted(
                     values[KEYS[of] // KINDS, ROUTER_COLUMNS.index(name)] = sums[of] * every_s / SECONDS
             cards = np.full((len(ROUTER), len(ENDPOINT_COLUMNS)), np.nan)
             for job, traffic in zip(jobs, seen.traffic, strict=True):
+                cards[job.ends, :2] = 0.0
                 if traffic is not None:
                     cards[job.ends, :2] = np.stack([traffic.sent, traffic.received], axis=1) * every_s / SECONDS
             batch = counters.Batch(

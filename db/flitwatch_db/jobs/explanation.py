@@ -325,6 +325,10 @@ def _load_sent_rates(
     """Return each job's bytes per second before and in the slow stretch, and, for jobs that send more, their maximum in the minutes before."""
     if by_flow.known:
         rates = {row["job_pk"]: by_flow.sent.get(row["job_pk"], (None, None)) for row in jobs}
+        # A job that began between the quiet minute and the onset is compared with its own minutes.
+        joined = [row["job_pk"] for row in jobs if by_flow.quiet_s < row["start_s"] < before[1] - LONGEST_LAG_S]
+        own_most = onset_counters.most_sent(conn, fabric_id, joined, before[1]) if joined else {}
+        rates |= {pk: (own_most.get(pk), rates[pk][1]) for pk in joined}
         return rates, {pk: was for pk, (was, _) in rates.items() if was is not None}
     sent_by_job = onset_counters.sent_by(conn, fabric_id, [row["job_pk"] for row in jobs], before, after)
     rates = {row["job_pk"]: _correct_rates(row, sent_by_job.get(row["job_pk"]), before[1]) for row in jobs}
