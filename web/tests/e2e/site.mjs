@@ -104,10 +104,10 @@ await check("Theta's nine groups are drawn without a counter", async (page) => {
   assert.match(await page.locator(".context").textContent(), /864 routers in 9 groups/);
   await until(
     () => page.locator(".ring-note").textContent(),
-    (text) => /no link between groups is counted/.test(text),
+    (text) => /no link between groups has counters/.test(text),
     "the caption",
   );
-  assert.match(await page.locator('section[aria-label="Picture"]').textContent(), /No link between groups is counted/);
+  assert.match(await page.locator('section[aria-label="Picture"]').textContent(), /No link between groups has counters in this window/);
 });
 
 await suite.finish();
