@@ -49,7 +49,7 @@ MOST_CANDIDATES = 20
 #: Bases of comparison that do not prove the network to be the cause, with the reason; no job is named for these.
 UNPROVEN: dict[Basis, str] = {
     "own steps": f"fewer than {LEAST_RUNS} earlier runs: a change in its own work looks the same as congestion",
-    "counters": "it records no steps: longer work looks the same as congestion",
+    "counters": "it records no steps, and longer work looks the same as congestion",
 }
 
 
