@@ -45,6 +45,8 @@ LEAST_SCORE_OF_CHANGE = 0.85
 LEAST_ADDED = 0.05
 #: The same limit without NIC counters, as a share of all jobs' exposure.
 LEAST_EXPOSURE = 0.1
+#: Minimum share of a step's usual time that each further named job adds.
+LEAST_EFFECT = 0.05
 MOST_CANDIDATES = 20
 #: Bases of comparison that do not prove the network to be the cause, with the reason; no job is named for these.
 UNPROVEN: dict[Basis, str] = {
@@ -189,12 +191,16 @@ def _name_candidates(
     before = [pk for pk, candidate in by_pk.items() if candidate.score > 0]
     after = [pk for pk, candidate in by_pk.items() if candidate.score <= 0 and candidate.part]
     named = [by_pk[candidate] for candidate in flow_rule.name_jobs(flow, job["job_pk"], before, after)]
-    # If another job changed when this one became slow, an earlier job that sends no more than before is not named: its load always varies a little.
-    return [
-        candidate
-        for candidate in named
-        if candidate.change != "none" or named[0].change == "none" or candidate.job.start_s > found.high_s
-    ]
+    return [candidate for candidate in named if candidate is named[0] or _adds_to(named[0], candidate, found)]
+
+
+def _adds_to(first: Candidate, other: Candidate, found: Slowdown) -> bool:
+    """Return whether another job is named next to the first one: its own part slows the job enough, and it changed when the job became slow.
+
+    If the first one changed then, an earlier job that sends no more than before is not named: its load always varies a little.
+    """
+    changed = other.change != "none" or first.change == "none" or other.job.start_s > found.high_s
+    return changed and (other.part or 0.0) * (found.factor - 1) >= LEAST_EFFECT
 
 
 def _in_the_way(
