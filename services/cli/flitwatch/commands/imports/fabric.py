@@ -73,9 +73,10 @@ def fabric(
 
 
 def store_fabric(conn: psycopg.Connection[Any], found: Fabric, *, replace: bool = False, snapshot: bool = False) -> int:
-    """Save a fabric in one transaction and return its id. An identical existing fabric is not changed.
+    """Save a fabric in one transaction and return its id. An identical existing fabric is not changed. In a replaced one, parts that still exist keep
+    their numbers.
 
-    Print a warning if a switch is in two fabrics, because its counters are then assigned to neither.
+    Print a warning if a number passes to another part, or if a switch is in two fabrics, because its counters are then assigned to neither.
     """
     from flitwatch_db.fabrics import store as fabrics
 
@@ -94,19 +95,25 @@ def store_fabric(conn: psycopg.Connection[Any], found: Fabric, *, replace: bool 
 def _save_fabric(conn: psycopg.Connection[Any], found: Fabric, replace: bool, snapshot: bool) -> int:
     from flitwatch_db.fabrics import store as fabrics
     from flitwatch_domain.errors import NotFound
+    from flitwatch_domain.fabric.numbers import keep_numbers
 
     with conn.transaction():
-        if not replace:
-            try:
-                row = fabrics.get_fabric_row(conn, found.name)
-            except NotFound:
-                pass
-            else:
-                if row.snapshot == snapshot and have_same_topology(fabrics.load_fabric(conn, found.name), found):
-                    # An older import can have stored fewer of the file's names and LIDs.
-                    fabrics.add_attributes(conn, row.fabric_id, found.attributes)
-                    return row.fabric_id
-        return fabrics.save_fabric(conn, found, replace=replace, snapshot=snapshot)
+        try:
+            row = fabrics.get_fabric_row(conn, found.name)
+        except NotFound:
+            return fabrics.save_fabric(conn, found, snapshot=snapshot)
+        warnings: tuple[str, ...] = ()
+        if row.name == found.name and row.snapshot == snapshot:
+            there = fabrics.load_fabric(conn, found.name)
+            if not snapshot:
+                found, warnings = keep_numbers(found, there)
+            if not replace and have_same_topology(there, found):
+                # An older import can have stored fewer of the file's names and LIDs.
+                fabrics.add_attributes(conn, row.fabric_id, found.attributes)
+                return row.fabric_id
+        fabric_id = fabrics.save_fabric(conn, found, replace=replace, snapshot=snapshot)
+        print_warnings(warnings)
+        return fabric_id
 
 
 def have_same_topology(a: Fabric, b: Fabric) -> bool:
