@@ -95,7 +95,8 @@ def _open_section(devices: dict[str, Device], match: re.Match[str], number: int,
     previous = devices.get(guid)
     if previous is not None and previous.defined:
         raise BadInput(f"{letter}-{guid} is described twice; first on line {previous.line}", where=here)
-    device = Device(guid, is_switch, number, int(ports), description or (previous.description if previous else ""))
+    described = description or (previous.description if previous else "")
+    device = Device(guid, is_switch, number, int(ports), described, is_router=letter.upper() == "R")
     if previous is not None:
         if previous.is_switch != is_switch:
             raise BadInput(f"{guid} is a {word} here, but not on line {previous.line}", where=here)
@@ -119,7 +120,7 @@ def _add_port(
         quoted = _QUOTED.search(comment or "")
         description = quoted.group(1).replace("\t", " ") if quoted else ""
         check_name("device", description, here)
-        peer = Device(peer_guid, letter == "S", number, 0, description, defined=False)
+        peer = Device(peer_guid, letter == "S", number, 0, description, defined=False, is_router=letter == "R")
         devices[peer_guid] = peer
     elif peer.is_switch != (letter == "S"):
         raise BadInput(f'"{letter}-{peer_guid}" has another kind on line {peer.line}', where=here)
