@@ -133,8 +133,7 @@ def summarise_snapshot(snapshot: Snapshot) -> SnapshotReport:
         "counted_groups": np.unique(group[counted]).tolist(),
         "counted_jobs": [job for job, routers in snapshot.job_routers.items() if np.array_equal(routers, counted)],
         "stall_to_flit": snapshot.stall_to_flit(),
-        # A job consists of the nodes that the cable list has.
-        "jobs": len(snapshot.jobs),
+        "jobs": len(snapshot.jobs) + len(snapshot.unplaced_jobs),
         "placed": len(snapshot.jobs),
         "unplaced_examples": [item.where for item in snapshot.rejected if "has no node" in item.reason][
             :_MOST_EXAMPLES
