@@ -17,6 +17,7 @@ from flitwatch_domain.errors import BadInput, NotFound
 from flitwatch_ingest.collectors.checkpoint import Checkpoint
 from flitwatch_ingest.collectors.publisher import Publisher
 from flitwatch_ingest.collectors.tail import Tail, need_plain
+from flitwatch_ingest.schemas.rows import counts_several_ports, technology_of
 from flitwatch_ingest.sources import ldms_csv
 from flitwatch_ingest.sources.rejection import Rejection
 
@@ -37,6 +38,8 @@ class Totals:
     records: int = 0
     values: int = 0
     schemas: set[str] = field(default_factory=set)
+    #: Schemas whose rows count several ports, which are stored unchanged.
+    several_ports: set[str] = field(default_factory=set)
     #: Records by topic, and the time span of each in epoch seconds.
     topics: Counter[str] = field(default_factory=Counter)
     spans: dict[str, tuple[float, float]] = field(default_factory=dict)
@@ -210,7 +213,11 @@ class CsvCollector:
                 since_flush = 0
         tail.read_at = state
         if decoder.records:
-            self.totals.schemas.add(re.sub(r"_[0-9a-f]{7}$", "", entry["topic"].removeprefix("ldms.")))
+            schema = re.sub(r"_[0-9a-f]{7}$", "", entry["topic"].removeprefix("ldms."))
+            self.totals.schemas.add(schema)
+            columns = decoder.header.columns if decoder.header is not None and not self._follow else []
+            if counts_several_ports(columns, technology_of(schema)):
+                self.totals.several_ports.add(schema)
             topic, before = entry["topic"], self.totals.spans.get(entry["topic"], (math.inf, -math.inf))
             self.totals.topics[topic] += decoder.records
             self.totals.spans[topic] = min(before[0], decoder.first_s), max(before[1], decoder.last_s)

@@ -17,7 +17,7 @@ import orjson
 
 from flitwatch_domain.errors import BadInput
 from flitwatch_domain.units import EARLIEST_S, LATEST_S
-from flitwatch_ingest.schemas.rows import GUIDS, HOSTS, PRODUCERS
+from flitwatch_ingest.schemas.rows import ADAPTERS, GUIDS, HOSTS, PRODUCERS
 from flitwatch_ingest.sources.ldms_fast import Template
 from flitwatch_ingest.sources.rejection import Rejection
 
@@ -29,7 +29,7 @@ _NO_NUMBER = frozenset({b"nan", b"-nan", b"inf", b"-inf", b"+inf"})
 #: A longer line is not an LDMS set; store_csv itself stops at 1 MiB buffers.
 LONGEST_LINE = 8 * 2**20
 #: Columns with text, even if it contains only digits.
-_TEXTS = GUIDS | HOSTS | PRODUCERS | {"ca_name", "hca", "iface_name"}
+_TEXTS = ADAPTERS | GUIDS | HOSTS | PRODUCERS
 #: Columns that name the sampler or the job, not metrics.
 IDENTITY = frozenset({"timestamp", "producer", "component_id", "job_id", "app_id"})
 
