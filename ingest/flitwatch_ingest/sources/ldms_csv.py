@@ -15,7 +15,9 @@ from typing import Any
 
 import orjson
 
+from flitwatch_domain.counters import identify_counter
 from flitwatch_domain.errors import BadInput
+from flitwatch_domain.fabric import Technology
 from flitwatch_domain.units import EARLIEST_S, LATEST_S
 from flitwatch_ingest.schemas.rows import ADAPTERS, GUIDS, HOSTS, PRODUCERS
 from flitwatch_ingest.sources.ldms_fast import Template
@@ -106,6 +108,23 @@ def parse_header(line: bytes) -> Header:
         twice = next(name for name in columns if columns.count(name) > 1)
         raise BadInput(f"the header names {twice} twice")
     return Header(columns, names[0] == "Time_msec")
+
+
+class Ceilings:
+    """Finder of counters at their largest value, from which on they count nothing, in the lines of one header."""
+
+    def __init__(self, header: Header, technology: Technology | None) -> None:
+        uses = ((at, name, identify_counter(name, technology)) for at, name in enumerate(header.columns, start=2))
+        self._cells = [(at, name, str(use.kind.ceiling).encode()) for at, name, use in uses if use and use.kind.feeds]
+        self._texts = {text for _, _, text in self._cells}
+
+    def find(self, raw: bytes) -> list[str]:
+        """Return the counters of a line that are at their largest value."""
+        # Nearly all lines contain none of the texts.
+        if not any(text in raw for text in self._texts):
+            return []
+        cells = raw.rstrip(b"\r\n").split(b",")
+        return [name for at, name, text in self._cells if at < len(cells) and cells[at] == text]
 
 
 @dataclass
