@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Hashable, Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,6 +17,9 @@ from flitwatch_domain.fabric.model import Fabric
 _OF_ROUTERS = ("switch_lids", "descriptions", "device_ids", "models", "port_names", "chip_ports")
 _OF_ENDPOINTS = ("adapters", "adapter_guids", "adapter_ports", "lids", "lmc", "topology_nodes")
 _MOST_EXAMPLES = 3
+
+#: Parts that a topology lost and that are remembered.
+_MOST_ABSENT = 10_000
 
 #: Keys of all parts, from the most certain to the least; a part without a key has None.
 _Keys = Sequence[Sequence[Hashable]]
@@ -33,40 +36,75 @@ def keep_numbers(fabric: Fabric, stored: Fabric) -> Renumbered:
     """Give the routers, endpoints, links and named ports of a topology the numbers that they have in the stored one.
 
     A router or endpoint is the same if it has the same GUID, or else the same name (an endpoint: host and adapter). New parts get unused numbers. Numbers
-    have no gaps, so each removed part passes its number to a new part, or to the last one.
+    have no gaps, so while a part is absent, a new part or the last one has its number. If it comes back, it gets the number again unless a new part has it.
+    Attribute `numbers` remembers absent parts and those that have another part's number.
     """
-    routers = _find_numbers(_router_keys(fabric), _router_keys(stored))
-    endpoints = _find_numbers(_endpoint_keys(fabric), _endpoint_keys(stored))
-    warnings = (
-        *_describe_reuse("switches", routers, fabric.routers.name, stored.routers.name),
-        *_describe_reuse("hosts", endpoints, fabric.endpoints.node, stored.endpoints.node),
-    )
-    return Renumbered(_keep_links(_reorder(fabric, routers.new, endpoints.new, stored), stored), warnings)
+    routers = _number_parts(_list_routers(fabric), _list_routers(stored), _Memory.of(stored, "routers"))
+    endpoints = _number_parts(_list_endpoints(fabric), _list_endpoints(stored), _Memory.of(stored, "endpoints"))
+    kept = _keep_links(_reorder(fabric, routers.numbers, endpoints.numbers, stored), stored)
+    memories = {"routers": routers.memory.as_attribute(), "endpoints": endpoints.memory.as_attribute()}
+    if any(any(memory.values()) for memory in memories.values()):
+        kept = replace(kept, attributes={**kept.attributes, "numbers": memories})
+    return Renumbered(kept, (*_describe_reuse("switches", routers.passed), *_describe_reuse("hosts", endpoints.passed)))
 
 
-class _Numbers(NamedTuple):
-    """The stored number of each part, -1 if it has none, and its new number."""
+class _Part(NamedTuple):
+    """A router, or an endpoint with its adapter, by GUID and name."""
 
-    stored: NDArray[np.int64]
-    new: NDArray[np.int64]
-
-
-def _router_keys(fabric: Fabric) -> _Keys:
-    return [_fill_keys(fabric.routers.guid), list(fabric.routers.name)]
+    guid: str | None
+    name: str
+    adapter: str | None = None
 
 
-def _endpoint_keys(fabric: Fabric) -> _Keys:
-    nodes = [str(node) for node in fabric.endpoints.node]
-    adapters = _values_of(fabric, "adapters", len(nodes)) or [None] * len(nodes)
+@dataclass
+class _Memory:
+    """First numbers of parts that have another part's number, by their number, and of absent parts."""
+
+    moved: dict[int, int] = field(default_factory=dict)
+    absent: list[tuple[int, _Part]] = field(default_factory=list)
+
+    @classmethod
+    def of(cls, stored: Fabric, what: str) -> _Memory:
+        """Return the memory in a stored topology."""
+        memory = stored.attributes.get("numbers", {}).get(what, {})
+        absent = [(int(first), _Part(*part)) for first, part in memory.get("absent", [])]
+        return cls({int(number): int(first) for number, first in memory.get("moved", [])}, absent)
+
+    def as_attribute(self) -> dict[str, list[Any]]:
+        """Return it as JSON."""
+        return {
+            "moved": sorted([number, first] for number, first in self.moved.items()),
+            "absent": [[first, list(part)] for first, part in self.absent[-_MOST_ABSENT:]],
+        }
+
+
+class _Numbering(NamedTuple):
+    """The number of each part, what to remember, and the names of parts with those to which their numbers passed."""
+
+    numbers: NDArray[np.int64]
+    memory: _Memory
+    passed: list[tuple[str, str]]
+
+
+def _list_routers(fabric: Fabric) -> list[_Part]:
+    return [_Part(guid or None, str(name)) for guid, name in zip(fabric.routers.guid, fabric.routers.name, strict=True)]
+
+
+def _list_endpoints(fabric: Fabric) -> list[_Part]:
+    ends, count = fabric.endpoints, len(fabric.endpoints)
+    adapters = _values_of(fabric, "adapters", count) or [None] * count
     return [
-        _fill_keys(fabric.endpoints.guid),
-        _count_repeats(zip(nodes, adapters, strict=True)),
-        _count_repeats(nodes),
+        _Part(guid or None, str(node), adapter)
+        for guid, node, adapter in zip(ends.guid, ends.node, adapters, strict=True)
     ]
 
 
-def _fill_keys(guids: Iterable[Any]) -> list[Hashable]:
-    return [guid or None for guid in guids]
+def _list_keys(parts: Sequence[_Part]) -> _Keys:
+    return [
+        [part.guid for part in parts],
+        _count_repeats((part.name, part.adapter) for part in parts),
+        _count_repeats(part.name for part in parts),
+    ]
 
 
 def _count_repeats(keys: Iterable[Hashable]) -> list[Hashable]:
@@ -85,39 +123,69 @@ def _values_of(fabric: Fabric, attribute: str, count: int) -> list[Any]:
     return values if isinstance(values, list) and len(values) == count else []
 
 
-def _find_numbers(keys: _Keys, stored: _Keys) -> _Numbers:
-    """Find the numbers of parts: each keeps its stored one where possible."""
-    count = len(keys[0])
-    former = np.full(count, -1)
+def _match_keys(keys: _Keys, known: _Keys) -> list[int]:
+    """Return the known part that each part is, -1 if none."""
+    matched = [-1] * len(keys[0])
     taken: set[int] = set()
-    for own, theirs in zip(keys, stored, strict=True):
+    for own, theirs in zip(keys, known, strict=True):
         by_key: dict[Hashable, int] = {}
-        for number, key in enumerate(theirs):
-            if key is not None and number not in taken:
-                by_key.setdefault(key, number)
+        for at, key in enumerate(theirs):
+            if key is not None and at not in taken:
+                by_key.setdefault(key, at)
         for part, key in enumerate(own):
-            if former[part] < 0 and (number_held := by_key.pop(key, None)) is not None:
-                former[part] = number_held
-                taken.add(number_held)
-    numbers = np.where(former < count, former, -1)
-    free = np.setdiff1d(np.arange(count), numbers)
-    # The highest numbers were never used, so new parts get these. The last parts move to numbers of removed ones.
-    new = np.flatnonzero(former < 0)
-    last = np.flatnonzero(former >= count)
-    numbers[np.concatenate([last, new])] = free
-    return _Numbers(former, numbers)
+            if matched[part] < 0 and (at_key := by_key.pop(key, None)) is not None:
+                matched[part] = at_key
+                taken.add(at_key)
+    return matched
 
 
-def _describe_reuse(what: str, numbers: _Numbers, names: Sequence[Any], stored: Sequence[Any]) -> list[str]:
-    """Describe the stored parts whose numbers now belong to others."""
-    reused = np.flatnonzero((numbers.new != numbers.stored) & (numbers.new < len(stored)))
-    pairs = [(str(stored[numbers.new[part]]), str(names[part])) for part in reused.tolist()]
-    if not pairs:
+def _number_parts(parts: Sequence[_Part], stored: Sequence[_Part], memory: _Memory) -> _Numbering:
+    """Number parts: by their first number, or else by the present one, or else by a free one."""
+    count = len(parts)
+    known = [*stored, *(part for _, part in memory.absent)]
+    first = [*(memory.moved.get(at, at) for at in range(len(stored))), *(number for number, _ in memory.absent)]
+    matched = _match_keys(_list_keys(parts), _list_keys(known))
+    present = [part for part, at in enumerate(matched) if 0 <= at < len(stored)]
+    others = [part for part, at in enumerate(matched) if not 0 <= at < len(stored)]
+    numbers: dict[int, int] = {}
+    free = set(range(count))
+    for claims in (
+        [(part, first[matched[part]]) for part in present],
+        [(part, first[matched[part]]) for part in others if matched[part] >= 0],
+        [(part, matched[part]) for part in present],
+    ):
+        for part, number in claims:
+            if part not in numbers and number in free:
+                numbers[part] = number
+                free.remove(number)
+    # The highest numbers were never used, so new parts get these.
+    rest = [part for part in (*present, *others) if part not in numbers]
+    numbers |= dict(zip(rest, sorted(free), strict=True))
+    moved = {
+        numbers[part]: first[at]
+        for part, at in enumerate(matched)
+        if at >= 0 and first[at] != numbers[part] and (at < len(stored) or first[at] >= count)
+    }
+    found = set(matched)
+    absent = [(first[at], part) for at, part in enumerate(known) if at not in found]
+    owners = dict(memory.absent) | dict(enumerate(stored))
+    passed = [
+        (owner.name, parts[part].name)
+        for part, number in sorted(numbers.items(), key=lambda item: item[1])
+        if (owner := owners.get(number)) is not None
+        and owner is not (known[matched[part]] if matched[part] >= 0 else None)
+    ]
+    return _Numbering(np.array([numbers[part] for part in range(count)]), _Memory(moved, absent), passed)
+
+
+def _describe_reuse(what: str, passed: Sequence[tuple[str, str]]) -> list[str]:
+    """Describe the parts whose numbers now belong to others."""
+    if not passed:
         return []
-    examples = ", ".join(f"{before} ({after})" for before, after in pairs[:_MOST_EXAMPLES])
-    more = f" and {len(pairs) - _MOST_EXAMPLES} more" if len(pairs) > _MOST_EXAMPLES else ""
+    examples = ", ".join(f"{before} ({after})" for before, after in passed[:_MOST_EXAMPLES])
+    more = f" and {len(passed) - _MOST_EXAMPLES} more" if len(passed) > _MOST_EXAMPLES else ""
     return [
-        f"the numbers of removed {what} pass to others: earlier counters of {examples}{more} are shown under the names in brackets"
+        f"numbers of {what} pass to others: earlier counters of {examples}{more} are shown under the names in brackets"
     ]
 
 
@@ -210,8 +278,11 @@ class _PortNumbers:
 
 def _keep_links(fabric: Fabric, stored: Fabric) -> Fabric:
     """Return the fabric with the stored numbers of links."""
-    order = np.argsort(_find_numbers([_link_keys(fabric)], [_link_keys(stored)]).new)
     links = fabric.links
+    numbers = np.array(_match_keys([_link_keys(fabric)], [_link_keys(stored)]), np.int64)
+    numbers[numbers >= len(links)] = -1
+    numbers[numbers < 0] = np.setdiff1d(np.arange(len(links)), numbers)
+    order = np.argsort(numbers)
     return replace(fabric, links=_replace_links(links, links.src, links.dst, links.src_port, links.dst_port, order))
 
 
