@@ -61,7 +61,7 @@ def save_snapshot(conn: psycopg.Connection[Any], snapshot: Snapshot, *, source: 
         replace = there.snapshot
         if not replace:
             raise Conflict(f"{there.name!r} is a live fabric", advice="Give the snapshot another --name.")
-    fabric_id = store_fabric(conn, snapshot.fabric, replace=replace, snapshot=True)
+    fabric_id = store_fabric(conn, snapshot.fabric, replace=replace, snapshot=True).fabric_id
     cables = snapshot.fabric.links
     counters.write_port_totals(
         conn,
