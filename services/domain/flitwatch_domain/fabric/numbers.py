@@ -41,11 +41,11 @@ def keep_numbers(fabric: Fabric, stored: Fabric) -> Renumbered:
     """
     routers = _number_parts(_list_routers(fabric), _list_routers(stored), _Memory.of(stored, "routers"))
     endpoints = _number_parts(_list_endpoints(fabric), _list_endpoints(stored), _Memory.of(stored, "endpoints"))
-    kept = _keep_links(_reorder(fabric, routers.numbers, endpoints.numbers, stored), stored)
+    renumbered = _keep_links(_reorder(fabric, routers.numbers, endpoints.numbers, stored), stored)
     memories = {"routers": routers.memory.as_attribute(), "endpoints": endpoints.memory.as_attribute()}
     if any(any(memory.values()) for memory in memories.values()):
-        kept = replace(kept, attributes={**kept.attributes, "numbers": memories})
-    return Renumbered(kept, (*_describe_reuse("switches", routers.passed), *_describe_reuse("hosts", endpoints.passed)))
+        renumbered = replace(renumbered, attributes={**renumbered.attributes, "numbers": memories})
+    return Renumbered(renumbered, (*_describe_reuse("switches", routers.passed), *_describe_reuse("hosts", endpoints.passed)))
 
 
 class _Part(NamedTuple):
@@ -109,11 +109,11 @@ def _list_keys(parts: Sequence[_Part]) -> _Keys:
 
 def _count_repeats(keys: Iterable[Hashable]) -> list[Hashable]:
     """Return each key with the number of its earlier occurrences."""
-    seen: defaultdict[Hashable, int] = defaultdict(int)
+    counts: defaultdict[Hashable, int] = defaultdict(int)
     numbered: list[Hashable] = []
     for key in keys:
-        numbered.append((key, seen[key]))
-        seen[key] += 1
+        numbered.append((key, counts[key]))
+        counts[key] += 1
     return numbered
 
 
@@ -123,11 +123,11 @@ def _values_of(fabric: Fabric, attribute: str, count: int) -> list[Any]:
     return values if isinstance(values, list) and len(values) == count else []
 
 
-def _match_keys(keys: _Keys, known: _Keys) -> list[int]:
-    """Return the known part that each part is, -1 if none."""
+def _match_keys(keys: _Keys, earlier: _Keys) -> list[int]:
+    """Return the earlier part that each part is, -1 if none."""
     matched = [-1] * len(keys[0])
     taken: set[int] = set()
-    for own, theirs in zip(keys, known, strict=True):
+    for own, theirs in zip(keys, earlier, strict=True):
         by_key: dict[Hashable, int] = {}
         for at, key in enumerate(theirs):
             if key is not None and at not in taken:
@@ -142,9 +142,9 @@ def _match_keys(keys: _Keys, known: _Keys) -> list[int]:
 def _number_parts(parts: Sequence[_Part], stored: Sequence[_Part], memory: _Memory) -> _Numbering:
     """Number parts: by their first number, or else by the present one, or else by a free one."""
     count = len(parts)
-    known = [*stored, *(part for _, part in memory.absent)]
+    earlier = [*stored, *(part for _, part in memory.absent)]
     first = [*(memory.moved.get(at, at) for at in range(len(stored))), *(number for number, _ in memory.absent)]
-    matched = _match_keys(_list_keys(parts), _list_keys(known))
+    matched = _match_keys(_list_keys(parts), _list_keys(earlier))
     present = [part for part, at in enumerate(matched) if 0 <= at < len(stored)]
     others = [part for part, at in enumerate(matched) if not 0 <= at < len(stored)]
     numbers: dict[int, int] = {}
@@ -166,14 +166,14 @@ def _number_parts(parts: Sequence[_Part], stored: Sequence[_Part], memory: _Memo
         for part, at in enumerate(matched)
         if at >= 0 and first[at] != numbers[part] and (at < len(stored) or first[at] >= count)
     }
-    found = set(matched)
-    absent = [(first[at], part) for at, part in enumerate(known) if at not in found]
+    matches = set(matched)
+    absent = [(first[at], part) for at, part in enumerate(earlier) if at not in matches]
     owners = dict(memory.absent) | dict(enumerate(stored))
     passed = [
         (owner.name, parts[part].name)
         for part, number in sorted(numbers.items(), key=lambda item: item[1])
         if (owner := owners.get(number)) is not None
-        and owner is not (known[matched[part]] if matched[part] >= 0 else None)
+        and owner is not (earlier[matched[part]] if matched[part] >= 0 else None)
     ]
     return _Numbering(np.array([numbers[part] for part in range(count)]), _Memory(moved, absent), passed)
 
