@@ -45,7 +45,9 @@ def keep_numbers(fabric: Fabric, stored: Fabric) -> Renumbered:
     memories = {"routers": routers.memory.as_attribute(), "endpoints": endpoints.memory.as_attribute()}
     if any(any(memory.values()) for memory in memories.values()):
         renumbered = replace(renumbered, attributes={**renumbered.attributes, "numbers": memories})
-    return Renumbered(renumbered, (*_describe_reuse("switches", routers.passed), *_describe_reuse("hosts", endpoints.passed)))
+    return Renumbered(
+        renumbered, (*_describe_reuse("switches", routers.passed), *_describe_reuse("hosts", endpoints.passed))
+    )
 
 
 class _Part(NamedTuple):
