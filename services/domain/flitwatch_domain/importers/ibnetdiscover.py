@@ -34,7 +34,8 @@ _PORT = re.compile(
     r'"([SHR])-([0-9a-fA-F]+)"\s*\[\s*([0-9]{1,6})\s*\]\s*(?:\[ext\s*[0-9]+\])?\s*(?:\(([0-9a-fA-F]+)\))?\s*(?:#\s*(.*))?$'
 )
 _IGNORED = re.compile(r"\s*(#.*|Chassis\b.*|(Spine|Line)\s+[0-9]+\b.*)?$")
-_SPEED = re.compile(r"([0-9]+x[A-Z]+[0-9]*)\s*$")
+#: Width and speed; with `--full`, numbers such as s=64 w=2 follow.
+_SPEED = re.compile(r'(?:^|\s)([0-9]{1,2}x[^\s"]+)(?:\s+[a-z]=\S+)*\s*$')
 _QUOTED = re.compile(r'"(.*?)"')
 #: An adapter's own LID is at the beginning of its line's comment; on a switch's line the adapter's LID follows its description.
 _OWN_LID = re.compile(r"\s*lid\s+([0-9]{1,5})\s+lmc\s+([0-9])\b")
