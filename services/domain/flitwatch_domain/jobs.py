@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple, TypedDict
 
 from flitwatch_domain.errors import BadInput
-from flitwatch_domain.hostlist import expand_hosts
+from flitwatch_domain.hostlist import count_hosts
 from flitwatch_domain.units import LATEST_S
 
 # Flux's job ids have 64 bits: up to 20 digits.
@@ -153,7 +153,7 @@ def count_other_nodes(job: Job) -> int | None:
     """
     if job.nodes is None or not job.node_list:
         return None
-    listed = len(set(expand_hosts(job.node_list)))
+    listed = count_hosts(job.node_list)
     return listed if listed != job.nodes else None
 
 
