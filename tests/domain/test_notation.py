@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from flitwatch_domain import units
 from flitwatch_domain.errors import BadInput, NotFound
-from flitwatch_domain.hostlist import compress_hosts, expand_hosts
+from flitwatch_domain.hostlist import compress_hosts, count_hosts, expand_hosts
 from flitwatch_domain.importers.text import parse_yaml, read_yaml
 
 
@@ -32,7 +32,7 @@ from flitwatch_domain.importers.text import parse_yaml, read_yaml
     ],
 )
 def test_expansion(text: str, hosts: list[str]) -> None:
-    assert expand_hosts(text) == hosts
+    assert expand_hosts(text) == hosts and count_hosts(text) == len(set(hosts))
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ from flitwatch_db.jobs.as_of import end_or
 from flitwatch_domain import hostlist
 from flitwatch_domain.errors import BadInput
 from flitwatch_domain.hosts import find_host
-from flitwatch_domain.jobs import RUNAWAY, RUNAWAY_AFTER_S, Job, mark_runaway
+from flitwatch_domain.jobs import RUNAWAY, RUNAWAY_AFTER_S, UNKNOWN_CLUSTER, Job, mark_runaway
 
 _UPSERT = """
     INSERT INTO job (cluster, job_id, array_task, het_offset, restart, user_name, account, name, partition, state, exit_code,
@@ -286,8 +286,9 @@ def _choose_fabrics(
 ) -> dict[int, frozenset[int]]:
     """Choose the fabrics of each job.
 
-    A node's name may exist on several fabrics (nid00001 is on most Crays). A job is placed on one: the one with its cluster's name, else the one with most of
-    its nodes, else the newest; and on that fabric's planes (planes.py). Simulated jobs are placed on simulated fabrics, measured ones on measured fabrics.
+    A node's name may exist on several fabrics (nid00001 is on most Crays). A job is placed on one: the one with its cluster's name, else, of those without a
+    cluster's name, the one with most of its nodes, else the newest; and on that fabric's planes (planes.py). A job of an unknown cluster can be on a fabric
+    of any cluster. Simulated jobs are placed on simulated fabrics, measured ones on measured fabrics.
     """
     if not places:
         return {}
@@ -303,10 +304,11 @@ def _choose_fabrics(
     chosen: dict[int, frozenset[int]] = {}
     for job_pk, cluster, simulated in jobs.fetchall():
         ranked = [
-            ((-1 if named is None else named == cluster), count, created_at, on)
+            (named == cluster, count, created_at, on)
             for on, count in counts[job_pk].items()
             for is_simulated, named, created_at, _ in [known[on]]
-            if is_simulated == simulated and fabric_id in (None, on)
+            if is_simulated == simulated
+            and (fabric_id == on or (fabric_id is None and (named is None or cluster in (named, UNKNOWN_CLUSTER))))
         ]
         if ranked:
             on = max(ranked)[-1]

@@ -109,7 +109,7 @@ def fabric_of(
         links=links,
         counted_at=CountedAt.SENDER,
         source=where,
-        attributes=attributes or {},
+        attributes={**(attributes or {}), "adapters": [f"h{number}" for _, number in ends]},
         warnings=warnings.texts(),
     )
 
