@@ -327,7 +327,7 @@ def test_answers_that_are_not_read_are_not_kept(api_site: Served, last: bytes, m
     with ExitStack() as stack:
         # More than the sockets of both ends take.
         for one in [connected(api_site, stack) for _ in range(3)]:
-            one.sendall(PAGE % b"" * (http_protocol.WAITING_REQUESTS - 1) + PAGE % last)
+            one.sendall(PAGE % b"" * http_protocol.WAITING_REQUESTS + PAGE % last)
         eventually(lambda: open_at(api_site) == 0, 20, what="the end of the connections")
     assert get_patiently(f"{api_site.url}/healthz").status_code == 200
 

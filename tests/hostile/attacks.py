@@ -23,6 +23,7 @@ from support.endless_answer import dripping
 from support.endless_head import BEGINNINGS, MOST_BYTES, sent_until_closed
 
 from flitwatch_db import connect
+from flitwatch_domain.http_protocol import WAITING_REQUESTS
 
 HERE = "127.0.0.1"
 ADDRESSES, IDLE, SLOW, UPLOADERS = 20, 260, 4, 4
@@ -38,7 +39,7 @@ ODD_HOSTS = (
     "localhost\tx",
 )
 LONG_NAME = "x" * 2000
-UNREAD, REQUESTS_AHEAD = 20, 16
+UNREAD, REQUESTS_AHEAD = 20, 1 + WAITING_REQUESTS
 #: An alert every so often, and how long its notice may take to a receiver that answers.
 ALERT_EVERY_S, NOTICE_S = 2.0, 30.0
 GOOD = "answers"

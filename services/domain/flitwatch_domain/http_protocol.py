@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import socket
 from collections import deque
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -26,8 +27,10 @@ BODY_S = 30.0
 READ_S, READ_BYTES = 30.0, 64 << 10
 #: Memory for answers of a listener that are not read yet. An address has a share of it.
 UNREAD_BYTES = 128 << 20
-#: Maximum number of requests that wait for the answer to an earlier one of their connection. Each of them takes memory, and browsers send none.
-WAITING_REQUESTS = 16
+#: Bytes that the system takes of a waiting answer. By default it takes 2.6 MB, which UNREAD_BYTES does not count, and copying them takes most of the time.
+UNSENT_BYTES = 128 << 10
+#: Maximum number of requests that wait for the answer to an earlier one of their connection. All are parsed at once, and browsers send none.
+WAITING_REQUESTS = 2
 #: Maximum size of a request's address and headers together, as in uvicorn with h11; and maximum number of headers, as in http.client.
 HEAD_BYTES = 64 << 10
 HEAD_FIELDS = 100
@@ -144,6 +147,7 @@ class HttpProtocol(HttpToolsProtocol):
         self.logger = _log
         super().connection_made(transport)
         self._set_deadline(HEAD_S)
+        transport.get_extra_info("socket").setsockopt(socket.IPPROTO_TCP, socket.TCP_NOTSENT_LOWAT, UNSENT_BYTES)
         assert isinstance(self.config, HttpConfig)
         self._sharer = self.config.sharer(self.client)
         self._dismiss = self.config.admit(self._sharer)
