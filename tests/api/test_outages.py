@@ -7,6 +7,7 @@ import socket
 import threading
 import time
 from collections.abc import Awaitable, Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, suppress
 from functools import partial
 from pathlib import Path
@@ -321,15 +322,38 @@ def open_at(served: Served) -> int:
     return sum(line.split()[1].endswith(f":{port:04X}") and line.split()[3] == "01" for line in lines)
 
 
+@pytest.mark.parametrize("ahead", [0, http_protocol.WAITING_REQUESTS])
 @pytest.mark.parametrize("last", [b"", b"Connection: close\r\n"], ids=["kept", "closed"])
-def test_answers_that_are_not_read_are_not_kept(api_site: Served, last: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_answers_that_are_not_read_are_not_kept(
+    api_site: Served, last: bytes, ahead: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(http_protocol, "READ_S", 0.3)
     with ExitStack() as stack:
-        # More than the sockets of both ends take.
+        # Each is larger than UNSENT_BYTES and the client's socket together.
         for one in [connected(api_site, stack) for _ in range(3)]:
-            one.sendall(PAGE % b"" * http_protocol.WAITING_REQUESTS + PAGE % last)
+            one.sendall(PAGE % b"" * ahead + PAGE % last)
         eventually(lambda: open_at(api_site) == 0, 20, what="the end of the connections")
     assert get_patiently(f"{api_site.url}/healthz").status_code == 200
+
+
+def test_the_description_is_made_once_and_holds_up_no_other_request(
+    api_site: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun, go_on = [], threading.Event()
+
+    def render(app: object) -> bytes:
+        begun.append(app)
+        assert go_on.wait(60)
+        return b"{}"
+
+    monkeypatch.setattr("flitwatch_api.app.render_description", render)
+    with ThreadPoolExecutor(2) as pool:
+        asked = [pool.submit(get_patiently, f"{api_site.url}/openapi.json") for _ in range(2)]
+        eventually(lambda: bool(begun), what="the first request")
+        assert get_patiently(f"{api_site.url}/healthz").status_code == 200
+        go_on.set()
+        assert [one.result().json() for one in asked] == [{}, {}]
+    assert len(begun) == 1
 
 
 def test_unread_answers_share_a_bounded_memory(embedded_db: str, monkeypatch: pytest.MonkeyPatch) -> None:
