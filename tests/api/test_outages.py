@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import socket
+import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, suppress
 from functools import partial
 from pathlib import Path
@@ -18,6 +21,7 @@ from support.endless_head import BEGINNINGS, SOCKETS_BYTES, peak_bytes, sent_unt
 from support.waiting import eventually
 
 from api.conftest import Served, bearer, serving
+from flitwatch.http_server import HttpServer, open_listener
 from flitwatch_api import serve
 from flitwatch_api.ingest.lag import LogEnds
 from flitwatch_api.settings import Settings
@@ -318,15 +322,38 @@ def open_at(served: Served) -> int:
     return sum(line.split()[1].endswith(f":{port:04X}") and line.split()[3] == "01" for line in lines)
 
 
+@pytest.mark.parametrize("ahead", [0, http_protocol.WAITING_REQUESTS])
 @pytest.mark.parametrize("last", [b"", b"Connection: close\r\n"], ids=["kept", "closed"])
-def test_answers_that_are_not_read_are_not_kept(api_site: Served, last: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_answers_that_are_not_read_are_not_kept(
+    api_site: Served, last: bytes, ahead: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(http_protocol, "READ_S", 0.3)
     with ExitStack() as stack:
-        # More than the sockets of both ends take.
+        # Each is larger than UNSENT_BYTES and the client's socket together.
         for one in [connected(api_site, stack) for _ in range(3)]:
-            one.sendall(PAGE % b"" * (http_protocol.WAITING_REQUESTS - 1) + PAGE % last)
+            one.sendall(PAGE % b"" * ahead + PAGE % last)
         eventually(lambda: open_at(api_site) == 0, 20, what="the end of the connections")
     assert get_patiently(f"{api_site.url}/healthz").status_code == 200
+
+
+def test_the_description_is_made_once_and_holds_up_no_other_request(
+    api_site: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun, go_on = [], threading.Event()
+
+    def render(app: object) -> bytes:
+        begun.append(app)
+        assert go_on.wait(60)
+        return b"{}"
+
+    monkeypatch.setattr("flitwatch_api.app.render_description", render)
+    with ThreadPoolExecutor(2) as pool:
+        asked = [pool.submit(get_patiently, f"{api_site.url}/openapi.json") for _ in range(2)]
+        eventually(lambda: bool(begun), what="the first request")
+        assert get_patiently(f"{api_site.url}/healthz").status_code == 200
+        go_on.set()
+        assert [one.result().json() for one in asked] == [{}, {}]
+    assert len(begun) == 1
 
 
 def test_unread_answers_share_a_bounded_memory(embedded_db: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -336,6 +363,65 @@ def test_unread_answers_share_a_bounded_memory(embedded_db: str, monkeypatch: py
         one = connected(small, stack)
         one.sendall(PAGE % b"" * http_protocol.WAITING_REQUESTS)
         eventually(lambda: open_at(small) == 0, 20, what="the end of the connection")
+
+
+@pytest.mark.parametrize(("address", "kept"), [("127.0.0.2", False), ("127.0.0.3", True)], ids=["a host", "a proxy"])
+def test_a_proxy_has_a_share_of_unread_answers_for_each_connection(address: str, kept: bool) -> None:
+    config = http_protocol.HttpConfig(lambda: None, 10, ["127.0.0.3/32"], log_config=None)
+    two_thirds, a_fifth = 2 * http_protocol.UNREAD_BYTES // 3, http_protocol.UNREAD_BYTES // 5
+    assert config.keep_unread(config.sharer((address, 1)), two_thirds) is not None
+    assert (config.keep_unread(config.sharer((address, 2)), a_fifth) is not None) == kept
+
+
+async def test_requests_start_one_by_one_and_addresses_take_turns() -> None:
+    turns, loop, started = http_protocol.Turns(), asyncio.get_running_loop(), []
+    for of in ["a"] * 5 + ["b", "b", "c"]:
+        turns.take(loop, of, partial(started.append, of))
+    for count in range(1, 9):
+        assert len(started) == count
+        await asyncio.sleep(0)
+    assert "".join(started) == "aabcabaa"
+    await asyncio.sleep(0)
+    turns.take(loop, "c", partial(started.append, "c"))
+    assert started[8:] == ["c"]
+
+
+def test_a_flood_of_one_address_does_not_come_before_the_requests_of_another() -> None:
+    begun, all_sent, addresses = threading.Event(), threading.Event(), []
+
+    async def app(scope: dict, receive: object, send: Callable[[dict], Awaitable[None]]) -> None:
+        addresses.append(scope["client"][0])
+        begun.set()
+        # Holds up the loop: the server finds all others at the same time.
+        assert all_sent.wait(60)
+        await send({"type": "http.response.start", "status": 204, "headers": []})
+        await send({"type": "http.response.body", "body": b""})
+
+    ask, ahead = b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n", http_protocol.WAITING_REQUESTS
+    listening = open_listener("127.0.0.1", 0, "the test", "port")
+    server = HttpServer(app, listening, 100)
+    with ExitStack() as stack:
+
+        def connect_from(address: str) -> socket.socket:
+            one = stack.enter_context(socket.create_connection(listening.getsockname(), 60, (address, 0)))
+            one.sendall(ask)
+            assert one.recv(4096)
+            return one
+
+        all_sent.set()
+        flood = [connect_from("127.0.0.3") for _ in range(20)]
+        other, first = connect_from("127.0.0.4"), connect_from("127.0.0.5")
+        addresses.clear()
+        begun.clear()
+        all_sent.clear()
+        first.sendall(ask)
+        assert begun.wait(60)
+        for one in [*flood, other]:
+            one.sendall(ask * (1 + ahead))
+        all_sent.set()
+        eventually(lambda: len(addresses) == 1 + 21 * (1 + ahead), what="all requests")
+        server.stop()
+    assert addresses.index("127.0.0.4") < 5
 
 
 @pytest.mark.parametrize(("read_bytes", "ended"), [(0, True), (http_protocol.READ_BYTES, False)])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -14,7 +15,7 @@ from starlette.middleware.gzip import GZipMiddleware
 from flitwatch_api import logs, problems, site
 from flitwatch_api.advice.http import http as advice
 from flitwatch_api.alerts.http import http as alerts
-from flitwatch_api.answers import keep_bytes, tagged_response
+from flitwatch_api.answers import CachedAnswer, keep_bytes, tagged_response
 from flitwatch_api.counters.http import http as counters
 from flitwatch_api.diagnosis import http as diagnosis
 from flitwatch_api.estimates.http import http as estimates
@@ -96,6 +97,8 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     app.state.oidc, app.state.directory = provider_of(chosen), directory_of(chosen)
     app.state.site, app.state.documentation = site.Site(chosen.web), site.Site(chosen.docs)
     problems.install_handlers(app)
+    # First, because it has no rate limit, and a request is compared with all routes before its own.
+    app.include_router(description)
     api = APIRouter(prefix=BASE)
     for part in (
         fabrics,
@@ -124,7 +127,6 @@ def create_app(settings: Settings | None = None) -> FastAPI:
         api.include_router(part)
     app.include_router(api, dependencies=[allowed])
     app.include_router(health)
-    app.include_router(description)
     app.include_router(site.http)
     describe_access(app)
     app.add_middleware(GZipMiddleware, minimum_size=GZIP_FROM_BYTES, compresslevel=GZIP_LEVEL)
@@ -144,11 +146,14 @@ def create_app(settings: Settings | None = None) -> FastAPI:
 
 @description.get("/openapi.json", include_in_schema=False)
 async def openapi(request: Request) -> Response:
-    # Made once: it takes a quarter of a second, and requests for it have no limit.
-    if (kept := getattr(request.app.state, "description", None)) is None:
-        plain = render_description(request.app)
-        kept = request.app.state.description = keep_bytes(plain, "application/json", {}, GZIP_LEVEL)
-    return tagged_response(request, kept)
+    # Made once, in a thread: it takes up to seconds, and requests for it have no limit.
+    if (making := getattr(request.app.state, "description", None)) is None:
+        making = request.app.state.description = asyncio.create_task(asyncio.to_thread(_keep_description, request.app))
+    return tagged_response(request, await asyncio.shield(making))
+
+
+def _keep_description(app: FastAPI) -> CachedAnswer:
+    return keep_bytes(render_description(app), "application/json", {}, GZIP_LEVEL)
 
 
 def _package_version() -> str:
