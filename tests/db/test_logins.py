@@ -17,7 +17,7 @@ from click.testing import CliRunner
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from support.databases import PLACE, Server
 
-from flitwatch.main import cli
+from flitwatch.command_line import cli
 from flitwatch_db import connect
 from flitwatch_db.core import logins
 from flitwatch_db.migrations import bootstrap, list_migrations, migrate_database

@@ -2,7 +2,8 @@
 
 Modules:
 
-- `main` for the entry point: it finds a command's module by name, and converts a known error to one line and a status;
+- `main` for the entry point; `outline` for the names of commands and options, which answer `flitwatch --help` and TAB without Click;
+- `command_line` for everything else: it finds a command's module by name, and converts a known error to one line and a status;
 - `commands/` for the commands;
 - `console` for the shared parts of commands: `--json`, times, output files, progress;
 - `configuration` for the services' settings file, `profiles` for the user's file with the addresses of platforms;

@@ -1,5 +1,5 @@
-"""References generated from the program: docs/commands.md, docs/settings.md, docs/metrics.md, docs/client.md and the configuration file (`make
-reference`)."""
+"""References generated from the program: docs/commands.md, docs/settings.md, docs/metrics.md, docs/client.md, the configuration file and the outline
+of the commands (`make reference`)."""
 
 from __future__ import annotations
 
@@ -7,10 +7,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import click
+import orjson
 
+from flitwatch import outline
 from flitwatch.client_reference import render_client
+from flitwatch.command_line import cli
+from flitwatch.commands import list_installed_commands, load_extensions
 from flitwatch.examples import EXAMPLES
-from flitwatch.main import cli, list_installed_commands
 from flitwatch.metrics_reference import render_metrics
 
 HEAD = """# Commands
@@ -40,21 +43,38 @@ STATUSES = {
 
 def walk_commands() -> Iterator[tuple[str, click.Command]]:
     """Yield every command that is not a group, with its words."""
-    for name in list_installed_commands():
-        command = cli.get_command(click.Context(cli), name)
-        if command is not None:
-            yield from _walk_below(name, command)
+    return ((words, command) for words, command in walk_tree("", cli) if not isinstance(command, click.Group))
 
 
-def _walk_below(words: str, command: click.Command) -> Iterator[tuple[str, click.Command]]:
-    if not isinstance(command, click.Group):
-        yield words, command
-        return
-    context = click.Context(command)
-    for name in command.list_commands(context):
-        subcommand = command.get_command(context, name)
-        if subcommand is not None:
-            yield from _walk_below(f"{words} {name}", subcommand)
+def walk_tree(words: str, command: click.Command) -> Iterator[tuple[str, click.Command]]:
+    """Yield a command and all commands below it, with their words."""
+    yield words, command
+    if isinstance(command, click.Group):
+        context = click.Context(command)
+        for name in command.list_commands(context):
+            subcommand = command.get_command(context, name)
+            if subcommand is not None:
+                yield from walk_tree(f"{words} {name}".strip(), subcommand)
+
+
+def render_outline() -> str:
+    """Return the text of outline.json: one line per command."""
+    lines = []
+    for words, command in walk_tree("", cli):
+        context = click.Context(command, **(cli.context_settings | command.context_settings))
+        entry = outline.Entry(
+            help=command.get_short_help_str() if words else command.help or "",
+            options=[
+                ([*option.opts, *option.secondary_opts], option.help or "", option.multiple)
+                for option in command.get_params(context)
+                if isinstance(option, click.Option) and not option.hidden
+            ],
+            is_extension=words in load_extensions(),
+            runs_program=not (context.allow_interspersed_args or isinstance(command, click.Group)),
+        )
+        if not command.hidden:
+            lines.append(f"{orjson.dumps(words).decode()}: {orjson.dumps(entry).decode()}")
+    return "{" + ",\n".join(lines) + "}\n"
 
 
 def render_reference() -> str:
@@ -228,3 +248,4 @@ if __name__ == "__main__":
     (docs / "metrics.md").write_text(render_metrics())
     (docs / "client.md").write_text(render_client())
     Path(__file__).with_name("flitwatch.toml").write_text(render_configuration())
+    Path(outline.FILE).write_text(render_outline())
