@@ -47,7 +47,7 @@ EXCEPTIONS = {
     "services/research/flitwatch_research/papers_routes/report.py:_measure_row": "a cell of the page's document, kept as JSON",
     "services/research/flitwatch_research/papers_routes/report.py:_list_sizes": "sizes alongside a cell, kept as JSON",
     "services/research/flitwatch_research/papers_routes/report.py:_with_cell": "a row of the page's document, kept as JSON",
-    "services/research/flitwatch_research/study_tasks.py:run_study_task": "the answer of whichever study is named",
+    "services/research/flitwatch_research/studies/shared.py:run_study_task": "the answer of whichever study is named",
     "ingest/flitwatch_ingest/collectors/link_failures.py:build_record": "a record of the log",
     "services/twin/flitwatch_twin/accounting.py:slurm_json": "a document of Slurm's, with the keys of `sacct --json`",
 }

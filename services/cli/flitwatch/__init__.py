@@ -6,12 +6,11 @@ Modules:
 - `command_line` for everything else: it finds a command's module by name, and converts a known error to one line and a status;
 - `commands/` for the commands;
 - `console` for the shared parts of commands: `--json`, times, output files, progress;
-- `configuration` for the services' settings file, `profiles` for the user's file with the addresses of platforms;
+- `configuration` for the services' settings file;
 - `rest` for API requests: address, token and refusals; `hottest` and `stored` for their data;
 - `program_run/` for `flitwatch run`: runs a program unchanged and reports its steps;
 - `tables` for tables, figures and sparklines;
 - `reference` for docs/commands.md and docs/settings.md, `manuals` for the manual pages, all generated from the commands; `examples` for both;
-  `client_reference` for docs/client.md;
 - `simulated_past` for the simulated day before the demo starts;
 - `http_server` for an HTTP server in a thread; `metrics` for the Prometheus port, `own_figures` for the metrics of the worker and alerting,
   `metrics_reference` for the page of every metric; `exposure` for the host names and anonymous role that the API accepts.

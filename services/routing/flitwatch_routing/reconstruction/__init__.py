@@ -7,7 +7,7 @@ Steps, in order: `files` reads an epoch. `lanes` finds the (link, VL) of each ho
 Open
 
 - `recover` for the whole process and its result; `study` for a run with known truth, which is used only for the score;
-- `sensing` for chapter 4.2, `bases` and `sparsity` for 4.3, `lanes` and `lanes_by_pair` for 4.4, `pairs` for 4.5 of Taffet 2021;
+- `sensing` for chapter 4.2, `bases` for 4.3, `lanes` and `lanes_by_pair` for 4.4, `pairs` for 4.5 of Taffet 2021;
 - `pdhg` and `steps` for the solver; `program` for scaling and tolerance;
 - `settle`, `dives`, `refine` for turning an iterate into an exact fit;
 - `alternatives`, `faces`, `reach` for ambiguity; `limit` for time limits and cancel; `numbering` for dense keys;
