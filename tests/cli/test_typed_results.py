@@ -11,6 +11,7 @@ UNTYPED = ("dict[str, Any]", "dict[str, object]")
 #: Functions whose result has fields that others decide, each with the reason.
 EXCEPTIONS = {
     "db/flitwatch_db/archive/parts.py:rows": "the columns of whichever table is read",
+    "db/flitwatch_db/core/columns.py:query_rows": "the columns of whichever query is given",
     "db/flitwatch_db/core/connection.py:fetch_rows": "the columns of whichever query is given",
     "db/flitwatch_db/jobs/network_noise.py:_list_members": "rows of runs with their cards' counters, which `read` makes types of",
     "db/flitwatch_db/estimates/store.py:data_and_result_of": "documents whose fields the kind of estimate decides",

@@ -9,10 +9,9 @@ from typing import Any
 
 import psycopg
 from psycopg import sql
-from psycopg.rows import dict_row
 from psycopg.sql import SQL
 
-from flitwatch_db.core.columns import Connection
+from flitwatch_db.core.columns import Connection, query_rows
 from flitwatch_db.jobs import as_of
 from flitwatch_db.jobs.as_of import end_or
 from flitwatch_domain.trials import Outcome
@@ -170,18 +169,12 @@ async def list_jobs(
         key,
         *[SQL("DESC" if descending else "ASC")] * 2,
     )
-    return await _fetch_rows(conn, query, parameters)
-
-
-async def _fetch_rows(conn: Connection, query: sql.Composed | SQL, parameters: Any) -> list[Row]:
-    async with conn.cursor(row_factory=dict_row) as cursor:
-        await cursor.execute(query, parameters)
-        return await cursor.fetchall()
+    return await query_rows(conn, query, parameters)
 
 
 async def load_places(conn: Connection, job_pks: Sequence[int], fabric_id: int | None = None) -> dict[int, Row]:
     """Return per job the fabric with most of its endpoints, sorted routers and groups of its nodes there, and its number of runs."""
-    rows = await _fetch_rows(
+    rows = await query_rows(
         conn,
         SQL("""
             SELECT j.job_pk, p.fabric_id, coalesce(p.routers, '{}') AS routers, coalesce(p.groups, '{}') AS groups,
@@ -202,7 +195,7 @@ async def load_places(conn: Connection, job_pks: Sequence[int], fabric_id: int |
 
 async def find_job(conn: Connection, job_id: str, cluster: str | None, now: datetime) -> Row | None:
     """Return the newest job (latest restart) with that id as the scheduler prints it, with its node_list."""
-    rows = await _fetch_rows(
+    rows = await query_rows(
         conn,
         SQL("SELECT {}, node_list FROM job ").format(_COLUMNS) + as_of.NEWEST,
         {**as_of.build_parameters(job_id, cluster), "now": now},
@@ -212,7 +205,7 @@ async def find_job(conn: Connection, job_id: str, cluster: str | None, now: date
 
 async def list_planes(conn: Connection, job_pk: int) -> list[Row]:
     """Return all fabrics with endpoints of a job's nodes, most endpoints first: fabric_id, name, nodes, endpoints, routers, groups."""
-    return await _fetch_rows(
+    return await query_rows(
         conn,
         SQL("""
             SELECT n.fabric_id, f.name AS fabric, count(DISTINCT n.node) AS nodes, array_agg(DISTINCT n.endpoint ORDER BY n.endpoint) AS endpoints,
@@ -227,7 +220,7 @@ async def list_planes(conn: Connection, job_pk: int) -> list[Row]:
 
 async def list_steps(conn: Connection, job_pk: int) -> list[Row]:
     """Return a job's steps in order of start."""
-    return await _fetch_rows(
+    return await query_rows(
         conn,
         SQL(
             'SELECT step, name, state, start_ts AS start, end_ts AS "end", nodes, node_list FROM job_step WHERE job_pk = %s'
@@ -242,7 +235,7 @@ async def list_neighbours(conn: Connection, job_pk: int, now: datetime, limit: i
 
     `overlap_s` is the time that both ran; `shared_groups` counts groups in which both have routers.
     """
-    return await _fetch_rows(
+    return await query_rows(
         conn,
         SQL("""
             WITH me AS (
@@ -278,7 +271,7 @@ async def list_holding_jobs(
 ) -> list[Row]:
     """Return jobs on a fabric's routers at a time, or on one router, largest first. If `at` is None (counters without times), return all jobs."""
     then = SQL("" if at is None else f"AND j.start_ts <= %(at)s AND {end_or(_INFINITY, 'j.')} > %(at)s")
-    return await _fetch_rows(
+    return await query_rows(
         conn,
         SQL("""
             SELECT j.job_pk, j.job_id, j.user_name AS "user", j.name, j.nodes, j.start_ts AS start, array_agg(DISTINCT n.router ORDER BY n.router) AS routers
@@ -293,7 +286,7 @@ async def list_holding_jobs(
 async def nodes_held(conn: Connection, fabric_id: int, at: datetime | None) -> int:
     """Count the busy nodes of a fabric at a time, each once, because a job's end may be recorded after the next job's start on its nodes."""
     then = SQL("" if at is None else f"AND j.start_ts <= %(at)s AND {end_or(_INFINITY, 'j.')} > %(at)s")
-    rows = await _fetch_rows(
+    rows = await query_rows(
         conn,
         SQL(
             "SELECT count(DISTINCT n.node) AS nodes FROM job j JOIN job_node n USING (job_pk) WHERE n.fabric_id = %(fabric)s {then}"
@@ -305,7 +298,7 @@ async def nodes_held(conn: Connection, fabric_id: int, at: datetime | None) -> i
 
 async def list_started_jobs(conn: Connection, fabric_id: int, from_: datetime, to: datetime, limit: int) -> list[Row]:
     """Return the largest jobs of a fabric that started in [from, to), in order of start."""
-    return await _fetch_rows(
+    return await query_rows(
         conn,
         SQL("""
             SELECT * FROM (
