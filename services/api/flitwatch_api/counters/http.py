@@ -89,7 +89,7 @@ async def stalls_of_links(
 
     async def work(conn: Connection) -> schemas.LinkFigures:
         window_query = await service.resolve_window(platform, conn, topology, at, window, of_ports=True)
-        return await service.link_figures(platform, conn, window_query, router, group, link_class)
+        return await service.link_figures(conn, window_query, router, group, link_class)
 
     return await serve_shared(platform, request, topology, ("links", at, window, router, group, link_class), work)
 
