@@ -11,7 +11,7 @@ import click
 import pytest
 from click.shell_completion import get_completion_class
 
-from flitwatch import outline, reference
+from flitwatch import commands, outline, reference
 from flitwatch.command_line import cli
 
 TREE = dict(reference.walk_tree("", cli))
@@ -94,3 +94,17 @@ def test_names_are_answered_without_click() -> None:
         "assert 'click' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_entry_points_of_other_packages_are_read_and_unreadable_places_are_skipped(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    points = "[console_scripts]\nx = a:b\n\n[flitwatch.commands]\nmine = planted_commands:TABLE\n\n[other]\ny = c:d\n"
+    for name, text in (("flitwatch_planted-1.dist-info", points), ("flitwatch_bare-1.dist-info", None)):
+        (tmp_path / name).mkdir()
+        if text is not None:
+            (tmp_path / name / "entry_points.txt").write_text(text)
+    (tmp_path / "planted_commands.py").write_text('TABLE = {"mine": ("planted_commands", "run", "Mine.")}\n')
+    (tmp_path / "file").write_text("")
+    monkeypatch.setattr(sys, "path", ["", str(tmp_path / "none"), str(tmp_path / "file"), str(tmp_path)])
+    assert commands.load_extensions.__wrapped__() == {"mine": ("planted_commands", "run", "Mine.")}

@@ -104,8 +104,13 @@ def load_extensions() -> dict[str, tuple[str, str, str]]:
     the time of `flitwatch --help`.
     """
     extensions: dict[str, tuple[str, str, str]] = {}
-    for folder in filter(os.path.isdir, sys.path):
-        for name in os.listdir(folder):
+    for folder in sys.path:
+        try:
+            names = os.listdir(folder)
+        except OSError:
+            # No folder, or one that this user cannot read.
+            continue
+        for name in names:
             if name.startswith("flitwatch_") and name.endswith(".dist-info"):
                 for module, attribute in _read_entry_points(os.path.join(folder, name, "entry_points.txt")):
                     extensions |= getattr(importlib.import_module(module), attribute)
