@@ -11,7 +11,7 @@ import click
 import pytest
 from click.shell_completion import get_completion_class
 
-from flitwatch import commands, outline, reference
+from flitwatch import catalogue, outline, reference
 from flitwatch.command_line import cli
 
 TREE = dict(reference.walk_tree("", cli))
@@ -107,4 +107,4 @@ def test_entry_points_of_other_packages_are_read_and_unreadable_places_are_skipp
     (tmp_path / "planted_commands.py").write_text('TABLE = {"mine": ("planted_commands", "run", "Mine.")}\n')
     (tmp_path / "file").write_text("")
     monkeypatch.setattr(sys, "path", ["", str(tmp_path / "none"), str(tmp_path / "file"), str(tmp_path)])
-    assert commands.load_extensions.__wrapped__() == {"mine": ("planted_commands", "run", "Mine.")}
+    assert catalogue.load_extensions.__wrapped__() == {"mine": ("planted_commands", "run", "Mine.")}

@@ -19,8 +19,8 @@ from click.testing import CliRunner
 from prometheus_client.exposition import generate_latest
 
 from flitwatch import manuals, metrics_reference, reference
+from flitwatch.catalogue import GROUPS, list_installed_commands
 from flitwatch.command_line import cli
-from flitwatch.commands import GROUPS, list_installed_commands
 from flitwatch.examples import EXAMPLES
 from flitwatch.manuals import render_pages
 from flitwatch.reference import render_reference

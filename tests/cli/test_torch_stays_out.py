@@ -37,7 +37,7 @@ import flitwatch_ml.work.live, flitwatch_ml.work.network_noise, flitwatch_ml.wor
 HELP = """
 import click
 from flitwatch.command_line import cli
-from flitwatch.commands import list_installed_commands
+from flitwatch.catalogue import list_installed_commands
 for name in (None, *list_installed_commands()):
     try:
         cli([*([name] if name else []), "--help"], standalone_mode=False)

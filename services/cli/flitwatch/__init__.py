@@ -4,7 +4,7 @@ Modules:
 
 - `main` for the entry point; `outline` for the names of commands and options, which answer `flitwatch --help` and TAB without Click;
 - `command_line` for everything else: it finds a command's module by name, and converts a known error to one line and a status;
-- `commands/` for the commands;
+- `commands/` for the commands, `catalogue` for their list;
 - `console` for the shared parts of commands: `--json`, times, output files, progress;
 - `configuration` for the services' settings file;
 - `rest` for API requests: address, token and refusals; `hottest` and `stored` for their data;

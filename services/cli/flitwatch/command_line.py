@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 import click
 from click.shell_completion import CompletionItem
 
-from flitwatch.commands import COMMANDS, GROUPS, list_installed_commands
+from flitwatch.catalogue import COMMANDS, GROUPS, list_installed_commands
 from flitwatch.main import reader_may_leave
 from flitwatch_domain.build import build_name
 

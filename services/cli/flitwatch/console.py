@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 import click
 import orjson
 
-from flitwatch.commands import load_extensions
+from flitwatch.catalogue import load_extensions
 from flitwatch_domain.json_logs import JsonLines
 from flitwatch_domain.secret_file import LocalText
 

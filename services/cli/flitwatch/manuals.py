@@ -11,8 +11,8 @@ from pathlib import Path
 import click
 
 from flitwatch import reference
+from flitwatch.catalogue import list_installed_commands
 from flitwatch.command_line import cli
-from flitwatch.commands import list_installed_commands
 from flitwatch.examples import EXAMPLES
 from flitwatch_domain.build import VERSION
 

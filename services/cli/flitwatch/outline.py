@@ -10,7 +10,7 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TypedDict
 
-from flitwatch.commands import GROUPS, list_installed_commands, load_extensions
+from flitwatch.catalogue import GROUPS, list_installed_commands, load_extensions
 
 FILE = os.path.join(os.path.dirname(__file__), "outline.json")
 COMPLETE = "_FLITWATCH_COMPLETE"

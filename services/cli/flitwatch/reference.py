@@ -13,8 +13,8 @@ import orjson
 
 import flitwatch_client
 from flitwatch import outline
+from flitwatch.catalogue import list_installed_commands, load_extensions
 from flitwatch.command_line import cli
-from flitwatch.commands import list_installed_commands, load_extensions
 from flitwatch.examples import EXAMPLES
 from flitwatch.metrics_reference import render_metrics
 
