@@ -63,7 +63,7 @@ def render_outline() -> str:
     """Return the text of outline.json: one line per command."""
     lines = []
     for words, command in walk_tree("", cli):
-        context = click.Context(command, **(cli.context_settings | command.context_settings))
+        context = click.Context(command, **{**cli.context_settings, **command.context_settings})
         entry = outline.Entry(
             help=command.get_short_help_str() if words else command.help or "",
             options=[
