@@ -15,9 +15,9 @@ from flitwatch_research.campaign import VARIANTS, Campaign, CampaignTruth, cache
 from flitwatch_research.campaign.background import checkpoint_load, long_queue, simulate_queue
 from flitwatch_research.campaign.cause import Cause
 from flitwatch_research.campaign.dataset import label_effects
-from flitwatch_research.campaign.era import Era
 from flitwatch_research.campaign.footprint import compute_footprints
 from flitwatch_research.campaign.history import History, make_history
+from flitwatch_research.campaign.variants import Era
 from flitwatch_twin.applications import Application, find_application
 from flitwatch_twin.flows import Flows, exchange_pattern
 from flitwatch_twin.machine import Machine
