@@ -18,7 +18,7 @@ import yaml
 from click.testing import CliRunner
 from prometheus_client.exposition import generate_latest
 
-from flitwatch import manuals, metrics_reference, reference
+from flitwatch import manuals, reference
 from flitwatch.catalogue import GROUPS, list_installed_commands
 from flitwatch.command_line import cli
 from flitwatch.examples import EXAMPLES
@@ -203,15 +203,15 @@ def test_text_is_shown_as_it_is(tmp_path: Path, text: str, shown: str) -> None:
 
 
 def test_the_committed_reference_is_that_of_the_registries() -> None:
-    assert (ROOT / "docs" / "metrics.md").read_text() == metrics_reference.render_metrics(), "run `make reference`"
+    assert (ROOT / "docs" / "metrics.md").read_text() == reference.render_metrics(), "run `make reference`"
 
 
-@pytest.mark.parametrize("service", metrics_reference.collect_families())
+@pytest.mark.parametrize("service", reference.collect_families())
 def test_names_and_types_keep_to_the_convention(service: str) -> None:
     program = shutil.which("promtool")
     if program is None:
         pytest.skip("needs promtool (apt-get install prometheus)")
-    found = [f for f in metrics_reference.collect_families()[service] if f.name.startswith("flitwatch_")]
+    found = [f for f in reference.collect_families()[service] if f.name.startswith("flitwatch_")]
     page = generate_latest(MetricReading(found))
     checked = subprocess.run([program, "check", "metrics"], input=page, capture_output=True, check=False)
     assert (checked.returncode, checked.stderr.decode()) == (0, "")

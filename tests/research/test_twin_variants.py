@@ -20,7 +20,7 @@ from flitwatch_research.campaign import (
     split_scenario,
 )
 from flitwatch_research.campaign.cause import Cause
-from flitwatch_research.campaign.files import write_campaign, write_truth
+from flitwatch_research.campaign.dataset import write_campaign, write_truth
 from flitwatch_research.campaign.simulate import drop_samples
 from flitwatch_research.campaign.variants import Demand, Era, Variant
 from flitwatch_twin.applications import find_application

@@ -371,7 +371,12 @@ _PLANES = """
 
 
 def update_planes(conn: psycopg.Connection[Any], fabric_id: int) -> list[int]:
-    """Determine a fabric's planes and store them; return their numbers."""
+    """Determine a fabric's planes and store them; return their numbers. Planes have endpoints in the same nodes, so that a job on one of them is on all.
+
+    Two fabrics are planes of one machine if both have the same cluster. They also are planes if nodes of the same name contain different adapters in
+    each, and each adapter's name is unique. If both contain the same GUID, they are not planes but one fabric imported twice. If neither has adapters'
+    owners (a Cray's, a generated fabric's), equal names of nodes are not evidence, and nothing is assumed.
+    """
     conn.execute("DELETE FROM fabric_plane WHERE %(fabric)s IN (fabric_id, other_id)", {"fabric": fabric_id})
     others = sorted(row[0] for row in conn.execute(_PLANES, {"fabric": fabric_id}).fetchall())
     for other in others:

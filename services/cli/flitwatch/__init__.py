@@ -10,10 +10,10 @@ Modules:
 - `rest` for API requests: address, token and refusals; `hottest` and `stored` for their data;
 - `program_run/` for `flitwatch run`: runs a program unchanged and reports its steps;
 - `tables` for tables, figures and sparklines;
-- `reference` for docs/commands.md and docs/settings.md, `manuals` for the manual pages, all generated from the commands; `examples` for both;
+- `reference` for docs/commands.md, docs/settings.md, docs/metrics.md and docs/client.md, `manuals` for the manual pages, all generated from the commands; `examples` for both;
 - `simulated_past` for the simulated day before the demo starts;
 - `http_server` for an HTTP server in a thread; `metrics` for the Prometheus port, `own_figures` for the metrics of the worker and alerting,
-  `metrics_reference` for the page of every metric; `exposure` for the host names and anonymous role that the API accepts.
+  `exposure` for the host names and anonymous role that the API accepts.
 
 Commands do not compute: each calls one function of another package, imported when it runs.
 """

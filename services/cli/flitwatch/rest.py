@@ -43,7 +43,7 @@ class Profile:
 
 
 def locate_config() -> Path:
-    """Return the path of config.toml below XDG_CONFIG_HOME."""
+    """Return the path of config.toml below XDG_CONFIG_HOME, with the addresses of platforms by name: one table `[profile.NAME]` each."""
     folder = os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config"
     return Path(folder, "flitwatch", "config.toml")
 

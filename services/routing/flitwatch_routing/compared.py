@@ -28,7 +28,7 @@ Ints = NDArray[np.int64]
 
 
 def minhop_tables(fabric: Fabric) -> Ints:
-    """Return output ports (routers, endpoints), -1 if every path lacks a cable.
+    """Return output ports (routers, endpoints) of OpenSM's minhop, -1 if every path lacks a cable. They ignore the traffic.
 
     For each endpoint, each switch chooses the port with the fewest endpoints so far, and the lowest on ties, among ports that shorten the path. With
     failed cables, such paths can go down and up again, and can therefore deadlock.

@@ -23,7 +23,7 @@ ORDINARY = frozenset({"Priority", "Resources", "None", "BeginTime", "JobHeldAdmi
 
 @dataclass
 class Notes:
-    """Last mark of each pending job.
+    """Last mark of each pending job, next to the advice file, because another tool can overwrite the mark in a job's admin comment.
 
     Attributes
     ----------

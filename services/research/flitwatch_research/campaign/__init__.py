@@ -12,7 +12,7 @@ Open
 - `simulate` for the order of these steps; `__main__` for the process that runs them;
 - `variants` to add a hard variant by name; `demand`, `cause` for its possible changes;
 - `observe` for the estimators' input; `effects` for the truth for scoring;
-- `files` to write a campaign for `flitwatch blame --runs`.
+- `dataset` to write a campaign for `flitwatch blame --runs`.
 """
 
 from __future__ import annotations
