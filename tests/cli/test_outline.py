@@ -17,6 +17,13 @@ from flitwatch.command_line import cli
 TREE = dict(reference.walk_tree("", cli))
 
 
+@pytest.fixture(autouse=True)
+def _new_help_options(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Click keeps a command's help option as its first context made it, which another test may have done without the root's settings."""
+    for command in TREE.values():
+        monkeypatch.setattr(command, "_help_option", None)
+
+
 def complete(shell: str, *words: str, monkeypatch: pytest.MonkeyPatch) -> tuple[str | None, str]:
     """Answers of the outline and of Click for the last word."""
     place = words[-1] if shell == "fish" else str(len(words))

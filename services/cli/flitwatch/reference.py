@@ -71,9 +71,11 @@ def render_outline() -> str:
             help=command.get_short_help_str() if words else command.help or "",
             options=[
                 ([*option.opts, *option.secondary_opts], option.help or "", option.multiple)
-                for option in command.get_params(context)
+                for option in command.params
                 if isinstance(option, click.Option) and not option.hidden
-            ],
+            ]
+            # Click keeps a command's help option as its first context made it, which can be one without the root's settings.
+            + [(list(context.help_option_names), "Show this message and exit.", False)],
             is_extension=words in load_extensions(),
             runs_program=not (context.allow_interspersed_args or isinstance(command, click.Group)),
         )

@@ -30,7 +30,6 @@ _UNUSABLE = re.compile(r"down|drain|fail|maint|unk|power|future|inval|reboot", r
 
 #: Slurm's limit at submission; jobs with longer comments are refused.
 MOST_BYTES = 1024
-#: Our mark in a job's admin comment, next to other tools' text: `[flitwatch delay since=1700000000 why]`.
 _MARK = re.compile(r"\[flitwatch (start|delay|prefer|released) since=([0-9]{1,12})(?![0-9])[^\[\]]*\]")
 #: Format of older versions, which used the whole comment. It is read but never rewritten.
 _OLD_MARK = re.compile(r"flitwatch (start|delay|prefer|released) since=([0-9]{1,12})(?![0-9])")
@@ -43,7 +42,8 @@ def read_mark(comment: str) -> tuple[str | None, int]:
 
 
 def merge_mark(comment: str, what: str, since_s: int, why: str) -> str | None:
-    """Return the comment with our mark in place of the previous one, or at the end. All other characters are preserved.
+    """Return the comment with our mark, `[flitwatch delay since=1700000000 why]`, in place of the previous one, or at the end. All other characters are
+    preserved, because they are other tools' text.
 
     Parameters
     ----------
