@@ -13,9 +13,9 @@ from support.endless_answer import SOCKETS_BYTES, dripping, serving_endlessly, s
 from support.waiting import eventually
 
 from alerting.receivers import Hook, config, receiving
-from flitwatch_alerting import contact_points, deliver, senders
-from flitwatch_alerting.contact_points import send_tests, with_contacts
+from flitwatch_alerting import deliver, engine, senders
 from flitwatch_alerting.deliver import plan_notices, send_due_notices
+from flitwatch_alerting.engine import send_tests, with_contacts
 from flitwatch_alerting.senders import post_json
 from flitwatch_db import connect
 from flitwatch_db.alerts import contacts
@@ -204,7 +204,7 @@ def test_what_waits_for_an_absent_receiver_is_kept_quiet_too(embedded_db: str, h
 
 
 def test_test_mails_leave_time_for_the_rules(embedded_db: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(contact_points, "ROUND_S", 0.0)
+    monkeypatch.setattr(engine, "ROUND_S", 0.0)
     beats: list[int] = []
     with smtp_sink() as (_, server), connect(embedded_db, role="writer", autocommit=True) as conn:
         for name in ("a", "b"):

@@ -23,7 +23,7 @@ import pytest
 import flitwatch_client
 from api.conftest import Served
 from api.database import T0, THROUGH, SampleDatabase
-from flitwatch.client_reference import render_client
+from flitwatch.reference import render_client
 from flitwatch_client import table
 from flitwatch_client.table import INTEGER, NUMBER, TEXT, TIME, Table
 

@@ -10,9 +10,9 @@ from pathlib import Path
 import click
 import pytest
 
+from flitwatch.command_line import cli
 from flitwatch.commands.collect import collect
 from flitwatch.commands.import_ import import_
-from flitwatch.main import cli
 
 ROOT = Path(__file__).parents[2]
 #: The reference is made from the commands, and changes and decisions name what was.

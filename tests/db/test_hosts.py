@@ -24,9 +24,9 @@ from support import ethernet, slingshot_templates
 from support.databases import PLACE
 from support.ufm import documents_of as ufm_documents
 
+from flitwatch.command_line import cli
 from flitwatch.commands.import_ import import_
 from flitwatch.commands.imports.fabric import store_fabric
-from flitwatch.main import cli
 from flitwatch_core.codec import Ledger, Role
 from flitwatch_db import async_pool, build_conninfo, connect
 from flitwatch_db.core import logins

@@ -24,7 +24,7 @@ from support import disks
 from support.databases import server_folder
 from support.waiting import eventually
 
-from flitwatch.main import cli
+from flitwatch.command_line import cli
 from flitwatch_db import connect
 from flitwatch_db.core.log_keep import disk_of
 from flitwatch_db.fabrics import store as fabrics

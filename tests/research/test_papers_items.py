@@ -14,7 +14,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
-from flitwatch.main import cli
+from flitwatch.command_line import cli
 from flitwatch_domain.diagnosis import CongestionMap
 from flitwatch_domain.diagnosis.trees import DARK, THIN
 from flitwatch_domain.generators import build_xgft

@@ -29,7 +29,7 @@ from flitwatch_api.ingest.http import http as ingest
 from flitwatch_api.jobs.http import http as jobs
 from flitwatch_api.links.http import http as links
 from flitwatch_api.logs import RequestIdMiddleware
-from flitwatch_api.network_noise.http import http as network_noise
+from flitwatch_api.network_noise import http as network_noise
 from flitwatch_api.noise import http as noise
 from flitwatch_api.openapi import BASE, describe_access, render_description
 from flitwatch_api.people.access import allowed

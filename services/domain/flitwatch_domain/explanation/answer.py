@@ -119,12 +119,12 @@ def build_explanation(
         verdict: Verdict = "slows itself" if itself else "named" if blamed else "cannot tell"
         reasons = [] if verdict != "cannot tell" else _in_the_way(found, scene, flow, candidates)
     else:
-        reasons = _list_obstacles(job, watched, found, now_s)
+        reasons = _list_obstacles(job, watched, now_s)
         verdict = "cannot tell" if reasons else "not slow"
         found = None
     blamed = blamed if verdict == "named" else []
     named = blamed[0] if blamed else None
-    onset = None if found is None else _choose_onset_s(found, scene, named)
+    onset = None if found is None else _choose_onset_s(found, scene)
     window = None if scene is None or found is None else scene.root_window(now_s)
     finding: Finding = {
         "job_pk": job["job_pk"], "job_id": job["job_id"], "cluster": job["cluster"], "user": job["user"], "account": job["account"], "name": job["name"],
@@ -144,7 +144,7 @@ def build_explanation(
     return {**finding, "incident_id": incident_id, "slowed": slowed, "chain": build_chain(finding, slowed)}
 
 
-def _list_obstacles(job: Row, watched: JobProgress, found: Slowdown | None, now_s: float) -> list[str]:
+def _list_obstacles(job: Row, watched: JobProgress, now_s: float) -> list[str]:
     """Return why the slowness of a job is unknown; empty if it is not slow."""
     if job["start_s"] is None:
         lost = job["state"] == "UNKNOWN"
@@ -298,7 +298,7 @@ def _to_flow_waiting(flow: Flow) -> FlowWaiting:
     }
 
 
-def _choose_onset_s(found: Slowdown, scene: OnsetContext | None, named: Candidate | None) -> float:
+def _choose_onset_s(found: Slowdown, scene: OnsetContext | None) -> float:
     """Return the best single estimate of the onset: when the stalls rose, or the step began."""
     if scene is not None and scene.refined:
         return (scene.low_s + scene.high_s) / 2

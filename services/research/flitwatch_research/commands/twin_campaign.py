@@ -41,7 +41,7 @@ def campaign(application: str, variant: str, seed: int, users: int, out: Path, a
     deviation`, `forecast` and `blame`. truth.json has the true effect of each user and counter, computed without them.
     """
     from flitwatch_research.campaign import generate_campaign, generate_truth
-    from flitwatch_research.campaign.files import write_campaign, write_truth
+    from flitwatch_research.campaign.dataset import write_campaign, write_truth
 
     scenario = application if variant == "plain" else f"{application}@{variant}"
     observed = generate_campaign(scenario, seed, users)

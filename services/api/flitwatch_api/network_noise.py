@@ -1,19 +1,26 @@
-"""A job's stored network noise with its run time and its slowdown."""
+"""Routes of network noise: of a job, and of two sets of runs."""
 
 from __future__ import annotations
 
 from dataclasses import asdict
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Annotated, Any, Literal, Self
 
 import psycopg
+from fastapi import APIRouter
+from fastapi.responses import Response
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
 
-from flitwatch_api.answers import build_model
-from flitwatch_api.parameters import Time
+from flitwatch_api.answers import build_model, json_response
+from flitwatch_api.names import TheNames
+from flitwatch_api.parameters import Cluster, JobId, Time
+from flitwatch_api.people.access import require_access
+from flitwatch_api.platform import Reader, ThePlatform
+from flitwatch_api.problems import RESPONSES
 from flitwatch_db.core.columns import Connection
 from flitwatch_db.estimates.reads import past_jobs
-from flitwatch_db.jobs import network_noise, reads
+from flitwatch_db.jobs import network_noise as stored_noise
+from flitwatch_db.jobs import reads
 from flitwatch_db.jobs.network_noise import RunSetQuestion, gather_set
 from flitwatch_domain.errors import NotFound
 from flitwatch_domain.explanation.slowdown import LEAST_SLOWDOWN
@@ -182,7 +189,7 @@ async def of_job(conn: Connection, job_id: str, cluster: str | None, now: dateti
             advice="Write the id as the scheduler prints it (42, 3_4, 10+1, 13.server); /api/v1/jobs?q= finds jobs with a part of the id.",
         )
     head = {"job_pk": job["job_pk"], "job_id": job["job_id"], "simulated": job["simulated"], "method": METHOD}
-    row = await network_noise.of_job(conn, job["job_pk"])
+    row = await stored_noise.of_job(conn, job["job_pk"])
     if row is None:
         why = "The job still runs." if job["end"] is None else "It is computed a few minutes after the job's end."
         nothing = build_model(Share, share=None, of_s=None, cannot_tell=why)
@@ -273,3 +280,30 @@ def of_sets(conn: psycopg.Connection[Any], asked: NoiseQuestion, bare: bool) -> 
 
 def _make_question(one: NoiseSet, bare: bool) -> RunSetQuestion:
     return RunSetQuestion(one.runs, one.jobs, one.application, one.since, one.until, bare)
+
+
+http = APIRouter(tags=["jobs"], responses=RESPONSES)
+
+
+@http.get("/jobs/{job_id}/network-noise", response_model=JobNetworkNoise)
+async def network_noise(
+    conn: Reader,
+    job_id: JobId,
+    cluster: Cluster = None,
+) -> Response:
+    """Estimate how much longer a job's network cards took to send than in its own quiet times, and the share of that in its slowdown."""
+    return json_response(await of_job(conn, job_id, cluster or None, datetime.now(UTC)))
+
+
+@http.post(
+    "/network-noise/compare",
+    response_model=NoiseComparison,
+    openapi_extra=require_access("viewer", "read", changes=False),
+)
+async def compare_network_noise(platform: ThePlatform, names: TheNames, asked: NoiseQuestion) -> Response:
+    """Compare whether messages took longer in one set of runs than in another, within the limits of published guidelines."""
+
+    def work(conn: psycopg.Connection[Any]) -> NoiseComparison:
+        return of_sets(conn, asked, names.pseudonyms)
+
+    return json_response(await platform.in_thread("reader", work), "no-store")
