@@ -443,7 +443,7 @@ def archive_policy(
     if folder is None and any(
         parameter_source(name) is ParameterSource.COMMANDLINE for name in ("after_days", "drop_after_days")
     ):
-        raise click.UsageError("days are set together with the folder: give --folder too")
+        raise click.UsageError("--after-days and --drop-after-days need the folder: give --folder too")
     new_policy = None if folder is None else Policy(str(folder), after_days, drop_after_days)
     with open_database(db_url, ephemeral) as url, connect(url, role="owner", autocommit=True) as conn:
         if off or new_policy is not None:

@@ -40,7 +40,7 @@ export const heldText = ({ basis, tested, coverage90 }: RunTime): string =>
 export function restsText(rests: RestsOn): string {
   const sure = rests.inputs.filter((one) => one.verdict === "carries");
   const [first] = sure;
-  if (!first) return `${rests.forecaster}: cannot tell, no input adds more error than chance`;
+  if (!first) return `${rests.forecaster}: cannot tell, because no input adds more error than chance`;
   const others = sure.length > 1 ? `, and ${sure.length - 1} more` : "";
   return `${rests.forecaster}: first ${first.name} (+${first.increase.toFixed(1)} points)${others}`;
 }
