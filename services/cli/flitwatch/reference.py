@@ -72,9 +72,11 @@ def render_reference() -> str:
 
 SETTINGS_HEAD = """# Settings
 
-Generated with `make reference`. Every setting is an environment variable. An option of a command overrides it. The file
-/etc/flitwatch/flitwatch.toml
-(or the one that FLITWATCH_CONFIG names) has the same settings in lower case without the prefix: `api_rate_per_s = 100`. The environment overrides
+Generated with `make reference`.
+
+Every setting is an environment variable. An option of a command overrides it.
+
+The file /etc/flitwatch/flitwatch.toml (or the one that FLITWATCH_CONFIG names) has the same settings in lower case without the prefix: `api_rate_per_s = 100`. The environment overrides
 the file.
 
 ## Everywhere
