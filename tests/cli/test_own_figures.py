@@ -137,7 +137,7 @@ QUOTED = [
         "docs/results.md",
         "{percent_found} % ({percent_low} to {percent_high} %) of the planted counters are ranked among the first",
         "docs/scorecard.md",
-        "**Deviation**: {found} ({low} to {high}) of the planted counters are ranked among the first",
+        "**Drivers**: {found} ({low} to {high}) of the planted counters are ranked among the first",
     ),
     (
         "docs/results.md",
