@@ -16,7 +16,7 @@ export function worseText(
   if (forecasts < 10) return "";
   const held = coverage90 !== null && 0.9 - coverage90 > 2 * Math.sqrt(0.09 / forecasts);
   const off = mape !== null && mape > WORSE * backtestMape;
-  const reasons = [held && "its band held less than 90 %", off && "its error grew"].filter(Boolean);
+  const reasons = [held && "its band contained less than 90 %", off && "its error grew"].filter(Boolean);
   return reasons.length ? `worse than in the backtest: ${reasons.join(" and ")}` : "";
 }
 
