@@ -107,7 +107,10 @@ await check("Theta's nine groups are drawn without a counter", async (page) => {
     (text) => /no link between groups has counters/.test(text),
     "the caption",
   );
-  assert.match(await page.locator('section[aria-label="Picture"]').textContent(), /No link between groups has counters in this window/);
+  assert.match(
+    await page.locator('section[aria-label="Picture"]').textContent(),
+    /No link between groups has counters in this window/,
+  );
 });
 
 await suite.finish();
