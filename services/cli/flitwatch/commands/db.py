@@ -37,7 +37,7 @@ _MOST_GB = 1e6
 def _check_gigabytes(context: click.Context, option: click.Parameter, value: float | None) -> float | None:
     # Click's own range would accept nan. Less than one byte would keep no data.
     if value is not None and not 1e-9 <= value <= _MOST_GB:
-        raise click.BadParameter(f"{value:g} is not a size from a byte to {_MOST_GB:,.0f} GB")
+        raise click.BadParameter(f"{value:g} must be between one byte and {_MOST_GB:,.0f} GB")
     return value
 
 

@@ -53,8 +53,8 @@ export function HomePage() {
   if (!fabric)
     return (
       <Empty page title="No machines yet">
-        Start the twin with <code>flitwatch up</code>, or import a topology with{" "}
-        <code>flitwatch import fabric FILE</code>, or <Link to="/connect">connect your own data</Link>.
+        Start the twin with <code>flitwatch up</code>, or import a topology: <code>flitwatch import fabric FILE</code>,
+        or <Link to="/connect">connect your own data</Link>.
       </Empty>
     );
   return <HomeOf key={fabric.id} fabric={fabric} chosen={parseTime(search.at)} spanName={search.span ?? "hour"} />;
