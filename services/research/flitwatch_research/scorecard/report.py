@@ -191,7 +191,7 @@ def _format_deviation(report: Report) -> str:
         "mean curve's MAPE %",
     )
     text = (
-        f"{FOLDS} folds, 13 counters and the placement of the runs. In each fold, the counters are chosen on a part of the training runs, "
+        f"{FOLDS} folds, 13 counters and the placement of the runs.\n\nIn each fold, the counters are chosen on a part of the training runs, "
         f"and the error is that of the held-out runs.\n\nThe paper's random split of rows is shown to demonstrate how optimistic it "
         f"is. A count over a step also reflects the step's duration, so errors from deltas mean little.\n\n"
     )
@@ -262,7 +262,7 @@ def _format_forecast(report: Report) -> str:
         "three blocks.\n\nIn each block, the candidate with the smallest error in earlier blocks is deployed. It is averaged with "
         "those that do not differ from it. The first block is only for the choice.\n\nAttention alone is the paper's: counters and "
         "times of m steps to the time of the next k. "
-        f"AMG: m 8, k 10; MILC: m 20, k 40. Features, chosen only on the earliest runs: {features}.\n\n"
+        f"AMG: m 8, k 10; MILC: m 20, k 40.\n\nFeatures, chosen only on the earliest runs: {features}.\n\n"
     )
     return (
         "## Forecasts\n\n"
