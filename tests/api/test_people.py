@@ -674,7 +674,9 @@ def test_wrong_passwords_from_elsewhere_do_not_lock_the_owner_out(embedded_db: s
 
 
 @pytest.mark.usefixtures("no_second_chance")
-def test_a_signed_cookie_identifies_a_browser_that_logged_in_before(embedded_db: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_signed_cookie_identifies_a_browser_that_logged_in_before(
+    embedded_db: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Wrong passwords from the same address, as behind a proxy, or for the name from everywhere, hold up who does not have it."""
     monkeypatch.setattr(login_limiter, "NAME_BURST", 12)
     with connect(embedded_db, role="gate", autocommit=True) as conn:

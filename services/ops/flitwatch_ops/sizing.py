@@ -95,7 +95,9 @@ def site_of(text: str) -> Site:
     if any(not 0 <= count <= 1e8 or count != int(count) for count in counts.values()):
         raise BadInput("routers, ports and nics must be whole numbers up to 100 million", advice=advice)
     if not 1e-4 <= numbers["hz"] <= 100 or any(not 0 <= n <= 1e5 for n in numbers.values()):
-        raise BadInput("hz must be between 0.0001 and 100, and counters of a device between 0 and 100,000", advice=advice)
+        raise BadInput(
+            "hz must be between 0.0001 and 100, and counters of a device between 0 and 100,000", advice=advice
+        )
     if counts["ports"] and not counts["routers"]:
         raise BadInput("there are ports, but no routers", advice=advice)
     return Site(

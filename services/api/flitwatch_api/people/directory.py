@@ -335,7 +335,9 @@ def _parse_server(url: str) -> _Server:
         parts = urlsplit(url)
         port = parts.port
     except ValueError:
-        raise _settings_error(f"FLITWATCH_LDAP_URL: {url[:80]!r} is not an address such as ldaps://ldap.example.edu") from None
+        raise _settings_error(
+            f"FLITWATCH_LDAP_URL: {url[:80]!r} is not an address such as ldaps://ldap.example.edu"
+        ) from None
     if parts.scheme not in ("ldap", "ldaps") or not parts.hostname or parts.path not in ("", "/") or parts.username:
         raise _settings_error(f"FLITWATCH_LDAP_URL: {url[:80]!r} is not an address such as ldaps://ldap.example.edu")
     return _Server(parts.hostname, port or (636 if parts.scheme == "ldaps" else 389), parts.scheme == "ldaps")

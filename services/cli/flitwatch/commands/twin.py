@@ -324,7 +324,9 @@ def _register_fabric(fabric: Any, db_url: str) -> int:
             stored_fabric.name == fabric.name and not stored_fabric.simulated
             for stored_fabric in fabrics.list_all(connection)
         ):
-            raise Conflict(f"a measured fabric already has the name {fabric.name!r}", advice="Give the twin's spec another name.")
+            raise Conflict(
+                f"a measured fabric already has the name {fabric.name!r}", advice="Give the twin's spec another name."
+            )
         return fabrics.save_fabric(connection, fabric, replace=True)
 
 
