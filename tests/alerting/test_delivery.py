@@ -73,7 +73,7 @@ def test_an_endless_reply_of_a_mail_server_is_not_read(before: bytes) -> None:
 
 
 @pytest.mark.parametrize("kind", ["webhook", "alertmanager", "slack", "mail", "apprise"])
-def test_a_receiver_that_sends_a_byte_now_and_then_holds_nobody_up(
+def test_a_receiver_that_sends_a_byte_now_and_then_delays_no_other(
     kind: str, embedded_db: str, hook: Hook, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if kind == "apprise":

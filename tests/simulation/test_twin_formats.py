@@ -358,4 +358,4 @@ def test_a_measured_fabric_is_left_alone(url: str, tmp_path: Path, caplog: pytes
         fabrics.save_fabric(connection, measured)
     with pytest.raises(SystemExit):
         main(["twin", "run", "demo", "--seconds", "1", "--speed", "0", "--db", url, "--out", str(tmp_path)])
-    assert "a measured fabric is named 'demo'" in caplog.text
+    assert "a measured fabric already has the name 'demo'" in caplog.text

@@ -302,9 +302,9 @@ def add_token(
             advice=f"Scopes it has: {', '.join(SCOPES_OF[account['role']])}.",
         )
     if not 0 < days <= TOKEN_DAYS_MAX:
-        raise BadRequest(f"a token lasts at most {TOKEN_DAYS_MAX} days")
+        raise BadRequest(f"a token can last at most {TOKEN_DAYS_MAX} days")
     if not 1 <= len(label) <= 200 or not label.isprintable():
-        raise BadRequest("a token's label is 1 to 200 printable characters")
+        raise BadRequest("a token's label must have 1 to 200 printable characters")
     secret, ends = TOKEN_PREFIX + secrets.token_urlsafe(32), datetime.now(UTC) + timedelta(days=days)
     row = conn.execute(
         "INSERT INTO token (account_id, label, digest, scopes, expires_at) VALUES (%s, %s, %s, %s, %s) RETURNING token_id",

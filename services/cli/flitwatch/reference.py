@@ -99,9 +99,11 @@ def render_reference() -> str:
 
 SETTINGS_HEAD = """# Settings
 
-Generated with `make reference`. Every setting is an environment variable. An option of a command overrides it. The file
-/etc/flitwatch/flitwatch.toml
-(or the one that FLITWATCH_CONFIG names) has the same settings in lower case without the prefix: `api_rate_per_s = 100`. The environment overrides
+Generated with `make reference`.
+
+Every setting is an environment variable. An option of a command overrides it.
+
+The file /etc/flitwatch/flitwatch.toml (or the one that FLITWATCH_CONFIG names) has the same settings in lower case without the prefix: `api_rate_per_s = 100`. The environment overrides
 the file.
 
 ## Everywhere
@@ -309,14 +311,21 @@ def _format_text(documented: Any) -> str:
 
 METRICS_HEAD = """# Metrics
 
-Generated with `make reference`. Names and types follow Prometheus conventions: counters only grow and end in `_total`, units are base units, and
+Generated with `make reference`.
+
+Names and types follow Prometheus conventions: counters only grow and end in `_total`, units are base units, and
 shares are ratios.
+
 Metrics without a value are absent, because unknown is not 0. A test runs `promtool check metrics` on each service.
 
-The API serves metrics at `/metrics` and on `--metrics-port`, and each other service on its `--metrics-port`. Metrics about the machine
+The API serves metrics at `/metrics` and on `--metrics-port`, and each other service on its `--metrics-port`.
+
+Metrics about the machine
 (`flitwatch_fabric_*`, `flitwatch_group_*`, `flitwatch_link_class_*`, `flitwatch_recent_gaps`, `flitwatch_alerts_firing`, `flitwatch_job_*`) need the
 right to view. If callers without a login may not view, give Prometheus a token with scope `read`
-(`authorization: {credentials_file: ...}`). The API reads them from the database at most every 15 s.
+(`authorization: {credentials_file: ...}`).
+
+The API reads them from the database at most every 15 s.
 """
 
 

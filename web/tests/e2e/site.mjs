@@ -58,7 +58,7 @@ await check("a router without a counter is unknown, not zero", async (page) => {
   await ready(page);
   await until(
     () => page.locator('aside[aria-label^="Selected"]').textContent(),
-    (text) => /No tile of this router is counted/.test(text),
+    (text) => /No tile of this router has counters/.test(text),
     "said to be uncounted",
   );
   assert.match(await page.locator('aside[aria-label^="Selected"]').textContent(), /–\s*stalls per flit/);
@@ -86,7 +86,7 @@ await check("Selene's tree is drawn without a counter", async (page) => {
   await ready(page);
   await until(
     () => page.locator(".tree-head").textContent(),
-    (text) => /no link is counted/.test(text),
+    (text) => /no link has counters/.test(text),
     "the caption",
   );
   assert.match(await page.locator(".context").textContent(), /160 switches .* no counters yet/);
@@ -107,7 +107,10 @@ await check("Theta's nine groups are drawn without a counter", async (page) => {
     (text) => /no link between groups has counters/.test(text),
     "the caption",
   );
-  assert.match(await page.locator('section[aria-label="Picture"]').textContent(), /No link between groups has counters in this window/);
+  assert.match(
+    await page.locator('section[aria-label="Picture"]').textContent(),
+    /No link between groups has counters in this window/,
+  );
 });
 
 await suite.finish();

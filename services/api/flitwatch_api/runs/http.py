@@ -139,5 +139,5 @@ def steps_of(steps: Sequence[schemas.ReportedStep]) -> list[RunStep]:
 def _start_seconds(start: datetime) -> float:
     seconds = (start if start.tzinfo else start.replace(tzinfo=UTC)).timestamp()
     if not 0 <= seconds < LATEST_S:
-        raise BadRequest("`start` is outside 1970 to 2106")
+        raise BadRequest("`start` must be between 1970 and 2106")
     return seconds

@@ -119,5 +119,5 @@ def _check_arguments(scenario: str, seed: int, users: int) -> None:
     find_variant(scenario)
     if seed < 0 or not 40 <= users <= 20_000:
         raise BadRequest(
-            f"seed {seed} and {users} users are out of range", advice="A seed is at least 0; users are 40 to 20000."
+            f"seed {seed} and {users} users are out of range", advice="Use a seed of at least 0, and 40 to 20000 users."
         )

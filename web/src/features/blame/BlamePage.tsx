@@ -307,7 +307,7 @@ function Ranking({ application, by, children }: { application: Application; by: 
               <>
                 Only “named” blames a user: runs alongside that user's jobs were slow beyond chance, and neither the
                 calendar, one week nor another user explains it. A share of {blame.method.alpha} of these names may be
-                false. “Cannot tell” gives the reason. “No evidence” does not exclude that a user slows runs.
+                false. “Cannot tell” gives the reason. “No evidence” does not rule out that a user slows runs.
               </>,
               <>
                 Score compares {within(blame.method.strata)}; each name is judged given the others selected, so that one

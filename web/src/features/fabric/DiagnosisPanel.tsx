@@ -123,7 +123,7 @@ function Findings({ told, job, ratioWord, switches, onSelect }: FindingsProps) {
       {told.worst_path.length > 0 && (
         <WorstPath told={told} ratioWord={ratioWord} switches={switches} onSelect={onSelect} />
       )}
-      <h3>What the picture rules in and out</h3>
+      <h3>Causes confirmed and ruled out</h3>
       <dl>
         {told.rulings.map((one) => (
           <div key={one.cause} data-ruling={one.ruling}>
@@ -136,7 +136,7 @@ function Findings({ told, job, ratioWord, switches, onSelect }: FindingsProps) {
       </dl>
       {root && (
         <>
-          <h3>Who sends over it</h3>
+          <h3>Jobs that send over it</h3>
           {root.jobs.length > 0 ? (
             <ul>
               {root.jobs.map((one) => (

@@ -40,7 +40,7 @@ export function FabricIndex() {
   if (machine) return <Navigate to="/fabric/$fabric" params={{ fabric: machine.name }} replace />;
   return (
     <Empty page title="No machines yet">
-      Start the twin with <code>flitwatch up</code>, or read a topology with <code>flitwatch import fabric FILE</code>.
+      Start the twin with <code>flitwatch up</code>, or import a topology: <code>flitwatch import fabric FILE</code>.
     </Empty>
   );
 }

@@ -99,7 +99,7 @@ function LinkTable({ scene, moment, linkClass, selected, onSelect }: LinkProps) 
   if (!rows) return <Unanswered what="the links" asked={[answer]} />;
   if (!rows.length)
     return (
-      <Empty title={`No link${group === null ? "" : ` of g${group}`} is counted`}>
+      <Empty title={`No link${group === null ? "" : ` of g${group}`} has counters`}>
         Unknown links are not listed, because unknown is not zero.
       </Empty>
     );
@@ -126,7 +126,7 @@ function PairTable({ groups, words, congestion }: { groups: number[]; words: Wor
   if (!rows) return <Waiting what="the pairs of groups" />;
   if (!rows.length)
     return (
-      <Empty title={congestion?.groups.note ?? "No link between groups is counted"}>
+      <Empty title={congestion?.groups.note ?? "No link between groups has counters"}>
         Unknown pairs are not listed, because unknown is not zero.
       </Empty>
     );

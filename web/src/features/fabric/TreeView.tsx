@@ -89,8 +89,7 @@ export function TreeView(props: Props) {
         </div>
         <p className="subtitle" data-caption>
           {wordsOf(fabric).ratio}: how long a link held back all traffic, from port counters · congested fraction: the
-          share of the sampled packets that waited on a link. They differ where the sampled packets are not the traffic
-          that waits.
+          share of the sampled packets that waited on a link. They differ if the waiting traffic was not sampled.
         </p>
       </div>
     );
@@ -144,7 +143,7 @@ function CountedTree({
           {compared ? `colour: change of ${wordsOf(fabric).ratio} · ` : ""}
           {counted
             ? `width: ${wordsOf(fabric).flits}${partly ? " · dashed: no counter" : ""}`
-            : "width: parallel cables; no link is counted"}
+            : "width: parallel cables; no link has counters"}
           {tree && isBundled(tree) && slice === null
             ? " · bundles have the colour of their worst link; open a pod to see each link"
             : ""}

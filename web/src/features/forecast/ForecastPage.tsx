@@ -235,7 +235,7 @@ function Serving({ forecast: { estimate, serves, drift, notes } }: { forecast: F
         <dd>{serves.why}</dd>
         <dt>Backtest error</dt>
         <dd>{serves.mape.toFixed(1)} % on held-out runs</dd>
-        <dt>90 % band held</dt>
+        <dt>90 % band, coverage</dt>
         <dd>{share(serves.coverage90)}</dd>
         <dt>Since then</dt>
         <dd>
@@ -243,7 +243,7 @@ function Serving({ forecast: { estimate, serves, drift, notes } }: { forecast: F
             "no outcomes yet"
           ) : (
             <>
-              {plural(drift.forecasts, "forecast")}: band held {share(drift.coverage90)}, error{" "}
+              {plural(drift.forecasts, "forecast")}: band coverage {share(drift.coverage90)}, error{" "}
               {drift.mape === null ? "unknown" : `${drift.mape.toFixed(1)} %`}
               {drift.drifting ? (
                 <span className="alarm"> · {drift.why ?? `inputs have shifted: ${shifted.join(", ")}`}</span>

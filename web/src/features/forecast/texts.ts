@@ -16,7 +16,7 @@ export function worseText(
   if (forecasts < 10) return "";
   const held = coverage90 !== null && 0.9 - coverage90 > 2 * Math.sqrt(0.09 / forecasts);
   const off = mape !== null && mape > WORSE * backtestMape;
-  const reasons = [held && "its band held less than 90 %", off && "its error grew"].filter(Boolean);
+  const reasons = [held && "its band contained less than 90 %", off && "its error grew"].filter(Boolean);
   return reasons.length ? `worse than in the backtest: ${reasons.join(" and ")}` : "";
 }
 
@@ -40,7 +40,7 @@ export const heldText = ({ basis, tested, coverage90 }: RunTime): string =>
 export function restsText(rests: RestsOn): string {
   const sure = rests.inputs.filter((one) => one.verdict === "carries");
   const [first] = sure;
-  if (!first) return `${rests.forecaster}: cannot tell, no input adds more error than chance`;
+  if (!first) return `${rests.forecaster}: cannot tell, because no input adds more error than chance`;
   const others = sure.length > 1 ? `, and ${sure.length - 1} more` : "";
   return `${rests.forecaster}: first ${first.name} (+${first.increase.toFixed(1)} points)${others}`;
 }

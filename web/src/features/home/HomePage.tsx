@@ -53,8 +53,8 @@ export function HomePage() {
   if (!fabric)
     return (
       <Empty page title="No machines yet">
-        Start the twin with <code>flitwatch up</code>, or read a topology with <code>flitwatch import fabric FILE</code>
-        , or <Link to="/connect">connect your own data</Link>.
+        Start the twin with <code>flitwatch up</code>, or import a topology: <code>flitwatch import fabric FILE</code>,
+        or <Link to="/connect">connect your own data</Link>.
       </Empty>
     );
   return <HomeOf key={fabric.id} fabric={fabric} chosen={parseTime(search.at)} spanName={search.span ?? "hour"} />;
@@ -225,7 +225,7 @@ function HomeOf({ fabric, chosen: past, spanName }: { fabric: Fabric; chosen: nu
         )}
         {!fabric.snapshot && (
           <Segmented
-            label="Time that costs and data are of"
+            label="Time that costs and data cover"
             value={spanName}
             options={SPANS.map((one) => ({ value: one, label: SPAN_LABELS[one] }))}
             onChange={(span) =>
@@ -324,7 +324,7 @@ function HomeOf({ fabric, chosen: past, spanName }: { fabric: Fabric; chosen: nu
               <Empty title="Nothing needs attention">
                 {plural(incident.data?.judged.not_slow ?? 0, "running job")} of{" "}
                 {incident.data?.judged.running ?? "an unknown number"} can be judged and none of them is slow; no{" "}
-                {scene?.arrangement.noun ?? "group"} is hot{past === null && "; all devices report"}.
+                {scene?.arrangement.noun ?? "group"} is hot{past === null && "; all devices are reporting"}.
               </Empty>
             ) : (
               <Unanswered what={fabric.snapshot ? "the sample" : "the last ten minutes"} asked={asked} />
@@ -362,7 +362,7 @@ function HomeOf({ fabric, chosen: past, spanName }: { fabric: Fabric; chosen: nu
             ) : empty || (occupancy && values) ? (
               <p className="muted home-note">
                 What the jobs' {words.routers} stall is unknown:{" "}
-                {empty ? "there are no counters yet" : "none of them is counted"}.
+                {empty ? "there are no counters yet" : "none of them has counters"}.
               </p>
             ) : (
               <Unanswered what="the jobs and the counters" asked={[occupancyAnswer, congestion]} />
@@ -393,7 +393,7 @@ function HomeOf({ fabric, chosen: past, spanName }: { fabric: Fabric; chosen: nu
                 <HotPairs pairs={pairs} scene={scene} jobs={occupancy?.jobs ?? NO_JOBS} when={when} theme={theme} />
               ) : empty || (scene && congestion.data) ? (
                 <p className="muted home-note">
-                  {congestion.data?.groups.note ?? "No link between groups is counted."}
+                  {congestion.data?.groups.note ?? "No link between groups has counters."}
                 </p>
               ) : (
                 <Unanswered what="the links" asked={[congestion]} />

@@ -225,7 +225,7 @@ export function homeFigures({
       unit: worst ? `95th: ${ratio(worst[1].p95)}` : "",
       detail:
         others.map(([name, c]) => `${name} ${ratio(c.p95)}`).join(" · ") ||
-        (!worst && (congestion || empty) ? "no class is counted" : ""),
+        (!worst && (congestion || empty) ? "no class has counters" : ""),
     },
     {
       label: `${capital(words.routers)} reporting`,

@@ -115,7 +115,7 @@ function Picture({ told, ratioWord, now, gutters, known }: PictureProps) {
           width={width}
           height={height}
           role="img"
-          aria-label={`Waiting of up to ${ratio(worst)} ${ratioWord}, ${told.quiet === null ? "of a quiet minute unknown" : `${ratio(told.quiet)} in a quiet minute`}; ${told.victims.map((one) => `job ${one.job_id} ${change(one.factor)}`).join("; ")}`}
+          aria-label={`Waiting of up to ${ratio(worst)} ${ratioWord}, ${told.quiet === null ? "unknown in a quiet minute" : `${ratio(told.quiet)} in a quiet minute`}; ${told.victims.map((one) => `job ${one.job_id} ${change(one.factor)}`).join("; ")}`}
         >
           <rect
             className="slow"

@@ -16,8 +16,8 @@ const PARTS: Record<string, string> = {
 type Remedy = Explanation["remedies"][number];
 /** Remedies that a replay of the moment can put minutes to. */
 const REPLAYED: Record<string, string> = {
-  move: "Estimate by a replay",
-  "re-route": "Estimate other routes by a replay",
+  move: "Estimate with a replay",
+  "re-route": "Estimate other routes with a replay",
 };
 
 interface Props {

@@ -125,7 +125,7 @@ export function RunsBeside({ run, compare }: { run: Run; compare: string | undef
       id={(r) => r.name}
       note={
         all.length > 1
-          ? `one scale of time · changes against ${nameOf(run)}`
+          ? `same time scale · changes compared with ${nameOf(run)}`
           : "dispersion of steps and terms of the message model; use Compare to add other runs"
       }
     >

@@ -25,7 +25,7 @@ export function aheadOf(told: Explanation | undefined, late: number | null, usua
   if (late === null) return null;
   return {
     value: `${late < 0 ? MINUS : "+"}${duration(Math.abs(late))}`,
-    label: "forecast at the end, to the usual",
+    label: "forecast at the end, vs usual",
     bad: late > LATE_SHARE * (usual ?? 0),
   };
 }

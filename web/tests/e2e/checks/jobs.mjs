@@ -80,7 +80,7 @@ export async function jobPage({ url, check, api }) {
     "from a slow job, one click leads to its replay",
     async (page) => {
       await page.goto(`${url}/jobs/${job.job_id}`);
-      await page.getByRole("link", { name: "Estimate by a replay" }).click();
+      await page.getByRole("link", { name: "Estimate with a replay" }).click();
       await page.waitForURL(/\/lab\?/);
       const asked = new URL(page.url()).searchParams;
       assert.deepEqual([asked.get("replay"), asked.get("job")?.replaceAll('"', "")], ["on", job.job_id]);
