@@ -182,7 +182,7 @@ async function on(viewport, theme, act) {
   await context.close();
 }
 
-const beside = (page) => page.locator(".runs-beside").scrollIntoViewIfNeeded();
+const beside = (page) => page.locator(".runs-compared").scrollIntoViewIfNeeded();
 const keys = async (page) => {
   await page.keyboard.press("?");
   await page.waitForSelector('[role="dialog"]');
@@ -210,6 +210,7 @@ const states = process.env.SIZE
       ["job-unknown", "/jobs/nosuch"],
       ["incident-unknown", "/incidents/99999999"],
       ["not-found", "/no-such-page"],
+      ["home-wall", "/?wall=600"],
     ]
   : [];
 const turns = themes.flatMap((theme) => sizes.map((size) => [theme, size]));
