@@ -132,7 +132,7 @@ export function BlamePage() {
   const by: By = search.by ?? "user";
   const several = applications.filter((one) => one.blame.estimate_id !== null).length > 1;
   refuseUnless(
-    !list.data || several || (search.name ?? search.found) === undefined,
+    !list.data || list.isFetching || several || (search.name ?? search.found) === undefined,
     "Names are compared once two applications have an estimate.",
     "name",
     "found",
@@ -251,7 +251,7 @@ function Ranking({ application, by, children }: { application: Application; by: 
     );
   if (!blame) return <Waiting what="the ranking" />;
   refuseUnless(
-    search.who === undefined || who?.place === search.who || hasNextPage,
+    search.who === undefined || who?.place === search.who || pages.isFetching,
     `The ranking has ${plural(all.length, "name")}, and none has place ${search.who}.`,
     "who",
   );

@@ -38,7 +38,7 @@ export function SeveralSets({ by }: { by: By }) {
   const found = answer.data;
   const chosen = found?.items.find((one) => one.name === search.name) ?? found?.items[0];
   refuseUnless(
-    !found || search.name === undefined || chosen?.name === search.name,
+    !found || answer.isFetching || search.name === undefined || chosen?.name === search.name,
     `"${search.name}" is not among the names found in several sets.`,
     "name",
   );

@@ -25,7 +25,7 @@ export function DriversPage() {
   const navigate = useNavigate({ from: "/drivers" });
   const answer = useQuery(deviationQuery(search.inputs ?? "rates"));
   const deviation = answer.data;
-  if (deviation) refuseUnknown(deviation, search);
+  if (deviation && !answer.isFetching) refuseUnknown(deviation, search);
   return (
     <div className="estimate-page">
       <div className="context">

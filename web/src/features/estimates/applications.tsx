@@ -95,7 +95,10 @@ export function useApplication(kind: Kind, search: { exe?: string; nodes?: numbe
   const chosen = chosenApplication(applications, kind, search);
   const { exe, nodes } = search;
   refuseUnless(
-    exe === undefined || !list.data || (chosen?.exe === exe && (nodes === undefined || chosen.nodes === nodes)),
+    exe === undefined ||
+      list.isFetching ||
+      !list.data ||
+      (chosen?.exe === exe && (nodes === undefined || chosen.nodes === nodes)),
     `No runs of "${exe}"${nodes === undefined ? "" : ` on ${plural(nodes, "node")}`} are known.`,
     "exe",
     "nodes",
