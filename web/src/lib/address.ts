@@ -86,7 +86,10 @@ export function refusalOf(error: unknown): AddressError | null {
   return error instanceof Error && error.cause instanceof AddressError ? error.cause : null;
 }
 
-/** Refuse the address of a page that is drawn if its data do not hold what a parameter names: no other data take their place. */
+/**
+ * Refuse the address of a page that is drawn if its data do not hold what a parameter names: no other data take their place.
+ * The page stays refused until its address changes, so data that are being fetched anew refuse nothing.
+ */
 export function refuseUnless(holds: boolean, message: string, ...keys: string[]): void {
   if (!holds) throw new AddressError(message, keys);
 }

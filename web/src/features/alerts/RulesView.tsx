@@ -174,13 +174,14 @@ const columnsAt = (now: number): Column<StoredRule>[] => [
   },
 ];
 
-export function RulesView({ rules, now }: { rules: StoredRule[]; now: number }) {
+/** `fetching`: whether newer rules are on their way. */
+export function RulesView({ rules, fetching, now }: { rules: StoredRule[]; fetching: boolean; now: number }) {
   const search = useSearch({ from: "/alerts" });
   const navigate = useNavigate({ from: "/alerts" });
   const columns = useMemo(() => columnsAt(now), [now]);
   const chosen = search.rule === undefined ? rules[0] : rules.find((stored) => stored.rule.name === search.rule);
   refuseUnless(
-    search.rule === undefined || chosen !== undefined,
+    search.rule === undefined || fetching || chosen !== undefined,
     `No rule is called "${search.rule}".`,
     "rule",
     "task",

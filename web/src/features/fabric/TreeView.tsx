@@ -74,7 +74,7 @@ export function TreeView(props: Props) {
   if (!topology.data) return <Unanswered what="the links" asked={[topology]} />;
   refuseUnless(slice === props.slice, `${fabric.name} has no pod ${props.slice}.`, "slice");
   refuseUnless(
-    !sampled.data || contexts.length > 0 || search.measure === undefined || measure === "stalls",
+    !sampled.data || sampled.isFetching || contexts.length > 0 || search.measure === undefined || measure === "stalls",
     `No packets were sampled on ${fabric.name}, so its congested fraction is unknown.`,
     "measure",
   );

@@ -43,8 +43,16 @@ export function JobPage() {
   if (job.error && !job.data) return <Failure page error={job.error} retry={() => void job.refetch()} />;
   if (!job.data || !fabrics.data) return <Unanswered what="the job" asked={[job, fabrics]} />;
   const runs = job.data.runs ?? [];
-  refuseUnless(run === undefined || runs.some((one) => one.run_id === run), `Job ${id} has no run ${run}.`, "run");
-  refuseUnless(compare === undefined || runs.length > 0, `Job ${id} has no run to compare with others.`, "compare");
+  refuseUnless(
+    run === undefined || job.isFetching || runs.some((one) => one.run_id === run),
+    `Job ${id} has no run ${run}.`,
+    "run",
+  );
+  refuseUnless(
+    compare === undefined || job.isFetching || runs.length > 0,
+    `Job ${id} has no run to compare with others.`,
+    "compare",
+  );
   const fabric =
     fabrics.data.items.find((f) => f.id === job.data.fabric_id) ??
     fabrics.data.items.find((f) => f.name === job.data.cluster) ??
