@@ -12,6 +12,7 @@ import { TreePicture } from "../../charts/TreePicture";
 import { usePalette } from "../../charts/Canvas";
 import { Segmented } from "../../components/choices";
 import { refused, Unanswered } from "../../components/Notice";
+import { refuseUnless } from "../../lib/address";
 import { change, count, ratio } from "../../lib/format";
 import { useStore } from "../../lib/store";
 import { linkText, measureOf, ringsOf } from "./sampled";
@@ -71,6 +72,12 @@ export function TreeView(props: Props) {
     </>
   );
   if (!topology.data) return <Unanswered what="the links" asked={[topology]} />;
+  refuseUnless(slice === props.slice, `${fabric.name} has no pod ${props.slice}.`, "slice");
+  refuseUnless(
+    !sampled.data || sampled.isFetching || contexts.length > 0 || search.measure === undefined || measure === "stalls",
+    `No packets were sampled on ${fabric.name}, so its congested fraction is unknown.`,
+    "measure",
+  );
   if (contexts.length > 0 && measure === "packets")
     return <SampledTree {...props} slice={slice} contexts={contexts} controls={controls} path={path} />;
   if ((contexts.length > 0 || sampled.isPending) && measure === "both")

@@ -6,7 +6,7 @@ import { forecastQuery, runForecastQuery, runningQuery } from "../../api/estimat
 import type { Application, Forecast, RunningRun } from "../../api/estimateShapes";
 import { TableExport } from "../../components/TableExport";
 import { type Column, DataTable } from "../../components/DataTable";
-import { Failure, HowToRead, Misaddressed, Waiting } from "../../components/Notice";
+import { Failure, HowToRead, Waiting } from "../../components/Notice";
 import { change, count, duration, plural } from "../../lib/format";
 import { day, parseTime } from "../../lib/time";
 import { ApplicationMenu, applicationText, Lacking, useApplication } from "../estimates/applications";
@@ -71,7 +71,7 @@ const runColumns: Column<RunningRun>[] = [
 export function ForecastPage() {
   const search = useSearch({ from: "/forecast" });
   const navigate = useNavigate({ from: "/forecast" });
-  const { list, applications, chosen, unknown } = useApplication("forecast", search);
+  const { list, applications, chosen } = useApplication("forecast", search);
   const running = useQuery(runningQuery());
   const runs = running.data?.items ?? [];
   const run = search.run ?? runs.find((one) => one.newest !== null)?.run_id ?? runs[0]?.run_id;
@@ -80,10 +80,9 @@ export function ForecastPage() {
     ...forecastQuery({ exe: chosen?.exe ?? "", nodes: chosen?.nodes ?? 0 }),
     enabled: chosen?.forecast.estimate_id != null,
   });
-  // What stands below the run, and beside it, waits for what is above: cards that come one by one push each other down.
+  // What is below the run, and next to it, waits for what is above: cards that come one by one push each other down.
   const above = !running.isPending && (run === undefined || !band.isPending) && !forecaster.isLoading;
   if (list.error && !list.data) return <Failure error={list.error} retry={() => void list.refetch()} />;
-  if (unknown) return <Misaddressed error={unknown} />;
   if (!list.data) return <Waiting what="the forecasts" />;
   const nothing =
     running.data &&

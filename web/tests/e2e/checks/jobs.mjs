@@ -193,6 +193,10 @@ export async function recommendations({ url, check }) {
     async (page) => {
       await page.goto(`${url}/advice`);
       await page.waitForSelector(".plots canvas");
+      assert.ok(await page.locator(".recommendation > :first-child").evaluate((one) => one.matches(".before-after")));
+      const [before, after] = await page.locator(".plots figcaption .muted").allTextContents();
+      assert.match(before, /worst at leaf-\d+: 0\.[5-9]/);
+      assert.notEqual(before, after);
       assert.match(
         await page.locator('section[aria-label="Gain"]').textContent(),
         /×1\.48 as fast×1\.44 to ×1\.52, 90 %/,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { incidentHeight, incidentLayout, NARROW, WIDE } from "./incident";
+import { incidentHeight, incidentLayout, NARROW, WIDE } from "./timeRows";
 
 const MINUTE = 60_000;
 const minute = (n: number, waiting: number, part: number | null = 0.8) => ({ at: n * MINUTE, waiting, part });
@@ -15,26 +15,26 @@ const times = {
 
 describe("the picture of an incident", () => {
   it("has one time axis for minutes and jobs, from the first of them to the last", () => {
-    const told = incidentLayout(times, 800, WIDE);
-    expect([told.from, told.to]).toEqual([MINUTE, 6 * MINUTE]);
-    expect(told.x(told.from)).toBe(WIDE.left);
-    expect(told.x(told.to)).toBe(800 - WIDE.right);
-    const [first, second] = told.bars;
-    expect(first?.x).toBeCloseTo(told.x(2.5 * MINUTE));
-    expect((first?.x ?? 0) + (first?.width ?? 0)).toBeCloseTo(told.x(4 * MINUTE));
-    expect((second?.x ?? 0) + (second?.width ?? 0)).toBeCloseTo(told.x(times.span.to));
+    const layout = incidentLayout(times, 800, WIDE);
+    expect([layout.from, layout.to]).toEqual([MINUTE, 6 * MINUTE]);
+    expect(layout.x(layout.from)).toBe(WIDE.left);
+    expect(layout.x(layout.to)).toBe(800 - WIDE.right);
+    const [first, second] = layout.bars;
+    expect(first?.x).toBeCloseTo(layout.x(2.5 * MINUTE));
+    expect((first?.x ?? 0) + (first?.width ?? 0)).toBeCloseTo(layout.x(4 * MINUTE));
+    expect((second?.x ?? 0) + (second?.width ?? 0)).toBeCloseTo(layout.x(times.span.to));
   });
 
   it("breaks its lines where a minute is missing or the part is unknown", () => {
-    const told = incidentLayout(times, 800, WIDE);
-    expect(told.waiting.path.match(/M/g)).toHaveLength(2);
+    const layout = incidentLayout(times, 800, WIDE);
+    expect(layout.waiting.path.match(/M/g)).toHaveLength(2);
     const unknown = { ...times, minutes: [minute(1, 1), minute(2, 1, null), minute(3, 1)] };
     expect(incidentLayout(unknown, 800, WIDE).part?.path.match(/M/g)).toHaveLength(2);
   });
 
   it("has no panel of the causes' part if that is unknown throughout, and no quiet line where that is", () => {
-    const told = incidentLayout({ ...times, quiet: null, minutes: [minute(1, 3, null)] }, 800, WIDE);
-    expect([told.part, told.quiet]).toEqual([null, null]);
+    const layout = incidentLayout({ ...times, quiet: null, minutes: [minute(1, 3, null)] }, 800, WIDE);
+    expect([layout.part, layout.quiet]).toEqual([null, null]);
   });
 
   it("is as high as it says, alongside wide and below narrow names", () => {
@@ -43,7 +43,7 @@ describe("the picture of an incident", () => {
   });
 
   it("shows an incident without minutes and jobs as an empty axis", () => {
-    const told = incidentLayout({ span: { from: 0, to: 0 }, minutes: [], quiet: null, slowed: [] }, 800, WIDE);
-    expect([told.from, told.to, told.waiting.path, told.bars]).toEqual([0, MINUTE, "", []]);
+    const layout = incidentLayout({ span: { from: 0, to: 0 }, minutes: [], quiet: null, slowed: [] }, 800, WIDE);
+    expect([layout.from, layout.to, layout.waiting.path, layout.bars]).toEqual([0, MINUTE, "", []]);
   });
 });

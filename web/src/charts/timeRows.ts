@@ -6,7 +6,7 @@ import { parseTime, timeTicks, type TimeWindow } from "../lib/time";
 
 // Counters of a job's own parts as rows over one time axis (layout).
 
-/** Room beside and above the rows; the step times above leave the same at their sides. */
+/** Room next to and above the rows; the step times above leave the same at their sides. */
 export interface Gutters {
   left: number;
   right: number;
@@ -117,7 +117,7 @@ const PART = 64;
 const GAP = 20;
 const AXIS = 20;
 
-/** Rows of jobs: the name stands beside the bar, or above it. */
+/** Rows of jobs: the name is next to the bar, or above it. */
 const rowOf = (gutters: Gutters) => (gutters.head ? 32 : 24);
 
 export function incidentHeight(jobs: number, known: boolean, gutters: Gutters): number {
