@@ -573,7 +573,7 @@ export async function visits({ url, check, api, timed }) {
       await loop.locator(".plots canvas").nth(1).waitFor();
       const beyond = (all) =>
         all.filter((one) => one.getBoundingClientRect().right > one.closest(".card").getBoundingClientRect().right + 1);
-      assert.equal(await loop.locator(".before-after .card-head > *").evaluateAll((all) => all.length), 4);
+      assert.equal(await loop.locator(".before-after .card-head > *").evaluateAll((all) => all.length), 5);
       assert.deepEqual(await loop.locator(".before-after .card-head > *").evaluateAll(beyond), []);
       await loop.getByText("The share of the packets of the simulated jobs that waited on a link").waitFor();
       await loop.locator(".segmented button", { hasText: "Pod 1" }).click();
