@@ -189,7 +189,7 @@ export interface RunVerdict {
   steps: number;
   mean: number;
   usual: number | null;
-  /** Summed time over summed usual time, of the steps where both are isKnown. */
+  /** Summed time over summed usual time, of the steps where both are known. */
   factor: number | null;
   /** First step of the last stretch of at least `RUN` steps above the range of earlier runs. */
   slowFrom: number | null;
