@@ -356,6 +356,14 @@ def test_the_description_is_made_once_and_holds_up_no_other_request(
     assert len(begun) == 1
 
 
+def test_the_description_is_made_before_anybody_asks_for_it(embedded_db: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[object] = []
+    monkeypatch.setattr("flitwatch_api.app.render_description", lambda app: made.append(app) or b"{}")
+    monkeypatch.setattr("flitwatch_api.app.DESCRIBED_AFTER_S", 0.0)
+    with serving(Settings(db=embedded_db, web=None)):
+        eventually(lambda: bool(made), what="the description")
+
+
 def test_unread_answers_share_a_bounded_memory(embedded_db: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(http_protocol, "READ_S", 3600.0)
     monkeypatch.setattr(http_protocol, "UNREAD_BYTES", 1)
