@@ -157,7 +157,7 @@ def _describe(app: FastAPI) -> asyncio.Task[CachedAnswer]:
     """Return the task that makes the description: once, in a thread, because it takes up to seconds and requests for it have no limit."""
     if (making := getattr(app.state, "description", None)) is None:
         making = app.state.description = asyncio.create_task(asyncio.to_thread(_keep_description, app))
-    return making  # type: ignore[no-any-return]
+    return making
 
 
 def _keep_description(app: FastAPI) -> CachedAnswer:
