@@ -356,6 +356,14 @@ def test_the_description_is_made_once_and_holds_up_no_other_request(
     assert len(begun) == 1
 
 
+def test_the_description_is_made_before_anybody_asks_for_it(embedded_db: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[object] = []
+    monkeypatch.setattr("flitwatch_api.app.render_description", lambda app: made.append(app) or b"{}")
+    monkeypatch.setattr("flitwatch_api.app.DESCRIBED_AFTER_S", 0.0)
+    with serving(Settings(db=embedded_db, web=None)):
+        eventually(lambda: bool(made), what="the description")
+
+
 def test_unread_answers_share_a_bounded_memory(embedded_db: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(http_protocol, "READ_S", 3600.0)
     monkeypatch.setattr(http_protocol, "UNREAD_BYTES", 1)
@@ -378,12 +386,26 @@ async def test_requests_start_one_by_one_and_addresses_take_turns() -> None:
     for of in ["a"] * 5 + ["b", "b", "c"]:
         turns.take(loop, of, partial(started.append, of))
     for count in range(1, 9):
-        assert len(started) == count
         await asyncio.sleep(0)
-    assert "".join(started) == "aabcabaa"
+        assert len(started) == count
+    assert "".join(started) == "abcabaaa"
+
+
+async def test_connections_are_accepted_before_requests_start_but_not_for_ever() -> None:
+    turns, loop, started = http_protocol.Turns(), asyncio.get_running_loop(), []
+    for of in "ab":
+        turns.take(loop, of, partial(started.append, of))
+    for _ in range(http_protocol.ARRIVALS_FIRST):
+        turns.note_arrival()
+        await asyncio.sleep(0)
+        assert started == []
+    turns.note_arrival()
     await asyncio.sleep(0)
-    turns.take(loop, "c", partial(started.append, "c"))
-    assert started[8:] == ["c"]
+    assert started == ["a"]
+    # No further connection.
+    for _ in range(2):
+        await asyncio.sleep(0)
+    assert started == ["a", "b"]
 
 
 def test_a_flood_of_one_address_does_not_come_before_the_requests_of_another() -> None:

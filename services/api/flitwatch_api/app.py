@@ -52,6 +52,8 @@ from flitwatch_api.tasks.http import http as tasks
 
 #: Columns of numbers shrink to a third at the fastest level. Higher levels would cost more time than they save.
 GZIP_LEVEL, GZIP_FROM_BYTES = 1, 4096
+#: The description is made so long after the start if nobody asked before. The thread that makes it slows other requests, so it should not meet a flood.
+DESCRIBED_AFTER_S = 20.0
 
 #: FastAPI keeps route functions as long as the process runs, so a function per application would keep the application.
 description = APIRouter()
@@ -74,9 +76,11 @@ def create_app(settings: Settings | None = None) -> FastAPI:
         app.state.callers, app.state.trail = Callers(platform), AuditTrail(platform)
         await platform.start()
         app.state.trail.start()
+        describing = asyncio.get_running_loop().call_later(DESCRIBED_AFTER_S, _describe, app)
         try:
             yield
         finally:
+            describing.cancel()
             await app.state.trail.stop()
             await platform.stop()
             if app.state.directory is not None:
@@ -146,10 +150,14 @@ def create_app(settings: Settings | None = None) -> FastAPI:
 
 @description.get("/openapi.json", include_in_schema=False)
 async def openapi(request: Request) -> Response:
-    # Made once, in a thread: it takes up to seconds, and requests for it have no limit.
-    if (making := getattr(request.app.state, "description", None)) is None:
-        making = request.app.state.description = asyncio.create_task(asyncio.to_thread(_keep_description, request.app))
-    return tagged_response(request, await asyncio.shield(making))
+    return tagged_response(request, await asyncio.shield(_describe(request.app)))
+
+
+def _describe(app: FastAPI) -> asyncio.Task[CachedAnswer]:
+    """Return the task that makes the description: once, in a thread, because it takes up to seconds and requests for it have no limit."""
+    if (making := getattr(app.state, "description", None)) is None:
+        making = app.state.description = asyncio.create_task(asyncio.to_thread(_keep_description, app))
+    return making
 
 
 def _keep_description(app: FastAPI) -> CachedAnswer:

@@ -31,6 +31,8 @@ UNREAD_BYTES = 128 << 20
 UNSENT_BYTES = 128 << 10
 #: Maximum number of requests that wait for the answer to an earlier one of their connection. All are parsed at once, and browsers send none.
 WAITING_REQUESTS = 2
+#: Connections that are accepted before the next request starts.
+ARRIVALS_FIRST = 8
 #: Maximum size of a request's address and headers together, as in uvicorn with h11; and maximum number of headers, as in http.client.
 HEAD_BYTES = 64 << 10
 HEAD_FIELDS = 100
@@ -46,33 +48,41 @@ _log.setLevel(logging.ERROR)
 class Turns:
     """Order in which requests start: one per iteration of the loop, from each address in turn. A flood of requests then delays others by a few of them.
 
-    Without it, all requests that have arrived would run before any other request proceeds to its next step.
+    Without it, all requests that have arrived would run before any other request proceeds to its next step. The loop accepts one connection per iteration, so
+    connections go first: a client behind hundreds of others would otherwise wait for their requests.
     """
 
     def __init__(self) -> None:
         self._waiting: dict[str, deque[Callable[[], object]]] = {}
-        self._started = False
+        self._has_arrival = False
+        self._skipped = 0
+
+    def note_arrival(self) -> None:
+        """Note a new connection: further ones may wait to be accepted."""
+        self._has_arrival = True
 
     def take(self, loop: asyncio.AbstractEventLoop, of: str, start: Callable[[], object]) -> None:
-        """Call `start` now if nothing has started in this iteration, else when it is the turn of this address."""
-        if self._started:
-            self._waiting.setdefault(of, deque()).append(start)
-        else:
-            self._started = True
+        """Call `start` when it is the turn of this address."""
+        if not self._waiting:
             loop.call_soon(self._start_next, loop)
-            start()
+        self._waiting.setdefault(of, deque()).append(start)
 
     def _start_next(self, loop: asyncio.AbstractEventLoop) -> None:
-        self._started = bool(self._waiting)
-        if self._started:
+        if self._has_arrival and self._skipped < ARRIVALS_FIRST:
+            self._has_arrival = False
+            self._skipped += 1
             loop.call_soon(self._start_next, loop)
-            of = next(iter(self._waiting))
-            starts = self._waiting.pop(of)
-            start = starts.popleft()
-            if starts:
-                # Behind all others.
-                self._waiting[of] = starts
-            start()
+            return
+        self._skipped = 0
+        of = next(iter(self._waiting))
+        starts = self._waiting.pop(of)
+        start = starts.popleft()
+        if starts:
+            # Behind all others.
+            self._waiting[of] = starts
+        if self._waiting:
+            loop.call_soon(self._start_next, loop)
+        start()
 
 
 class HttpConfig(uvicorn.Config):
@@ -149,6 +159,7 @@ class HttpProtocol(HttpToolsProtocol):
         self._set_deadline(HEAD_S)
         transport.get_extra_info("socket").setsockopt(socket.IPPROTO_TCP, socket.TCP_NOTSENT_LOWAT, UNSENT_BYTES)
         assert isinstance(self.config, HttpConfig)
+        self.config.turns.note_arrival()
         self._sharer = self.config.sharer(self.client)
         self._dismiss = self.config.admit(self._sharer)
         if self._dismiss is None:
