@@ -34,9 +34,9 @@ from ingest.scheduler_records import (
 )
 from support.databases import Server
 
+from flitwatch.command_line import cli
 from flitwatch.commands.imports import accounting
 from flitwatch.commands.imports.accounting import Content
-from flitwatch.main import cli
 from flitwatch_db import connect
 from flitwatch_db.fabrics import store as fabrics
 from flitwatch_db.ingest import imports

@@ -11,7 +11,7 @@ from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from flitwatch.main import cli
+from flitwatch.command_line import cli
 from flitwatch_domain.errors import BadInput
 from flitwatch_ingest.schemas import RowKind, json_schema
 from flitwatch_ingest.schemas.rows import ADAPTERS
