@@ -192,7 +192,7 @@ def test_a_stopped_run_goes_on_with_the_places_that_are_left(
 
 
 def test_every_picture_is_there_and_drawn_from_what_the_program_makes() -> None:
-    drawn = [*pictures.PICTURES, *pictures.PLOTS, *pictures.CURVES, pictures.COURSES]
+    drawn = [*pictures.PICTURES, *pictures.PLOTS, *pictures.CURVES, pictures.COURSES, pictures.SIGNALS]
     files = {place_of(pictures.PAPER, item) for item in drawn} | {place_of(*pictures.TRENDS)}
     known = {(one.paper, one.item) for one in load_items()}
     assert {(pictures.PAPER, item) for item in drawn} <= known

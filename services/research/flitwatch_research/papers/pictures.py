@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from flitwatch_core import sampling
 from flitwatch_domain.diagnosis import CongestionMap
-from flitwatch_research.papers import fraction_plot, trends
+from flitwatch_research.papers import fraction_plot, sinusoids, trends
 from flitwatch_research.papers.fraction_plot import Plot
 from flitwatch_research.papers.measured import compute_minighost_cases
 from flitwatch_research.papers_routes.reconstructions import load_portion
@@ -233,8 +233,8 @@ def load_gap_curves() -> list[Curve]:
     return curves
 
 
-#: Item of the dissertation that compares formulations.
-COURSES = "figure 3.4"
+#: Items of the dissertation that compare formulations, and signals from few samples.
+COURSES, SIGNALS = "figure 3.4", "figure 4.1"
 #: Paper and item of the mean trends of a campaign.
 TRENDS = ("bhatele2020", "figure 7")
 #: Item of the dissertation -> the case of its curves.
@@ -302,7 +302,7 @@ def place_of(paper: str, item: str) -> str | None:
         return f"papers/{paper}-{item.replace(' ', '-')}.png"
     return (
         f"papers/{item.replace(' ', '-')}.png"
-        if paper == PAPER and item in {*PICTURES, *PLOTS, *CURVES, COURSES}
+        if paper == PAPER and item in {*PICTURES, *PLOTS, *CURVES, COURSES, SIGNALS}
         else None
     )
 
@@ -319,6 +319,24 @@ def draw_pictures(folder: Path) -> None:
     for item, case in CURVES.items():
         _draw_curves(load_error_curves(case), folder / str(place_of(PAPER, item)))
     _draw_courses(load_gap_curves(), folder / str(place_of(PAPER, COURSES)))
+    _draw_signals(sinusoids.recover_figure(), folder / str(place_of(PAPER, SIGNALS)))
+
+
+def _draw_signals(recovered: sinusoids.Recovered, path: Path) -> None:
+    with plt.rc_context({"font.size": 7}):
+        figure, ((time, frequency), (classical, sparse)) = plt.subplots(2, 2, figsize=(5.0, 3.4), layout="constrained")
+        for axes, title, values in (
+            (time, "signal and samples", recovered.signal),
+            (classical, "least energy", recovered.classical),
+            (sparse, "fewest frequencies", recovered.sparse),
+        ):
+            axes.plot(recovered.x, values, linewidth=0.7)
+            axes.set_title(title)
+        time.plot(recovered.x[recovered.at], recovered.signal[recovered.at], "r.", markersize=3)
+        frequency.plot(np.abs(np.fft.rfft(recovered.signal))[:60], linewidth=0.7)
+        frequency.set_title("in frequency")
+        figure.savefig(path, dpi=110, metadata={"Software": None})
+        plt.close(figure)
 
 
 def _draw_courses(several: list[Curve], path: Path) -> None:
