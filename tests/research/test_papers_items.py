@@ -18,7 +18,7 @@ from flitwatch.main import cli
 from flitwatch_domain.diagnosis import CongestionMap
 from flitwatch_domain.diagnosis.trees import DARK, THIN
 from flitwatch_domain.generators import build_xgft
-from flitwatch_research.papers import fraction_plot, pictures, trends
+from flitwatch_research.papers import dictionary, fraction_plot, pictures, trends
 from flitwatch_research.papers.__main__ import main
 from flitwatch_research.papers.items import STATES, Item, load_items
 from flitwatch_research.papers.measured import RATIOS, combination_of
@@ -219,6 +219,46 @@ def test_coefficients_are_drawn_where_they_stand() -> None:
     assert np.array_equal(
         pictures.in_basis("cd", matrix)[1:, 1:], (matrix[1:, 1:] - matrix[:-1, :-1]) * (1 - np.eye(3))
     )
+
+
+def test_each_basis_of_a_dictionary_expresses_what_the_text_says() -> None:
+    """Figure 4.7: long diagonals in CD; segments near the main diagonal, with their gaps, and the light cross-diagonals close to it in CS; few nonzeros in both.
+
+    Figure 4.8: unbroken diagonals in CD, dotted ones in S; a dictionary needs fewer nonzeros than either basis alone.
+    """
+    for pattern, ranks, side, names in (("nekbone-1024", 1024, 256, ("cd", "cs")), ("multigrid-1000", 1000, 250, ("cd", "s"))):
+        matrix = pictures.matrix_of(pattern, ranks)[:side, :side]
+        parts = dictionary.split_matrix(matrix, *names)
+        whole = matrix / matrix.max()
+        assert np.allclose(parts[0].values + parts[1].values, whole, atol=1e-9)
+        alone = [dictionary.count_nonzeros(pictures.in_basis(name, whole)) for name in names]
+        assert 2 * sum(part.nonzeros for part in parts) < min(alone) < dictionary.count_nonzeros(whole)
+        shares = {
+            distance: float(np.diagonal(parts[0].values, distance).sum() / np.diagonal(whole, distance).sum())
+            for distance in range(1, side)
+            if np.diagonal(whole, distance).any()
+        }
+        there = {distance: int((np.diagonal(whole, distance) > 0).sum()) for distance in shares}
+        if names[1] == "cs":
+            long = [distance for distance in shares if distance > 16 and there[distance] > 0.5 * (side - distance)]
+            assert len(long) > 5 and min(shares[distance] for distance in long) > 0.95
+            assert max(shares[distance] for distance in (1, 2, 4, 8)) < 0.05
+        else:
+            unbroken = [distance for distance in (1, 10, 100) if there[distance] >= 0.9 * (side - distance)]
+            assert unbroken == [1, 10, 100] and min(shares[distance] for distance in unbroken) > 0.95
+            dots = {distance: np.diagonal(whole, distance) > 0 for distance in shares}
+            dotted = [distance for distance, at in dots.items() if at.sum() > 4 and not (at[1:] & at[:-1]).any()]
+            assert len(dotted) > 3 and max(shares[distance] for distance in dotted) < 0.1
+
+
+def test_a_split_matrix_is_found_again() -> None:
+    """A long diagonal and a repeated block, planted: each basis gets its own."""
+    diagonal, blocks = np.zeros((32, 32)), np.zeros((32, 32))
+    diagonal[np.arange(23), np.arange(23) + 9] = 1.0
+    blocks[np.arange(0, 32, 4), np.arange(0, 32, 4) + 2] = 0.5
+    in_cd, in_cs = dictionary.split_matrix(diagonal + blocks, "cd", "cs")
+    assert np.allclose(in_cd.values, diagonal, atol=0.01) and np.allclose(in_cs.values, blocks, atol=0.01)
+    assert in_cd.nonzeros <= 2 and in_cs.nonzeros <= 2
 
 
 def test_kept_curves_fall_below_the_published_error_in_less_time() -> None:

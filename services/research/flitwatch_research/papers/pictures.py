@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from flitwatch_core import sampling
 from flitwatch_domain.diagnosis import CongestionMap
 from flitwatch_research.papers import fraction_plot, sinusoids, trends
+from flitwatch_research.papers.dictionary import NOISE, split_matrix
 from flitwatch_research.papers.fraction_plot import Plot
 from flitwatch_research.papers.measured import compute_minighost_cases
 from flitwatch_research.papers_routes.reconstructions import load_portion
@@ -109,6 +110,24 @@ def _make_basis_panels(pattern: str, ranks: int, *names: str) -> Callable[[], li
             count = int((np.abs(values) > 1e-9 * matrix.max()).sum())
             basis_panels.append(Panel(values, f"{name}: {count / ranks:.2f} a node"))
         return basis_panels
+
+    return panels
+
+
+def _make_part_panels(pattern: str, ranks: int, side: int, first: str, second: str) -> Callable[[], list[Panel]]:
+    """Return a function for panels of both bases' parts of the upper left corner, and of their coefficients, with their number per node."""
+
+    def panels() -> list[Panel]:
+        parts = split_matrix(matrix_of(pattern, ranks)[:side, :side], first, second)
+        shown = [
+            (f"part in {part.basis}", part.values, f"its coefficients: {part.nonzeros / side:.2f} a node", part.coefficients)
+            for part in parts
+        ]
+        return [
+            Panel(np.where(np.abs(values) > NOISE, values, 0.0), title)
+            for row in ([one[:2] for one in shown], [one[2:] for one in shown])
+            for title, values in row
+        ]
 
     return panels
 
@@ -247,8 +266,8 @@ PICTURES: dict[str, Callable[[], list[Panel]]] = {
     "figure 4.3": _make_basis_panels("partisn-168", 168, "cd"),
     "figure 4.5": _make_basis_panels("boxlib-mg-1024", 1024, "cs"),
     "figure 4.6": _make_basis_panels("nekbone-1024", 1024),
-    "figure 4.7": _make_basis_panels("nekbone-1024", 1024, "scd", "scs"),
-    "figure 4.8": _make_basis_panels("multigrid-1000", 1000, "scd", "s"),
+    "figure 4.7": _make_part_panels("nekbone-1024", 1024, 256, "cs", "cd"),
+    "figure 4.8": _make_part_panels("multigrid-1000", 1000, 250, "cd", "s"),
     "figure 4.13": _make_portion_panels(("amg-1-VL", "1 VL", None), ("amg-5-VL", "5 VL", "amg-1728")),
     "figure 5.4": _make_cyclic_panel,
     "figure 5.6": _make_barrier_panel,
