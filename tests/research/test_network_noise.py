@@ -16,3 +16,22 @@ def test_both_kinds_of_noise_delay_the_same_two_processes_by_two_slices() -> Non
     assert quiet == pytest.approx([2, 3, 4, 5], abs=0.35)
     for noisy in (host, network):
         assert noisy - quiet == pytest.approx([0, 2, 0, 2], abs=0.05)
+
+
+def test_the_effect_of_the_perturbation_grows_with_the_allocation() -> None:
+    """Figure 5: at a perturbation ratio of a half, on a fat tree with full bisection."""
+    machine = network_noise.build_benchmark_machine()
+    slowdowns = [measure_benchmark(machine, np.arange(size), 0.5, 4).slowdown for size in (16, 64, 128)]
+    assert slowdowns[0] < 1.2 < 0.5 * slowdowns[1] and slowdowns == sorted(slowdowns)
+
+
+def test_a_split_without_perturbation_is_the_quiet_run() -> None:
+    machine = network_noise.build_benchmark_machine()
+    times = measure_benchmark(machine, np.arange(16), 0.0, 2)
+    assert np.array_equal(times.quiet_us, times.perturbed_us) and times.slowdown == 1.0
+
+
+def test_a_notch_is_narrow_for_many_alike_times() -> None:
+    few, many = np.array([1.0, 2.0, 3.0, 4.0, 5.0]), np.tile([1.0, 2.0, 3.0, 4.0, 5.0], 20)
+    assert notch(few) == pytest.approx((3 - 1.57 * 2 / 5**0.5, 3 + 1.57 * 2 / 5**0.5))
+    assert notch(many) == pytest.approx((3 - 1.57 * 2 / 10, 3 + 1.57 * 2 / 10))

@@ -157,6 +157,36 @@ def test_contiguous_nodes_with_minimal_routes_vary_least_alongside_bursts() -> N
     assert 60 < crystal_router < 120
 
 
+def kept_figures(paper: str, place: str) -> dict[tuple[str, str], float]:
+    kept = json.loads((ROOT / "docs/papers.json").read_text())
+    return {(one["row"], one["column"]): one["ours"] for one in kept if (one["paper"], one["place"]) == (paper, place)}
+
+
+def test_users_in_several_lists_are_those_with_a_planted_effect() -> None:
+    """Bhatele 2020, table III: some users appear in several lists, all with slower runs, and their jobs load the network; every set has 175 runs or more."""
+    at = kept_figures("bhatele2020", "table III")
+    often = at["users in two lists or more", "all"]
+    assert often >= 3 and at["sets", "with a list"] == 6 and at["sets", "runs, at least"] >= 175
+    assert at["users in two lists or more", "with slower runs"] == often
+    assert at["users in two lists or more", "with a planted effect"] == often
+
+
+def test_the_perturbation_is_significant_on_32_nodes() -> None:
+    """Hoefler 2009, figure 3: notches of both box plots do not overlap, with 128 splits of each ratio; the fit over ratios rises (figure 4)."""
+    at = kept_figures("hoefler2009", "figure 3")
+    ratios = sorted({ratio for ratio, _ in at}, key=float)
+    apart = [at[ratio, "quiet, notch high"] < at[ratio, "perturbed, notch low"] for ratio in ratios]
+    assert len(apart) == 7 and sum(apart) >= 5
+    slowdowns = [at[ratio, "slowdown"] for ratio in ratios]
+    assert min(slowdowns) > 1 and np.polyfit([float(ratio) for ratio in ratios], slowdowns, 1)[0] > 0
+
+
+def test_slowdown_grows_with_the_allocation_as_the_text_says() -> None:
+    """Hoefler 2009, figure 5, as measured with more splits than tests/research/test_network_noise.py."""
+    at = [value for (_, column), value in kept_figures("hoefler2009", "figure 5").items() if column == "slowdown"]
+    assert len(at) == 5 and at == sorted(at) and at[-1] > 2 * at[0]
+
+
 def commands(one: Item) -> list[list[str]]:
     return [shlex.split(part)[1:] for part in one.command.split("; ") if part.startswith("flitwatch ")]
 
@@ -256,7 +286,10 @@ def test_each_basis_of_a_dictionary_expresses_what_the_text_says() -> None:
 
     Figure 4.8: unbroken diagonals in CD, dotted ones in S; a dictionary needs fewer nonzeros than either basis alone.
     """
-    for pattern, ranks, side, names in (("nekbone-1024", 1024, 256, ("cd", "cs")), ("multigrid-1000", 1000, 250, ("cd", "s"))):
+    for pattern, ranks, side, names in (
+        ("nekbone-1024", 1024, 256, ("cd", "cs")),
+        ("multigrid-1000", 1000, 250, ("cd", "s")),
+    ):
         matrix = pictures.matrix_of(pattern, ranks)[:side, :side]
         parts = dictionary.split_matrix(matrix, *names)
         whole = matrix / matrix.max()
@@ -413,6 +446,19 @@ def test_the_shuffles_plots_show_what_the_text_says_of_them() -> None:
     assert np.nanmean(loop.seen.congested_fraction[taper]) > 0.5
     spread = [float(np.nanstd(plot.seen.congested_fraction[taper])) for plot in (ftree, loop)]
     assert spread[1] < 0.5 * spread[0]
+
+
+def test_the_minus_y_phase_congests_several_up_links_of_each_leaf_switch() -> None:
+    """Figure 5.5: heavy congestion, primarily on links from leaf switches to spines, although the routes are optimal for all phases together."""
+    (plot,) = pictures.PLOTS["figure 5.5"]()
+    seen = plot.seen
+    level, routers = np.asarray(seen.fabric.routers.level), len(seen.fabric.routers)
+    src, between = np.asarray(seen.fabric.links.src), seen.fabric.router_links()
+    fraction = np.nan_to_num(seen.congested_fraction)
+    up = between & (level[src % routers] == 0)
+    dark = np.bincount(src[up & (fraction >= DARK)], minlength=routers)[level == 0]
+    assert (dark >= 2).mean() > 0.9
+    assert fraction[up].mean() > 2 * fraction[between & ~up].mean()
 
 
 def test_optimised_routes_leave_few_dark_links_and_more_than_must_be() -> None:

@@ -50,7 +50,5 @@ def test_a_signal_within_the_bound_is_recovered_and_one_far_beyond_it_is_not() -
         frequencies[rng.choice(np.arange(1, 500), nonzeros, replace=False)] = np.exp(1j * rng.uniform(0, 6, nonzeros))
         signal = np.fft.irfft(frequencies, sinusoids.VALUES, norm="ortho")
         at = np.sort(rng.choice(sinusoids.VALUES, sinusoids.SAMPLES, replace=False))
-        missed.append(
-            sinusoids.relative_difference(sinusoids.recover_sparse(at, signal[at]), signal)
-        )
+        missed.append(sinusoids.relative_difference(sinusoids.recover_sparse(at, signal[at]), signal))
     assert missed[0] < 1e-6 and missed[1] > 0.3

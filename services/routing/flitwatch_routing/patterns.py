@@ -225,7 +225,7 @@ def _boxlib_cns(n: int, rng: np.random.Generator) -> Traffic:
             inside, sides = (2 * cells[:, None] + np.indices((2, 2, 2)).reshape(3, 8).T).reshape(-1, 3), 2 * sides
             refined = np.zeros(len(inside), bool)
             while refined.sum() < ranks:
-                refined |= (abs(inside - 2 * cells[rng.integers(len(cells))]) < sides // 8).all(axis=1)
+                refined |= (abs(inside - 2 * cells[rng.integers(len(cells))]) < 4).all(axis=1)
             cells, above = inside[refined], above[refined]
         place = _interleave_bits(cells.T, tuple(sides.tolist()))
         along = np.argsort(place, kind="stable")
@@ -237,7 +237,9 @@ def _boxlib_cns(n: int, rng: np.random.Generator) -> Traffic:
             sought = _interleave_bits(to[within].T, tuple(sides.tolist()))
             at = along[np.minimum(np.searchsorted(place[along], sought), len(cells) - 1)]
             there = place[at] == sought
-            parts.append((owner[within[there]], owner[at[there]], np.full(int(there.sum()), weight[sum(map(abs, step))])))
+            parts.append(
+                (owner[within[there]], owner[at[there]], np.full(int(there.sum()), weight[sum(map(abs, step))]))
+            )
         if level:
             both = coarser[above], owner, np.full(len(cells), 512.0)
             parts += [both, (both[1], both[0], both[2])]
@@ -246,7 +248,9 @@ def _boxlib_cns(n: int, rng: np.random.Generator) -> Traffic:
 
 def morton_places(dims: tuple[int, int, int]) -> Ints:
     """Return the position of each cell of a lattice (sides powers of two, x fastest) along its Morton curve."""
-    return _interleave_bits(np.array(np.unravel_index(np.arange(int(np.prod(dims))), dims, order="F")), dims).astype(np.int32)
+    return _interleave_bits(np.array(np.unravel_index(np.arange(int(np.prod(dims))), dims, order="F")), dims).astype(
+        np.int32
+    )
 
 
 def _interleave_bits(at: NDArray[np.int64], dims: tuple[int, ...]) -> NDArray[np.int64]:

@@ -45,7 +45,9 @@ def split_matrix(matrix: Floats, first: str, second: str) -> tuple[Part, Part]:
     x = torch.from_numpy(matrix.reshape(-1)[key] / matrix.max())
     bases = [Basis(name, np.array([ranks]), key).double() for name in (first, second)]
     # The square of a basis' norm is at most 4 for differences along diagonals, and twice that with sums and differences of both directions.
-    step = float(np.sqrt(1 / sum((4 if BASES[name][0] else 1) * (2 if BASES[name][1] else 1) for name in (first, second))))
+    step = float(
+        np.sqrt(1 / sum((4 if BASES[name][0] else 1) * (2 if BASES[name][1] else 1) for name in (first, second)))
+    )
     whole, part = bases[1](x), torch.zeros_like(x)
     ahead, duals = part, [torch.zeros(basis.coefficients, dtype=torch.float64) for basis in bases]
     with threads_for(len(x)):

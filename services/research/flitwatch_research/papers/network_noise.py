@@ -96,9 +96,7 @@ def _time_allreduce(machine: Machine, measuring: NDArray[np.int64], perturbing: 
         packet.Generator(int(sender), [int(peer)], PERTURBING_BYTES, poisson=False, job=1)
         for sender, peer in zip(perturbing, np.roll(perturbing, -1), strict=True)
     ]
-    workload = packet.Workload(
-        ops=to_ops([(messages, measuring)]), generators=generators, default_mode=machine.mode
-    )
+    workload = packet.Workload(ops=to_ops([(messages, measuring)]), generators=generators, default_mode=machine.mode)
     result = execute_workload(machine, workload, packet_bytes=PACKET_BYTES, seed=seed)
     ends_us = np.asarray(result.raw["rank_end_ps"], float)[: len(measuring)] / 1e6
     return float(ends_us.max() - WARM_UP_NS / 1e3) / REPETITIONS
@@ -106,7 +104,9 @@ def _time_allreduce(machine: Machine, measuring: NDArray[np.int64], perturbing: 
 
 def build_benchmark_machine(topology: str = FAT_TREE) -> Machine:
     """Return the machine with static routes, as InfiniBand's, or with dimension order on a torus."""
-    return build_machine(fabric_of(topology), "dor" if topology.startswith("torus") else "ftree", packet_bytes=PACKET_BYTES)
+    return build_machine(
+        fabric_of(topology), "dor" if topology.startswith("torus") else "ftree", packet_bytes=PACKET_BYTES
+    )
 
 
 def notch(times: Floats) -> tuple[float, float]:

@@ -120,7 +120,12 @@ def _make_part_panels(pattern: str, ranks: int, side: int, first: str, second: s
     def panels() -> list[Panel]:
         parts = split_matrix(matrix_of(pattern, ranks)[:side, :side], first, second)
         shown = [
-            (f"part in {part.basis}", part.values, f"its coefficients: {part.nonzeros / side:.2f} a node", part.coefficients)
+            (
+                f"part in {part.basis}",
+                part.values,
+                f"its coefficients: {part.nonzeros / side:.2f} a node",
+                part.coefficients,
+            )
             for part in parts
         ]
         return [
