@@ -11,10 +11,13 @@ from typing import Any
 import numpy as np
 
 from flitwatch_ml.blame import PresenceBlame
+from flitwatch_ml.forecast import run_backtest
+from flitwatch_ml.forecast.backtest import COUNTERS, paper_forecasters
 from flitwatch_research import topologies
 from flitwatch_research.campaign import SCENARIOS, generate_campaign, generate_truth
 from flitwatch_research.collectives import MeanFigure, mean_with_ci95
 from flitwatch_research.papers.network_noise import build_benchmark_machine, measure_benchmark, notch
+from flitwatch_research.scorecard.forecast import GRID, make_series
 from flitwatch_research.studies import published, registry
 from flitwatch_research.studies.hoefler import TORI_2D, TORI_3D
 from flitwatch_research.studies.published import Figure
@@ -277,7 +280,7 @@ def _measure_stencil() -> dict[tuple[str, str], float]:
     """Return times with an eighth of the bytes, compared as ratios."""
     return {
         (ROUTINGS[p["routing"]], MESSAGES[p["messages"]]): p["time_ms"]
-        for p in _run_study("taffet-table5.2", optimise_s=10, reconstruct_s=100)
+        for p in _run_study("taffet-table5.2", optimise_s=30, reconstruct_s=100)
     }
 
 
@@ -331,10 +334,37 @@ def _measure_blamed() -> Ours:
     }
 
 
+#: Figures 8 and 10 of Bhatele 2020: the feature sets of each application.
+FORECAST_SETS: dict[str, tuple[tuple[str, ...], ...]] = {
+    "amg": ((), ("placement",)),
+    "milc": (("placement",), ("placement", "io"), ("placement", "io", "sys")),
+}
+
+
+def _forecast_errors(application: str) -> Callable[[], Ours]:
+    """Return a function for the error of the paper's forecaster on a fifth of the runs, by nodes, m, k and features."""
+
+    def measure() -> Ours:
+        figures: dict[tuple[str, str], float | MeanFigure] = {}
+        for nodes in (128, 512):
+            series = make_series(generate_campaign(f"{application}-{nodes}", CAMPAIGN_SEEDS[0], CAMPAIGN_USERS))[
+                "series"
+            ]
+            for (m, k), sets in product(GRID[application], FORECAST_SETS[application]):
+                learned = {COUNTERS: paper_forecasters()[COUNTERS]}
+                result = run_backtest(series, m, k, sets, folds=5, seed=CAMPAIGN_SEEDS[0], learned=learned, rounds=1)
+                figures[f"{nodes}, m {m}, k {k}", "+".join(("app", *sets))] = result.mape[COUNTERS]
+        return figures
+
+    return measure
+
+
 #: (paper, place) -> the measuring function.
 MEASURED: dict[tuple[str, str], Callable[[], Ours]] = {
     ("bhatele2020", "figure 1"): _measure_variability,
     ("bhatele2020", "table III"): _measure_blamed,
+    ("bhatele2020", "figure 8"): _forecast_errors("amg"),
+    ("bhatele2020", "figure 10"): _forecast_errors("milc"),
     ("hoefler2009", "figure 3"): _measure_noise_by_ratio,
     ("hoefler2009", "figure 5"): _measure_noise_by_size,
     ("hoefler2009", "figure 6"): _measure_noise_on_torus,
