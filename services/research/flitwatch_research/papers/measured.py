@@ -60,7 +60,7 @@ SPLITS, NOISE_RATIOS, NOISE_SIZES, NOISE_TORUS = (
     128,
     (0.125, 0.25, 0.375, 0.5, 0.625, 0.75, 0.875),
     (16, 32, 64, 128, 256),
-    "torus:8,8,16",
+    "torus:8,8,8",
 )
 
 
