@@ -280,7 +280,7 @@ def _measure_stencil() -> dict[tuple[str, str], float]:
     """Return times with an eighth of the bytes, compared as ratios."""
     return {
         (ROUTINGS[p["routing"]], MESSAGES[p["messages"]]): p["time_ms"]
-        for p in _run_study("taffet-table5.2", optimise_s=30, reconstruct_s=100)
+        for p in _run_study("taffet-table5.2", optimise_s=10, reconstruct_s=100)
     }
 
 
