@@ -496,6 +496,24 @@ def test_optimised_routes_leave_few_dark_links_and_more_than_must_be() -> None:
     assert ours["optimised"] < min(ours["ftree"], ours["adaptive"])
 
 
+def test_the_fewest_worst_links_and_what_waits_behind_them_are_all_that_is_dark() -> None:
+    """Figure 5.11: the four thick dark links are those with two flows; backpressure congests the others, which lead to them. Six are in the first pod."""
+    (plot,) = pictures.PLOTS["figure 5.11"]()
+    seen = plot.seen
+    src, dst = np.asarray(seen.fabric.links.src), np.asarray(seen.fabric.links.dst)
+    pod = np.asarray(seen.fabric.routers.group)
+    dark = np.flatnonzero(seen.fabric.router_links() & (np.nan_to_num(seen.congested_fraction) >= 0.1))
+    thick = dark[seen.utilisation[dark] > 0.75 * seen.utilisation[dark].max()]
+    assert len(thick) == 4
+    one_flow = np.setdiff1d(dark, thick)
+    assert seen.utilisation[one_flow] == pytest.approx(0.5 * seen.utilisation[thick].mean(), rel=0.05)
+    waiting = set(thick.tolist())
+    for _ in range(3):  # at most a leaf switch, a spine and a core switch are before a link down to a leaf switch
+        waiting |= {int(link) for link in dark if dst[link] in {src[ahead] for ahead in waiting}}
+    assert waiting == set(dark.tolist())
+    assert sum(0 in (pod[src[link]], pod[dst[link]]) for link in dark) == 6
+
+
 def test_pf3ds_plot_has_dark_thin_links_alongside_incasts_alone() -> None:
     """Figure 2.2: links that the job hardly uses are dark, those from the leaf switches to its nodes are not; alone no such link is there."""
     alone, loaded = (plot.seen for plot in pictures.PLOTS["figure 2.2"]())
