@@ -216,8 +216,9 @@ def _boxlib_cns(n: int, rng: np.random.Generator) -> Traffic:
         raise BadRequest(f"boxlib-cns-1024 needs 1,024 endpoints, the topology has {n}")
     ranks, sides = 1024, np.array([16, 8, 8])
     weight = {1: 64.0 * 64.0, 2: 64.0, 3: 1.0}
-    cells = np.array(np.unravel_index(np.arange(ranks), sides, order="F")).T
-    parts, owner = [], np.zeros(0, np.int64)
+    cells = np.array(np.unravel_index(np.arange(ranks), (16, 8, 8), order="F")).T
+    owner = np.zeros(0, np.int64)
+    parts: list[tuple[NDArray, NDArray, NDArray]] = []
     for level in range(5):
         coarser = owner
         if level:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -86,7 +87,7 @@ def relative_difference(ours: Floats, signal: Floats) -> float:
     return float(np.linalg.norm(ours - signal) / np.linalg.norm(signal))
 
 
-def compute_coherence(measuring: NDArray[np.complexfloating], representing: NDArray[np.complexfloating]) -> float:
+def compute_coherence(measuring: NDArray[Any], representing: NDArray[Any]) -> float:
     """Return mu of two orthonormal bases (n, n), whose rows are their elements: the largest inner product of one of each, times the root of n; from 1 to that root."""
     return float(np.sqrt(len(representing)) * np.abs(measuring @ representing.conj().T).max())
 
