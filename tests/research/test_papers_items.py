@@ -171,26 +171,6 @@ def test_users_in_several_lists_are_those_with_a_planted_effect() -> None:
     assert at["users in two lists or more", "with a planted effect"] == often
 
 
-@pytest.mark.parametrize(("figure", "m", "k"), [("figure 8", (3, 8), (5, 10)), ("figure 10", (10, 20), (20, 40))])
-def test_forecasts_improve_as_the_text_says(figure: str, m: tuple[int, int], k: tuple[int, int]) -> None:
-    """Bhatele 2020, figures 8 and 10: a longer context and a longer future lower the error; AMG gains nothing from placement, MILC from io and then sys."""
-    at = kept_figures("bhatele2020", figure)
-    sets = list(dict.fromkeys(features for _, features in at))
-
-    def mean(nodes: int, some_m: tuple[int, ...] = m, some_k: tuple[int, ...] = k, features: list[str] = sets) -> float:
-        return float(np.mean([at[f"{nodes}, m {a}, k {b}", c] for a in some_m for b in some_k for c in features]))
-
-    for nodes in (128, 512):
-        assert mean(nodes, some_m=m[1:]) < 0.97 * mean(nodes, some_m=m[:1])
-        assert mean(nodes, some_k=k[1:]) < mean(nodes, some_k=k[:1])
-        errors = [mean(nodes, features=[one]) for one in sets]
-        if figure == "figure 8":
-            assert errors[1] > 0.97 * errors[0]
-        else:
-            assert errors[0] > errors[1] > errors[2]
-    assert mean(512) > mean(128)
-
-
 def test_the_perturbation_is_significant_on_32_nodes() -> None:
     """Hoefler 2009, figure 3: notches of both box plots do not overlap, with 128 splits of each ratio; the fit over ratios rises (figure 4)."""
     at = kept_figures("hoefler2009", "figure 3")
