@@ -191,7 +191,7 @@ APPLICATIONS = (
     ("boxlib-mg-1024", "BoxLib MG C", 1024, "cs", ""),
     ("multigrid-1000", "MultiGrid C", 1000, "s", "coarse levels approximated: more regular than the trace"),
     ("nekbone-1024", "Nekbone", 1024, "scd", "approximated: more regular than the trace"),
-    ("boxlib-cns-1024", "BoxLib CNS", 1024, "s", "approximated: less dense than the trace"),
+    ("boxlib-cns-1024", "BoxLib CNS", 1024, "s", "approximated: five levels of refinement"),
 )
 
 
