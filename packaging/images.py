@@ -5,6 +5,7 @@ It also writes docker-compose.digests.yml, an override of docker-compose.yml, an
 
 from __future__ import annotations
 
+import http.client
 import json
 import re
 import sys
@@ -110,7 +111,7 @@ def main() -> None:
     """Pin the images."""
     try:
         write_pins(ROOT, {image: fetch_digest(image) for image in find_images(ROOT)})
-    except (OSError, ValueError) as problem:
+    except (OSError, ValueError, http.client.HTTPException) as problem:
         sys.exit(f"images: {problem}. No file was changed. Start it where the registries can be reached.")
 
 

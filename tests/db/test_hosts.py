@@ -510,6 +510,16 @@ def test_jobs_follow_their_hosts_when_the_topology_is_replaced(
         assert conn.execute("SELECT endpoint FROM run_rank").fetchall() == [(ends[0],)]
 
 
+def test_an_ended_job_with_a_missing_host_keeps_its_places(embedded_db: str) -> None:
+    with connect(embedded_db, role="owner") as conn:
+        fabrics.save_fabric(conn, machine(["c1", "c2"]))
+        ended = Job("c", "1", "COMPLETED", start_s=1_780_000_000, end_s=1_780_000_900, node_list="c1,c2,c9")
+        store.upsert_jobs(conn, [ended])
+        fabrics.save_fabric(conn, machine(["c1", "c3"]), replace=True)
+        places = conn.execute("SELECT node, endpoint FROM job_node ORDER BY 1").fetchall()
+        assert places == [("c1", 0), ("c2", 1), ("c9", None)]
+
+
 def test_a_topology_s_coverage_is_that_of_the_newest_week(embedded_db: str) -> None:
     newest_s, day_s = 1_790_000_000, 86_400
     starts = {"1": newest_s, "2": newest_s - 6 * day_s, "3": newest_s - 8 * day_s}
@@ -520,7 +530,9 @@ def test_a_topology_s_coverage_is_that_of_the_newest_week(embedded_db: str) -> N
             for name, start_s in starts.items()
             for host in ("c1", f"c9{name}")
         ]
-        store.upsert_jobs(conn, jobs)
+        # A simulated machine is another one.
+        demo = Job("demo", "9", "RUNNING", start_s=newest_s + 100 * day_s, node_list="c99", simulated=True)
+        store.upsert_jobs(conn, [*jobs, demo])
         assert imports.count_jobs_of_fabric(conn, fabric_id) == (4, 2, ["c91", "c92"])
 
 

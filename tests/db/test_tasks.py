@@ -283,9 +283,11 @@ def test_what_a_user_asks_comes_first_and_the_schedule_follows_the_handlers_orde
 def test_a_scheduled_task_starts_now_and_then_although_users_ask_for_more(
     embedded_db: str, conn: psycopg.Connection[Any]
 ) -> None:
-    tasks = [start_task(conn, "demo.count", created_by=author) for author in ("a user", SCHEDULE, SCHEDULE, "a user")]
+    made = [("demo.count", "a user"), ("demo.wait", SCHEDULE), ("demo.count", SCHEDULE), ("demo.count", "a user")]
+    tasks = [start_task(conn, name, created_by=author) for name, author in made]
     conn.commit()
-    worker = Worker(embedded_db, {"demo.count": "unused"})
+    # The oldest one starts, whatever the order of the handlers, so that no kind waits for ever.
+    worker = Worker(embedded_db, {"demo.count": "unused", "demo.wait": "unused"})
     # It has taken no scheduled task for a long time.
     worker._scheduled_s = -math.inf
     taken = [worker._take_task(conn) for _ in tasks]

@@ -94,7 +94,7 @@ def test_an_answer_over_tls_ends_at_the_deadline_too(peer: Peer, tmp_path: Path)
     with (
         httpx.Client(timeout=LONG_S, verify=ssl.create_default_context(cafile=pem)) as client,
         pytest.raises(httpx.HTTPError),
-        stream_answer(client, "GET", url, 0.6) as answer,
+        stream_answer(client, "GET", url, 2.0) as answer,
     ):
         has_head = answer.status_code == 200
         b"".join(answer.iter_bytes())

@@ -215,21 +215,22 @@ class Worker:
 
     def _take_task(self, conn: psycopg.Connection[Any]) -> _Attempt | None:
         """Mark a queued task as running; return None if the queue is empty. Users' tasks come first, then the schedule's in the order of the handlers; but
-        see SCHEDULED_WITHIN_S."""
+        after SCHEDULED_WITHIN_S, the oldest of the schedule's comes first."""
         users_last = time.monotonic() - self._scheduled_s >= SCHEDULED_WITHIN_S
         with conn.transaction():
             row = conn.execute(
                 "UPDATE task SET state = 'running', attempts = attempts + 1, started_at = coalesce(started_at, clock_timestamp()),"
                 " heartbeat_at = clock_timestamp(), worker = %s, done = 0, message = ''"
                 " WHERE task_id = (SELECT task_id FROM task WHERE state = 'queued' AND name = ANY(%s)"
-                " ORDER BY CASE WHEN created_by = %s THEN array_position(%s::text[], name) ELSE %s END, task_id LIMIT 1 FOR UPDATE SKIP LOCKED)"
+                " ORDER BY CASE WHEN created_by IS DISTINCT FROM %s THEN %s WHEN %s THEN 0 ELSE array_position(%s::text[], name) END, task_id LIMIT 1 FOR UPDATE SKIP LOCKED)"
                 " RETURNING task_id, name, attempts, args, role, request_id, created_by",
                 [
                     self.name,
                     list(self.handlers),
                     table.SCHEDULE,
+                    int(users_last),
+                    users_last,
                     list(self.handlers),
-                    len(self.handlers) + 1 if users_last else 0,
                 ],
             ).fetchone()
             if row is None:

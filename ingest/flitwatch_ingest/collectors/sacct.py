@@ -75,9 +75,7 @@ class SacctCollector:
             )
         self._command = program
         self._squeue = shutil.which("squeue", path=os.path.dirname(program)) or shutil.which("squeue")
-        if self._squeue is not None and _hides_jobs(os.path.join(os.path.dirname(self._squeue), "scontrol")):
-            # What squeue does not list may be other users' jobs.
-            self._squeue = None
+        self._hides_jobs: bool | None = None
         self._publisher = publisher
         self._checkpoint = checkpoint
         self._since_s = since_s
@@ -141,6 +139,11 @@ class SacctCollector:
         """Return the scheduler's current jobs, array tasks one by one; None if it does not answer."""
         if self._squeue is None:
             return None
+        if self._hides_jobs is None:
+            self._hides_jobs = _hides_jobs(os.path.join(os.path.dirname(self._squeue), "scontrol"))
+        if self._hides_jobs is not False:
+            # What squeue does not list may be other users' jobs.
+            return None
         command = [self._squeue, "--all", "--array", "--noheader", "--states=all", "--format=%i"]
         try:
             done = subprocess.run(command, capture_output=True, text=True, timeout=_TIMEOUT_S, check=False)
@@ -181,12 +184,19 @@ class SacctCollector:
         return done.stdout
 
 
-def _hides_jobs(scontrol: str) -> bool:
-    """Return whether Slurm shows users only their own jobs (PrivateData), according to `scontrol show config`."""
+def _hides_jobs(scontrol: str) -> bool | None:
+    """Return whether Slurm shows users only their own jobs (PrivateData), according to `scontrol show config`; None if it does not answer.
+
+    A host without scontrol is taken for one that shows all jobs.
+    """
     try:
         done = subprocess.run([scontrol, "show", "config"], capture_output=True, timeout=_TIMEOUT_S, check=False)
-    except (OSError, subprocess.TimeoutExpired):
+    except FileNotFoundError:
         return False
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    if done.returncode != 0:
+        return None
     setting = re.search(rb"^PrivateData\s*=\s*(.*)$", done.stdout, re.MULTILINE)
     return setting is not None and bool({b"jobs", b"all"} & set(setting[1].strip().split(b",")))
 

@@ -26,15 +26,23 @@ def decode_json_jobs(data: bytes, where: str, cluster: str) -> tuple[list[tuple[
             jobs.append(
                 _controllers_job(entry, cluster) if "job_state" in entry else _parse_job(entry, cluster, odd_steps)
             )
-            rejected += [Rejection(place, reason, raw or orjson.dumps(entry)) for reason in odd_steps]
+            rejected += [Rejection(place, reason, raw or _encode_entry(entry)) for reason in odd_steps]
         except BadInput as bad:
-            rejected.append(Rejection(place, bad.reason, raw or orjson.dumps(entry)))
+            rejected.append(Rejection(place, bad.reason, raw or _encode_entry(entry)))
         except (KeyError, TypeError, AttributeError, ValueError, OverflowError, RecursionError) as odd:
             lacks = f"it has no {odd}" if isinstance(odd, KeyError) else str(odd) or type(odd).__name__
             rejected.append(
-                Rejection(place, f"not a job as sacct prints it: {lacks}"[:200], raw or orjson.dumps(entry))
+                Rejection(place, f"not a job as sacct prints it: {lacks}"[:200], raw or _encode_entry(entry))
             )
     return jobs, rejected
+
+
+def _encode_entry(entry: Any) -> bytes:
+    """Return an entry as JSON, also one whose numbers or texts orjson refuses."""
+    try:
+        return orjson.dumps(entry)
+    except TypeError:
+        return json.dumps(entry, ensure_ascii=False).encode(errors="replace")
 
 
 def _iterate_entries(data: bytes, where: str, rejected: list[Rejection]) -> Iterator[tuple[str, Any, bytes]]:

@@ -284,11 +284,12 @@ class FabricPorts:
         names = [self._adapters[e] or "" for e in ends]
         number = _number_of(owner.adapter)
         chosen = [e for e, name in zip(ends, names, strict=True) if name and name.lower() == owner.adapter.lower()]
-        if not chosen and number is None:
+        is_other = fabric.technology is Technology.ETHERNET and all(names) and owner.adapter
+        if not chosen and number is None and not is_other:
             chosen = ends
         elif not chosen and fabric.technology is Technology.SLINGSHOT and all(names):
             chosen = [e for e, name in zip(ends, names, strict=True) if _number_of(name) == number]
-        elif not chosen and (len(ends) == 1 or not any(names)):
+        elif not chosen and not is_other and (len(ends) == 1 or not any(names)):
             chosen = [e for at, e in enumerate(ends) if at == number]
         if len(chosen) == 1:
             return ResolvedPort(endpoint=chosen[0], device=node)

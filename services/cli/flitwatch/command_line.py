@@ -12,7 +12,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from flitwatch.catalogue import COMMANDS, GROUPS, list_installed_commands
-from flitwatch.main import reader_may_leave
+from flitwatch.outline import reader_may_leave
 from flitwatch_domain.build import build_name
 
 #: Moved options, by their former command, with their current command. Scripts with the former spelling still work.

@@ -4,30 +4,23 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 
-from flitwatch.outline import answer_quickly
-
-
-@contextmanager
-def reader_may_leave() -> Iterator[None]:
-    """Exit with 141 if the reader closes the pipe, like a program stopped by SIGPIPE."""
-    try:
-        yield
-    except BrokenPipeError:
-        # Discard buffered output, so that Python does not report an error at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(141)
+from flitwatch.outline import answer_quickly, reader_may_leave
 
 
 def main(argv: Sequence[str] | None = None) -> None:
     """Run the command line. A known error becomes one clear line and a non-zero exit status."""
     arguments = sys.argv[1:] if argv is None else argv
-    if (text := answer_quickly(arguments, os.environ)) is not None:
-        with reader_may_leave():
-            print(text, flush=True)
-        return
+    try:
+        text = answer_quickly(arguments, os.environ)
+        if text is not None:
+            with reader_may_leave():
+                print(text, flush=True)
+            return
+    except (OSError, ImportError):
+        # A full device or a broken installation: the whole command line reports it.
+        pass
     from flitwatch.command_line import run_command
 
     run_command(arguments)

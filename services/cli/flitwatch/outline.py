@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Mapping, Sequence
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import TypedDict
 
 from flitwatch.catalogue import GROUPS, list_installed_commands, load_extensions
@@ -44,6 +46,17 @@ def answer_quickly(arguments: Sequence[str], variables: Mapping[str, str]) -> st
     import shutil
 
     return render_help(max(min(shutil.get_terminal_size().columns, 80) - 2, 50))
+
+
+@contextmanager
+def reader_may_leave() -> Iterator[None]:
+    """Exit with 141 if the reader closes the pipe, like a program stopped by SIGPIPE."""
+    try:
+        yield
+    except BrokenPipeError:
+        # Discard buffered output, so that Python does not report an error at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(141)
 
 
 def _read_outline() -> dict[str, Entry]:

@@ -54,6 +54,7 @@ class Turns:
 
     def __init__(self) -> None:
         self._waiting: dict[str, deque[Callable[[], object]]] = {}
+        self._is_scheduled = False
         self._has_arrival = False
         self._skipped = 0
 
@@ -63,25 +64,39 @@ class Turns:
 
     def take(self, loop: asyncio.AbstractEventLoop, of: str, start: Callable[[], object]) -> None:
         """Call `start` when it is the turn of this address."""
-        if not self._waiting:
-            loop.call_soon(self._start_next, loop)
         self._waiting.setdefault(of, deque()).append(start)
+        self._schedule(loop)
+
+    def drop(self, of: str, start: Callable[[], object]) -> None:
+        """Forget a request whose client left."""
+        starts = self._waiting.get(of, deque())
+        if start in starts:
+            starts.remove(start)
+        if not starts:
+            self._waiting.pop(of, None)
+
+    def _schedule(self, loop: asyncio.AbstractEventLoop) -> None:
+        if self._waiting and not self._is_scheduled:
+            self._is_scheduled = True
+            loop.call_soon(self._start_next, loop)
 
     def _start_next(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._is_scheduled = False
         if self._has_arrival and self._skipped < ARRIVALS_FIRST:
             self._has_arrival = False
             self._skipped += 1
-            loop.call_soon(self._start_next, loop)
+            self._schedule(loop)
             return
         self._skipped = 0
+        if not self._waiting:
+            return
         of = next(iter(self._waiting))
         starts = self._waiting.pop(of)
         start = starts.popleft()
         if starts:
             # Behind all others.
             self._waiting[of] = starts
-        if self._waiting:
-            loop.call_soon(self._start_next, loop)
+        self._schedule(loop)
         start()
 
 
@@ -151,6 +166,8 @@ class HttpProtocol(HttpToolsProtocol):
     _head = 0
     _dismiss: Callable[[], None] | None = None
     _sharer = ""
+    #: What starts the request that waits for its turn.
+    _start: Callable[[], None] | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Handle a new connection."""
@@ -171,6 +188,9 @@ class HttpProtocol(HttpToolsProtocol):
         self._stop_waiting()
         if self._dismiss is not None:
             self._dismiss()
+        if self._start is not None:
+            assert isinstance(self.config, HttpConfig)
+            self.config.turns.drop(self._sharer, self._start)
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
@@ -255,9 +275,11 @@ class HttpProtocol(HttpToolsProtocol):
 
     def _start_asgi_task(self, cycle: Any, app: Callable[..., Any]) -> None:
         assert isinstance(self.config, HttpConfig)
-        self.config.turns.take(self.loop, self._sharer, partial(self._start_request, cycle, app))
+        self._start = partial(self._start_request, cycle, app)
+        self.config.turns.take(self.loop, self._sharer, self._start)
 
     def _start_request(self, cycle: Any, app: Callable[..., Any]) -> None:
+        self._start = None
         # A client that left while its request waited reads no answer.
         if not self.transport.is_closing():
             super()._start_asgi_task(cycle, app)

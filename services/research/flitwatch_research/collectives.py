@@ -232,4 +232,4 @@ def run_collective_task(args: dict[str, Any], context: TaskContext) -> collectiv
         return not context.cancelled()
 
     named = topologies.parse_topology(request.topology)
-    return collectives.run_collective(request, named, routings.routes_of(named, request.routing), watch)
+    return run_collective(request, named, routings.routes_of(named, request.routing), watch)

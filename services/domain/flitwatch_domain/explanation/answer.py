@@ -191,7 +191,11 @@ def _name_candidates(
     before = [pk for pk, candidate in by_pk.items() if candidate.score > 0]
     after = [pk for pk, candidate in by_pk.items() if candidate.score <= 0 and candidate.part]
     named = [by_pk[candidate] for candidate in flow_rule.name_jobs(flow, job["job_pk"], before, after)]
-    return [candidate for candidate in named if candidate is named[0] or _adds_to(named[0], candidate, found)]
+    kept = [candidate for candidate in named if candidate is named[0] or _adds_to(named[0], candidate, found)]
+    if len(kept) == 1 < len(named) and (named[0].part or 0.0) < flow_rule.LEAST_NAMED:
+        # Several together have enough of the waiting; the first one alone has not.
+        return []
+    return kept
 
 
 def _adds_to(first: Candidate, other: Candidate, found: Slowdown) -> bool:

@@ -76,7 +76,7 @@ class _Memory:
         """Return it as JSON."""
         return {
             "moved": sorted([number, first] for number, first in self.moved.items()),
-            "absent": [[first, list(part)] for first, part in self.absent[-_MOST_ABSENT:]],
+            "absent": [[first, list(part)] for first, part in self.absent[:_MOST_ABSENT]],
         }
 
 

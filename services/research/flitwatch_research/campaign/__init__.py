@@ -4,14 +4,14 @@
 separate process (`python -m flitwatch_research.campaign`), and a caller that requests one never has the other in memory.
 
 Steps, in order: `history` draws four months once per seed. `variants` and `demand` modify them for hard variants. For each instrumented run, `window`
-computes the surrounding fabric (`footprint`), `background` the crowd's load, `cause` the law from load to slowdown, `simulate` the step times, `observe`
+computes the surrounding fabric (`footprint`), `background` the crowd's load, `cause` the law from load to slowdown, `step_times` the step times, `observe`
 the counters, and `simulate` the lost readings. `effects` computes the truth by counterfactual. `dataset` separates both, and `cache` stores them on disk.
 
 Open
 
 - `simulate` for the order of these steps; `__main__` for the process that runs them;
 - `variants` to add a hard variant by name; `demand`, `cause` for its possible changes;
-- `observe` for the estimators' input; `effects` for the truth for scoring;
+- `observe` and `step_times` for the estimators' input; `effects` for the truth for scoring;
 - `dataset` to write a campaign for `flitwatch blame --runs`.
 """
 

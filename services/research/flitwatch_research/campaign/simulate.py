@@ -15,6 +15,7 @@ from flitwatch_research.campaign.effects import LEAST, QUEUE_HISTORY_S, io_relie
 from flitwatch_research.campaign.footprint import Footprints, compute_footprints
 from flitwatch_research.campaign.history import DAYS, History, make_history
 from flitwatch_research.campaign.observe import FLITS, Recorded, compute_components, record_steps
+from flitwatch_research.campaign.step_times import step_end_times
 from flitwatch_research.campaign.variants import Era, draw_variation, find_variant, split_scenario
 from flitwatch_research.campaign.window import DT_S, Linear, Rates, View, Window, observe_window
 from flitwatch_twin.applications import Application, find_application, noisy_steps, saturate_slowdown
@@ -31,40 +32,6 @@ LATE_COUNTERS, LATE_UNTIL = 2, (0.2, 0.5)
 OUTAGE = (0.2, 0.7)
 
 Float = NDArray[np.float64]
-
-
-def step_end_times(slowdown: Float, dt_s: float, compute_s: Float, communicate_s: Float) -> Float | None:
-    """Return the end of every step: float64[K, S], seconds from the run's start.
-
-    Parameters
-    ----------
-    slowdown : float64[K, T]; F of K variants on a grid of `dt_s`, constant between points: communication advances at 1 / (1 + F).
-    compute_s, communicate_s : float64[S]; needs of each step.
-
-    Return None if a variant does not finish within the grid.
-    """
-    variants, points = slowdown.shape
-    rate = 1 / (1 + slowdown)
-    done = np.concatenate([np.zeros((variants, 1)), np.cumsum(rate * dt_s, axis=1)], axis=1)
-    most = points * dt_s
-    # One sorted array for all variants: each is shifted above the previous one, so that a single search suffices.
-    lift = (most + 1.0) * np.arange(variants)
-    ladder = (done + lift[:, None]).ravel()
-    row = np.arange(variants)
-    now = np.zeros(variants)
-    ends = np.empty((variants, len(compute_s)))
-    for step, (compute, communicate) in enumerate(zip(compute_s.tolist(), communicate_s.tolist(), strict=True)):
-        begin = now + compute
-        if begin.max() >= most:
-            return None
-        point = (begin / dt_s).astype(np.int64)
-        goal = done[row, point] + (begin - point * dt_s) * rate[row, point] + communicate
-        if (goal >= done[:, -1]).any():
-            return None
-        place = np.searchsorted(ladder, goal + lift, side="right") - 1 - row * (points + 1)
-        now = place * dt_s + (goal - done[row, place]) / rate[row, place]
-        ends[:, step] = now
-    return ends
 
 
 @dataclass(frozen=True, eq=False)

@@ -251,7 +251,7 @@ function Ranking({ application, by, children }: { application: Application; by: 
     );
   if (!blame) return <Waiting what="the ranking" />;
   refuseUnless(
-    search.who === undefined || who?.place === search.who || pages.isFetching,
+    search.who === undefined || who?.place === search.who || pages.isFetching || pages.hasNextPage,
     `The ranking has ${plural(all.length, "name")}, and none has place ${search.who}.`,
     "who",
   );

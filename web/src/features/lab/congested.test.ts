@@ -6,6 +6,8 @@ const study = (name: string, points: object[]) =>
 
 it("leads a turn of the loop to the plots of its advice", () =>
   expect(congestedOf({ name: "routing.loop", args: {}, result: { recommendation_id: 3 } })).toEqual({ advice: 3 }));
+it("has no plots of advice on a routing mode", () =>
+  expect(congestedOf({ name: "routing.advice", args: {}, result: { recommendation_id: 3 } })).toBeNull());
 
 it("has a grid for each case whose packets were sampled, an unknown fraction as unknown", () =>
   expect(

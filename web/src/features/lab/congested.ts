@@ -26,6 +26,8 @@ const REASONS: [of: RegExp, why: string][] = [
 /** Null: the task simulates no network. */
 export function congestedOf({ name, args, result }: Pick<Task, "name" | "args" | "result">): Congested | null {
   if (!/^(sim|routing)\./.test(name) || !isObject(result)) return null;
+  // Advice of a routing mode changes no static route, so it has no plots.
+  if (name === "routing.advice") return null;
   if (typeof result.recommendation_id === "number") return { advice: result.recommendation_id };
   const points = Array.isArray(result.points) ? result.points.filter(isObject) : [];
   const labelOf = (one: object) => Object.values(one).filter((value) => typeof value === "string");
