@@ -315,6 +315,21 @@ def test_dripping_bytes_keep_nothing_open(half_sent_site: Served) -> None:
         assert closed
 
 
+def test_a_request_whose_client_left_waits_for_no_turn() -> None:
+    loop, turns, started = asyncio.new_event_loop(), http_protocol.Turns(), list[str]()
+    starts = {name: partial(started.append, name) for name in ("left", "stays", "other")}
+    turns.take(loop, "a", starts["left"])
+    turns.take(loop, "a", starts["stays"])
+    turns.drop("a", starts["left"])
+    turns.take(loop, "b", starts["other"])
+    turns.drop("b", starts["other"])
+    assert turns._waiting.keys() == {"a"}
+    loop.call_later(0.01, loop.stop)
+    loop.run_forever()
+    loop.close()
+    assert started == ["stays"] and not turns._waiting
+
+
 PAGE = b"GET /openapi.json HTTP/1.1\r\nHost: localhost\r\n%s\r\n"
 
 

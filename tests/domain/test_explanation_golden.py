@@ -101,7 +101,8 @@ def flow(part: dict[int, float], own: float = 0.01, **more: Any) -> Flow:
 
 
 @pytest.mark.parametrize(
-    ("factor", "first", "names"), [(1.2, 0.55, ["1", "3"]), (1.12, 0.55, ["1"]), (1.2, 0.45, ["1", "3"]), (1.12, 0.45, [])]
+    ("factor", "first", "names"),
+    [(1.2, 0.55, ["1", "3"]), (1.12, 0.55, ["1"]), (1.2, 0.45, ["1", "3"]), (1.12, 0.45, [])],
 )
 def test_a_further_job_is_named_only_if_its_part_slows_the_job(factor: float, first: float, names: list[str]) -> None:
     """Job 3 has 35 % of the waiting: of a job that is 12 % slower that is 4 % of a step. Without it, the first job needs half of the waiting."""

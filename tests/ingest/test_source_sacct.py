@@ -574,6 +574,26 @@ def test_a_job_that_squeue_does_not_show_to_everybody_is_not_a_runaway(
     assert states == {"1": state, "2": "RUNNING"}
 
 
+def test_squeue_counts_only_once_slurm_says_that_it_shows_all_jobs(table_log: Log, tmp_path: Path) -> None:
+    """While slurmctld is down, scontrol fails: what squeue lists then may be one user's jobs."""
+    _script(tmp_path / "sacct", "true")
+    _script(tmp_path / "squeue", "echo 2")
+    _script(tmp_path / "scontrol", f'test -e {tmp_path}/up && echo "PrivateData = none"')
+    with table_log.producer("test") as producer:
+        collector = SacctCollector(Publisher(producer), Checkpoint(None), command=str(tmp_path / "sacct"))
+        assert collector._ask_squeue() is None
+        (tmp_path / "up").touch()
+        assert collector._ask_squeue() == {"2"}
+
+
+@pytest.mark.parametrize(
+    "text", [b'{"jobs":[{"job_id":5,"name":"a\\ud800b"}]}', b'{"jobs":[{"job_id":5,"name":"caf\xe9","x":%d}]}' % 10**30]
+)
+def test_an_entry_that_is_no_job_is_rejected_whatever_its_texts_and_numbers(text: bytes) -> None:
+    jobs, rejected = sacct.decode_jobs(text, "jobs.json")
+    assert jobs == [] and [one.where for one in rejected] == ["jobs.json: jobs[0]"]
+
+
 def _values(log: Log) -> list[bytes]:
     return [record.value for record in read_all(log) if record.topic == "flitwatch.jobs.v1"]
 
