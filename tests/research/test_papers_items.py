@@ -98,14 +98,14 @@ def test_numbers_that_are_as_published_are_within_a_quarter_and_in_order() -> No
     assert held >= 3
 
 
-#: Figures of matrices: the row of table 4.1 with their pattern, and the basis shown.
+#: Figures of matrices: the row of table 4.1 with their pattern, and the bases shown.
 MATRICES = {
     "figure 4.2": ("BoxLib CNS 1024", "s"),
     "figure 4.3": ("PARTISN 168", "cd"),
     "figure 4.5": ("BoxLib MG C 1024", "cs"),
     "figure 4.6": ("Nekbone 1024", "i"),
-    "figure 4.7": ("Nekbone 1024", "i"),
-    "figure 4.8": ("MultiGrid C 1000", "i"),
+    "figure 4.7": ("Nekbone 1024", "cd", "cs"),
+    "figure 4.8": ("MultiGrid C 1000", "cd", "s"),
     **{f"figure A.{number}": ("BoxLib MG C 1024", "i") for number in (1, 2)},
     **{f"figure A.{number}": ("AMG 1728", "i") for number in (3, 4)},
     **{f"figure A.{number}": ("BoxLib CNS 1024", "i") for number in (5, 6, 7)},
@@ -117,15 +117,15 @@ MATRICES = {
 
 
 def test_matrices_that_are_as_published_have_as_many_nonzeros() -> None:
-    """What `yes` means for a picture of a matrix: within 25 % of the published non-zeros per node, in the basis shown."""
+    """What `yes` means for a picture of a matrix: within 25 % of the published non-zeros per node, in the bases shown."""
     kept = json.loads((ROOT / "docs/papers-routes.json").read_text())["rows"]
     printed = {row.name: row.published for row in ROWS if row.table == "4.1"}
     drawn = [one for one in load_items() if one.kind == "matrix"]
     assert {one.item for one in drawn} == set(MATRICES)
     for one in drawn:
-        name, basis = MATRICES[one.item]
-        ours, theirs = kept[f"4.1 {name}"]["ours"][basis], printed[name][basis]
-        assert (one.state == "yes") == (abs(ours / theirs - 1) <= 0.25), (one.item, ours, theirs)
+        name, *bases = MATRICES[one.item]
+        ratios = [kept[f"4.1 {name}"]["ours"][basis] / printed[name][basis] for basis in bases]
+        assert (one.state == "yes") == all(abs(ratio - 1) <= 0.25 for ratio in ratios), (one.item, ratios)
 
 
 def test_the_barriers_table_is_within_a_quarter() -> None:
