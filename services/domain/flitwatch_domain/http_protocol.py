@@ -151,6 +151,7 @@ class HttpProtocol(HttpToolsProtocol):
     _head = 0
     _dismiss: Callable[[], None] | None = None
     _sharer = ""
+    _answering: Any = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Handle a new connection."""
@@ -171,6 +172,8 @@ class HttpProtocol(HttpToolsProtocol):
         self._stop_waiting()
         if self._dismiss is not None:
             self._dismiss()
+        # uvicorn informs the last request, but an earlier one may be answered. It would fail at its next write, and hundreds of logged failures hold up the loop.
+        self.cycle = self._answering or self.cycle
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
@@ -260,6 +263,7 @@ class HttpProtocol(HttpToolsProtocol):
     def _start_request(self, cycle: Any, app: Callable[..., Any]) -> None:
         # A client that left while its request waited reads no answer.
         if not self.transport.is_closing():
+            self._answering = cycle
             super()._start_asgi_task(cycle, app)
 
     def _count_head(self, size: int) -> None:
