@@ -343,7 +343,7 @@ def open_at(served: Served) -> int:
 @pytest.mark.parametrize("ahead", [0, http_protocol.WAITING_REQUESTS])
 @pytest.mark.parametrize("last", [b"", b"Connection: close\r\n"], ids=["kept", "closed"])
 def test_answers_that_are_not_read_are_not_kept(
-    api_site: Served, last: bytes, ahead: int, monkeypatch: pytest.MonkeyPatch
+    api_site: Served, last: bytes, ahead: int, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(http_protocol, "READ_S", 0.3)
     with ExitStack() as stack:
@@ -352,6 +352,7 @@ def test_answers_that_are_not_read_are_not_kept(
             one.sendall(PAGE % b"" * ahead + PAGE % last)
         eventually(lambda: open_at(api_site) == 0, 20, what="the end of the connections")
     assert get_patiently(f"{api_site.url}/healthz").status_code == 200
+    assert "Exception in ASGI application" not in caplog.text
 
 
 def test_the_description_is_made_once_and_holds_up_no_other_request(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -148,6 +149,15 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     return app
 
 
+def build_routes(app: FastAPI) -> None:
+    """Build the routes, for which the first request would wait, and leave all that exists out of later collections: each full one holds up every request."""
+    scope = {"type": "http", "method": "GET", "path": BASE, "root_path": "", "headers": [], "app": app}
+    for route in app.routes:
+        route.matches(scope)
+    gc.collect()
+    gc.freeze()
+
+
 @description.get("/openapi.json", include_in_schema=False)
 async def openapi(request: Request) -> Response:
     return tagged_response(request, await asyncio.shield(_describe(request.app)))
@@ -161,7 +171,10 @@ def _describe(app: FastAPI) -> asyncio.Task[CachedAnswer]:
 
 
 def _keep_description(app: FastAPI) -> CachedAnswer:
-    return keep_bytes(render_description(app), "application/json", {}, GZIP_LEVEL)
+    kept = keep_bytes(render_description(app), "application/json", {}, GZIP_LEVEL)
+    # Only the bytes are used again.
+    app.openapi_schema = None
+    return kept
 
 
 def _package_version() -> str:

@@ -168,6 +168,7 @@ class HttpProtocol(HttpToolsProtocol):
     _sharer = ""
     #: What starts the request that waits for its turn.
     _start: Callable[[], None] | None = None
+    _answering: Any = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Handle a new connection."""
@@ -191,6 +192,8 @@ class HttpProtocol(HttpToolsProtocol):
         if self._start is not None:
             assert isinstance(self.config, HttpConfig)
             self.config.turns.drop(self._sharer, self._start)
+        # uvicorn informs the last request, but an earlier one may be answered. It would fail at its next write, and hundreds of logged failures hold up the loop.
+        self.cycle = self._answering or self.cycle
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
@@ -282,6 +285,7 @@ class HttpProtocol(HttpToolsProtocol):
         self._start = None
         # A client that left while its request waited reads no answer.
         if not self.transport.is_closing():
+            self._answering = cycle
             super()._start_asgi_task(cycle, app)
 
     def _count_head(self, size: int) -> None:
