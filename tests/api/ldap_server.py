@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
-import socket
 import subprocess
 from base64 import b64encode
 from collections.abc import Iterator
@@ -14,7 +13,7 @@ from pathlib import Path
 
 import ldap3
 import pytest
-from support.waiting import eventually
+from support.waiting import eventually, free_port
 
 BASE = "dc=centre,dc=example"
 ADMIN, ADMIN_PASSWORD = f"cn=admin,{BASE}", "of the administrator"
@@ -28,18 +27,11 @@ def ssha(password: str) -> str:
     return "{SSHA}" + b64encode(hashlib.sha1(password.encode() + salt).digest() + salt).decode()
 
 
-def _port() -> int:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port: int = free.getsockname()[1]
-        return port
-
-
 class LdapServer:
     """A slapd that can be stopped and started again; `ca` is the file of its certificate's authority."""
 
     def __init__(self, folder: Path) -> None:
-        self.folder, self.port, self.tls_port = folder, _port(), _port()
+        self.folder, self.port, self.tls_port = folder, free_port(), free_port()
         self.ca = folder / "ca.pem"
         self._process: subprocess.Popen[bytes] | None = None
         self._certificates()

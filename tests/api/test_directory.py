@@ -21,6 +21,7 @@ from flitwatch_api.settings import Settings
 from flitwatch_db import connect
 from flitwatch_db.people import accounts as people
 from flitwatch_domain.errors import Unavailable
+from support.waiting import free_port
 
 pytestmark = pytest.mark.system("processes")
 
@@ -280,7 +281,7 @@ def test_a_filter_says_who_may_come_in_and_two_of_a_name_are_nobody(centre: Cent
 
 @pytest.mark.parametrize("how", ["ldaps", "starttls", "second", "anonymous"])
 def test_the_ways_to_the_directory(centre: Centre, how: str) -> None:
-    away = f"ldaps://localhost:{_closed_port()}"
+    away = f"ldaps://localhost:{free_port()}"
     more = {
         "ldaps": {},
         "starttls": {"ldap_url": (centre.ldap.ldap,)},
@@ -336,7 +337,7 @@ def test_a_directory_that_is_away_leaves_local_accounts(
     with ExitStack() as stack:
         more: dict[str, object] = {"ldap_start_tls": False}
         if how == "closed":
-            more["ldap_url"] = (f"ldaps://localhost:{_closed_port()}",)
+            more["ldap_url"] = (f"ldaps://localhost:{free_port()}",)
         elif how == "reader":
             (tmp_path / "reader").write_text("new password\n")
             more["ldap_bind_password_file"] = tmp_path / "reader"
@@ -451,13 +452,6 @@ def test_a_password_is_never_in_what_is_written(centre: Centre, caplog: pytest.L
     wrong(centre.log_in("uma", "a wrong password"))
     for secret in (PASSWORD, READER_PASSWORD, "a wrong password"):
         assert secret not in caplog.text
-
-
-def _closed_port() -> int:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port: int = free.getsockname()[1]
-        return port
 
 
 @contextmanager

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import random
 import socket
 import subprocess
 import time
@@ -52,15 +53,36 @@ def eventually(
 
 # Ports for servers that tests start.
 
+#: Connections and servers that leave the choice to the kernel get ports above these.
+LOWEST_PORT, LOWEST_PORT_OF_KERNEL = 10_000, 32_768
+#: Held for as long as this process lives.
+_reservations: list[socket.socket] = []
+
 
 def free_port(count: int = 1) -> int:
-    """Return the first of `count` consecutive free ports on the loopback interface."""
+    """Reserve `count` consecutive free ports on the loopback interface for this process; return the first.
+
+    A server may bind it much later: no other process that asks here gets it, and the kernel gives it to nobody.
+    """
     for _ in range(200):
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            first = int(probe.getsockname()[1])
-        with contextlib.ExitStack() as stack, contextlib.suppress(OSError, OverflowError):
+        first = random.SystemRandom().randrange(LOWEST_PORT, LOWEST_PORT_OF_KERNEL - count)
+        with contextlib.ExitStack() as stack, contextlib.suppress(OSError):
+            names = [stack.enter_context(_reserve(port)) for port in range(first, first + count)]
             for port in range(first, first + count):
-                stack.enter_context(socket.socket()).bind(("127.0.0.1", port))
+                with socket.socket() as probe:
+                    probe.bind(("127.0.0.1", port))
+            stack.pop_all()
+            _reservations.extend(names)
             return first
     raise RuntimeError("no free ports")
+
+
+def _reserve(port: int) -> socket.socket:
+    """Bind the abstract name of a port; OSError: another process has it."""
+    name = socket.socket(socket.AF_UNIX)
+    try:
+        name.bind(f"\0flitwatch-test-port-{port}")
+    except OSError:
+        name.close()
+        raise
+    return name
