@@ -11,6 +11,7 @@ from pathlib import Path
 
 import httpx
 import pytest
+from support.waiting import free_port
 
 from api.conftest import Served, serving
 from api.ldap_server import BASE, READER, READER_PASSWORD, LdapServer, ldap_server
@@ -21,7 +22,6 @@ from flitwatch_api.settings import Settings
 from flitwatch_db import connect
 from flitwatch_db.people import accounts as people
 from flitwatch_domain.errors import Unavailable
-from support.waiting import free_port
 
 pytestmark = pytest.mark.system("processes")
 
