@@ -36,7 +36,9 @@ def url(_embedded_template: Server) -> Iterator[str]:
     _embedded_template.drop(url)
 
 
-def asked(conn: Any, low: float, end: float, now: float | None = None, job_id: str = "1") -> Flow:
+def asked(
+    conn: Any, low: float, end: float, now: float | None = None, job_id: str = "1", usual: float | None = None
+) -> Flow:
     """Whom a job waits for, times in seconds since the beginning."""
     job = conn.execute("SELECT job_pk, simulated FROM job WHERE job_id = %s", [job_id]).fetchone()
     place = conn.execute(
@@ -44,7 +46,8 @@ def asked(conn: Any, low: float, end: float, now: float | None = None, job_id: s
         [job[0]],
     ).fetchone()
     row, at = {"job_pk": job[0], "simulated": job[1]}, {"fabric_id": place[0], "router": place[1], "endpoint": place[2]}
-    return flow.of_job(conn, row, at, BEGIN_S + low, BEGIN_S + end, BEGIN_S + (end if now is None else now))
+    until = BEGIN_S + (end if now is None else now)
+    return flow.of_job(conn, row, at, BEGIN_S + low, BEGIN_S + end, until, None if usual is None else BEGIN_S + usual)
 
 
 def numbers(conn: Any) -> dict[int, str]:
@@ -81,6 +84,22 @@ def test_where_the_first_minute_is_slow_already_ten_seconds_are_asked(embedded_d
     assert found.resolution_s == 10 and BEGIN_S <= found.quiet_s < BEGIN_S + 40
     assert all(BEGIN_S + 30 <= at < BEGIN_S + 90 for at in found.minutes_s)
     assert {job[pk]: share for pk, share in found.part.items()}["2"] >= 0.6
+
+
+def test_a_pause_that_is_shorter_than_a_minute_is_the_quiet_moment(embedded_db: str) -> None:
+    """Each minute at the usual speed contains most of a burst."""
+    planted(embedded_db, (0, 0, -3600, 400), every_s=10, count=22, pauses_s=[(40, 60), (100, 130)])
+    with connect(embedded_db, role="reader") as conn:
+        found, job = asked(conn, 130, 220, usual=0), numbers(conn)
+    assert found.resolution_s == 10 and found.quiet_s - BEGIN_S in (40, 50, 100, 110, 120)
+    assert found.carried and {job[pk]: share for pk, share in found.part.items()}["2"] >= 0.6
+
+
+def test_a_job_that_always_sent_as_much_does_not_slow_another(embedded_db: str) -> None:
+    planted(embedded_db, (0, 0, -3600, 400), every_s=10, count=22)
+    with connect(embedded_db, role="reader") as conn:
+        found = asked(conn, 130, 220, usual=0)
+    assert found.known and not found.carried and found.resolution_s == 60
 
 
 def test_a_machine_without_minutes_is_asked_by_the_hour_and_one_hour_alone_says_nothing(embedded_db: str) -> None:

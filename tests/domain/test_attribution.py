@@ -398,14 +398,16 @@ def test_a_rise_that_falls_to_another_job_each_minute_names_nobody() -> None:
     assert named((0.3, {1: 0.9})) == [1]
 
 
-@pytest.mark.parametrize(("since", "expected"), [(1.2, [1, 2]), (0.8, [])])
+@pytest.mark.parametrize(("since", "expected"), [(1.2, [1, 2]), (0.8, [1])])
 def test_who_came_later_is_named_only_where_flits_wait_longer_since(since: float, expected: list[int]) -> None:
     moments = [(1.0, {1: 0.95, 2: 0.0}), (since, {1: 0.55, 2: 0.43}), (since, {1: 0.52, 2: 0.45})]
     late = replace(flow({1: 0.63, 2: 0.33}, moments=moments), several=False)
     assert name_jobs(late, OWN, [1], [2]) == expected and name_jobs(late, OWN, [1, 2], []) == [1, 2]
     # Only a certain rise is reported for moments in which it was always there.
     always = replace(late, part={1: 0.54, 2: 0.44}, moments=moments[1:])
-    assert name_jobs(always, OWN, [1], [2]) == [1, 2] and name_jobs(replace(always, quiet=0.2), OWN, [1], [2]) == []
+    assert name_jobs(always, OWN, [1], [2]) == [1, 2] and name_jobs(replace(always, quiet=0.2), OWN, [1], [2]) == [1]
+    # It puts the first one in doubt only if that has not the larger part of what could slow the job.
+    assert name_jobs(replace(always, quiet=0.2, part={1: 0.45, 2: 0.5}), OWN, [1], [2]) == []
 
 
 @given(
@@ -457,6 +459,18 @@ def test_of_several_on_the_way_to_the_file_system_those_are_named_that_are_in_th
 ) -> None:
     found = replace(flow(part), several=False, to_file_system=True, between=between)
     assert name_jobs(found, OWN, [1, 2, 3], []) == expected
+
+
+@pytest.mark.parametrize(
+    ("part", "expected"),
+    [({1: 0.76, 2: 0.24}, [1]), ({1: 0.55, 2: 0.44}, [1]), ({2: 0.76, 1: 0.24}, []), ({1: 0.4, 2: 0.35}, [])],
+)
+def test_the_largest_on_the_way_to_the_file_system_is_named_if_it_started_when_the_job_became_slow(
+    part: dict[int, float], expected: list[int]
+) -> None:
+    found = replace(flow(part), several=False, to_file_system=True)
+    assert name_jobs(found, OWN, [1, 2], [], [1]) == expected
+    assert name_jobs(found, OWN, [1, 2], [], []) == []
 
 
 def test_a_larger_part_that_is_not_named_is_explained() -> None:

@@ -79,6 +79,12 @@ def test_how_long_a_calm_may_be_follows_from_the_bursts_of_the_cause(lengths: tu
     assert find_longest_calm(sent(*lengths, between=0.6)) == 180
 
 
+def test_bursts_that_fill_no_minute_show_in_the_waiting() -> None:
+    waited = [(60.0 * at, waiting) for at, waiting in enumerate((1.4, 1.8, 0.0, 1.6, 0.9, 0.0, 0.0, 0.0, 1.9, 0.0))]
+    assert find_longest_calm(waited) == 3 * 240
+    assert find_longest_calm([(at, 0.0) for at, _ in waited]) == 180
+
+
 def test_a_cause_that_bursts_holds_it_for_three_periods_and_no_longer() -> None:
     held = spans(10, 20) | spans(30, 32) | spans(53, 55)
     assert find_busy_interval(minutes(held), 0.1, BEGAN_S, UNTIL_S, 1200)[1] == 32 * 60

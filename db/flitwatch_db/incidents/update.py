@@ -215,11 +215,12 @@ def _follow_causes(conn: Conn, incident_id: int, span: _Span, now_s: float) -> t
         at for at in flow.minutes_counted(conn, watched, low_s, high_s) if at + MINUTE_S + SETTLED_S / 3 <= now_s
     ]
     sent = [flow.sent_by_minute(conn, watched.fabric_id, cause, low_s, high_s) for cause in span.causes]
-    longest_calm_s = max(map(find_longest_calm, sent), default=CALM_S)
     minutes_by_time = {minute.at_s: minute for minute in shown.list_minutes(conn, incident_id)}
     middle, minutes_left = (span.began_s + span.until_s) / 2, MOST_MINUTES
     while True:
-        minutes = list(minutes_by_time.values())
+        minutes = [minute for _, minute in sorted(minutes_by_time.items())]
+        waited = [(minute.at_s, max(minute.waiting - quiet, 0.0) * (minute.part or 0.0)) for minute in minutes]
+        longest_calm_s = max(map(find_longest_calm, [*sent, waited]))
         low_s, high_s = find_busy_interval(minutes, quiet, span.began_s, span.until_s, longest_calm_s)
         new = [
             at

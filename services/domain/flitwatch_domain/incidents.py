@@ -172,14 +172,17 @@ class Minute:
     part: float | None
 
 
-def find_longest_calm(sent: Sequence[tuple[float, float]]) -> float:
-    """Return the seconds of calm that do not yet end an incident, by what its cause sent in each minute (its beginning, bytes per second)."""
-    least, most = (choose((rate for _, rate in sent), default=0.0) for choose in (min, max))
-    if least > BURST_BEGINS * most:
+def find_longest_calm(minutes: Sequence[tuple[float, float]]) -> float:
+    """Return the seconds of calm that do not yet end an incident, by what its cause sent, or how long flits waited for it, in each minute.
+
+    `minutes` are the beginning of each minute and the rate or the waiting in it, in order of time.
+    """
+    least, most = (choose((amount for _, amount in minutes), default=0.0) for choose in (min, max))
+    if least >= BURST_BEGINS * most:
         return CALM_S
     sending, begins = False, []
-    for at, rate in sent:
-        level = (rate - least) / max(most - least, 1.0)
+    for at, amount in minutes:
+        level = (amount - least) / (most - least)
         if not sending and level >= BURST_BEGINS:
             begins.append(at)
         sending = level >= (BURST_ENDS if sending else BURST_BEGINS)

@@ -47,6 +47,8 @@ LEAST_ADDED = 0.05
 LEAST_EXPOSURE = 0.1
 #: Minimum share of a step's usual time that each further named job adds.
 LEAST_EFFECT = 0.05
+#: Minimum `timing` of a job that started at the onset.
+AT_ONSET = 0.5
 MOST_CANDIDATES = 20
 #: Bases of comparison that do not prove the network to be the cause, with the reason; no job is named for these.
 UNPROVEN: dict[Basis, str] = {
@@ -190,7 +192,8 @@ def _name_candidates(
     by_pk = {candidate.job.job_pk: candidate for candidate in candidates}
     before = [pk for pk, candidate in by_pk.items() if candidate.score > 0]
     after = [pk for pk, candidate in by_pk.items() if candidate.score <= 0 and candidate.part]
-    named = [by_pk[candidate] for candidate in flow_rule.name_jobs(flow, job["job_pk"], before, after)]
+    started = {pk for pk, candidate in by_pk.items() if candidate.change == "started" and candidate.timing >= AT_ONSET}
+    named = [by_pk[candidate] for candidate in flow_rule.name_jobs(flow, job["job_pk"], before, after, started)]
     kept = [candidate for candidate in named if candidate is named[0] or _adds_to(named[0], candidate, found)]
     if len(kept) == 1 < len(named) and (named[0].part or 0.0) < flow_rule.LEAST_NAMED:
         # Several together have enough of the waiting; the first one alone has not.

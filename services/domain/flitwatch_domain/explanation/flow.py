@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from statistics import mean, median
 
@@ -94,10 +94,13 @@ class Flow:
         return self.reason is None and self.counted >= LEAST_COUNTED
 
 
-def name_jobs(flow: Flow, own: int, before: Sequence[int], after: Sequence[int]) -> list[int]:
+def name_jobs(
+    flow: Flow, own: int, before: Sequence[int], after: Sequence[int], started: Collection[int] = ()
+) -> list[int]:
     """Return the jobs named for the waiting, by job_pk: those that stand out in one of the minutes or in all of them; empty if there are none.
 
-    The first is a job that ran `before` the job (`own`) was slow. Jobs that started `after` it can be named only in addition.
+    The first is a job that ran `before` the job (`own`) was slow. Jobs that started `after` it can be named only in addition, and do not put
+    the first one in doubt. `started` are those that started when the job became slow.
     """
     if not flow.carried:
         return []
@@ -117,15 +120,21 @@ def name_jobs(flow: Flow, own: int, before: Sequence[int], after: Sequence[int])
     several = [job for job in several if _holds_steadily(flow, job) and (job in first or _added_waiting(flow, job))]
     if not several or several[0] not in first:
         return []
-    second = max((part for job, part in flow.part.items() if job not in (own, several[0])), default=0.0)
+    passers = set(after).difference(several)
+    second = max((part for job, part in flow.part.items() if job not in {own, several[0], *passers}), default=0.0)
     for chosen, least in ((several[:1], max(LEAST_NAMED, LEAST_LEAD * second)), (several, LEAST_NEARLY_ALL)):
-        if flow.to_file_system and len(chosen) == 1 and second >= LEAST_PART:
+        if flow.to_file_system and len(chosen) == 1 and second >= LEAST_PART and chosen[0] not in started:
             continue
         if sum(flow.part[job] for job in chosen) >= max(least, LEAST_LEAD * flow.own):
             if not flow.to_file_system or len(chosen) == 1:
                 return chosen
-            # Nothing shows that the job uses the file system, so of several jobs on that path those are named that are also in the way of its other traffic.
-            return [job for job in chosen if flow.between.get(job, 0.0) >= LEAST_PART]
+            # Nothing shows that the job uses the file system, so of several jobs on that path those are named that are also in the way of its other traffic,
+            # or that started when it became slow.
+            return [
+                job
+                for job in chosen
+                if flow.between.get(job, 0.0) >= LEAST_PART or (job == chosen[0] and job in started)
+            ]
     return []
 
 
