@@ -12,7 +12,7 @@ import numpy as np
 import psycopg
 from numpy.typing import NDArray
 from psycopg.rows import dict_row
-from psycopg.sql import SQL, Composed, Identifier
+from psycopg.sql import SQL, Composable, Identifier
 
 from flitwatch_db.core import packing
 from flitwatch_db.core.columns import packed_rates
@@ -286,7 +286,8 @@ def _load_moments(
     `known_loads` has the traffic of moments that were loaded before for the same way.
     """
     spans = [(at, min(at + width, now_s)) for at in moments_s]
-    cards = _cards_at(conn, fabric_id, width, moments_s)
+    # Waits of network cards are those of the links to the switches of a tree.
+    cards = _cards_at(conn, fabric_id, width, moments_s, _OF_CARD[:2] if way.turns is None else _OF_CARD)
     traffic = [[_compute_traffic(row, card, *span) for row in jobs] for span, card in zip(spans, cards, strict=True)]
     if way.turns is None:
         counted = _classes_at(conn, way, fabric_id, width, moments_s)
@@ -543,33 +544,35 @@ def _links_at(
 _OF_CARD = ("tx_bytes", "rx_bytes", "tx_wait_cycles")
 
 
-def _cards_at(conn: Conn, fabric_id: int, width: int, moments_s: list[float]) -> list[Floats]:
-    """Read each network card's bytes sent and received and cycles waited, per second, in some moments: (3, endpoints) each, NaN if not counted."""
+def _cards_at(
+    conn: Conn, fabric_id: int, width: int, moments_s: list[float], columns: Sequence[str] = _OF_CARD
+) -> list[Floats]:
+    """Read columns of each network card, per second, in some moments: (columns, endpoints) each, NaN if not counted."""
     begin, table = _select_source("endpoint", width)
+    names = [*map(Identifier, columns), Identifier("seconds")]
     if width > BY_SECOND_S:
         # A row of these tables covers a moment, and adding rows up would take longer than reading them.
-        rows = SQL("SELECT {} AS at, endpoint, {}, seconds FROM {} WHERE fabric_id = %(fabric)s AND {}").format(
-            begin, SQL(", ").join(map(Identifier, _OF_CARD)), table, _AT_MOMENTS
+        rows = SQL("SELECT {} AS at, endpoint, {} FROM {} WHERE fabric_id = %(fabric)s AND {}").format(
+            begin, SQL(", ").join(names), table, _AT_MOMENTS
         )
     else:
-        sums = SQL(", ").join(SQL("sum({0}) AS {0}").format(Identifier(name)) for name in (*_OF_CARD, "seconds"))
+        sums = SQL(", ").join(SQL("sum({0}) AS {0}").format(name) for name in names)
         rows = SQL("SELECT {} AS at, endpoint, {} FROM {} WHERE fabric_id = %(fabric)s AND {} GROUP BY 1, 2").format(
             begin, sums, table, _IN_MOMENTS
         )
-    query = SQL("SELECT array_send(array_agg(at)), array_send(array_agg(endpoint)), {} FROM ({}) e").format(
-        packed_rates(_OF_CARD), rows
+    query = SQL("SELECT date_part('epoch', at), array_send(array_agg(endpoint)), {} FROM ({}) e GROUP BY at").format(
+        packed_rates(columns), rows
     )
     with conn.cursor(binary=True) as cursor:
-        row = cursor.execute(query, {"fabric": fabric_id, "at": moments_s, "width": width}).fetchone()
-    assert row is not None
-    if row[0] is None:
-        return [np.empty((len(_OF_CARD), 0)) for _ in moments_s]
-    at, end, *counted = (packing.unpack_numbers(packed, kind) for packed, kind in zip(row, (">f8", ">i4", *(">f8" for _ in _OF_CARD)), strict=True))  # fmt: skip
-    cards = np.full((len(moments_s), len(_OF_CARD), int(end.max()) + 1), np.nan)
-    for place, moment in enumerate(moments_s):
-        of = at == moment
-        cards[place][:, end[of]] = np.stack(counted)[:, of]
-    return list(cards)
+        packed = cursor.execute(query, {"fabric": fabric_id, "at": moments_s, "width": width}).fetchall()
+    by_moment = {at: [packing.unpack_numbers(ends, ">i4"), *(packing.unpack_numbers(one, ">f8") for one in rates)] for at, ends, *rates in packed}  # fmt: skip
+    endpoints = max((int(end.max()) + 1 for end, *_ in by_moment.values()), default=0)
+    cards = [np.full((len(columns), endpoints), np.nan) for _ in moments_s]
+    for at, card in zip(moments_s, cards, strict=True):
+        if at in by_moment:
+            end, *rates = by_moment[at]
+            card[:, end] = rates
+    return cards
 
 
 #: Rows of some moments, for tables with rows of that width, and for tables per second; moments of the latter are within minutes of each other.
@@ -581,11 +584,11 @@ _IN_MOMENTS = SQL("""
 """)
 
 
-def _select_source(of: str, width: int) -> tuple[Composed, Identifier]:
-    """Return the start of a row's moment, epoch seconds, and the table with rows of routers or endpoints of that width or finer."""
-    begin = SQL("floor(date_part('epoch', ts) / {0}) * {0}").format(
-        width
-    )  # `extract` is exact, of type numeric, and takes ten times as long
+def _select_source(of: str, width: int) -> tuple[Composable, Identifier]:
+    """Return the start of a row's moment, and the table with rows of routers or endpoints of that width or finer."""
+    # `extract` is exact, of type numeric, and takes ten times as long as `date_part`.
+    by_second = SQL("to_timestamp(floor(date_part('epoch', ts) / {0}) * {0})").format(width)
+    begin = SQL("ts") if width > BY_SECOND_S else by_second
     return begin, Identifier(f"{of}_{ {10: '1s', 60: '1m', 3600: '1h'}[width] }")
 
 
@@ -610,15 +613,18 @@ def _read_counts(
         if width > BY_SECOND_S
         else _IN_MOMENTS,
     ]
+    begin, table = _select_source("router", width)
+    by_second = width <= BY_SECOND_S
     query = SQL("""
-        SELECT array_send(array_agg(at)), array_send(array_agg(router)), {}
-        FROM (SELECT {} AS at, router, {} FROM {} WHERE {} GROUP BY 1, 2) r
+        SELECT array_send(array_agg(date_part('epoch', at))), array_send(array_agg(router)), {}
+        FROM (SELECT {} AS at, router, {} FROM {} WHERE {} {}) r
     """).format(
         SQL(", ").join(SQL("array_send(array_agg(coalesce({}, 'NaN')))").format(name) for name in names),
-        _select_source("router", width)[0],
-        SQL(", ").join(SQL("sum({0}) AS {0}").format(name) for name in names),
-        _select_source("router", width)[1],
+        begin,
+        SQL(", ").join(SQL("sum({0}) AS {0}").format(name) if by_second else name for name in names),
+        table,
         SQL(" AND ").join(where),
+        SQL("GROUP BY 1, 2" if by_second else ""),
     )
     from_s, to_s = span or (None, None)
     parameters = {

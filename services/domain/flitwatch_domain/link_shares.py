@@ -111,14 +111,16 @@ def flows_of(job: JobTraffic, at_source: Ints, sources: Ends, at_target: Ints, t
 
 @dataclass(frozen=True, eq=False)
 class _Traffic:
-    """Flows of several jobs: the job of each, `Flow.sent` and `Flow.goes` (flows, routers), and bytes from group to group (flows, groups,
-    groups)."""
+    """Flows of several jobs: the job of each, `Flow.sent` and `Flow.goes` (flows, routers), bytes from group to group (flows, groups, groups),
+    and their sums by source and by target (flows, groups)."""
 
     owner: Ints
     jobs: int
     sent: Floats
     goes: Floats
     apart: Floats
+    out: Floats
+    back: Floats
 
 
 @dataclass(frozen=True, eq=False)
@@ -255,7 +257,8 @@ class DragonflyRoutes:
         )
         apart = (sent_bytes @ self._in_group)[:, :, None] * (goes @ self._in_group)[:, None, :]
         apart[:, np.arange(self._groups), np.arange(self._groups)] = 0.0
-        return _Traffic(np.array([at for at, _ in flows], np.int64), len(jobs), sent_bytes, goes, apart)
+        owner = np.array([at for at, _ in flows], np.int64)
+        return _Traffic(owner, len(jobs), sent_bytes, goes, apart, apart.sum(axis=2), apart.sum(axis=1))
 
     def crossing(self, jobs: Sequence[JobTraffic]) -> float:
         """Return the bytes that must cross between groups."""
@@ -293,7 +296,7 @@ class DragonflyRoutes:
         load = np.zeros((len(links), traffic.jobs))
         if not len(traffic.owner) or not len(links):
             return load
-        first, second = self._split_legs(traffic.apart, detour)
+        first, second = self._split_legs(traffic, detour)
         each = np.zeros((len(links), len(traffic.owner)))
         group, to = self._group[self._src[links]], self._group[self._dst[links]]
         local = group == to
@@ -305,12 +308,13 @@ class DragonflyRoutes:
             load[:, at] += each[:, place]
         return load
 
-    def _split_legs(self, apart: Floats, detour: float) -> tuple[Floats, Floats]:
+    def _split_legs(self, traffic: _Traffic, detour: float) -> tuple[Floats, Floats]:
         """Return bytes between pairs of groups on the first leg (including direct traffic), and on the second leg after a third group."""
         thirds = max(1, self._groups - 2)
         off = ~np.eye(self._groups, dtype=bool)
-        out = (apart.sum(axis=2)[:, :, None] - apart) / thirds * off
-        into = (apart.sum(axis=1)[:, None, :] - apart) / thirds * off
+        apart = traffic.apart
+        out = (traffic.out[:, :, None] - apart) / thirds * off
+        into = (traffic.back[:, None, :] - apart) / thirds * off
         return (1 - detour) * apart + detour * out, detour * into
 
     def _flows_inside(
@@ -325,7 +329,7 @@ class DragonflyRoutes:
         own, inbound, apart = traffic.sent[:, members], traffic.goes[:, members], traffic.apart
         # Traffic that arrives for this group: direct, and over the last leg of a detour.
         arriving = (1 - detour) * apart[:, :, g] + second[:, :, g]
-        out, back = (apart.sum(axis=axis) - apart.take(g, axis=axis) for axis in (2, 1))
+        out, back = traffic.out - apart[:, :, g], traffic.back - apart[:, g]
         out[:, g], back[:, g] = 0.0, 0.0
         part = detour / max(1, self._groups - 2)
         source = [own, _normalise_rows(own), arriving @ enters, part * out @ enters]
