@@ -412,10 +412,10 @@ def _mean_sent_per_s(moments: list[Moment], job: int) -> float | None:
 
 
 def _list_jobs(conn: Conn, job_pk: int, simulated: bool, fabric_id: int, spans: list[tuple[float, float]]) -> list[Row]:
-    """Return jobs that ran in some of the spans, the slow one first: job_pk, start_s, end_s, and the endpoint and router of each node."""
+    """Return jobs that ran in some of the spans, the slow one first: job_pk, start_s, end_s, and each endpoint and its router (int64 arrays)."""
     lows, highs = zip(*spans, strict=True)
     with conn.cursor(row_factory=dict_row) as cursor:
-        return cursor.execute(
+        jobs = cursor.execute(
             """
             SELECT j.job_pk, extract(epoch FROM j.start_ts)::float8 AS start_s, extract(epoch FROM j.end_ts)::float8 AS end_s,
                    array_agg(n.endpoint) AS endpoint, array_agg(n.router) AS router
@@ -428,6 +428,10 @@ def _list_jobs(conn: Conn, job_pk: int, simulated: bool, fabric_id: int, spans: 
             """,
             {"fabric": fabric_id, "simulated": simulated, "lows": list(lows), "highs": list(highs), "job": job_pk, "most": MOST_JOBS},
         ).fetchall()  # fmt: skip
+    for job in jobs:
+        job["endpoint"], first = np.unique(np.array(job["endpoint"], np.int64), return_index=True)
+        job["router"] = np.array(job["router"], np.int64)[first]
+    return jobs
 
 
 def _compute_traffic(job: Row, cards: Floats, low_s: float, high_s: float) -> JobTraffic | None:
@@ -435,11 +439,11 @@ def _compute_traffic(job: Row, cards: Floats, low_s: float, high_s: float) -> Jo
     runs_s = min(high_s, math.inf if job["end_s"] is None else job["end_s"]) - max(low_s, job["start_s"])
     if runs_s <= 0:
         return None
-    end, first = np.unique(np.array(job["endpoint"], np.int64), return_index=True)
+    end = job["endpoint"]
     moved = np.full((2, len(end)), np.nan)
     is_known = end < cards.shape[1]
     moved[:, is_known] = cards[:2, end[is_known]] * runs_s
-    return JobTraffic(np.array(job["router"], np.int64)[first], moved[0], moved[1], end)
+    return JobTraffic(job["router"], moved[0], moved[1], end)
 
 
 def _pick_heaviest(weight: Floats, most: int) -> Ints:
