@@ -257,8 +257,8 @@ def _format_forecast(report: Report) -> str:
     features = ", ".join(dict.fromkeys(row["features"] for row in report["forecast"]))
     text = (
         "Forecasters are trained on earlier runs and tested on later ones, all on the same windows: 40 % of the runs, then "
-        "three blocks. In each block, the average of trees with nets with the smallest error in earlier blocks is deployed, unless "
-        "other candidates are better there beyond chance. The first block is only for the choice. Attention alone is the paper's: counters and "
+        "three blocks. In each block, the candidate or the average of candidates that earlier blocks chose is deployed. "
+        "The first block is only for the choice. Attention alone is the paper's: counters and "
         "times of m steps to the time of the next k. "
         f"AMG: m 8, k 10; MILC: m 20, k 40. Features, chosen only on the earliest runs: {features}.\n\n"
     )
