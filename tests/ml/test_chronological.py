@@ -9,11 +9,21 @@ import pytest
 from sklearn.base import BaseEstimator
 
 from flitwatch_domain.errors import NotEnoughData
-from flitwatch_ml.forecast import RidgeForecaster, StepSeries, backtest_in_order, run_backtest
+from flitwatch_domain.neighbourhood import OURS
+from flitwatch_ml.forecast import (
+    Chronological,
+    RidgeForecaster,
+    StepSeries,
+    backtest_in_order,
+    chronological,
+    run_backtest,
+)
 from flitwatch_ml.forecast.backtest import relative_gain
 from flitwatch_ml.forecast.chronological import best_together, choose_features, percentage_shift
 from flitwatch_ml.forecast.intervals import MIN_RUNS, AdaptiveInterval
 from flitwatch_ml.forecast.series import Windows
+from flitwatch_ml.forecast.serving import fit_serving
+from flitwatch_ml.work import forecast as work
 
 RUNS = 120
 
@@ -224,3 +234,15 @@ def test_a_forecast_is_moved_from_the_median_to_the_least_percentage_error() -> 
 
     assert error(shift) <= min(error(shift + step) for step in (-0.02, 0.02)) and error(shift) < 0.99 * error(0.0)
     assert percentage_shift(np.full(9, 0.2)) == 0
+
+
+def test_the_served_forecaster_is_moved_as_the_scored_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(chronological, "learned_forecasters", lambda: {"ridge": RidgeForecaster()})
+    data = series()
+    row, choice = work._choose_forecasters(data, np.arange(RUNS), 3, 4, (), OURS.name)
+    assert isinstance(row, Chronological) and row.shift < 0
+    assert fit_serving(data, 3, 4, (), choice).shift == choice.shift == row.shift
+    plain = fit_serving(data, 3, 4, (), replace(choice, shift=0.0))
+    so_far = StepSeries(data.times[:, :6], data.counters[:, :6])
+    moved = fit_serving(data, 3, 4, (), choice).forecast(so_far)[1]
+    assert moved == pytest.approx(np.exp(row.shift) * plain.forecast(so_far)[1])
