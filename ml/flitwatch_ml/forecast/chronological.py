@@ -30,6 +30,8 @@ EARLY, BLOCKS = 0.4, 3
 #: Features are chosen on the part after this share of the early part.
 CHOOSE_AFTER = 0.6
 MIN_RUNS = 50
+#: A candidate that is the best of many replaces the average with nets if it is better by more than this many standard errors.
+BEYOND = 2.6
 #: Averages of trees with nets: each member alone has more error on most sets.
 WITH_NETS = (("lightgbm", ALONE), ("lightgbm", "attention"), ("lightgbm", ALONE, "attention"))
 #: A candidate is deployed with the best one unless it is worse by more than this many standard errors of the difference, paired by run.
@@ -239,7 +241,7 @@ def _winner(blocks: list[_Block], single: list[str]) -> tuple[str, ...]:
         return other
     ours = least(WITH_NETS)
     worse = errors(ours) - errors(other)
-    return other if worse.mean() > APART * worse.std() / np.sqrt(len(worse)) else ours
+    return other if worse.mean() > BEYOND * worse.std() / np.sqrt(len(worse)) else ours
 
 
 def best_together(errors: Mapping[str, Floats]) -> tuple[str, ...]:
