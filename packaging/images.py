@@ -5,6 +5,7 @@ It also writes docker-compose.digests.yml, an override of docker-compose.yml, an
 
 from __future__ import annotations
 
+import http.client
 import json
 import re
 import sys
@@ -19,17 +20,10 @@ import yaml
 ROOT = Path(__file__).resolve().parents[1]
 LOCK = "packaging/images.lock"
 OVERRIDE, COMPONENT = "docker-compose.digests.yml", "k8s/components/digests/kustomization.yaml"
-#: Digest of an image in the lock until a registry was asked.
-UNKNOWN = "unknown"
 HUB = "https://registry-1.docker.io"
 _TYPES = "application/vnd.oci.image.index.v1+json, application/vnd.docker.distribution.manifest.list.v2+json, application/vnd.oci.image.manifest.v1+json, application/vnd.docker.distribution.manifest.v2+json"
 _DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
 _MOST_BYTES, _TIMEOUT_S = 1 << 20, 30
-
-
-def read_lock(root: Path) -> dict[str, str]:
-    """Return the digest of each image by its name and tag."""
-    return dict(line.split() for line in (root / LOCK).read_text().splitlines() if not line.startswith("#"))
 
 
 def find_images(root: Path) -> set[str]:
@@ -67,14 +61,36 @@ def fetch_digest(image: str, hub: str = HUB) -> str:
 def _fetch_token(challenge: str) -> str:
     given = dict(re.findall(r'(\w+)="([^"]*)"', challenge))
     query = urllib.parse.urlencode({name: given[name] for name in ("service", "scope") if name in given})
-    with urllib.request.urlopen(f"{given.get('realm', '')}?{query}", timeout=_TIMEOUT_S) as answer:
-        return str(json.loads(answer.read(_MOST_BYTES))["token"])
+    place = given.get("realm", "")
+    if not place.startswith(("https://", "http://")):
+        raise ValueError(f"the registry requires a login and names no token service ({challenge or 'no challenge'})")
+    with urllib.request.urlopen(f"{place}?{query}", timeout=_TIMEOUT_S) as answer:
+        content = json.loads(answer.read(_MOST_BYTES))
+    token = (content.get("token") or content.get("access_token")) if isinstance(content, dict) else None
+    if not isinstance(token, str):
+        raise ValueError(f"{place} gives no token. Check that anonymous users can pull the image")
+    return token
 
 
 def write_pins(root: Path, digests: dict[str, str]) -> None:
-    """Write the lock, Compose's override and the component of Kubernetes."""
+    """Write the lock, Compose's override and the component of Kubernetes: all of them, or none if one folder cannot be written."""
+    texts = {root / name: text for name, text in _render_pins(root, digests).items()}
+    staged = {file: file.with_name(f"{file.name}.new") for file in texts}
+    try:
+        for file, text in texts.items():
+            file.parent.mkdir(exist_ok=True)
+            staged[file].write_text(text)
+        for file in texts:
+            staged[file].replace(file)
+    finally:
+        for file in staged.values():
+            if file.exists():
+                file.unlink()
+
+
+def _render_pins(root: Path, digests: dict[str, str]) -> dict[str, str]:
+    """Return the text of each file."""
     head = "".join(line for line in (root / LOCK).read_text().splitlines(keepends=True) if line.startswith("#"))
-    (root / LOCK).write_text(head + "".join(f"{image} {digest}\n" for image, digest in sorted(digests.items())))
     services: dict[str, Any] = {}
     (base,) = (image for image in digests if image.startswith("debian:"))
     for name, service in yaml.safe_load((root / "docker-compose.yml").read_text())["services"].items():
@@ -82,19 +98,21 @@ def write_pins(root: Path, digests: dict[str, str]) -> None:
             services[name] = {"build": {"args": {"BASE": f"{base}@{digests[base]}"}}}
         else:
             services[name] = {"image": f"{service['image']}@{digests[service['image']]}"}
-    (root / OVERRIDE).write_text(yaml.safe_dump({"services": services}))
     images = [{"name": image.rpartition(":")[0], "digest": digest} for image, digest in sorted(digests.items())]
     component = {"apiVersion": "kustomize.config.k8s.io/v1alpha1", "kind": "Component", "images": images}
-    (root / COMPONENT).parent.mkdir(exist_ok=True)
-    (root / COMPONENT).write_text(yaml.safe_dump(component, sort_keys=False))
+    return {
+        LOCK: head + "".join(f"{image} {digest}\n" for image, digest in sorted(digests.items())),
+        OVERRIDE: yaml.safe_dump({"services": services}),
+        COMPONENT: yaml.safe_dump(component, sort_keys=False),
+    }
 
 
 def main() -> None:
     """Pin the images."""
     try:
         write_pins(ROOT, {image: fetch_digest(image) for image in find_images(ROOT)})
-    except (OSError, ValueError, KeyError) as problem:
-        sys.exit(f"images: {problem}. Nothing was changed. Start it where the registries can be reached.")
+    except (OSError, ValueError, http.client.HTTPException) as problem:
+        sys.exit(f"images: {problem}. No file was changed. Start it where the registries can be reached.")
 
 
 if __name__ == "__main__":

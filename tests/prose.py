@@ -2,7 +2,7 @@
 
 Help texts are checked in docs/commands.md, and descriptions of the API in docs/contracts/openapi.json. Messages are strings with a space in the Python
 sources, except queries. Public docstrings and the strings and texts of the page are checked too. No Markdown page has
-a sentence above 30 words outside of tables, code and shapes of data.
+a sentence above 30 words outside of tables, code and shapes of data, or paragraphs above 30 words on average.
 
 `python tests/prose.py figures` prints figures of each guide: words per paragraph, the longest sentence, and headings per thousand words.
 `python tests/prose.py count` prints how often each rule is broken.
@@ -32,7 +32,7 @@ CODE = re.compile(
     re.DOTALL,
 )
 TEMPLATE = re.compile(r"(?:[^`\\$]|\\.|\$(?!\{))*", re.DOTALL)
-LONGEST_SENTENCE = 30
+LONGEST_SENTENCE, MEAN_PARAGRAPH = 30, 30
 DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 
 
@@ -182,13 +182,17 @@ def text(path: Path) -> str:
     return labels(source) if path.suffix in {".ts", ".tsx"} else source
 
 
-def long_sentences(paths: Iterable[Path]) -> list[str]:
-    """Pages of Markdown whose longest sentence is above the limit."""
+def long_pages(paths: Iterable[Path]) -> list[str]:
+    """Pages of Markdown whose longest sentence or mean paragraph is above the limit."""
     pages = {path.relative_to(ROOT): figures(path.read_text()) for path in paths if path.suffix == ".md"}
     return [
         f"{name}:1: {page.sentence!r}: {page.longest} words, at most {LONGEST_SENTENCE}"
         for name, page in pages.items()
         if page.longest > LONGEST_SENTENCE
+    ] + [
+        f"{name}:1: {page.paragraph:.0f} words a paragraph on average, at most {MEAN_PARAGRAPH}"
+        for name, page in pages.items()
+        if page.paragraph > MEAN_PARAGRAPH
     ]
 
 
@@ -204,13 +208,13 @@ def main() -> int:
     texts = {path: text(path) for path in files(chosen)}
     if sys.argv[1:] == ["count"]:
         counts = Counter({rule["instead"]: len(findings("\n".join(texts.values()), [rule])) for rule in chosen["rule"]})
-        counts[f"at most {LONGEST_SENTENCE} words a sentence"] = len(long_sentences(texts))
+        counts["pages with long sentences or paragraphs"] = len(long_pages(texts))
         print(*(f"{count:5} {rule}" for rule, count in counts.most_common()), sep="\n")
         return 0
     found = [
         f"{path.relative_to(ROOT)}:{line}" for path, read in texts.items() for line in findings(read, chosen["rule"])
     ]
-    found += long_sentences(texts)
+    found += long_pages(texts)
     print(*found, sep="\n", end="\n" if found else "")
     return 1 if found else 0
 

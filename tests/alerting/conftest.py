@@ -6,12 +6,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from alerting.receivers import Hook
+from alerting.receivers import Hook, receiving
 
 
 @pytest.fixture
 def hook() -> Iterator[Hook]:
-    made = Hook()
-    yield made
-    made.server.shutdown()
-    made.server.server_close()
+    with receiving() as one:
+        yield one

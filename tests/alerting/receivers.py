@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
@@ -49,6 +50,17 @@ class Hook:
         self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self.url = f"http://127.0.0.1:{self.server.server_address[1]}/hook"
         threading.Thread(target=self.server.serve_forever, daemon=True).start()
+
+
+@contextmanager
+def receiving() -> Iterator[Hook]:
+    """A receiver until the end of the block."""
+    one = Hook()
+    try:
+        yield one
+    finally:
+        one.server.shutdown()
+        one.server.server_close()
 
 
 def config(*receivers: dict[str, Any], rules: tuple[dict[str, Any], ...] = (SLOW,), **more: Any) -> Config:

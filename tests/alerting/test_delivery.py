@@ -12,10 +12,10 @@ from support.alerts import fire, smtp_sink
 from support.endless_answer import SOCKETS_BYTES, dripping, serving_endlessly, serving_lines
 from support.waiting import eventually
 
-from alerting.receivers import Hook, config
-from flitwatch_alerting import contact_points, deliver, senders
-from flitwatch_alerting.contact_points import send_tests, with_contacts
+from alerting.receivers import Hook, config, receiving
+from flitwatch_alerting import deliver, engine, senders
 from flitwatch_alerting.deliver import plan_notices, send_due_notices
+from flitwatch_alerting.engine import send_tests, with_contacts
 from flitwatch_alerting.senders import post_json
 from flitwatch_db import connect
 from flitwatch_db.alerts import contacts
@@ -73,7 +73,7 @@ def test_an_endless_reply_of_a_mail_server_is_not_read(before: bytes) -> None:
 
 
 @pytest.mark.parametrize("kind", ["webhook", "alertmanager", "slack", "mail", "apprise"])
-def test_a_receiver_that_sends_a_byte_now_and_then_holds_nobody_up(
+def test_a_receiver_that_sends_a_byte_now_and_then_delays_no_other(
     kind: str, embedded_db: str, hook: Hook, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if kind == "apprise":
@@ -93,19 +93,31 @@ def test_a_receiver_that_sends_a_byte_now_and_then_holds_nobody_up(
         eventually(lambda: turn(conn, chosen) == 1)
         assert {word for _, words in notices(hook) for word in words} == {"q1 firing"}
         (why,) = conn.execute("SELECT error FROM alert_notice WHERE receiver = 'drips'").fetchone() or ("",)
-        assert why == "receiver drips has not accepted the message within 0.4 s"
+        assert why == "no answer: receiver drips has not accepted the message within 0.4 s"
         eventually(lambda: not [thread for thread in threading.enumerate() if thread.name.startswith("delivery")])
 
 
-def test_receivers_do_not_wait_for_one_another(embedded_db: str, hook: Hook, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_receivers_do_not_wait_for_one_another(embedded_db: str, hook: Hook) -> None:
     """The first one accepts its message only after the last one has its own."""
-    last = Hook()
-    hook.before = lambda: eventually(lambda: bool(last.got), what="the last receiver's message")
-    receivers = [{"name": name, "kind": "webhook", "url": one.url} for name, one in (("a", hook), ("b", last))]
-    with connect(embedded_db, role="writer", autocommit=True) as conn:
+    with receiving() as last, connect(embedded_db, role="writer", autocommit=True) as conn:
+        hook.before = lambda: eventually(lambda: bool(last.got), what="the last receiver's message")
+        receivers = [{"name": name, "kind": "webhook", "url": one.url} for name, one in (("a", hook), ("b", last))]
         fire(conn, "q1")
         assert turn(conn, config(*receivers, rules=())) == 2
-    last.server.shutdown()
+
+
+def test_new_groups_of_a_receiver_that_does_not_answer_wait_for_its_next_attempt(embedded_db: str, hook: Hook) -> None:
+    with receiving() as silent, connect(embedded_db, role="writer", autocommit=True) as conn:
+        silent.mute = True
+        receivers = [{"name": name, "kind": "webhook", "url": one.url} for name, one in (("a", silent), ("b", hook))]
+        chosen = config(*receivers, rules=(), group_by=["rule"])
+        for name in ("q1", "q2", "q3"):
+            fire(conn, name)
+            plan_notices(conn, chosen)
+            # Each attempt could take DELIVERY_S, and the round of the other one with it.
+            assert send_due_notices(conn, chosen) == 1 == len(silent.got)
+        silent.mute = False
+        assert turn(conn, chosen) == 3
 
 
 def test_a_receiver_that_does_not_answer_costs_one_attempt(embedded_db: str, hook: Hook) -> None:
@@ -192,7 +204,7 @@ def test_what_waits_for_an_absent_receiver_is_kept_quiet_too(embedded_db: str, h
 
 
 def test_test_mails_leave_time_for_the_rules(embedded_db: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(contact_points, "ROUND_S", 0.0)
+    monkeypatch.setattr(engine, "ROUND_S", 0.0)
     beats: list[int] = []
     with smtp_sink() as (_, server), connect(embedded_db, role="writer", autocommit=True) as conn:
         for name in ("a", "b"):

@@ -117,8 +117,8 @@ def test_the_file_says_where_it_is_wrong(tmp_path: Path) -> None:
         ("rules: 5", "rules"),
         ("group_by: [nope]", "`group_by` names nope; labels are rule,"),
         ("rules: {name: a}", "rules"),
-        ("external_url: 2026-99-99", "not of its type"),
-        ("rules: !!bool perhaps", "not of its type"),
+        ("external_url: 2026-99-99", "of the wrong type"),
+        ("rules: !!bool perhaps", "of the wrong type"),
         (
             "receivers: [{name: h, kind: webhook, url: 'http://h', match: {severity: '/[/'}}]",
             "not a regular expression",

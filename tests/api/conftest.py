@@ -94,7 +94,7 @@ def no_second_chance(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(scope="module", autouse=True)
 def _quick_hashes() -> Iterator[None]:
-    """Passwords are hashed in no time: the product's hash takes 64 MiB and a third of a second (tests/db/test_accounts.py)."""
+    """Passwords are hashed in no time: the product's hash takes 64 MiB and a third of a second (tests/db/test_logins.py)."""
     quick = PasswordHasher(time_cost=1, memory_cost=64, parallelism=1)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(people, "_HASHER", quick)

@@ -12,7 +12,7 @@ import pytest
 from support.counted import bring_in
 
 from api.conftest import Served, serving
-from flitwatch.main import cli
+from flitwatch.command_line import cli
 from flitwatch_api.settings import Settings
 from flitwatch_db import connect
 from flitwatch_db.ingest.arrivals import add_arrivals

@@ -23,7 +23,7 @@ import pytest
 import flitwatch_client
 from api.conftest import Served
 from api.database import T0, THROUGH, SampleDatabase
-from flitwatch.client_reference import render_client
+from flitwatch.reference import render_client
 from flitwatch_client import table
 from flitwatch_client.table import INTEGER, NUMBER, TEXT, TIME, Table
 
@@ -255,7 +255,7 @@ def test_links_runs_steps_blame_forecasts_and_alerts_are_tables(
     assert answer["others"] > 0 and steps["usual_s"].to_pylist() == pytest.approx(answer["mean_time_s"])
     assert answer["mean_time_s"] != pytest.approx(answer["time_p50_s"])
     assert "lacks" in fw.forecasts().columns and "summary" in fw.alerts().columns
-    with pytest.raises(flitwatch_client.Refused, match="no estimate of blame"):
+    with pytest.raises(flitwatch_client.Refused, match="no blame estimate"):
         fw.blame()
     explained = fw.explanation("100")
     assert explained["job_id"] == "100" and fw.candidates("100").columns[0] == "job_id"

@@ -66,7 +66,7 @@ def test_links_lead_somewhere(page: Path) -> None:
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_commands_and_targets_exist(page: Path) -> None:
-    from flitwatch.main import list_installed_commands
+    from flitwatch.catalogue import list_installed_commands
 
     text = page.read_text()
     targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))

@@ -20,7 +20,7 @@ from click.testing import CliRunner
 
 from api.conftest import Served, bearer, serving
 from api.database import SECONDS, T0, THROUGH, SampleDatabase, seed
-from flitwatch.main import cli
+from flitwatch.command_line import cli
 from flitwatch_api.app import create_app
 from flitwatch_api.openapi import render_description
 from flitwatch_api.settings import Settings

@@ -19,7 +19,7 @@ from support.planted_cases import CASES, CULPRIT_END_S, CULPRIT_S, Case, plant_c
 from support.planted_machine import BEGIN_S
 
 from api.conftest import Served, serving
-from flitwatch.main import cli
+from flitwatch.command_line import cli
 from flitwatch_alerting.config import read_config
 from flitwatch_alerting.evaluate import dry_run
 from flitwatch_api.settings import Settings

@@ -15,8 +15,8 @@ from support.databases import Server, add_real_job
 from support.planted_machine import BEGIN_S, planted, run_of
 
 from api.conftest import Served, serving
+from flitwatch.command_line import cli
 from flitwatch.hottest import _covers_window, load_hot_lists
-from flitwatch.main import cli
 from flitwatch_api import incidents as incidents_api
 from flitwatch_api import projects as projects_api
 from flitwatch_api.settings import Settings

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from types import SimpleNamespace
 from urllib.parse import parse_qs, urlsplit
 
 import numpy as np
@@ -14,6 +15,7 @@ from api.conftest import Served, serving
 from api.database import T0, SampleDatabase
 from api.estimates import add_measured_machine
 from flitwatch_api.jobs.links import JobLink
+from flitwatch_api.links import service
 from flitwatch_api.settings import Settings
 from flitwatch_db import connect
 from flitwatch_db.counters import store as counters
@@ -251,3 +253,29 @@ def test_a_template_that_cannot_work_is_named_at_the_start(text: str, words: str
     with pytest.raises(BadRequest, match="FLITWATCH_API_JOB_LINKS") as error:
         Settings.read(db="postgresql://x", api_job_links=text)
     assert words in str(error.value)
+
+
+FABRIC = build_dragonfly(3, 2, 4, endpoints_per_router=2, blue_routers=2, blue_cables=2, name="linked")
+
+
+@pytest.mark.parametrize(
+    ("technology", "bytes_each"),
+    [
+        (Technology.CRAY_XC, 20 / 3),
+        (Technology.INFINIBAND, 4),
+        (Technology.OPA, 8),
+        (Technology.ETHERNET, 1),
+        (Technology.SLINGSHOT, 1),
+    ],
+)
+def test_bytes_of_a_count(technology: Technology, bytes_each: float) -> None:
+    topology = SimpleNamespace(fabric=replace(FABRIC, technology=technology))
+    counted = SimpleNamespace(link=np.array([1, 4]), flits=np.array([30.0, 3.0]))
+    carried = service._carried_bytes(topology, counted)  # type: ignore[arg-type]
+    assert carried is not None and carried[[1, 4]] == pytest.approx([30 * bytes_each, 3 * bytes_each])
+    assert np.isnan(np.delete(carried, [1, 4])).all()
+
+
+def test_where_nobody_says_what_a_count_is_worth() -> None:
+    topology = SimpleNamespace(fabric=replace(FABRIC, technology=Technology.GENERIC))
+    assert service._carried_bytes(topology, SimpleNamespace(link=np.array([0]), flits=np.array([1.0]))) is None  # type: ignore[arg-type]

@@ -296,7 +296,7 @@ def test_the_name_of_a_recorded_application_is_refused(site: Site) -> None:
     assert isinstance(failed, FlitwatchError) and "another name" in str(failed) and "eve" not in str(failed)
 
 
-def test_callers_without_a_login_share_the_places_and_keep_nobody_out(site: Site) -> None:
+def test_a_full_upload_store_drops_the_largest_users_oldest_file(site: Site) -> None:
     """Four addresses took all places for a day before."""
     hosts = [f"127.0.0.{number}" for number in range(10, 24)]
     for host in hosts[:3]:

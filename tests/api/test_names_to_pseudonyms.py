@@ -269,8 +269,12 @@ def listings(client: httpx.Client) -> dict[str, str]:
 
 def in_words(text: str, word: str, pseudonyms: set[str]) -> list[str]:
     """Items of an answer in which what the caller wrote and a pseudonym stand together."""
-    held = json.loads(text)
-    items = held["items"] if isinstance(held, dict) and isinstance(held.get("items"), list) else [held]
+    if not text.startswith(("{", "[")):
+        # A file with an item on each line.
+        items: list[Any] = text.splitlines()
+    else:
+        held = json.loads(text)
+        items = held["items"] if isinstance(held, dict) and isinstance(held.get("items"), list) else [held]
     return [
         one
         for one in map(json.dumps, items)

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 import socket
+import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, suppress
 from functools import partial
+from http.client import HTTPResponse
 from pathlib import Path
 from types import SimpleNamespace
 from urllib.parse import urlsplit
@@ -18,6 +22,7 @@ from support.endless_head import BEGINNINGS, SOCKETS_BYTES, peak_bytes, sent_unt
 from support.waiting import eventually
 
 from api.conftest import Served, bearer, serving
+from flitwatch.http_server import HttpServer, open_listener
 from flitwatch_api import serve
 from flitwatch_api.ingest.lag import LogEnds
 from flitwatch_api.settings import Settings
@@ -284,7 +289,9 @@ def test_an_empty_line_on_an_idle_connection_keeps_nothing_open(half_sent_site: 
     with ExitStack() as stack:
         one = connected(half_sent_site, stack)
         one.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
-        assert one.recv(65536)
+        answer = HTTPResponse(one)
+        answer.begin()
+        assert answer.read()
         one.sendall(b"\r\n")
         assert one.recv(1) == b""
 
@@ -308,6 +315,21 @@ def test_dripping_bytes_keep_nothing_open(half_sent_site: Served) -> None:
         assert closed
 
 
+def test_a_request_whose_client_left_waits_for_no_turn() -> None:
+    loop, turns, started = asyncio.new_event_loop(), http_protocol.Turns(), list[str]()
+    starts = {name: partial(started.append, name) for name in ("left", "stays", "other")}
+    turns.take(loop, "a", starts["left"])
+    turns.take(loop, "a", starts["stays"])
+    turns.drop("a", starts["left"])
+    turns.take(loop, "b", starts["other"])
+    turns.drop("b", starts["other"])
+    assert turns._waiting.keys() == {"a"}
+    loop.call_later(0.01, loop.stop)
+    loop.run_forever()
+    loop.close()
+    assert started == ["stays"] and not turns._waiting
+
+
 PAGE = b"GET /openapi.json HTTP/1.1\r\nHost: localhost\r\n%s\r\n"
 
 
@@ -318,15 +340,47 @@ def open_at(served: Served) -> int:
     return sum(line.split()[1].endswith(f":{port:04X}") and line.split()[3] == "01" for line in lines)
 
 
+@pytest.mark.parametrize("ahead", [0, http_protocol.WAITING_REQUESTS])
 @pytest.mark.parametrize("last", [b"", b"Connection: close\r\n"], ids=["kept", "closed"])
-def test_answers_that_are_not_read_are_not_kept(api_site: Served, last: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_answers_that_are_not_read_are_not_kept(
+    api_site: Served, last: bytes, ahead: int, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
     monkeypatch.setattr(http_protocol, "READ_S", 0.3)
     with ExitStack() as stack:
-        # More than the sockets of both ends take.
+        # Each is larger than UNSENT_BYTES and the client's socket together.
         for one in [connected(api_site, stack) for _ in range(3)]:
-            one.sendall(PAGE % b"" * (http_protocol.WAITING_REQUESTS - 1) + PAGE % last)
+            one.sendall(PAGE % b"" * ahead + PAGE % last)
         eventually(lambda: open_at(api_site) == 0, 20, what="the end of the connections")
     assert get_patiently(f"{api_site.url}/healthz").status_code == 200
+    assert "Exception in ASGI application" not in caplog.text
+
+
+def test_the_description_is_made_once_and_holds_up_no_other_request(
+    api_site: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun, go_on = [], threading.Event()
+
+    def render(app: object) -> bytes:
+        begun.append(app)
+        assert go_on.wait(60)
+        return b"{}"
+
+    monkeypatch.setattr("flitwatch_api.app.render_description", render)
+    with ThreadPoolExecutor(2) as pool:
+        asked = [pool.submit(get_patiently, f"{api_site.url}/openapi.json") for _ in range(2)]
+        eventually(lambda: bool(begun), what="the first request")
+        assert get_patiently(f"{api_site.url}/healthz").status_code == 200
+        go_on.set()
+        assert [one.result().json() for one in asked] == [{}, {}]
+    assert len(begun) == 1
+
+
+def test_the_description_is_made_before_anybody_asks_for_it(embedded_db: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[object] = []
+    monkeypatch.setattr("flitwatch_api.app.render_description", lambda app: made.append(app) or b"{}")
+    monkeypatch.setattr("flitwatch_api.app.DESCRIBED_AFTER_S", 0.0)
+    with serving(Settings(db=embedded_db, web=None)):
+        eventually(lambda: bool(made), what="the description")
 
 
 def test_unread_answers_share_a_bounded_memory(embedded_db: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -336,6 +390,79 @@ def test_unread_answers_share_a_bounded_memory(embedded_db: str, monkeypatch: py
         one = connected(small, stack)
         one.sendall(PAGE % b"" * http_protocol.WAITING_REQUESTS)
         eventually(lambda: open_at(small) == 0, 20, what="the end of the connection")
+
+
+@pytest.mark.parametrize(("address", "kept"), [("127.0.0.2", False), ("127.0.0.3", True)], ids=["a host", "a proxy"])
+def test_a_proxy_has_a_share_of_unread_answers_for_each_connection(address: str, kept: bool) -> None:
+    config = http_protocol.HttpConfig(lambda: None, 10, ["127.0.0.3/32"], log_config=None)
+    two_thirds, a_fifth = 2 * http_protocol.UNREAD_BYTES // 3, http_protocol.UNREAD_BYTES // 5
+    assert config.keep_unread(config.sharer((address, 1)), two_thirds) is not None
+    assert (config.keep_unread(config.sharer((address, 2)), a_fifth) is not None) == kept
+
+
+async def test_requests_start_one_by_one_and_addresses_take_turns() -> None:
+    turns, loop, started = http_protocol.Turns(), asyncio.get_running_loop(), []
+    for of in ["a"] * 5 + ["b", "b", "c"]:
+        turns.take(loop, of, partial(started.append, of))
+    for count in range(1, 9):
+        await asyncio.sleep(0)
+        assert len(started) == count
+    assert "".join(started) == "abcabaaa"
+
+
+async def test_connections_are_accepted_before_requests_start_but_not_for_ever() -> None:
+    turns, loop, started = http_protocol.Turns(), asyncio.get_running_loop(), []
+    for of in "ab":
+        turns.take(loop, of, partial(started.append, of))
+    for _ in range(http_protocol.ARRIVALS_FIRST):
+        turns.note_arrival()
+        await asyncio.sleep(0)
+        assert started == []
+    turns.note_arrival()
+    await asyncio.sleep(0)
+    assert started == ["a"]
+    # No further connection.
+    for _ in range(2):
+        await asyncio.sleep(0)
+    assert started == ["a", "b"]
+
+
+def test_a_flood_of_one_address_does_not_come_before_the_requests_of_another() -> None:
+    begun, all_sent, addresses = threading.Event(), threading.Event(), []
+
+    async def app(scope: dict, receive: object, send: Callable[[dict], Awaitable[None]]) -> None:
+        addresses.append(scope["client"][0])
+        begun.set()
+        # Holds up the loop: the server finds all others at the same time.
+        assert all_sent.wait(60)
+        await send({"type": "http.response.start", "status": 204, "headers": []})
+        await send({"type": "http.response.body", "body": b""})
+
+    ask, ahead = b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n", http_protocol.WAITING_REQUESTS
+    listening = open_listener("127.0.0.1", 0, "the test", "port")
+    server = HttpServer(app, listening, 100)
+    with ExitStack() as stack:
+
+        def connect_from(address: str) -> socket.socket:
+            one = stack.enter_context(socket.create_connection(listening.getsockname(), 60, (address, 0)))
+            one.sendall(ask)
+            assert one.recv(4096)
+            return one
+
+        all_sent.set()
+        flood = [connect_from("127.0.0.3") for _ in range(20)]
+        other, first = connect_from("127.0.0.4"), connect_from("127.0.0.5")
+        addresses.clear()
+        begun.clear()
+        all_sent.clear()
+        first.sendall(ask)
+        assert begun.wait(60)
+        for one in [*flood, other]:
+            one.sendall(ask * (1 + ahead))
+        all_sent.set()
+        eventually(lambda: len(addresses) == 1 + 21 * (1 + ahead), what="all requests")
+        server.stop()
+    assert addresses.index("127.0.0.4") < 5
 
 
 @pytest.mark.parametrize(("read_bytes", "ended"), [(0, True), (http_protocol.READ_BYTES, False)])

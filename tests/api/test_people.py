@@ -664,7 +664,7 @@ def test_wrong_tokens_count_as_requests(embedded_db: str) -> None:
 
 
 @pytest.mark.usefixtures("no_second_chance")
-def test_wrong_passwords_from_elsewhere_keep_nobody_out(embedded_db: str) -> None:
+def test_wrong_passwords_from_elsewhere_do_not_lock_the_owner_out(embedded_db: str) -> None:
     with connect(embedded_db, role="gate", autocommit=True) as conn:
         people.add_account(conn, "otto", "operator", PASSWORD)
     with serving(Settings(db=embedded_db, web=None, api_anonymous="none")) as api:
@@ -674,7 +674,9 @@ def test_wrong_passwords_from_elsewhere_keep_nobody_out(embedded_db: str) -> Non
 
 
 @pytest.mark.usefixtures("no_second_chance")
-def test_who_logged_in_before_is_known_by_a_signed_cookie(embedded_db: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_signed_cookie_identifies_a_browser_that_logged_in_before(
+    embedded_db: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Wrong passwords from the same address, as behind a proxy, or for the name from everywhere, hold up who does not have it."""
     monkeypatch.setattr(login_limiter, "NAME_BURST", 12)
     with connect(embedded_db, role="gate", autocommit=True) as conn:

@@ -1,4 +1,4 @@
-"""Time of `flitwatch --help` and of a completion relative to `python -c pass`, in turns: `python -m benchmarks.start` (in tests/)."""
+"""Time of `flitwatch --help` and of completions relative to `python -c pass`, in turns: `python -m benchmarks.start` (in tests/)."""
 
 from __future__ import annotations
 
@@ -11,11 +11,12 @@ import time
 
 ROUNDS = 20
 FLITWATCH = [sys.executable, "-m", "flitwatch.main"]
-COMPLETION = {"COMP_WORDS": "flitwatch jo", "COMP_CWORD": "1", "_FLITWATCH_COMPLETE": "bash_complete"}
+COMPLETION = {"_FLITWATCH_COMPLETE": "bash_complete"}
 CASES: dict[str, tuple[list[str], dict[str, str]]] = {
     "python": ([sys.executable, "-c", "pass"], {}),
     "help": ([*FLITWATCH, "--help"], {}),
-    "completion": (FLITWATCH, COMPLETION),
+    "completion": (FLITWATCH, COMPLETION | {"COMP_WORDS": "flitwatch jo", "COMP_CWORD": "1"}),
+    "options": (FLITWATCH, COMPLETION | {"COMP_WORDS": "flitwatch import sacct --", "COMP_CWORD": "3"}),
 }
 
 
@@ -31,7 +32,7 @@ def main() -> None:
     print(
         json.dumps(
             {f"{name}_s": round(value, 4) for name, value in medians.items()}
-            | {f"{name}_ratio": round(medians[name] / medians["python"], 2) for name in ("help", "completion")}
+            | {f"{name}_ratio": round(medians[name] / medians["python"], 2) for name in medians if name != "python"}
         )
     )
 

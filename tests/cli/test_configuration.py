@@ -17,8 +17,9 @@ from cli.commands import flitwatch
 from click.testing import CliRunner
 
 from flitwatch import configuration, reference
+from flitwatch.command_line import cli
 from flitwatch.console import FiniteRange
-from flitwatch.main import cli, main
+from flitwatch.main import main
 from flitwatch.reference import STATUSES
 from flitwatch_api.settings import Settings
 from flitwatch_domain.errors import BadInput
@@ -137,7 +138,7 @@ def test_wrong_input_ends_as_the_table_says(words: str, status: int, said: str) 
 def test_a_command_of_another_package_is_refused_with_its_name(
     monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], words: str, package: str
 ) -> None:
-    monkeypatch.setattr("flitwatch.main.list_installed_commands", dict)
+    monkeypatch.setattr("flitwatch.command_line.list_installed_commands", dict)
     with pytest.raises(SystemExit):
         main(words.split())
     assert capfd.readouterr().err.endswith(f"is not installed here. Install it: pip install {package}\n")

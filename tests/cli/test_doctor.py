@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from flitwatch.main import cli
+from flitwatch.command_line import cli
 from flitwatch_db import connect
 from flitwatch_db.core import log_keep
 from flitwatch_db.fabrics import store as fabrics
@@ -131,6 +131,13 @@ def test_an_estimator_that_cannot_run_is_red(tmp_path: Path, monkeypatch: pytest
     monkeypatch.setitem(sys.modules, "lightgbm", None)
     code, check = checked()
     assert code == 1 and check["state"] == "failed" and "lightgbm" in check["detail"]
+
+
+def test_a_query_that_fails_is_not_reported_as_a_database_that_does(embedded_db: str) -> None:
+    with connect(embedded_db, role="owner", autocommit=True) as conn:
+        conn.execute("ALTER TABLE job_node RENAME TO away")
+    states = {check.name: check.state for check in check_database(embedded_db)}
+    assert (states["database"], states["coverage"]) == ("ok", "failed")
 
 
 def test_jobs_nodes_and_counters_without_a_fabric_are_reported(embedded_db: str) -> None:

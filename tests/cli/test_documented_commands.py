@@ -10,9 +10,9 @@ from pathlib import Path
 import click
 import pytest
 
+from flitwatch.command_line import cli
 from flitwatch.commands.collect import collect
 from flitwatch.commands.import_ import import_
-from flitwatch.main import cli
 
 ROOT = Path(__file__).parents[2]
 #: The reference is made from the commands, and changes and decisions name what was.
@@ -123,9 +123,9 @@ def test_a_wrong_line_is_found(page: str, fault: str | None) -> None:
 
 
 def test_every_import_and_collector_says_what_it_was_tried_with() -> None:
-    """docs/sources.md: tried live with, public samples, and what is not read, of each command."""
+    """docs/sources.md: tested live with, public samples, and what is not read, of each command."""
     page = (ROOT / "docs/sources.md").read_text()
-    header, *lines = page[page.index("| source | command | tried live") :].partition("\n\n")[0].splitlines()
+    header, *lines = page[page.index("| source | command | tested live") :].partition("\n\n")[0].splitlines()
     rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in lines[1:]]
     assert header.count("|") == 6 and all(len(row) == 5 and all(row) for row in rows)
     documented = {command for row in rows for command in re.findall(r"`(\w+ [\w-]+)`", row[1])}

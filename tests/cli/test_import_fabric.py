@@ -11,7 +11,8 @@ import pytest
 from cli.commands import flitwatch, succeed
 from click.testing import CliRunner
 
-from flitwatch.main import COMMANDS, cli
+from flitwatch.catalogue import COMMANDS
+from flitwatch.command_line import cli
 from flitwatch_db import connect
 from flitwatch_db.fabrics import store as fabrics
 from flitwatch_domain.fabric import CountedAt

@@ -87,6 +87,7 @@ def test_the_disk_and_the_newest_backup_of_an_embedded_database(tmp_path: Path) 
 ROOT = Path(__file__).resolve().parents[2]
 
 #: A document and its words, a page that a command made and its words: figures of one name are equal. Two dots stand for any words.
+#: A figure named percent_NAME is a hundred times NAME.
 QUOTED = [
     (
         "docs/results.md",
@@ -108,7 +109,7 @@ QUOTED = [
     ),
     (
         "docs/results.md",
-        "A share of {mean} (95 % CI {low} to {high}) of the users named were false positives.",
+        "{percent_mean} % of the users named were false positives (95 % CI {percent_low} to {percent_high} %).",
         "docs/scorecard.md",
         "**Blame**: .. False share {mean} ({low} to {high}), at most 0.10 in every scenario.",
     ),
@@ -134,13 +135,13 @@ QUOTED = [
     ),
     (
         "docs/results.md",
-        "{found} ({low} to {high}) of the planted counters are ranked among the first",
+        "{percent_found} % ({percent_low} to {percent_high} %) of the planted counters are ranked among the first",
         "docs/scorecard.md",
-        "**Deviation**: {found} ({low} to {high}) of the planted counters are ranked among the first",
+        "**Drivers**: {found} ({low} to {high}) of the planted counters are ranked among the first",
     ),
     (
         "docs/results.md",
-        "90 % intervals cover {mean} ({low} to {high}) of .. beats every forecaster by more than its interval in {better} of {variants} scenarios",
+        "90 % intervals cover {percent_mean} % ({percent_low} to {percent_high} %) of .. beats every forecaster by more than its interval in {better} of {variants} scenarios",
         "docs/scorecard.md",
         "every candidate, by more than its interval, in {better} of {variants} scenarios. 90 % intervals cover {mean} ({low} to {high}).",
     ),
@@ -157,7 +158,10 @@ def figures(text: str, words: str) -> dict[str, float]:
     )
     found = list(re.finditer(pattern, text, re.DOTALL))
     assert len(found) == 1, f"{len(found)} places say: {words}"
-    return {name: float(value) for name, value in found[0].groupdict().items()}
+    return {
+        name.removeprefix("percent_"): float(value) / (100 if name.startswith("percent_") else 1)
+        for name, value in found[0].groupdict().items()
+    }
 
 
 @pytest.mark.parametrize("quoted", QUOTED, ids=lambda quoted: f"{quoted[0]}-{quoted[2]}")

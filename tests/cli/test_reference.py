@@ -18,9 +18,10 @@ import yaml
 from click.testing import CliRunner
 from prometheus_client.exposition import generate_latest
 
-from flitwatch import main, manuals, metrics_reference, reference
+from flitwatch import manuals, reference
+from flitwatch.catalogue import GROUPS, list_installed_commands
+from flitwatch.command_line import cli
 from flitwatch.examples import EXAMPLES
-from flitwatch.main import GROUPS, cli, list_installed_commands
 from flitwatch.manuals import render_pages
 from flitwatch.reference import render_reference
 from flitwatch_api.health.metrics import MetricReading
@@ -49,12 +50,12 @@ def test_every_option_is_explained_and_every_command_takes_json() -> None:
 
 
 def test_the_list_of_all_commands_has_each_of_them_once_by_what_it_is_for() -> None:
-    assert sorted(name for names in GROUPS.values() for name in names) == sorted(main.list_installed_commands())
+    assert sorted(name for names in GROUPS.values() for name in names) == sorted(list_installed_commands())
     shown = CliRunner().invoke(cli, ["--help"]).output
     assert [shown.index(f"\n{title}:\n") for title in GROUPS] == sorted(
         shown.index(f"\n{title}:\n") for title in GROUPS
     )
-    assert set(re.findall(r"^  ([a-z]+)(?: |$)", shown, re.MULTILINE)) >= set(main.list_installed_commands())
+    assert set(re.findall(r"^  ([a-z]+)(?: |$)", shown, re.MULTILINE)) >= set(list_installed_commands())
 
 
 def test_help_and_completion_load_no_library_that_takes_long() -> None:
@@ -202,15 +203,15 @@ def test_text_is_shown_as_it_is(tmp_path: Path, text: str, shown: str) -> None:
 
 
 def test_the_committed_reference_is_that_of_the_registries() -> None:
-    assert (ROOT / "docs" / "metrics.md").read_text() == metrics_reference.render_metrics(), "run `make reference`"
+    assert (ROOT / "docs" / "metrics.md").read_text() == reference.render_metrics(), "run `make reference`"
 
 
-@pytest.mark.parametrize("service", metrics_reference.collect_families())
+@pytest.mark.parametrize("service", reference.collect_families())
 def test_names_and_types_keep_to_the_convention(service: str) -> None:
     program = shutil.which("promtool")
     if program is None:
         pytest.skip("needs promtool (apt-get install prometheus)")
-    found = [f for f in metrics_reference.collect_families()[service] if f.name.startswith("flitwatch_")]
+    found = [f for f in reference.collect_families()[service] if f.name.startswith("flitwatch_")]
     page = generate_latest(MetricReading(found))
     checked = subprocess.run([program, "check", "metrics"], input=page, capture_output=True, check=False)
     assert (checked.returncode, checked.stderr.decode()) == (0, "")

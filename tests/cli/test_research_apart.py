@@ -9,17 +9,19 @@ import sys
 import pytest
 from click.testing import CliRunner
 
+from flitwatch.catalogue import list_installed_commands
+from flitwatch.command_line import cli, follow_moved_options
 from flitwatch.commands.worker import map_task_modules
-from flitwatch.main import cli, follow_moved_options, list_installed_commands
 from flitwatch_research.commands import COMMANDS
 
 WITHOUT_RESEARCH = """
-import importlib.metadata, json, sys
+import importlib.metadata, json, sys, flitwatch.catalogue
 sys.modules["flitwatch_research"] = None
-importlib.metadata.entry_points = lambda **_: ()
+importlib.metadata.entry_points, flitwatch.catalogue.load_extensions = lambda **_: (), dict
 from click.testing import CliRunner
 from flitwatch.commands.worker import map_task_modules
-from flitwatch.main import cli, follow_moved_options, list_installed_commands
+from flitwatch.command_line import cli, follow_moved_options
+from flitwatch.catalogue import list_installed_commands
 twin = CliRunner().invoke(cli, ["twin", "--help"])
 absent = CliRunner().invoke(cli, ["twin", "campaign"])
 print(json.dumps([list(list_installed_commands()), sorted(map_task_modules()), twin.output, absent.exit_code]))

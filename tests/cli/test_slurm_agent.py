@@ -21,8 +21,7 @@ from flitwatch_domain.errors import Forbidden, Unavailable
 from flitwatch_slurm import questions
 from flitwatch_slurm.agent import Agent
 from flitwatch_slurm.cluster import Pending
-from flitwatch_slurm.notes import Notes
-from flitwatch_slurm.pending_jobs import Limits, would_act
+from flitwatch_slurm.pending_jobs import Limits, Notes, would_act
 from flitwatch_slurm.questions import Api, PlacedAdvice, Places, Question
 
 ITEM = {

@@ -16,9 +16,8 @@ from hypothesis import strategies as st
 
 from flitwatch_domain.errors import Forbidden, Unavailable
 from flitwatch_slurm import advice_file
-from flitwatch_slurm.admin_comment import MOST_BYTES, merge_mark, read_mark
 from flitwatch_slurm.advice_file import ANYBODY, Case
-from flitwatch_slurm.cluster import read_pending
+from flitwatch_slurm.cluster import MOST_BYTES, merge_mark, read_mark, read_pending
 
 PLUGIN = Path(advice_file.__file__).with_name("flitwatch.lua")
 

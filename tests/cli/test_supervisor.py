@@ -22,7 +22,7 @@ from click.testing import CliRunner
 from support import disks
 from support.waiting import eventually
 
-from flitwatch.main import cli
+from flitwatch.command_line import cli
 from flitwatch_domain.errors import Unavailable
 from flitwatch_ops import home
 from flitwatch_ops import supervisor as supervising

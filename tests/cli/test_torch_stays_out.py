@@ -36,7 +36,8 @@ import flitwatch_ml.work.live, flitwatch_ml.work.network_noise, flitwatch_ml.wor
 """
 HELP = """
 import click
-from flitwatch.main import cli, list_installed_commands
+from flitwatch.command_line import cli
+from flitwatch.catalogue import list_installed_commands
 for name in (None, *list_installed_commands()):
     try:
         cli([*([name] if name else []), "--help"], standalone_mode=False)

@@ -11,6 +11,7 @@ UNTYPED = ("dict[str, Any]", "dict[str, object]")
 #: Functions whose result has fields that others decide, each with the reason.
 EXCEPTIONS = {
     "db/flitwatch_db/archive/parts.py:rows": "the columns of whichever table is read",
+    "db/flitwatch_db/core/columns.py:query_rows": "the columns of whichever query is given",
     "db/flitwatch_db/core/connection.py:fetch_rows": "the columns of whichever query is given",
     "db/flitwatch_db/jobs/network_noise.py:_list_members": "rows of runs with their cards' counters, which `read` makes types of",
     "db/flitwatch_db/estimates/store.py:data_and_result_of": "documents whose fields the kind of estimate decides",
@@ -47,7 +48,7 @@ EXCEPTIONS = {
     "services/research/flitwatch_research/papers_routes/report.py:_measure_row": "a cell of the page's document, kept as JSON",
     "services/research/flitwatch_research/papers_routes/report.py:_list_sizes": "sizes alongside a cell, kept as JSON",
     "services/research/flitwatch_research/papers_routes/report.py:_with_cell": "a row of the page's document, kept as JSON",
-    "services/research/flitwatch_research/study_tasks.py:run_study_task": "the answer of whichever study is named",
+    "services/research/flitwatch_research/studies/shared.py:run_study_task": "the answer of whichever study is named",
     "ingest/flitwatch_ingest/collectors/link_failures.py:build_record": "a record of the log",
     "services/twin/flitwatch_twin/accounting.py:slurm_json": "a document of Slurm's, with the keys of `sacct --json`",
 }

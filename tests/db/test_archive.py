@@ -13,7 +13,7 @@ from api.database import HOSTILE, SampleDatabase
 from click.testing import CliRunner
 from support.archives import LATER, everything, planted, rows, write
 
-from flitwatch.main import cli
+from flitwatch.command_line import cli
 from flitwatch_db import connect
 from flitwatch_db.archive import restore_archive, write_archive
 from flitwatch_db.archive.parts import _compute_seal, digest_of, own_counts

@@ -13,7 +13,7 @@ import pytest
 from click.testing import CliRunner
 from psycopg.conninfo import conninfo_to_dict
 
-from flitwatch.main import cli
+from flitwatch.command_line import cli
 from flitwatch_db import connect
 from flitwatch_ops.embedded import Embedded
 from flitwatch_ops.platform import embedded_folder, log_url, open_database

@@ -17,7 +17,7 @@ from api.database import HOSTILE, T0, SampleDatabase, seed
 from click.testing import CliRunner, Result
 from psycopg import sql
 
-from flitwatch.main import cli
+from flitwatch.command_line import cli
 from flitwatch_db import connect
 from flitwatch_db.core import events
 from flitwatch_db.ingest import store as ingest

@@ -24,7 +24,7 @@ from flitwatch_db.counters import store as counters
 from flitwatch_db.estimates import inputs as estimates
 from flitwatch_db.estimates import recommendations
 from flitwatch_db.estimates.recommendations import Recommendation
-from flitwatch_db.fabrics import planes, removal, route_changes
+from flitwatch_db.fabrics import removal, route_changes, store
 from flitwatch_db.fabrics import store as fabrics
 from flitwatch_db.ingest import store as ingest
 from flitwatch_db.ingest.store import Reader
@@ -319,9 +319,9 @@ def test_a_plane_that_is_imported_anew_is_found_anew(embedded_db: str) -> None:
         compute = fabrics.save_fabric(conn, COMPUTE)
         storage = fabrics.save_fabric(conn, STORAGE)
         (job_pk,) = jobs.upsert_jobs(conn, [job("1", "n1")])
-        assert planes.update_planes(conn, compute) == [storage]
+        assert store.update_planes(conn, compute) == [storage]
         fabrics.save_fabric(conn, rails("storage", range(11, 15), [4], 0x20000), replace=True)
-        assert planes.update_planes(conn, compute) == []
+        assert store.update_planes(conn, compute) == []
         jobs.place_jobs(conn, [job_pk])
         assert {fabric for _, fabric, _ in places(conn, job_pk)} == {"compute"}
 

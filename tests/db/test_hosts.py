@@ -7,6 +7,7 @@ import json
 import subprocess
 import tempfile
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
@@ -23,8 +24,9 @@ from support import ethernet, slingshot_templates
 from support.databases import PLACE
 from support.ufm import documents_of as ufm_documents
 
+from flitwatch.command_line import cli
 from flitwatch.commands.import_ import import_
-from flitwatch.main import cli
+from flitwatch.commands.imports.fabric import store_fabric
 from flitwatch_core.codec import Ledger, Role
 from flitwatch_db import async_pool, build_conninfo, connect
 from flitwatch_db.core import logins
@@ -508,6 +510,16 @@ def test_jobs_follow_their_hosts_when_the_topology_is_replaced(
         assert conn.execute("SELECT endpoint FROM run_rank").fetchall() == [(ends[0],)]
 
 
+def test_an_ended_job_with_a_missing_host_keeps_its_places(embedded_db: str) -> None:
+    with connect(embedded_db, role="owner") as conn:
+        fabrics.save_fabric(conn, machine(["c1", "c2"]))
+        ended = Job("c", "1", "COMPLETED", start_s=1_780_000_000, end_s=1_780_000_900, node_list="c1,c2,c9")
+        store.upsert_jobs(conn, [ended])
+        fabrics.save_fabric(conn, machine(["c1", "c3"]), replace=True)
+        places = conn.execute("SELECT node, endpoint FROM job_node ORDER BY 1").fetchall()
+        assert places == [("c1", 0), ("c2", 1), ("c9", None)]
+
+
 def test_a_topology_s_coverage_is_that_of_the_newest_week(embedded_db: str) -> None:
     newest_s, day_s = 1_790_000_000, 86_400
     starts = {"1": newest_s, "2": newest_s - 6 * day_s, "3": newest_s - 8 * day_s}
@@ -518,8 +530,66 @@ def test_a_topology_s_coverage_is_that_of_the_newest_week(embedded_db: str) -> N
             for name, start_s in starts.items()
             for host in ("c1", f"c9{name}")
         ]
-        store.upsert_jobs(conn, jobs)
+        # A simulated machine is another one.
+        demo = Job("demo", "9", "RUNNING", start_s=newest_s + 100 * day_s, node_list="c99", simulated=True)
+        store.upsert_jobs(conn, [*jobs, demo])
         assert imports.count_jobs_of_fabric(conn, fabric_id) == (4, 2, ["c91", "c92"])
+
+
+def test_a_replaced_topology_keeps_the_numbers_of_what_is_still_there(
+    embedded_db: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Counters and ended jobs are stored by number: a new switch in the middle gave all behind it to others."""
+
+    def topology(*leaves: int) -> Fabric:
+        sections = [
+            f'Switch 4 "S-{leaf:016x}" # "leaf{leaf}" enhanced port 0 lid {leaf} lmc 0\n'
+            f'[1] "H-{leaf + 16:016x}"[1]({leaf + 16:x}) # "c{leaf} mlx5_0" lid {leaf + 16} 4xHDR\n'
+            for leaf in leaves
+        ]
+        return ibnetdiscover.parse_fabric("".join(sections), "f", "f")
+
+    names = "SELECT array_agg(r.name ORDER BY r.router) FROM router r"
+    place = "SELECT e.node, r.name FROM job_node n JOIN endpoint e USING (fabric_id, endpoint) JOIN router r ON r.router = n.router"
+    with connect(embedded_db, role="owner") as conn:
+        store_fabric(conn, topology(1, 3))
+        store.upsert_jobs(
+            conn, [Job("c", "1", "COMPLETED", start_s=1_780_000_000, end_s=1_780_000_900, node_list="c3")]
+        )
+        for leaves, numbered, is_reused in (
+            ((1, 2, 3), ["leaf1", "leaf3", "leaf2"], False),
+            ((3, 2, 1), ["leaf1", "leaf3", "leaf2"], False),
+            ((2, 3), ["leaf2", "leaf3"], True),
+        ):
+            store_fabric(conn, topology(*leaves), replace=True)
+            assert conn.execute(names.encode()).fetchall() == [(numbered,)]
+            assert conn.execute(place.encode()).fetchall() == [("c3", "leaf3")]
+            reused = "earlier counters of leaf1 (leaf2) are shown under the names in brackets"
+            assert (reused in " ".join(capsys.readouterr().err.split())) == is_reused
+        # The same file is the same topology, whatever its numbers.
+        version = fabrics.list_versions(conn)
+        store_fabric(conn, topology(2, 3))
+        assert fabrics.list_versions(conn) == version
+
+
+@pytest.mark.parametrize(("cluster", "placed_on"), [("a", "fa"), ("b", "fb"), ("c", "plain"), ("default", "fb")])
+def test_a_job_is_not_on_the_fabric_of_another_cluster(cluster: str, placed_on: str, embedded_db: str) -> None:
+    """Clusters of one accounting number their nodes alike. Of a job without a cluster, the newest fabric is taken."""
+    with connect(embedded_db, role="owner") as conn:
+        for name, of in (("plain", None), ("fa", "a"), ("fb", "b")):
+            labelled = {"cluster": of} if of else {}
+            fabrics.save_fabric(conn, replace(machine(["c1", "c2"]), name=name, attributes=labelled))
+            conn.commit()
+        store.upsert_jobs(conn, [Job(cluster, "1", "RUNNING", node_list="c1")])
+        placed = "SELECT f.name FROM job_node JOIN fabric f USING (fabric_id)"
+        assert conn.execute(placed.encode()).fetchall() == [(placed_on,)]
+        conn.execute("DELETE FROM job")
+        for table in ("link", "endpoint", "router", "fabric"):
+            conn.execute(
+                f"DELETE FROM {table} WHERE fabric_id = (SELECT fabric_id FROM fabric WHERE name = 'plain')".encode()
+            )
+        store.upsert_jobs(conn, [Job(cluster, "2", "RUNNING", node_list="c1")])
+        assert conn.execute(placed.encode()).fetchall() == ([] if cluster == "c" else [(placed_on,)])
 
 
 def test_the_writer_reads_a_topology_again_that_has_other_hosts(embedded_db: str) -> None:

@@ -17,11 +17,11 @@ from click.testing import CliRunner
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from support.databases import PLACE, Server
 
-from flitwatch.main import cli
+from flitwatch.command_line import cli
 from flitwatch_db import connect
 from flitwatch_db.core import logins
 from flitwatch_db.migrations import bootstrap, list_migrations, migrate_database
-from flitwatch_db.people import audit
+from flitwatch_db.people import accounts, audit
 from flitwatch_domain.errors import Unavailable
 from flitwatch_ops.embedded import Embedded
 from flitwatch_ops.platform import open_database
@@ -259,3 +259,10 @@ def test_the_owner_may_run_policies_and_nobody_logs_in_as_it(_embedded_template:
         with connect(url, autocommit=True) as conn:
             conn.execute("ALTER ROLE flitwatch_owner NOLOGIN")
         server.drop(url)
+
+
+def test_a_password_is_hashed_with_64_mib_and_three_passes(embedded_db: str) -> None:
+    with connect(embedded_db, role="gate", autocommit=True) as conn:
+        accounts.add_account(conn, "ada", "user", "correct horse battery")
+        (hashed,) = conn.execute("SELECT password_hash FROM account WHERE name = 'ada'").fetchone()  # type: ignore[misc]
+    assert hashed.startswith("$argon2id$v=19$m=65536,t=3,p=4$")

@@ -29,7 +29,7 @@ from ingest.writing import START_S, Quarters, append, quality, stored
 from psycopg.conninfo import conninfo_to_dict
 from support.waiting import eventually
 
-from flitwatch.main import cli
+from flitwatch.command_line import cli
 from flitwatch_api.settings import Settings
 from flitwatch_db import connect
 from flitwatch_db.core.logins import url_for

@@ -1,9 +1,10 @@
-"""SQL statements are only in `flitwatch_db`, and in the stream's own table."""
+"""SQL statements are only in `flitwatch_db` and in the stream's own table, and every advisory lock has a unique key."""
 
 from __future__ import annotations
 
 import ast
 import re
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -52,3 +53,14 @@ def test_a_statement_is_found(source: str) -> None:
 
 def test_prose_is_no_statement() -> None:
     assert not statements("text = 'Select a job from the list; set what = you like'")
+
+
+def test_no_two_advisory_locks_have_one_key() -> None:
+    """Locks with the same key exclude each other: the alert engine once blocked forecasts of running jobs this way."""
+    sources = [path for package in ("db", "ml", "ingest", "services") for path in (ROOT / package).rglob("*.py")]
+    keys = Counter(
+        int(key)
+        for path in sources
+        for key in re.findall(r"^_?[A-Z_]*LOCK = (\d{10,})$", path.read_text(errors="replace"), re.MULTILINE)
+    )
+    assert len(keys) >= 6 and [key for key, times in keys.items() if times > 1] == []

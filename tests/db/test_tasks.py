@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import math
 import signal
 import subprocess
 import sys
@@ -277,6 +278,20 @@ def test_what_a_user_asks_comes_first_and_the_schedule_follows_the_handlers_orde
     worker = Worker(embedded_db, {"demo.count": "unused", "demo.wait": "unused"})
     taken = [worker._take_task(conn) for _ in range(len(made) + 1)]
     assert [one and one.task_id for one in taken] == [*(tasks[place] for place in (2, 3, 1, 4, 0)), None]
+
+
+def test_a_scheduled_task_starts_now_and_then_although_users_ask_for_more(
+    embedded_db: str, conn: psycopg.Connection[Any]
+) -> None:
+    made = [("demo.count", "a user"), ("demo.wait", SCHEDULE), ("demo.count", SCHEDULE), ("demo.count", "a user")]
+    tasks = [start_task(conn, name, created_by=author) for name, author in made]
+    conn.commit()
+    # The oldest one starts, whatever the order of the handlers, so that no kind waits for ever.
+    worker = Worker(embedded_db, {"demo.count": "unused", "demo.wait": "unused"})
+    # It has taken no scheduled task for a long time.
+    worker._scheduled_s = -math.inf
+    taken = [worker._take_task(conn) for _ in tasks]
+    assert [one and one.task_id for one in taken] == [tasks[place] for place in (1, 0, 3, 2)]
 
 
 def test_a_task_starts_with_its_transaction(embedded_db: str, conn: psycopg.Connection[Any]) -> None:

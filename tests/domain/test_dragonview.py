@@ -12,6 +12,7 @@ from domain.sound_fabrics import written
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from flitwatch.commands.imports.dragonview import summarise_snapshot
 from flitwatch_domain.errors import BadInput
 from flitwatch_domain.fabric import CountedAt
 from flitwatch_domain.generators import build_dragonfly
@@ -128,7 +129,9 @@ def test_bad_rows_are_rejected_with_line_and_reason(tmp_path: Path) -> None:
         *(f"counters.csv:{line}" for line in (2, 3, 4, 5)),
         *(f"jobs.csv:{line}" for line in (3, 4, 5)),
     ]
-    assert [job.job_id for job in snapshot.jobs] == ["7"]
+    assert [job.job_id for job in snapshot.jobs] == ["7"] and snapshot.unplaced_jobs == ("8",)
+    report = summarise_snapshot(snapshot)
+    assert (report["jobs"], report["placed"], len(report["unplaced_examples"])) == (2, 1, 1)
     assert expand_hosts(snapshot.jobs[0].node_list or "") == [MACHINE.endpoints.node[0]]
 
 

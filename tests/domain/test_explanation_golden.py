@@ -100,6 +100,17 @@ def flow(part: dict[int, float], own: float = 0.01, **more: Any) -> Flow:
     return Flow(part=part, own=own, **{**given, **more})
 
 
+@pytest.mark.parametrize(
+    ("factor", "first", "names"),
+    [(1.2, 0.55, ["1", "3"]), (1.12, 0.55, ["1"]), (1.2, 0.45, ["1", "3"]), (1.12, 0.45, [])],
+)
+def test_a_further_job_is_named_only_if_its_part_slows_the_job(factor: float, first: float, names: list[str]) -> None:
+    """Job 3 has 35 % of the waiting: of a job that is 12 % slower that is 4 % of a step. Without it, the first job needs half of the waiting."""
+    jobs = scenery(neighbour(1, T0 + 100), neighbour(3, T0 + 100))
+    explanation = made(steps(factor, 20), replace(jobs, flow=flow({1: first, 3: 0.35})))
+    assert [one["job_id"] for one in explanation["candidates"] if one["named"]] == names
+
+
 def evidence(explanation: dict[str, Any]) -> str:
     """The page of a case, with a line of steps, a band, and one of counters with a gap."""
     at = T0 + np.arange(0, 300, 60.0)

@@ -252,6 +252,39 @@ def test_contradictions_name_file_and_line(text: str, said: str, line: int) -> N
         assert caught.value.where == f"ib.txt:{line}"
 
 
+@pytest.mark.parametrize(
+    ("speed", "bandwidth_bps"),
+    [
+        ("4xHDR", 200e9),
+        ("4xHDR s=64 w=2", 200e9),
+        ("4xHDR s=64 w=2 v=4 m=4", 200e9),
+        ("2xNDR ", 200e9),
+        ("4x25G", None),
+        ("4x??", None),
+        ("", 0),
+    ],
+)
+def test_a_speed_is_read_or_reported(speed: str, bandwidth_bps: float | None) -> None:
+    """`ibnetdiscover --full` prints numbers after the speed. A cable without a speed is not judged, and unknown words are reported."""
+    text = f'Switch 4 "S-00000000000000a1" # "leaf" enhanced port 0 lid 31 lmc 0\n[1] "H-00000000000000b0"[1](b0) # "n1 2xGPU" lid 1 {speed}\n'
+    fabric = parse_fabric(text, "f", "f")
+    assert np.array_equal(fabric.links.bandwidth_bps, [bandwidth_bps or np.nan] * 2, equal_nan=True)
+    assert any(speed and f"{speed!r}" in warning for warning in fabric.warnings) == (bandwidth_bps is None)
+
+
+def test_a_router_between_subnets_is_no_compute_node() -> None:
+    """Its description can be the name of a host."""
+    text = """Switch 4 "S-00000000000000a1" # "leaf" enhanced port 0 lid 31 lmc 0
+[1] "H-00000000000000b0"[1](b0) # "n1 mlx5_0" lid 1 4xHDR
+[2] "R-00000000000000d1"[1](d1) # "n2" lid 2 4xHDR
+"""
+    section = 'Rt 2 "R-00000000000000d1" # "n2"\n[1](d1) "S-00000000000000a1"[2] # lid 2 lmc 0 "leaf" lid 31 4xHDR\n'
+    for whole in (text, text + section):
+        fabric = parse_fabric(whole, "f", "f")
+        ends = zip(fabric.endpoints.node, fabric.endpoints.role_names, strict=True)
+        assert list(ends) == [("n1", "compute"), ("router-00000000000000d1", "service")]
+
+
 def test_survivable_doubts_are_warnings() -> None:
     one_end = edited('[2]\t"S-0000000000000002"[32]\t\t# "MF0;leaf2:MQM8700/U1" lid 2 4xHDR\n', "")
     fabric = small(one_end)

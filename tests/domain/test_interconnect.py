@@ -155,7 +155,7 @@ def test_damaged_files_raise_bad_input_only(data: bytes, cut: int) -> None:
 def test_places_names_and_nids_agree(group: int, row: int, col: int, node: int, half: int) -> None:
     name = cray.router_cname(group, row, col, 2 * half)
     assert cray.parse_cname(name).place(2 * half) == (group, row, col)
-    assert cray.nid_of(f"{name[:-2]}n{node}", 2 * half) == 4 * cray.router_id(group, row, col) + node
+    assert cray.nid_of(f"{name[:-2]}n{node}", 2 * half) == 4 * ((group * cray.ROWS + row) * cray.COLS + col) + node
 
 
 @pytest.mark.parametrize(

@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 import gzip
+import ssl
 import threading
 from collections.abc import Iterator
 from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import cast
 
 import httpx
 import pytest
-from support.endless_answer import dripping
+from support.endless_answer import MOST_BYTES, dripping, serving_endlessly
+from support.ufm import certificate
 
 from flitwatch_domain.errors import Unavailable
 from flitwatch_domain.peer_answers import stream_answer
 from flitwatch_ingest import registry
+from flitwatch_ingest.collectors import ufm
+from flitwatch_ingest.exporters import scraper
+from flitwatch_ingest.exporters.intake import Intake
 
 LONG_S = 60.0
 
@@ -76,10 +83,41 @@ def test_a_head_and_a_body_that_drip_end_at_the_deadline(peer: Peer) -> None:
         read(peer.url, 0.3)
 
 
+def test_an_answer_over_tls_ends_at_the_deadline_too(peer: Peer, tmp_path: Path) -> None:
+    pem, key = tmp_path / "peer.pem", tmp_path / "peer.key"
+    certificate(pem, key)
+    server = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    server.load_cert_chain(pem, key)
+    peer.socket = server.wrap_socket(peer.socket, server_side=True)
+    peer.drips, has_head = True, False
+    url = f"https://localhost:{peer.server_address[1]}/"
+    with (
+        httpx.Client(timeout=LONG_S, verify=ssl.create_default_context(cafile=pem)) as client,
+        pytest.raises(httpx.HTTPError),
+        stream_answer(client, "GET", url, 2.0) as answer,
+    ):
+        has_head = answer.status_code == 200
+        b"".join(answer.iter_bytes())
+    # The handshake was over, so the socket with TLS was to be ended.
+    assert has_head
+
+
 def test_a_registry_that_drips_does_not_hold_the_writer_up(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(registry, "_TIMEOUT_S", 0.3)
     with dripping(0.02) as port, pytest.raises(Unavailable, match="the schema registry does not answer"):
         registry.HttpRegistry(f"http://127.0.0.1:{port}").text(1)
+
+
+def test_endless_answers_of_exporters_and_of_ufm_are_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(scraper, "MOST_PAGE_BYTES", 1 << 20)
+    monkeypatch.setattr(ufm, "MOST_BODY_BYTES", 1 << 20)
+    reasons: list[str] = []
+    with serving_endlessly() as server:
+        scraper.Scraper([server.url], cast(Intake, None), reasons.append).look()
+        with pytest.raises(Unavailable, match="sent more than 1 MiB"):
+            ufm.Ufm(server.url, ufm.Credentials()).topology("subnet")
+        assert server.sent_bytes < MOST_BYTES
+    assert reasons == [f"{server.url}: its page has more than 1 MiB"]
 
 
 @pytest.mark.parametrize("encoding", ["zstd", "deflate", "gzip, gzip", "gzip, identity, gzip"])

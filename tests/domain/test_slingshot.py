@@ -94,7 +94,7 @@ def test_switches_without_groups_are_a_graph() -> None:
         ("x1c0r0j1p2-x1c0r1j1p0", "beyond the jacks"),
         ("x1c0r0j1p0-x1c0r1j1p0\nx1c0r0j2", "f:2: cannot read"),
         ("x1c0r0j1p0-xfoo", "names neither a port"),
-        ("", "lists no link"),
+        ("", "lists no links"),
     ],
 )
 def test_what_contradicts_itself_is_refused(lines: str, reason: str) -> None:

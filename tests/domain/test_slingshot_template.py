@@ -53,7 +53,7 @@ def test_the_older_form_numbers_ports_and_names_no_jack(tmp_path: Any) -> None:
     [
         (lambda t: t.pop("switches"), "has no list of switches"),
         (lambda t: t.update(switches=[]), "lists no switch"),
-        (lambda t: t.update(links=[]) or [s.update(edgePorts=[]) for s in t["switches"]], "lists no link"),
+        (lambda t: t.update(links=[]) or [s.update(edgePorts=[]) for s in t["switches"]], "lists no links"),
         (lambda t: t.pop("links"), "has no list of links"),
         (lambda t: t["switches"].append(copy.deepcopy(t["switches"][0])), "is listed twice"),
         (lambda t: t["switches"][0].update(swcNum=0), "are both switch 0 of group 1"),

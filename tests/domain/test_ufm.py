@@ -97,13 +97,13 @@ def test_ports_add_speed_lid_and_the_adapters_own_guid() -> None:
     ("document", "said"),
     [
         ("[", "is not JSON"),
-        ("[]", "lists no link"),
+        ("[]", "lists no links"),
         ('{"links": {}}', "links is not a list of records"),
         (json.dumps([{**HOST, "source_guid": "no"}]), "link 1: its source has no GUID or no port"),
         (json.dumps([{**HOST, "destination_port": "0"}]), "its destination has no GUID or no port"),
         (
             json.dumps([SPINE, {**HOST, "source_port": "37"}]),
-            "link 2: port 37 of 1c34da0300728606 is an end of link 1 too",
+            "link 2: port 37 of 1c34da0300728606 is also an end of link 1",
         ),
         (
             json.dumps([{**HOST, "destination_port_node_description": "", "destination_port_dname": "1"}]),

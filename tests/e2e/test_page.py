@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from api.estimates import add_measured_machine
 from integration.incidents import IncidentSite, draws, is_felt
 from support.browser import run
 from support.databases import server_folder
@@ -21,10 +22,14 @@ from support.planted_machine import BEGIN_S
 from e2e.beat import Beat
 from e2e.site import PAGE, ROOT, fill, served
 from flitwatch_db import connect
+from flitwatch_db.fabrics import store as fabrics
 from flitwatch_db.incidents import store
 from flitwatch_db.incidents.store import of_explanation
+from flitwatch_db.jobs import store as jobs
 from flitwatch_db.migrations import migrate_database
+from flitwatch_domain.generators import build_xgft
 from flitwatch_domain.incidents import Minute
+from flitwatch_domain.jobs import Job
 from flitwatch_ops.embedded import Embedded
 from flitwatch_research.studies import registry
 
@@ -113,6 +118,19 @@ def test_planted_incidents_are_named_on_every_page(case: Case, embedded_db: str,
     with served(embedded_db) as url:
         names = {"URL": url, "ASKED": asked, "DURING": during, "STATE": "over" if case.over else "open"}
         run("planted.mjs", browser | {f"FLITWATCH_{name}": value for name, value in names.items()}, timeout_s=300)
+
+
+@pytest.mark.system("browser")
+def test_one_visit_finds_what_another_made(embedded_db: str, browser: dict[str, str]) -> None:
+    """A job by parts of its number and name, its user's name by the caller's rights, and a task's result by its address."""
+    job = Job(job_id="4896334", cluster="c", user="ann", name="amg", state="RUNNING", start_s=1e9, simulated=True)
+    with connect(embedded_db, role="writer") as conn:
+        jobs.upsert_jobs(conn, [job], fabrics.save_fabric(conn, build_xgft(2, [2, 2], [1, 1])))
+    with served(embedded_db) as url:
+        run("shared.mjs", {**browser, "FLITWATCH_URL": url, "FLITWATCH_NAME": "ann"}, timeout_s=120)
+        with connect(embedded_db, role="writer") as conn:
+            add_measured_machine(conn)
+        run("shared.mjs", {**browser, "FLITWATCH_URL": url, "FLITWATCH_NAME": ""}, timeout_s=120)
 
 
 @pytest.mark.system("browser")

@@ -17,12 +17,13 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-from alerting.receivers import Hook
+from alerting.receivers import receiving
 from support.alerts import fire
 from support.endless_answer import dripping
 from support.endless_head import BEGINNINGS, MOST_BYTES, sent_until_closed
 
 from flitwatch_db import connect
+from flitwatch_domain.http_protocol import WAITING_REQUESTS
 
 HERE = "127.0.0.1"
 ADDRESSES, IDLE, SLOW, UPLOADERS = 20, 260, 4, 4
@@ -38,7 +39,7 @@ ODD_HOSTS = (
     "localhost\tx",
 )
 LONG_NAME = "x" * 2000
-UNREAD, REQUESTS_AHEAD = 20, 16
+UNREAD, REQUESTS_AHEAD = 20, 1 + WAITING_REQUESTS
 #: An alert every so often, and how long its notice may take to a receiver that answers.
 ALERT_EVERY_S, NOTICE_S = 2.0, 30.0
 GOOD = "answers"
@@ -223,8 +224,7 @@ def delivered_to(conn: Any, receiver: str) -> set[int]:
 @contextlib.contextmanager
 def receivers(folder: Path) -> Iterator[Path]:
     """Yield a configuration of alerting: a webhook and a mail server that never end, and a webhook that answers."""
-    hook = Hook()
-    with dripping(DRIP_S) as port:
+    with receiving() as hook, dripping(DRIP_S) as port:
         place = {"server": f"127.0.0.1:{port}", "to": ["a@x.example"]}
         chosen = [
             {"name": "drips", "kind": "webhook", "url": f"http://127.0.0.1:{port}/"},
@@ -234,7 +234,6 @@ def receivers(folder: Path) -> Iterator[Path]:
         file = folder / "alerts.yaml"
         file.write_text(json.dumps({"group_wait": 0, "group_interval": 0, "rules": [], "receivers": chosen}))
         yield file
-    hook.server.shutdown()
 
 
 ATTACKS = {

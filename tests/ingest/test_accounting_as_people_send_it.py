@@ -8,12 +8,14 @@ import gzip
 import io
 import json
 import lzma
+import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from ingest.scheduler_records import (
@@ -32,16 +34,18 @@ from ingest.scheduler_records import (
 )
 from support.databases import Server
 
+from flitwatch.command_line import cli
 from flitwatch.commands.imports import accounting
 from flitwatch.commands.imports.accounting import Content
 from flitwatch_db import connect
 from flitwatch_db.fabrics import store as fabrics
 from flitwatch_db.ingest import imports
 from flitwatch_db.jobs import store
+from flitwatch_domain import hostlist
 from flitwatch_domain.errors import BadInput
 from flitwatch_domain.fabric import Endpoints, Fabric, FabricKind, Links, Routers, Technology
 from flitwatch_domain.importers.packed import open_plain
-from flitwatch_domain.jobs import FINAL_STATES, OVER_STATES, RELEASED_STATES, Job
+from flitwatch_domain.jobs import FINAL_STATES, OVER_STATES, RELEASED_STATES, Job, count_other_nodes
 from flitwatch_ingest.sources import sacct
 from flitwatch_ingest.sources.flux import FluxReader
 from flitwatch_ingest.sources.pbs import PbsReader
@@ -282,6 +286,48 @@ def test_a_host_of_any_scheduler_is_the_one_of_the_fabric(
         placed = dict(conn.execute("SELECT node, endpoint FROM job_node").fetchall())
         conn.rollback()
     assert placed == dict(zip(written, range(count), strict=True)), known
+
+
+#: By scheduler: writes the number of nodes into a job on hosts. PBS records a number of chunks.
+NUMBERS: dict[str, Callable[[str, int], str]] = {
+    "sacct": lambda text, count: re.sub(r"\|[0-9]+\|(?=[^|]*$)", f"|{count}|", text),
+    "sacct --json": lambda text, count: text.replace('"job_id"', f'"allocation_nodes": {count}, "job_id"'),
+    "squeue --json": lambda text, count: text.replace('"job_id"', f'"node_count": {count}, "job_id"'),
+    "flux": lambda text, count: text.replace('"id"', f'"nnodes": {count}, "id"'),
+    "clustercockpit": lambda text, count: text.replace('"jobId"', f'"numNodes": {count}, "jobId"'),
+}
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 7])
+@pytest.mark.parametrize("scheduler", NUMBERS)
+def test_the_larger_of_number_and_list_is_a_job_s_size(scheduler: str, count: int) -> None:
+    """A list that was cut off names too few hosts, and a number can be that of a request."""
+    assert set(NUMBERS) | {"pbs"} == set(ON_HOSTS)
+    write, reader = ON_HOSTS[scheduler]
+    job = read_only_job(reader(), NUMBERS[scheduler](write(["c02", "c01", "c03"]), count))
+    assert count_other_nodes(job) == (None if count == 3 else 3)
+    record = sacct.to_job_record(job)
+    assert record["nodes"] == max(count, 3) and hostlist.expand_hosts(record["node_list"] or "") != []
+    assert count_other_nodes(replace(job, node_list=None)) is None
+
+
+def test_an_import_counts_what_contradicts_itself_or_may_be_cut(embedded_db: str, tmp_path: Path) -> None:
+    file = tmp_path / "jobs.txt"
+    text = rows({}, {"JobID": "2", "NNodes": "4"}, {"JobID": "3", "NNodes": "1", "NodeList": "c[01-02]"})
+    reports = []
+    for content in (text, text.rstrip("\n"), rows()):
+        file.write_text(content)
+        done = CliRunner().invoke(cli, ["import", "sacct", str(file), "--json", "--db", embedded_db])
+        report = json.loads(next(line for line in done.output.splitlines() if line.startswith("{")))
+        reports.append([report[key] for key in ("node_counts_differ", "node_counts_examples", "unfinished_files")])
+        assert ("another number of nodes than hosts, such as 2 (4 nodes, 1 hosts)" in done.output) == bool(
+            reports[-1][0]
+        )
+        assert ("the last line has no line end" in done.output) == bool(reports[-1][2])
+    examples = ["2 (4 nodes, 1 hosts)", "3 (1 nodes, 2 hosts)"]
+    assert reports == [[2, examples, []], [2, examples, [str(file)]], [0, [], []]]
+    with connect(embedded_db) as conn:
+        assert conn.execute("SELECT nodes FROM job ORDER BY job_id").fetchall() == [(1,), (4,), (2,)]
 
 
 @pytest.mark.shared

@@ -314,6 +314,14 @@ def test_a_page_that_may_be_cut_in_a_number_is_refused(end: str) -> None:
         list(samples_of(page.encode(), "a:1", 7, lambda name: True))
 
 
+def test_a_table_that_names_a_counter_twice_is_refused() -> None:
+    """The second column counted in place of the first."""
+    page = "node_guid,port_num,PortXmitDataExtended,PortXmitDataExtended\n0xa1,1,{}\n"
+    for values in ("8,12", "8,8"):
+        with pytest.raises(BadPage, match="it names PortXmitDataExtended twice"):
+            list(samples_of(page.format(values).encode(), "a:1", 7, lambda name: True))
+
+
 def test_each_metric_of_each_exporter_counts_in_the_unit_of_its_row(_embedded_template: Server) -> None:
     """The row of a metric says what the exporter multiplied by; a value that cannot be such a multiple counts nothing."""
     url = _embedded_template.create()

@@ -16,7 +16,10 @@ from flitwatch_core.codec import Feed, Ledger
 from flitwatch_db import connect
 from flitwatch_db.fabrics import store as fabrics
 from flitwatch_domain.counters import LANES, identify_counter
+from flitwatch_domain.importers import ibnetdiscover, neighbours
+from flitwatch_domain.importers.slingshot import parse_fabric as parse_links
 from flitwatch_ingest.schemas import Claims, chart_arrays, json_schema
+from flitwatch_ingest.writer.ports import FabricPorts, Owner
 
 pytestmark = pytest.mark.integration
 
@@ -393,3 +396,62 @@ def test_a_killed_writer_s_successor_rebuilds_open_buckets_of_lanes(own: bool) -
             after.give(records[cut:], cut)
             rest = after.taken(2**40)
             assert {at: written.get(at, 0) + rest.get(at, 0) for at in written.keys() | rest.keys()} == expected
+
+
+#: n1's adapter has its second port on another fabric, and both ports of n2's are here.
+TWO_PORTS = """
+Switch 4 "S-00000000000000a1" # "leaf" enhanced port 0 lid 31 lmc 0
+[1] "H-00000000000000b0"[1](b1) # "n1 mlx4_0" lid 1 4xFDR
+[2] "H-00000000000000c0"[1](c1) # "n2 mlx4_0" lid 2 4xFDR
+[3] "H-00000000000000c0"[2](c2) # "n2 mlx4_0" lid 3 4xFDR
+"""
+
+
+@pytest.mark.parametrize(
+    ("owner", "endpoint"),
+    [
+        (Owner(guids=("b0",), port=1), 0),
+        (Owner(guids=("b1",)), 0),
+        (Owner(guids=("b1",), port=2), 0),
+        (Owner(guids=("b0",), port=2), -1),
+        (Owner(hosts=("n1",), adapter="mlx4_0", port=1), 0),
+        (Owner(hosts=("n1",), adapter="mlx4_0", port=2), -1),
+        (Owner(guids=("c0",), port=2), 2),
+        (Owner(guids=("c0",)), -1),
+        (Owner(hosts=("n2",), adapter="mlx4_0", port=1), 1),
+    ],
+    ids=str,
+)
+def test_a_port_that_is_not_cabled_here_is_not_the_adapter_s_other_port(owner: Owner, endpoint: int) -> None:
+    found = FabricPorts(ibnetdiscover.parse_fabric(TWO_PORTS, "f", "f")).find(owner, [])
+    assert found is not None and found.endpoint == endpoint and bool(found.reason) == (endpoint < 0)
+
+
+@pytest.mark.parametrize(
+    ("host", "adapter", "endpoint"),
+    [
+        ("x1000c0s0b0n0", "hsn1", 0),
+        ("x1000c0s0b0n0", "hsn0", -1),
+        ("x1000c0s1b0n0", "cxi1", 2),
+        ("x1000c0s1b0n0", "", -1),
+        ("x1000c0s0b0n0", "", 0),
+    ],
+)
+def test_a_nic_of_slingshot_has_the_number_of_its_name(host: str, adapter: str, endpoint: int) -> None:
+    """The list of links leaves out h0 of the first node, whose cable is gone."""
+    links = "x1000c0s0b0n0h1-x1000c0r1j100p0\nx1000c0s1b0n0h0-x1000c0r1j101p0\nx1000c0s1b0n0h1-x1000c0r1j102p0\n"
+    found = FabricPorts(parse_links(links, "f", "f")).find(Owner(hosts=(host,), adapter=adapter), [])
+    assert found is not None and found.endpoint == endpoint
+
+
+@pytest.mark.parametrize(
+    ("adapter", "known"), [("ens2f0", True), ("ENS2F0", True), ("mlx5_0", False), ("mlx5_1", False), ("", False)]
+)
+def test_an_ethernet_card_is_the_one_of_its_name(adapter: str, known: bool) -> None:
+    """The order of a host's cables is not that of its cards."""
+    card = {"chassis": {"gpu1": {"id": {"type": "local", "value": "gpu1"}}}}
+    ports = {"swp1": "ens2f0", "swp2": "ens1f0"}
+    entries = [{port: {**card, "port": {"id": {"type": "ifname", "value": name}}}} for port, name in ports.items()]
+    fabric = neighbours.parse_fabric(json.dumps({"lldp": {"interface": entries}}), "leaf", "leaf")
+    found = FabricPorts(fabric).find(Owner(hosts=("gpu1",), adapter=adapter), [])
+    assert found is not None and found.endpoint == (0 if known else -1)

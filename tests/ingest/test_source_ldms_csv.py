@@ -7,10 +7,14 @@ from pathlib import Path
 
 import orjson
 import pytest
+from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from flitwatch.command_line import cli
 from flitwatch_domain.errors import BadInput
+from flitwatch_ingest.schemas import RowKind, json_schema
+from flitwatch_ingest.schemas.rows import ADAPTERS
 from flitwatch_ingest.sources import Rejection
 from flitwatch_ingest.sources.ldms_csv import Decoder, parse_header, parse_name, side_header
 
@@ -133,6 +137,44 @@ def test_a_host_whose_name_looks_like_a_number_keeps_it(host: str) -> None:
     for line in (LINE, LINE):
         decoded = decoder.line(line.replace(b"nid00001", host.encode()))
         assert isinstance(decoded, bytes) and orjson.loads(decoded)["producer"] == host
+
+
+@pytest.mark.parametrize("column", sorted(ADAPTERS))
+@pytest.mark.parametrize("name", ["0", "007", "1e3", "nan", "mlx5_0"])
+def test_an_adapter_whose_name_looks_like_a_number_keeps_it(column: str, name: str) -> None:
+    decoder = Decoder("f")
+    decoder.line(f"#Time,Time_usec,ProducerName,component_id,{column},port_xmit_data\n".encode())
+    for number in (1, 2):
+        decoded = decoder.line(f"1795216807.001584,1584,n1,0,{name},{number}\n".encode())
+        assert isinstance(decoded, bytes) and orjson.loads(decoded)[column] == name
+
+
+@pytest.mark.parametrize(
+    ("schema", "columns", "several"),
+    [
+        ("sysclassib", "ib.port_xmit_data#mlx5_0.1,ib.port_xmit_wait#mlx5_0.1", False),
+        ("sysclassib", "ib.port_xmit_data#mlx5_0.1,ib.port_xmit_data#mlx5_1.1", True),
+        ("sysclassib", "ib.port_xmit_data#mlx5_0.1,ib.port_xmit_wait#mlx5_1.1", True),
+        ("ibmad", "mlx5_0.port_xmit_data,mlx5_1.port_xmit_data", True),
+        ("ibmad", "PortXmitPkts,port_xmit_packets", True),
+        ("ibmad", "ca_name,port,port_xmit_data,port_rcv_data,port_xmit_data_rate", False),
+    ],
+)
+def test_counters_of_several_ports_in_a_row_add_up_nowhere_which_is_said(
+    schema: str, columns: str, several: bool, embedded_db: str, tmp_path: Path
+) -> None:
+    """The counters of two adapters were added up at one of them."""
+    file, count = tmp_path / schema, columns.count(",") + 1
+    row = ",".join(str(number) for number in range(1, count + 1))
+    file.write_text(f"#Time,Time_usec,ProducerName,component_id,{columns}\n1795216807.001584,1584,n1,0,{row}\n")
+    record = Decoder("f", parse_header(file.read_bytes().split(b"\n")[0])).line(
+        file.read_bytes().split(b"\n")[1] + b"\n"
+    )
+    assert isinstance(record, bytes) and (json_schema(schema, record).kind is RowKind.OTHER) == several
+    done = CliRunner().invoke(cli, ["import", "ldms-csv", str(file), "--json", "--db", embedded_db])
+    report = json.loads(next(line for line in done.output.splitlines() if line.startswith("{")))
+    assert report["several_ports"] == ([schema] if several else [])
+    assert ("each row counts several ports" in " ".join(done.output.split())) == several
 
 
 def test_nan_is_unknown_and_negative_numbers_stay() -> None:

@@ -366,6 +366,43 @@ def test_elapsed_tells_which_of_the_two_hours_it_was(elapsed: str, start: str, e
     assert job.end_s - job.start_s == fields.elapsed_s(elapsed)
 
 
+@pytest.mark.parametrize(
+    ("submit", "start", "end", "start_utc", "end_utc"),
+    [
+        # Nothing but the order of the times tells the hour.
+        ("01:59:00", "02:50:00", "02:10:00", "00:50", "01:10"),
+        ("02:50:00", "02:05:00", "Unknown", "01:05", None),
+        ("01:00:00", "02:05:00", "Unknown", "00:05", None),
+        ("03:00:00", "03:05:00", "04:00:00", "02:05", "03:00"),
+    ],
+)
+def test_a_job_is_submitted_before_it_starts_and_starts_before_it_ends(
+    submit: str, start: str, end: str, start_utc: str, end_utc: str | None
+) -> None:
+    cells = (f"2026-10-25T{text}" if ":" in text else text for text in (submit, start, end))
+    text = "JobID|State|Submit|Start|End\n5|" + "|".join((("RUNNING" if end_utc is None else "FAILED"), *cells)) + "\n"
+    ((job, _),), rejected = sacct.read_jobs(text.encode(), "f", zone=ZoneInfo("Europe/Berlin"))
+
+    def epoch_s(at: str | None) -> float | None:
+        return None if at is None else datetime.fromisoformat(f"2026-10-25T{at}:00+00:00").timestamp()
+
+    assert (job.start_s, job.end_s, rejected) == (epoch_s(start_utc), epoch_s(end_utc), [])
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [(b"caf\xe9", "caf\xe9"), (b"caf\xc3\xa9", "caf\xe9"), (b"a\\ud800b", "a?b"), (b"a\\ud83d\\ude00", "a\U0001f600")],
+)
+def test_any_name_in_json_can_be_stored(name: bytes, expected: str) -> None:
+    """Latin-1, and half of a surrogate pair, which ended an import with a traceback."""
+    text = (
+        b'{"jobs": [{"job_id": 5, "name": "%b", "state": {"current": ["RUNNING"]}, "time": {"start": 1795215000}}]}'
+        % name
+    )
+    ((job, _),), rejected = sacct.read_jobs(text, "f")
+    assert not rejected and json.loads(sacct.encode_job(job))["name"] == expected
+
+
 def test_lines_are_read_as_they_come() -> None:
     """The first jobs are there long before the last line is, and memory holds no more than a window."""
     read: list[int] = []
@@ -512,6 +549,49 @@ def test_a_running_job_that_squeue_does_not_know_twice_is_a_runaway(table_log: L
     _script(tmp_path / "squeue", "exit 1")
     collector.once()
     assert {job.job_id: job.state for job in map(parse_job, _values(table_log))}["1"] == "RUNNING"
+
+
+@pytest.mark.parametrize(
+    ("config", "state"), [("none", "RUNAWAY"), ("accounts,jobs", "RUNNING"), ("all", "RUNNING"), (None, "RUNAWAY")]
+)
+def test_a_job_that_squeue_does_not_show_to_everybody_is_not_a_runaway(
+    config: str | None, state: str, table_log: Log, tmp_path: Path
+) -> None:
+    """With PrivateData=jobs, squeue lists a user's own jobs; and without --all, none of hidden partitions."""
+    text = "JobID\x1fState\x1fStart\x1fNodeList\n1\x1fRUNNING\x1f1795215000\x1fc01\n2\x1fRUNNING\x1f1795215000\x1fc02\n"
+    (tmp_path / "details").write_text(text)
+    _script(tmp_path / "sacct", f'case "$*" in *--jobs*) cat {tmp_path}/details;; *) printf "1\\n2\\n";; esac')
+    _script(tmp_path / "squeue", 'case "$*" in *"--all "*) echo 2;; esac')
+    if config is not None:
+        _script(
+            tmp_path / "scontrol", f'echo "PriorityType = priority/basic"; echo "PrivateData             = {config}"'
+        )
+    with table_log.producer("test") as producer:
+        collector = SacctCollector(Publisher(producer), Checkpoint(None), command=str(tmp_path / "sacct"))
+        for _ in range(3):
+            collector.once()
+    states = {job.job_id: job.state for job in map(parse_job, _values(table_log))}
+    assert states == {"1": state, "2": "RUNNING"}
+
+
+def test_squeue_counts_only_once_slurm_says_that_it_shows_all_jobs(table_log: Log, tmp_path: Path) -> None:
+    """While slurmctld is down, scontrol fails: what squeue lists then may be one user's jobs."""
+    _script(tmp_path / "sacct", "true")
+    _script(tmp_path / "squeue", "echo 2")
+    _script(tmp_path / "scontrol", f'test -e {tmp_path}/up && echo "PrivateData = none"')
+    with table_log.producer("test") as producer:
+        collector = SacctCollector(Publisher(producer), Checkpoint(None), command=str(tmp_path / "sacct"))
+        assert collector._ask_squeue() is None
+        (tmp_path / "up").touch()
+        assert collector._ask_squeue() == {"2"}
+
+
+@pytest.mark.parametrize(
+    "text", [b'{"jobs":[{"job_id":5,"name":"a\\ud800b"}]}', b'{"jobs":[{"job_id":5,"name":"caf\xe9","x":%d}]}' % 10**30]
+)
+def test_an_entry_that_is_no_job_is_rejected_whatever_its_texts_and_numbers(text: bytes) -> None:
+    jobs, rejected = sacct.decode_jobs(text, "jobs.json")
+    assert jobs == [] and [one.where for one in rejected] == ["jobs.json: jobs[0]"]
 
 
 def _values(log: Log) -> list[bytes]:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from importlib.resources import files
 from pathlib import Path
 
 import orjson
 import pytest
 import yaml
+from click.testing import CliRunner
 
+from flitwatch.command_line import cli
 from flitwatch_db import connect
 from flitwatch_db.fabrics import store as fabrics
 from flitwatch_domain.counters import identify_counter
@@ -101,6 +104,10 @@ def test_the_case_of_an_ibmad_sampler(shared: Path, embedded_db: str) -> None:
     with connect(embedded_db, role="reader") as conn:
         rows = conn.execute("SELECT tx_bytes, tx_wait_cycles FROM endpoint_1s ORDER BY ts").fetchall()
     assert rows == [(1e9, None)] * 3
+    done = CliRunner().invoke(cli, ["import", "ldms-csv", str(case / "ibmad_sampler"), "--json", "--db", embedded_db])
+    report = json.loads(next(line for line in done.output.splitlines() if line.startswith("{")))
+    assert report["saturated"] == {"port_xmit_wait": 3}
+    assert "port_xmit_wait: 3 values are the counter's largest" in " ".join(done.output.split())
 
 
 def test_the_catalogue_says_which_counters_stop() -> None:

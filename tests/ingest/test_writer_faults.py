@@ -24,7 +24,7 @@ from support import disks
 from support.databases import server_folder
 from support.waiting import eventually
 
-from flitwatch.main import cli
+from flitwatch.command_line import cli
 from flitwatch_db import connect
 from flitwatch_db.core.log_keep import disk_of
 from flitwatch_db.fabrics import store as fabrics
@@ -41,6 +41,7 @@ from flitwatch_ingest.writer.assigned_topics import AssignedTopics
 from flitwatch_ingest.writer.drain import drain_log
 from flitwatch_ingest.writer.loop import Writer
 from flitwatch_ingest.writer.merging import Merger
+from flitwatch_ingest.writer.metrics import WriterCollector
 from flitwatch_ops.embedded import Embedded
 from flitwatch_stream import table_producer
 from flitwatch_stream.backends import open_log
@@ -290,6 +291,10 @@ def test_records_wait_in_the_log_until_there_is_space(
             writer.commit()
             return writer.measures.records
 
+        def read_only() -> float:
+            names = {metric.name: metric for metric in WriterCollector(writer).collect()}
+            return names["flitwatch_writer_read_only"].samples[0].value
+
         eventually(lambda: carried() == 3 * 32, every_s=0.0, what="the first seconds to be written")
         folder = disk_of(embedded_db).folder
         assert folder is not None
@@ -298,6 +303,7 @@ def test_records_wait_in_the_log_until_there_is_space(
         append(log, feed.topic, feed.ticks(3))
         assert [writer.step() for _ in range(3)] == [0, 0, 0]
         assert "MiB left" in (writer.measures.lack or "") and writer.measures.records == 3 * 32
+        assert read_only() == 1
         with pytest.raises(DiskFull):
             drain_log(embedded_db, embedded_db, settings=settings, limit_s=60)
         monkeypatch.setenv(LEAST_FREE, f"{3 * free_mib:.0f}")
@@ -310,7 +316,7 @@ def test_records_wait_in_the_log_until_there_is_space(
             producer.flush()
         append(log, feed.topic, held[1:])
         eventually(lambda: carried() == 7 * 32, every_s=0.0, what="what waited to be written")
-        assert writer.measures.lack is None
+        assert writer.measures.lack is None and read_only() == 0
         writer.finish()
     assert stored(embedded_db) == feed.expected()
     assert quality(embedded_db) == ([], [])

@@ -18,7 +18,7 @@ from flitwatch_db.fabrics import store as fabrics
 from flitwatch_db.ingest import store as ingest
 from flitwatch_db.ingest.store import Reader
 from flitwatch_domain.generators import build_dragonfly
-from flitwatch_ingest.writer import WriterSettings, clock, database, merging
+from flitwatch_ingest.writer import WriterSettings, database, memory, merging
 from flitwatch_ingest.writer.batch import Batch
 from flitwatch_ingest.writer.drain import drain_log
 from flitwatch_ingest.writer.loop import Writer
@@ -117,7 +117,7 @@ class _Clock:
 def own_clock(monkeypatch: pytest.MonkeyPatch) -> _Clock:
     """What has passed since a topic was heard: nothing, on however busy a machine."""
     found = _Clock()
-    monkeypatch.setattr(clock, "time", found)
+    monkeypatch.setattr(memory, "time", found)
     # Minutes of samples come within a second here: which partitions hold more is asked with every record.
     monkeypatch.setattr(merging, "ASK_S", 0.0)
     return found

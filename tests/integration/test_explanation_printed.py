@@ -14,7 +14,7 @@ from click.testing import CliRunner
 from integration.incidents import IncidentSite, Observation, draws, is_felt
 from support.databases import Server
 
-from flitwatch.main import cli
+from flitwatch.command_line import cli
 from flitwatch_alerting import senders
 from flitwatch_alerting.evaluate import explain_alert_job
 from flitwatch_api.settings import Settings

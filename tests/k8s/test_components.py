@@ -15,7 +15,7 @@ import kubernetes_validate
 import pytest
 import yaml
 
-from flitwatch.main import cli
+from flitwatch.command_line import cli
 from flitwatch_ingest.collectors.slingshot import GROUP
 from flitwatch_stream import kafka_site, topics
 from flitwatch_stream.log import DEFAULT_PARTITIONS

@@ -15,8 +15,8 @@ import yaml
 from click.testing import CliRunner
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
+from flitwatch.command_line import cli
 from flitwatch.commands.db import logins
-from flitwatch.main import cli
 from flitwatch_alerting.config import read_config
 from flitwatch_db import connect
 from flitwatch_db.core.logins import LOGINS, SERVICES, grant_logins, url_of

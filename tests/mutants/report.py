@@ -9,10 +9,14 @@ from scipy.stats import binomtest
 HEAD = """# Mutation testing
 
 One token of the code is changed at a time (a comparison, an operator, a number, a sign, a truth value), and the suite's own tests run. A change that
-no test notices shows a defect that no
-test would find. Changes are drawn with a seed; `tests/mutants/suites.toml` lists which code and which tests belong together.
+no test notices shows a defect that no test would find.
+
+Changes are drawn with a seed; `tests/mutants/suites.toml` lists which code and which tests belong together.
+
 `tests/mutants/equivalents.toml` lists changes without
-a visible effect, with the reason. The goal is 85 % of the others. Written by `make mutants REPORT=1` from the results of this and earlier calls for
+a visible effect, with the reason. The goal is 85 % of the others.
+
+Written by `make mutants REPORT=1` from the results of this and earlier calls for
 single suites. `make mutants SUITE=blame` runs one suite, `SEED=2` draws other changes, and `SAMPLE=200` draws more.
 
 | suite | changes there are | drawn (seed) | argued equivalent | noticed | share (95 %) |

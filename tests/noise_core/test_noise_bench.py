@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from flitwatch.command_line import cli
 from flitwatch.commands.imports.noise_bench import read_measurements
-from flitwatch.main import cli
 from flitwatch_domain.errors import BadInput
 
 pytestmark = pytest.mark.system("processes")

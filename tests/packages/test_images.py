@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib.util
-import json
 import shutil
 import subprocess
 import threading
@@ -25,6 +24,11 @@ _spec.loader.exec_module(images)
 DIGEST = "sha256:" + "5f" * 32
 
 
+def read_lock(root: Path) -> dict[str, str]:
+    """Digest of each image by its name and tag."""
+    return dict(line.split() for line in (root / images.LOCK).read_text().splitlines() if not line.startswith("#"))
+
+
 @pytest.fixture
 def checkout(tmp_path: Path) -> Path:
     """A copy of all files that name images."""
@@ -36,9 +40,9 @@ def checkout(tmp_path: Path) -> Path:
 
 
 def test_the_lock_has_the_images_that_are_used_and_no_others() -> None:
-    lock = images.read_lock(ROOT)
+    lock = read_lock(ROOT)
     assert images.find_images(ROOT) == lock.keys()
-    assert all(digest == images.UNKNOWN or images._DIGEST.fullmatch(digest) for digest in lock.values())
+    assert all(digest == "unknown" or images._DIGEST.fullmatch(digest) for digest in lock.values())
 
 
 @pytest.mark.parametrize(
@@ -54,22 +58,23 @@ def test_an_image_without_a_line_is_found(checkout: Path, file: str, before: str
     text = (checkout / file).read_text()
     assert before in text
     (checkout / file).write_text(text.replace(before, after))
-    assert images.find_images(checkout) - images.read_lock(checkout).keys() == {after.split()[-1].strip('"')}
+    assert images.find_images(checkout) - read_lock(checkout).keys() == {after.split()[-1].strip('"')}
 
 
 @contextmanager
-def registry(digest: str) -> Iterator[str]:
+def registry(digest: str, answer: str = '{"token": "drawn"}', challenge: str | None = None) -> Iterator[str]:
     """A registry that wants a token of its own, as Docker Hub does."""
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
             assert self.path == "/token?service=hub&scope=pull"
-            self.answer(200, {}, json.dumps({"token": "drawn"}).encode())
+            self.answer(200, {}, answer.encode())
 
         def do_HEAD(self) -> None:
             if self.headers.get("Authorization") != "Bearer drawn":
                 place = f"http://127.0.0.1:{self.server.server_address[1]}/token"
-                self.answer(401, {"WWW-Authenticate": f'Bearer realm="{place}",service="hub",scope="pull"'})
+                asked = f'Bearer realm="{place}",service="hub",scope="pull"' if challenge is None else challenge
+                self.answer(401, {"WWW-Authenticate": asked})
             elif self.path in ("/v2/apache/kafka/manifests/4.3.1", "/v2/library/debian/manifests/trixie-slim"):
                 self.answer(200, {"Docker-Content-Digest": digest})
             else:
@@ -101,10 +106,32 @@ def test_a_registry_is_asked_for_digests() -> None:
         images.fetch_digest("debian:trixie-slim", hub)
 
 
+@pytest.mark.parametrize("answer", ["{}", "[]", '{"token": null}'])
+def test_an_answer_without_a_token_is_an_error_with_advice(answer: str) -> None:
+    with registry(DIGEST, answer) as hub, pytest.raises(ValueError, match="/token gives no token"):
+        images.fetch_digest("debian:trixie-slim", hub)
+
+
+def test_a_token_of_the_other_spelling_is_taken_and_a_login_without_a_service_is_refused() -> None:
+    with registry(DIGEST, '{"access_token": "drawn"}') as hub:
+        assert images.fetch_digest("debian:trixie-slim", hub) == DIGEST
+    with registry(DIGEST, challenge="Basic") as hub, pytest.raises(ValueError, match="names no token service"):
+        images.fetch_digest("debian:trixie-slim", hub)
+
+
+def test_no_file_is_changed_if_one_cannot_be_written(checkout: Path) -> None:
+    folder = (checkout / images.COMPONENT).parent
+    folder.write_text("no folder")
+    before = {file: file.read_bytes() for file in checkout.rglob("*") if file.is_file()}
+    with pytest.raises(OSError, match="digests"):
+        images.write_pins(checkout, dict.fromkeys(images.find_images(checkout), DIGEST))
+    assert {file: file.read_bytes() for file in checkout.rglob("*") if file.is_file()} == before
+
+
 def test_compose_and_kubernetes_take_the_digests(checkout: Path) -> None:
     used = images.find_images(checkout)
     images.write_pins(checkout, dict.fromkeys(used, DIGEST))
-    assert images.read_lock(checkout) == dict.fromkeys(used, DIGEST) and images.find_images(checkout) == used
+    assert read_lock(checkout) == dict.fromkeys(used, DIGEST) and images.find_images(checkout) == used
     plain = yaml.safe_load((checkout / "docker-compose.yml").read_text())["services"]
     pinned = yaml.safe_load((checkout / images.OVERRIDE).read_text())["services"]
     assert pinned.keys() == plain.keys()

@@ -52,7 +52,7 @@ def test_the_hooks_call_parts_of_make_lint_and_fetch_nothing() -> None:
 
 @pytest.mark.parametrize("template", [one for one in TEMPLATES if one.name != "config.yml"], ids=lambda one: one.stem)
 def test_a_template_asks_for_something_and_names_commands_that_there_are(template: Path) -> None:
-    from flitwatch.main import list_installed_commands
+    from flitwatch.catalogue import list_installed_commands
 
     form = yaml.safe_load(template.read_text())
     assert form["name"] and form["description"] and form["body"]

@@ -17,11 +17,10 @@ from flitwatch_domain.generators import build_quartz1, build_xgft
 from flitwatch_routing import lft
 from flitwatch_routing.baselines import ftree_tables
 from flitwatch_routing.bounds import compute_bounds
-from flitwatch_routing.compared import BASELINES, compare_baselines
+from flitwatch_routing.compared import BASELINES, compare_baselines, minhop_tables
 from flitwatch_routing.deadlock import find_dependencies
 from flitwatch_routing.forwarding import check_routes
 from flitwatch_routing.greedy import greedy_tables
-from flitwatch_routing.minhop import minhop_tables
 from flitwatch_routing.patterns import load_traffic
 
 TREES = [(2, [3, 4], [1, 3]), (3, [2, 3, 3], [1, 2, 2]), (3, [4, 2, 2], [1, 4, 2])]

@@ -1,10 +1,11 @@
-"""`flitwatch bench ingest`: its load reports its content, and a short run ends with exact counts and the contract's keys."""
+"""`flitwatch bench ingest` and `bench import`: the load reports its content, and a short run ends with exact counts and the contract's keys."""
 
 from __future__ import annotations
 
 import io
 import json
 import time
+from itertools import islice
 
 import fastavro
 import numpy as np
@@ -15,6 +16,8 @@ from flitwatch_db import connect
 from flitwatch_domain.counters import identify_counter
 from flitwatch_domain.fabric import Technology
 from flitwatch_domain.generators import build_dragonfly
+from flitwatch_ingest.sources import sacct
+from flitwatch_research.commands.bench_import import LINES_PER_JOB, write_lines
 from flitwatch_research.ingest_bench.load import SLICES, Order, receive_report, receive_start, start_load
 from flitwatch_research.ingest_bench.pool import Pool
 from flitwatch_research.ingest_bench.sets import metric_sets
@@ -85,3 +88,21 @@ def test_bad_use_is_one_line() -> None:
     for argv in (["ingest", "--routers", "1"], ["ingest", "--format", "xml"], ["nothing"]):
         code, out, err = flitwatch("bench", *argv)
         assert (code != 0, out, err.count("\n")) == (True, "", 1)
+
+
+def test_each_line_is_a_job_or_a_step() -> None:
+    lines = 40 * LINES_PER_JOB
+    jobs, rejected = sacct.decode_jobs("".join(islice(write_lines(), lines + 1)).encode(), "bench")
+    assert not rejected
+    assert len(jobs) + sum(len(job.steps) for job in jobs) == lines
+    assert all(job.end_s is not None and len(job.steps) == LINES_PER_JOB - 1 for job in jobs)
+
+
+@pytest.mark.system("processes")
+@pytest.mark.integration
+def test_a_short_import_counts_every_row() -> None:
+    figures = succeed("bench", "import", "--lines", "1001")
+    assert (figures["lines"], figures["jobs"], figures["steps"]) == (1001, 251, 750)
+    assert figures["lines_per_s"] > 0 and figures["peak_rss_mb"] > 0
+    assert 0 < figures["first_row_s"] <= figures["seconds"]
+    assert figures["first_row_cpu_s"] <= figures["cpu_s"] + 0.05

@@ -108,13 +108,22 @@ def test_table_1s_trees_slow_down_with_size_but_for_the_one_with_uneven_cables(s
     assert interval(points[2])[1] < interval(uneven)[0] and interval(points[3])[1] < interval(uneven)[0]
 
 
-def test_fig11s_stand_ins_grow_with_the_ratio() -> None:
+def test_fig11s_stand_ins_grow_with_the_ratio_and_with_the_network() -> None:
+    """The text about figure 11: slowdown increases with the network's size and with the ratio; half bisection is apart."""
     points = run("fig11", runs=200, ratios=[0.2, 0.5, 0.8], semantics="orcs")["points"]
     series = [list(group) for _, group in itertools.groupby(points, key=lambda p: p["series"])]
     assert [group[0]["endpoints"] for group in series] == [132, 576, 1152, 3456, 4608]
     for group in series:
         for lower, higher in itertools.pairwise(group):
             assert interval(lower)[1] < interval(higher)[0]
+    for smaller, larger in itertools.pairwise(series):
+        for here, there in zip(smaller, larger, strict=True):
+            assert here["ratio"] == there["ratio"] and here["slowdown"]["mean"] < there["slowdown"]["mean"]
+    assert interval(series[0][1])[1] < interval(series[3][1])[0]
+    # From one machine to the next, the step is the largest to the one with half of the bisection.
+    means = [group[-1]["slowdown"]["mean"] for group in series]
+    steps = [after - before for before, after in itertools.pairwise(means)]
+    assert max(steps) == steps[-1]
 
 
 def test_half_bisection_suffers_more_than_full() -> None:

@@ -18,8 +18,7 @@ from flitwatch_domain.errors import BadInput
 from flitwatch_domain.task_models.machines import CongestionControl
 from flitwatch_domain.task_models.simulations import Packet
 from flitwatch_research.commands.sim_packet import packet as command
-from flitwatch_research.packet.run import CONGESTION_CONTROL, run_simulation
-from flitwatch_research.packet.task import request_of
+from flitwatch_research.packet.run import CONGESTION_CONTROL, request_of, run_simulation
 
 SMALL = {"topology": "dragonfly:3,2,4,4", "routing": "adaptive1", "traffic": "alltoall", "bytes": 100_000, "seed": 3}
 JOB = {"pattern": "bisection", "ranks": 8, "bytes": 10_000, "placement": "random-node"}

@@ -16,6 +16,7 @@ from flitwatch_research.papers_routes.loops import SEED, carry_minus_y, unlucky_
 from flitwatch_research.papers_routes.reconstructions import LANE_SCHEMES, keep_portion, load_portion
 from flitwatch_research.papers_routes.rows import CELL, FULL, TABLES, Measure, Row
 from flitwatch_routing.baselines import ftree_tables
+from flitwatch_routing.patterns import load_traffic
 from flitwatch_simulation.loop.demand import demand_of
 from flitwatch_simulation.loop.parameters import LoopRun
 
@@ -142,3 +143,17 @@ def test_a_portion_is_kept_as_it_was_but_for_entries_too_small_to_see(tmp_path: 
     assert [one.name for one in tmp_path.iterdir()] == ["amg-1-VL.npz"]
     kept = load_portion(tmp_path / "amg-1-VL.npz")
     assert kept.shape == (288, 288) and kept[3, 7] == 8 and kept[287, 1] == 2 and kept[5, 5] == 0 and kept.sum() == 10
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_boxlib_cns_is_symmetric_and_as_dense_as_published(seed: int) -> None:
+    """Table 4.1 has 72.57 partners per rank and half as many nonzeros in the symmetric basis."""
+    src, dst, size = load_traffic("boxlib-cns-1024", 1024, seed)
+    (row,) = [row for row in ROWS if row.key == "4.1 BoxLib CNS 1024"]
+    assert len(src) / 1024 == pytest.approx(row.published["i"], rel=0.25) and (src != dst).all()
+    sent = np.zeros((1024, 1024))
+    sent[src, dst] = size
+    assert np.array_equal(sent, sent.T) and (sent > 0).any(axis=1).all()
+    # Most pairs are near the diagonal, but levels meet at a distance.
+    far = np.abs(src - dst) > 32
+    assert 0.2 < far.mean() < 0.8

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from flitwatch.main import cli
+from flitwatch.command_line import cli
 from flitwatch_domain.errors import BadRequest
 from flitwatch_domain.secret_file import LocalText
 from flitwatch_research.papers_routes.__main__ import main

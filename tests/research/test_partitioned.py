@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from flitwatch.main import cli
+from flitwatch.command_line import cli
 from flitwatch_domain.errors import BadRequest
 from flitwatch_domain.fabric import Fabric
 from flitwatch_domain.generators import build_quartz1, build_xgft

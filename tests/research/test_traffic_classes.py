@@ -10,8 +10,7 @@ import pytest
 
 from flitwatch_domain.errors import BadInput, BadRequest
 from flitwatch_research.packet.jobs import read_jobs
-from flitwatch_research.packet.run import run_simulation
-from flitwatch_research.packet.task import request_of
+from flitwatch_research.packet.run import request_of, run_simulation
 from flitwatch_research.packet.traffic_classes import NamedClass, class_plan, parse_class
 from flitwatch_research.packet.workload import PacketRun
 

@@ -20,10 +20,9 @@ from flitwatch_research.campaign import (
     split_scenario,
 )
 from flitwatch_research.campaign.cause import Cause
-from flitwatch_research.campaign.era import Era
-from flitwatch_research.campaign.files import write_campaign, write_truth
+from flitwatch_research.campaign.dataset import write_campaign, write_truth
 from flitwatch_research.campaign.simulate import drop_samples
-from flitwatch_research.campaign.variants import Demand, Variant
+from flitwatch_research.campaign.variants import Demand, Era, Variant
 from flitwatch_twin.applications import find_application
 from flitwatch_twin.calendar import DAY_S, WEEK_S
 from flitwatch_twin.machine import Machine

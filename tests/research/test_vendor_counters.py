@@ -7,7 +7,7 @@ import pytest
 
 from flitwatch_core import packet
 from flitwatch_domain.topology_spec import fabric_of
-from flitwatch_research.packet.vendor_counters import vendor_counters
+from flitwatch_research.packet.link_counters import vendor_counters
 from flitwatch_simulation.packet.machine import Machine, build_machine
 
 

@@ -176,6 +176,44 @@ def test_matrix_and_load_over_time_hold_every_byte() -> None:
     assert sum(surges) < len(surges)  # AMG is silent between its surges
 
 
+def test_matrices_and_loads_are_as_the_text_says_of_figure_2() -> None:
+    """Section II-A: who sends to whom, and how a rank's load changes over time."""
+    made = {name: wang._make_messages(name, None, 1.0, 1) for name in wang.APPLICATIONS}
+    partners, near, by_round = {}, {}, {}
+    for name, m in made.items():
+        src, dst, size = m.matrix()
+        partners[name] = np.bincount(src)
+        near[name] = size[np.abs(src - dst) < 0.05 * m.ranks].sum() / size.sum()
+        by_round[name] = np.bincount(m.src * m.rounds + m.send_round, m.size_bytes, m.ranks * m.rounds) / 1e3
+    # Crystal router: stages between ever closer halves, so log2(ranks) partners, and most bytes in small neighbourhoods.
+    assert set(partners["crystal-router"]) <= {9, 10} and near["crystal-router"] > 0.5
+    assert by_round["crystal-router"].mean() == pytest.approx(190, rel=0.01)
+    # Fill boundary: 26 neighbours of a block, and as many-to-many with more; a load from 100 to 2,560 KB.
+    assert partners["fill-boundary"].min() > 2 * 26
+    assert by_round["fill-boundary"].min() == pytest.approx(100, rel=0.05)
+    assert by_round["fill-boundary"].max() == pytest.approx(2560, rel=0.05)
+    # AMG: up to six neighbours at a time, messages that get smaller, and the least load of the three.
+    amg = made["amg"]
+    at_once = np.bincount(amg.src * amg.rounds + amg.send_round, minlength=amg.ranks * amg.rounds)
+    assert at_once.max() == 6
+    sizes = [int(amg.size_bytes[amg.send_round == k].max()) for k in range(4)]
+    assert sizes == sorted(sizes, reverse=True) and sizes[0] > 10 * sizes[-1]
+    assert by_round["amg"].mean() < 0.2 * min(by_round[name].mean() for name in ("crystal-router", "fill-boundary"))
+    # Over time: crystal router is the most constant, fill boundary fluctuates, AMG has short surges.
+    answer = study(wang.run_fig2, load=1.0)
+    over = {
+        name: np.array([p["mean_kb"] for p in answer["points"] if p["application"] == name])
+        for name in wang.APPLICATIONS
+    }
+    varies = {name: float(load.std() / load.mean()) for name, load in over.items()}
+    assert 1.5 * varies["crystal-router"] < varies["fill-boundary"] < varies["amg"]
+    assert [float((over[name] < 0.1 * over[name].mean()).mean()) > 0.1 for name in wang.APPLICATIONS] == [
+        False,
+        True,
+        True,
+    ]
+
+
 def test_amg_has_three_peaks_of_the_published_load() -> None:
     made = wang._make_messages("amg", 1728, 1.0, 1)
     by_round = np.bincount(made.src * made.rounds + made.send_round, made.size_bytes, made.ranks * made.rounds)

@@ -27,9 +27,8 @@ from flitwatch_routing.reconstruction import dives, files
 from flitwatch_routing.reconstruction.dives import DivingSolver, solve_with_dives
 from flitwatch_routing.reconstruction.limit import Limit, Watch
 from flitwatch_routing.reconstruction.pdhg import solve_program
-from flitwatch_routing.reconstruction.reach import compute_intervals
 from flitwatch_routing.reconstruction.recover import Options, Problem, Reconstruction, build_program, reconstruct_matrix
-from flitwatch_routing.reconstruction.refine import refine_support
+from flitwatch_routing.reconstruction.refine import compute_intervals, refine_support
 from flitwatch_routing.reconstruction.settle import CounterFit, _Nested
 from flitwatch_routing.reconstruction.study import Study, build_study
 from flitwatch_routing.tree import as_tree

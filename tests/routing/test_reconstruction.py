@@ -16,7 +16,7 @@ from flitwatch_domain.errors import BadInput, BadRequest
 from flitwatch_domain.fabric import Fabric
 from flitwatch_domain.generators import build_xgft
 from flitwatch_domain.secret_file import LocalText
-from flitwatch_research.papers_routes import sparsity
+from flitwatch_research.papers_routes import routes_and_bases
 from flitwatch_routing.baselines import ftree_tables, random_tables
 from flitwatch_routing.reconstruction import files
 from flitwatch_routing.reconstruction.bases import BASES, Basis
@@ -229,11 +229,11 @@ def test_coefficients_give_the_matrix_back_and_the_threshold_is_the_highest(seed
     key = np.array([k for k in range(80) if (k // 8 != k % 8 if k < 64 else (k - 64) // 4 != (k - 64) % 4)])
     basis, x = Basis(name, sizes, key).double(), torch.from_numpy(rng.random(len(key)) * (rng.random(len(key)) < 0.5))
     y = basis(x)
-    assert torch.allclose(sparsity.restore_matrix(basis, y), x, atol=1e-12)
-    _, by_error, by_power = sparsity.count_coefficients(basis, x)
+    assert torch.allclose(routes_and_bases.restore_matrix(basis, y), x, atol=1e-12)
+    _, by_error, by_power = routes_and_bases.count_coefficients(basis, x)
     size, norm = np.sort(y.abs().numpy())[::-1], float(x.norm())
     for count, holds in (
-        (by_error, lambda kept: float((x - sparsity.restore_matrix(basis, kept)).norm()) <= 0.1 * norm),
+        (by_error, lambda kept: float((x - routes_and_bases.restore_matrix(basis, kept)).norm()) <= 0.1 * norm),
         (by_power, lambda kept: float(kept.norm()) >= 0.9 * float(y.norm())),
     ):
         least = size[count - 1] if count else 0.0

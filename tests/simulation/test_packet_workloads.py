@@ -178,6 +178,16 @@ def test_cases_of_traces(shared: Path, tmp_path: Path) -> None:
         read_trace(tmp_path)
 
 
+@pytest.mark.parametrize("cut", [1, 2, 12, 30])
+def test_goal_text_that_was_cut_is_refused(cut: int, tmp_path: Path) -> None:
+    text = "num_ranks 2\nrank 0 {\na: send 80b to 1\n}\nrank 1 {\na: recv 80b from 0\nb: calc 100\n}"
+    (tmp_path / "x.goal").write_text(text)
+    assert summarise_trace(read_trace(tmp_path / "x.goal"))["bytes"] == 80
+    (tmp_path / "x.goal").write_text(text[:-cut])
+    with pytest.raises(BadInput):
+        read_trace(tmp_path / "x.goal")
+
+
 def rank_text(size: int, calls: str = "") -> str:
     """What dumpi2ascii prints of a rank that asks for the number of ranks."""
     lines = ["MPI_Comm_size entering at walltime 1.0, cputime 0.0 seconds in thread 0.", "MPI_Comm comm=2 (MPI_COMM_WORLD)", f"int size={size}",

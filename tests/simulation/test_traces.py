@@ -16,7 +16,7 @@ import otf2
 import pytest
 from click.testing import CliRunner
 
-from flitwatch.main import cli
+from flitwatch.command_line import cli
 from flitwatch_core import packet
 from flitwatch_domain.errors import BadInput
 from flitwatch_domain.generators import build_xgft

@@ -216,9 +216,9 @@ def test_the_demo_is_busy_from_the_first_second() -> None:
         ("users: {load: 2, count: 0}", r"users\.count|users\.load.*and 1 more"),
         ("[1, 2]", "mapping"),
         ("a: b: c", r"spec\.yaml:1: is not YAML"),
-        ("name: 2026-02-30", "not of its type"),
-        ("name: !!bool maybe", "not of its type"),
-        ("name: 0x_", "not of its type"),
+        ("name: 2026-02-30", "of the wrong type"),
+        ("name: !!bool maybe", "of the wrong type"),
+        ("name: 0x_", "of the wrong type"),
         ("name: 'Bad Name'", "name"),
     ],
 )

@@ -26,8 +26,8 @@ from flitwatch_domain.hostlist import expand_hosts
 from flitwatch_ops.embedded import Embedded
 from flitwatch_stream.backends import open_log
 from flitwatch_stream.shapes import parse_job, parse_run
-from flitwatch_twin.avro import encode_varints
 from flitwatch_twin.cluster import Cluster
+from flitwatch_twin.ldms_sets import encode_varints
 from flitwatch_twin.minutes import CARD_SUMS, ROUTER_SUMS, TILES, MinuteSums
 from flitwatch_twin.registry import FileRegistry
 from flitwatch_twin.run import FINE_STEP_S, Past, TwinRun
@@ -358,4 +358,4 @@ def test_a_measured_fabric_is_left_alone(url: str, tmp_path: Path, caplog: pytes
         fabrics.save_fabric(connection, measured)
     with pytest.raises(SystemExit):
         main(["twin", "run", "demo", "--seconds", "1", "--speed", "0", "--db", url, "--out", str(tmp_path)])
-    assert "a measured fabric is named 'demo'" in caplog.text
+    assert "a measured fabric already has the name 'demo'" in caplog.text

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from flitwatch_research.campaign.step_times import step_end_times
+from flitwatch_research.campaign.simulate import step_end_times
 from flitwatch_twin.applications import APPLICATIONS, combine_stalls, find_application, saturate_slowdown
 from flitwatch_twin.calendar import DAY_S, WEEK_S, day_load
 from flitwatch_twin.progress import Progress

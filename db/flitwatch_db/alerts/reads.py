@@ -5,10 +5,9 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
-from psycopg.rows import dict_row
 from psycopg.sql import SQL
 
-from flitwatch_db.core.columns import Connection
+from flitwatch_db.core.columns import Connection, query_rows
 
 Row = dict[str, Any]
 _HEAD = SQL(
@@ -16,12 +15,6 @@ _HEAD = SQL(
     " coalesce((evidence ->> 'simulated')::boolean, false) AS simulated, evidence ->> 'page' AS page, evidence -> 'rule' ->> 'summary' AS template,"
     " evidence -> 'rule' -> 'where' AS about"
 )
-
-
-async def _fetch_rows(conn: Connection, query: Any, parameters: Any = None) -> list[Row]:
-    async with conn.cursor(row_factory=dict_row) as cursor:
-        await cursor.execute(query, parameters)
-        return await cursor.fetchall()
 
 
 async def list_alerts(
@@ -34,7 +27,7 @@ async def list_alerts(
     to: datetime | None,
 ) -> list[Row]:
     """Return alerts numbered below `before`, newest first, that were open at some time in [from, to]."""
-    return await _fetch_rows(
+    return await query_rows(
         conn,
         SQL("SELECT ")
         + _HEAD
@@ -49,10 +42,10 @@ async def list_alerts(
 
 async def find_alert(conn: Connection, number: int) -> Row | None:
     """Return an alert with its evidence and its notices."""
-    rows = await _fetch_rows(conn, SQL("SELECT ") + _HEAD + SQL(", evidence FROM alert WHERE alert_id = %s"), [number])
+    rows = await query_rows(conn, SQL("SELECT ") + _HEAD + SQL(", evidence FROM alert WHERE alert_id = %s"), [number])
     if not rows:
         return None
-    notices = await _fetch_rows(
+    notices = await query_rows(
         conn,
         SQL(
             "SELECT receiver, status, turn, created_at AS created, delivered_at AS delivered, attempts,"
@@ -66,14 +59,14 @@ async def find_alert(conn: Connection, number: int) -> Row | None:
 
 async def list_alert_rules(conn: Connection) -> list[Row]:
     """Return all rules by name."""
-    return await _fetch_rows(
+    return await query_rows(
         conn, SQL("SELECT rule, source, updated_at AS updated, through FROM alert_rule ORDER BY name")
     )
 
 
 async def find_alert_rule(conn: Connection, name: str) -> Row | None:
     """Return one rule."""
-    rows = await _fetch_rows(
+    rows = await query_rows(
         conn, SQL("SELECT rule, source, updated_at AS updated, through FROM alert_rule WHERE name = %s"), [name]
     )
     return rows[0] if rows else None
@@ -81,7 +74,7 @@ async def find_alert_rule(conn: Connection, name: str) -> Row | None:
 
 async def list_silences(conn: Connection, limit: int) -> list[Row]:
     """Return silences, latest end first."""
-    return await _fetch_rows(
+    return await query_rows(
         conn,
         SQL(
             "SELECT silence_id, matchers, starts_at AS starts, ends_at AS ends, comment, created_by, created_at AS created,"

@@ -19,6 +19,8 @@ Connection = psycopg.Connection[Any]
 Row = dict[str, Any]
 #: Lock of the only engine that evaluates and delivers; a second engine waits until it ends.
 LOCK = 7205759403792796
+#: Beginning of a notice's error if its receiver did not answer. Until its next attempt, the receiver's other notices wait too.
+UNANSWERED = "no answer: "
 
 
 def _utc_datetime(epoch_s: float) -> datetime:
@@ -303,7 +305,8 @@ def receiver_figures(conn: Connection) -> list[ReceiverFigures]:
 def due_batches(conn: Connection, interval_s: float, quiet: list[int]) -> list[tuple[str, str, str | None]]:
     """Return due (receiver, group, batch), failed ones first, except for the alerts in `quiet`; a batch of None does not exist yet.
 
-    A group's new notices wait while one of its batches waits for its next attempt, and until its last message is old enough.
+    A group's new notices wait while one of its batches waits for its next attempt, and until its last message is old enough. All notices of a receiver
+    that did not answer wait for the next attempt: each message to it could take the longest time of a delivery.
     """
     return conn.execute(
         "SELECT receiver, group_key, batch FROM ("
@@ -313,8 +316,9 @@ def due_batches(conn: Connection, interval_s: float, quiet: list[int]) -> list[t
         "  AND NOT alert_id = ANY(%(quiet)s) AND NOT EXISTS (SELECT FROM alert_notice d WHERE d.receiver = n.receiver AND d.group_key = n.group_key"
         "   AND (d.delivered_at > clock_timestamp() - %(interval)s * interval '1 second'"
         "    OR d.delivered_at IS NULL AND d.batch IS NOT NULL AND d.due_at > clock_timestamp())) GROUP BY 1, 2"
-        ") t WHERE due <= clock_timestamp() ORDER BY batch IS NULL, due",
-        {"quiet": quiet, "interval": interval_s},
+        ") t WHERE due <= clock_timestamp() AND NOT EXISTS (SELECT FROM alert_notice h WHERE h.receiver = t.receiver AND h.delivered_at IS NULL"
+        "  AND h.due_at > clock_timestamp() AND starts_with(h.error, %(unanswered)s)) ORDER BY batch IS NULL, due",
+        {"quiet": quiet, "interval": interval_s, "unanswered": UNANSWERED},
     ).fetchall()
 
 
@@ -368,15 +372,6 @@ def postpone_notices(conn: Connection, numbers: list[int], why: str, retry_s: fl
         "+ %s * interval '1 second'"
         " WHERE notice_id = ANY(%s)",
         [why[:400], retry_s, numbers],
-    )
-
-
-def hold_notices(conn: Connection, receiver: str, retry_s: float) -> None:
-    """Postpone a receiver's undelivered notices, without counting an attempt."""
-    conn.execute(
-        "UPDATE alert_notice SET due_at = greatest(due_at, clock_timestamp() + %s * interval '1 second')"
-        " WHERE receiver = %s AND delivered_at IS NULL",
-        [retry_s, receiver],
     )
 
 

@@ -47,7 +47,7 @@ class Policy:
         if not Path(self.folder).is_absolute():
             raise BadRequest(f"{self.folder!r} is not an absolute path", advice="Write the path from the root.")
         if not 0 <= self.after_days < 1e5:
-            raise BadRequest("jobs are archived after 0 to 100,000 days")
+            raise BadRequest("the number of days must be 0 to 100,000")
         if self.drop_after_days is not None and not self.after_days + 1 <= self.drop_after_days < 1e5:
             raise BadRequest(
                 "jobs are dropped at least a day later than they are archived", advice="Raise --drop-after-days."

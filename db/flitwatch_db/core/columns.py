@@ -9,6 +9,8 @@ import numpy as np
 import psycopg
 from numpy.typing import NDArray
 from psycopg import sql
+from psycopg.abc import Params, QueryNoTemplate
+from psycopg.rows import dict_row
 
 from flitwatch_db.core import packing
 
@@ -18,6 +20,15 @@ Connection = psycopg.AsyncConnection[Any]
 
 #: Replacement for NULL in a column of each kind.
 UNKNOWN = {"i4": "-1", "i8": "-1", "f8": "'NaN'::float8"}
+
+
+async def query_rows(
+    conn: Connection, query: QueryNoTemplate, parameters: Params | None = None
+) -> list[dict[str, Any]]:
+    """Return all rows of a query as dictionaries by column."""
+    async with conn.cursor(row_factory=dict_row) as cursor:
+        await cursor.execute(query, parameters)
+        return await cursor.fetchall()
 
 
 async def fetch_columns(conn: Connection, source: sql.Composable, parameters: Any, kinds: dict[str, Kind]) -> Columns:

@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from psycopg import sql
-from psycopg.rows import dict_row
 from psycopg.sql import SQL
 
-from flitwatch_db.core.columns import Connection
+from flitwatch_db.core.columns import Connection, query_rows
 
 Row = dict[str, Any]
 CLASSES = ("green", "black", "blue")
@@ -32,12 +31,6 @@ _STALLS = SQL("""
 """)
 
 
-async def _fetch_rows(conn: Connection, query: sql.SQL | sql.Composed, parameters: Any = None) -> list[Row]:
-    async with conn.cursor(row_factory=dict_row) as cursor:
-        await cursor.execute(query, parameters)
-        return await cursor.fetchall()
-
-
 async def list_stalls(conn: Connection, congested_at: float, limit: int) -> list[Row]:
     """Sum flits, stall cycles, and counted and congested routers over the newest minutes: {fabric, simulated, kind, key, flits, stalls, routers, congested}.
 
@@ -59,12 +52,12 @@ async def list_stalls(conn: Connection, congested_at: float, limit: int) -> list
         for name in CLASSES
     ]
     query = _STALLS.format(sums=sums, keys=SQL(", ").join(keys), minutes=sql.Literal(WINDOW_MINUTES))
-    return await _fetch_rows(conn, query, {"congested": congested_at, "limit": limit})
+    return await query_rows(conn, query, {"congested": congested_at, "limit": limit})
 
 
 async def count_recent_gaps(conn: Connection) -> list[Row]:
     """Count gaps that touch the last hour: {fabric, reason, gaps}; `fabric` is empty for devices without a fabric."""
-    return await _fetch_rows(
+    return await query_rows(
         conn,
         SQL(
             "SELECT coalesce(f.name, '') AS fabric, g.reason, count(*) AS gaps FROM gap g LEFT JOIN fabric f USING (fabric_id)"
@@ -75,7 +68,7 @@ async def count_recent_gaps(conn: Connection) -> list[Row]:
 
 async def list_slowdowns(conn: Connection, limit: int) -> list[Row]:
     """Return the greatest predicted slowdowns of running jobs in the newest forecast: {job_id, exe, simulated, ratio}."""
-    return await _fetch_rows(
+    return await query_rows(
         conn,
         SQL("""
             SELECT * FROM (
@@ -92,7 +85,7 @@ async def list_slowdowns(conn: Connection, limit: int) -> list[Row]:
 
 async def count_firing_alerts(conn: Connection) -> list[Row]:
     """Count firing alerts: {rule, severity, alerts}."""
-    return await _fetch_rows(
+    return await query_rows(
         conn,
         SQL(
             "SELECT rule, severity, count(*) AS alerts FROM alert WHERE phase = 'firing' GROUP BY 1, 2 ORDER BY 1, 2 LIMIT 1000"

@@ -6,10 +6,9 @@ from datetime import datetime
 from typing import Any
 
 from psycopg import sql
-from psycopg.rows import dict_row
 from psycopg.sql import SQL
 
-from flitwatch_db.core.columns import Connection
+from flitwatch_db.core.columns import Connection, query_rows
 from flitwatch_db.runs.reads import build_exe_column
 from flitwatch_domain.blame import CANNOT_TELL, NAMED
 from flitwatch_domain.run_time import BASES
@@ -36,18 +35,12 @@ _RUNS_NOW = SQL("""
 """).format(least=sql.Literal(LEAST_SILENT_S), steps=sql.Literal(SILENT_STEPS))
 
 
-async def _fetch_rows(conn: Connection, query: sql.SQL | sql.Composed, parameters: Any = None) -> list[Row]:
-    async with conn.cursor(row_factory=dict_row) as cursor:
-        await cursor.execute(query, parameters)
-        return await cursor.fetchall()
-
-
 async def list_application_estimates(conn: Connection) -> list[Row]:
     """Return instrumented applications by number of nodes, most runs first, then sets of runs from files, newest first.
 
     Each has `source`, and `standing`: {kind: {estimate_id, created, checked, lacks, score, drift}}.
     """
-    return await _fetch_rows(
+    return await query_rows(
         conn,
         SQL("""
             WITH sets AS (
@@ -82,7 +75,7 @@ async def list_estimates(
     bare: bool = False,
 ) -> list[Row]:
     """Return estimates numbered below `before`, newest first; with `bare` the application's name has no folders."""
-    return await _fetch_rows(
+    return await query_rows(
         conn,
         _HEAD
         + SQL(
@@ -98,7 +91,7 @@ async def find_estimate(
     conn: Connection, kind: str, exe: str | None, nodes: int | None, estimate_id: int | None, bare: bool = False
 ) -> Row | None:
     """Return an estimate with its result: by number, or the newest match, preferring recorded runs to files; with `bare` the application's name has no folders."""
-    rows = await _fetch_rows(
+    rows = await query_rows(
         conn,
         SQL("""
             SELECT estimate_id, kind, exe, nodes, created_at AS created, code_version, parameters, data, score, simulated, source, created_by, result FROM estimate
@@ -113,7 +106,7 @@ async def find_estimate(
 
 async def newest_of_each(conn: Connection, kind: str) -> list[Row]:
     """Return the newest estimate of each application, with its result."""
-    return await _fetch_rows(
+    return await query_rows(
         conn,
         SQL("""
             SELECT DISTINCT ON (exe, nodes) estimate_id, kind, exe, nodes, created_at AS created, code_version, parameters, data, score, simulated, source, created_by, result
@@ -125,7 +118,7 @@ async def newest_of_each(conn: Connection, kind: str) -> list[Row]:
 
 async def find_estimate_state(conn: Connection, kind: str, exe: str, nodes: int, bare: bool = False) -> Row | None:
     """Return the state of a kind of estimate for an application (`bare`: named without folders); None if no worker has checked it."""
-    rows = await _fetch_rows(
+    rows = await query_rows(
         conn,
         SQL(
             "SELECT estimate_id, checked_at AS checked, runs, lacks, drift FROM estimate_state WHERE kind = %s AND {} = %s AND nodes = %s"
@@ -137,7 +130,7 @@ async def find_estimate_state(conn: Connection, kind: str, exe: str, nodes: int,
 
 async def list_entries(conn: Connection, estimate_id: int, by: str, after: int, limit: int) -> list[Row]:
     """Return blamed names of an estimate after a rank."""
-    return await _fetch_rows(
+    return await query_rows(
         conn,
         SQL(
             "SELECT place, name, entry FROM estimate_entry WHERE estimate_id = %s AND by_what = %s AND place > %s ORDER BY place LIMIT %s"
@@ -148,7 +141,7 @@ async def list_entries(conn: Connection, estimate_id: int, by: str, after: int, 
 
 async def entry_counts(conn: Connection, estimate_id: int, by: str) -> Row:
     """Count an estimate's entries: total, testable, found (named) and cannot_tell."""
-    rows = await _fetch_rows(
+    rows = await query_rows(
         conn,
         SQL("""
             SELECT count(*) AS total, count(*) FILTER (WHERE (entry ->> 'testable')::boolean) AS testable,
@@ -162,7 +155,7 @@ async def entry_counts(conn: Connection, estimate_id: int, by: str) -> Row:
 
 async def find_entry(conn: Connection, estimate_id: int, by: str, place: int) -> Row | None:
     """Return one blamed name with its overlap and exposure by run."""
-    rows = await _fetch_rows(
+    rows = await query_rows(
         conn,
         SQL(
             "SELECT place, name, entry, overlap, exposure FROM estimate_entry WHERE estimate_id = %s AND by_what = %s AND place = %s"
@@ -174,7 +167,7 @@ async def find_entry(conn: Connection, estimate_id: int, by: str, place: int) ->
 
 async def list_running_runs(conn: Connection, limit: int, fabric_id: int | None = None) -> list[Row]:
     """Return runs of running jobs with their steps so far, of one machine or of all, newest start first."""
-    return await _fetch_rows(
+    return await query_rows(
         conn,
         SQL("""
             SELECT r.run_id, r.job_pk, coalesce(r.job_id, j.job_id) AS job_id, j.user_name AS "user", j.name, r.exe, coalesce(j.nodes, r.ranks) AS nodes, r.ranks,
@@ -192,7 +185,7 @@ async def list_running_runs(conn: Connection, limit: int, fabric_id: int | None 
 
 async def is_running(conn: Connection, run_id: int) -> bool:
     """Return whether a run's job is running."""
-    rows = await _fetch_rows(
+    rows = await query_rows(
         conn,
         SQL("""
             SELECT {} AS now FROM run r LEFT JOIN job j USING (job_pk)
@@ -205,14 +198,14 @@ async def is_running(conn: Connection, run_id: int) -> bool:
 
 async def list_forecasts(conn: Connection, run_id: int, limit: int = 2000) -> list[Row]:
     """Return all forecasts of a run in order of steps, with the measured outcomes."""
-    return await _fetch_rows(
+    return await query_rows(
         conn, _FORECAST + SQL(" WHERE f.run_id = %s ORDER BY f.after_steps LIMIT %s"), [run_id, limit]
     )
 
 
 async def newest_forecasts(conn: Connection, run_ids: list[int]) -> dict[int, Row]:
     """Return the newest forecast of each run."""
-    rows = await _fetch_rows(
+    rows = await query_rows(
         conn,
         SQL("SELECT DISTINCT ON (run_id) * FROM (")
         + _FORECAST
@@ -224,7 +217,7 @@ async def newest_forecasts(conn: Connection, run_ids: list[int]) -> dict[int, Ro
 
 async def job_ids(conn: Connection, run_ids: list[int]) -> dict[int, str | None]:
     """Return the scheduler's number of each run's job."""
-    rows = await _fetch_rows(
+    rows = await query_rows(
         conn,
         SQL(
             "SELECT r.run_id, coalesce(r.job_id, j.job_id) AS job_id FROM run r LEFT JOIN job j USING (job_pk) WHERE r.run_id = ANY(%s)"
@@ -236,7 +229,7 @@ async def job_ids(conn: Connection, run_ids: list[int]) -> dict[int, str | None]
 
 async def past_jobs(conn: Connection, job_pk: int, elapsed_s: float | None) -> list[Row]:
     """Return elapsed times of completed similar jobs, most similar first: same user, name and size; name and size; user and size."""
-    return await _fetch_rows(
+    return await query_rows(
         conn,
         SQL("""
             WITH me AS (SELECT user_name, name, nodes, simulated FROM job WHERE job_pk = %(job)s), past AS (
@@ -262,7 +255,7 @@ _MOST_PAST = 3000
 
 async def past_times(conn: Connection, job_pk: int) -> dict[str, list[float]]:
     """Return run times of completed similar jobs in order of start, by their common property with the job (`run_time.BASES`)."""
-    rows = await _fetch_rows(
+    rows = await query_rows(
         conn,
         SQL("""
             WITH me AS (SELECT user_name, name, nodes, simulated, start_ts FROM job WHERE job_pk = %(job)s)
@@ -284,7 +277,7 @@ async def past_times(conn: Connection, job_pk: int) -> dict[str, list[float]]:
 
 async def running_without_steps(conn: Connection, limit: int) -> list[Row]:
     """Return running jobs without a recorded run, largest first."""
-    return await _fetch_rows(
+    return await query_rows(
         conn,
         SQL("""
             SELECT j.job_pk, j.job_id, j.user_name AS "user", j.name, j.nodes, j.start_ts AS start, j.simulated,
@@ -299,7 +292,7 @@ async def running_without_steps(conn: Connection, limit: int) -> list[Row]:
 
 async def load_stall_ratios(conn: Connection, job_pk: int, fabric_id: int, from_: datetime, to: datetime) -> Row | None:
     """Load the stall ratio of a job's routers and of the machine over [from, to), per minute; None if nothing was counted."""
-    rows = await _fetch_rows(
+    rows = await query_rows(
         conn,
         SQL("""
             WITH by_router AS (
@@ -321,7 +314,7 @@ async def load_stall_ratios(conn: Connection, job_pk: int, fabric_id: int, from_
 
 async def find_blaming_applications(conn: Connection, users: list[str]) -> dict[str, list[str]]:
     """Return, for each user, the applications whose newest estimate names the user."""
-    rows = await _fetch_rows(
+    rows = await query_rows(
         conn,
         SQL("""
             SELECT n.name, array_agg(DISTINCT e.exe ORDER BY e.exe) AS exes

@@ -14,7 +14,7 @@ from psycopg.sql import SQL
 from psycopg.types.json import Jsonb
 
 from flitwatch_db.core import packing
-from flitwatch_db.fabrics import planes, route_changes
+from flitwatch_db.fabrics import route_changes
 from flitwatch_db.fabrics.reads import COLUMNS, StoredFabric
 from flitwatch_db.jobs import store as jobs
 from flitwatch_domain.errors import Conflict, NotFound
@@ -95,7 +95,7 @@ def save_fabric(conn: psycopg.Connection[Any], fabric: Fabric, replace: bool = F
     _copy_routers(conn, fabric_id, fabric.routers)
     _copy_endpoints(conn, fabric_id, fabric.endpoints)
     _copy_links(conn, fabric_id, fabric)
-    planes.update_planes(conn, fabric_id)
+    update_planes(conn, fabric_id)
     jobs.place_unplaced(conn, fabric_id)
     if replaces:
         jobs.place_running(conn, fabric_id)
@@ -109,7 +109,7 @@ def add_attributes(conn: psycopg.Connection[Any], fabric_id: int, attributes: di
         {"new": Jsonb(attributes), "fabric": fabric_id},
     ).rowcount
     if changed:
-        planes.update_planes(conn, fabric_id)
+        update_planes(conn, fabric_id)
         jobs.place_unplaced(conn, fabric_id)
 
 
@@ -345,3 +345,43 @@ def _load_links(conn: psycopg.Connection[Any], fabric_id: int, routers: int) -> 
         multiplicity=packing.unpack_numbers(multiplicity, ">i4"),
         classes=classes,
     )
+
+
+_PLANES = """
+    WITH ends AS (
+        SELECT e.fabric_id, e.node, e.guid, f.attributes -> 'adapters' ->> e.endpoint AS adapter,
+               f.attributes -> 'adapter_guids' ->> e.endpoint AS owner
+        FROM endpoint e JOIN fabric f USING (fabric_id)
+        WHERE f.technology = (SELECT technology FROM fabric WHERE fabric_id = %(fabric)s) AND f.technology <> 'cray_xc' AND e.role <> 'service'
+          AND f.simulated = (SELECT simulated FROM fabric WHERE fabric_id = %(fabric)s)
+    ), met AS (
+        SELECT o.fabric_id,
+               bool_or(m.guid = o.guid) AS again,
+               bool_and(m.adapter IS NOT NULL AND o.adapter IS NOT NULL AND m.guid IS NOT NULL AND o.guid IS NOT NULL) AS known,
+               bool_or(m.adapter = o.adapter AND m.owner IS DISTINCT FROM o.owner) AS clash
+        FROM ends m JOIN ends o ON o.node = m.node AND o.fabric_id <> m.fabric_id
+        WHERE m.fabric_id = %(fabric)s GROUP BY 1
+    )
+    SELECT met.fabric_id FROM met JOIN fabric o USING (fabric_id) JOIN fabric m ON m.fabric_id = %(fabric)s
+    WHERE NOT coalesce(again, false) AND CASE
+        WHEN o.attributes ->> 'cluster' IS NOT NULL AND m.attributes ->> 'cluster' IS NOT NULL
+        THEN o.attributes ->> 'cluster' = m.attributes ->> 'cluster'
+        ELSE known AND NOT coalesce(clash, false) END
+"""
+
+
+def update_planes(conn: psycopg.Connection[Any], fabric_id: int) -> list[int]:
+    """Determine a fabric's planes and store them; return their numbers. Planes have endpoints in the same nodes, so that a job on one of them is on all.
+
+    Two fabrics are planes of one machine if both have the same cluster. They also are planes if nodes of the same name contain different adapters in
+    each, and each adapter's name is unique. If both contain the same GUID, they are not planes but one fabric imported twice. If neither has adapters'
+    owners (a Cray's, a generated fabric's), equal names of nodes are not evidence, and nothing is assumed.
+    """
+    conn.execute("DELETE FROM fabric_plane WHERE %(fabric)s IN (fabric_id, other_id)", {"fabric": fabric_id})
+    others = sorted(row[0] for row in conn.execute(_PLANES, {"fabric": fabric_id}).fetchall())
+    for other in others:
+        conn.execute(
+            "INSERT INTO fabric_plane (fabric_id, other_id) VALUES (%(one)s, %(two)s), (%(two)s, %(one)s)",
+            {"one": fabric_id, "two": other},
+        )
+    return others

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 import psycopg
-from psycopg.rows import dict_row
 from psycopg.sql import SQL, Composed
 
+from flitwatch_db.core.connection import fetch_rows
 from flitwatch_db.incidents.store import Finding, as_read
 from flitwatch_db.jobs.reads import NameMask, shown_jobs
 from flitwatch_domain import incidents as domain
@@ -68,7 +68,7 @@ def list_heads(
 ) -> list[IncidentHead]:
     """List incidents, newest first, after the incident numbered `before`; as of `at_s`, epoch seconds."""
     where, parameters = _build_conditions(asked)
-    rows = _fetch_rows(
+    rows = fetch_rows(
         conn,
         SQL("""
             SELECT i.incident_id, f.name AS fabric, i.simulated, i.began_at, i.ended_at, i.quiet, {} AS state FROM incident i JOIN fabric f USING (fabric_id)
@@ -90,7 +90,7 @@ def count_unexamined(conn: Conn, asked: IncidentFilter) -> int | None:
     """
     if asked.from_s is None:
         return None
-    (row,) = _fetch_rows(
+    (row,) = fetch_rows(
         conn,
         SQL("""
         SELECT count(*) AS number FROM (
@@ -204,7 +204,7 @@ def _build_conditions(asked: IncidentFilter) -> tuple[Composed, Row]:
 
 def load_detail(conn: Conn, incident_id: int) -> IncidentDetail | int | None:
     """Return one incident with all details; the number of the incident into which it was merged; or None if it does not exist."""
-    rows = _fetch_rows(
+    rows = fetch_rows(
         conn,
         SQL("""
             SELECT i.incident_id, f.name AS fabric, i.simulated, i.began_at, i.ended_at, i.quiet, i.merged_into, {} AS state
@@ -219,7 +219,7 @@ def load_detail(conn: Conn, incident_id: int) -> IncidentDetail | int | None:
         return int(row["merged_into"])
     victims = _load_victims(conn, [incident_id]).get(incident_id, [])
     head = _build_head(conn, row, victims, _load_causes(conn, victims))
-    rows = _fetch_rows(
+    rows = fetch_rows(
         conn,
         SQL(
             "SELECT at, waiting, part FROM incident_minute WHERE incident_id = %(incident)s ORDER BY at LIMIT %(most)s"
@@ -252,7 +252,7 @@ def _pick_hottest_links(victims: list[Victim]) -> list[CarryingLink]:
 
 def slowed_by(conn: Conn, job_pk: int, at_s: float) -> SlowedTotal | None:
     """Compute a job's cost to other jobs up to a time, from its part of each loss; None if no incident names it."""
-    rows = _fetch_rows(
+    rows = fetch_rows(
         conn,
         SQL("""
             SELECT p.incident_id, p.job_pk, v.lost_s, v.lost_low_s, v.lost_high_s, v.since_at, v.until_at, j.end_ts AS "end",
@@ -334,7 +334,7 @@ def _lost_until(row: Row, at_s: float) -> Row:
 
 def _load_victims(conn: Conn, incidents: list[int], at_s: float = math.inf) -> dict[int, list[Victim]]:
     """Load slowed jobs of some incidents as of a time, in descending order of wasted nodes."""
-    rows = _fetch_rows(
+    rows = fetch_rows(
         conn,
         SQL("""
             SELECT v.incident_id, v.since_at, v.until_at, v.lost_s, v.lost_low_s, v.lost_high_s, v.finding, j.job_pk, j.job_id, j.user_name AS "user",
@@ -355,7 +355,7 @@ def _load_victims(conn: Conn, incidents: list[int], at_s: float = math.inf) -> d
 
 def _load_causes(conn: Conn, victims: list[Victim], at_s: float = math.inf) -> dict[int, IncidentCause]:
     """Load the jobs that are named for some slowed ones, as of a time, by job_pk."""
-    rows = _fetch_rows(
+    rows = fetch_rows(
         conn,
         SQL("""
             SELECT job_pk, job_id, user_name AS "user", account, name, nodes, simulated, start_ts AS start, end_ts AS "end", NULL::float8 AS part
@@ -406,7 +406,7 @@ def _to_slowed_job(one: Victim) -> SlowedJob:
 
 
 def _list_alerts(conn: Conn, incident_id: int) -> list[IncidentAlert]:
-    rows = _fetch_rows(
+    rows = fetch_rows(
         conn,
         SQL("""
             SELECT a.alert_id, a.rule, a.phase, a.fired_at, a.resolved_at,
@@ -419,7 +419,7 @@ def _list_alerts(conn: Conn, incident_id: int) -> list[IncidentAlert]:
 
 
 def _list_notes(conn: Conn, incident_id: int) -> list[IncidentNote]:
-    rows = _fetch_rows(
+    rows = fetch_rows(
         conn,
         SQL(
             "SELECT note_id, at, author, text FROM incident_note WHERE incident_id = %(incident)s ORDER BY note_id LIMIT 200"
@@ -427,8 +427,3 @@ def _list_notes(conn: Conn, incident_id: int) -> list[IncidentNote]:
         {"incident": incident_id},
     )
     return cast(list[IncidentNote], rows)
-
-
-def _fetch_rows(conn: Conn, query: SQL | Composed, parameters: Row) -> list[Row]:
-    with conn.cursor(row_factory=dict_row) as cursor:
-        return cursor.execute(query, parameters).fetchall()

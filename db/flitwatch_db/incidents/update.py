@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import psycopg
-from psycopg.rows import dict_row
 from psycopg.sql import SQL
 
+from flitwatch_db.core.connection import fetch_rows
 from flitwatch_db.core.events import emit_event
 from flitwatch_db.incidents import shown, store
 from flitwatch_db.incidents.store import of_explanation
@@ -116,7 +116,7 @@ def _examine_job(conn: Conn, job: Row, machine: explanation.Machine, now_s: floa
 
 def _list_ended_jobs(conn: Conn, now_s: float) -> list[Row]:
     """Return jobs with steps whose whole run has not been examined, latest end first."""
-    return _fetch_rows(
+    return fetch_rows(
         conn,
         SQL("""
             SELECT j.job_pk, j.cluster, j.job_id, j.user_name AS "user", j.account, j.name, j.state, j.nodes, j.simulated,
@@ -159,7 +159,7 @@ class _Span:
 def _find_span(conn: Conn, incident_id: int, now_s: float) -> _Span | None:
     """Return the span of the slowed jobs and the causes; None if no job is left."""
     head = _find_head(conn, incident_id)
-    row = _fetch_rows(
+    row = fetch_rows(
         conn,
         SQL("""
             SELECT min(extract(epoch FROM v.since_at))::float8 AS began, max(extract(epoch FROM coalesce(v.until_at, j.end_ts)))::float8 AS until,
@@ -240,7 +240,7 @@ def _follow_causes(conn: Conn, incident_id: int, span: _Span, now_s: float) -> t
 
 def _load_watched_way(conn: Conn, incident_id: int) -> tuple[float | None, flow.Watched]:
     """Load the quiet waiting of an incident, and its watched path."""
-    row = _fetch_rows(
+    row = fetch_rows(
         conn,
         SQL("""
             SELECT i.quiet, coalesce(i.probe_pk, -1) AS job_pk, i.simulated, i.to_file_system, i.fabric_id, coalesce(n.router, '{}') AS router, coalesce(n.endpoint, '{}') AS endpoint,
@@ -269,8 +269,3 @@ def _emit_changes(conn: Conn, numbers: set[int], before: Mapping[int, IncidentHe
         emit_event(conn, "incident", {**payload, "jobs": " ".join(cause["job_id"] for cause in head["causes"])})
         changed_numbers.append(number)
     return changed_numbers
-
-
-def _fetch_rows(conn: Conn, query: Any, parameters: Row) -> list[Row]:
-    with conn.cursor(row_factory=dict_row) as cursor:
-        return cursor.execute(query, parameters).fetchall()

@@ -7,6 +7,8 @@ from typing import Any, NamedTuple
 
 import psycopg
 
+from flitwatch_domain.jobs import UNKNOWN_CLUSTER
+
 #: Maximum number of example hosts in a report.
 MOST_EXAMPLES = 5
 
@@ -153,14 +155,15 @@ def count_runs(conn: psycopg.Connection[Any], run_keys: Sequence[str]) -> RunCou
 COUNTED_DAYS = 7
 
 _NEWEST_JOBS = (
-    " FROM job JOIN job_node USING (job_pk)"
-    " WHERE (start_ts IS NULL OR start_ts > (SELECT max(start_ts) FROM job) - make_interval(days => %(days)s))"
+    " FROM (SELECT j.job_pk, j.start_ts, max(j.start_ts) OVER () AS newest_ts FROM job j JOIN fabric f ON f.fabric_id = %(fabric)s"
+    "  AND j.simulated = f.simulated AND (f.attributes ->> 'cluster' IS NULL OR j.cluster IN (f.attributes ->> 'cluster', %(unknown)s))) w"
+    " JOIN job_node USING (job_pk) WHERE (start_ts IS NULL OR start_ts > newest_ts - make_interval(days => %(days)s))"
 )
 
 
 def count_jobs_of_fabric(conn: psycopg.Connection[Any], fabric_id: int) -> FabricCounts:
     """Count the newest jobs that have a place on a fabric, and those that have none at all."""
-    values = {"fabric": fabric_id, "days": COUNTED_DAYS, "most": MOST_EXAMPLES}
+    values = {"fabric": fabric_id, "unknown": UNKNOWN_CLUSTER, "days": COUNTED_DAYS, "most": MOST_EXAMPLES}
     row = conn.execute(
         "SELECT count(DISTINCT job_pk), count(DISTINCT job_pk) FILTER (WHERE fabric_id IS NOT NULL)"
         + _NEWEST_JOBS

@@ -5,10 +5,9 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from typing import Any
 
-from psycopg.rows import dict_row
-from psycopg.sql import SQL, Composed
+from psycopg.sql import SQL
 
-from flitwatch_db.core.columns import Connection
+from flitwatch_db.core.columns import Connection, query_rows
 
 Row = dict[str, Any]
 
@@ -17,19 +16,13 @@ RATE_WINDOW_S = 120
 GAP_OPEN = timedelta(minutes=1)
 
 
-async def _fetch_rows(conn: Connection, query: SQL | Composed, parameters: Any = None) -> list[Row]:
-    async with conn.cursor(row_factory=dict_row) as cursor:
-        await cursor.execute(query, parameters)
-        return await cursor.fetchall()
-
-
 async def list_topics(conn: Connection, now: datetime) -> list[Row]:
     """Return per topic totals, rates over the last two whole minutes and the current one, and the writer's progress.
 
     `unplaced_because` is the newest reason of an unplaced record, while its event is stored. `position` and `places` (by partition) are the writer's. If the
     log is a table of this database, `end` is the log's end, and `oldest_at` is when the oldest unwritten record was appended.
     """
-    return await _fetch_rows(
+    return await query_rows(
         conn,
         SQL("""
             WITH seen AS (
@@ -70,7 +63,7 @@ async def list_topics(conn: Connection, now: datetime) -> list[Row]:
 
 async def count_by_step(conn: Connection, from_s: float, step_s: int, steps: int) -> list[Row]:
     """Count per topic, with the kind of device in its schema, records and dead records in each step of [from_s, from_s + steps x step_s)."""
-    return await _fetch_rows(
+    return await query_rows(
         conn,
         SQL("""
             SELECT m.topic, s.kind, floor((extract(epoch FROM m.ts) - %(from)s) / %(step)s)::int AS at,
@@ -87,7 +80,7 @@ async def count_by_step(conn: Connection, from_s: float, step_s: int, steps: int
 
 async def list_schemas(conn: Connection) -> list[Row]:
     """Return the known LDMS schemas, newest first."""
-    return await _fetch_rows(
+    return await query_rows(
         conn,
         SQL(
             "SELECT schema_id, name, digest, kind, jsonb_array_length(CASE jsonb_typeof(columns) WHEN 'array' THEN columns ELSE '[]' END)"
@@ -99,7 +92,7 @@ async def list_schemas(conn: Connection) -> list[Row]:
 
 async def list_gaps(conn: Connection, limit: int, now: datetime) -> list[Row]:
     """Return the newest gaps, and whether each is open."""
-    return await _fetch_rows(
+    return await query_rows(
         conn,
         SQL("""
             SELECT gap_id AS id, fabric_id, device, schema, from_ts AS "from", to_ts AS "to", reason, to_ts > %s AS open
@@ -111,12 +104,12 @@ async def list_gaps(conn: Connection, limit: int, now: datetime) -> list[Row]:
 
 async def gap_total(conn: Connection) -> int:
     """Count the stored gaps."""
-    return int((await _fetch_rows(conn, SQL("SELECT count(*) AS n FROM gap")))[0]["n"])
+    return int((await query_rows(conn, SQL("SELECT count(*) AS n FROM gap")))[0]["n"])
 
 
 async def silent_devices(conn: Connection, now: datetime) -> int:
     """Count the devices with an open gap."""
-    rows = await _fetch_rows(
+    rows = await query_rows(
         conn, SQL("SELECT count(DISTINCT (fabric_id, device)) AS n FROM gap WHERE to_ts > %s"), [now - GAP_OPEN]
     )
     return int(rows[0]["n"])
@@ -124,7 +117,7 @@ async def silent_devices(conn: Connection, now: datetime) -> int:
 
 async def group_silent_devices(conn: Connection, now: datetime, limit: int) -> list[Row]:
     """Group devices with an open gap by schema and the gap's first minute, largest group first."""
-    return await _fetch_rows(
+    return await query_rows(
         conn,
         SQL("""
             SELECT schema, date_trunc('minute', from_ts) AS "from", count(DISTINCT (fabric_id, device)) AS devices
@@ -136,7 +129,7 @@ async def group_silent_devices(conn: Connection, now: datetime, limit: int) -> l
 
 async def list_gap_spans(conn: Connection, fabric_id: int, from_: datetime, to: datetime, limit: int) -> list[Row]:
     """Return gaps of a fabric that touch [from, to), merged if they overlap, with their number of devices: the largest, in order of time."""
-    return await _fetch_rows(
+    return await query_rows(
         conn,
         SQL("""
             WITH touching AS (
@@ -159,7 +152,7 @@ async def list_gap_spans(conn: Connection, fabric_id: int, from_: datetime, to: 
 
 async def dead_letters(conn: Connection, limit: int, before: int | None = None) -> list[Row]:
     """Return dead letters numbered below `before`, newest first, without their bytes."""
-    return await _fetch_rows(
+    return await query_rows(
         conn,
         SQL(
             'SELECT dead_letter_id AS id, at, topic, partition, offset_ AS "offset", source, where_ AS "where", reason, raw_bytes'
@@ -172,25 +165,25 @@ async def dead_letters(conn: Connection, limit: int, before: int | None = None) 
 
 async def dead_letter_total(conn: Connection) -> int:
     """Count the stored dead letters."""
-    rows = await _fetch_rows(conn, SQL("SELECT count(*) AS n FROM dead_letter"))
+    rows = await query_rows(conn, SQL("SELECT count(*) AS n FROM dead_letter"))
     return int(rows[0]["n"])
 
 
 async def dead_letters_since(conn: Connection, since: datetime) -> int:
     """Count the dead letters since a time."""
-    rows = await _fetch_rows(conn, SQL("SELECT count(*) AS n FROM dead_letter WHERE at > %s"), [since])
+    rows = await query_rows(conn, SQL("SELECT count(*) AS n FROM dead_letter WHERE at > %s"), [since])
     return int(rows[0]["n"])
 
 
 async def dead_letter_raw(conn: Connection, number: int) -> bytes | None:
     """Return the first 64 kB of a dead letter, or None."""
-    rows = await _fetch_rows(conn, SQL("SELECT raw FROM dead_letter WHERE dead_letter_id = %s"), [number])
+    rows = await query_rows(conn, SQL("SELECT raw FROM dead_letter WHERE dead_letter_id = %s"), [number])
     return bytes(rows[0]["raw"]) if rows else None
 
 
 async def position_age_s(conn: Connection, now: datetime) -> float | None:
     """Return seconds since the writer last advanced a position, or None if it never did."""
-    rows = await _fetch_rows(
+    rows = await query_rows(
         conn,
         SQL(
             "SELECT CASE WHEN count(*) > 0 THEN greatest(extract(epoch FROM %s - max(updated_at)), 0) END::float8 AS age FROM stream_position WHERE consumer_group = 'writer'"

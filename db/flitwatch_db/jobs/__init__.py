@@ -2,9 +2,8 @@
 
 Writes and reads of jobs:
 
-- `store` writes jobs and their nodes, `arrays` the rows of pending array tasks and the places of runs' ranks; `reads` returns pages of jobs, their places, neighbours and outcomes;
-- `as_of` finds a job by the id that its scheduler prints, as of a time, and returns its end, which may be unknown;
-- `search` answers the search box.
+- `store` writes jobs and their nodes, `arrays` the rows of pending array tasks and the places of runs' ranks; `reads` returns pages of jobs, their places, neighbours and outcomes, and answers the search box;
+- `as_of` finds a job by the id that its scheduler prints, as of a time, and returns its end, which may be unknown.
 
 Explanation of a job:
 

@@ -6,9 +6,9 @@ import time
 from typing import Any
 
 import psycopg
-from psycopg.rows import dict_row
 from psycopg.sql import SQL
 
+from flitwatch_db.core.connection import fetch_rows
 from flitwatch_db.incidents import shown
 from flitwatch_db.jobs import as_of, explanation
 from flitwatch_domain.explanation import incident as finding
@@ -81,14 +81,9 @@ JOB = SQL("""
 """)
 
 
-def _fetch_rows(conn: Conn, query: Any, parameters: dict[str, Any]) -> list[Row]:
-    with conn.cursor(row_factory=dict_row) as cursor:
-        return cursor.execute(query, parameters).fetchall()
-
-
 def _list_running_jobs(conn: Conn, fabric_id: int, now_s: float) -> list[Row]:
     """Return the jobs on the machine at that time, those on most nodes first."""
-    rows = _fetch_rows(
+    rows = fetch_rows(
         conn,
         JOB
         + SQL("""

@@ -12,7 +12,7 @@ from psycopg import sql
 from psycopg.rows import dict_row
 from psycopg.sql import SQL
 
-from flitwatch_db.core.columns import Connection
+from flitwatch_db.core.columns import Connection, query_rows
 from flitwatch_db.jobs import as_of
 from flitwatch_db.jobs.as_of import end_or
 from flitwatch_domain.trials import Outcome
@@ -170,18 +170,12 @@ async def list_jobs(
         key,
         *[SQL("DESC" if descending else "ASC")] * 2,
     )
-    return await _fetch_rows(conn, query, parameters)
-
-
-async def _fetch_rows(conn: Connection, query: sql.Composed | SQL, parameters: Any) -> list[Row]:
-    async with conn.cursor(row_factory=dict_row) as cursor:
-        await cursor.execute(query, parameters)
-        return await cursor.fetchall()
+    return await query_rows(conn, query, parameters)
 
 
 async def load_places(conn: Connection, job_pks: Sequence[int], fabric_id: int | None = None) -> dict[int, Row]:
     """Return per job the fabric with most of its endpoints, sorted routers and groups of its nodes there, and its number of runs."""
-    rows = await _fetch_rows(
+    rows = await query_rows(
         conn,
         SQL("""
             SELECT j.job_pk, p.fabric_id, coalesce(p.routers, '{}') AS routers, coalesce(p.groups, '{}') AS groups,
@@ -202,7 +196,7 @@ async def load_places(conn: Connection, job_pks: Sequence[int], fabric_id: int |
 
 async def find_job(conn: Connection, job_id: str, cluster: str | None, now: datetime) -> Row | None:
     """Return the newest job (latest restart) with that id as the scheduler prints it, with its node_list."""
-    rows = await _fetch_rows(
+    rows = await query_rows(
         conn,
         SQL("SELECT {}, node_list FROM job ").format(_COLUMNS) + as_of.NEWEST,
         {**as_of.build_parameters(job_id, cluster), "now": now},
@@ -212,7 +206,7 @@ async def find_job(conn: Connection, job_id: str, cluster: str | None, now: date
 
 async def list_planes(conn: Connection, job_pk: int) -> list[Row]:
     """Return all fabrics with endpoints of a job's nodes, most endpoints first: fabric_id, name, nodes, endpoints, routers, groups."""
-    return await _fetch_rows(
+    return await query_rows(
         conn,
         SQL("""
             SELECT n.fabric_id, f.name AS fabric, count(DISTINCT n.node) AS nodes, array_agg(DISTINCT n.endpoint ORDER BY n.endpoint) AS endpoints,
@@ -227,7 +221,7 @@ async def list_planes(conn: Connection, job_pk: int) -> list[Row]:
 
 async def list_steps(conn: Connection, job_pk: int) -> list[Row]:
     """Return a job's steps in order of start."""
-    return await _fetch_rows(
+    return await query_rows(
         conn,
         SQL(
             'SELECT step, name, state, start_ts AS start, end_ts AS "end", nodes, node_list FROM job_step WHERE job_pk = %s'
@@ -242,7 +236,7 @@ async def list_neighbours(conn: Connection, job_pk: int, now: datetime, limit: i
 
     `overlap_s` is the time that both ran; `shared_groups` counts groups in which both have routers.
     """
-    return await _fetch_rows(
+    return await query_rows(
         conn,
         SQL("""
             WITH me AS (
@@ -278,7 +272,7 @@ async def list_holding_jobs(
 ) -> list[Row]:
     """Return jobs on a fabric's routers at a time, or on one router, largest first. If `at` is None (counters without times), return all jobs."""
     then = SQL("" if at is None else f"AND j.start_ts <= %(at)s AND {end_or(_INFINITY, 'j.')} > %(at)s")
-    return await _fetch_rows(
+    return await query_rows(
         conn,
         SQL("""
             SELECT j.job_pk, j.job_id, j.user_name AS "user", j.name, j.nodes, j.start_ts AS start, array_agg(DISTINCT n.router ORDER BY n.router) AS routers
@@ -293,7 +287,7 @@ async def list_holding_jobs(
 async def nodes_held(conn: Connection, fabric_id: int, at: datetime | None) -> int:
     """Count the busy nodes of a fabric at a time, each once, because a job's end may be recorded after the next job's start on its nodes."""
     then = SQL("" if at is None else f"AND j.start_ts <= %(at)s AND {end_or(_INFINITY, 'j.')} > %(at)s")
-    rows = await _fetch_rows(
+    rows = await query_rows(
         conn,
         SQL(
             "SELECT count(DISTINCT n.node) AS nodes FROM job j JOIN job_node n USING (job_pk) WHERE n.fabric_id = %(fabric)s {then}"
@@ -305,7 +299,7 @@ async def nodes_held(conn: Connection, fabric_id: int, at: datetime | None) -> i
 
 async def list_started_jobs(conn: Connection, fabric_id: int, from_: datetime, to: datetime, limit: int) -> list[Row]:
     """Return the largest jobs of a fabric that started in [from, to), in order of start."""
-    return await _fetch_rows(
+    return await query_rows(
         conn,
         SQL("""
             SELECT * FROM (
@@ -317,3 +311,64 @@ async def list_started_jobs(conn: Connection, fabric_id: int, from_: datetime, t
         """),
         {"fabric": fabric_id, "from": from_, "to": to, "limit": limit},
     )
+
+
+#: Exact hits first, then prefixes, then parts; strpos needs no escaping of the user's text.
+_QUERIES = {
+    "job": SQL("""
+        SELECT 'job' AS kind, job_id AS id, job_id || coalesce(' ' || name, '') AS title,
+               concat_ws(', ', user_name, lower(state), nodes || ' nodes') AS detail, NULL::text AS fabric, job_id = %(q)s AS exact,
+               strpos(lower(job_id), %(l)s) = 1 OR strpos(lower(name), %(l)s) = 1 AS begins
+        FROM {} WHERE strpos(lower(job_id), %(joined)s) > 0
+            OR (SELECT bool_and(strpos(lower(concat_ws(' ', job_id, name)), word) > 0) FROM unnest(%(words)s::text[]) word)
+        ORDER BY exact DESC, begins DESC NULLS LAST, start_ts DESC NULLS FIRST, job_pk DESC LIMIT %(n)s
+    """),
+    "incident": SQL("""
+        SELECT 'incident' AS kind, i.incident_id::text AS id, 'incident ' || i.incident_id AS title,
+               concat_ws(', ', f.name, to_char(i.began_at AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI "UTC"'), (SELECT 'job ' || string_agg(DISTINCT c.job_id, ' ') FROM incident_part p JOIN job c ON c.job_pk = p.cause_pk WHERE p.incident_id = i.incident_id)) AS detail,
+               NULL::text AS fabric, i.incident_id::text = %(q)s AS exact, strpos('incident ' || i.incident_id, %(l)s) = 1 AS begins
+        FROM incident i JOIN fabric f USING (fabric_id)
+        WHERE merged_into IS NULL AND (i.incident_id::text = %(q)s OR strpos('incident ' || i.incident_id, %(l)s) = 1 OR EXISTS (
+            SELECT FROM incident_part p JOIN job c ON c.job_pk IN (p.cause_pk, p.job_pk) WHERE p.incident_id = i.incident_id AND c.job_id = %(q)s))
+        ORDER BY exact DESC, begins DESC, i.began_at DESC, i.incident_id DESC LIMIT %(n)s
+    """),
+    "user": SQL("""
+        SELECT 'user' AS kind, user_name AS id, user_name AS title, count(*) || CASE count(*) WHEN 1 THEN ' job' ELSE ' jobs' END AS detail,
+               NULL::text AS fabric, user_name = %(q)s AS exact, strpos(lower(user_name), %(l)s) = 1 AS begins
+        FROM {} WHERE strpos(lower(user_name), %(l)s) > 0
+        GROUP BY user_name ORDER BY exact DESC, begins DESC, count(*) DESC, user_name LIMIT %(n)s
+    """),
+    "fabric": SQL("""
+        SELECT 'fabric' AS kind, fabric_id::text AS id, name AS title, replace(kind, '_', ' ') AS detail, name AS fabric, name = %(q)s AS exact,
+               strpos(lower(name), %(l)s) = 1 AS begins
+        FROM fabric WHERE strpos(lower(name), %(l)s) > 0 ORDER BY exact DESC, begins DESC, name LIMIT %(n)s
+    """),
+    "router": SQL("""
+        SELECT 'router' AS kind, r.router::text AS id, r.name AS title, f.name || coalesce(', group ' || r.group_id, '') AS detail,
+               f.fabric_id::text AS fabric, r.name = %(q)s AS exact, strpos(lower(r.name), %(l)s) = 1 AS begins
+        FROM router r JOIN fabric f USING (fabric_id) WHERE strpos(lower(r.name), %(l)s) > 0
+        ORDER BY exact DESC, begins DESC, f.fabric_id, r.router LIMIT %(n)s
+    """),
+    "node": SQL("""
+        SELECT 'node' AS kind, e.node AS id, e.node AS title, f.name || ', router ' || r.name AS detail, f.fabric_id::text AS fabric,
+               e.node = %(q)s AS exact, strpos(lower(e.node), %(l)s) = 1 AS begins, e.router
+        FROM (SELECT DISTINCT ON (fabric_id, node) * FROM endpoint WHERE strpos(lower(node), %(l)s) > 0 OR nid::text = %(q)s
+              ORDER BY fabric_id, node, endpoint LIMIT 2000) e
+        JOIN fabric f USING (fabric_id) JOIN router r USING (fabric_id, router)
+        ORDER BY exact DESC, begins DESC, f.fabric_id, e.node LIMIT %(n)s
+    """),
+}
+
+
+async def find_hits(conn: Connection, text: str, each: int, shown: NameMask | None = None) -> list[Row]:
+    """Return up to `each` hits of each kind, exact ones first; `router` is a node's router. A job must match all words, and names are matched as they are shown."""
+    hits: list[Row] = []
+    source, hidden = shown_jobs(shown)
+    words = text.lower().split()
+    asked = {"q": text, "l": text.lower(), "words": words, "joined": "".join(words), "n": each, **hidden}
+    async with conn.cursor(row_factory=dict_row) as cursor:
+        for query in _QUERIES.values():
+            await cursor.execute(query.format(source), asked)
+            hits += await cursor.fetchall()
+    hits.sort(key=lambda hit: (not hit["exact"], not hit["begins"]))
+    return hits

@@ -18,7 +18,7 @@ from flitwatch_db.jobs.as_of import end_or
 from flitwatch_domain import hostlist
 from flitwatch_domain.errors import BadInput
 from flitwatch_domain.hosts import find_host
-from flitwatch_domain.jobs import RUNAWAY, RUNAWAY_AFTER_S, Job, mark_runaway
+from flitwatch_domain.jobs import RUNAWAY, RUNAWAY_AFTER_S, UNKNOWN_CLUSTER, Job, mark_runaway
 
 _UPSERT = """
     INSERT INTO job (cluster, job_id, array_task, het_offset, restart, user_name, account, name, partition, state, exit_code,
@@ -72,8 +72,16 @@ _FABRICS = """
 """
 
 _RUNNING = SQL(
-    "SELECT j.job_pk FROM job j WHERE {} = 'infinity' AND EXISTS (SELECT FROM job_node n WHERE (n.job_pk, n.fabric_id) = (j.job_pk, %s))"
+    "SELECT j.job_pk FROM job j WHERE j.end_ts IS NULL AND {} = 'infinity' AND EXISTS (SELECT FROM job_node n WHERE (n.job_pk, n.fabric_id) = (j.job_pk, %s))"
 ).format(SQL(end_or("'infinity'::timestamptz", "j.")))
+
+_UNPLACED = SQL("""
+    SELECT DISTINCT n.job_pk FROM fabric f JOIN endpoint e USING (fabric_id) JOIN job_node n ON host_of(n.node) = host_of(e.node)
+    JOIN job j ON j.job_pk = n.job_pk AND j.simulated = f.simulated AND (f.attributes ->> 'cluster' IS NULL OR j.cluster IN (f.attributes ->> 'cluster', %(unknown)s))
+    WHERE f.fabric_id = %(fabric)s
+      AND (n.fabric_id IS NULL OR n.fabric_id IN (SELECT other_id FROM fabric_plane p WHERE p.fabric_id = f.fabric_id))
+      AND ({} = 'infinity' OR NOT EXISTS (SELECT FROM job_node o WHERE (o.job_pk, o.fabric_id) = (n.job_pk, f.fabric_id)))
+""").format(SQL(end_or("'infinity'::timestamptz", "j.")))
 
 #: A run's clock is its node's, a job's is the scheduler's: the seconds by which they may differ.
 _CLOCKS_S = 60.0
@@ -286,8 +294,9 @@ def _choose_fabrics(
 ) -> dict[int, frozenset[int]]:
     """Choose the fabrics of each job.
 
-    A node's name may exist on several fabrics (nid00001 is on most Crays). A job is placed on one: the one with its cluster's name, else the one with most of
-    its nodes, else the newest; and on that fabric's planes (planes.py). Simulated jobs are placed on simulated fabrics, measured ones on measured fabrics.
+    A node's name may exist on several fabrics (nid00001 is on most Crays). A job is placed on one: the one with its cluster's name, else, of those without a
+    cluster's name, the one with most of its nodes, else the newest; and on that fabric's planes. A job of an unknown cluster can be on a fabric
+    of any cluster. Simulated jobs are placed on simulated fabrics, measured ones on measured fabrics.
     """
     if not places:
         return {}
@@ -303,10 +312,11 @@ def _choose_fabrics(
     chosen: dict[int, frozenset[int]] = {}
     for job_pk, cluster, simulated in jobs.fetchall():
         ranked = [
-            ((-1 if named is None else named == cluster), count, created_at, on)
+            (named == cluster, count, created_at, on)
             for on, count in counts[job_pk].items()
             for is_simulated, named, created_at, _ in [known[on]]
-            if is_simulated == simulated and fabric_id in (None, on)
+            if is_simulated == simulated
+            and (fabric_id == on or (fabric_id is None and (named is None or cluster in (named, UNKNOWN_CLUSTER))))
         ]
         if ranked:
             on = max(ranked)[-1]
@@ -358,13 +368,10 @@ def place_running(conn: psycopg.Connection[Any], fabric_id: int) -> None:
 
 
 def place_unplaced(conn: psycopg.Connection[Any], fabric_id: int) -> int:
-    """Place jobs that were stored before their fabric, or before another of its planes; return how many were examined."""
-    rows = conn.execute(
-        """
-        SELECT DISTINCT n.job_pk FROM job_node n JOIN endpoint e ON host_of(e.node) = host_of(n.node) AND e.fabric_id = %(fabric)s
-        WHERE n.fabric_id IS NULL OR n.fabric_id IN (SELECT other_id FROM fabric_plane WHERE fabric_id = %(fabric)s)
-        """,
-        {"fabric": fabric_id},
-    ).fetchall()
+    """Place jobs that were stored before their fabric, or before another of its planes; return how many were examined.
+
+    Jobs that ended, or may have, and have a place on the fabric keep it.
+    """
+    rows = conn.execute(_UNPLACED, {"fabric": fabric_id, "unknown": UNKNOWN_CLUSTER}).fetchall()
     place_jobs(conn, [row[0] for row in rows])
     return len(rows)

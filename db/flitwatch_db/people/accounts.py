@@ -1,18 +1,19 @@
-"""Accounts, sessions and tokens, and the key of pseudonyms. Functions are blocking and need a connection with role `gate`."""
+"""Accounts, sessions and tokens, and the key of pseudonyms. Functions need a connection with role `gate`."""
 
 from __future__ import annotations
 
 import hashlib
 import secrets
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Any, Literal
 
 import psycopg
 from argon2 import PasswordHasher
 from argon2.exceptions import InvalidHashError, VerifyMismatchError
 from psycopg.rows import dict_row
 
+from flitwatch_db.core.columns import Connection
 from flitwatch_domain.access import (
     PASSWORD_MAX,
     ROLES,
@@ -301,9 +302,9 @@ def add_token(
             advice=f"Scopes it has: {', '.join(SCOPES_OF[account['role']])}.",
         )
     if not 0 < days <= TOKEN_DAYS_MAX:
-        raise BadRequest(f"a token lasts at most {TOKEN_DAYS_MAX} days")
+        raise BadRequest(f"a token can last at most {TOKEN_DAYS_MAX} days")
     if not 1 <= len(label) <= 200 or not label.isprintable():
-        raise BadRequest("a token's label is 1 to 200 printable characters")
+        raise BadRequest("a token's label must have 1 to 200 printable characters")
     secret, ends = TOKEN_PREFIX + secrets.token_urlsafe(32), datetime.now(UTC) + timedelta(days=days)
     row = conn.execute(
         "INSERT INTO token (account_id, label, digest, scopes, expires_at) VALUES (%s, %s, %s, %s, %s) RETURNING token_id",
@@ -395,3 +396,43 @@ def _find_account(conn: Conn, name: str) -> Row:
 def _fetch_rows(conn: Conn, query: str, parameters: Any = None) -> list[Row]:
     with conn.cursor(row_factory=dict_row) as cursor:
         return cursor.execute(query.encode(), parameters).fetchall()
+
+
+#: Kind of a secret, and its digest.
+Secret = tuple[Literal["session", "token"], bytes]
+
+
+async def find_callers(conn: Connection, asked: Collection[Secret]) -> dict[Secret, Caller]:
+    """Return the callers of sessions and tokens, with one statement per kind.
+
+    Returns
+    -------
+    dict
+        Unknown, expired and revoked secrets, and those of disabled accounts, are omitted.
+    """
+    by_secret: dict[Secret, Caller] = {}
+    sessions, tokens = ([digest for kind, digest in asked if kind == which] for which in ("session", "token"))
+    if sessions:
+        async for row in await conn.execute(OF_SESSIONS, [sessions]):
+            by_secret["session", bytes(row[0])] = session_caller(row)
+    if tokens:
+        async for row in await conn.execute(OF_TOKENS, [tokens]):
+            by_secret["token", bytes(row[0])] = token_caller(row)
+    return by_secret
+
+
+async def pseudonym_key(conn: Connection) -> str:
+    """Return the site's own key for pseudonyms, which the first migration creates; empty if it was removed."""
+    cursor = await conn.execute("SELECT value #>> '{}' FROM setting WHERE key = 'pseudonym_key'")
+    row = await cursor.fetchone()
+    return str(row[0] or "") if row is not None else ""
+
+
+async def knows_only_simulated(conn: Connection) -> bool:
+    """Return whether all machines, jobs and runs of the site are simulated, so that names are not those of real persons."""
+    cursor = await conn.execute("""
+        SELECT EXISTS (SELECT FROM fabric) AND NOT EXISTS (SELECT FROM fabric WHERE NOT simulated)
+           AND NOT EXISTS (SELECT FROM job WHERE NOT simulated) AND NOT EXISTS (SELECT FROM run WHERE NOT simulated)
+    """)
+    row = await cursor.fetchone()
+    return row is not None and bool(row[0])

@@ -8,10 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from psycopg import sql
-from psycopg.rows import dict_row
 from psycopg.sql import SQL
 
-from flitwatch_db.core.columns import Connection, fetch_columns
+from flitwatch_db.core.columns import Connection, fetch_columns, query_rows
 
 Row = dict[str, Any]
 
@@ -24,12 +23,6 @@ _RUN = SQL("""
 """)
 
 
-async def _fetch_rows(conn: Connection, query: sql.SQL | sql.Composed, parameters: Any) -> list[Row]:
-    async with conn.cursor(row_factory=dict_row) as cursor:
-        await cursor.execute(query, parameters)
-        return await cursor.fetchall()
-
-
 def build_exe_column(column: SQL, bare: bool) -> sql.Composable:
     """Build the executable's name for comparisons: with `bare`, without its folders, as shown to callers without scope `names`."""
     return SQL("regexp_replace({}, '^.*/', '')").format(column) if bare else column
@@ -37,7 +30,7 @@ def build_exe_column(column: SQL, bare: bool) -> sql.Composable:
 
 async def find_executable(conn: Connection, exe: str, nodes: int) -> str | None:
     """Return the executable with folders for a name without them: the one that ran last on this many nodes."""
-    rows = await _fetch_rows(
+    rows = await query_rows(
         conn,
         SQL(
             "SELECT r.exe FROM run r LEFT JOIN job j USING (job_pk) WHERE {} = %s AND coalesce(j.nodes, r.ranks) = %s ORDER BY r.run_id DESC LIMIT 1"
@@ -56,7 +49,7 @@ async def list_runs(
     bare: bool = False,
 ) -> list[Row]:
     """Return runs numbered below `before`, newest first, of one job or of one application (`bare`: named without folders)."""
-    return await _fetch_rows(
+    return await query_rows(
         conn,
         _RUN
         + SQL(
@@ -69,14 +62,14 @@ async def list_runs(
 
 async def of_job(conn: Connection, job_pk: int) -> list[Row]:
     """Return the runs of a job in order of start."""
-    return await _fetch_rows(
+    return await query_rows(
         conn, _RUN + SQL(" WHERE r.job_pk = %s ORDER BY r.start_ts NULLS LAST, r.run_id LIMIT 1000"), [job_pk]
     )
 
 
 async def find_run(conn: Connection, run_id: int) -> Row | None:
     """Return a run, or None."""
-    rows = await _fetch_rows(conn, _RUN + SQL(" WHERE r.run_id = %s"), [run_id])
+    rows = await query_rows(conn, _RUN + SQL(" WHERE r.run_id = %s"), [run_id])
     return rows[0] if rows else None
 
 
@@ -121,7 +114,7 @@ async def load_recent_steps(
     conn: Connection, run_ids: list[int], recent_s: float
 ) -> dict[int, list[tuple[int, float]]]:
     """Return (step, time_s) of each run's newest steps, in order: those that overlap its last `recent_s` seconds."""
-    rows = await _fetch_rows(
+    rows = await query_rows(
         conn,
         SQL("""
             SELECT run_id, step, time_s FROM (
@@ -171,7 +164,7 @@ async def load_usual_steps(
     (runs, mean float64[n], p10 float64[n], p90 float64[n]) or None
         None if there is no other run; NaN if other runs do not have that step.
     """
-    others = await _fetch_rows(
+    others = await query_rows(
         conn,
         SQL(
             "SELECT r.run_id FROM run r LEFT JOIN job j USING (job_pk) WHERE r.exe = %s AND (coalesce(j.nodes, r.ranks) = %s OR r.ranks = %s) AND r.run_id <> %s"

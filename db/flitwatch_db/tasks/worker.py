@@ -36,6 +36,8 @@ ATTEMPTS = 2
 #: Time limit for writing a result while the database is unavailable.
 WRITE_TIMEOUT_S = 120.0
 RECONNECT_S = 1.0
+#: A worker that has taken only users' tasks for this long takes a scheduled one next: under steady load these would never start.
+SCHEDULED_WITHIN_S = 600.0
 SHUTDOWN_S = 10.0
 #: A signal to a service often reaches all its processes; if it ends a task first, the task waits this long for the worker's own signal.
 SAME_SIGNAL_S = 1.0
@@ -124,6 +126,7 @@ class Worker:
         self.name = f"{socket.gethostname()}:{os.getpid()}"
         self._stopping = threading.Event()
         self._slots: list[threading.Thread] = []
+        self._scheduled_s = time.monotonic()
 
     def run(self) -> None:
         """Run tasks until `stop` is called or the process gets SIGTERM or SIGINT."""
@@ -211,20 +214,32 @@ class Worker:
             log.warning("the worker lost touch with a task: %s", problem)
 
     def _take_task(self, conn: psycopg.Connection[Any]) -> _Attempt | None:
-        """Mark a queued task as running; return None if the queue is empty. Users' tasks come first, then the schedule's in the order of the handlers."""
+        """Mark a queued task as running; return None if the queue is empty. Users' tasks come first, then the schedule's in the order of the handlers; but
+        after SCHEDULED_WITHIN_S, the oldest of the schedule's comes first."""
+        users_last = time.monotonic() - self._scheduled_s >= SCHEDULED_WITHIN_S
         with conn.transaction():
             row = conn.execute(
                 "UPDATE task SET state = 'running', attempts = attempts + 1, started_at = coalesce(started_at, clock_timestamp()),"
                 " heartbeat_at = clock_timestamp(), worker = %s, done = 0, message = ''"
                 " WHERE task_id = (SELECT task_id FROM task WHERE state = 'queued' AND name = ANY(%s)"
-                " ORDER BY CASE WHEN created_by = %s THEN array_position(%s::text[], name) ELSE 0 END, task_id LIMIT 1 FOR UPDATE SKIP LOCKED)"
-                " RETURNING task_id, name, attempts, args, role, request_id",
-                [self.name, list(self.handlers), table.SCHEDULE, list(self.handlers)],
+                " ORDER BY CASE WHEN created_by IS DISTINCT FROM %s THEN %s WHEN %s THEN 0 ELSE array_position(%s::text[], name) END, task_id LIMIT 1 FOR UPDATE SKIP LOCKED)"
+                " RETURNING task_id, name, attempts, args, role, request_id, created_by",
+                [
+                    self.name,
+                    list(self.handlers),
+                    table.SCHEDULE,
+                    int(users_last),
+                    users_last,
+                    list(self.handlers),
+                ],
             ).fetchone()
             if row is None:
                 return None
             table.emit_task_event(conn, row[0])
-        return _Attempt(*row)
+        *attempt, created_by = row
+        if created_by == table.SCHEDULE:
+            self._scheduled_s = time.monotonic()
+        return _Attempt(*attempt)
 
     def _perform_task(self, attempt: _Attempt) -> None:
         """Run one attempt of a task to its end."""

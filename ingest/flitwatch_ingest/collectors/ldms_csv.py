@@ -17,6 +17,7 @@ from flitwatch_domain.errors import BadInput, NotFound
 from flitwatch_ingest.collectors.checkpoint import Checkpoint
 from flitwatch_ingest.collectors.publisher import Publisher
 from flitwatch_ingest.collectors.tail import Tail, need_plain
+from flitwatch_ingest.schemas.rows import counts_several_ports, technology_of
 from flitwatch_ingest.sources import ldms_csv
 from flitwatch_ingest.sources.rejection import Rejection
 
@@ -37,6 +38,10 @@ class Totals:
     records: int = 0
     values: int = 0
     schemas: set[str] = field(default_factory=set)
+    #: Schemas whose rows count several ports, which are stored unchanged.
+    several_ports: set[str] = field(default_factory=set)
+    #: Values that are a counter's largest one, by counter.
+    saturated: Counter[str] = field(default_factory=Counter)
     #: Records by topic, and the time span of each in epoch seconds.
     topics: Counter[str] = field(default_factory=Counter)
     spans: dict[str, tuple[float, float]] = field(default_factory=dict)
@@ -111,7 +116,11 @@ class CsvCollector:
             before = self.totals.records
             self.once(stop)
             if say and self.totals.records != before:
-                say(f"{self.totals.records} records, {self._publisher.rejected} rejected, {len(self._open)} files")
+                stopped = self.totals.saturated.total()
+                saturated = f", {stopped} values at their largest, which are unknown" if stopped else ""
+                say(
+                    f"{self.totals.records} records, {self._publisher.rejected} rejected, {len(self._open)} files{saturated}"
+                )
             if self._publisher.heartbeat.wait(stop, interval_s):
                 return
 
@@ -194,11 +203,18 @@ class CsvCollector:
             entry["offset"], entry["header"] = 0, None
         decoder = self._build_decoder(tail.path, entry)
         since_flush = 0
+        technology = technology_of(entry["topic"].removeprefix("ldms."))
+        header: ldms_csv.Header | None = None
+        ceilings: ldms_csv.Ceilings | None = None
         for line in tail.lines(entry["offset"], last=last):
             decoded = decoder.line(line.raw, offset=line.end - len(line.raw))
             if isinstance(decoded, Rejection):
                 self._publisher.reject(decoded, entry["source"], line.end)
             elif decoded is not None:
+                if decoder.header is not header and decoder.header is not None:
+                    header, ceilings = decoder.header, ldms_csv.Ceilings(decoder.header, technology)
+                if ceilings is not None:
+                    self.totals.saturated.update(ceilings.find(line.raw))
                 self._publisher.publish(entry["topic"], decoded, entry["source"], line.end, key=entry["key"])
             elif line.raw.lstrip(b"\xef\xbb\xbf").startswith(b"#"):
                 entry["header"] = line.raw.decode("utf-8", errors="replace").rstrip("\r\n")
@@ -210,7 +226,11 @@ class CsvCollector:
                 since_flush = 0
         tail.read_at = state
         if decoder.records:
-            self.totals.schemas.add(re.sub(r"_[0-9a-f]{7}$", "", entry["topic"].removeprefix("ldms.")))
+            schema = re.sub(r"_[0-9a-f]{7}$", "", entry["topic"].removeprefix("ldms."))
+            self.totals.schemas.add(schema)
+            columns = decoder.header.columns if decoder.header is not None and not self._follow else []
+            if counts_several_ports(columns, technology):
+                self.totals.several_ports.add(schema)
             topic, before = entry["topic"], self.totals.spans.get(entry["topic"], (math.inf, -math.inf))
             self.totals.topics[topic] += decoder.records
             self.totals.spans[topic] = min(before[0], decoder.first_s), max(before[1], decoder.last_s)

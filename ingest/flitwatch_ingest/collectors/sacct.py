@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import shutil
 import subprocess
 import threading
@@ -16,11 +17,9 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
-import orjson
-
 from flitwatch_domain import units
 from flitwatch_domain.errors import BadInput, MissingDependency, Unavailable
-from flitwatch_domain.jobs import RUNAWAY, Job
+from flitwatch_domain.jobs import RUNAWAY, Job, count_other_nodes
 from flitwatch_ingest.collectors.checkpoint import Checkpoint
 from flitwatch_ingest.collectors.publisher import Publisher
 from flitwatch_ingest.sources import sacct
@@ -42,7 +41,7 @@ _TIMEOUT_S = 240.0
 def publish_jobs(jobs: Sequence[Job], publisher: Publisher, source: str = "sacct") -> int:
     """Publish jobs as read from `source`. A later record of a job replaces an earlier one, so repeats are harmless and have no sequence."""
     for job in jobs:
-        publisher.publish(topics.JOBS, orjson.dumps(sacct.to_job_record(job)), f"{source}:{job.cluster}")
+        publisher.publish(topics.JOBS, sacct.encode_job(job), f"{source}:{job.cluster}")
     return len(jobs)
 
 
@@ -76,11 +75,14 @@ class SacctCollector:
             )
         self._command = program
         self._squeue = shutil.which("squeue", path=os.path.dirname(program)) or shutil.which("squeue")
+        self._hides_jobs: bool | None = None
         self._publisher = publisher
         self._checkpoint = checkpoint
         self._since_s = since_s
         self._overlap_s = overlap_s
         self.jobs = 0
+        #: Published jobs whose number of nodes is not that of their list.
+        self.differing = 0
 
     def run(self, stop: threading.Event, interval_s: float = 30.0, say: Callable[[str], None] | None = None) -> None:
         """Poll every `interval_s` seconds until `stop` is set; a failed sacct is retried."""
@@ -88,7 +90,8 @@ class SacctCollector:
             try:
                 changed = self.once()
                 if say and changed:
-                    say(f"{changed} jobs changed, {self.jobs} published since the start")
+                    differing = f", {self.differing} with another number of nodes than hosts" if self.differing else ""
+                    say(f"{changed} jobs changed, {self.jobs} published since the start{differing}")
             except Unavailable as away:
                 if say:
                     say(str(away))
@@ -124,6 +127,7 @@ class SacctCollector:
                 key, digest = _identity_of(job)
                 current[key] = digest
                 if digests.get(key) != digest:
+                    self.differing += count_other_nodes(job) is not None
                     changed += publish_jobs([job], self._publisher)
         self._publisher.flush()
         self._checkpoint.value.update(asked_at=asked_at, digests=current, missed=missing)
@@ -135,7 +139,12 @@ class SacctCollector:
         """Return the scheduler's current jobs, array tasks one by one; None if it does not answer."""
         if self._squeue is None:
             return None
-        command = [self._squeue, "--array", "--noheader", "--states=all", "--format=%i"]
+        if self._hides_jobs is None:
+            self._hides_jobs = _hides_jobs(os.path.join(os.path.dirname(self._squeue), "scontrol"))
+        if self._hides_jobs is not False:
+            # What squeue does not list may be other users' jobs.
+            return None
+        command = [self._squeue, "--all", "--array", "--noheader", "--states=all", "--format=%i"]
         try:
             done = subprocess.run(command, capture_output=True, text=True, timeout=_TIMEOUT_S, check=False)
         except (OSError, subprocess.TimeoutExpired):
@@ -175,10 +184,27 @@ class SacctCollector:
         return done.stdout
 
 
+def _hides_jobs(scontrol: str) -> bool | None:
+    """Return whether Slurm shows users only their own jobs (PrivateData), according to `scontrol show config`; None if it does not answer.
+
+    A host without scontrol is taken for one that shows all jobs.
+    """
+    try:
+        done = subprocess.run([scontrol, "show", "config"], capture_output=True, timeout=_TIMEOUT_S, check=False)
+    except FileNotFoundError:
+        return False
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    if done.returncode != 0:
+        return None
+    setting = re.search(rb"^PrivateData\s*=\s*(.*)$", done.stdout, re.MULTILINE)
+    return setting is not None and bool({b"jobs", b"all"} & set(setting[1].strip().split(b",")))
+
+
 def _identity_of(job: Job) -> tuple[str, str]:
     """Return a key of the incarnation, and a digest of its record."""
     return f"{job.cluster}/{job.job_id}/{job.restart}", hashlib.blake2b(
-        orjson.dumps(sacct.to_job_record(job)), digest_size=8
+        sacct.encode_job(job), digest_size=8
     ).hexdigest()
 
 

@@ -123,6 +123,8 @@ def _parse_lines(text: str) -> Iterator[Mapping[str, object]]:
         raise ValueError("its last line is incomplete")
     reader = csv.reader(text.lstrip().splitlines(), strict=True)
     header = [cell.strip() for cell in next(reader)]
+    if repeated := [name for name in header if name and header.count(name) > 1]:
+        raise ValueError(f"it names {repeated[0]} twice")
     for cells in reader:
         if not cells:
             continue

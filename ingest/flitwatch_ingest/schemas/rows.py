@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import NotRequired, TypedDict
@@ -153,8 +153,8 @@ def row_schema(name: str, columns: Sequence[Column]) -> RowSchema:
     has_component = any(c.name == COMPONENT and c.kind is Kind.UNSIGNED and not c.length for c in columns)
     cast = [_with_role(c, prefixes, has_component) for c in columns]
     uses = [_identify_use(c, prefixes, technology) for c in cast]
-    ports = {port for c, use in zip(cast, uses, strict=True) if use and (port := port_suffix(c.name))}
-    kind = _choose_row_kind(uses) if len(ports) < 2 else RowKind.OTHER
+    counters = [c.name for c, use in zip(cast, uses, strict=True) if use]
+    kind = RowKind.OTHER if counts_several_ports(counters, technology) else _choose_row_kind(uses)
     modern = not any(use.kind.technology is Technology.CRAY_XC for use in uses if use)
     if kind is RowKind.PORT or (kind is RowKind.ENDPOINT and modern):
         cast = [_with_owner(c) for c in cast]
@@ -175,6 +175,23 @@ def row_schema(name: str, columns: Sequence[Column]) -> RowSchema:
             for c, use, lacks_port in zip(cast, uses, portless, strict=True)
         ]
     return RowSchema(name, kind, tuple(cast))
+
+
+def counts_several_ports(names: Iterable[str], technology: Technology | None) -> bool:
+    """Return whether columns count several ports, which are not divided: two suffixes, or one counter twice, as in `mlx5_0.port_xmit_data` and
+    `mlx5_1.port_xmit_data`."""
+    ports: set[str] = set()
+    counters: set[tuple[str, int | None]] = set()
+    for name in names:
+        use = identify_counter(name, technology)
+        if use is None or use.kind.technology is Technology.CRAY_XC or not use.kind.feeds:
+            continue
+        ports.add(port_suffix(name))
+        counter = use.kind.name, use.vc
+        if len(ports - {""}) > 1 or counter in counters:
+            return True
+        counters.add(counter)
+    return False
 
 
 def port_suffix(name: str) -> str:

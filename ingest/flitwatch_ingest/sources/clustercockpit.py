@@ -100,7 +100,7 @@ class ClusterCockpitReader:
             submit_s=_time_s(meta.get("submitTime")),
             start_s=start_s if state != "PENDING" else None,
             end_s=None if state in _GOING_ON or start_s is None or duration_s is None else start_s + duration_s,
-            nodes=len(hosts) or _parse_node_count(meta.get("numNodes")),
+            nodes=_parse_node_count(meta.get("numNodes")) or len(hosts) or None,
             node_list=fields.node_list(hostlist.compress_hosts(hosts)) if hosts else None,
             limit_s=_duration_s(meta.get("walltime")) or None,
         )

@@ -15,9 +15,11 @@ from typing import Any
 
 import orjson
 
+from flitwatch_domain.counters import identify_counter
 from flitwatch_domain.errors import BadInput
+from flitwatch_domain.fabric import Technology
 from flitwatch_domain.units import EARLIEST_S, LATEST_S
-from flitwatch_ingest.schemas.rows import GUIDS, HOSTS, PRODUCERS
+from flitwatch_ingest.schemas.rows import ADAPTERS, GUIDS, HOSTS, PRODUCERS
 from flitwatch_ingest.sources.ldms_fast import Template
 from flitwatch_ingest.sources.rejection import Rejection
 
@@ -29,7 +31,7 @@ _NO_NUMBER = frozenset({b"nan", b"-nan", b"inf", b"-inf", b"+inf"})
 #: A longer line is not an LDMS set; store_csv itself stops at 1 MiB buffers.
 LONGEST_LINE = 8 * 2**20
 #: Columns with text, even if it contains only digits.
-_TEXTS = GUIDS | HOSTS | PRODUCERS | {"ca_name", "hca", "iface_name"}
+_TEXTS = ADAPTERS | GUIDS | HOSTS | PRODUCERS
 #: Columns that name the sampler or the job, not metrics.
 IDENTITY = frozenset({"timestamp", "producer", "component_id", "job_id", "app_id"})
 
@@ -106,6 +108,23 @@ def parse_header(line: bytes) -> Header:
         twice = next(name for name in columns if columns.count(name) > 1)
         raise BadInput(f"the header names {twice} twice")
     return Header(columns, names[0] == "Time_msec")
+
+
+class Ceilings:
+    """Finder of counters at their largest value, from which on they count nothing, in the lines of one header."""
+
+    def __init__(self, header: Header, technology: Technology | None) -> None:
+        uses = ((at, name, identify_counter(name, technology)) for at, name in enumerate(header.columns, start=2))
+        self._cells = [(at, name, str(use.kind.ceiling).encode()) for at, name, use in uses if use and use.kind.feeds]
+        self._texts = {text for _, _, text in self._cells}
+
+    def find(self, raw: bytes) -> list[str]:
+        """Return the counters of a line that are at their largest value."""
+        # Nearly all lines contain none of the texts.
+        if not any(text in raw for text in self._texts):
+            return []
+        cells = raw.rstrip(b"\r\n").split(b",")
+        return [name for at, name, text in self._cells if at < len(cells) and cells[at] == text]
 
 
 @dataclass

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import io
+import json
 from collections.abc import Iterator, Sequence
 from itertools import chain
 from typing import IO
 from zoneinfo import ZoneInfo
 
+import orjson
+
 from flitwatch_domain.errors import BadInput
-from flitwatch_domain.jobs import Job, JobRecord
+from flitwatch_domain.jobs import Job, JobRecord, count_other_nodes
 from flitwatch_ingest.sources import sacct_json, sacct_text
 from flitwatch_ingest.sources.incarnations import Found, number_restarts
 from flitwatch_ingest.sources.rejection import Rejection
@@ -105,6 +108,15 @@ class SacctReader:
         return iter(())
 
 
+def encode_job(job: Job) -> bytes:
+    """Return the record of a job as JSON. Half of a surrogate pair in a text becomes a question mark."""
+    record = to_job_record(job)
+    try:
+        return orjson.dumps(record)
+    except TypeError:
+        return json.dumps(record, ensure_ascii=False).encode("utf-8", errors="replace")
+
+
 def to_job_record(job: Job) -> JobRecord:
     """Return the JSON value of topic flitwatch.jobs.v1 for a job (docs/contracts/log.md)."""
     return {
@@ -120,7 +132,7 @@ def to_job_record(job: Job) -> JobRecord:
         "submit": job.submit_s,
         "start": job.start_s,
         "end": job.end_s,
-        "nodes": job.nodes,
+        "nodes": job.nodes if (listed := count_other_nodes(job)) is None else max(listed, job.nodes or 0),
         "node_list": job.node_list,
         "steps": [
             {
@@ -139,4 +151,4 @@ def to_job_record(job: Job) -> JobRecord:
     }
 
 
-__all__ = ["BadInput", "Rejection", "SacctReader", "decode_jobs", "read_jobs", "to_job_record"]
+__all__ = ["BadInput", "Rejection", "SacctReader", "decode_jobs", "encode_job", "read_jobs", "to_job_record"]

@@ -10,6 +10,7 @@ import orjson
 
 from flitwatch_domain import units
 from flitwatch_domain.errors import BadInput
+from flitwatch_domain.importers.text import decode_text
 from flitwatch_domain.jobs import OVER_STATES, Job, JobStep, infer_end, infer_end_s, split_job_id
 from flitwatch_ingest.sources import sacct_fields as fields
 from flitwatch_ingest.sources.rejection import Rejection
@@ -25,21 +26,29 @@ def decode_json_jobs(data: bytes, where: str, cluster: str) -> tuple[list[tuple[
             jobs.append(
                 _controllers_job(entry, cluster) if "job_state" in entry else _parse_job(entry, cluster, odd_steps)
             )
-            rejected += [Rejection(place, reason, raw or orjson.dumps(entry)) for reason in odd_steps]
+            rejected += [Rejection(place, reason, raw or _encode_entry(entry)) for reason in odd_steps]
         except BadInput as bad:
-            rejected.append(Rejection(place, bad.reason, raw or orjson.dumps(entry)))
+            rejected.append(Rejection(place, bad.reason, raw or _encode_entry(entry)))
         except (KeyError, TypeError, AttributeError, ValueError, OverflowError, RecursionError) as odd:
             lacks = f"it has no {odd}" if isinstance(odd, KeyError) else str(odd) or type(odd).__name__
             rejected.append(
-                Rejection(place, f"not a job as sacct prints it: {lacks}"[:200], raw or orjson.dumps(entry))
+                Rejection(place, f"not a job as sacct prints it: {lacks}"[:200], raw or _encode_entry(entry))
             )
     return jobs, rejected
 
 
+def _encode_entry(entry: Any) -> bytes:
+    """Return an entry as JSON, also one whose numbers or texts orjson refuses."""
+    try:
+        return orjson.dumps(entry)
+    except TypeError:
+        return json.dumps(entry, ensure_ascii=False).encode(errors="replace")
+
+
 def _iterate_entries(data: bytes, where: str, rejected: list[Rejection]) -> Iterator[tuple[str, Any, bytes]]:
     try:
-        whole = orjson.loads(data)
-    except orjson.JSONDecodeError as broken:
+        whole = _load_json(data)
+    except ValueError as broken:
         yield from _entries_of_broken(data, where, rejected, str(broken))
         return
     jobs = whole.get("jobs") if isinstance(whole, dict) else whole
@@ -49,11 +58,22 @@ def _iterate_entries(data: bytes, where: str, rejected: list[Rejection]) -> Iter
         yield f"{where}: jobs[{number}]", entry, b""
 
 
+def _load_json(data: bytes) -> Any:
+    """Return a JSON value; its texts may be in Latin-1, or contain half of a surrogate pair."""
+    try:
+        return orjson.loads(data)
+    except orjson.JSONDecodeError as broken:
+        try:
+            return json.loads(decode_text(data))
+        except (ValueError, RecursionError):
+            raise broken from None
+
+
 def _entries_of_broken(
     data: bytes, where: str, rejected: list[Rejection], why: str
 ) -> Iterator[tuple[str, Any, bytes]]:
     """Yield entries up to the damage; the rest is rejected."""
-    text = data.decode("utf-8", errors="replace")
+    text = decode_text(data)
     opened = text.find('"jobs"')
     start = text.find("[", opened) + 1
     if opened < 0 or start == 0:
@@ -78,7 +98,7 @@ def _parse_job(entry: dict[str, Any], cluster: str, odd_steps: list[str]) -> tup
     """A job of accounting; the reasons why steps cannot be read are added to `odd_steps`."""
     time, state = entry["time"], _parse_state(entry["state"]["current"])
     # Times of a job that waits are forecasts.
-    begun = state != "PENDING"
+    has_begun = state != "PENDING"
     restarts = entry.get("restart_cnt")
     job = Job(
         cluster=entry.get("cluster") or cluster,
@@ -91,8 +111,8 @@ def _parse_job(entry: dict[str, Any], cluster: str, odd_steps: list[str]) -> tup
         partition=_optional_text(entry.get("partition")),
         exit_code=_exit_code(entry.get("exit_code")),
         submit_s=_parse_time_s(time.get("submission")),
-        start_s=_parse_time_s(time.get("start")) if begun else None,
-        end_s=_parse_time_s(time.get("end")) if begun else None,
+        start_s=_parse_time_s(time.get("start")) if has_begun else None,
+        end_s=_parse_time_s(time.get("end")) if has_begun else None,
         nodes=_parse_node_count(entry.get("allocation_nodes")),
         node_list=fields.node_list(entry.get("nodes") or ""),
         steps=tuple(_parse_steps(entry.get("steps") or (), odd_steps)),
@@ -105,8 +125,8 @@ def _controllers_job(entry: dict[str, Any], cluster: str) -> tuple[Job, bool]:
     """Return a job from slurmctld's records: `squeue --json`, `scontrol show jobs --json`, slurmrestd's /slurm/*/jobs."""
     state = _parse_state(entry["job_state"])
     waits = state == "PENDING" or entry["job_state"][0] == "PENDING"
-    begun = not waits and state not in ("REQUEUE_HOLD", "REQUEUE_FED", "SPECIAL_EXIT", "RESV_DEL_HOLD")
-    over = begun and state in OVER_STATES
+    has_begun = not waits and state not in ("REQUEUE_HOLD", "REQUEUE_FED", "SPECIAL_EXIT", "RESV_DEL_HOLD")
+    over = has_begun and state in OVER_STATES
     restarts = _optional_number(entry.get("restart_cnt"))
     array = {
         "job_id": _optional_number(entry.get("array_job_id")),
@@ -126,10 +146,10 @@ def _controllers_job(entry: dict[str, Any], cluster: str) -> tuple[Job, bool]:
         exit_code=_exit_code(entry.get("exit_code")) if over else None,
         submit_s=_parse_time_s(entry.get("submit_time")),
         # For pending jobs this is the scheduler's forecast, for running jobs the limit.
-        start_s=_parse_time_s(entry.get("start_time")) if begun else None,
+        start_s=_parse_time_s(entry.get("start_time")) if has_begun else None,
         end_s=_parse_time_s(entry.get("end_time")) if over else None,
         nodes=_parse_node_count(entry.get("node_count")),
-        node_list=fields.node_list(entry.get("nodes") or "") if begun else None,
+        node_list=fields.node_list(entry.get("nodes") or "") if has_begun else None,
         limit_s=_minutes(entry.get("time_limit")),
     )
     return infer_end(job), restarts is not None

@@ -293,7 +293,7 @@ class _Reader:
         """Check whether a record lists fewer nodes than it counts; BadInput if it is not a record."""
         values = self.values(decode_text(raw))
         nodes, listed = values.get("nnodes") or values.get("allocnodes"), values.get("nodelist")
-        return nodes is not None and listed is not None and len(hostlist.expand_hosts(listed)) != nodes
+        return nodes is not None and listed is not None and len(hostlist.expand_hosts(listed)) < nodes
 
     def values(self, text: str) -> dict[str, Any]:
         """Return a line's values by column; raise BadInput if they are invalid."""
@@ -370,11 +370,11 @@ class _Reader:
 
     def _check_cells(self, cells: list[str]) -> dict[str, Any]:
         values = dict(zip(self._columns, map(getitem, self._values, cells), strict=True))
-        if self._twice and self._start is not None and (took := _lasted_s(values)):
+        if self._twice and self._start is not None:
             start, end = cells[self._start], "" if self._end is None else cells[self._end]
             if start in self._twice or end in self._twice:
                 by_column = dict(zip(self._columns, cells, strict=True))
-                self._resolve_fold(values, by_column, took, self._read_times(start), self._read_times(end))
+                self._resolve_fold(values, by_column, self._read_times(start), self._read_times(end))
         return values
 
     def _read_time(self, text: str) -> float | None:
@@ -397,15 +397,17 @@ class _Reader:
         self,
         values: dict[str, Any],
         cells: dict[str, str],
-        took_s: float,
         starts: Sequence[float],
         ends: Sequence[float],
     ) -> None:
-        """Choose the instance of a repeated hour (end of summer time) that agrees with Elapsed; else the first one."""
-        ways = [(start, end) for start in starts for end in ends if end - start == took_s]
-        submits = self._read_times(cells.get("submit", ""))
-        # A job within the repeated hour is placed by its submission time if that is outside of the hour.
-        possible = [way for way in ways if len(submits) != 1 or submits[0] <= way[0]] or ways
+        """Choose the first instance of a repeated hour (end of summer time) that agrees with Elapsed, and in which the job is submitted before it starts,
+        and starts before it ends."""
+        took_s, submits = _lasted_s(values), self._read_times(cells.get("submit", ""))
+        ways: list[tuple[float, float | None]] = [
+            (start, end) for start in starts for end in ends or (None,) if end is None or start <= end
+        ]
+        agreeing = [(start, end) for start, end in ways if end is None or end - start == took_s] or ways
+        possible = [way for way in agreeing if not submits or submits[0] <= way[0]] or agreeing
         if possible:
             values["start"], values["end"] = possible[0]
 

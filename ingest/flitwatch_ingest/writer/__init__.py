@@ -4,8 +4,8 @@ What happens, in order:
 
 1. `assigned_topics` leases topics and subscribes to them; `loop` polls records and hands them to `batch`.
 2. `topic_feed` decodes LDMS records in the C++ core (`flitwatch_core.codec`), `accounts` decodes jobs, runs, samples and refused input.
-3. `places` and `ports` find the router or port of a record; `gaps` turns the feed's gap notes into rows; `clock` tracks the feeds' own time.
-4. `pending_rows` collects the rows of one transaction; `sources` drops records that a collector sent before.
+3. `places` and `ports` find the router or port of a record; `gaps` turns the feed's gap notes into rows.
+4. `pending_rows` collects the rows of one transaction; `memory` tracks the feeds' own time and drops records that a collector sent before.
 5. `commit_pipeline` writes that transaction, with the stream positions (`marks`), on a thread, while the next one is collected; `database` repeats it
    after a lost connection.
 

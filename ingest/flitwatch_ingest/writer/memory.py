@@ -2,23 +2,99 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
+from typing import Any
+
+import psycopg
 
 from flitwatch_core.codec import Ledger
 from flitwatch_db.core.events import CountersEvent
 from flitwatch_db.counters.store import Batch as CounterBatch
+from flitwatch_db.ingest import store as ingest
 from flitwatch_db.ingest.store import Position
 from flitwatch_ingest.schemas import Claims
 from flitwatch_ingest.writer.batch import Batch, counter_rows
-from flitwatch_ingest.writer.clock import FeedClocks
 from flitwatch_ingest.writer.gaps import take_gaps
 from flitwatch_ingest.writer.marks import Mark, Marks, bucket_time
-from flitwatch_ingest.writer.pending_rows import PendingRows
+from flitwatch_ingest.writer.pending_rows import PendingRows, header_text
 from flitwatch_ingest.writer.places import Places
 from flitwatch_ingest.writer.settings import WriterSettings
-from flitwatch_ingest.writer.sources import Sequences
 from flitwatch_ingest.writer.topic_feed import TopicFeed
-from flitwatch_stream.log import TopicPartition
+from flitwatch_stream import topics
+from flitwatch_stream.log import Record, TopicPartition
+from flitwatch_stream.shapes import INDEXED_BYTES
+
+#: A feed that is silent for longer does not delay the others.
+QUIET_S = 15.0
+#: Shorter pauses do not count as silence of the whole feed.
+_PAUSE_S = 2.0
+#: Share of the instances that may lag behind, so that wrong clocks do not delay everything.
+_STRAGGLERS = 0.05
+
+
+class Sequences:
+    """The last sequence of each source that this writer has processed."""
+
+    def __init__(self) -> None:
+        self._last: dict[str, int] = {}
+
+    def learn(self, conn: psycopg.Connection[Any], records: Sequence[Record]) -> None:
+        """Load the stored sequences of new sources in `records`."""
+        unknown = {source for record in records if record.headers and (source := _source_of(record)) not in self._last}
+        unknown.discard("")
+        if unknown:
+            stored = ingest.source_positions(conn, sorted(unknown))
+            self._last |= {source: stored.get(source, -1) for source in unknown}
+
+    def repeats(self, record: Record, moved: dict[str, int]) -> bool:
+        """Return whether the record was written before. If not, make it the source's last one and add it to `moved`."""
+        source, sequence = _source_of(record), header_text(record, topics.SEQUENCE)
+        if not source or not sequence.isascii() or not sequence.isdigit() or len(sequence) > 18:
+            return False
+        number = int(sequence)
+        if number <= self._last.get(source, -1):
+            return True
+        self._last[source] = moved[source] = number
+        return False
+
+
+def _source_of(record: Record) -> str:
+    """Return the source of a record; empty if the name is too long for a collector."""
+    source = header_text(record, topics.SOURCE)
+    return source if len(source.encode()) <= INDEXED_BYTES else ""
+
+
+class FeedClocks:
+    """Time of the last arrival of each topic."""
+
+    def __init__(self) -> None:
+        self._heard: dict[str, float] = {}
+
+    def record_arrival(self, topic: str) -> None:
+        """Record the arrival of records of a topic."""
+        self._heard[topic] = time.monotonic()
+
+    def reached_s(self, feeds: Mapping[str, TopicFeed]) -> float | None:
+        """Return the epoch seconds that nearly all instances of all active feeds have passed."""
+        now = time.monotonic()
+        reached = []
+        for topic, feed in feeds.items():
+            clock_us = feed.feed.clock_us(_STRAGGLERS) if feed.counts else -1
+            quiet = now - self._heard.get(topic, now)
+            if clock_us >= 0:
+                reached.append((quiet > QUIET_S, clock_us / 1e6 + max(0.0, quiet - _PAUSE_S)))
+        heard = [clock for quiet, clock in reached if not quiet]
+        return min(heard) if heard else max((clock for _, clock in reached), default=None)
+
+    def now_us(self, topic: str, feed: TopicFeed) -> int | None:
+        """Return the time of a feed's instances in microseconds: the median of their clocks plus the time since the last arrival."""
+        clock_us = feed.feed.clock_us(0.5)
+        if clock_us < 0:
+            return None
+        quiet = time.monotonic() - self._heard.get(topic, time.monotonic())
+        return clock_us + int(max(0.0, quiet - _PAUSE_S) * 1e6)
 
 
 class Memory:

@@ -134,6 +134,7 @@ class FabricPorts:
 
     fabric: Fabric
     _endpoints_by_guid: dict[str, list[int]] = field(default_factory=lambda: defaultdict(list))
+    _ends_by_port_guid: dict[str, list[int]] = field(default_factory=lambda: defaultdict(list))
     _routers_by_guid: dict[str, int] = field(default_factory=dict)
     _endpoint_by_lid: dict[int, int] = field(default_factory=dict)
     _router_by_lid: dict[int, int] = field(default_factory=dict)
@@ -151,6 +152,8 @@ class FabricPorts:
             # On many adapters the first port has the node's GUID, which the two lists may spell differently.
             for guid in {plain_guid(guid_text) for guid_text in (ends.guid[e], owners[e]) if guid_text is not None}:
                 self._endpoints_by_guid[guid].append(e)
+            if owners[e] is not None and (port_guid := plain_guid(str(ends.guid[e] or ""))) != plain_guid(owners[e]):
+                self._ends_by_port_guid[port_guid].append(e)
             for lid in range(lids[e], lids[e] + (1 << min(lmc[e], 7))) if lids[e] else ():
                 self._endpoint_by_lid[lid] = e
             for node in dict.fromkeys(self._names_of(e)):
@@ -214,9 +217,12 @@ class FabricPorts:
                 return self._switch_port(router, owner)
         for guid in owner.guids:
             if ends := self._endpoints_by_guid.get(guid):
-                chosen = [e for e in ends if owner.port in (None, self._adapter_ports[e])]
-                if len(ends) == 1 or len(chosen) == 1:
-                    return self._port_of_endpoint((chosen or ends)[0])
+                # A port's own GUID needs no number. The device's GUID is that of all its ports, some of which may be on another fabric.
+                chosen = ends if ends == self._ends_by_port_guid.get(guid) else self._at_port(ends, owner)
+                if len(chosen) == 1:
+                    return self._port_of_endpoint(chosen[0])
+                if not chosen:
+                    return self._uncabled_port(owner)
                 return ResolvedPort(
                     device=str(owner), reason=f"{owner}: the adapter has {len(ends)} ports in {self.fabric.name}"
                 )
@@ -265,25 +271,48 @@ class FabricPorts:
         node, adapter = str(self.fabric.endpoints.node[endpoint]), self._adapters[endpoint]
         return ResolvedPort(endpoint=endpoint, device=f"{node} {adapter}" if adapter else node)
 
+    def _at_port(self, ends: list[int], owner: Owner) -> list[int]:
+        """Return the endpoints that can be the record's port of their adapter."""
+        return [e for e in ends if owner.port is None or self._adapter_ports[e] in (0, owner.port)]
+
+    def _uncabled_port(self, owner: Owner) -> ResolvedPort:
+        return ResolvedPort(device=str(owner), reason=f"{owner} has no cable in {self.fabric.name}")
+
+    def _find_numbered(self, ends: list[int], owner: Owner) -> ResolvedPort:
+        """Find one of a node's endpoints by its NIC: by name on Ethernet, by number on Slingshot and Aries."""
+        node, fabric = str(self.fabric.endpoints.node[ends[0]]), self.fabric
+        names = [self._adapters[e] or "" for e in ends]
+        number = _number_of(owner.adapter)
+        chosen = [e for e, name in zip(ends, names, strict=True) if name and name.lower() == owner.adapter.lower()]
+        is_other = fabric.technology is Technology.ETHERNET and all(names) and owner.adapter
+        if not chosen and number is None and not is_other:
+            chosen = ends
+        elif not chosen and fabric.technology is Technology.SLINGSHOT and all(names):
+            chosen = [e for e, name in zip(ends, names, strict=True) if _number_of(name) == number]
+        elif not chosen and not is_other and (len(ends) == 1 or not any(names)):
+            chosen = [e for at, e in enumerate(ends) if at == number]
+        if len(chosen) == 1:
+            return ResolvedPort(endpoint=chosen[0], device=node)
+        request = owner.adapter or "a set that names no adapter"
+        return ResolvedPort(
+            device=node,
+            reason=f"{node} has {len(ends)} endpoints in {fabric.name}: cannot tell which of them is {request}",
+        )
+
     def _find_adapter(self, ends: list[int], owner: Owner) -> ResolvedPort:
-        """Find one of a node's endpoints: by the adapter's name in InfiniBand fabrics, whose numbers have gaps; otherwise by its number."""
+        """Find one of a node's endpoints: by the adapter's name in InfiniBand fabrics, whose numbers have gaps."""
         node, fabric = str(self.fabric.endpoints.node[ends[0]]), self.fabric
         if fabric.technology is not Technology.INFINIBAND:
-            match = _LAST_NUMBER.search(owner.adapter)
-            which = int(match.group(1)) if match else 0
-            if which < len(ends):
-                return ResolvedPort(endpoint=ends[which], device=node)
-            return ResolvedPort(
-                device=node, reason=f"{node} has {len(ends)} endpoints in {fabric.name}, none for {owner.adapter}"
-            )
+            return self._find_numbered(ends, owner)
         names = [self._adapters[e] for e in ends]
         if not any(names):
             chosen = ends
         else:
             chosen = [e for e in ends if owner.adapter and is_same_adapter(self._adapters[e], owner.adapter)]
             chosen = chosen if owner.adapter else ends
-        if len(chosen) > 1 and owner.port is not None:
-            chosen = [e for e in chosen if self._adapter_ports[e] == owner.port] or chosen
+        if chosen and not (at_port := self._at_port(chosen, owner)):
+            return self._uncabled_port(owner)
+        chosen = at_port if chosen else chosen
         if len(chosen) == 1:
             return self._port_of_endpoint(chosen[0])
         adapters = ", ".join(sorted({name for name in names if name})) or "adapters without names"
@@ -291,6 +320,11 @@ class FabricPorts:
         return ResolvedPort(
             device=node, reason=f"{node} has {adapters} in {fabric.name}: cannot tell which of them is {request}"
         )
+
+
+def _number_of(adapter: str) -> int | None:
+    match = _LAST_NUMBER.search(adapter)
+    return int(match.group(1)) if match else None
 
 
 def _names_match(owner: Owner, name: str) -> bool:

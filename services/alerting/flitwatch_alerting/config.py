@@ -24,7 +24,7 @@ from pydantic import (
 from flitwatch_domain.alerts import OWN, SERIES_LABELS, Rule, check_matchers, parse_duration_s, read_rule
 from flitwatch_domain.errors import BadInput
 from flitwatch_domain.importers.text import parse_yaml, read_yaml
-from flitwatch_domain.mailbox import Mailbox
+from flitwatch_domain.mails import Mailbox
 
 Kind = Literal["alertmanager", "webhook", "slack", "apprise", "mail"]
 _URL_KINDS = ("alertmanager", "webhook", "slack", "apprise")

@@ -150,10 +150,8 @@ def _postpone(conn: Any, name: str, rows: list[Row], problem: BaseException) -> 
     why = problem.message if isinstance(problem, FlitwatchError) else f"receiver {name}: {type(problem).__name__}"
     retry_s = RETRY_S[min(max(row["attempts"] for row in rows), len(RETRY_S) - 1)]
     log.warning("%s; retrying in %.0f s", why, retry_s)
-    alerts.postpone_notices(conn, [row["notice_id"] for row in rows], why, retry_s)
-    if isinstance(problem, Unreachable):
-        # One attempt tells that it still does not answer, and each can take DELIVERY_S.
-        alerts.hold_notices(conn, name, retry_s)
+    mark = alerts.UNANSWERED if isinstance(problem, Unreachable) else ""
+    alerts.postpone_notices(conn, [row["notice_id"] for row in rows], mark + why, retry_s)
 
 
 def _make_batch(conn: Any, receiver: str, numbers: list[int]) -> str:

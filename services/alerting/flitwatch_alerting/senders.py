@@ -275,7 +275,7 @@ def send_test(config: Config, receiver: Receiver, key: str) -> None:
 class _MailServer(smtplib.SMTP):
     """Mail server of which a limited number of bytes is read: a reply can have any number of lines."""
 
-    left = MAIL_REPLIES_BYTES
+    _unread_bytes = MAIL_REPLIES_BYTES
 
     def getreply(self) -> tuple[int, bytes]:
         if self.file is None and self.sock is not None:
@@ -283,8 +283,8 @@ class _MailServer(smtplib.SMTP):
 
             def read_line(most: int = -1) -> bytes:
                 line = read(most)
-                self.left -= len(line)
-                if self.left < 0:
+                self._unread_bytes -= len(line)
+                if self._unread_bytes < 0:
                     raise OSError("the mail server's replies are too long")
                 return line
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import gc
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -14,7 +16,7 @@ from starlette.middleware.gzip import GZipMiddleware
 from flitwatch_api import logs, problems, site
 from flitwatch_api.advice.http import http as advice
 from flitwatch_api.alerts.http import http as alerts
-from flitwatch_api.answers import keep_bytes, tagged_response
+from flitwatch_api.answers import CachedAnswer, keep_bytes, tagged_response
 from flitwatch_api.counters.http import http as counters
 from flitwatch_api.diagnosis import http as diagnosis
 from flitwatch_api.estimates.http import http as estimates
@@ -28,7 +30,7 @@ from flitwatch_api.ingest.http import http as ingest
 from flitwatch_api.jobs.http import http as jobs
 from flitwatch_api.links.http import http as links
 from flitwatch_api.logs import RequestIdMiddleware
-from flitwatch_api.network_noise.http import http as network_noise
+from flitwatch_api.network_noise import http as network_noise
 from flitwatch_api.noise import http as noise
 from flitwatch_api.openapi import BASE, describe_access, render_description
 from flitwatch_api.people.access import allowed
@@ -51,6 +53,8 @@ from flitwatch_api.tasks.http import http as tasks
 
 #: Columns of numbers shrink to a third at the fastest level. Higher levels would cost more time than they save.
 GZIP_LEVEL, GZIP_FROM_BYTES = 1, 4096
+#: The description is made so long after the start if nobody asked before. The thread that makes it slows other requests, so it should not meet a flood.
+DESCRIBED_AFTER_S = 20.0
 
 #: FastAPI keeps route functions as long as the process runs, so a function per application would keep the application.
 description = APIRouter()
@@ -73,9 +77,11 @@ def create_app(settings: Settings | None = None) -> FastAPI:
         app.state.callers, app.state.trail = Callers(platform), AuditTrail(platform)
         await platform.start()
         app.state.trail.start()
+        describing = asyncio.get_running_loop().call_later(DESCRIBED_AFTER_S, _describe, app)
         try:
             yield
         finally:
+            describing.cancel()
             await app.state.trail.stop()
             await platform.stop()
             if app.state.directory is not None:
@@ -96,6 +102,8 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     app.state.oidc, app.state.directory = provider_of(chosen), directory_of(chosen)
     app.state.site, app.state.documentation = site.Site(chosen.web), site.Site(chosen.docs)
     problems.install_handlers(app)
+    # First, because it has no rate limit, and a request is compared with all routes before its own.
+    app.include_router(description)
     api = APIRouter(prefix=BASE)
     for part in (
         fabrics,
@@ -124,7 +132,6 @@ def create_app(settings: Settings | None = None) -> FastAPI:
         api.include_router(part)
     app.include_router(api, dependencies=[allowed])
     app.include_router(health)
-    app.include_router(description)
     app.include_router(site.http)
     describe_access(app)
     app.add_middleware(GZipMiddleware, minimum_size=GZIP_FROM_BYTES, compresslevel=GZIP_LEVEL)
@@ -142,13 +149,32 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     return app
 
 
+def build_routes(app: FastAPI) -> None:
+    """Build the routes, for which the first request would wait, and leave all that exists out of later collections: each full one holds up every request."""
+    scope = {"type": "http", "method": "GET", "path": BASE, "root_path": "", "headers": [], "app": app}
+    for route in app.routes:
+        route.matches(scope)
+    gc.collect()
+    gc.freeze()
+
+
 @description.get("/openapi.json", include_in_schema=False)
 async def openapi(request: Request) -> Response:
-    # Made once: it takes a quarter of a second, and requests for it have no limit.
-    if (kept := getattr(request.app.state, "description", None)) is None:
-        plain = render_description(request.app)
-        kept = request.app.state.description = keep_bytes(plain, "application/json", {}, GZIP_LEVEL)
-    return tagged_response(request, kept)
+    return tagged_response(request, await asyncio.shield(_describe(request.app)))
+
+
+def _describe(app: FastAPI) -> asyncio.Task[CachedAnswer]:
+    """Return the task that makes the description: once, in a thread, because it takes up to seconds and requests for it have no limit."""
+    if (making := getattr(app.state, "description", None)) is None:
+        making = app.state.description = asyncio.create_task(asyncio.to_thread(_keep_description, app))
+    return making
+
+
+def _keep_description(app: FastAPI) -> CachedAnswer:
+    kept = keep_bytes(render_description(app), "application/json", {}, GZIP_LEVEL)
+    # Only the bytes are used again.
+    app.openapi_schema = None
+    return kept
 
 
 def _package_version() -> str:

@@ -20,7 +20,7 @@ from fastapi import Depends, Request
 from flitwatch_api.platform import Reader
 from flitwatch_api.settings import Settings
 from flitwatch_db.jobs.reads import NameMask
-from flitwatch_db.people.callers import knows_only_simulated, pseudonym_key
+from flitwatch_db.people.accounts import knows_only_simulated, pseudonym_key
 from flitwatch_db.tasks.table import SCHEDULE
 from flitwatch_domain.access import RESERVED, VISITOR, Caller
 from flitwatch_domain.errors import Forbidden, Unavailable

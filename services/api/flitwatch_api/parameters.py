@@ -41,7 +41,7 @@ def read_time(value: object) -> float:
             raise ValueError("the time has no zone: add Z or an offset such as +01:00")
         seconds = time.timestamp()
     if not 0 <= seconds < LATEST_S:
-        raise ValueError("the time is outside 1970 to 2106")
+        raise ValueError("the time must be between 1970 and 2106")
     return seconds
 
 

@@ -102,7 +102,7 @@ class Platform:
     def __init__(self, settings: Settings) -> None:
         url = settings.db.get_secret_value()
         if not url:
-            raise Unavailable("no database is named", advice="Set FLITWATCH_DB or use `flitwatch api --db URL`.")
+            raise Unavailable("no database is configured", advice="Set FLITWATCH_DB or use `flitwatch api --db URL`.")
         self.settings = settings
         self.url = url
         self.job_links = [JobLink.read(text) for text in settings.api_job_links]

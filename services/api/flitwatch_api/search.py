@@ -13,7 +13,7 @@ from flitwatch_api.answers import json_response
 from flitwatch_api.names import HITS_OF_PEOPLE, TheNames
 from flitwatch_api.platform import Reader
 from flitwatch_api.problems import RESPONSES
-from flitwatch_db.jobs.search import find_hits as find
+from flitwatch_db.jobs.reads import find_hits as find
 
 
 class Hit(BaseModel):

@@ -10,7 +10,7 @@ from collections.abc import Callable
 import uvicorn
 from fastapi import FastAPI
 
-from flitwatch_api.app import create_app
+from flitwatch_api.app import build_routes, create_app
 from flitwatch_api.settings import Settings
 from flitwatch_domain.errors import Unavailable
 from flitwatch_domain.heartbeat import Heartbeat
@@ -30,7 +30,7 @@ class Server(uvicorn.Server):
 
     def __init__(self, config: uvicorn.Config, app: FastAPI, heartbeat: Heartbeat | None = None) -> None:
         super().__init__(config)
-        self._app = app
+        self.app = app
         self._heartbeat = heartbeat or Heartbeat()
 
     async def on_tick(self, counter: int) -> bool:
@@ -41,7 +41,7 @@ class Server(uvicorn.Server):
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Stop serving."""
-        platform = getattr(self._app.state, "platform", None)
+        platform = getattr(self.app.state, "platform", None)
         if platform is not None:
             platform.hub.close_streams()
         await super().shutdown(sockets)
@@ -131,6 +131,6 @@ def serve_api(
         if settings.api_metrics_port is not None:
             listening.append(stack.enter_context(open_listener(metrics_host, settings.api_metrics_port)))
         announce()
-        make_server(settings, host, port, access_log=access_log, grace_s=grace_s, heartbeat=heartbeat).run(
-            sockets=listening
-        )
+        server = make_server(settings, host, port, access_log=access_log, grace_s=grace_s, heartbeat=heartbeat)
+        build_routes(server.app)
+        server.run(sockets=listening)

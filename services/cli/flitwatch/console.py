@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 import click
 import orjson
 
+from flitwatch.catalogue import load_extensions
 from flitwatch_domain.json_logs import JsonLines
 from flitwatch_domain.secret_file import LocalText
 
@@ -146,16 +147,6 @@ def stop_on_interrupt() -> Iterator[Callable[[], bool]]:
         yield lambda: stopped
     finally:
         signal.signal(signal.SIGINT, before)
-
-
-def load_extensions() -> dict[str, tuple[str, str, str]]:
-    """Return the commands that entry points `flitwatch.commands` of installed packages add, as (module, attribute, short help) by name.
-
-    A name of two words, such as `twin campaign`, adds a command to a group.
-    """
-    from importlib.metadata import entry_points
-
-    return {name: entry for point in entry_points(group="flitwatch.commands") for name, entry in point.load().items()}
 
 
 class Group(click.Group):

@@ -11,8 +11,9 @@ from pathlib import Path
 import click
 
 from flitwatch import reference
+from flitwatch.catalogue import list_installed_commands
+from flitwatch.command_line import cli
 from flitwatch.examples import EXAMPLES
-from flitwatch.main import cli, list_installed_commands
 from flitwatch_domain.build import VERSION
 
 FILES = {

@@ -1,17 +1,25 @@
-"""References generated from the program: docs/commands.md, docs/settings.md, docs/metrics.md, docs/client.md and the configuration file (`make
-reference`)."""
+"""References generated from the program: docs/commands.md, docs/settings.md, docs/metrics.md, docs/client.md, the configuration file and the outline
+of the commands (`make reference`)."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import inspect
+from collections.abc import Iterable, Iterator
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
 
 import click
+import orjson
+from prometheus_client import REGISTRY, CollectorRegistry
+from prometheus_client.core import Metric
 
-from flitwatch.client_reference import render_client
+import flitwatch_client
+from flitwatch import outline
+from flitwatch.catalogue import list_installed_commands, load_extensions
+from flitwatch.command_line import cli
 from flitwatch.examples import EXAMPLES
-from flitwatch.main import cli, list_installed_commands
-from flitwatch.metrics_reference import render_metrics
+from flitwatch.metrics import process_info
 
 HEAD = """# Commands
 
@@ -40,21 +48,40 @@ STATUSES = {
 
 def walk_commands() -> Iterator[tuple[str, click.Command]]:
     """Yield every command that is not a group, with its words."""
-    for name in list_installed_commands():
-        command = cli.get_command(click.Context(cli), name)
-        if command is not None:
-            yield from _walk_below(name, command)
+    return ((words, command) for words, command in walk_tree("", cli) if not isinstance(command, click.Group))
 
 
-def _walk_below(words: str, command: click.Command) -> Iterator[tuple[str, click.Command]]:
-    if not isinstance(command, click.Group):
-        yield words, command
-        return
-    context = click.Context(command)
-    for name in command.list_commands(context):
-        subcommand = command.get_command(context, name)
-        if subcommand is not None:
-            yield from _walk_below(f"{words} {name}", subcommand)
+def walk_tree(words: str, command: click.Command) -> Iterator[tuple[str, click.Command]]:
+    """Yield a command and all commands below it, with their words."""
+    yield words, command
+    if isinstance(command, click.Group):
+        context = click.Context(command)
+        for name in command.list_commands(context):
+            subcommand = command.get_command(context, name)
+            if subcommand is not None:
+                yield from walk_tree(f"{words} {name}".strip(), subcommand)
+
+
+def render_outline() -> str:
+    """Return the text of outline.json: one line per command."""
+    lines = []
+    for words, command in walk_tree("", cli):
+        context = click.Context(command, **{**cli.context_settings, **command.context_settings})
+        entry = outline.Entry(
+            help=command.get_short_help_str() if words else command.help or "",
+            options=[
+                ([*option.opts, *option.secondary_opts], option.help or "", option.multiple)
+                for option in command.params
+                if isinstance(option, click.Option) and not option.hidden
+            ]
+            # Click keeps a command's help option as its first context made it, which can be one without the root's settings.
+            + [(list(context.help_option_names), "Show this message and exit.", False)],
+            is_extension=words in load_extensions(),
+            runs_program=not (context.allow_interspersed_args or isinstance(command, click.Group)),
+        )
+        if not command.hidden:
+            lines.append(f"{orjson.dumps(words).decode()}: {orjson.dumps(entry).decode()}")
+    return "{" + ",\n".join(lines) + "}\n"
 
 
 def render_reference() -> str:
@@ -72,9 +99,11 @@ def render_reference() -> str:
 
 SETTINGS_HEAD = """# Settings
 
-Generated with `make reference`. Every setting is an environment variable. An option of a command overrides it. The file
-/etc/flitwatch/flitwatch.toml
-(or the one that FLITWATCH_CONFIG names) has the same settings in lower case without the prefix: `api_rate_per_s = 100`. The environment overrides
+Generated with `make reference`.
+
+Every setting is an environment variable. An option of a command overrides it.
+
+The file /etc/flitwatch/flitwatch.toml (or the one that FLITWATCH_CONFIG names) has the same settings in lower case without the prefix: `api_rate_per_s = 100`. The environment overrides
 the file.
 
 ## Everywhere
@@ -221,6 +250,142 @@ def _format_row(option: click.Option, context: click.Context) -> str:
     return f"| `{flags}` | {description.replace('<', '&lt;')} |\n"
 
 
+CLIENT_HEAD = """# The Python client
+
+Generated with `make reference` from the client itself. `pip install flitwatch-client` installs it; [its guide](../services/client/README.md) has examples. Methods of `Client.api` are the operations of
+[the API](contracts/api.md), by their names, with typed requests and answers.
+"""
+
+
+def render_client() -> str:
+    """Return the text of docs/client.md."""
+    parts = [CLIENT_HEAD, _format_callable("connect", flitwatch_client.connect, 2)]
+    for kind in (flitwatch_client.Client, flitwatch_client.Table):
+        parts.append(f"\n## {kind.__name__}\n\n{_format_text(kind)}")
+        parts += [_format_callable(f"{kind.__name__}.{name}", member, 3) for name, member in _list_members(kind)]
+    errors = (flitwatch_client.Refused, flitwatch_client.Unavailable, flitwatch_client.TaskFailed)
+    parts.append(
+        "\n## Errors\n\n"
+        + "".join(f"- `{error.__name__}`: {_format_text(error).splitlines()[0]}\n" for error in errors)
+    )
+    return "".join(parts)
+
+
+def _list_members(kind: type) -> Iterator[tuple[str, Any]]:
+    for name, member in vars(kind).items():
+        if not name.startswith("_") and (callable(member) or isinstance(member, (property, classmethod))):
+            yield name, member.__func__ if isinstance(member, classmethod) else member
+
+
+def _format_callable(name: str, member: Any, level: int) -> str:
+    if isinstance(member, property):
+        return f"\n{'#' * level} `{name}`\n\n{_format_text(member)}"
+    shown = (
+        str(inspect.signature(member))
+        .replace("'", "")
+        .replace("(self, ", "(")
+        .replace("(self)", "()")
+        .replace("(cls, ", "(")
+    )
+    return f"\n{'#' * level} `{name.rpartition('.')[2]}`\n\n```python\n{name}{shown}\n```\n\n{_format_text(member)}"
+
+
+def _format_text(documented: Any) -> str:
+    """Convert a docstring in NumPy's format to Markdown, with its sections as lists."""
+    lines, listed = [], False
+    text = (inspect.getdoc(documented) or "").splitlines()
+    for number, line in enumerate(text):
+        if set(line) == {"-"}:
+            continue
+        if number + 1 < len(text) and text[number + 1] and set(text[number + 1]) == {"-"}:
+            lines += [f"**{line}**", ""]
+            listed = True
+        elif listed and line and not line.startswith(" "):
+            lines.append(f"- `{line}`")
+        elif listed and line:
+            lines[-1] += f": {line.strip()}" if lines[-1].endswith("`") else f" {line.strip()}"
+        else:
+            lines.append(line)
+    return "\n".join(lines).strip() + "\n"
+
+
+METRICS_HEAD = """# Metrics
+
+Generated with `make reference`.
+
+Names and types follow Prometheus conventions: counters only grow and end in `_total`, units are base units, and
+shares are ratios.
+
+Metrics without a value are absent, because unknown is not 0. A test runs `promtool check metrics` on each service.
+
+The API serves metrics at `/metrics` and on `--metrics-port`, and each other service on its `--metrics-port`.
+
+Metrics about the machine
+(`flitwatch_fabric_*`, `flitwatch_group_*`, `flitwatch_link_class_*`, `flitwatch_recent_gaps`, `flitwatch_alerts_firing`, `flitwatch_job_*`) need the
+right to view. If callers without a login may not view, give Prometheus a token with scope `read`
+(`authorization: {credentials_file: ...}`).
+
+The API reads them from the database at most every 15 s.
+"""
+
+
+def collect_families() -> dict[str, list[Metric]]:
+    """Return every metric family by service."""
+    from flitwatch.own_figures import delivery_families, place_families, queue_families
+    from flitwatch_api.health.metrics import Metrics
+    from flitwatch_db.alerts.store import ReceiverFigures
+    from flitwatch_db.tasks.table import QueueFigures
+    from flitwatch_ingest.collectors.metrics import PublisherCollector
+    from flitwatch_ingest.collectors.publisher import Publisher
+    from flitwatch_ingest.exporters import Intake, MetricTable
+    from flitwatch_ingest.exporters.metrics import EndpointCollector
+    from flitwatch_ingest.writer.measures import Measures
+    from flitwatch_ingest.writer.metrics import WriterCollector
+
+    publisher = Publisher(cast(Any, None))
+    writer = cast(Any, SimpleNamespace(measures=Measures(), assigned=SimpleNamespace(mine=())))
+    api = Metrics()
+    # A family of the client library shows its labels only with its first value.
+    api.requests.labels("GET", "/", "200")
+    api.seconds.labels("GET", "/")
+    own = CollectorRegistry()
+    process_info("flitwatch", own)
+    return {
+        "API": api.everything(),
+        "Writer": list(WriterCollector(writer).collect()),
+        "Worker": [*queue_families([QueueFigures("ml", 0, 0, 0, 0, 0)]), *place_families(None)],
+        "Alerting": delivery_families([ReceiverFigures("chat", 0, 0, 0)]),
+        "Collectors": list(PublisherCollector(publisher).collect()),
+        "`collect prometheus`": list(EndpointCollector(Intake(MetricTable(), publisher), None, None).collect()),
+        "Every service but the API": [
+            *own.collect(),
+            *(family for family in REGISTRY.collect() if family.name.startswith(("process_", "python_"))),
+        ],
+    }
+
+
+def render_metrics() -> str:
+    """Return the text of docs/metrics.md."""
+    parts = [METRICS_HEAD]
+    for service, service_families in collect_families().items():
+        parts.append(f"\n## {service}\n\n| metric | type | labels | meaning |\n|---|---|---|---|\n")
+        parts += sorted(_format_line(family) for family in service_families)
+    return "".join(parts)
+
+
+def _format_line(family: Metric) -> str:
+    name = family.name + {"counter": "_total", "info": "_info"}.get(family.type, "")
+    labels = ", ".join(f"`{label}`" for label in _list_labels(family))
+    return f"| `{name}` | {family.type} | {labels} | {family.documentation} |\n"
+
+
+def _list_labels(family: Metric) -> Iterable[str]:
+    declared = getattr(family, "_labelnames", None)
+    if declared:
+        return tuple(declared)
+    return dict.fromkeys(label for sample in family.samples for label in sample.labels if label != "le")
+
+
 if __name__ == "__main__":
     docs = Path(__file__).resolve().parents[3] / "docs"
     (docs / "commands.md").write_text(render_reference())
@@ -228,3 +393,4 @@ if __name__ == "__main__":
     (docs / "metrics.md").write_text(render_metrics())
     (docs / "client.md").write_text(render_client())
     Path(__file__).with_name("flitwatch.toml").write_text(render_configuration())
+    Path(outline.FILE).write_text(render_outline())

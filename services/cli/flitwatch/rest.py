@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import difflib
+import os
+import tomllib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -11,7 +14,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 from click.core import ParameterSource
 
-from flitwatch import profiles
 from flitwatch_domain.errors import BadInput, FlitwatchError, Unavailable
 from flitwatch_domain.secret_file import check_private
 
@@ -26,6 +28,10 @@ ADVICE = {
     403: "Use a token with that scope (--token-file FILE), or ask an admin of this site.",
     429: "Wait and try again. `flitwatch top --every SECONDS` asks less often.",
 }
+
+#: Default profile.
+DEFAULT_PROFILE = "default"
+PROFILE_KEYS = ("url", "token_file")
 
 
 @dataclass(frozen=True)
@@ -54,6 +60,64 @@ class Place:
                 advice="Put the token on a separate line: fwt_….",
             )
         return text
+
+
+def locate_config() -> Path:
+    """Return the path of config.toml below XDG_CONFIG_HOME, with the addresses of platforms by name: one table `[profile.NAME]` each."""
+    folder = os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config"
+    return Path(folder, "flitwatch", "config.toml")
+
+
+def read_profile(name: str | None) -> Place | None:
+    """Return the named profile, or the default one; None if no name was given and there is no default.
+
+    Raises
+    ------
+    BadInput
+        The file is not TOML, contains an unknown key, or has no profile of that name.
+    """
+    file = locate_config()
+    try:
+        profiles = parse_profiles(file.read_text("utf-8"), file)
+    except FileNotFoundError:
+        profiles = {}
+    if name is None:
+        return profiles.get(DEFAULT_PROFILE)
+    if name not in profiles:
+        there = (
+            f"It has {', '.join(sorted(profiles))}." if profiles else f'Write [profile.{name}] and url = "https://…".'
+        )
+        raise BadInput(f"{file} has no profile {name}", advice=there)
+    return profiles[name]
+
+
+def parse_profiles(text: str, file: Path) -> dict[str, Place]:
+    """Return all profiles by name. A token file's path is relative to the folder of `file`."""
+    try:
+        content = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as problem:
+        raise BadInput(str(problem), where=str(file)) from None
+    for name in content:
+        if name != "profile":
+            raise BadInput(f"{name} is unknown here", where=str(file), advice="Profiles are tables: [profile.NAME].")
+    profiles = {}
+    for name, table in content.get("profile", {}).items():
+        where = f"{file}: [profile.{name}]"
+        if not isinstance(table, dict) or not isinstance(table.get("url"), str):
+            raise BadInput("it has no url", where=where, advice='Write url = "https://…" below it.')
+        for key, value in table.items():
+            close = difflib.get_close_matches(key, PROFILE_KEYS, 1)
+            if key not in PROFILE_KEYS:
+                raise BadInput(
+                    f"there is no {key}",
+                    where=where,
+                    advice=f"Is it {close[0]}?" if close else f"It takes {' and '.join(PROFILE_KEYS)}.",
+                )
+            if not isinstance(value, str):
+                raise BadInput(f"{key} must be a text", where=where)
+        token = table.get("token_file")
+        profiles[name] = Place(table["url"], file.parent / Path(token).expanduser() if token else None)
+    return profiles
 
 
 def api_options(function: F) -> F:
@@ -110,7 +174,7 @@ def choose_place(api_url: str | None, token_file: Path | None, profile: str | No
     # A database was given, so the default profile does not override it.
     if profile is None and databases & set(GIVEN):
         return None
-    chosen = profiles.read_profile(profile)
+    chosen = read_profile(profile)
     return None if chosen is None else Place(_check_address(chosen.url), token_file or chosen.token_file)
 
 
@@ -130,7 +194,7 @@ def require_place(api_url: str | None, token_file: Path | None, profile: str | N
 
     state = read_running_state(home_folder())
     if state is None or "url" not in state:
-        advice = f"Give --url URL, set FLITWATCH_URL, write [profile.default] into {profiles.locate_config()}, or start one here: flitwatch up."
+        advice = f"Give --url URL, set FLITWATCH_URL, write [profile.default] into {locate_config()}, or start one here: flitwatch up."
         raise BadInput("no platform is running", advice=advice)
     return Place(_check_address(str(state["url"])), token_file)
 

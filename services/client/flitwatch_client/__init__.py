@@ -12,8 +12,7 @@ with flitwatch_client.connect("http://127.0.0.1:8765") as fw:
 
 from __future__ import annotations
 
-from flitwatch_client.client import Client, connect
-from flitwatch_client.errors import ClientError, Refused, TaskFailed, Unavailable
+from flitwatch_client.client import Client, ClientError, Refused, TaskFailed, Unavailable, connect
 from flitwatch_client.table import Table
 
 __version__ = "0.1.0"

@@ -73,7 +73,7 @@ VISITOR = "anonymous/"
 def check_name(name: str) -> None:
     """Raise BadRequest if the name is not valid for an account."""
     if not name or name != name.strip() or len(name) > 200 or not name.isprintable():
-        raise BadRequest("an account's name is 1 to 200 printable characters without blanks around them")
+        raise BadRequest("an account's name must have 1 to 200 printable characters without surrounding blanks")
     if name in RESERVED or name.startswith(VISITOR):
         raise BadRequest(f"{name!r} is a reserved name", advice="Take another name.")
 
@@ -81,4 +81,4 @@ def check_name(name: str) -> None:
 def check_password(password: str) -> None:
     """Raise BadRequest if the password is too short or too long."""
     if not PASSWORD_MIN <= len(password) <= PASSWORD_MAX:
-        raise BadRequest(f"a password has {PASSWORD_MIN} to {PASSWORD_MAX} characters")
+        raise BadRequest(f"a password must have {PASSWORD_MIN} to {PASSWORD_MAX} characters")

@@ -84,7 +84,7 @@ def parse_duration_s(value: object) -> float:
         raise ValueError("write a duration as 90s, 5m, 1h or 2d")
     duration_s = float(match.group(1)) * _UNIT_S[match.group(2)]
     if duration_s > LONGEST_S:
-        raise ValueError("a duration is at most 31 days")
+        raise ValueError("a duration must be at most 31 days")
     return duration_s
 
 

@@ -113,11 +113,6 @@ def nic_of_tile(tile: int) -> int:
     return (tile - NETWORK_TILES) // 2
 
 
-def router_id(group: int, row: int, col: int) -> int:
-    """Return the machine-wide number of a router as in DragonView: (group x 6 + row) x 16 + column."""
-    return (group * ROWS + row) * COLS + col
-
-
 def router_cname(group: int, row: int, col: int, cabinets_per_row: int) -> str:
     """Return the router's name at a place of a machine with this number of cabinets per row."""
     half = cabinets_per_row // 2

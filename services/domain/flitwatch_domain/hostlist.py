@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from functools import lru_cache
 from itertools import product
 
 from flitwatch_domain.errors import BadInput
@@ -50,6 +51,14 @@ def expand_hosts(text: str, *, limit: int = MOST_HOSTS) -> list[str]:
             _KEPT.clear()
         _KEPT[text] = tuple(hosts)
     return hosts
+
+
+@lru_cache(_MOST_KEPT)
+def count_hosts(text: str) -> int:
+    """Return the number of different hosts of a host list; raises as `expand_hosts`."""
+    if (simple := _ONE_RANGE.fullmatch(text)) and 0 < int(simple[3]) - int(simple[2]) < MOST_HOSTS:
+        return int(simple[3]) - int(simple[2]) + 1
+    return len(set(expand_hosts(text)))
 
 
 def _expand_text(text: str, limit: int) -> list[str]:

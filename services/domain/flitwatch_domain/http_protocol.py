@@ -1,13 +1,15 @@
 """HTTP protocol of all listeners: uvicorn's protocol for httptools, with additional limits.
 
-A request's head has a size limit and a deadline, a body has a deadline, an answer must be read, and an address has a share of the connections. It is in
-the domain because the API, the collectors and the metrics port use it and share no other package. Only listeners import it.
+A request's head has a size limit and a deadline, a body has a deadline, an answer must be read, an address has a share of the connections, and addresses
+take turns. It is in the domain because the API, the collectors and the metrics port use it and share no other package. Only listeners import it.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
+import socket
+from collections import deque
 from collections.abc import Callable, Sequence
 from functools import partial
 from ipaddress import ip_address, ip_network
@@ -25,8 +27,12 @@ BODY_S = 30.0
 READ_S, READ_BYTES = 30.0, 64 << 10
 #: Memory for answers of a listener that are not read yet. An address has a share of it.
 UNREAD_BYTES = 128 << 20
-#: Maximum number of requests that wait for the answer to an earlier one of their connection. Each of them takes memory, and browsers send none.
-WAITING_REQUESTS = 16
+#: Bytes that the system takes of a waiting answer. By default it takes 2.6 MB, which UNREAD_BYTES does not count, and copying them takes most of the time.
+UNSENT_BYTES = 128 << 10
+#: Maximum number of requests that wait for the answer to an earlier one of their connection. All are parsed at once, and browsers send none.
+WAITING_REQUESTS = 2
+#: Connections that are accepted before the next request starts.
+ARRIVALS_FIRST = 8
 #: Maximum size of a request's address and headers together, as in uvicorn with h11; and maximum number of headers, as in http.client.
 HEAD_BYTES = 64 << 10
 HEAD_FIELDS = 100
@@ -37,6 +43,61 @@ _TOO_LARGE = b"HTTP/1.1 431 Request Header Fields Too Large\r\nconnection: close
 #: Omits uvicorn's warning about invalid requests: a client could fill the disk with them.
 _log = logging.getLogger("uvicorn.error.requests")
 _log.setLevel(logging.ERROR)
+
+
+class Turns:
+    """Order in which requests start: one per iteration of the loop, from each address in turn. A flood of requests then delays others by a few of them.
+
+    Without it, all requests that have arrived would run before any other request proceeds to its next step. The loop accepts one connection per iteration, so
+    connections go first: a client behind hundreds of others would otherwise wait for their requests.
+    """
+
+    def __init__(self) -> None:
+        self._waiting: dict[str, deque[Callable[[], object]]] = {}
+        self._is_scheduled = False
+        self._has_arrival = False
+        self._skipped = 0
+
+    def note_arrival(self) -> None:
+        """Note a new connection: further ones may wait to be accepted."""
+        self._has_arrival = True
+
+    def take(self, loop: asyncio.AbstractEventLoop, of: str, start: Callable[[], object]) -> None:
+        """Call `start` when it is the turn of this address."""
+        self._waiting.setdefault(of, deque()).append(start)
+        self._schedule(loop)
+
+    def drop(self, of: str, start: Callable[[], object]) -> None:
+        """Forget a request whose client left."""
+        starts = self._waiting.get(of, deque())
+        if start in starts:
+            starts.remove(start)
+        if not starts:
+            self._waiting.pop(of, None)
+
+    def _schedule(self, loop: asyncio.AbstractEventLoop) -> None:
+        if self._waiting and not self._is_scheduled:
+            self._is_scheduled = True
+            loop.call_soon(self._start_next, loop)
+
+    def _start_next(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._is_scheduled = False
+        if self._has_arrival and self._skipped < ARRIVALS_FIRST:
+            self._has_arrival = False
+            self._skipped += 1
+            self._schedule(loop)
+            return
+        self._skipped = 0
+        if not self._waiting:
+            return
+        of = next(iter(self._waiting))
+        starts = self._waiting.pop(of)
+        start = starts.popleft()
+        if starts:
+            # Behind all others.
+            self._waiting[of] = starts
+        self._schedule(loop)
+        start()
 
 
 class HttpConfig(uvicorn.Config):
@@ -61,24 +122,29 @@ class HttpConfig(uvicorn.Config):
         super().__init__(
             app, http=HttpProtocol, ws="none", server_header=False, limit_concurrency=connections, **options
         )
-        self._shares, self._unread = Shares(connections), Shares(UNREAD_BYTES)
+        self._shares, self._unread, self.turns = Shares(connections), Shares(UNREAD_BYTES), Turns()
         self._proxies = [ip_network(proxy) for proxy in proxies]
 
-    def admit(self, address: str) -> Callable[[], None] | None:
-        """Return the function to call when a connection from this address ends; None if the address has too many connections."""
-        return (lambda: None) if self._is_proxy(address) else self._take_share(self._shares, address, 1)
+    def sharer(self, client: tuple[str, int] | None) -> str:
+        """Return the name that a connection's use is counted for: its address, or a name of its own behind a proxy, which serves many users."""
+        if client is None:
+            return ""
+        address, port = client
+        if any(ip_address(address) in proxy for proxy in self._proxies):
+            return f"{address} {port}"
+        return to_network(address)
 
-    def keep_unread(self, address: str, size: int) -> Callable[[], None] | None:
-        """Return the function to call when an answer's `size` bytes have been read; None if too much of the address is unread."""
-        return self._take_share(self._unread, address, size)
+    def admit(self, of: str) -> Callable[[], None] | None:
+        """Return the function to call when a connection ends; None if there are too many of them."""
+        return self._take_share(self._shares, of, 1)
+
+    def keep_unread(self, of: str, size: int) -> Callable[[], None] | None:
+        """Return the function to call when an answer's `size` bytes have been read; None if too much is unread."""
+        return self._take_share(self._unread, of, size)
 
     @staticmethod
-    def _take_share(shares: Shares, address: str, count: int) -> Callable[[], None] | None:
-        of = to_network(address)
+    def _take_share(shares: Shares, of: str, count: int) -> Callable[[], None] | None:
         return partial(shares.give_back, of, count) if shares.take(of, count) else None
-
-    def _is_proxy(self, address: str) -> bool:
-        return any(ip_address(address) in proxy for proxy in self._proxies)
 
 
 class _Refused(Exception):
@@ -99,17 +165,23 @@ class HttpProtocol(HttpToolsProtocol):
     _unused = 0
     _head = 0
     _dismiss: Callable[[], None] | None = None
+    _sharer = ""
+    #: What starts the request that waits for its turn.
+    _start: Callable[[], None] | None = None
+    _answering: Any = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Handle a new connection."""
         self.logger = _log
         super().connection_made(transport)
         self._set_deadline(HEAD_S)
+        transport.get_extra_info("socket").setsockopt(socket.IPPROTO_TCP, socket.TCP_NOTSENT_LOWAT, UNSENT_BYTES)
         assert isinstance(self.config, HttpConfig)
-        if self.client is not None:
-            self._dismiss = self.config.admit(self.client[0])
-            if self._dismiss is None:
-                self._end(_TOO_MANY)
+        self.config.turns.note_arrival()
+        self._sharer = self.config.sharer(self.client)
+        self._dismiss = self.config.admit(self._sharer)
+        if self._dismiss is None:
+            self._end(_TOO_MANY)
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Handle the end of the connection."""
@@ -117,6 +189,11 @@ class HttpProtocol(HttpToolsProtocol):
         self._stop_waiting()
         if self._dismiss is not None:
             self._dismiss()
+        if self._start is not None:
+            assert isinstance(self.config, HttpConfig)
+            self.config.turns.drop(self._sharer, self._start)
+        # uvicorn informs the last request, but an earlier one may be answered. It would fail at its next write, and hundreds of logged failures hold up the loop.
+        self.cycle = self._answering or self.cycle
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
@@ -135,7 +212,7 @@ class HttpProtocol(HttpToolsProtocol):
         super().pause_writing()
         assert isinstance(self.config, HttpConfig)
         size = self.transport.get_write_buffer_size()
-        self._forget_unread = self.config.keep_unread(self.client[0] if self.client else "", size)
+        self._forget_unread = self.config.keep_unread(self._sharer, size)
         if self._forget_unread is None:
             self.transport.abort()
         else:
@@ -198,6 +275,18 @@ class HttpProtocol(HttpToolsProtocol):
             self._end(_TOO_LARGE)
         elif not self.transport.is_closing():
             super().send_400_response(msg)
+
+    def _start_asgi_task(self, cycle: Any, app: Callable[..., Any]) -> None:
+        assert isinstance(self.config, HttpConfig)
+        self._start = partial(self._start_request, cycle, app)
+        self.config.turns.take(self.loop, self._sharer, self._start)
+
+    def _start_request(self, cycle: Any, app: Callable[..., Any]) -> None:
+        self._start = None
+        # A client that left while its request waited reads no answer.
+        if not self.transport.is_closing():
+            self._answering = cycle
+            super()._start_asgi_task(cycle, app)
 
     def _count_head(self, size: int) -> None:
         self._head += size

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple, TypedDict
 
 from flitwatch_domain.errors import BadInput
+from flitwatch_domain.hostlist import count_hosts
 from flitwatch_domain.units import LATEST_S
 
 # Flux's job ids have 64 bits: up to 20 digits.
@@ -39,6 +40,8 @@ RELEASED_STATES = frozenset(
         "SPECIAL_EXIT",
     }
 )
+#: Cluster of jobs whose records name none.
+UNKNOWN_CLUSTER = "default"
 #: State of a job that is running according to accounting but ended long ago: Slurm's "runaway job".
 RUNAWAY = "RUNAWAY"
 #: States of a job that is over, even if its end time is unknown.
@@ -141,6 +144,17 @@ def infer_end(job: Job, elapsed_s: float | None = None) -> Job:
     """Return a job with the end from `infer_end_s`; raises the same errors."""
     end_s = infer_end_s(job.state, job.start_s, job.end_s, elapsed_s)
     return job if end_s == job.end_s else replace(job, end_s=end_s)
+
+
+def count_other_nodes(job: Job) -> int | None:
+    """Return the number of hosts in a job's list if the recorded number of nodes is another one; else None.
+
+    The list says where the job ran. The larger number is its size, because a list can be cut off, and a number can be that of a request.
+    """
+    if job.nodes is None or not job.node_list:
+        return None
+    listed = count_hosts(job.node_list)
+    return listed if listed != job.nodes else None
 
 
 def mark_runaway(job: Job, now_s: float) -> Job:

@@ -7,16 +7,36 @@ import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from email import policy
 from email.message import EmailMessage
 from email.utils import format_datetime, localtime
 from html import escape
-from typing import Any, Literal, TypedDict
+from typing import Annotated, Any, Literal, TypedDict
+
+from pydantic import AfterValidator
 
 Kind = Literal["usual", "slow", "named"]
 #: Colours that readers with a colour vision deficiency can distinguish; red, green, blue.
 INKS: dict[Kind, tuple[int, int, int]] = {"usual": (154, 160, 166), "slow": (197, 34, 31), "named": (242, 153, 0)}
 _PAPER = (255, 255, 255)
 WIDTH, ROW, GAP = 600, 18, 6
+
+
+def _check_mailbox(text: str) -> str:
+    """Return one address, `name@host`, a local name, or `Words <name@host>`, that is valid in a message's header; ValueError otherwise."""
+    try:
+        read = policy.default.header_factory("To", text).addresses if text.isprintable() else ()
+    except (ValueError, IndexError):
+        # The package raises them for `ops@`, and for encoded line breaks.
+        read = ()
+    # The package removes a space from a name, and text after an address; both are mistakes.
+    whole = [address for address in read if address.username and text.removesuffix(">").endswith(address.addr_spec)]
+    if len(read) != 1 or not whole:
+        raise ValueError(f"{text!r} is not a mail address: write one name@host per entry")
+    return text
+
+
+Mailbox = Annotated[str, AfterValidator(_check_mailbox)]
 
 
 class Span(TypedDict):

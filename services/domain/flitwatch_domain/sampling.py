@@ -54,8 +54,8 @@ class Reach:
         self._fabric = fabric
         self._src = np.asarray(fabric.links.src)
         self._dst = np.asarray(fabric.links.dst)
-        self._next = _list_leaving_links(fabric.vertices, self._src, self._dst)
-        self._before = _list_leaving_links(fabric.vertices, self._dst, self._src)
+        self._next = _list_leaving_links(fabric.vertices, self._src)
+        self._before = _list_leaving_links(fabric.vertices, self._dst)
         self._from: dict[int, NDArray[np.int64]] = {}
         self._to: dict[int, NDArray[np.int64]] = {}
 
@@ -112,8 +112,8 @@ class Reach:
         return hops
 
 
-def _list_leaving_links(vertices: int, here: NDArray[np.int32], there: NDArray[np.int32]) -> list[list[int]]:
+def _list_leaving_links(vertices: int, ends: NDArray[np.int32]) -> list[list[int]]:
     leaving: list[list[int]] = [[] for _ in range(vertices)]
-    for link in range(len(here)):
-        leaving[int(here[link])].append(link)
+    for link, end in enumerate(ends.tolist()):
+        leaving[end].append(link)
     return leaving

@@ -222,8 +222,8 @@ def _base_for(folder: Path, to_s: float | None) -> Base:
     fitting = [base for base in base_list if to_s is None or base.finished_s <= to_s]
     if not fitting:
         raise NotFound(
-            f"the oldest backup in {folder} is of {format_moment(base_list[0].finished_s)}, after {format_moment(to_s)}",
-            advice="Choose a later moment.",
+            f"the oldest backup in {folder} is from {format_moment(base_list[0].finished_s)}, which is after {format_moment(to_s)}",
+            advice="Choose a later time.",
         )
     return fitting[-1]
 

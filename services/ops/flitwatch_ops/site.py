@@ -10,16 +10,13 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, TypedDict
+from typing import Any, Literal, TypedDict
 
 import orjson
 
 from flitwatch_domain.errors import EXTRAS, FlitwatchError
 from flitwatch_ops import sizing
 from flitwatch_ops.log_limits import LogLimits
-
-if TYPE_CHECKING:
-    from flitwatch_db.ingest.coverage import SiteCoverage
 
 State = Literal["ok", "warning", "failed", "skipped"]
 
@@ -82,7 +79,6 @@ def check_database(url: str) -> Iterator[Check]:
     """Check the database server: reachability, version and edition, tables, clock, and coverage."""
     from flitwatch_db import connect, detect_edition, migrations
     from flitwatch_db.core.connection import version_and_clock
-    from flitwatch_db.ingest.coverage import read_coverage
 
     try:
         with connect(url, autocommit=True) as connection:
@@ -98,7 +94,7 @@ def check_database(url: str) -> Iterator[Check]:
             )
             yield tables
             if tables.state != "failed" and not pending:
-                yield from _check_coverage(read_coverage(connection))
+                yield from _check_coverage(connection)
     except Exception as failure:
         yield Check("database", "failed", _format_failure(failure), "Check the URL, the server and its pg_hba.conf")
 
@@ -133,8 +129,15 @@ def _check_tables(waiting: Sequence[str], ending: Sequence[str], newer: Mapping[
     return Check("tables", "ok", "up to date")
 
 
-def _check_coverage(coverage: SiteCoverage) -> Iterator[Check]:
+def _check_coverage(connection: Any) -> Iterator[Check]:
     """Check how many recent jobs have a place, how many nodes have counters, and how many counters belong to a fabric."""
+    from flitwatch_db.ingest.coverage import read_coverage
+
+    try:
+        coverage = read_coverage(connection)
+    except Exception as failure:
+        yield Check("coverage", "failed", _format_failure(failure), "See the database's log: it answers other queries")
+        return
     for name, part, what, advice in (
         ("jobs with a place", coverage.jobs, "jobs of the last 7 days", "Import the topology of their hosts (flitwatch import fabric)"),
         ("nodes with counters", coverage.nodes, "nodes, in the last hour", "Check their switches and samplers"),

@@ -93,9 +93,11 @@ def site_of(text: str) -> Site:
         raise BadInput(f"{text[:80]!r} must contain routers, ports, nics and hz", advice=advice)
     counts = {name: numbers.pop(name) for name in ("routers", "ports", "nics")}
     if any(not 0 <= count <= 1e8 or count != int(count) for count in counts.values()):
-        raise BadInput("routers, ports and nics are whole numbers up to 100 million", advice=advice)
+        raise BadInput("routers, ports and nics must be whole numbers up to 100 million", advice=advice)
     if not 1e-4 <= numbers["hz"] <= 100 or any(not 0 <= n <= 1e5 for n in numbers.values()):
-        raise BadInput("hz is between 0.0001 and 100, counters of a device between 0 and 100,000", advice=advice)
+        raise BadInput(
+            "hz must be between 0.0001 and 100, and counters of a device between 0 and 100,000", advice=advice
+        )
     if counts["ports"] and not counts["routers"]:
         raise BadInput("there are ports, but no routers", advice=advice)
     return Site(

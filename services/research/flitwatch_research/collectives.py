@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TypedDict
+from typing import Any, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import stdtrit
 
+from flitwatch_db.tasks import TaskContext
 from flitwatch_domain.errors import BadRequest, Cancelled
-from flitwatch_domain.task_models.simulations import CollectiveOptions
-from flitwatch_research import flow, topologies
+from flitwatch_domain.task_models.simulations import Collective, CollectiveOptions
+from flitwatch_research import collectives, flow, routings, topologies
 
 Watch = Callable[[int, int], bool]
 
@@ -220,3 +221,15 @@ def run_collective(
         "simulated": True,
         **report_collective(result),
     }
+
+
+def run_collective_task(args: dict[str, Any], context: TaskContext) -> collectives.CollectiveResult:
+    """Run `sim.collective` with the options of `flitwatch sim collective`."""
+    request = Collective.of(args)
+
+    def watch(done: int, total: int) -> bool:
+        context.report(done, total, "runs")
+        return not context.cancelled()
+
+    named = topologies.parse_topology(request.topology)
+    return run_collective(request, named, routings.routes_of(named, request.routing), watch)

@@ -36,10 +36,15 @@ def render_report(runs: Path, exposure: Path, correlation: Path, shuffles: int =
     }
     return f"""# Blame on real runs
 
-Measured, not simulated: {len(data.runs)} runs of MILC on Perlmutter (Slingshot, a dragonfly) from {first} to {last}, alongside {len(data.users)} users, whose names were replaced. The data belongs to
-Wei, Pradeep and Bhatele, "The Case of the Elusive Application Performance on Production GPU Supercomputers", IPDPS 2026; it is not part of this repository. Generated with `make real-runs SHUFFLES={shuffles}`.
+Measured, not simulated: {len(data.runs)} runs of MILC on Perlmutter (Slingshot, a dragonfly) from {first} to {last}, alongside {len(data.users)} users, whose names were replaced.
 
-The mean time is {data.time_s.mean():.1f} s, and the coefficient of variation is {data.time_s.std() / data.time_s.mean():.1%}. A user's amount is the number of nodes of their jobs alongside the run. The true causes are unknown. The questions are which users a method names, how often it names users after shuffling, and what remains without the calendar.
+The data belongs to Wei, Pradeep and Bhatele, "The Case of the Elusive Application Performance on Production GPU Supercomputers", IPDPS 2026; it is not part of this repository.
+
+Generated with `make real-runs SHUFFLES={shuffles}`.
+
+The mean time is {data.time_s.mean():.1f} s, and the coefficient of variation is {data.time_s.std() / data.time_s.mean():.1%}. A user's amount is the number of nodes of their jobs alongside the run.
+
+The true causes are unknown. The questions are which users a method names, how often it names users after shuffling, and what remains without the calendar.
 
 ## Our verdicts
 

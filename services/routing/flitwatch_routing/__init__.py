@@ -6,7 +6,7 @@ and the check in `optimise` reject invalid tables. `lft` writes them, and `diffe
 
 Open
 
-- `optimise` for the whole search, `baselines`, `minhop` and `greedy` for other tables, `compared` for the comparison;
+- `optimise` for the whole search, `baselines` and `greedy` for other tables, `compared` for MINHOP and the comparison;
 - `bounds`, `packing` and `adaptive` for lower bounds, and the unit of a link's load;
 - `cabling` for parallel cables;
 - `forwarding`, `switch_lids`, `lmc` for complete linear forwarding tables; `deadlock` for channel dependency cycles;

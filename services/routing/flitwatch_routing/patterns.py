@@ -205,52 +205,64 @@ def _nekbone_traffic(n: int, rng: np.random.Generator) -> Traffic:
 
 
 def _boxlib_cns(n: int, rng: np.random.Generator) -> Traffic:
-    """Return BoxLib's compressible Navier-Stokes on 1,024 ranks: cells of two levels of refinement, each exchanging with 26 neighbours, and coarse cells
-    with the fine ones inside them.
+    """Return BoxLib's compressible Navier-Stokes on 1,024 ranks: levels of refinement with about a cell per rank, each cell exchanging with 26 neighbours
+    of its level and with the coarser cell around it.
 
-    An approximation: fine cells are in random boxes of the domain and are assigned to ranks along a Morton curve. Coarse and fine cells thus form the
-    bands of slope 2 and 1/2 described in the dissertation (section 5.5), and the rest is irregular.
+    An approximation: refined boxes are at random places in the next coarser level, and each level is dealt to the ranks along its own Morton curve. So
+    levels form the bands of slope 2 and 1/2 described in the dissertation (section 5.5), and the pattern is similar at multiple scales. The number of
+    levels is not described: five give about as many partners per rank as published (table 4.1).
     """
     if n < 1024:
         raise BadRequest(f"boxlib-cns-1024 needs 1,024 endpoints, the topology has {n}")
-    coarse, fine = (16, 8, 8), (32, 16, 16)
-    sizes = {1: 64.0 * 64.0, 2: 64.0, 3: 1.0}
-    weights = [sizes[sum(map(abs, step))] for step in _STEPS_27]
-    src, dst, size = stencil_traffic(coarse, _STEPS_27, weights)
-    curve = morton_places(coarse)
-    parts = [(curve[src], curve[dst], size)]
-    refined = np.zeros(fine, bool)
-    for _ in range(6):
-        low = [int(rng.integers(0, side * 3 // 4)) for side in fine]
-        refined[tuple(slice(a, a + side // 3) for a, side in zip(low, fine, strict=True))] = True
-    inside = refined.reshape(-1, order="F")
-    along = np.argsort(morton_places(fine)[inside], kind="stable")
-    owner = np.full(inside.size, -1)
-    owner[np.flatnonzero(inside)[along]] = np.arange(int(inside.sum())) * 1024 // int(inside.sum())
-    src, dst, size = stencil_traffic(fine, _STEPS_27, weights)
-    both = inside[src] & inside[dst]
-    parts.append((owner[src[both]], owner[dst[both]], size[both]))
-    cells = np.flatnonzero(inside)
-    above = np.ravel_multi_index(
-        tuple(axis // 2 for axis in np.unravel_index(cells, fine, order="F")), coarse, order="F"
-    )
-    parts += [
-        (curve[above], owner[cells], np.full(len(cells), 512.0)),
-        (owner[cells], curve[above], np.full(len(cells), 512.0)),
-    ]
+    ranks, sides = 1024, np.array([16, 8, 8])
+    weight = {1: 64.0 * 64.0, 2: 64.0, 3: 1.0}
+    cells = np.array(np.unravel_index(np.arange(ranks), (16, 8, 8), order="F")).T
+    owner = np.zeros(0, np.int64)
+    parts: list[tuple[NDArray, NDArray, NDArray]] = []
+    for level in range(5):
+        coarser = owner
+        if level:
+            above = np.repeat(np.arange(len(cells)), 8)
+            inside, sides = (2 * cells[:, None] + np.indices((2, 2, 2)).reshape(3, 8).T).reshape(-1, 3), 2 * sides
+            refined = np.zeros(len(inside), bool)
+            while refined.sum() < ranks:
+                refined |= (abs(inside - 2 * cells[rng.integers(len(cells))]) < 4).all(axis=1)
+            cells, above = inside[refined], above[refined]
+        place = _interleave_bits(cells.T, tuple(sides.tolist()))
+        along = np.argsort(place, kind="stable")
+        owner = np.zeros(len(cells), np.int64)
+        owner[along] = np.arange(len(cells)) * ranks // len(cells)
+        for step in _STEPS_27:
+            to = cells + step
+            within = np.flatnonzero(((to >= 0) & (to < sides)).all(axis=1))
+            sought = _interleave_bits(to[within].T, tuple(sides.tolist()))
+            at = along[np.minimum(np.searchsorted(place[along], sought), len(cells) - 1)]
+            there = place[at] == sought
+            parts.append(
+                (owner[within[there]], owner[at[there]], np.full(int(there.sum()), weight[sum(map(abs, step))]))
+            )
+        if level:
+            both = coarser[above], owner, np.full(len(cells), 512.0)
+            parts += [both, (both[1], both[0], both[2])]
     return _sum_pairs(*(np.concatenate(column) for column in zip(*parts, strict=True)))
 
 
 def morton_places(dims: tuple[int, int, int]) -> Ints:
     """Return the position of each cell of a lattice (sides powers of two, x fastest) along its Morton curve."""
-    at = np.array(np.unravel_index(np.arange(int(np.prod(dims))), dims, order="F"))
+    return _interleave_bits(np.array(np.unravel_index(np.arange(int(np.prod(dims))), dims, order="F")), dims).astype(
+        np.int32
+    )
+
+
+def _interleave_bits(at: NDArray[np.int64], dims: tuple[int, ...]) -> NDArray[np.int64]:
+    """Return the Morton codes of places (axes, N)."""
     place, bit = np.zeros(at.shape[1], np.int64), 0
     for level in range(max(dims).bit_length()):
         for axis, side in enumerate(dims):
             if side >> (level + 1):
                 place |= (at[axis] >> level & 1) << bit
                 bit += 1
-    return place.astype(np.int32)
+    return place
 
 
 def _irregular_traffic(n: int, rng: np.random.Generator) -> Traffic:

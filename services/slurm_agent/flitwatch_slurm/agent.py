@@ -11,8 +11,7 @@ from typing import NotRequired, TypedDict
 from flitwatch_domain.errors import FlitwatchError, Forbidden, Unavailable
 from flitwatch_slurm import advice_file, cluster, pending_jobs
 from flitwatch_slurm.advice_file import ANYBODY, Case
-from flitwatch_slurm.notes import Notes
-from flitwatch_slurm.pending_jobs import Limits
+from flitwatch_slurm.pending_jobs import Limits, Notes
 from flitwatch_slurm.questions import (
     AdviceState,
     Api,

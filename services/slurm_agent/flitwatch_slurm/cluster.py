@@ -12,7 +12,6 @@ from typing import Any
 import orjson
 
 from flitwatch_domain.errors import MissingDependency, Unavailable
-from flitwatch_slurm import admin_comment
 
 COMMAND_LIMIT_S = 30
 _APPLICATION = re.compile(r"(?:^|[\s,;])flitwatch_app=([\w.+-]+)", re.ASCII)
@@ -28,6 +27,53 @@ _WISHES = (
 )
 _SIZES = ("memory_per_node", "memory_per_cpu", "minimum_tmp_disk_per_node")
 _UNUSABLE = re.compile(r"down|drain|fail|maint|unk|power|future|inval|reboot", re.IGNORECASE)
+
+#: Slurm's limit at submission; jobs with longer comments are refused.
+MOST_BYTES = 1024
+_MARK = re.compile(r"\[flitwatch (start|delay|prefer|released) since=([0-9]{1,12})(?![0-9])[^\[\]]*\]")
+#: Format of older versions, which used the whole comment. It is read but never rewritten.
+_OLD_MARK = re.compile(r"flitwatch (start|delay|prefer|released) since=([0-9]{1,12})(?![0-9])")
+
+
+def read_mark(comment: str) -> tuple[str | None, int]:
+    """Return the last action on the job and its start in epoch seconds, or (None, 0) if there was none."""
+    match = _find_last_mark(comment) or _OLD_MARK.match(comment)
+    return (match.group(1), int(match.group(2))) if match else (None, 0)
+
+
+def merge_mark(comment: str, what: str, since_s: int, why: str) -> str | None:
+    """Return the comment with our mark, `[flitwatch delay since=1700000000 why]`, in place of the previous one, or at the end. All other characters are
+    preserved, because they are other tools' text.
+
+    Parameters
+    ----------
+    comment : str
+        As in Slurm, with invalid UTF-8 bytes as surrogate escapes.
+    what : str
+        delay, prefer or released.
+
+    Returns
+    -------
+    str or None
+        None if the comment is too long for Slurm even without the reason, or has a character that a command argument cannot contain.
+    """
+    if "\0" in comment:
+        return None
+    plain = "".join(c if c.isascii() and c.isprintable() and c not in "\"'[]" else " " for c in why)
+    old = _find_last_mark(comment)
+    for mark in (f"[flitwatch {what} since={since_s} {plain[:250]}]", f"[flitwatch {what} since={since_s}]"):
+        if old:
+            merged_comment = comment[: old.start()] + mark + comment[old.end() :]
+        else:
+            merged_comment = f"{comment} {mark}" if comment else mark
+        if len(merged_comment.encode(errors="surrogateescape")) <= MOST_BYTES:
+            return merged_comment
+    return None
+
+
+def _find_last_mark(comment: str) -> re.Match[str] | None:
+    matches = list(_MARK.finditer(comment))
+    return matches[-1] if matches else None
 
 
 @dataclass(frozen=True)
@@ -149,7 +195,7 @@ def _decode_json(output: str | bytes) -> Any:
 
 def _make_pending(job: dict[str, Any]) -> Pending:
     noted = job["admin_comment"] or ""
-    mark, since_s = admin_comment.read_mark(noted)
+    mark, since_s = read_mark(noted)
     comment = _parse_text(job["comment"])
     application = _APPLICATION.search(comment)
     return Pending(

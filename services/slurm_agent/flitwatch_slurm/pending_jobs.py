@@ -5,17 +5,69 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import MutableMapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import TypedDict
 
+import orjson
+
 from flitwatch_domain.errors import FlitwatchError
-from flitwatch_slurm import admin_comment, cluster
+from flitwatch_slurm import advice_file, cluster
 from flitwatch_slurm.cluster import Pending
 from flitwatch_slurm.questions import PlacedAdvice, Places, host_list, join_features
 
 log = logging.getLogger(__name__)
 #: Jobs that are pending for any other reason are not changed.
 ORDINARY = frozenset({"Priority", "Resources", "None", "BeginTime", "JobHeldAdmin", ""})
+
+
+@dataclass
+class Notes:
+    """Last mark of each pending job, next to the advice file, because another tool can overwrite the mark in a job's admin comment.
+
+    Attributes
+    ----------
+    path : Path of the notes file
+    marks : dict     (delay, prefer or released; start in epoch seconds) by job
+    """
+
+    path: Path
+    marks: dict[str, tuple[str, int]] = field(default_factory=dict)
+    _kept: bytes = b""
+
+    @classmethod
+    def load_next_to(cls, advice: Path) -> Notes:
+        """Load the notes next to an advice file. They are empty if the file is missing or unreadable."""
+        path = advice.with_name(f"{advice.name}.jobs")
+        try:
+            content = path.read_bytes()
+            marks = {str(job): (str(what), int(since)) for job, (what, since) in orjson.loads(content).items()}
+        except FileNotFoundError:
+            return cls(path)
+        except (OSError, ValueError, TypeError, AttributeError) as problem:
+            log.warning("%s cannot be read: jobs without a mark are left alone: %s", path, problem)
+            return cls(path)
+        return cls(path, marks, content)
+
+    def restored(self, jobs: Sequence[Pending]) -> list[Pending]:
+        """Return the jobs, with noted marks added to jobs whose comment has none. Notes of jobs that are no longer pending are dropped."""
+        marked_jobs = []
+        for job in jobs:
+            noted = self.marks.get(job.job_id) if job.mark is None else None
+            marked_jobs.append(job if noted is None else replace(job, mark=noted[0], since_s=noted[1]))
+        self.marks = {job.job_id: (job.mark, job.since_s) for job in marked_jobs if job.mark is not None}
+        return marked_jobs
+
+    def keep(self) -> None:
+        """Write the notes to their file. If that fails, they remain only in memory."""
+        data = orjson.dumps(self.marks, option=orjson.OPT_SORT_KEYS)
+        if data == self._kept:
+            return
+        try:
+            advice_file.write_file(self.path, data)
+            self._kept = data
+        except OSError as problem:
+            log.warning("%s cannot be written: %s", self.path, problem.strerror)
 
 
 @dataclass(frozen=True)
@@ -125,7 +177,7 @@ def _delay_job(job: Pending, advice: PlacedAdvice, now: int, limits: Limits, mar
         return False
     if limits.hold:
         is_held = job.reason == "JobHeldAdmin"
-        if noted and (not is_held or admin_comment.read_mark(job.admin_comment)[0] is None):
+        if noted and (not is_held or cluster.read_mark(job.admin_comment)[0] is None):
             cluster.update_job(job.job_id, **noted)
         if not is_held:
             cluster.hold_job(job.job_id)
@@ -180,7 +232,7 @@ def _choose_preference(job: Pending, advice: PlacedAdvice, where: Places, limits
 
 def _mark_change(job: Pending, what: str, since: int, why: str, marks: Marks) -> dict[str, str] | None:
     """Return the admin comment's change that adds our mark to other tools' text. It is empty if the mark already exists, None if it does not fit."""
-    comment = admin_comment.merge_mark(job.admin_comment, what, since, why)
+    comment = cluster.merge_mark(job.admin_comment, what, since, why)
     if comment is not None or job.mark is not None:
         marks[job.job_id] = what, since
     if comment is None:

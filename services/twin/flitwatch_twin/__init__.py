@@ -15,6 +15,6 @@ Modules:
 - `machine` for nodes and routers; `calendar` for weeks; `planted` for planted interference;
 - `minutes` for the counters of a simulated past;
 - `feel` for the waiting that slows a run; `pattern_table` for sums of patterns;
-- `accounting`, `ldms_sets`, `ncl_files`, `runs`, `avro`, `registry` for the formats of real producers;
+- `accounting`, `ldms_sets`, `ncl_files`, `runs`, `registry` for the formats of real producers;
 - `truth` for counterfactuals.
 """

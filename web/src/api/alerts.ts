@@ -91,7 +91,7 @@ export const silencesShape = v.object({
       matchers: words,
       starts: v.string(),
       ends: v.string(),
-      comment: v.nullable(v.string()),
+      comment: text,
       created_by: v.string(),
       created: v.string(),
       active: v.boolean(),

@@ -18,7 +18,6 @@ const headShape = v.object({
   simulated: v.boolean(),
   source: sourceShape,
 });
-export type Head = v.InferOutput<typeof headShape>;
 
 const standingShape = v.object({ estimate_id: figure, created: text, checked: text, lacks: text });
 export const estimatesShape = v.object({

@@ -99,8 +99,8 @@ export function freshness({ fabric, through, movedAt, connection, nextTryAt, now
 const opened = Date.now();
 
 /** How far data reach: a writer that has fallen behind, or fills in what is old, tells less than what is known to be stored. */
-export const reach = (told: number | null, stored: number | null): number | null =>
-  told === null || stored === null ? (told ?? stored) : Math.max(told, stored);
+export const reach = (live: number | null, stored: number | null): number | null =>
+  live === null || stored === null ? (live ?? stored) : Math.max(live, stored);
 
 export function useFreshness(fabric: Fabric | null): Freshness {
   const live = useStore(liveStore);

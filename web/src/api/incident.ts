@@ -96,13 +96,13 @@ const head = {
   slowed: v.number(),
   slow_now: v.number(),
   lost_s: v.number(),
-  node_hours: v.nullable(v.number()),
-  node_hours_low: v.nullable(v.number()),
-  node_hours_high: v.nullable(v.number()),
+  node_hours: figure,
+  node_hours_low: figure,
+  node_hours_high: figure,
 };
 const headShape = v.object(head);
 export type IncidentHead = v.InferOutput<typeof headShape>;
-export const incidentsShape = v.object({ ...pageOf(headShape).entries, unexamined: v.nullable(v.number()) });
+export const incidentsShape = v.object({ ...pageOf(headShape).entries, unexamined: figure });
 
 export const incidentNoteShape = v.object({
   note_id: v.number(),

@@ -3,9 +3,7 @@ import { keepPreviousData, queryOptions } from "@tanstack/react-query";
 import * as v from "valibot";
 import { getJson } from "./client";
 import { type Moment, momentParameters } from "./queries";
-
-const figure = v.nullable(v.number());
-const text = v.nullable(v.string());
+import { figure, text } from "./shapes";
 
 const hotLinksShape = v.object({
   at: text,

@@ -6,8 +6,7 @@ import { figure, text } from "./shapes";
 
 // The network noise of a job, from the counters of its network cards.
 
-const maybeNumber = v.nullable(v.number());
-const share = v.object({ share: maybeNumber, of_s: maybeNumber, cannot_tell: v.nullable(v.string()) });
+const share = v.object({ share: figure, of_s: figure, cannot_tell: text });
 
 export const networkNoiseShape = v.object({
   verdict: v.picklist(["estimated", "cannot tell", "not computed"]),
@@ -21,8 +20,8 @@ export const networkNoiseShape = v.object({
       dispersion: v.number(),
     }),
   ),
-  noise_s: maybeNumber,
-  worst_noise_s: maybeNumber,
+  noise_s: figure,
+  worst_noise_s: figure,
   of_runtime: share,
   of_slowdown: share,
   cards: v.number(),
@@ -43,7 +42,7 @@ const verdict = v.picklist(["higher", "lower", "cannot tell"]);
 const comparedSet = v.object({
   observations: v.number(),
   shared: v.number(),
-  dispersion: v.object({ measured: maybeNumber, network: maybeNumber, latency: maybeNumber }),
+  dispersion: v.object({ measured: figure, network: figure, latency: figure }),
   left_out: v.array(v.object({ number: v.string(), why: v.string() })),
 });
 
@@ -55,11 +54,11 @@ export const noiseComparisonShape = v.object({
     v.object({
       key: v.picklist(["latency_cycles", "stalls_per_flit", "flits_per_s", "message_s"]),
       unit: v.string(),
-      first: maybeNumber,
-      second: maybeNumber,
-      ratio: maybeNumber,
-      low: maybeNumber,
-      high: maybeNumber,
+      first: figure,
+      second: figure,
+      ratio: figure,
+      low: figure,
+      high: figure,
       verdict,
     }),
   ),

@@ -2,7 +2,7 @@
 import { infiniteQueryOptions, keepPreviousData, queryOptions } from "@tanstack/react-query";
 import * as v from "valibot";
 import { getJson, postJson, protectChanges, remove } from "./client";
-import { pageOf, text } from "./shapes";
+import { figure, pageOf, text } from "./shapes";
 
 // What the API answers about people: accounts, tokens, the audit log (docs/contracts/api.md).
 
@@ -33,7 +33,6 @@ const tokenShape = v.object({
 export type Token = v.InferOutput<typeof tokenShape>;
 export const tokensShape = v.object({ items: v.array(tokenShape) });
 export const createdTokenShape = v.object({ token_id: v.number(), secret: v.string(), expires: v.string() });
-export type CreatedToken = v.InferOutput<typeof createdTokenShape>;
 
 const auditShape = v.object({
   audit_id: v.number(),
@@ -43,7 +42,7 @@ const auditShape = v.object({
   via: v.string(),
   action: v.string(),
   target: text,
-  status: v.nullable(v.number()),
+  status: figure,
   address: text,
   request_id: text,
   details: v.record(v.string(), v.unknown()),

@@ -41,10 +41,10 @@ const sourceShape = v.object({
   about: v.string(),
   commands: v.array(v.string()),
   needs: v.array(v.string()),
-  scope: v.nullable(v.string()),
+  scope: shapes.text,
   records: v.number(),
   recent: v.number(),
-  last_at: v.nullable(v.string()),
+  last_at: shapes.text,
   refused: v.array(v.object({ records: v.number(), at: v.string(), where: v.string(), reason: v.string() })),
 });
 export type SourceArrivals = v.InferOutput<typeof sourceShape>;
@@ -59,7 +59,6 @@ export const arrivalsShape = v.object({
     v.object({ fabric: v.string(), simulated: v.boolean(), devices: v.number(), reporting: v.number() }),
   ),
 });
-export type Arrivals = v.InferOutput<typeof arrivalsShape>;
 
 export const arrivalsQuery = () =>
   queryOptions({

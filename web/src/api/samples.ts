@@ -2,12 +2,9 @@
 import { queryOptions } from "@tanstack/react-query";
 import * as v from "valibot";
 import { getJson } from "./client";
+import { figures, integers, text, texts } from "./shapes";
 
-const figures = v.array(v.nullable(v.number()));
-const numbers = v.array(v.number());
-const text = v.nullable(v.string());
-
-export const contextsShape = v.object({
+const contextsShape = v.object({
   items: v.array(
     v.object({
       context_id: v.number(),
@@ -21,29 +18,29 @@ export const contextsShape = v.object({
   ),
 });
 
-export const sampleMapShape = v.object({
+const sampleMapShape = v.object({
   from: text,
   to: text,
   contexts: v.number(),
   simulated: v.boolean(),
   links: v.object({
-    link: numbers,
-    traffic: numbers,
-    traffic_error: numbers,
-    bytes: numbers,
-    congested: numbers,
-    congested_error: numbers,
+    link: integers,
+    traffic: integers,
+    traffic_error: integers,
+    bytes: integers,
+    congested: integers,
+    congested_error: integers,
     congested_fraction: figures,
   }),
 });
 
-export const cablesShape = v.object({
-  link: numbers,
+const cablesShape = v.object({
+  link: integers,
   src: figures,
   dst: figures,
   src_port: figures,
   dst_port: figures,
-  class: v.array(v.string()),
+  class: texts,
   src_endpoint: figures,
   dst_endpoint: figures,
 });

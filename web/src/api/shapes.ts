@@ -62,7 +62,6 @@ export const classShape = v.object({
   p95: maybe(v.number()),
   max: maybe(v.number()),
 });
-export type ClassFigures = v.InferOutput<typeof classShape>;
 
 export const congestionShape = v.object({
   at: text,
@@ -106,7 +105,6 @@ export const linksShape = v.object({
   dst_port: figures,
   class: texts,
 });
-export type Links = v.InferOutput<typeof linksShape>;
 
 export const overviewShape = v.object({
   ts: texts,
@@ -293,7 +291,6 @@ export const timeseriesShape = v.object({
   routers: integers,
   values: v.record(v.string(), columnOf<(number | null)[]>("rows", Array.isArray)),
 });
-export type Timeseries = v.InferOutput<typeof timeseriesShape>;
 
 export const jobPartsShape = v.object({
   ts: texts,
@@ -366,6 +363,8 @@ export const coverageShape = v.object({
 export type IngestCoverage = v.InferOutput<typeof coverageShape>;
 
 export type IngestStatus = v.InferOutput<typeof ingestShape>;
+/** The target of the platform: records are in the database within so many seconds. */
+export const LATE_S = 5;
 
 export const searchShape = v.object({
   items: v.array(

@@ -57,6 +57,6 @@ export async function startTaskWithFiles(
 export function taskError({ error }: Pick<Task, "error">): string {
   const message =
     typeof error === "object" && error !== null && "message" in error ? (error as { message: unknown }).message : error;
-  return typeof message === "string" ? message : "The task failed without a reason.";
+  return typeof message === "string" ? message : "The task failed and gave no reason.";
 }
 export const cancelTask = (id: number) => postJson(taskShape, `/tasks/${id}/cancel`, {});

@@ -143,7 +143,7 @@ function Marks({ layout, onMark }: Pick<Placed, "layout" | "onMark">) {
           {mark.text}
         </text>
       )}
-      <title>{`${clock(mark.ts, true)} ${mark.text}: click to compare after with before`}</title>
+      <title>{`${clock(mark.ts, true)} ${mark.text}: click to compare before and after`}</title>
     </g>
   ));
 }

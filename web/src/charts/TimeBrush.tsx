@@ -148,7 +148,7 @@ interface PlayingProps {
 }
 
 /**
- * The window as it plays, the time at which it ends, and the event that it passes. They lie beside the picture and are moved by hand: within it each frame
+ * The window as it plays, the time at which it ends, and the event that it passes. They are outside of the picture and are moved by hand: within it each frame
  * would lay out and paint the whole axis anew, and a component that reads the store makes React draw whatever it is at in one go.
  */
 function BrushPlaying({ now, layout, span }: PlayingProps) {

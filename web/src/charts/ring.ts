@@ -180,7 +180,7 @@ function distance([ax, ay]: Point, [bx, by]: Point, x: number, y: number): numbe
 /** A change by its size alone, on the scale of stalls: four times, and a quarter, weigh as eight stalls per flit do. */
 const ofChange = (factor: number): number => 2 * Math.max(factor, 1 / factor);
 
-/** The hottest chords (those that changed most, where windows are compared), cut at a step of the scale so that at most `most` are drawn; the cut is said beside the picture. */
+/** The hottest chords (those that changed most, where windows are compared), cut at a step of the scale so that at most `most` are drawn; the cut is written next to the picture. */
 export function shownChords(chords: Chord[], most: number): { shown: Chord[]; cut: number } {
   const weight = ({ ratio, factor }: Chord) => (factor === null ? ratio : Math.max(factor, 1 / factor));
   const ordered = [...chords].sort((a, b) => weight(a) - weight(b));

@@ -18,7 +18,7 @@ export const CHANGE: Record<Theme, readonly string[]> = {
   dark: ["#a7d6ff", "#5b94dd", "#325384", "#2a2b2e", "#7a4530", "#d2783b", "#fad18a"],
 };
 
-/** Codes beside the steps: what is not a value never looks like one. */
+/** Codes other than the steps: what is not a value never looks like one. */
 export const NO_COLOUR = "transparent";
 export const NOT_SAMPLED = 253;
 export const SILENT = 254;

@@ -2,6 +2,7 @@
 import { extent, max, quantile } from "d3-array";
 import { scaleLinear } from "d3-scale";
 import { area, line } from "d3-shape";
+import { isKnown } from "../lib/format";
 import type { TimeWindow } from "../lib/time";
 
 // Layout of a small line of step times, with the usual ones behind it; from zero, so that a slow step looks as much longer as it is.
@@ -37,7 +38,7 @@ export interface StepSeries {
   mean: Column | null;
   p10: Column | null;
   p90: Column | null;
-  /** Runs laid beside it. */
+  /** Runs compared with it. */
   others: { label: string; time: Column }[];
   /** The forecast of the steps to come. */
   ahead?: { step: number[]; expected: Column; low: Column; high: Column };
@@ -56,8 +57,8 @@ export interface StepClock {
 export function stepEnds(startMs: number, series: StepSeries): Map<number, number> {
   const ends = new Map<number, number>();
   let at = startMs;
-  const known_ = series.time.filter(known);
-  const usual = known_.reduce((a, b) => a + b, 0) / Math.max(1, known_.length);
+  const times = series.time.filter(isKnown);
+  const usual = times.reduce((a, b) => a + b, 0) / Math.max(1, times.length);
   series.step.forEach((step, i) => {
     at += 1000 * (series.time[i] ?? series.mean?.[i] ?? usual);
     ends.set(step, at);
@@ -83,8 +84,6 @@ export interface StepsLayout {
   yTicks: number[];
 }
 
-const known = (value: number | null | undefined): value is number => value != null && Number.isFinite(value);
-
 export function stepsLayout(series: StepSeries, width: number, height: number, time?: StepClock): StepsLayout {
   const next = series.ahead;
   const [first = 0, last = 1] = extent([...series.step, ...(next?.step ?? [])]);
@@ -108,7 +107,7 @@ export function stepsLayout(series: StepSeries, width: number, height: number, t
     next?.high ?? [],
   ]
     .flat()
-    .filter(known);
+    .filter(isKnown);
   const low = quantile(all, 0) ?? 0;
   const high = max(all) ?? 1;
   // A step chart may leave zero out when all of it lies far above, as in the dissertation's figures; the axis says where it starts.
@@ -119,13 +118,13 @@ export function stepsLayout(series: StepSeries, width: number, height: number, t
     .range([height - 24, 8]);
   const draw = (column: Column, at = series.step) =>
     line<number | null>()
-      .defined(known)
+      .defined(isKnown)
       .x((_, i) => x(at[i] ?? 0))
       .y((v) => y(v ?? 0))(column) ?? "";
   const between = (low: Column | null, high: Column | null, at: number[]) =>
     low && high
       ? (area<number>()
-          .defined((i) => known(low[i]) && known(high[i]))
+          .defined((i) => isKnown(low[i]) && isKnown(high[i]))
           .x((i) => x(at[i] ?? 0))
           .y0((i) => y(low[i] ?? 0))
           .y1((i) => y(high[i] ?? 0))(at.map((_, i) => i)) ?? "")
@@ -199,16 +198,16 @@ export interface RunVerdict {
 
 /** The newest step against the same step of earlier runs; null if either is unknown. */
 export function paceOf(series: StepSeries): { now: number; usual: number; slow: boolean } | null {
-  const at = series.time.findLastIndex(known);
+  const at = series.time.findLastIndex(isKnown);
   const [now, usual, limit] = [series.time[at], series.mean?.[at], series.p90?.[at]];
-  if (!known(now) || !known(usual)) return null;
-  return { now, usual, slow: known(limit) && now > limit };
+  if (!isKnown(now) || !isKnown(usual)) return null;
+  return { now, usual, slow: isKnown(limit) && now > limit };
 }
 
 const RUN = 5;
 
 export function runVerdict(series: StepSeries): RunVerdict {
-  const times = series.time.filter(known);
+  const times = series.time.filter(isKnown);
   const mean = times.reduce((a, b) => a + b, 0) / Math.max(1, times.length);
   let taken = 0,
     usual = 0,
@@ -218,13 +217,13 @@ export function runVerdict(series: StepSeries): RunVerdict {
     calm = 0;
   series.time.forEach((time, i) => {
     const expected = series.mean?.[i];
-    if (known(time) && known(expected)) {
+    if (isKnown(time) && isKnown(expected)) {
       taken += time;
       usual += expected;
       both++;
     }
     const limit = series.p90?.[i];
-    if (known(time) && known(limit) && time > limit) {
+    if (isKnown(time) && isKnown(limit) && time > limit) {
       streak++;
       calm = 0;
       if (streak === RUN && slowStart < 0) slowStart = i - RUN + 1;
@@ -238,7 +237,7 @@ export function runVerdict(series: StepSeries): RunVerdict {
   if (slowStart >= 0) {
     for (let i = slowStart; i < series.time.length; i++) {
       const [time, expected] = [series.time[i], series.mean?.[i]];
-      if (known(time) && known(expected)) {
+      if (isKnown(time) && isKnown(expected)) {
         slowTaken += time;
         slowUsual += expected;
       }

@@ -1,6 +1,7 @@
 /** The machine over time (State and layout): median and 95th percentile of routers, gaps, change marks, and the window on it. */
 import { scaleLinear, scaleSymlog } from "d3-scale";
 import { area, line } from "d3-shape";
+import { isKnown } from "../lib/format";
 import type { TimeWindow } from "../lib/time";
 
 export interface TimelineSeries {
@@ -37,8 +38,6 @@ export interface TimelineLayout {
 const LETTER = 6.2;
 const Y_TICKS = [0, 1, 4, 16, 64, 256, 1024];
 
-const known = (value: number | null | undefined): value is number => value != null && Number.isFinite(value);
-
 export function timelineLayout(
   series: TimelineSeries,
   marks: TimelineMark[],
@@ -49,7 +48,7 @@ export function timelineLayout(
   // While the axis is zoomed the series is longer than it, until its own arrives.
   const inSight = (ts: number) => ts + series.stepMs >= span.from && ts <= span.to;
   const sights = series.ts.flatMap((ts, i) => (inSight(ts) ? [i] : []));
-  const most = Math.max(2, ...sights.flatMap((i) => [series.p95[i], series.p50[i]]).filter(known));
+  const most = Math.max(2, ...sights.flatMap((i) => [series.p95[i], series.p50[i]]).filter(isKnown));
   const y = scaleSymlog()
     .constant(1)
     .domain([0, most * 1.1])
@@ -62,12 +61,12 @@ export function timelineLayout(
   type Point = (typeof points)[number];
   const draw = (value: (p: Point) => number | null | undefined) =>
     line<Point>()
-      .defined((p) => known(value(p)))
+      .defined((p) => isKnown(value(p)))
       .x((p) => p.x)
       .y((p) => y(value(p) ?? 0))(points) ?? "";
   const band =
     area<Point>()
-      .defined((p) => known(p.p50) && known(p.p95))
+      .defined((p) => isKnown(p.p50) && isKnown(p.p95))
       .x((p) => p.x)
       .y0((p) => y(p.p50 ?? 0))
       .y1((p) => y(p.p95 ?? 0))(points) ?? "";

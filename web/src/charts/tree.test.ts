@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import halves from "../../../tests/golden/halves.json";
 import type { Machine } from "./arrange";
 import { changeOf, ratioOf, sliceOf, slicesOf, treeOf, worstOfLeaves } from "./tree";
 import { linkAt, switchAt, treeLayout } from "./treeLayout";
@@ -25,6 +26,24 @@ describe("tree", () => {
     expect(edge?.up).toEqual({ links: 2, counted: 1, flits: 10, stalls: 30 });
     expect(edge?.down).toEqual({ links: 2, counted: 1, flits: 20, stalls: 20 });
     expect(edges.find((e) => e.lower === 1)?.up.counted).toBe(0);
+  });
+  it("joins cables into the halves that the papers' plots draw (tests/research/test_fraction_plot.py reads the same case)", () => {
+    const { edges } = treeOf(
+      { ...machine, level: halves.levels },
+      { link: [...halves.links.keys()], src: halves.links.map((l) => l.src), dst: halves.links.map((l) => l.dst) },
+      {
+        link: [...halves.links.keys()],
+        flits: halves.links.map((l) => l.traffic),
+        stall_cycles: halves.links.map((l) => l.traffic * (l.fraction ?? 0)),
+      },
+    );
+    const drawn = edges.flatMap(({ lower, upper, up, down }) => [
+      { src: lower, dst: upper, traffic: up.flits, fraction: ratioOf(up) },
+      { src: upper, dst: lower, traffic: down.flits, fraction: ratioOf(down) },
+    ]);
+    expect(drawn.filter((half) => half.traffic > 0).sort((a, b) => a.src - b.src)).toEqual(
+      halves.halves.map((half) => ({ ...half, fraction: expect.closeTo(half.fraction) })),
+    );
   });
   it("shows the change of each link between two windows, and nothing where either is unknown", () => {
     const of = (stalls: number) =>

@@ -54,7 +54,7 @@ describe("bundles of a tree's links", () => {
     // The whole line of the hot link lies over the others, from row to row.
     expect(pixels.filter((one) => one === 2).length).toBeGreaterThan(200);
     expect(pixels.filter((one) => one === 1).length).toBeGreaterThan(10_000);
-    // Other colours stand at the same pixels, whatever was there, and the ground beside the lines.
+    // Other colours stand at the same pixels, whatever was there, and the ground next to the lines.
     const again = pixels.map((_, i) => i);
     colourParts(again, lines, 7, (ratio) => (ratio > 30 ? 4 : 3));
     expect(again.every((one, i) => one === (pixels[i] ? (pixels[i] as number) + 2 : 7))).toBe(true);

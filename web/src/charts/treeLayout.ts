@@ -142,7 +142,7 @@ export interface TreeLink {
   half: HalfEdge;
 }
 
-/** Pixels beside a line that are still on it. */
+/** Pixels next to a line that are still on it. */
 const NEAR = 4;
 
 /** The link at a place: the lower half of an edge is the up link, its upper half the down link. */
@@ -253,10 +253,10 @@ export function traced(shape: Shape, bundles: readonly Bundle[], rectangles: rea
     const { x0, y0, x1, y1, down } = bundles[i] as Bundle;
     const [dx, dy] = [(x1 - x0) * scale, (y1 - y0) * scale];
     const steps = Math.max(1, Math.ceil(Math.max(Math.abs(dx), Math.abs(dy))));
-    // Both directions of a cable stand beside each other: across the line, the down link above.
-    const beside = down ? -scale : 0;
-    let px = x0 * scale + (Math.abs(dy) > Math.abs(dx) ? beside : 0);
-    let py = y0 * scale + (Math.abs(dy) > Math.abs(dx) ? 0 : beside);
+    // Both directions of a cable are next to each other: across the line, the down link above.
+    const across = down ? -scale : 0;
+    let px = x0 * scale + (Math.abs(dy) > Math.abs(dx) ? across : 0);
+    let py = y0 * scale + (Math.abs(dy) > Math.abs(dx) ? 0 : across);
     const [stepX, stepY] = [dx / steps, dy / steps];
     for (let k = 0; k <= steps; k++, px += stepX, py += stepY) {
       const [column, row] = [px | 0, py | 0];

@@ -2,6 +2,7 @@
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { type KeyboardEvent, memo, type ReactNode, useCallback, useEffect, useMemo, useRef, useState } from "react";
+import { refuseUnless } from "../lib/address";
 import type { Cell } from "../lib/tables";
 import { useMedia } from "../lib/screen";
 
@@ -32,6 +33,7 @@ export function useAddressOrder<R>(rows: R[], columns: Column<R>[], initial: Sor
       ),
     [sort, columns],
   );
+  refuseUnless(sort === undefined || named !== null, `No column of this table is called "${sort}".`, "sort");
   return useOrdered(rows, columns, named ?? initial, set);
 }
 

@@ -21,17 +21,17 @@ export const UNPLACED = "in no fabric";
 interface UnplacedProps {
   records: number | null;
   because: string | null;
-  /** The words and the reason stand beside the number; else a column's head has the words, and the reason is a tooltip. */
-  told?: boolean;
+  /** The words and the reason are next to the number; else a column's head has the words, and the reason is a tooltip. */
+  explained?: boolean;
 }
 
-export function Unplaced({ records, because, told = false }: UnplacedProps) {
+export function Unplaced({ records, because, explained = false }: UnplacedProps) {
   const number = (
-    <span className={records ? "alarm" : undefined} title={told ? undefined : (because ?? undefined)}>
+    <span className={records ? "alarm" : undefined} title={explained ? undefined : (because ?? undefined)}>
       {count(records)}
     </span>
   );
-  if (!told) return number;
+  if (!explained) return number;
   return (
     <>
       {number} {UNPLACED}

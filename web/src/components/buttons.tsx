@@ -59,7 +59,7 @@ export function CopyButton({ text, what }: { text: string; what: string }) {
 }
 
 interface CopyMomentProps {
-  /** What the address has to hold beside what it holds already, so that it shows this moment later on. */
+  /** What the address has to hold in addition, so that it shows this moment later on. */
   search: () => Record<string, string | number | undefined>;
 }
 

@@ -1,21 +1,10 @@
 import { createMemoryHistory, createRootRoute, createRoute, createRouter } from "@tanstack/react-router";
 import { describe, expect, it } from "vitest";
-import { addressError, parseSearch, stringifySearch } from "../lib/address";
-import {
-  adminSearch,
-  alertsSearch,
-  blameSearch,
-  driversSearch,
-  forecastSearch,
-  homeSearch,
-  incidentsSearch,
-  jobSearch,
-  jobsSearch,
-  labSearch,
-  loginSearch,
-  recommendationsSearch,
-} from "./addresses";
-import { fabricSearch } from "./fabric/address";
+import { addressError, parseSearch, type Reader, stringifySearch } from "../lib/address";
+import * as addresses from "./addresses";
+import { fabricSearch, unfit } from "./fabric/address";
+
+const { loginSearch } = addresses;
 
 describe("loginSearch", () => {
   it("keeps a place of the page", () =>
@@ -33,21 +22,10 @@ describe("loginSearch", () => {
   ])("drops %j", (to) => expect(loginSearch({ to })).toEqual({}));
 });
 
-const PAGES = {
-  admin: adminSearch,
-  alerts: alertsSearch,
-  blame: blameSearch,
-  drivers: driversSearch,
-  fabric: fabricSearch,
-  forecast: forecastSearch,
-  home: homeSearch,
-  incidents: incidentsSearch,
-  job: jobSearch,
-  jobs: jobsSearch,
-  lab: labSearch,
-  login: loginSearch,
-  advice: recommendationsSearch,
-};
+/** The readers of the addresses, each by the name of its page. */
+const PAGES: Record<string, Reader<object>> = { fabric: fabricSearch };
+for (const [name, reader] of Object.entries(addresses))
+  if (typeof reader === "function" && "needs" in reader) PAGES[name.replace(/Search$/, "")] = reader;
 
 /** What a page sees of an address, as the router hands it on: it lays what was understood over what was typed. */
 async function seen(address: string): Promise<Record<string, unknown>> {
@@ -56,7 +34,7 @@ async function seen(address: string): Promise<Record<string, unknown>> {
     createRoute({
       getParentRoute: () => root,
       path,
-      validateSearch: validateSearch as (raw: Record<string, unknown>) => object,
+      validateSearch: (raw: Record<string, unknown>) => validateSearch(raw),
     }),
   );
   const router = createRouter({
@@ -80,7 +58,7 @@ describe("what was typed into an address", () => {
     ["/fabric?from=0&to=99999999999999", "to"],
     ["/alerts?alert=nope", "alert"],
     ["/lab?task=x", "task"],
-    ["/advice?id=x", "id"],
+    ["/recommendations?id=x", "id"],
     ["/job?run=x", "run"],
     ["/blame?nodes=x", "nodes"],
     ["/forecast?run=x", "run"],
@@ -105,10 +83,34 @@ describe("what was typed into an address", () => {
 
 describe("an address that cannot be shown is refused, with the reason", () => {
   const NOW = Date.parse("2026-11-29T12:00:00Z");
-  const reason = (page: keyof typeof PAGES, search: string): string | undefined => {
+  const reason = (page: string, search: string): string | undefined => {
     const raw = parseSearch(search);
-    return addressError(raw, PAGES[page](raw), NOW)?.message;
+    const read = PAGES[page] as Reader<object>;
+    return addressError(raw, read(raw), NOW, read.needs)?.message;
   };
+  /** Texts of any form: the page's data decide whether they name something. */
+  const TEXTS = new Set([
+    "actor",
+    "beside",
+    "cluster",
+    "counter",
+    "exe",
+    "fabric",
+    "job",
+    "machine",
+    "name",
+    "packets",
+    "phase",
+    "q",
+    "rule",
+    "sort",
+    "tag",
+    "user",
+  ]);
+  it.each(Object.keys(PAGES))("whichever parameter of %s has a value that means nothing", (page) => {
+    const taken = Object.keys((PAGES[page] as Reader<object>)({})).filter((key) => !reason(page, `${key}=~banana~`));
+    expect(taken.filter((key) => !TEXTS.has(key))).toEqual([]);
+  });
   it.each([
     ["fabric", "at=banana", /"banana" is not a time/],
     ["job", "at=2030", /"2030" is not a time/],
@@ -118,6 +120,17 @@ describe("an address that cannot be shown is refused, with the reason", () => {
     ["fabric", "diff=on&cfrom=2026-11-29T11:00:00Z", /needs both cfrom and cto/],
     ["fabric", "span=forever", /"forever" is not a valid span/],
     ["jobs", "usr=ann", /no parameter "usr"/],
+    ["no", "at=2026-11-29T10:00:00Z", /no parameter "at"/],
+    ["job", "compare=7,x", /"7,x" is not a valid compare/],
+    ["lab", "replay=on&window=9999", /"9999" is not a valid window/],
+    ["lab", "job=7", /job requires replay=on/],
+    ["lab", "view=noise&task=7", /task cannot be combined with view=noise/],
+    ["alerts", "rule=group-stalls", /rule requires view=rules/],
+    ["alerts", "view=rules&alert=7", /alert cannot be combined with view=rules/],
+    ["admin", "actor=ann", /actor requires view=audit/],
+    ["blame", "nodes=4", /nodes requires exe/],
+    ["fabric", "link=7", /link requires view=links/],
+    ["fabric", "view=tiles&sort=name", /sort requires view=table or view=links/],
   ] as const)("%s?%s", (page, search, wanted) => expect(reason(page, search)).toMatch(wanted));
   it.each([
     ["fabric", "at=2026-11-29T11:00:00Z"],
@@ -126,5 +139,26 @@ describe("an address that cannot be shown is refused, with the reason", () => {
     ["home", "machine=demo&at=2026-11-29T12:01:00Z"],
     ["job", "at=1795950000"],
     ["jobs", "q="],
+    ["blame", "exe=amg&nodes=4"],
+    ["alerts", "view=rules&rule=group-stalls&task=3"],
+    ["lab", "replay=on&job=7&window=300"],
+    ["fabric", "view=links&pair=3-7&sort=-ratio"],
   ] as const)("but not %s?%s", (page, search) => expect(reason(page, search)).toBeUndefined());
+});
+
+describe("what a kind of fabric does not have is refused", () => {
+  const ring = { name: "m", kind: "dragonfly", snapshot: false, groups: [0, 1, 2] };
+  const tree = { ...ring, kind: "fat_tree" };
+  it.each([
+    [ring, "slice=1", "slice requires a tree, and m is a dragonfly."],
+    [ring, "view=links&pair=1-9", "m has no group 9."],
+    [{ ...ring, snapshot: true }, "at=2026-11-29T10:00:00Z", "m has one sample without a time, so no windows."],
+    [{ ...tree, snapshot: true }, "diff=on", "m has one sample without a time, so no windows."],
+    [tree, "axis=x", "axis requires a torus, and m is a tree."],
+    [tree, "class=blue", "class requires a dragonfly, and m is a tree."],
+  ])("%o %s", (fabric, search, why) => expect(unfit(fabric, fabricSearch(parseSearch(search)))?.[0]).toBe(why));
+  it("but not what it has", () => {
+    expect(unfit(ring, fabricSearch(parseSearch("view=links&pair=1-2&class=blue")))).toBeNull();
+    expect(unfit(tree, fabricSearch(parseSearch("slice=1&measure=both")))).toBeNull();
+  });
 });

@@ -78,7 +78,7 @@ const HEAD = 56;
 /** Height of a line of what the picture says of itself, below it. */
 const FOOT_LINE = 15;
 const TYPE = 'Inter, "DejaVu Sans", sans-serif';
-/** Smaller ones are signs beside a text. */
+/** Smaller ones are signs next to a text. */
 const SIGN = 16;
 
 export interface Heading {

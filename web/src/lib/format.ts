@@ -4,27 +4,27 @@ export const UNKNOWN = "–";
 export const MINUS = "\u2212";
 const whole = new Intl.NumberFormat("en", { maximumFractionDigits: 0 });
 
-const known = (value: number | null | undefined): value is number => value != null && Number.isFinite(value);
+export const isKnown = (value: number | null | undefined): value is number => value != null && Number.isFinite(value);
 
 /** Stall ratios and times where there is room for little: one decimal below 10, none above. */
 export function shortRatio(value: number | null | undefined): string {
-  if (!known(value)) return UNKNOWN;
+  if (!isKnown(value)) return UNKNOWN;
   return value < 9.95 ? value.toFixed(1).replace("-", MINUS) : whole.format(value);
 }
 
 /** The same in texts and tables: what is small but there has two decimals, or an exponent, so that it does not read as none. */
 export function ratio(value: number | null | undefined): string {
-  if (known(value) && value > 0 && value < 0.005) return value.toExponential(1).replace("-", MINUS);
-  return known(value) && value > 0 && value < 0.095 ? value.toFixed(2) : shortRatio(value);
+  if (isKnown(value) && value > 0 && value < 0.005) return value.toExponential(1).replace("-", MINUS);
+  return isKnown(value) && value > 0 && value < 0.095 ? value.toFixed(2) : shortRatio(value);
 }
 
 /** Fractions between 0 and 1: two decimals. */
 export function fraction(value: number | null | undefined): string {
-  return known(value) ? value.toFixed(2).replace("-", MINUS) : UNKNOWN;
+  return isKnown(value) ? value.toFixed(2).replace("-", MINUS) : UNKNOWN;
 }
 
 export function count(value: number | null | undefined): string {
-  return known(value) ? whole.format(value).replace("-", MINUS) : UNKNOWN;
+  return isKnown(value) ? whole.format(value).replace("-", MINUS) : UNKNOWN;
 }
 
 const PREFIXES: [number, string][] = [
@@ -37,7 +37,7 @@ const PREFIXES: [number, string][] = [
 
 /** Three significant figures with an SI prefix: 1.62 G. */
 export function si(value: number | null | undefined, unit = ""): string {
-  if (!known(value)) return UNKNOWN;
+  if (!isKnown(value)) return UNKNOWN;
   const size = Math.abs(value);
   const [scale, prefix] = PREFIXES.find(([limit]) => size >= limit * 0.9995) ?? [1, ""];
   const scaled = value / scale;
@@ -66,14 +66,14 @@ const BINARY: [number, string][] = [
 ];
 
 export function bytes(value: number | null | undefined): string {
-  if (!known(value)) return UNKNOWN;
+  if (!isKnown(value)) return UNKNOWN;
   const [scale, unit] = BINARY.find(([limit]) => value >= limit) ?? [1, "B"];
   return `${scale === 1 ? count(value) : shortRatio(value / scale)} ${unit}`;
 }
 
 /** A change as a factor from ×1.5 up (or ÷1.5 down), as a percentage between. */
 export function change(factor: number | null | undefined): string {
-  if (!known(factor) || factor < 0) return UNKNOWN;
+  if (!isKnown(factor) || factor < 0) return UNKNOWN;
   if (factor >= 1.495) return `×${ratio(factor)}`;
   if (factor > 0 && factor <= 1 / 1.495) return `÷${ratio(1 / factor)}`;
   if (factor === 0) return `${MINUS}100 %`;
@@ -82,12 +82,12 @@ export function change(factor: number | null | undefined): string {
 }
 
 export function percent(value: number | null | undefined, digits = 0): string {
-  return known(value) ? `${(value * 100).toFixed(digits).replace("-", MINUS)} %` : UNKNOWN;
+  return isKnown(value) ? `${(value * 100).toFixed(digits).replace("-", MINUS)} %` : UNKNOWN;
 }
 
 /** Seconds as 42 s, 4 min, 2 h 05 min, 3 d 4 h. */
 export function duration(seconds: number | null | undefined): string {
-  if (!known(seconds)) return UNKNOWN;
+  if (!isKnown(seconds)) return UNKNOWN;
   const s = Math.abs(seconds);
   if (s < 9.95 && s % 1 !== 0) return `${s.toFixed(1)} s`;
   if (s < 99.5) return `${Math.round(s)} s`;
@@ -99,18 +99,18 @@ export function duration(seconds: number | null | undefined): string {
   return rest ? `${Math.floor(hours / 24)} d ${rest} h` : `${Math.floor(hours / 24)} d`;
 }
 
-/** Seconds as mm:ss, or h:mm:ss where they, or those `beside` them, reach an hour: how long a job took, to the second. */
-export function exactDuration(seconds: number | null | undefined, beside: number | null = null): string {
-  if (!known(seconds)) return UNKNOWN;
+/** Seconds as mm:ss, or h:mm:ss where they, or the `other` ones, reach an hour: how long a job took, to the second. */
+export function exactDuration(seconds: number | null | undefined, other: number | null = null): string {
+  if (!isKnown(seconds)) return UNKNOWN;
   const whole = Math.round(seconds);
   const [hours, minutes, rest] = [Math.floor(whole / 3600), Math.floor(whole / 60) % 60, whole % 60];
   const two = (value: number) => String(value).padStart(2, "0");
-  return hours || (beside ?? 0) >= 3600 ? `${hours}:${two(minutes)}:${two(rest)}` : `${two(minutes)}:${two(rest)}`;
+  return hours || (other ?? 0) >= 3600 ? `${hours}:${two(minutes)}:${two(rest)}` : `${two(minutes)}:${two(rest)}`;
 }
 
 /** Seconds lost or saved, as the API's sentences write them, to the second below an hour: 37 s, 5 min 48 s, 1 h 04 min. */
 export function lostTime(seconds: number | null | undefined): string {
-  if (!known(seconds)) return UNKNOWN;
+  if (!isKnown(seconds)) return UNKNOWN;
   const whole = Math.round(seconds);
   if (whole < 60) return `${whole} s`;
   if (whole >= 3600) return duration(whole);

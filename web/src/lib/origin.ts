@@ -8,7 +8,7 @@ export interface Origin {
   simulated: boolean;
   /** What the page shows; null if it lists all that is known. */
   window: TimeWindow | null;
-  /** What the address has to hold beside what it holds already, so that it shows the same later on. */
+  /** What the address has to hold in addition, so that it shows the same later on. */
   search?: () => Record<string, string | number | undefined>;
 }
 

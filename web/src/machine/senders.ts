@@ -18,11 +18,11 @@ const NAMED = 4;
 
 /** Jobs by their share of what those links carry together that can be explained; null if no link tells. */
 export function sendersOf(links: readonly HotLink[]): Sender[] | null {
-  const told = links.filter((link) => link.cannot_tell === null && (link.flits ?? 0) > 0);
-  const total = told.reduce((sum, link) => sum + (link.flits ?? 0), 0);
-  if (!told.length) return null;
+  const explained = links.filter((link) => link.cannot_tell === null && (link.flits ?? 0) > 0);
+  const total = explained.reduce((sum, link) => sum + (link.flits ?? 0), 0);
+  if (!explained.length) return null;
   const found = new Map<number, Sender>();
-  for (const link of told)
+  for (const link of explained)
     for (const { job_pk, job_id, name, share } of link.jobs) {
       const held = found.get(job_pk) ?? { job_id, name, share: 0 };
       held.share += (share * (link.flits ?? 0)) / total;

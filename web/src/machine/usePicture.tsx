@@ -18,7 +18,7 @@ export interface ViewProps {
   selected: number | null;
   jobs: JobOverlay[];
   jobsAt: (router: number) => string[];
-  /** Who sends over a router's links, or over what is beside the routers. */
+  /** Who sends over a router's links, or over what is between the routers. */
   senders?: Senders;
   label: string;
   onSelect: (router: number) => void;
@@ -33,7 +33,7 @@ export interface PictureGeometry {
   shape: CellShape;
   at: (x: number, y: number) => number | null;
   /** What else than a router is there: its text, and what a click opens. */
-  beside?: (x: number, y: number) => { text: string; filter: HotLinkFilter; open: () => void } | null;
+  between?: (x: number, y: number) => { text: string; filter: HotLinkFilter; open: () => void } | null;
   drawing: (context: CanvasRenderingContext2D, palette: Palette) => BaseDrawing;
 }
 
@@ -108,7 +108,7 @@ export function usePicture(props: ViewProps, layout: (size: { width: number; hei
     onHover: (place: { x: number; y: number; clientX: number; clientY: number } | null) => {
       const router = place && geometry ? geometry.at(place.x, place.y) : null;
       setHovered(router);
-      const beside = place && router === null ? geometry?.beside?.(place.x, place.y) : null;
+      const between = place && router === null ? geometry?.between?.(place.x, place.y) : null;
       if (place && router !== null)
         showTooltip(
           place.clientX,
@@ -116,13 +116,13 @@ export function usePicture(props: ViewProps, layout: (size: { width: number; hei
           routerText(scene, values.get(), router, jobsAt(router)),
           senders?.({ router }),
         );
-      else if (place && beside) showTooltip(place.clientX, place.clientY, beside.text, senders?.(beside.filter));
+      else if (place && between) showTooltip(place.clientX, place.clientY, between.text, senders?.(between.filter));
       else hideTooltip();
     },
     onPick: ({ x, y }: { x: number; y: number }) => {
       const router = geometry?.at(x, y) ?? null;
       if (router !== null) onSelect(router);
-      else geometry?.beside?.(x, y)?.open();
+      else geometry?.between?.(x, y)?.open();
     },
     onDescend: ({ x, y }: { x: number; y: number }) => {
       const router = geometry?.at(x, y) ?? null;

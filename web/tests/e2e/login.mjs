@@ -43,7 +43,7 @@ await suite.check("somebody signs in at the provider and out again", async (page
 await suite.check("who has no name there is told so on a page", async (page) => {
   await page.goto(`${suite.url}/api/v1/session/oidc`);
   await atTheProvider(page, "s-2");
-  await page.locator("p", { hasText: "Centre login did not say your user name" }).waitFor();
+  await page.locator("p", { hasText: "Centre login did not send your user name" }).waitFor();
   await page.locator("a", { hasText: "login page" }).click();
   await page.locator("h1", { hasText: "Sign in" }).waitFor();
 });

@@ -98,23 +98,28 @@ async function watched() {
   if (others.length) pages.push(["job-compare", jobAt(job, `?compare=${others.map((run) => run.run_id).join(",")}`)]);
   const plain = running.find((j) => !(j.runs ?? 0));
   if (plain) pages.push(["job-without-steps", jobAt(plain)]);
-  if (fixture) pages.push(["lab-what-if", await replayed(job)]);
+  if (fixture)
+    pages.push(
+      ["lab-what-if", await ended("sim.whatif", replayOf(job))],
+      ["lab-congested", await ended("routing.loop", { pattern: "bisection-shuffle" })],
+    );
   return pages;
 }
 
-/** A replay that has come to its end. */
-async function replayed(job) {
-  const args = {
-    fabric: dragonfly.name,
-    job: job.job_id,
-    at_s: Date.now() / 1000,
-    placements: ["as-it-was", "random-router"],
-    routings: ["adaptive0", "adaptive3"],
-    seeds: 5,
-    pattern: "stencil3d",
-    bytes: 102_400,
-  };
-  const { task_id: task } = await api("/tasks", { name: "sim.whatif", args });
+const replayOf = (job) => ({
+  fabric: dragonfly.name,
+  job: job.job_id,
+  at_s: Date.now() / 1000,
+  placements: ["as-it-was", "random-router"],
+  routings: ["adaptive0", "adaptive3"],
+  seeds: 5,
+  pattern: "stencil3d",
+  bytes: 102_400,
+});
+
+/** The page of a task that has come to its end. */
+async function ended(name, args) {
+  const { task_id: task } = await api("/tasks", { name, args });
   while (!["succeeded", "failed"].includes((await api(`/tasks/${task}`)).state))
     await new Promise((resolve) => setTimeout(resolve, 500));
   return `/lab?task=${task}`;
@@ -182,7 +187,7 @@ async function on(viewport, theme, act) {
   await context.close();
 }
 
-const beside = (page) => page.locator(".runs-beside").scrollIntoViewIfNeeded();
+const beside = (page) => page.locator(".runs-compared").scrollIntoViewIfNeeded();
 const keys = async (page) => {
   await page.keyboard.press("?");
   await page.waitForSelector('[role="dialog"]');
@@ -210,6 +215,7 @@ const states = process.env.SIZE
       ["job-unknown", "/jobs/nosuch"],
       ["incident-unknown", "/incidents/99999999"],
       ["not-found", "/no-such-page"],
+      ["home-wall", "/?wall=600"],
     ]
   : [];
 const turns = themes.flatMap((theme) => sizes.map((size) => [theme, size]));

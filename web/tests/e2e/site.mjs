@@ -58,7 +58,7 @@ await check("a router without a counter is unknown, not zero", async (page) => {
   await ready(page);
   await until(
     () => page.locator('aside[aria-label^="Selected"]').textContent(),
-    (text) => /No tile of this router is counted/.test(text),
+    (text) => /No tile of this router has counters/.test(text),
     "said to be uncounted",
   );
   assert.match(await page.locator('aside[aria-label^="Selected"]').textContent(), /–\s*stalls per flit/);
@@ -86,7 +86,7 @@ await check("Selene's tree is drawn without a counter", async (page) => {
   await ready(page);
   await until(
     () => page.locator(".tree-head").textContent(),
-    (text) => /no link is counted/.test(text),
+    (text) => /no link has counters/.test(text),
     "the caption",
   );
   assert.match(await page.locator(".context").textContent(), /160 switches .* no counters yet/);
@@ -104,10 +104,13 @@ await check("Theta's nine groups are drawn without a counter", async (page) => {
   assert.match(await page.locator(".context").textContent(), /864 routers in 9 groups/);
   await until(
     () => page.locator(".ring-note").textContent(),
-    (text) => /no link between groups is counted/.test(text),
+    (text) => /no link between groups has counters/.test(text),
     "the caption",
   );
-  assert.match(await page.locator('section[aria-label="Picture"]').textContent(), /No link between groups is counted/);
+  assert.match(
+    await page.locator('section[aria-label="Picture"]').textContent(),
+    /No link between groups has counters in this window/,
+  );
 });
 
 await suite.finish();

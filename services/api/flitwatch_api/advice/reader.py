@@ -179,7 +179,7 @@ class Reader:
                 return self._request_basis()
             except (OSError, EOFError, ValueError, pickle.UnpicklingError):
                 self._end()
-                raise Unavailable("advice has no new state because its reader ended") from None
+                raise Unavailable("the advice service has no new state because its reader ended") from None
 
     def _request_basis(self) -> Basis:
         if self._process is None or self._process.poll() is not None:
@@ -238,7 +238,7 @@ def _join_parts(parts: Iterator[Any]) -> Basis:
         elif basis is not None:
             basis.runs.setdefault(value[0], []).extend(value[1])
     if failed or basis is None:
-        raise Unavailable(f"advice has no new state: {failed or 'nothing was read'}")
+        raise Unavailable(f"the advice service has no new state: {failed or 'nothing was read'}")
     return basis
 
 

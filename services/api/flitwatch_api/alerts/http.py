@@ -141,7 +141,7 @@ async def test_rule(request: Request, platform: ThePlatform, asked: schemas.DryR
 def _epoch_seconds(time: datetime) -> float:
     value = (time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp()
     if not 0 <= value < LATEST_S:
-        raise BadRequest("the time is outside 1970 to 2106")
+        raise BadRequest("the time must be between 1970 and 2106")
     return value
 
 

@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints, field_vali
 from flitwatch_api.names import Names
 from flitwatch_domain.alerts import By, Rule, Severity, Signal, check_silence, read_rule
 from flitwatch_domain.errors import BadInput, Forbidden
-from flitwatch_domain.mailbox import Mailbox
+from flitwatch_domain.mails import Mailbox
 
 Word = Annotated[str, StringConstraints(pattern=r"^[a-z_][a-z0-9_]{0,39}$")]
 Value = Annotated[str, StringConstraints(max_length=400, pattern=r"^[^\x00]*$")]

@@ -12,10 +12,10 @@ from fastapi.responses import Response
 from numpy.typing import NDArray
 
 from flitwatch_api import columnar
-from flitwatch_api.answers import CachedAnswer, build_model, json_response, keep_bytes, stall_ratio, utc_texts
+from flitwatch_api.answers import CachedAnswer, build_model, json_response, keep_bytes, stall_ratio, utc_texts, utc_time
 from flitwatch_api.counters import schemas, series
 from flitwatch_api.counters import stalls as service
-from flitwatch_api.counters.lanes import lane_figures
+from flitwatch_api.counters.stalls import WindowQuery
 from flitwatch_api.counters.windows import LEVEL, LONGEST_STEP_S, MAX_POINTS, check_limit, serve_shared, topology_of
 from flitwatch_api.counters.windows import Window as Spanned
 from flitwatch_api.fabric.topology import Topology
@@ -24,8 +24,12 @@ from flitwatch_api.parameters import MAX_WINDOW_S, FabricId, Time, Window
 from flitwatch_api.platform import Platform, Reader, ThePlatform
 from flitwatch_api.problems import RESPONSES, UNCHANGED
 from flitwatch_api.shared_answers import OF_EVERYTHING
+from flitwatch_db.core.additive import LANE_ARRAYS
 from flitwatch_db.core.columns import Connection
+from flitwatch_db.counters import store
 from flitwatch_db.counters.reads import PORT_BUCKET_S
+from flitwatch_domain.counters import LANES
+from flitwatch_domain.errors import BadRequest
 
 http = APIRouter(prefix="/fabrics/{fabric}", tags=["counters"], responses=RESPONSES)
 
@@ -85,7 +89,7 @@ async def stalls_of_links(
 
     async def work(conn: Connection) -> schemas.LinkFigures:
         window_query = await service.resolve_window(platform, conn, topology, at, window, of_ports=True)
-        return await service.link_figures(platform, conn, window_query, router, group, link_class)
+        return await service.link_figures(conn, window_query, router, group, link_class)
 
     return await serve_shared(platform, request, topology, ("links", at, window, router, group, link_class), work)
 
@@ -308,3 +312,23 @@ def _file_metadata(topology: Topology, step_s: int) -> dict[str, str]:
         "simulated": str(head.simulated).lower(),
         "counted_at": head.counted_at,
     }
+
+
+async def lane_figures(
+    conn: Connection, asked: WindowQuery, router: int | None, port: int | None, endpoint: int | None
+) -> schemas.LaneFigures:
+    """Return the response of `/lanes`. Raise BadRequest unless the query names one port or one endpoint of the fabric."""
+    head, fabric, window = asked.topology.head, asked.topology.fabric, asked.window
+    if (router is None) != (port is None) or (router is None) == (endpoint is None):
+        raise BadRequest("lanes belong to a port or an endpoint", advice="Name router and port, or endpoint.")
+    device: store.Device = "endpoint" if router is None else "router"
+    number, count = (endpoint, len(fabric.endpoints)) if router is None else (router, len(fabric.routers))
+    if number is None or number >= count:
+        raise BadRequest(f"{fabric.name} has {count} {device}s, numbered from 0", advice="Name one of them.")
+    if window is None:
+        nothing = dict.fromkeys(LANE_ARRAYS, np.full(LANES, np.nan))
+        return build_model(schemas.LaneFigures, at=None, window_s=None, **nothing, simulated=head.simulated)
+    from_s, to_s = store.whole_window(window.from_s, window.to_s)
+    sums = await store.lane_sums(conn, head.fabric_id, device, number, port or 0, from_s, to_s)
+    used = {"at": utc_time(to_s), "window_s": to_s - from_s}
+    return build_model(schemas.LaneFigures, **used, **sums, simulated=head.simulated)

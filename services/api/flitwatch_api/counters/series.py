@@ -267,7 +267,7 @@ async def load_frames(
     topology.check_class(link_class)
     if link_class is not None and link_class not in COLUMN_CLASSES:
         raise BadRequest(
-            f"frames of class {link_class!r} are not kept",
+            f"frames of class {link_class!r} are not stored",
             advice=f"Leave out class, or use one of {', '.join(COLUMN_CLASSES)}.",
         )
     if span is None or topology.head.snapshot:

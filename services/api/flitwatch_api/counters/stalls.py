@@ -385,7 +385,6 @@ def _pair_figures(
 
 
 async def link_figures(
-    platform: Platform,
     conn: Connection,
     asked: WindowQuery,
     router: int | None,

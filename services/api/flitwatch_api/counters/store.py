@@ -186,7 +186,7 @@ class CounterStore:
                 await of_routers(run_start, run_end, out, start)
             return out
 
-        return await self._get_buckets(conn, topology, names, from_s, to_s, width_s, closed_s, read)
+        return await self._get_buckets(topology, names, from_s, to_s, width_s, closed_s, read)
 
     async def pairs(
         self, conn: Connection, topology: Topology, from_s: int, to_s: int, closed_s: int
@@ -223,7 +223,7 @@ class CounterStore:
                 out[:, kind] = np.where(seen_mask, sums, np.nan).reshape(count, cells)
             return {PAIRS: out}
 
-        return await self._get_buckets(conn, topology, (PAIRS,), from_s, to_s, width, closed_s, read)
+        return await self._get_buckets(topology, (PAIRS,), from_s, to_s, width, closed_s, read)
 
     def missing(self, topology: Topology, names: Sequence[str], from_s: int, to_s: int, width_s: int) -> int:
         """Return the number of buckets in [from, to) that are not cached."""
@@ -241,7 +241,6 @@ class CounterStore:
 
     async def _get_buckets(
         self,
-        conn: Connection,
         topology: Topology,
         names: Sequence[str],
         from_s: int,

@@ -114,7 +114,7 @@ async def _find_estimate(
     )
     why = f": {state['lacks']}" if state and state["lacks"] else ""
     raise NotFound(
-        f"there is no estimate of {kind}{f' of {exe}' if exe else ''}{why}",
+        f"there is no {kind} estimate{f' for {exe}' if exe else ''}{why}",
         advice="/api/v1/estimates lists the applications and what each of them still lacks.",
     )
 
@@ -162,7 +162,7 @@ async def blame_detail(
     entry = await reads.find_entry(conn, estimate_id, by, place)
     if entry is None:
         raise NotFound(
-            f"estimate {estimate_id} has no {by} at place {place}",
+            f"estimate {estimate_id} has no {by} at rank {place}",
             advice="/api/v1/estimates/blame lists them.",
         )
     return build_model(

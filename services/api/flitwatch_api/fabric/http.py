@@ -92,4 +92,4 @@ async def router_detail(
     """Return one router: its ports in a window and the jobs on it."""
     topology = await platform.topologies.get(conn, fabric)
     window_query = await resolve_window(platform, conn, topology, at, window, of_ports=True)
-    return json_response(await service.router_detail(platform, conn, names, window_query, router))
+    return json_response(await service.router_detail(conn, names, window_query, router))

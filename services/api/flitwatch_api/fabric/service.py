@@ -240,9 +240,7 @@ def list_endpoints(topology: Topology) -> Endpoints:
     )
 
 
-async def router_detail(
-    platform: Platform, conn: Connection, names: Names, asked: WindowQuery, router: int
-) -> RouterDetail:
+async def router_detail(conn: Connection, names: Names, asked: WindowQuery, router: int) -> RouterDetail:
     """Return the response of `/routers/{router}`."""
     topology = asked.topology
     topology.check_router(router)

@@ -102,7 +102,7 @@ class Topology:
         """Raise BadRequest if no link between routers has that class."""
         if link_class is not None and link_class not in self.classes:
             raise BadRequest(
-                f"links of {self.head.name} have no class {link_class[:40]!r}",
+                f"{self.head.name} has no link class {link_class[:40]!r}",
                 advice=f"Choose one of {', '.join(self.classes) or 'none'}.",
             )
 

@@ -22,7 +22,7 @@ from flitwatch_api.people.visits import CookieSigner, Visits
 from flitwatch_api.platform import Platform
 from flitwatch_db.core.columns import Connection
 from flitwatch_db.people import accounts as people
-from flitwatch_db.people.callers import Secret, find_callers
+from flitwatch_db.people.accounts import Secret, find_callers
 from flitwatch_domain.access import NEVER_ANONYMOUS, SCOPES_OF, Caller
 from flitwatch_domain.errors import Forbidden, TooMany, Unauthenticated, Unavailable
 

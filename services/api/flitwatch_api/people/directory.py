@@ -275,7 +275,7 @@ class Directory:
             try:
                 ssl.create_default_context(cafile=str(path))
             except (OSError, ssl.SSLError):
-                raise _settings_error(f"FLITWATCH_LDAP_CA contains no certificates that can be read: {path}") from None
+                raise _settings_error(f"FLITWATCH_LDAP_CA contains no readable certificates: {path}") from None
         return {"validate": ssl.CERT_REQUIRED, "ca_certs_file": None if path is None else str(path)}
 
     def _tls_of(self, server: _Server) -> Any:
@@ -335,9 +335,11 @@ def _parse_server(url: str) -> _Server:
         parts = urlsplit(url)
         port = parts.port
     except ValueError:
-        raise _settings_error(f"FLITWATCH_LDAP_URL: {url[:80]!r} is not like ldaps://ldap.example.edu") from None
+        raise _settings_error(
+            f"FLITWATCH_LDAP_URL: {url[:80]!r} is not an address such as ldaps://ldap.example.edu"
+        ) from None
     if parts.scheme not in ("ldap", "ldaps") or not parts.hostname or parts.path not in ("", "/") or parts.username:
-        raise _settings_error(f"FLITWATCH_LDAP_URL: {url[:80]!r} is not like ldaps://ldap.example.edu")
+        raise _settings_error(f"FLITWATCH_LDAP_URL: {url[:80]!r} is not an address such as ldaps://ldap.example.edu")
     return _Server(parts.hostname, port or (636 if parts.scheme == "ldaps" else 389), parts.scheme == "ldaps")
 
 
@@ -371,7 +373,7 @@ def _read_roles(settings: Settings) -> RoleMap:
         roles = RoleMap(settings.ldap_roles)
     except ValueError:
         raise _settings_error(
-            f"FLITWATCH_LDAP_ROLES is not like flitwatch-admins=admin,staff=operator; roles: {', '.join(GIVEN)}"
+            f"FLITWATCH_LDAP_ROLES must look like flitwatch-admins=admin,staff=operator; roles: {', '.join(GIVEN)}"
         ) from None
     if bool(roles) != bool(settings.ldap_group_base):
         raise _settings_error("FLITWATCH_LDAP_GROUP_BASE and FLITWATCH_LDAP_ROLES must be set together")

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
+from collections.abc import Sequence
+from datetime import UTC, datetime
 from typing import Annotated, Any
 
+import numpy as np
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import Response
 
@@ -11,14 +15,15 @@ from flitwatch_api.answers import build_model, json_response
 from flitwatch_api.counters.windows import MAX_VALUES, check_limit
 from flitwatch_api.jobs.service import run_item
 from flitwatch_api.names import TheNames
-from flitwatch_api.parameters import CursorText, Id, Limit, make_cursor, read_page_cursor
+from flitwatch_api.parameters import LATEST_S, CursorText, Id, Limit, make_cursor, read_page_cursor
 from flitwatch_api.people.access import require_access
 from flitwatch_api.platform import Reader, ThePlatform
 from flitwatch_api.problems import RESPONSES
 from flitwatch_api.runs import schemas
-from flitwatch_api.runs.reports import head_of, key_of, owner_of, steps_of
 from flitwatch_db.runs import reads, reported
-from flitwatch_domain.errors import NotFound
+from flitwatch_domain.access import Caller
+from flitwatch_domain.errors import BadRequest, NotFound
+from flitwatch_domain.runs import Run, RunStep
 
 http = APIRouter(prefix="/runs", tags=["runs"], responses=RESPONSES)
 
@@ -100,3 +105,39 @@ async def report_steps(request: Request, platform: ThePlatform, run_id: Id, new:
             "writer", lambda conn: reported.append_steps(conn, run_id, key, run_steps, owner_of(caller))
         )
     )
+
+
+def key_of(caller: Caller, key: str) -> str:
+    """Return the stored key. It is specific to the caller, so guessing a key gives no access to imported runs or another account's runs."""
+    digest = hashlib.sha256("\0".join((caller.name, key)).encode()).hexdigest()
+    return f"reported-{digest[:32]}"
+
+
+def owner_of(caller: Caller) -> str | None:
+    """Return the account whose jobs a caller may report: people only their own, a service all (None)."""
+    return None if caller.role == "service" else caller.name
+
+
+def head_of(caller: Caller, new: schemas.ReportedRun) -> Run:
+    """Return the head of a run: one rank per node, or one rank if the nodes are unknown."""
+    nodes = tuple(new.nodes) or (None,)
+    return Run(
+        key_of(caller, new.key),
+        new.application,
+        new.job_id,
+        None if new.start is None else _start_seconds(new.start),
+        tuple(range(len(nodes))),
+        nodes,
+    )
+
+
+def steps_of(steps: Sequence[schemas.ReportedStep]) -> list[RunStep]:
+    """Return steps with the one measured time."""
+    return [RunStep(step.step, np.array([round(step.time_s * 1e9)], np.int64)) for step in steps]
+
+
+def _start_seconds(start: datetime) -> float:
+    seconds = (start if start.tzinfo else start.replace(tzinfo=UTC)).timestamp()
+    if not 0 <= seconds < LATEST_S:
+        raise BadRequest("`start` must be between 1970 and 2106")
+    return seconds

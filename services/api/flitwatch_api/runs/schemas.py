@@ -55,7 +55,7 @@ MAX_STEP_S = 366 * 86_400.0
 
 def _check_printable(text: str) -> str:
     if not text.isprintable() or text != text.strip():
-        raise ValueError("it is printable text without blanks around it")
+        raise ValueError("must be printable text without surrounding blanks")
     return text
 
 

@@ -35,7 +35,7 @@ async def receive_file(request: Request, platform: Platform, number: int) -> int
         size += len(block)
         if size > files.MAX_FILE_BYTES:
             raise TooCostly(
-                f"the file is too long; the limit MAX_FILE_BYTES is {files.MAX_FILE_BYTES:,}", advice=SMALLER_FILE
+                f"the file is too large; the limit MAX_FILE_BYTES is {files.MAX_FILE_BYTES:,}", advice=SMALLER_FILE
             )
         while len(buffer) >= files.PIECE_BYTES:
             await _store_piece(platform, number, count, bytes(buffer[: files.PIECE_BYTES]))
@@ -134,14 +134,14 @@ def _make_limit_check(caller: Caller, visit: Visit | None, settings: Settings) -
     def of_account(conn: Any) -> None:
         most = settings.api_tasks_each
         if queue.open_of(conn, caller.name) >= most:
-            raise _too_many(f"{most} tasks of {caller.name} wait or run; the limit api_tasks_each is {most}")
+            raise _too_many(f"{most} tasks of {caller.name} are waiting or running; the limit api_tasks_each is {most}")
 
     def of_visit(conn: Any) -> None:
         assert visit is not None
         own, visits, everyone = queue.open_of_visits(conn, visit.author, visit.from_here, VISITOR)
         most, together = settings.api_tasks_visit, settings.api_tasks_anonymous
         if own >= most:
-            raise _too_many(f"{own} of your tasks wait or run; the limit api_tasks_visit is {most}")
+            raise _too_many(f"{own} of your tasks are waiting or running; the limit api_tasks_visit is {most}")
         if own == 0 and visits >= most:
             words = (
                 f"{visits} visits from your address have tasks that wait or run; the limit api_tasks_visit is {most}"
@@ -151,7 +151,7 @@ def _make_limit_check(caller: Caller, visit: Visit | None, settings: Settings) -
             words = (
                 f"{everyone} tasks of callers without a login wait or run; the limit api_tasks_anonymous is {together}"
             )
-            raise _too_many(words, "Wait until some end, or log in.")
+            raise _too_many(words, "Wait until some finish, or log in.")
 
     return of_account if visit is None else of_visit
 

@@ -1,6 +1,6 @@
 """One module per command; imported only when the command runs.
 
-`flitwatch.main` finds the module of a command by name and imports it. Its options come from `flitwatch.console`. Another package does the work; it is
+`flitwatch.command_line` finds the module of a command by name and imports it. Its options come from `flitwatch.console`. Another package does the work; it is
 imported within the function, so that `--help` loads no engine. `console.print_result` prints the result.
 
 Modules:

@@ -62,7 +62,7 @@ def agent() -> None:
 @click.option(
     "--hold",
     is_flag=True,
-    help="Delay with `scontrol hold` instead of a start time. Only a start time passes on its own if the agent dies.",
+    help="Delay with `scontrol hold` instead of a start time. If the agent dies, a start time passes on its own, and a hold does not.",
 )
 @click.option(
     "--most-delay",

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from flitwatch_ops.backup_files import OnStep
 
 _FOLDER = click.Path(file_okay=False, path_type=Path)
-_AT = click.option("--folder", type=_FOLDER, help="Folder of the backups. By default, the folder that was named last.")
+_AT = click.option("--folder", type=_FOLDER, help="Folder of the backups. By default, the folder given last.")
 
 
 @click.command()
@@ -29,12 +29,12 @@ _AT = click.option("--folder", type=_FOLDER, help="Folder of the backups. By def
     help="Restart the database first if it does not copy its log yet. Services reconnect within seconds.",
 )
 @click.option(
-    "--off", is_flag=True, help="Stop copying the log from the next start of the database. Existing copies are kept."
+    "--off", is_flag=True, help="Stop copying the log when the database next starts. Existing copies are kept."
 )
 @json_option
 def backup(folder: Path | None, keep: int, restart: bool, off: bool, as_json: bool) -> None:
     """Take a base backup of the embedded database. From the first backup on, the database's log is copied too, so that you can restore any second.
-    Name the folder in the first call, and run the command once a day. The log since the oldest base backup is kept.
+    Give the folder in the first call, and run the command once a day. The log since the oldest base backup is kept.
     """
     from flitwatch_ops import backups, kept_log
     from flitwatch_ops.embedded import Embedded

@@ -27,7 +27,7 @@ def completion(shell: str, as_json: bool) -> None:
 
 def source(shell: str) -> str:
     """Return the script for `bash`, `zsh` or `fish`."""
-    from flitwatch.main import cli
+    from flitwatch.command_line import cli
 
     kind = get_completion_class(shell)
     assert kind is not None

@@ -37,7 +37,7 @@ _MOST_GB = 1e6
 def _check_gigabytes(context: click.Context, option: click.Parameter, value: float | None) -> float | None:
     # Click's own range would accept nan. Less than one byte would keep no data.
     if value is not None and not 1e-9 <= value <= _MOST_GB:
-        raise click.BadParameter(f"{value:g} is not a size from a byte to {_MOST_GB:,.0f} GB")
+        raise click.BadParameter(f"{value:g} must be between one byte and {_MOST_GB:,.0f} GB")
     return value
 
 
@@ -443,7 +443,7 @@ def archive_policy(
     if folder is None and any(
         parameter_source(name) is ParameterSource.COMMANDLINE for name in ("after_days", "drop_after_days")
     ):
-        raise click.UsageError("days are set together with the folder: give --folder too")
+        raise click.UsageError("--after-days and --drop-after-days need the folder: give --folder too")
     new_policy = None if folder is None else Policy(str(folder), after_days, drop_after_days)
     with open_database(db_url, ephemeral) as url, connect(url, role="owner", autocommit=True) as conn:
         if off or new_policy is not None:

@@ -97,7 +97,7 @@ def optimise(
     """Find tables that minimise the load of the busiest link between switches. Ctrl-C stops with the best tables so far.
 
     With several --traffic, the jobs send one time slot after the other, and z is the sum over the slots of the busiest link's load. Routes that are
-    even over all slots together can be uneven in each. Gaps are differences to adaptive routing. The baselines are OpenSM's ftree (around failed cables)
+    even over all slots together can be uneven in each. Gaps are differences from adaptive routing. The baselines are OpenSM's ftree (around failed cables)
     and minhop, random choices, and greedy moves from ftree (AFAR), each with one LID per endpoint. They are null if they lose traffic or were not
     computed.
     """

@@ -90,8 +90,8 @@ def run(
     """Run COMMAND unchanged, and report its steps to the platform: flitwatch run -- ./app --its-option
 
     COMMAND keeps its terminal, its signals and its exit status. Steps are read from lines `STEP SECONDS` that COMMAND appends to the file FLITWATCH_STEPS (the
-    C header and `flitwatch_client.steps` do that), or, with --step-pattern, from its standard output. Reports that cannot be sent are kept, with one
-    message. Standard output is COMMAND's. With --json, the last line of standard error is an object with the result of the report, after COMMAND has
+    C header and `flitwatch_client.steps` do that), or, with --step-pattern, from its standard output. If reports cannot be sent, they are kept, and
+    one message states this. Standard output is COMMAND's. With --json, the last line of standard error is an object with the result of the report, after COMMAND has
     ended. It is missing if the run cannot be reported at all.
     """
     if header:

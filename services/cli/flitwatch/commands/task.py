@@ -42,7 +42,7 @@ def start(name: str, args: str, watch: bool, db_url: str | None, ephemeral: bool
     if not isinstance(argument, dict):
         raise click.BadParameter("not a JSON object", param_hint="ARGS")
     if name not in (task_handlers := load_handlers()):
-        raise click.BadParameter(f"no worker knows it; tasks: {', '.join(sorted(task_handlers))}", param_hint="NAME")
+        raise click.BadParameter(f"unknown task; tasks: {', '.join(sorted(task_handlers))}", param_hint="NAME")
     with open_database(db_url, ephemeral) as url, connect(url, role="writer", autocommit=True) as conn:
         task_id = put(conn, name, argument, created_by=getpass.getuser(), authorised=True)
         _report_end(_follow_task(conn, task_id) if watch else get_task(conn, task_id), as_json, ended=watch)

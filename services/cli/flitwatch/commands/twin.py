@@ -80,7 +80,7 @@ def twin() -> None:
     type=click.IntRange(0),
     default=0,
     show_default=True,
-    help="Number of the day. Each day has the same users and other jobs.",
+    help="Number of the day. Each day has the same users and different jobs.",
 )
 @click.option(
     "--history",
@@ -166,7 +166,7 @@ def run(
     type=click.IntRange(1, 172_800),
     default=FINE_S,
     show_default=True,
-    help="Only this many of the last seconds have runs. The time before has only jobs and counters.",
+    help="Simulate runs only in this many last seconds. The time before has only jobs and counters.",
 )
 @click.option(
     "--days",
@@ -324,7 +324,9 @@ def _register_fabric(fabric: Any, db_url: str) -> int:
             stored_fabric.name == fabric.name and not stored_fabric.simulated
             for stored_fabric in fabrics.list_all(connection)
         ):
-            raise Conflict(f"a measured fabric is named {fabric.name!r}", advice="Give the twin's spec another name.")
+            raise Conflict(
+                f"a measured fabric already has the name {fabric.name!r}", advice="Give the twin's spec another name."
+            )
         return fabrics.save_fabric(connection, fabric, replace=True)
 
 

@@ -45,11 +45,13 @@ LEAST_SCORE_OF_CHANGE = 0.85
 LEAST_ADDED = 0.05
 #: The same limit without NIC counters, as a share of all jobs' exposure.
 LEAST_EXPOSURE = 0.1
+#: Minimum share of a step's usual time that each further named job adds.
+LEAST_EFFECT = 0.05
 MOST_CANDIDATES = 20
 #: Bases of comparison that do not prove the network to be the cause, with the reason; no job is named for these.
 UNPROVEN: dict[Basis, str] = {
     "own steps": f"fewer than {LEAST_RUNS} earlier runs: a change in its own work looks the same as congestion",
-    "counters": "it records no steps: longer work looks the same as congestion",
+    "counters": "it records no steps, and longer work looks the same as congestion",
 }
 
 
@@ -117,12 +119,12 @@ def build_explanation(
         verdict: Verdict = "slows itself" if itself else "named" if blamed else "cannot tell"
         reasons = [] if verdict != "cannot tell" else _in_the_way(found, scene, flow, candidates)
     else:
-        reasons = _list_obstacles(job, watched, found, now_s)
+        reasons = _list_obstacles(job, watched, now_s)
         verdict = "cannot tell" if reasons else "not slow"
         found = None
     blamed = blamed if verdict == "named" else []
     named = blamed[0] if blamed else None
-    onset = None if found is None else _choose_onset_s(found, scene, named)
+    onset = None if found is None else _choose_onset_s(found, scene)
     window = None if scene is None or found is None else scene.root_window(now_s)
     finding: Finding = {
         "job_pk": job["job_pk"], "job_id": job["job_id"], "cluster": job["cluster"], "user": job["user"], "account": job["account"], "name": job["name"],
@@ -142,7 +144,7 @@ def build_explanation(
     return {**finding, "incident_id": incident_id, "slowed": slowed, "chain": build_chain(finding, slowed)}
 
 
-def _list_obstacles(job: Row, watched: JobProgress, found: Slowdown | None, now_s: float) -> list[str]:
+def _list_obstacles(job: Row, watched: JobProgress, now_s: float) -> list[str]:
     """Return why the slowness of a job is unknown; empty if it is not slow."""
     if job["start_s"] is None:
         lost = job["state"] == "UNKNOWN"
@@ -189,12 +191,20 @@ def _name_candidates(
     before = [pk for pk, candidate in by_pk.items() if candidate.score > 0]
     after = [pk for pk, candidate in by_pk.items() if candidate.score <= 0 and candidate.part]
     named = [by_pk[candidate] for candidate in flow_rule.name_jobs(flow, job["job_pk"], before, after)]
-    # If another job changed when this one became slow, an earlier job that sends no more than before is not named: its load always varies a little.
-    return [
-        candidate
-        for candidate in named
-        if candidate.change != "none" or named[0].change == "none" or candidate.job.start_s > found.high_s
-    ]
+    kept = [candidate for candidate in named if candidate is named[0] or _adds_to(named[0], candidate, found)]
+    if len(kept) == 1 < len(named) and (named[0].part or 0.0) < flow_rule.LEAST_NAMED:
+        # Several together have enough of the waiting; the first one alone has not.
+        return []
+    return kept
+
+
+def _adds_to(first: Candidate, other: Candidate, found: Slowdown) -> bool:
+    """Return whether another job is named next to the first one: its own part slows the job enough, and it changed when the job became slow.
+
+    If the first one changed then, an earlier job that sends no more than before is not named: its load always varies a little.
+    """
+    changed = other.change != "none" or first.change == "none" or other.job.start_s > found.high_s
+    return changed and (other.part or 0.0) * (found.factor - 1) >= LEAST_EFFECT
 
 
 def _in_the_way(
@@ -292,7 +302,7 @@ def _to_flow_waiting(flow: Flow) -> FlowWaiting:
     }
 
 
-def _choose_onset_s(found: Slowdown, scene: OnsetContext | None, named: Candidate | None) -> float:
+def _choose_onset_s(found: Slowdown, scene: OnsetContext | None) -> float:
     """Return the best single estimate of the onset: when the stalls rose, or the step began."""
     if scene is not None and scene.refined:
         return (scene.low_s + scene.high_s) / 2

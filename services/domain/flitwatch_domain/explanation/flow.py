@@ -119,10 +119,12 @@ def name_jobs(flow: Flow, own: int, before: Sequence[int], after: Sequence[int])
         return []
     second = max((part for job, part in flow.part.items() if job not in (own, several[0])), default=0.0)
     for chosen, least in ((several[:1], max(LEAST_NAMED, LEAST_LEAD * second)), (several, LEAST_NEARLY_ALL)):
+        if flow.to_file_system and len(chosen) == 1 and second >= LEAST_PART:
+            continue
         if sum(flow.part[job] for job in chosen) >= max(least, LEAST_LEAD * flow.own):
-            if len(chosen) == 1 or not flow.to_file_system:
+            if not flow.to_file_system or len(chosen) == 1:
                 return chosen
-            # Nothing shows that the job uses the file system, so several jobs must also be in the way of its other traffic.
+            # Nothing shows that the job uses the file system, so of several jobs on that path those are named that are also in the way of its other traffic.
             return [job for job in chosen if flow.between.get(job, 0.0) >= LEAST_PART]
     return []
 

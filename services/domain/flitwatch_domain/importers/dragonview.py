@@ -48,6 +48,8 @@ class Snapshot:
         Sums over all readable rows, matched or not: `all`, `green`, `black`, `blue`.
     jobs : tuple of Job
     job_routers : dict of job id to routers (int32, sorted)
+    unplaced_jobs : tuple of str
+        Ids of jobs none of whose nodes is in the cable list.
     warnings : tuple of str
     """
 
@@ -62,6 +64,7 @@ class Snapshot:
     sums: dict[str, tuple[int, int]]
     jobs: tuple[Job, ...]
     job_routers: dict[str, NDArray[np.int32]]
+    unplaced_jobs: tuple[str, ...]
     warnings: tuple[str, ...]
 
     @property
@@ -93,7 +96,7 @@ def read_snapshot(links: str | Path, counters: str | Path, jobs: str | Path, nam
     }
     rejected: list[Rejected] = []
     counted = _read_counters(counters, fabric, places, rejected)
-    job_records, routers_of_job = _read_jobs(jobs, fabric, places, rejected)
+    job_records, routers_of_job, unplaced_jobs = _read_jobs(jobs, fabric, places, rejected)
     return Snapshot(
         fabric=fabric,
         link=np.array(counted.link, np.int32),
@@ -106,6 +109,7 @@ def read_snapshot(links: str | Path, counters: str | Path, jobs: str | Path, nam
         sums={key: (flits, stalls) for key, (flits, stalls) in counted.sums.items()},
         jobs=job_records,
         job_routers=routers_of_job,
+        unplaced_jobs=unplaced_jobs,
         warnings=(*fabric.warnings, *counted.warnings),
     )
 
@@ -202,16 +206,19 @@ def _cables_by_pair(fabric: Fabric) -> dict[tuple[int, int], list[int]]:
 
 def _read_jobs(
     path: str | Path, fabric: Fabric, places: dict[Place, int], rejected: list[Rejected]
-) -> tuple[tuple[Job, ...], dict[str, NDArray[np.int32]]]:
+) -> tuple[tuple[Job, ...], dict[str, NDArray[np.int32]], tuple[str, ...]]:
     _, rows = read_table(path, ("g", "r", "c", "n", "jobid"), rejected)
     endpoints = {
         (int(router), (int(port) - cray.NETWORK_TILES) // 2): endpoint
         for endpoint, (router, port) in enumerate(zip(fabric.endpoints.router, fabric.endpoints.port, strict=True))
     }
     holder: dict[int, tuple[str, str]] = {}
+    named: set[str] = set()
     for row in rows:
         try:
             place, job_id = (row.count("g"), row.count("r"), row.count("c")), str(row.count("jobid"))
+            # Schedulers write job 0 for "none".
+            named.update({job_id} - {"0"})
             endpoint = endpoints.get((places.get(place, -1), row.count("n")))
             if endpoint is None:
                 raise BadInput("the cable list has no node {} at ({}:{}:{})".format(row.count("n"), *place))
@@ -222,7 +229,6 @@ def _read_jobs(
             rejected.append(Rejected(row.where, bad.reason))
     endpoints_of_job: defaultdict[str, list[int]] = defaultdict(list)
     for endpoint, (job_id, _) in holder.items():
-        # Schedulers write job 0 for "none".
         if job_id != "0":
             endpoints_of_job[job_id].append(endpoint)
     jobs, routers = [], {}
@@ -231,4 +237,4 @@ def _read_jobs(
         names = hostlist.compress_hosts(str(fabric.endpoints.node[endpoint]) for endpoint in nodes)
         jobs.append(Job(cluster=fabric.name, job_id=job_id, state="UNKNOWN", nodes=len(nodes), node_list=names))
         routers[job_id] = np.unique(fabric.endpoints.router[nodes])
-    return tuple(jobs), routers
+    return tuple(jobs), routers, tuple(sorted(named - routers.keys(), key=int))

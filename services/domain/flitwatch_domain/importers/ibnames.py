@@ -19,7 +19,7 @@ End = tuple[str, int]
 
 @dataclass
 class Device:
-    """Switch or channel adapter. `ports` is its number of ports, 0 unknown; `device_id` is that of its
+    """Switch, channel adapter or router between subnets. `ports` is its number of ports, 0 unknown; `device_id` is that of its
     chip, 0 unknown; `model` is the vendor's product name.
     """
 
@@ -31,6 +31,7 @@ class Device:
     defined: bool = True
     device_id: int = 0
     model: str = ""
+    is_router: bool = False
     port_guid: dict[int, str] = field(default_factory=dict)
     lid: dict[int, int] = field(default_factory=dict)
     lmc: dict[int, int] = field(default_factory=dict)
@@ -96,7 +97,7 @@ def endpoint_names(devices: dict[str, Device], warnings: Warnings | None = None)
 
     `luna-0560 mlx5_4` is adapter mlx5_4 of node luna-0560. `luna-0560.example.org mlx5_4` is the same if no other domain has a luna-0560. A factory
     description (`MT4123 ConnectX6 Mellanox Technologies`) and `localhost mlx5_0` do not contain a node name. The GUID is used then, with a warning. A
-    switch's aggregation unit is a service endpoint.
+    switch's aggregation unit and a router between subnets are service endpoints.
     """
     adapters = {guid: device for guid, device in devices.items() if not device.is_switch}
     read = {guid: _parse_description(device.description) for guid, device in adapters.items()}
@@ -105,6 +106,9 @@ def endpoint_names(devices: dict[str, Device], warnings: Warnings | None = None)
     holders: dict[tuple[str, str], str] = {}
     for guid, device in adapters.items():
         host, adapter = read[guid]
+        if device.is_router:
+            named[guid] = AdapterName(f"router-{guid}", None, NodeRole.SERVICE)
+            continue
         if "aggregation node" in device.description.lower():
             named[guid] = AdapterName(f"aggregation-{guid}", None, NodeRole.SERVICE)
             continue

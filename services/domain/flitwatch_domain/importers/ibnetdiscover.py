@@ -34,7 +34,8 @@ _PORT = re.compile(
     r'"([SHR])-([0-9a-fA-F]+)"\s*\[\s*([0-9]{1,6})\s*\]\s*(?:\[ext\s*[0-9]+\])?\s*(?:\(([0-9a-fA-F]+)\))?\s*(?:#\s*(.*))?$'
 )
 _IGNORED = re.compile(r"\s*(#.*|Chassis\b.*|(Spine|Line)\s+[0-9]+\b.*)?$")
-_SPEED = re.compile(r"([0-9]+x[A-Z]+[0-9]*)\s*$")
+#: Width and speed; with `--full`, numbers such as s=64 w=2 follow.
+_SPEED = re.compile(r'(?:^|\s)([0-9]{1,2}x[^\s"]+)(?:\s+[a-z]=\S+)*\s*$')
 _QUOTED = re.compile(r'"(.*?)"')
 #: An adapter's own LID is at the beginning of its line's comment; on a switch's line the adapter's LID follows its description.
 _OWN_LID = re.compile(r"\s*lid\s+([0-9]{1,5})\s+lmc\s+([0-9])\b")
@@ -95,7 +96,8 @@ def _open_section(devices: dict[str, Device], match: re.Match[str], number: int,
     previous = devices.get(guid)
     if previous is not None and previous.defined:
         raise BadInput(f"{letter}-{guid} is described twice; first on line {previous.line}", where=here)
-    device = Device(guid, is_switch, number, int(ports), description or (previous.description if previous else ""))
+    described = description or (previous.description if previous else "")
+    device = Device(guid, is_switch, number, int(ports), described, is_router=letter.upper() == "R")
     if previous is not None:
         if previous.is_switch != is_switch:
             raise BadInput(f"{guid} is a {word} here, but not on line {previous.line}", where=here)
@@ -119,7 +121,7 @@ def _add_port(
         quoted = _QUOTED.search(comment or "")
         description = quoted.group(1).replace("\t", " ") if quoted else ""
         check_name("device", description, here)
-        peer = Device(peer_guid, letter == "S", number, 0, description, defined=False)
+        peer = Device(peer_guid, letter == "S", number, 0, description, defined=False, is_router=letter == "R")
         devices[peer_guid] = peer
     elif peer.is_switch != (letter == "S"):
         raise BadInput(f'"{letter}-{peer_guid}" has another kind on line {peer.line}', where=here)

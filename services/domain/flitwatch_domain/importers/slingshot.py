@@ -50,7 +50,7 @@ def parse_fabric(text: str, where: str, name: str) -> Fabric:
     """
     cables = list(cables_of(_list_link_ends(text, where)))
     if not cables:
-        raise BadInput("lists no link", where=where)
+        raise BadInput("lists no links", where=where)
     warnings = Warnings(where)
     switches = sorted({end[0] for cable in cables for end in cable if _is_switch(end)}, key=_in_order)
     number = {switch: router for router, switch in enumerate(switches)}
@@ -109,7 +109,7 @@ def fabric_of(
         links=links,
         counted_at=CountedAt.SENDER,
         source=where,
-        attributes=attributes or {},
+        attributes={**(attributes or {}), "adapters": [f"h{number}" for _, number in ends]},
         warnings=warnings.texts(),
     )
 
@@ -230,7 +230,7 @@ def _list_link_ends(text: str, where: str) -> Iterator[tuple[str, str, str]]:
         total = documents.get("totalCount")
         if isinstance(total, int) and total > len(entries):
             raise BadInput(
-                f"has {len(entries)} of {total} links", where=where, advice="Ask for all of them in one answer."
+                f"has {len(entries)} of {total} links", where=where, advice="Request all of them in one answer."
             )
         lines: Iterator[tuple[str, str]] = ((f"{where}: link {n}", str(link)) for n, link in enumerate(entries, 1))
     else:

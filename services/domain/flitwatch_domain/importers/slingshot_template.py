@@ -66,7 +66,7 @@ def parse_fabric(text: str, where: str, name: str) -> Fabric:
     jack_of = {switch.name + link: jack for switch in switches for link, jack in switch.jacks.items()}
     cables = list(slingshot.cables_of(_list_links(document, switches, jack_of, where)))
     if not cables:
-        raise BadInput("lists no link", where=where)
+        raise BadInput("lists no links", where=where)
     strange = sorted({end[0] for cable in cables for end in cable if "r" in end[0]} - names)
     if strange:
         raise BadInput(f"a link leads to {strange[0]}, which is not a switch of the template", where=where)

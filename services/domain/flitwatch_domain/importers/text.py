@@ -96,7 +96,7 @@ def parse_yaml(text: str, where: str) -> Any:
     except (ValueError, ArithmeticError, LookupError, TypeError, AttributeError) as bad:
         # PyYAML raises this for a scalar that does not fit its type: 31 February, `!!bool maybe`, an integer of thousands of digits, a character beyond Unicode.
         raise BadInput(
-            f"contains a value that is not of its type ({bad})", where=where, advice="Quote it if it is text."
+            f"contains a value of the wrong type ({bad})", where=where, advice="Quote it if it is text."
         ) from None
 
 

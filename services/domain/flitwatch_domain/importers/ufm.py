@@ -52,7 +52,7 @@ def parse_fabric(text: str, where: str, name: str) -> Fabric:
             continue
         for end, claim in zip((a, b), before, strict=True):
             if claim is not None:
-                raise BadInput(f"port {end[1]} of {end[0]} is an end of link {claim[1]} too", where=here)
+                raise BadInput(f"port {end[1]} of {end[0]} is also an end of link {claim[1]}", where=here)
         used[a], used[b] = (b, number), (a, number)
         if a[0] == b[0]:
             warnings.add(
@@ -91,7 +91,7 @@ def _split_parts(text: str, where: str) -> list[list[Record]]:
                 advice=f"Give the answer of GET /ufmRest/resources/{part}.",
             )
     if not parts[0]:
-        raise BadInput("lists no link", where=where, advice="Give the answer of GET /ufmRest/resources/links.")
+        raise BadInput("lists no links", where=where, advice="Give the answer of GET /ufmRest/resources/links.")
     return parts
 
 

@@ -163,7 +163,7 @@ def _describe_method(answer: Row) -> list[str]:
         "- Best place / mode: the share of job starts with the best placement on the machine at that time, and with the best "
         "mode there. Only jobs that feel the network count. The costs of the oracle are used for all policies.",
         f"- A mode's effect is measured in the packet engine on the same machine ({_load_modes()['topology']}), in pairs of runs "
-        f"of {_load_modes()['ranks']} ranks. They run on neighbouring and on scattered nodes of one to four groups, with and "
+        f"of {_load_modes()['ranks']} ranks.\n- These runs use neighbouring and scattered nodes of one to four groups, with and "
         f"without background (routing_modes.json). The runs give times of communication, counters of network cards, and the "
         f"bytes through a third group, which change the twin's loads. A job has the effect of the most similar nodes; other "
         f"patterns keep the default mode.",
@@ -187,9 +187,9 @@ def _describe_jobs(answer: Row) -> str:
     return (
         f"- The sizes, times and limits of jobs are drawn; in `{THETA}` by published quantiles of a real log: {log['jobs']} jobs "
         f"of {log['days']:.0f} days on Theta, {log['machine_nodes']} nodes"
-        f" (theta_2022.json, with its source; other logs: `--jobs FILE.swf`). Its limits are multiples of {USUAL_OVER_ALONE} "
-        f"times the undisturbed time for jobs that feel the network."
-        f" Utilisation there was {log['utilisation']:.0%} and the mean wait {log['wait_s']['mean'] / 3600:.0f} h; here, without "
+        f" (theta_2022.json, with its source; other logs: `--jobs FILE.swf`).\n- The log's limits are multiples of {USUAL_OVER_ALONE} "
+        f"times the undisturbed time for jobs that feel the network.\n- "
+        f"Utilisation there was {log['utilisation']:.0%} and the mean wait {log['wait_s']['mean'] / 3600:.0f} h; here, without "
         f"advice, {base['utilisation']:.0%} and {base['wait_mean_s'] / 3600:.1f} h:"
         " no user submits many jobs at once here, and no maintenance stops the machine."
     )

@@ -14,8 +14,7 @@ from flitwatch_research.campaign import demand as demands
 from flitwatch_research.campaign.background import Background
 from flitwatch_research.campaign.cause import Cause
 from flitwatch_research.campaign.dataset import COUNTER_NAMES
-from flitwatch_research.campaign.era import Era, draw_variation
-from flitwatch_research.campaign.variants import VARIANTS, Variant
+from flitwatch_research.campaign.variants import VARIANTS, Era, Variant, draw_variation
 from flitwatch_twin.applications import APPLICATIONS, Application
 from flitwatch_twin.calendar import DAY_S
 from flitwatch_twin.machine import Machine

@@ -3,16 +3,16 @@
 `generate_campaign` returns the estimators' input, `generate_truth` the truth, which only scoring may use. Both result from one simulation, so it runs in a
 separate process (`python -m flitwatch_research.campaign`), and a caller that requests one never has the other in memory.
 
-Steps, in order: `history` draws four months once per seed. `variants`, `demand` and `era` modify them for hard variants. For each instrumented run, `window`
+Steps, in order: `history` draws four months once per seed. `variants` and `demand` modify them for hard variants. For each instrumented run, `window`
 computes the surrounding fabric (`footprint`), `background` the crowd's load, `cause` the law from load to slowdown, `step_times` the step times, `observe`
 the counters, and `simulate` the lost readings. `effects` computes the truth by counterfactual. `dataset` separates both, and `cache` stores them on disk.
 
 Open
 
 - `simulate` for the order of these steps; `__main__` for the process that runs them;
-- `variants` to add a hard variant by name; `demand`, `era`, `cause` for its possible changes;
+- `variants` to add a hard variant by name; `demand`, `cause` for its possible changes;
 - `observe` and `step_times` for the estimators' input; `effects` for the truth for scoring;
-- `files` to write a campaign for `flitwatch blame --runs`.
+- `dataset` to write a campaign for `flitwatch blame --runs`.
 """
 
 from __future__ import annotations
@@ -119,5 +119,5 @@ def _check_arguments(scenario: str, seed: int, users: int) -> None:
     find_variant(scenario)
     if seed < 0 or not 40 <= users <= 20_000:
         raise BadRequest(
-            f"seed {seed} and {users} users are out of range", advice="A seed is at least 0; users are 40 to 20000."
+            f"seed {seed} and {users} users are out of range", advice="Use a seed of at least 0, and 40 to 20000 users."
         )

@@ -12,12 +12,11 @@ from flitwatch_research.campaign import dataset
 from flitwatch_research.campaign.cause import Cause
 from flitwatch_research.campaign.dataset import Campaign, CampaignTruth, label_effects
 from flitwatch_research.campaign.effects import LEAST, QUEUE_HISTORY_S, io_relief, slowdown_without
-from flitwatch_research.campaign.era import Era, draw_variation
 from flitwatch_research.campaign.footprint import Footprints, compute_footprints
 from flitwatch_research.campaign.history import DAYS, History, make_history
 from flitwatch_research.campaign.observe import FLITS, Recorded, compute_components, record_steps
 from flitwatch_research.campaign.step_times import step_end_times
-from flitwatch_research.campaign.variants import find_variant, split_scenario
+from flitwatch_research.campaign.variants import Era, draw_variation, find_variant, split_scenario
 from flitwatch_research.campaign.window import DT_S, Linear, Rates, View, Window, observe_window
 from flitwatch_twin.applications import Application, find_application, noisy_steps, saturate_slowdown
 from flitwatch_twin.calendar import DAY_S

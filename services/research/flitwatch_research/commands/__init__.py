@@ -19,7 +19,7 @@ _MODULES = {
     "scorecard": ("scorecard", "scorecard", "Score the estimators against the twin's truth."),
     "sim": ("sim", "sim", "Simulate collectives and packets on a topology."),
     "sim packet": ("sim_packet", "packet", "Simulate packets."),
-    "ranking": ("ranking", "ranking", "Rank users of a simulated or tabled set of runs."),
+    "ranking": ("ranking", "ranking", "Rank users of a simulated or tabulated set of runs."),
     "backtest": ("backtest", "backtest", "Test every forecaster on held-out runs."),
     "deviation": ("deviation", "deviation", "Compute drivers from files: counters that predict slow steps."),
     "sampler experiment": ("sampler_experiment", "experiment", "Send flows through network namespaces."),

@@ -54,10 +54,10 @@ class ImportFigures(TypedDict):
 )
 @json_option
 def import_(lines: int, as_json: bool) -> None:
-    """Import a long text of sacct on one core, with the database on the others, and count every job and step.
+    """Import a long output of sacct on one core, with the database on the others, and count every job and step.
 
     Four lines per job. The rate uses the import's processor time (lines_per_s, cpu_s), without the database's (database_cpu_s); `seconds` and
-    `first_row_s` count from the start of the command `flitwatch import sacct`. Exits with 1 if a row is missing or refused.
+    `first_row_s` count from the start of the command `flitwatch import sacct`. The exit status is 1 if a row is missing or refused.
     """
     from flitwatch_db import connect
     from flitwatch_ops.platform import open_database

@@ -21,8 +21,7 @@ from flitwatch.console import exit_with_error, json_option, make_progress, print
 
 if TYPE_CHECKING:
     from flitwatch_ingest.writer.measures import WriterReport
-    from flitwatch_research.ingest_bench.baseline import Baseline
-    from flitwatch_research.ingest_bench.load import LoadReport, Order
+    from flitwatch_research.ingest_bench.load import Baseline, LoadReport, Order
     from flitwatch_research.ingest_bench.servers import Servers
 
 ROUTERS_PER_GROUP, CORI_BLUE_ROUTERS = 96, 12
@@ -72,8 +71,8 @@ def ingest(routers: int, seconds: int, form: Any, sets: str, stack: Any, as_json
     from flitwatch_db import connect
     from flitwatch_db.fabrics import store as fabrics
     from flitwatch_domain.generators import build_dragonfly, most_blue_routers
-    from flitwatch_research.ingest_bench.baseline import measure_baseline
     from flitwatch_research.ingest_bench.checks import check_rows
+    from flitwatch_research.ingest_bench.load import measure_baseline
     from flitwatch_research.ingest_bench.servers import start_servers
 
     groups = round(routers / ROUTERS_PER_GROUP)

@@ -34,7 +34,7 @@ from flitwatch.console import FiniteRange, json_option, print_result
 def experiment(
     speedup: float, variant: str, downsampling: int, seed: int, figure: Path | None, causes: bool, as_json: bool
 ) -> None:
-    """Send the flows of Taffet's figure 2.15 through network namespaces and recover them from the marks. Needs root; takes 200 s / SPEEDUP."""
+    """Send the flows of Taffet's figure 2.15 through network namespaces and recover them from the marks. It needs root and takes 200 s / SPEEDUP."""
     from flitwatch_research.namespaces import experiment as engine
 
     if causes:

@@ -52,7 +52,7 @@ from flitwatch.console import LOCAL, json_option, make_progress, print_result
 )
 @click.option("--message-scale", default=1.0, show_default=True, help="Factor that multiplies all message sizes.")
 @click.option(
-    "--background", default="none", show_default=True, help="none, uniform[:GIB_PER_S] or bursty[:GIB_PER_S] a node."
+    "--background", default="none", show_default=True, help="none, uniform[:GIB_PER_S] or bursty[:GIB_PER_S] per node."
 )
 @click.option(
     "--jobs",
@@ -79,7 +79,7 @@ from flitwatch.console import LOCAL, json_option, make_progress, print_result
     "--threads",
     default=None,
     type=click.IntRange(1, 4),
-    help="Divide each run over this many threads. The result does not depend on the number, but differs slightly from that of "
+    help="Split each run across this many threads. The result does not depend on the number, but differs slightly from that of "
     "an undivided run (the default).",
 )
 @click.option(

@@ -37,11 +37,11 @@ def variants(as_json: bool) -> None:
 @click.option("--out", type=click.Path(path_type=Path, file_okay=False), required=True, help="Output folder.")
 @json_option
 def campaign(application: str, variant: str, seed: int, users: int, out: Path, as_json: bool) -> None:
-    """Simulate four months of runs of APPLICATION, for example amg-128, in a scenario. Writes runs.csv, exposure.csv and steps.csv for `flitwatch
+    """Simulate four months of runs of APPLICATION, for example amg-128, in a scenario. The command writes runs.csv, exposure.csv and steps.csv for `flitwatch
     deviation`, `forecast` and `blame`. truth.json has the true effect of each user and counter, computed without them.
     """
     from flitwatch_research.campaign import generate_campaign, generate_truth
-    from flitwatch_research.campaign.files import write_campaign, write_truth
+    from flitwatch_research.campaign.dataset import write_campaign, write_truth
 
     scenario = application if variant == "plain" else f"{application}@{variant}"
     observed = generate_campaign(scenario, seed, users)

@@ -1,5 +1,5 @@
-"""Packet-level runs with the options of `flitwatch sim packet`: `workload` builds the workload, `run` starts the engine and summarises, `task` runs it in the queue.
+"""Packet-level runs with the options of `flitwatch sim packet`: `workload` builds the workload, `run` starts the engine and summarises, also in the queue.
 
 `jobs` and `traffic` read files, `background` adds traffic on free endpoints, `traffic_classes` gives classes a share of each link, and
-`link_counters` and `vendor_counters` write counters by link.
+`link_counters` writes counters by link.
 """

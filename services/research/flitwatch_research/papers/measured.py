@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping
 from functools import cache
 from itertools import product
 from typing import Any
 
+import numpy as np
+
+from flitwatch_ml.blame import PresenceBlame
+from flitwatch_ml.forecast import run_backtest
+from flitwatch_ml.forecast.backtest import COUNTERS, paper_forecasters
 from flitwatch_research import topologies
-from flitwatch_research.collectives import MeanFigure
+from flitwatch_research.campaign import SCENARIOS, generate_campaign, generate_truth
+from flitwatch_research.collectives import MeanFigure, mean_with_ci95
+from flitwatch_research.papers.network_noise import build_benchmark_machine, measure_benchmark, notch
+from flitwatch_research.scorecard.forecast import GRID, make_series
 from flitwatch_research.studies import published, registry
 from flitwatch_research.studies.hoefler import TORI_2D, TORI_3D
 from flitwatch_research.studies.published import Figure
@@ -44,6 +53,51 @@ def _measure_bisections() -> dict[tuple[str, str], float]:
             if machine in point["series"]:
                 figures[machine, "effective bisection bandwidth"] = 100 * point["effective_bisection_bandwidth"]["mean"]
     return figures
+
+
+#: The microbenchmark's splits of each allocation, its ratios (figures 3 and 4), sizes (figure 5) and torus (figure 6).
+SPLITS, NOISE_RATIOS, NOISE_SIZES, NOISE_TORUS = (
+    128,
+    (0.125, 0.25, 0.375, 0.5, 0.625, 0.75, 0.875),
+    (16, 32, 64, 128, 256),
+    "torus:8,8,8",
+)
+
+
+def _measure_noise_by_ratio() -> Ours:
+    """Return both notches of the box plot, in microseconds, and the mean slowdown, for 32 nodes."""
+    machine, nodes = build_benchmark_machine(), np.arange(32)
+    figures: dict[tuple[str, str], float | MeanFigure] = {}
+    for ratio in NOISE_RATIOS:
+        times = measure_benchmark(machine, nodes, ratio, SPLITS)
+        for name, values in (("quiet", times.quiet_us), ("perturbed", times.perturbed_us)):
+            figures |= {
+                (f"{ratio:g}", f"{name}, notch {end}"): at
+                for end, at in zip(("low", "high"), notch(values), strict=True)
+            }
+        figures[f"{ratio:g}", "slowdown"] = times.slowdown
+    return figures
+
+
+def _measure_noise_by_size() -> Ours:
+    """Return the mean slowdown at a perturbation ratio of a half, by number of nodes."""
+    machine = build_benchmark_machine()
+    return {
+        (str(size), "slowdown"): mean_figure(list(times.perturbed_us / times.quiet_us))
+        for size in NOISE_SIZES
+        for times in (measure_benchmark(machine, np.arange(size), 0.5, SPLITS // 8),)
+    }
+
+
+def _measure_noise_on_torus() -> Ours:
+    """Return quartiles of the times without and with perturbation, in microseconds."""
+    machine = build_benchmark_machine(NOISE_TORUS)
+    times = measure_benchmark(machine, np.arange(machine.endpoints), 0.5, SPLITS // 32)
+    return {
+        (name, column): float(value)
+        for name, values in (("quiet", times.quiet_us), ("perturbed", times.perturbed_us))
+        for column, value in zip(("least", "median", "largest"), np.percentile(values, [0, 50, 100]), strict=True)
+    }
 
 
 def _measure_torus() -> dict[tuple[str, str], float]:
@@ -230,8 +284,90 @@ def _measure_stencil() -> dict[tuple[str, str], float]:
     }
 
 
+#: The campaigns of figure 1 and table III of Bhatele 2020: their seeds and users.
+CAMPAIGN_SEEDS, CAMPAIGN_USERS = (1, 2, 3), 300
+#: Our names of the applications with published ratios of the slowest to the best run.
+VARIED = {"minivite-128": "miniVite", "umt-128": "UMT"}
+#: Largest q-value of a user in a list of table III.
+LISTED = 0.05
+
+
+def _measure_variability() -> Ours:
+    """Return the slowest run's time over the best run's, mean over campaigns."""
+    ratios = {
+        (name, "slowest over best"): [
+            float(times.max() / times.min())
+            for seed in CAMPAIGN_SEEDS
+            for times in (generate_campaign(scenario, seed, CAMPAIGN_USERS).run_time_s,)
+        ]
+        for scenario, name in VARIED.items()
+    }
+    return {place: mean_figure(values) for place, values in ratios.items()}
+
+
+def mean_figure(values: list[float]) -> MeanFigure:
+    """Return the mean and its 95 % interval."""
+    found = mean_with_ci95(np.array(values))
+    return {"mean": found.mean, "ci95": [found.low, found.high]}
+
+
+def _measure_blamed() -> Ours:
+    """Return numbers of users that the paper's method lists for two of the six sets or more, and of those with slower runs and with a planted effect."""
+    scenarios = [name for name in SCENARIOS if name != "long-milc"]
+    lists, truths = [], []
+    for scenario in scenarios:
+        campaign = generate_campaign(scenario, CAMPAIGN_SEEDS[0], CAMPAIGN_USERS)
+        found = PresenceBlame(rule="throughout").fit(campaign.overlap, campaign.run_time_s)
+        lists.append({int(user): int(found.sign_[user]) for user in np.flatnonzero(found.q_value_ < LISTED)})
+        truths.append(generate_truth(scenario, CAMPAIGN_SEEDS[0], CAMPAIGN_USERS).label)
+    often = [user for user, count in Counter(user for one in lists for user in one).items() if count > 1]
+    slow = [user for user in often if all(one.get(user, 1) > 0 for one in lists)]
+    planted = [user for user in often if all(labels[user] == "aggressor" for labels in truths)]
+    return {
+        ("users in two lists or more", "all"): float(len(often)),
+        ("users in two lists or more", "with slower runs"): float(len(slow)),
+        ("users in two lists or more", "with a planted effect"): float(len(planted)),
+        ("sets", "with a list"): float(sum(bool(one) for one in lists)),
+        ("sets", "runs, at least"): float(
+            min(len(generate_campaign(one, CAMPAIGN_SEEDS[0], CAMPAIGN_USERS).run_time_s) for one in scenarios)
+        ),
+    }
+
+
+#: Figures 8 and 10 of Bhatele 2020: the feature sets of each application.
+FORECAST_SETS: dict[str, tuple[tuple[str, ...], ...]] = {
+    "amg": ((), ("placement",)),
+    "milc": (("placement",), ("placement", "io"), ("placement", "io", "sys")),
+}
+
+
+def _forecast_errors(application: str) -> Callable[[], Ours]:
+    """Return a function for the error of the paper's forecaster on a fifth of the runs, by nodes, m, k and features."""
+
+    def measure() -> Ours:
+        figures: dict[tuple[str, str], float | MeanFigure] = {}
+        for nodes in (128, 512):
+            series = make_series(generate_campaign(f"{application}-{nodes}", CAMPAIGN_SEEDS[0], CAMPAIGN_USERS))[
+                "series"
+            ]
+            for (m, k), sets in product(GRID[application], FORECAST_SETS[application]):
+                learned = {COUNTERS: paper_forecasters()[COUNTERS]}
+                result = run_backtest(series, m, k, sets, folds=5, seed=CAMPAIGN_SEEDS[0], learned=learned, rounds=1)
+                figures[f"{nodes}, m {m}, k {k}", "+".join(("app", *sets))] = result.mape[COUNTERS]
+        return figures
+
+    return measure
+
+
 #: (paper, place) -> the measuring function.
 MEASURED: dict[tuple[str, str], Callable[[], Ours]] = {
+    ("bhatele2020", "figure 1"): _measure_variability,
+    ("bhatele2020", "table III"): _measure_blamed,
+    ("bhatele2020", "figure 8"): _forecast_errors("amg"),
+    ("bhatele2020", "figure 10"): _forecast_errors("milc"),
+    ("hoefler2009", "figure 3"): _measure_noise_by_ratio,
+    ("hoefler2009", "figure 5"): _measure_noise_by_size,
+    ("hoefler2009", "figure 6"): _measure_noise_on_torus,
     ("hoefler2009", "table 1"): _measure_sizes,
     ("hoefler2009", "figure 10"): _measure_example,
     ("hoefler2009", "section 3.1"): _measure_bisections,

@@ -20,7 +20,8 @@ from numpy.typing import NDArray
 
 from flitwatch_core import sampling
 from flitwatch_domain.diagnosis import CongestionMap
-from flitwatch_research.papers import fraction_plot, trends
+from flitwatch_research.papers import fraction_plot, sinusoids, trends
+from flitwatch_research.papers.dictionary import NOISE, split_matrix
 from flitwatch_research.papers.fraction_plot import Plot
 from flitwatch_research.papers.measured import compute_minighost_cases
 from flitwatch_research.papers_routes.reconstructions import load_portion
@@ -109,6 +110,29 @@ def _make_basis_panels(pattern: str, ranks: int, *names: str) -> Callable[[], li
             count = int((np.abs(values) > 1e-9 * matrix.max()).sum())
             basis_panels.append(Panel(values, f"{name}: {count / ranks:.2f} a node"))
         return basis_panels
+
+    return panels
+
+
+def _make_part_panels(pattern: str, ranks: int, side: int, first: str, second: str) -> Callable[[], list[Panel]]:
+    """Return a function for panels of both bases' parts of the upper left corner, and of their coefficients, with their number per node."""
+
+    def panels() -> list[Panel]:
+        parts = split_matrix(matrix_of(pattern, ranks)[:side, :side], first, second)
+        shown = [
+            (
+                f"part in {part.basis}",
+                part.values,
+                f"its coefficients: {part.nonzeros / side:.2f} a node",
+                part.coefficients,
+            )
+            for part in parts
+        ]
+        return [
+            Panel(np.where(np.abs(values) > NOISE, values, 0.0), title)
+            for row in ([one[:2] for one in shown], [one[2:] for one in shown])
+            for title, values in row
+        ]
 
     return panels
 
@@ -233,8 +257,8 @@ def load_gap_curves() -> list[Curve]:
     return curves
 
 
-#: Item of the dissertation that compares formulations.
-COURSES = "figure 3.4"
+#: Items of the dissertation that compare formulations, and signals from few samples.
+COURSES, SIGNALS = "figure 3.4", "figure 4.1"
 #: Paper and item of the mean trends of a campaign.
 TRENDS = ("bhatele2020", "figure 7")
 #: Item of the dissertation -> the case of its curves.
@@ -247,8 +271,8 @@ PICTURES: dict[str, Callable[[], list[Panel]]] = {
     "figure 4.3": _make_basis_panels("partisn-168", 168, "cd"),
     "figure 4.5": _make_basis_panels("boxlib-mg-1024", 1024, "cs"),
     "figure 4.6": _make_basis_panels("nekbone-1024", 1024),
-    "figure 4.7": _make_basis_panels("nekbone-1024", 1024, "scd", "scs"),
-    "figure 4.8": _make_basis_panels("multigrid-1000", 1000, "scd", "s"),
+    "figure 4.7": _make_part_panels("nekbone-1024", 1024, 256, "cs", "cd"),
+    "figure 4.8": _make_part_panels("multigrid-1000", 1000, 250, "cd", "s"),
     "figure 4.13": _make_portion_panels(("amg-1-VL", "1 VL", None), ("amg-5-VL", "5 VL", "amg-1728")),
     "figure 5.4": _make_cyclic_panel,
     "figure 5.6": _make_barrier_panel,
@@ -302,7 +326,7 @@ def place_of(paper: str, item: str) -> str | None:
         return f"papers/{paper}-{item.replace(' ', '-')}.png"
     return (
         f"papers/{item.replace(' ', '-')}.png"
-        if paper == PAPER and item in {*PICTURES, *PLOTS, *CURVES, COURSES}
+        if paper == PAPER and item in {*PICTURES, *PLOTS, *CURVES, COURSES, SIGNALS}
         else None
     )
 
@@ -319,6 +343,24 @@ def draw_pictures(folder: Path) -> None:
     for item, case in CURVES.items():
         _draw_curves(load_error_curves(case), folder / str(place_of(PAPER, item)))
     _draw_courses(load_gap_curves(), folder / str(place_of(PAPER, COURSES)))
+    _draw_signals(sinusoids.recover_figure(), folder / str(place_of(PAPER, SIGNALS)))
+
+
+def _draw_signals(recovered: sinusoids.Recovered, path: Path) -> None:
+    with plt.rc_context({"font.size": 7}):
+        figure, ((time, frequency), (classical, sparse)) = plt.subplots(2, 2, figsize=(5.0, 3.4), layout="constrained")
+        for axes, title, values in (
+            (time, "signal and samples", recovered.signal),
+            (classical, "least energy", recovered.classical),
+            (sparse, "fewest frequencies", recovered.sparse),
+        ):
+            axes.plot(recovered.x, values, linewidth=0.7)
+            axes.set_title(title)
+        time.plot(recovered.x[recovered.at], recovered.signal[recovered.at], "r.", markersize=3)
+        frequency.plot(np.abs(np.fft.rfft(recovered.signal))[:60], linewidth=0.7)
+        frequency.set_title("in frequency")
+        figure.savefig(path, dpi=110, metadata={"Software": None})
+        plt.close(figure)
 
 
 def _draw_courses(several: list[Curve], path: Path) -> None:

@@ -22,9 +22,17 @@ TITLES = {
 HEAD = """# The papers, item by item
 
 Every figure, table, equation and algorithm of the five papers: where it is in the program, the command, page or test that shows it, and whether it is as published
-(yes), in part, or not, with the reason. All of our figures are simulated. Published figures are data (`services/research/flitwatch_research/studies/published.csv`),
-found in the papers' texts by a test. Generated with `make papers`. The tables marked with "routes" are measured by `make papers-routes` ([papers-routes.md](papers-routes.md)). Pictures show our traffic, bases and hash. Rows are senders, and darker means more, on a logarithmic scale.
-The brackets after our figures have the 95 % interval over draws. If you have the papers' traces, `make papers-routes TRACES=DIR` and
+(yes), in part, or not, with the reason.
+
+All of our figures are simulated. Published figures are data (`services/research/flitwatch_research/studies/published.csv`),
+found in the papers' texts by a test.
+
+Generated with `make papers`. The tables marked with "routes" are measured by `make papers-routes` ([papers-routes.md](papers-routes.md)).
+
+Pictures show our traffic, bases and hash. Rows are senders, and darker means more, on a logarithmic scale.
+The brackets after our figures have the 95 % interval over draws.
+
+If you have the papers' traces, `make papers-routes TRACES=DIR` and
 `flitwatch study wang-fig3 --trace PATH` use them in place of generated patterns.
 """
 #: Largest number of figures listed per item.

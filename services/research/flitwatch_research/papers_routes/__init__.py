@@ -6,7 +6,7 @@ soon as it is measured. The page is written from the stored rows and marks rows 
 Open
 
 - `rows` for the definition of rows and cells, and for the sizes of measurements;
-- `routes_and_bases` for chapters 3 and 4: patterns, routes, bases (`sparsity`) and reconstructions; `formulations` for the convergence of its integer programs;
+- `routes_and_bases` for chapters 3 and 4: patterns, routes, bases and reconstructions; `formulations` for the convergence of its integer programs;
 - `reconstructions` for the cells of tables 4.2 and 4.3, `convergence` for the decrease of their error while solving;
 - `loops` for chapter 5, `barrier` for its section 5.4.2, `seen` for the congestion in the plots;
 - `beyond` for measurements without a table in the dissertation: failed cables and scattered jobs.

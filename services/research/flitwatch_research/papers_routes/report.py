@@ -18,13 +18,9 @@ Kept = dict[str, dict[str, Any]]
 ROUNDING = 0.05
 HEAD = """# Routes, traffic matrices and the loop compared with what was published
 
-Published: Taffet 2021 (12 minutes on 48 cores with Gurobi for routes; 6 minutes on an A100 for reconstructions). Ours: `make papers-routes`, two
-cores,
-simulated traffic of generated patterns; for one table: `.venv/bin/python -m flitwatch_research.papers_routes --only 3.3`. Tables 4.2 and 4.3 were
-measured on one
-NVIDIA H100 that eight cells shared (`--only 4.2 --only 4.3 --device cuda --limit 24 --at-once 8`), each in the published basis. The published limit
-is six minutes of an A100 for table 4.3, and there is none for 4.2. Each cell has our figure, with the published one in brackets; an empty cell was not measured
-or does not exist.
+Published: Taffet 2021 (12 minutes on 48 cores with Gurobi for routes; 6 minutes on an A100 for reconstructions). Ours: `make papers-routes`, two cores,
+simulated traffic of generated patterns; for one table: `.venv/bin/python -m flitwatch_research.papers_routes --only 3.3`. Tables 4.2 and 4.3 were measured on one
+NVIDIA H100 that eight cells shared (`--only 4.2 --only 4.3 --device cuda --limit 24 --at-once 8`), each in the published basis. The paper limits table 4.3 to six minutes of an A100. It gives no limit for table 4.2. Each cell has our figure, with the published one in brackets; an empty cell was not measured or does not exist.
 """
 
 

@@ -22,7 +22,7 @@ SETS: tuple[tuple[str, ...], ...] = ((), ("placement",), ("placement", "io"), ("
 def rows(scenario: str, seed: int, users: int) -> Rows:
     """Return one row: all candidates and the deployed forecasters, on the same later runs."""
     campaign = generate_campaign(scenario, seed, users)
-    data = _make_series(campaign)
+    data = make_series(campaign)
     series, start_s = data["series"], data["runs"].start_s
     (_, m), (_, k) = choose_grid(series.times.shape[1])
     sets = features_of(series, start_s, m, k)
@@ -38,7 +38,7 @@ def rows(scenario: str, seed: int, users: int) -> Rows:
 
 def ablation_rows(scenario: str, seed: int, users: int) -> Rows:
     """Return one row per m, k and feature set, from one run-wise split of five."""
-    series = _make_series(generate_campaign(scenario, seed, users))["series"]
+    series = make_series(generate_campaign(scenario, seed, users))["series"]
     headline = HEADLINE[scenario.split("-")[0]]
     for m, k in GRID[scenario.split("-")[0]]:
         for sets in SETS:
@@ -61,7 +61,7 @@ def ablation_rows(scenario: str, seed: int, users: int) -> Rows:
 def long_rows(scenarios: tuple[str, str], seed: int, users: int) -> Rows:
     """Return rows for runs of 620 steps in segments of 40 from the previous 30, with forecasters trained on runs of 80 steps."""
     m, k = HEADLINE["long"]
-    training, new = (_make_series(generate_campaign(scenario, seed, users))["series"] for scenario in scenarios)
+    training, new = (make_series(generate_campaign(scenario, seed, users))["series"] for scenario in scenarios)
     result = backtest_unseen(training, new, m, k, (), stride=k)
     yield {
         "scenario": "long-milc",
@@ -75,7 +75,7 @@ def long_rows(scenarios: tuple[str, str], seed: int, users: int) -> Rows:
     }
 
 
-def _make_series(campaign: Campaign) -> SeriesData:
+def make_series(campaign: Campaign) -> SeriesData:
     """Return the series in the task's form."""
     around = (campaign.placement, campaign.io_rates, campaign.sys_rates)
     return series_data(runs_of(campaign), campaign.counters, COUNTER_NAMES, *around)

@@ -17,7 +17,9 @@ from flitwatch_research.stress import VARIANTS as CALENDARS
 HEAD = """# Scorecard
 
 Every estimator on the cluster twin, with the paper's methods (Bhatele 2020) and ours, in scenarios from easy to hard. **All data is simulated**. The
-true effects are counterfactual (the same seed without a user). They are in separate files, and only the scoring process reads them. Generated with `{command}`, with **{seeds} {word}** of each scenario{fewer}; the command's default is 10.
+true effects are counterfactual (the same seed without a user). They are in separate files, and only the scoring process reads them.
+
+Generated with `{command}`, with **{seeds} {word}** of each scenario{fewer}; the command's default is 10.
 
 """
 FORECASTERS = (
@@ -140,8 +142,8 @@ def _format_blame(report: Report) -> str:
     )
     text = (
         f"{report['users']} users. A user counts from a mean effect of {variants.EFFECT_SIZES[0]} sd of log run time over the runs "
-        f"that they met; the rest are nulls. Average precision is over "
-        "all users, each weighed by the effect. Named: q at most 0.05. Brackets: 95 % intervals over seeds (bootstrap, from "
+        f"that they met; the rest are nulls.\n\nAverage precision is over "
+        "all users, each weighed by the effect. Named: q at most 0.05.\n\nBrackets: 95 % intervals over seeds (bootstrap, from "
         "three seeds on; for a share, at least Wilson's). Scenarios with one seed share its machine and users.\n\n"
     )
     pooled = ""
@@ -189,9 +191,9 @@ def _format_deviation(report: Report) -> str:
         "mean curve's MAPE %",
     )
     text = (
-        f"{FOLDS} folds, 13 counters and the placement of the runs. In each fold, the counters are chosen on a part of the training runs, "
-        f"and the error is that of the held-out runs. The paper's random split of rows is shown to demonstrate how optimistic it "
-        f"is. A count over a step contains the step's duration, so errors from deltas mean little.\n\n"
+        f"{FOLDS} folds, 13 counters and the placement of the runs.\n\nIn each fold, the counters are chosen on a part of the training runs, "
+        f"and the error is that of the held-out runs.\n\nThe paper's random split of rows is shown to demonstrate how optimistic it "
+        f"is. A count over a step also reflects the step's duration, so errors from deltas mean little.\n\n"
     )
     return "## Drivers\n\n" + text + format_table(heads, lines) + "\n"
 
@@ -215,7 +217,7 @@ def _format_stress(report: Report) -> str:
     heads = ("calendar", "method", "draws", "false share of those named", "recall of strong users", "named in a draw")
     text = (
         "There are eight strong users, twelve weak ones, and 220 users without an effect who are present for three to eight "
-        "weeks. In two of the calendars, an upgrade on one day slows all runs. `flitwatch study blame-stress` has harder "
+        "weeks.\n\nIn two of the calendars, an upgrade on one day slows all runs. `flitwatch study blame-stress` has harder "
         "calendars.\n\n"
     )
     return "## Calendar stress\n\n" + text + format_table(heads, lines) + "\n"
@@ -257,10 +259,10 @@ def _format_forecast(report: Report) -> str:
     features = ", ".join(dict.fromkeys(row["features"] for row in report["forecast"]))
     text = (
         "Forecasters are trained on earlier runs and tested on later ones, all on the same windows: 40 % of the runs, then "
-        "three blocks. In each block, the candidate or the average of candidates that earlier blocks chose is deployed. "
-        "The first block is only for the choice. Attention alone is the paper's: counters and "
+        "three blocks.\n\nIn each block, the candidate with the smallest error in earlier blocks is deployed. It is averaged with "
+        "those that do not differ from it. The first block is only for the choice.\n\nAttention alone is the paper's: counters and "
         "times of m steps to the time of the next k. "
-        f"AMG: m 8, k 10; MILC: m 20, k 40. Features, chosen only on the earliest runs: {features}.\n\n"
+        f"AMG: m 8, k 10; MILC: m 20, k 40.\n\nFeatures, chosen only on the earliest runs: {features}.\n\n"
     )
     return (
         "## Forecasts\n\n"

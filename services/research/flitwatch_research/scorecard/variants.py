@@ -220,7 +220,7 @@ def _deviation_headline(rows: Rows) -> str:
     chosen = interval_over_seeds(rows, lambda row: row["chosen_mape"] / row["mape"] - 1)
     beaten = f"The mean curve alone is better in {', '.join(useless)}. " if useless else ""
     return (
-        f"**Deviation**: {beaten}{format_interval(planted_found)} of the planted counters are ranked among the first, and the "
+        f"**Drivers**: {beaten}{format_interval(planted_found)} of the planted counters are ranked among the first, and the "
         f"strongest is first in {format_interval(first)} of the sets. "
         f"Errors are nested; if the counters are chosen, they differ by {format_interval(chosen, '+.1%')}."
     )

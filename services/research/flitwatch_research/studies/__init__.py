@@ -15,6 +15,6 @@ Open
 - `wang`, `wang_distributions`, `wang_figures` for Wang 2018: placement against routing, by draws, ranks and channels;
 - `packet_figures` for bars of packet studies; `parameters` for validating parameters.
 
-`flitwatch_research.study_tasks` runs them as tasks; the papers' tables are in `flitwatch_research.papers_routes`. Every result is marked as
+`shared` runs them as tasks; the papers' tables are in `flitwatch_research.papers_routes`. Every result is marked as
 simulated, and contains its seed.
 """

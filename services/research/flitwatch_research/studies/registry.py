@@ -43,10 +43,10 @@ class Study:
 STUDIES: dict[str, tuple[str, str, str]] = {
     "hoefler-table1": ("hoefler_sizes:run_table1", "", "Endpoints and switches of table 1's fat trees."),
     "hoefler-example": ("hoefler_sizes:run_example", "", "The worked example of section 3: costs 5 and 3."),
-    "hoefler-fig11": ("hoefler:FIG11", "hoefler_figures:draw", "Slowdown over the perturbation ratio, machines."),
-    "hoefler-fig13": ("hoefler:FIG13", "hoefler_figures:draw", "Slowdown over the size of fat trees."),
-    "hoefler-fig15": ("hoefler:FIG15", "hoefler_figures:draw", "Slowdown over the perturbation ratio, two tori."),
-    "hoefler-fig16": ("hoefler:FIG16", "hoefler_figures:draw", "Slowdown over the size of 2D and 3D tori."),
+    "hoefler-fig11": ("hoefler:FIG11", "hoefler_figures:draw", "Slowdown by perturbation ratio, several machines."),
+    "hoefler-fig13": ("hoefler:FIG13", "hoefler_figures:draw", "Slowdown by size of fat trees."),
+    "hoefler-fig15": ("hoefler:FIG15", "hoefler_figures:draw", "Slowdown by perturbation ratio, two tori."),
+    "hoefler-fig16": ("hoefler:FIG16", "hoefler_figures:draw", "Slowdown by size of 2D and 3D tori."),
     "hoefler-ebb": (
         "hoefler_bisection:run",
         "",
@@ -96,9 +96,9 @@ STUDIES: dict[str, tuple[str, str, str]] = {
     "wang-fig7": ("wang:run_fig7", "wang_figures:draw", "The slowest rank over message loads, to random adaptive."),
     "wang-fig8-10": ("wang:run_fig8", "wang_figures:draw", "Figure 3's combinations alongside background traffic."),
     "wang-table2": ("wang:run_table2", "", "Peak loads of the background traffic."),
-    "desensi-fig3": ("desensi:run_fig3", "packet_figures:draw", "Ping-pong over allocations."),
+    "desensi-fig3": ("desensi:run_fig3", "packet_figures:draw", "Ping-pong by allocation."),
     "desensi-fig4": ("desensi:run_fig4", "packet_figures:draw", "All-to-all inside one node: noise of the host alone."),
-    "desensi-fig5": ("desensi:run_fig5", "packet_figures:draw", "Dispersion of times and latencies over sizes."),
+    "desensi-fig5": ("desensi:run_fig5", "packet_figures:draw", "Dispersion of times and latencies by message size."),
     "desensi-fig7": (
         "desensi:run_fig7",
         "packet_figures:draw",

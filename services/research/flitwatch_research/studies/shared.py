@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import time
 from functools import partial
+from typing import Any
 
-from flitwatch_db.tasks.executors import Executor
+from flitwatch_db.tasks import TaskContext
+from flitwatch_db.tasks.executors import Executor, is_local, open_executor
 from flitwatch_domain.errors import BadRequest
+from flitwatch_domain.task_models.studies import read_study
+from flitwatch_research.studies import registry
 from flitwatch_research.studies.registry import Cancelled, Parameters, Report, Study
 from flitwatch_research.studies.sweep import SweepPart, SweepRuns, compute_part
 
@@ -40,3 +44,14 @@ def run_shared(
 def _compute_part(part: SweepPart) -> SweepRuns:
     # The engine returns to Python periodically, where a request to stop takes effect.
     return compute_part(part, 1, lambda done, total: True)
+
+
+def run_study_task(args: dict[str, Any], context: TaskContext) -> dict[str, Any]:
+    """Run `sim.study {study, parameters}`."""
+    request = read_study(args)
+    parameters = request.parameters.given()
+    chosen = registry.find_study(request.study)
+    if chosen.plan is None or is_local(context.executor):
+        return chosen.run(parameters, context.report, context.cancelled)
+    with open_executor(context.executor) as executor:
+        return run_shared(chosen, parameters, executor, context.report, context.cancelled)

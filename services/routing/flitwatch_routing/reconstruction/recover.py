@@ -22,8 +22,7 @@ from flitwatch_routing.reconstruction.limit import Follow, Limit, Watch
 from flitwatch_routing.reconstruction.pairs import Pairs
 from flitwatch_routing.reconstruction.pdhg import Solution, threads_for
 from flitwatch_routing.reconstruction.program import Program
-from flitwatch_routing.reconstruction.reach import compute_intervals, find_possible_pairs
-from flitwatch_routing.reconstruction.refine import refine_support
+from flitwatch_routing.reconstruction.refine import compute_intervals, find_possible_pairs, refine_support
 from flitwatch_routing.reconstruction.sensing import Groups, LinkCounters, groups_of
 
 Floats = NDArray[np.float64]

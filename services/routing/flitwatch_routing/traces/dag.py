@@ -248,6 +248,8 @@ class _Reader:
         self._ahead: deque[tuple[str, int]] = deque()
         self._line = 1
         self._rank = -1
+        # Line of a rank whose brace is open, or 0.
+        self._opened = 0
         self._labels: dict[str, int] = {}
         self._dag: Dag | None = None
 
@@ -255,6 +257,7 @@ class _Reader:
         while token := self._peek_token():
             if token in ("}", ";"):
                 self._skip_tokens(1)
+                self._opened = self._opened if token == ";" else 0
             elif token in ("ranks", "num_ranks") and _WHOLE.fullmatch(self._peek_token(1)):
                 self._read_ranks()
             elif self._dag is None:
@@ -275,6 +278,10 @@ class _Reader:
                 )
         if self._dag is None or not self._dag.kind:
             raise BadInput("there are no operations", where=str(self._path))
+        if self._opened:
+            raise BadInput(
+                "this rank's brace is not closed: the file is incomplete", where=f"{self._path}:{self._opened}"
+            )
         return self._dag
 
     def _peek_token(self, ahead: int = 0) -> str:
@@ -323,7 +330,9 @@ class _Reader:
     def _next_rank(self, dag: Dag) -> None:
         self._rank, self._labels = int(self._peek_token(1)), {}
         _in_range(self._rank, dag, self._line_reference())
-        self._skip_tokens(3 if self._peek_token(2) == "{" else 2)
+        has_brace = self._peek_token(2) == "{"
+        self._skip_tokens(3 if has_brace else 2)
+        self._opened = self._line if has_brace else 0
 
     def _read_requires(self, dag: Dag) -> None:
         later = self._find_operation(self._peek_token())

@@ -70,7 +70,7 @@ function columnsAt(now: number): Column<AuditEntry>[] {
   ];
 }
 
-export function AuditView({ actor }: { actor: string | undefined }) {
+function AuditView({ actor }: { actor: string | undefined }) {
   const navigate = useNavigate({ from: "/admin" });
   const { data, error, refetch, hasNextPage, isFetchingNextPage, fetchNextPage, dataUpdatedAt } = useInfiniteQuery(
     auditQuery(actor),

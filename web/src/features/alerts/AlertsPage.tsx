@@ -70,7 +70,7 @@ export function AlertsPage() {
       ) : !open || !rules.data || !silences.data ? (
         <Unanswered what="the alerts" asked={[firing, rules, silences]} />
       ) : view === "rules" ? (
-        <RulesView rules={rules.data.items} now={now} />
+        <RulesView rules={rules.data.items} fetching={rules.isFetching} now={now} />
       ) : view === "silences" ? (
         <SilencesView silences={silences.data.items} now={now} />
       ) : (

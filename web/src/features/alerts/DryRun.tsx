@@ -35,7 +35,7 @@ export function said(run: DryRun): string {
 export function reason(task: Task): string {
   if (task.state === "cancelled") return "The dry run was cancelled.";
   const error = task.error as { message?: unknown } | null;
-  return typeof error?.message === "string" ? error.message : "The dry run failed without a reason.";
+  return typeof error?.message === "string" ? error.message : "The dry run failed and gave no reason.";
 }
 
 export function DryRunResult({ task: id, signal }: { task: number; signal: string }) {

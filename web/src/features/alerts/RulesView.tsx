@@ -10,6 +10,7 @@ import { Empty, Unanswered } from "../../components/Notice";
 import { Segmented } from "../../components/choices";
 import { TableExport } from "../../components/TableExport";
 import { save } from "../../lib/tables";
+import { refuseUnless } from "../../lib/address";
 import { count, duration } from "../../lib/format";
 import { isoTime, moment, parseTime, ZONE } from "../../lib/time";
 import { DryRunResult, type SpanName, SPANS } from "./DryRun";
@@ -173,11 +174,18 @@ const columnsAt = (now: number): Column<StoredRule>[] => [
   },
 ];
 
-export function RulesView({ rules, now }: { rules: StoredRule[]; now: number }) {
+/** `fetching`: whether newer rules are on their way. */
+export function RulesView({ rules, fetching, now }: { rules: StoredRule[]; fetching: boolean; now: number }) {
   const search = useSearch({ from: "/alerts" });
   const navigate = useNavigate({ from: "/alerts" });
   const columns = useMemo(() => columnsAt(now), [now]);
   const chosen = search.rule === undefined ? rules[0] : rules.find((stored) => stored.rule.name === search.rule);
+  refuseUnless(
+    search.rule === undefined || fetching || chosen !== undefined,
+    `No rule is called "${search.rule}".`,
+    "rule",
+    "task",
+  );
   return (
     <div className="estimate-main alerts-main">
       <div className="estimate-left">
@@ -207,17 +215,7 @@ export function RulesView({ rules, now }: { rules: StoredRule[]; now: number }) 
         {chosen && <OfRule rule={chosen.rule} now={now} />}
       </div>
       <div className="estimate-side">
-        {chosen ? (
-          <RulePanel key={`${chosen.rule.name} ${chosen.updated}`} stored={chosen} />
-        ) : (
-          search.rule !== undefined && (
-            <section className="card" aria-label="Rule">
-              <Empty title={`Rule ${search.rule} not found`}>
-                Choose one in the table; this one was renamed or deleted, or the address is wrong.
-              </Empty>
-            </section>
-          )
-        )}
+        {chosen && <RulePanel key={`${chosen.rule.name} ${chosen.updated}`} stored={chosen} />}
       </div>
     </div>
   );

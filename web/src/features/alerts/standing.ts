@@ -85,7 +85,7 @@ export const SEVERITIES: Record<string, string> = {
   critical: "critical only",
 };
 
-/** The unit stands beside every value of a signal. */
+/** The unit is next to every value of a signal. */
 const UNITS: Record<string, string> = {
   slowdown: "× usual",
   stall_ratio: "× sending time",

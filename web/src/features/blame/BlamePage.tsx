@@ -5,8 +5,9 @@ import { useCallback, useDeferredValue, useEffect, useMemo, type ReactNode } fro
 import { blameQuery, type By } from "../../api/estimates";
 import type { Application, Blame, BlameEntry } from "../../api/estimateShapes";
 import { type Column, OrderedTable, useAddressOrder } from "../../components/DataTable";
-import { Empty, Failure, HowToRead, Misaddressed, Waiting } from "../../components/Notice";
+import { Empty, Failure, HowToRead, Waiting } from "../../components/Notice";
 import { Segmented } from "../../components/choices";
+import { refuseUnless } from "../../lib/address";
 import { count, plural, ratio } from "../../lib/format";
 import { useKeys, useTyped } from "../../lib/keys";
 import { day, parseTime } from "../../lib/time";
@@ -115,7 +116,7 @@ function columnsOf(by: By, site: boolean): Column<Entry>[] {
   ];
 }
 
-/** In the file also what the page says otherwise: whose runs, by the sign of the extra time, and, beside its runs, why. */
+/** In the file also what the page says otherwise: whose runs, by the sign of the extra time, and, next to its runs, why. */
 const withReasons = (columns: Column<Entry>[]): Column<Entry>[] => [
   ...columns,
   { key: "own", header: "Note", value: (e) => (e.own ? "owner of the runs" : "") },
@@ -126,13 +127,19 @@ const withReasons = (columns: Column<Entry>[]): Column<Entry>[] => [
 export function BlamePage() {
   const search = useSearch({ from: "/blame" });
   const navigate = useNavigate({ from: "/blame" });
-  const { list, applications, chosen, unknown } = useApplication("blame", search);
+  const { list, applications, chosen } = useApplication("blame", search);
   if (list.error && !list.data) return <Failure error={list.error} retry={() => void list.refetch()} />;
-  if (unknown) return <Misaddressed error={unknown} />;
   const by: By = search.by ?? "user";
+  const several = applications.filter((one) => one.blame.estimate_id !== null).length > 1;
+  refuseUnless(
+    !list.data || list.isFetching || several || (search.name ?? search.found) === undefined,
+    "Names are compared once two applications have an estimate.",
+    "name",
+    "found",
+  );
   const below = (
     <>
-      {applications.filter((one) => one.blame.estimate_id !== null).length > 1 && <SeveralSets by={by} />}
+      {several && <SeveralSets by={by} />}
       <OwnRuns />
     </>
   );
@@ -156,7 +163,9 @@ export function BlamePage() {
             { value: "application", label: "Applications" },
           ]}
           onChange={(next) =>
-            void navigate({ search: (old) => ({ ...old, by: next === "user" ? undefined : next, who: undefined }) })
+            void navigate({
+              search: (old) => ({ ...old, by: next === "user" ? undefined : next, who: undefined, name: undefined }),
+            })
           }
         />
         <ApplicationMenu
@@ -241,6 +250,11 @@ function Ranking({ application, by, children }: { application: Application; by: 
       </>
     );
   if (!blame) return <Waiting what="the ranking" />;
+  refuseUnless(
+    search.who === undefined || who?.place === search.who || pages.isFetching || pages.hasNextPage,
+    `The ranking has ${plural(all.length, "name")}, and none has place ${search.who}.`,
+    "who",
+  );
   return (
     <>
       <section className="card verdict-line" aria-label="Result">
@@ -307,15 +321,15 @@ function Ranking({ application, by, children }: { application: Application; by: 
               <>
                 Only “named” blames a user: runs alongside that user's jobs were slow beyond chance, and neither the
                 calendar, one week nor another user explains it. A share of {blame.method.alpha} of these names may be
-                false. “Cannot tell” gives the reason. “No evidence” does not exclude that a user slows runs.
+                false. “Cannot tell” gives the reason. “No evidence” does not rule out that a user slows runs.
               </>,
               <>
                 Score compares {within(blame.method.strata)}; each name is judged given the others selected, so that one
                 does not hide behind another.
               </>,
               <>
-                “MI” is the published method ({blame.method.beside}), shown beside ours; where the two disagree, look at
-                the runs.
+                “MI” is the published method ({blame.method.beside}), shown next to ours; where the two disagree, look
+                at the runs.
               </>,
             ]}
             not={blame.caveat}

@@ -102,7 +102,7 @@ export function RunsBehind({ estimate, by, place }: { estimate: number; by: By; 
   return (
     <PictureCard
       title={`Runs alongside ${entry.name}`}
-      name={`runs-beside-${entry.name}`}
+      name={`runs-compared-${entry.name}`}
       source={address(`/estimates/blame/${estimate}/${by}/${place}`)}
       className="runs-behind"
       rows={rows}

@@ -6,6 +6,7 @@ import type { SeveralSets as Answer } from "../../api/estimateShapes";
 import { type Column, DataTable } from "../../components/DataTable";
 import { Failure, Waiting } from "../../components/Notice";
 import { Segmented } from "../../components/choices";
+import { refuseUnless } from "../../lib/address";
 import { count, plural } from "../../lib/format";
 import { applicationText } from "../estimates/applications";
 import { chance, evidenceText } from "./evidence";
@@ -36,6 +37,11 @@ export function SeveralSets({ by }: { by: By }) {
   const answer = useQuery(severalQuery(by, definition));
   const found = answer.data;
   const chosen = found?.items.find((one) => one.name === search.name) ?? found?.items[0];
+  refuseUnless(
+    !found || answer.isFetching || search.name === undefined || chosen?.name === search.name,
+    `"${search.name}" is not among the names found in several sets.`,
+    "name",
+  );
   return (
     <section className="card several-sets" aria-label="Found in several sets">
       <div className="card-head">

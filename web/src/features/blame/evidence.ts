@@ -35,18 +35,18 @@ export const chanceText = (entries: readonly Ranked[]): string => {
 export type Evidence = SeveralSets["items"][number]["evidence"][number];
 
 export function evidenceText(one: Evidence, definition: "ours" | "paper"): string {
-  const beside = `alongside ${one.exposed_runs} of ${one.runs} runs${one.simulated ? ", simulated" : ""}`;
-  if (!one.testable) return `cannot be tested, ${beside}`;
+  const exposure = `alongside ${one.exposed_runs} of ${one.runs} runs${one.simulated ? ", simulated" : ""}`;
+  if (!one.testable) return `cannot be tested, ${exposure}`;
   if (definition === "paper") {
     const direction = one.mi_sign > 0 ? "slower with" : "faster with";
-    return `mutual information ${one.mi_bits.toFixed(3)} bits, ${direction}, q ${chance(one.mi_q)}, ${beside}`;
+    return `mutual information ${one.mi_bits.toFixed(3)} bits, ${direction}, q ${chance(one.mi_q)}, ${exposure}`;
   }
   const interval =
     one.effect_low_s === null || one.effect_high_s === null
       ? ""
       : ` (${signed(one.effect_low_s)} to ${signed(one.effect_high_s)} s)`;
   const effect = one.effect_s === null ? "" : `, ${signed(one.effect_s)} s in an exposed run${interval}`;
-  return `${one.verdict}, q ${chance(one.q)}${effect}, ${beside}`;
+  return `${one.verdict}, q ${chance(one.q)}${effect}, ${exposure}`;
 }
 
 /** What a name costs: seconds in an exposed run, and node-hours in all of them, each with its interval; empty if it is not known. */

@@ -12,7 +12,7 @@ import { parseTime } from "../../lib/time";
 import "./connect.css";
 
 /** Commands of a source with this site's own address and the machine's name. */
-export interface Site {
+interface Site {
   origin: string;
   hostname: string;
   fabric: string | null;
@@ -71,7 +71,7 @@ export function ConnectPage() {
           .map((topic) => (
             <p key={topic.topic} className="connect-unplaced">
               <strong>{topic.topic}</strong>:{" "}
-              <Unplaced records={topic.unplaced} because={topic.unplaced_because} told />
+              <Unplaced records={topic.unplaced} because={topic.unplaced_because} explained />
             </p>
           ))}
         {machines.map((machine) => (

@@ -5,10 +5,10 @@ import { useMemo } from "react";
 import { deviationQuery } from "../../api/estimates";
 import type { Deviation } from "../../api/estimateShapes";
 import { type Column, DataTable } from "../../components/DataTable";
-import { Failure, HowToRead, Misaddressed, Waiting } from "../../components/Notice";
+import { Failure, HowToRead, Waiting } from "../../components/Notice";
 import { PictureCard } from "../../components/PictureCard";
 import { Segmented } from "../../components/choices";
-import { AddressError } from "../../lib/address";
+import { refuseUnless } from "../../lib/address";
 import { change, count, plural } from "../../lib/format";
 import { day, parseTime } from "../../lib/time";
 import { applicationText, Lacking } from "../estimates/applications";
@@ -25,8 +25,7 @@ export function DriversPage() {
   const navigate = useNavigate({ from: "/drivers" });
   const answer = useQuery(deviationQuery(search.inputs ?? "rates"));
   const deviation = answer.data;
-  const unknown = deviation && unknownOf(deviation, search);
-  if (unknown) return <Misaddressed error={unknown} />;
+  if (deviation && !answer.isFetching) refuseUnknown(deviation, search);
   return (
     <div className="estimate-page">
       <div className="context">
@@ -78,13 +77,17 @@ export function DriversPage() {
   );
 }
 
-/** What the address names and the answer does not hold; nothing else is shown in its place. */
-function unknownOf({ sets, counters }: Deviation, { set, counter }: DriversSearch): AddressError | null {
-  if (set !== undefined && !sets.some((one) => one.estimate.estimate_id === set))
-    return new AddressError(`No estimate ${set} is among the newest of the drivers.`, ["set"]);
-  if (counter !== undefined && !counters.some((one) => one.abbreviation === counter))
-    return new AddressError(`No counter is called "${counter}".`, ["counter"]);
-  return null;
+function refuseUnknown({ sets, counters }: Deviation, { set, counter }: DriversSearch): void {
+  refuseUnless(
+    set === undefined || sets.some((one) => one.estimate.estimate_id === set),
+    `No estimate ${set} is among the newest of the drivers.`,
+    "set",
+  );
+  refuseUnless(
+    counter === undefined || counters.some((one) => one.abbreviation === counter),
+    `No counter is called "${counter}".`,
+    "counter",
+  );
 }
 
 interface Row {
@@ -286,8 +289,8 @@ function Drivers({ deviation }: { deviation: Deviation }) {
               </>,
               <>
                 Relevance is the share of folds that keep it; folds are whole runs, so that no run is on both sides. The
-                spread over folds is shown beside it. Counters of one meaning stand in for one another, so the sentences
-                above are of all of them together: a model of these alone, on runs that were held out.
+                spread over folds is shown next to it. Counters of one meaning stand in for one another, so the
+                sentences above are of all of them together: a model of these alone, on runs that were held out.
               </>,
               <>
                 “Deltas” contain the step's own duration and therefore look better than they are; rates are the honest

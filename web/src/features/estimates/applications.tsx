@@ -4,7 +4,7 @@ import { estimatesQuery } from "../../api/estimates";
 import { Icon } from "../../components/Icon";
 import { Menu } from "../../components/choices";
 import { Empty } from "../../components/Notice";
-import { AddressError } from "../../lib/address";
+import { refuseUnless } from "../../lib/address";
 import { plural } from "../../lib/format";
 
 type Kind = "blame" | "deviation" | "forecast";
@@ -94,12 +94,14 @@ export function useApplication(kind: Kind, search: { exe?: string; nodes?: numbe
   const applications = (list.data?.items ?? []).filter((one) => kind === "blame" || one.source === "runs");
   const chosen = chosenApplication(applications, kind, search);
   const { exe, nodes } = search;
-  const unknown =
-    exe === undefined || !list.data || (chosen?.exe === exe && (nodes === undefined || chosen.nodes === nodes))
-      ? null
-      : new AddressError(`No runs of "${exe}"${nodes === undefined ? "" : ` on ${plural(nodes, "node")}`} are known.`, [
-          "exe",
-          "nodes",
-        ]);
-  return { list, applications, chosen, unknown };
+  refuseUnless(
+    exe === undefined ||
+      list.isFetching ||
+      !list.data ||
+      (chosen?.exe === exe && (nodes === undefined || chosen.nodes === nodes)),
+    `No runs of "${exe}"${nodes === undefined ? "" : ` on ${plural(nodes, "node")}`} are known.`,
+    "exe",
+    "nodes",
+  );
+  return { list, applications, chosen };
 }

@@ -46,8 +46,8 @@ export function CablesPanel({ fabric }: { fabric: number }) {
         <div className="card-title">
           <h2>Slow and flapping cables</h2>
           <span className="subtitle">
-            {plural(cables.length, "cable")}: half the speed of most of its kind or less, or a link that fails or
-            changes its speed again and again
+            {plural(cables.length, "cable")}: at most half the usual speed of its kind, or a link that repeatedly fails
+            or changes its speed
           </span>
         </div>
       </div>

@@ -18,6 +18,7 @@ import { AgainstMenu, AxisMenu } from "./ContextMenus";
 import { type Clockwork } from "./clockwork";
 import { exportEntries } from "./exports";
 import type { Scene, Values } from "../../machine/scene";
+import { capital } from "../../machine/words";
 import type { FabricJobs } from "./useJobs";
 
 interface Props {
@@ -38,8 +39,6 @@ interface Props {
   onMark: (at: number) => void;
   change: (patch: Partial<FabricSearch>, push?: boolean) => void;
 }
-
-const title = (word: string) => word.charAt(0).toUpperCase() + word.slice(1);
 
 export const ContextBar = memo(function ContextBar({
   fabric,
@@ -86,7 +85,7 @@ export const ContextBar = memo(function ContextBar({
       <Segmented
         label="View"
         value={view}
-        options={views.map((v) => ({ value: v, label: title(v) }))}
+        options={views.map((v) => ({ value: v, label: capital(v) }))}
         onChange={(v) => change({ view: v }, true)}
       />
       {fabric.kind === "dragonfly" && fabric.technology === "cray_xc" && (
@@ -224,14 +223,14 @@ export const ContextBar = memo(function ContextBar({
 
 interface ClassChoiceProps {
   chosen: FabricSearch["class"];
-  /** As a menu, if there is no room for all of them beside each other. */
+  /** As a menu, if there is no room for all of them in a row. */
   short: boolean;
   change: Props["change"];
 }
 
 function ClassChoice({ chosen, short, change }: ClassChoiceProps) {
   const narrow = useMedia("(max-width: 1700px)");
-  const options = [{ value: "all", label: "All" }, ...CLASSES.map((c) => ({ value: c, label: title(c) }))];
+  const options = [{ value: "all", label: "All" }, ...CLASSES.map((c) => ({ value: c, label: capital(c) }))];
   const choose = (value: string) => change({ class: CLASSES.find((c) => c === value) });
   if (!short || !narrow)
     return <Segmented label="Link class" value={chosen ?? "all"} onChange={choose} options={options} />;
@@ -240,7 +239,7 @@ function ClassChoice({ chosen, short, change }: ClassChoiceProps) {
       heading="Link class"
       trigger={
         <>
-          {chosen ? title(chosen) : "All links"}
+          {chosen ? capital(chosen) : "All links"}
           <Icon name="down" />
         </>
       }

@@ -56,11 +56,11 @@ const CAUSES: Record<string, string> = {
 
 const RULINGS: Record<string, string> = { in: "Yes.", out: "No.", "cannot tell": "Cannot tell." };
 
-export function titleOf(told: Pick<Roots, "verdict" | "roots" | "links_stalled">): string {
-  const [root] = told.roots;
-  if (told.verdict === "cannot tell") return "Cannot tell where congestion begins";
-  if (!root) return told.links_stalled > 0 ? "No root of congestion" : "No link is congested";
-  const more = told.roots.length - 1;
+export function titleOf(diagnosis: Pick<Roots, "verdict" | "roots" | "links_stalled">): string {
+  const [root] = diagnosis.roots;
+  if (diagnosis.verdict === "cannot tell") return "Cannot tell where congestion begins";
+  if (!root) return diagnosis.links_stalled > 0 ? "No root of congestion" : "No link is congested";
+  const more = diagnosis.roots.length - 1;
   return `Congestion begins at ${root.src_name} → ${root.dst_name}${more > 0 ? ` and ${plural(more, "more place")}` : ""}`;
 }
 
@@ -75,8 +75,8 @@ interface Props {
 
 export function DiagnosisPanel({ scene, search, moment, selected, onSelect }: Props) {
   const { answer, byPackets, job, asked } = useDiagnosis(scene.fabric, search, moment);
-  const told = answer.data;
-  const [from, to] = [parseTime(told?.from), parseTime(told?.to)];
+  const diagnosis = answer.data;
+  const [from, to] = [parseTime(diagnosis?.from), parseTime(diagnosis?.to)];
   const when = from !== null && to !== null ? `, ${intervalText({ from, to }, to)}` : "";
   return (
     <aside className="card diagnosis" aria-label="Diagnosis">
@@ -86,9 +86,9 @@ export function DiagnosisPanel({ scene, search, moment, selected, onSelect }: Pr
           <h2>Choose a job</h2>
           <p>Roots are computed from the packets of one job, but several jobs were sampled here.</p>
         </>
-      ) : told ? (
+      ) : diagnosis ? (
         <Findings
-          told={told}
+          diagnosis={diagnosis}
           job={job}
           ratioWord={wordsOf(scene.fabric).ratio}
           switches={scene.machine.size}
@@ -107,25 +107,25 @@ export function DiagnosisPanel({ scene, search, moment, selected, onSelect }: Pr
 }
 
 interface FindingsProps {
-  told: Roots;
+  diagnosis: Roots;
   job: string | null;
   ratioWord: string;
   switches: number;
   onSelect: (router: number) => void;
 }
 
-function Findings({ told, job, ratioWord, switches, onSelect }: FindingsProps) {
-  const [root] = told.roots;
+function Findings({ diagnosis, job, ratioWord, switches, onSelect }: FindingsProps) {
+  const [root] = diagnosis.roots;
   return (
     <>
-      <h2>{titleOf(told)}</h2>
-      {root ? <p>{root.advice}</p> : told.reasons.length > 0 && <p>{told.reasons.join(" ")}</p>}
-      {told.worst_path.length > 0 && (
-        <WorstPath told={told} ratioWord={ratioWord} switches={switches} onSelect={onSelect} />
+      <h2>{titleOf(diagnosis)}</h2>
+      {root ? <p>{root.advice}</p> : diagnosis.reasons.length > 0 && <p>{diagnosis.reasons.join(" ")}</p>}
+      {diagnosis.worst_path.length > 0 && (
+        <WorstPath diagnosis={diagnosis} ratioWord={ratioWord} switches={switches} onSelect={onSelect} />
       )}
-      <h3>What the picture rules in and out</h3>
+      <h3>Causes confirmed and ruled out</h3>
       <dl>
-        {told.rulings.map((one) => (
+        {diagnosis.rulings.map((one) => (
           <div key={one.cause} data-ruling={one.ruling}>
             <dt>{CAUSES[one.cause] ?? one.cause}</dt>
             <dd title={one.text}>
@@ -136,7 +136,7 @@ function Findings({ told, job, ratioWord, switches, onSelect }: FindingsProps) {
       </dl>
       {root && (
         <>
-          <h3>Who sends over it</h3>
+          <h3>Jobs that send over it</h3>
           {root.jobs.length > 0 ? (
             <ul>
               {root.jobs.map((one) => (
@@ -144,7 +144,7 @@ function Findings({ told, job, ratioWord, switches, onSelect }: FindingsProps) {
                   <Link
                     to="/jobs/$job"
                     params={{ job: one.job_id }}
-                    search={{ at: told.to ?? undefined }}
+                    search={{ at: diagnosis.to ?? undefined }}
                     className="ellipsis"
                   >
                     {[one.job_id, one.name].filter(Boolean).join(" ")}
@@ -159,18 +159,18 @@ function Findings({ told, job, ratioWord, switches, onSelect }: FindingsProps) {
         </>
       )}
       <p className="muted diagnosis-note">
-        {told.method === "samples"
+        {diagnosis.method === "samples"
           ? `From sampled packets of job ${job ?? ""}: follow the path until it turns light; the point before is the root.`
           : "Computed from port counters. A stalled link waits for the next one, and the root is the last one."}{" "}
-        {plural(told.links_stalled, "congested link")} of {plural(told.links_counted, "counted one")}.
-        {told.simulated ? " Simulated." : ""}
+        {plural(diagnosis.links_stalled, "congested link")} of {plural(diagnosis.links_counted, "counted one")}.
+        {diagnosis.simulated ? " Simulated." : ""}
       </p>
     </>
   );
 }
 
-function WorstPath({ told, ratioWord, switches, onSelect }: Omit<FindingsProps, "job">) {
-  const sampled = told.method === "samples";
+function WorstPath({ diagnosis, ratioWord, switches, onSelect }: Omit<FindingsProps, "job">) {
+  const sampled = diagnosis.method === "samples";
   return (
     <table className="tight">
       <thead>
@@ -187,7 +187,7 @@ function WorstPath({ told, ratioWord, switches, onSelect }: Omit<FindingsProps, 
         </tr>
       </thead>
       <tbody>
-        {told.worst_path.map((one, i) => (
+        {diagnosis.worst_path.map((one, i) => (
           <tr key={one.link}>
             <td>
               <strong className="hop">{i + 1}</strong>

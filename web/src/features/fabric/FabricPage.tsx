@@ -5,8 +5,8 @@ import { useMemo } from "react";
 import { useFreshness } from "../../api/freshness";
 import { fabricsQuery, routersQuery } from "../../api/queries";
 import type { Fabric } from "../../api/shapes";
-import { Empty, Failure, Misaddressed, StaleBanner, Waiting } from "../../components/Notice";
-import { AddressError } from "../../lib/address";
+import { Empty, Failure, StaleBanner, Waiting } from "../../components/Notice";
+import { refuseUnless } from "../../lib/address";
 import { plural } from "../../lib/format";
 import { currentMachine, machineStore } from "../../lib/machine";
 import { useOrigin } from "../../lib/origin";
@@ -21,7 +21,7 @@ import { DistributionPanel } from "./DistributionPanel";
 import { defaultView, FabricPicture, viewsOf } from "./FabricPicture";
 import { RouterPanel } from "./RouterPanel";
 import { TimePanel } from "./TimePanel";
-import { AXES, type View } from "./address";
+import { AXES, unfit, type View } from "./address";
 import type { Clockwork } from "./clockwork";
 import "./fabric.css";
 import { useClock, usePlay } from "./playback";
@@ -40,7 +40,7 @@ export function FabricIndex() {
   if (machine) return <Navigate to="/fabric/$fabric" params={{ fabric: machine.name }} replace />;
   return (
     <Empty page title="No machines yet">
-      Start the twin with <code>flitwatch up</code>, or read a topology with <code>flitwatch import fabric FILE</code>.
+      Start the twin with <code>flitwatch up</code>, or import a topology: <code>flitwatch import fabric FILE</code>.
     </Empty>
   );
 }
@@ -48,7 +48,7 @@ export function FabricIndex() {
 // What a fabric's picture shows, in two short lines: the bar has room for both.
 
 /** `window`: that of the clock in words; `recorded`: nothing counts on the machine any more. */
-export function shownWords(
+function shownWords(
   fabric: Fabric,
   clock: Clockwork | null,
   difference: boolean,
@@ -87,16 +87,21 @@ export function FabricPage() {
 
 function FabricOf({ fabric }: { fabric: Fabric }) {
   const routers = useQuery(routersQuery(fabric.name));
-  const { axis, router, view } = useSearch({ from: "/fabric/$fabric" });
+  const search = useSearch({ from: "/fabric/$fabric" });
+  const { axis, router, view } = search;
   const scene = useMemo(
     () => (routers.data ? sceneOf(fabric, routers.data, axis && AXES.indexOf(axis)) : null),
     [fabric, routers.data, axis],
   );
   if (routers.error && !scene) return <Failure error={routers.error} retry={() => void routers.refetch()} />;
-  if (view !== undefined && !viewsOf(fabric).includes(view))
-    return <Misaddressed error={new AddressError(`${fabric.name} has no view "${view}".`, ["view"])} />;
-  if (scene && router !== undefined && router >= scene.machine.size)
-    return <Misaddressed error={new AddressError(`${fabric.name} has no router ${router}.`, ["router"])} />;
+  refuseUnless(view === undefined || viewsOf(fabric).includes(view), `${fabric.name} has no view "${view}".`, "view");
+  refuseUnless(
+    !scene || router === undefined || router < scene.machine.size,
+    `${fabric.name} has no router ${router}.`,
+    "router",
+  );
+  const [reason, ...keys] = unfit(fabric, search) ?? [];
+  refuseUnless(reason === undefined, reason ?? "", ...keys);
   return <FabricBody fabric={fabric} scene={scene} />;
 }
 

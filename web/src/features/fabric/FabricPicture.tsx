@@ -53,7 +53,7 @@ export interface PictureProps extends ViewProps {
   change: (patch: Partial<FabricSearch>, push?: boolean) => void;
   /** Opens one link, or those of a pair of groups; stable, as the ring is laid out anew with it. */
   onLinks: (what: { link: number } | { pair: string }) => void;
-  /** Of tiles that no matrix stands beside. */
+  /** Of tiles without a matrix next to them. */
   legend: ReactNode;
 }
 
@@ -72,7 +72,10 @@ function PictureView({
   legend,
   ...props
 }: PictureProps) {
-  if (view === "table") return <TableView {...props} moment={moment} congestion={congestion} linkClass={linkClass} />;
+  if (view === "table")
+    return (
+      <TableView {...props} moment={moment} compared={earlier !== null} congestion={congestion} linkClass={linkClass} />
+    );
   if (view === "links")
     return (
       <HotLinksView
@@ -105,7 +108,7 @@ function PictureView({
   );
 }
 
-/** Views that no matrix of groups stands beside. */
+/** Views without a matrix of groups next to them. */
 const ALONE: View[] = ["table", "links", "tree"];
 
 interface Props {

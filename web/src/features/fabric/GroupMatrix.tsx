@@ -27,7 +27,7 @@ interface Props {
 }
 
 const WIDTH = 312;
-/** In the list beside the matrix; all of them are in the file. */
+/** In the list next to the matrix; all of them are in the file. */
 const MOST_PAIRS = 100;
 /** While a window plays: those in sight. */
 const FEW_PAIRS = 16;

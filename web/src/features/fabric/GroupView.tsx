@@ -1,4 +1,4 @@
-import { wordsOf } from "../../machine/words";
+import { capital, wordsOf } from "../../machine/words";
 import { useQuery } from "@tanstack/react-query";
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "react";
 import { earlierLinksQuery, linkFiguresQuery, type Moment } from "../../api/queries";
@@ -57,7 +57,7 @@ export function GroupView({
   useLayoutEffect(() => {
     if (!base.current || !size || !layout) return;
     const context = contextOf(base.current, size);
-    const title = `${scene.arrangement.noun.charAt(0).toUpperCase()}${scene.arrangement.noun.slice(1)} ${shape?.label.replace(/^g(?=\d)/, "") ?? ""}, routers`;
+    const title = `${capital(scene.arrangement.noun)} ${shape?.label.replace(/^g(?=\d)/, "") ?? ""}, routers`;
     const draw = () => {
       const shown = values.get();
       if (shown) drawGroup(context, layout, arrangement, shown.window, links, title, palette, size);

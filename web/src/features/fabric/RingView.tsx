@@ -57,7 +57,7 @@ function pairChords(scene: Scene, congestion: Congestion, before: Congestion | n
   return hottestPairs(pairsOf(scene.groups, congestion.groups, before?.groups ?? null)).flatMap((pair): Chord[] => {
     const [a, b] = [panelOfGroup.get(pair.src) ?? 0, panelOfGroup.get(pair.dst) ?? 0];
     if (before && Number.isNaN(pair.factor)) return [];
-    // The two directions of a pair leave and arrive beside each other, not on top.
+    // The two directions of a pair leave and arrive next to each other, not on top.
     return [
       {
         link: null,
@@ -117,7 +117,7 @@ export function RingView({ onLinks, ...given }: Props) {
       return {
         shape: ringShape(ring, arrangement),
         at: (x, y) => ringAt(ring, arrangement, index, x, y),
-        beside: (x, y) => {
+        between: (x, y) => {
           const chord = chordAt(ring, shown, x, y);
           if (!chord) return null;
           const { link, src, dst } = chord;

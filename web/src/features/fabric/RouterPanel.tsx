@@ -147,7 +147,7 @@ function Body({
               <td
                 colSpan={4}
                 className="muted"
-              >{`No ${noun} of this ${words.router} is counted${rate ? " in this window" : ""}.`}</td>
+              >{`No ${noun} of this ${words.router} has counters${rate ? " in this window" : ""}.`}</td>
             </tr>
           )}
         </tbody>

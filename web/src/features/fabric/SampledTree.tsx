@@ -18,10 +18,9 @@ import { bytes, count, fraction, plural, si } from "../../lib/format";
 import { intervalText, isoTime, parseTime, ZONE } from "../../lib/time";
 import { choices, FILTERS, linkText, ringsOf, type SampledLink, sampledLinks, sampledSums } from "./sampled";
 import type { ViewProps } from "../../machine/usePicture";
+import { capital } from "../../machine/words";
 import { address } from "../../api/client";
 import { tableEntries } from "../../components/TableExport";
-
-const title = (word: string) => word.charAt(0).toUpperCase() + word.slice(1);
 
 type Row = SampledLink & { from: string; to: string };
 
@@ -139,7 +138,7 @@ export function SampledTree({
                       {part} <span className="ellipsis">{chosen[part]}</span>
                     </>
                   ) : (
-                    title(part)
+                    capital(part)
                   )}
                   <Icon name="down" />
                 </>

@@ -99,7 +99,7 @@ function LinkTable({ scene, moment, linkClass, selected, onSelect }: LinkProps) 
   if (!rows) return <Unanswered what="the links" asked={[answer]} />;
   if (!rows.length)
     return (
-      <Empty title={`No link${group === null ? "" : ` of g${group}`} is counted`}>
+      <Empty title={`No link${group === null ? "" : ` of g${group}`} has counters`}>
         Unknown links are not listed, because unknown is not zero.
       </Empty>
     );
@@ -126,7 +126,7 @@ function PairTable({ groups, words, congestion }: { groups: number[]; words: Wor
   if (!rows) return <Waiting what="the pairs of groups" />;
   if (!rows.length)
     return (
-      <Empty title={congestion?.groups.note ?? "No link between groups is counted"}>
+      <Empty title={congestion?.groups.note ?? "No link between groups has counters"}>
         Unknown pairs are not listed, because unknown is not zero.
       </Empty>
     );
@@ -210,11 +210,13 @@ export function routerColumns(scene: Scene, difference: boolean): Column<RouterR
 
 interface Props extends ViewProps {
   moment: Moment;
+  /** Whether another window is compared with. */
+  compared: boolean;
   congestion: Congestion | null;
   linkClass: string | null;
 }
 
-export function TableView({ moment, congestion, linkClass, ...props }: Props) {
+export function TableView({ moment, compared, congestion, linkClass, ...props }: Props) {
   const { scene, selected, onSelect } = props;
   const { rows = "routers" } = useSearch({ from: "/fabric/$fabric" });
   const navigate = useNavigate({ from: "/fabric/$fabric" });
@@ -245,16 +247,24 @@ export function TableView({ moment, congestion, linkClass, ...props }: Props) {
       ) : rows === "pairs" ? (
         <PairTable words={wordsOf(scene.fabric)} groups={scene.groups} congestion={congestion} />
       ) : (
-        <RouterTable {...props} />
+        <RouterTable {...props} compared={compared} />
       )}
     </div>
   );
 }
 
-function RouterTable({ scene, values, selected, jobsAt, label, onSelect }: ViewProps) {
+function RouterTable({
+  scene,
+  values,
+  selected,
+  jobsAt,
+  label,
+  onSelect,
+  compared,
+}: ViewProps & Pick<Props, "compared">) {
   const shown = useStore(values);
   const rows = useMemo(() => (shown ? routerRows(scene, shown, jobsAt) : []), [scene, shown, jobsAt]);
-  const columns = useMemo(() => routerColumns(scene, shown?.window.factor != null), [scene, shown]);
+  const columns = useMemo(() => routerColumns(scene, compared), [scene, compared]);
   const order = useAddressOrder(rows, columns, WORST);
   return (
     <OrderedTable

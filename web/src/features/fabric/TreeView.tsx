@@ -12,6 +12,7 @@ import { TreePicture } from "../../charts/TreePicture";
 import { usePalette } from "../../charts/Canvas";
 import { Segmented } from "../../components/choices";
 import { refused, Unanswered } from "../../components/Notice";
+import { refuseUnless } from "../../lib/address";
 import { change, count, ratio } from "../../lib/format";
 import { useStore } from "../../lib/store";
 import { linkText, measureOf, ringsOf } from "./sampled";
@@ -71,6 +72,12 @@ export function TreeView(props: Props) {
     </>
   );
   if (!topology.data) return <Unanswered what="the links" asked={[topology]} />;
+  refuseUnless(slice === props.slice, `${fabric.name} has no pod ${props.slice}.`, "slice");
+  refuseUnless(
+    !sampled.data || sampled.isFetching || contexts.length > 0 || search.measure === undefined || measure === "stalls",
+    `No packets were sampled on ${fabric.name}, so its congested fraction is unknown.`,
+    "measure",
+  );
   if (contexts.length > 0 && measure === "packets")
     return <SampledTree {...props} slice={slice} contexts={contexts} controls={controls} path={path} />;
   if ((contexts.length > 0 || sampled.isPending) && measure === "both")
@@ -89,8 +96,7 @@ export function TreeView(props: Props) {
         </div>
         <p className="subtitle" data-caption>
           {wordsOf(fabric).ratio}: how long a link held back all traffic, from port counters · congested fraction: the
-          share of the sampled packets that waited on a link. They differ where the sampled packets are not the traffic
-          that waits.
+          share of the sampled packets that waited on a link. They differ if the waiting traffic was not sampled.
         </p>
       </div>
     );
@@ -144,7 +150,7 @@ function CountedTree({
           {compared ? `colour: change of ${wordsOf(fabric).ratio} · ` : ""}
           {counted
             ? `width: ${wordsOf(fabric).flits}${partly ? " · dashed: no counter" : ""}`
-            : "width: parallel cables; no link is counted"}
+            : "width: parallel cables; no link has counters"}
           {tree && isBundled(tree) && slice === null
             ? " · bundles have the colour of their worst link; open a pod to see each link"
             : ""}

@@ -100,7 +100,7 @@ export const againstText = (search: FabricSearch): string =>
 function axis(window: TimeWindow, edge: number, spanMs: number, stepMs: number, chosen: boolean): TimeWindow {
   if (!chosen) return { from: edge - spanMs, to: edge };
   const length = Math.max(spanMs, (window.to - window.from) * 1.5);
-  // A coarse grid keeps the axis still while new data arrive beside a chosen window.
+  // A coarse grid keeps the axis still while new data arrive after a chosen window.
   const coarse = length / 6;
   const newest = Math.ceil(edge / coarse) * coarse;
   if (window.to <= newest && window.from >= newest - length) return { from: newest - length, to: newest };

@@ -224,7 +224,7 @@ export function PlayControls({ play, span, onZoom, onWhole }: Props) {
             <Icon name="down" />
           </>
         }
-        heading="The axis passes at"
+        heading="Speed of playback"
         entries={PASSES_S.map((one) => ({ id: String(one), label: pace(one), onSelect: () => setPass(one) }))}
       />
       <button

@@ -7,7 +7,7 @@ import { useKeys } from "../../lib/keys";
 import type { Store } from "../../lib/store";
 import { isoTime, type TimeWindow } from "../../lib/time";
 import { hottestRouter, type Scene, type Values } from "../../machine/scene";
-import type { FabricSearch, View } from "./address";
+import { type FabricSearch, OF_VIEW, type View } from "./address";
 import { aroundMark, type Clockwork, comparisonOf, neighbouring } from "./clockwork";
 import type { Playback, Stage } from "./playback";
 
@@ -27,14 +27,15 @@ export function useActions({ search, clock, edge, views, view, preview }: Given)
   const navigate = useNavigate({ from: "/fabric/$fabric" });
   const change = useCallback(
     (patch: Partial<FabricSearch>, push = false) => {
-      void navigate({ to: ".", search: (old) => ({ ...old, ...patch }), replace: !push });
+      // A table without a column of change has no order by it.
+      const gone = "view" in patch ? OF_VIEW : "diff" in patch && !patch.diff ? { sort: undefined } : {};
+      void navigate({ to: ".", search: (old) => ({ ...old, ...gone, ...patch }), replace: !push });
     },
     [navigate],
   );
   const select = useCallback((router: number) => change({ router }), [change]);
   const openLinks = useCallback(
-    (what: { link: number } | { pair: string }) =>
-      change({ view: "links", pair: undefined, link: undefined, ...what }, true),
+    (what: { link: number } | { pair: string }) => change({ view: "links", ...what }, true),
     [change],
   );
   const openPair = useCallback((src: number, dst: number) => openLinks({ pair: `${src}-${dst}` }), [openLinks]);
@@ -177,7 +178,7 @@ export function useFabricKeys({ scene, selected, clock, edge, views, view, diffe
     };
     return [
       ...views.map((v, i) => ({ keys: String(i + 1), label: `View: ${v}`, run: () => change({ view: v }, true) })),
-      { keys: "d", label: "Difference", run: () => change({ diff: difference ? undefined : "on" }) },
+      { keys: "d", label: "Difference", run: () => clock && change({ diff: difference ? undefined : "on" }) },
       { keys: "l", label: "Follow live data", run: () => change({ from: undefined, to: undefined }) },
       { keys: "[", label: "Earlier window", run: shift(-1) },
       { keys: "]", label: "Later window", run: shift(1) },

@@ -41,7 +41,7 @@ export function backtestColumns(tests: Backtest[]): Column<Backtest>[] {
     },
     {
       key: "coverage",
-      header: "band held",
+      header: "band coverage",
       numeric: true,
       value: (t) => t.coverage90,
       render: (t) => (t.coverage90 === null ? "–" : `${Math.round(t.coverage90 * 100)} %`),

@@ -6,7 +6,7 @@ import { forecastQuery, runForecastQuery, runningQuery } from "../../api/estimat
 import type { Application, Forecast, RunningRun } from "../../api/estimateShapes";
 import { TableExport } from "../../components/TableExport";
 import { type Column, DataTable } from "../../components/DataTable";
-import { Failure, HowToRead, Misaddressed, Waiting } from "../../components/Notice";
+import { Failure, HowToRead, Waiting } from "../../components/Notice";
 import { change, count, duration, plural } from "../../lib/format";
 import { day, parseTime } from "../../lib/time";
 import { ApplicationMenu, applicationText, Lacking, useApplication } from "../estimates/applications";
@@ -71,7 +71,7 @@ const runColumns: Column<RunningRun>[] = [
 export function ForecastPage() {
   const search = useSearch({ from: "/forecast" });
   const navigate = useNavigate({ from: "/forecast" });
-  const { list, applications, chosen, unknown } = useApplication("forecast", search);
+  const { list, applications, chosen } = useApplication("forecast", search);
   const running = useQuery(runningQuery());
   const runs = running.data?.items ?? [];
   const run = search.run ?? runs.find((one) => one.newest !== null)?.run_id ?? runs[0]?.run_id;
@@ -80,10 +80,9 @@ export function ForecastPage() {
     ...forecastQuery({ exe: chosen?.exe ?? "", nodes: chosen?.nodes ?? 0 }),
     enabled: chosen?.forecast.estimate_id != null,
   });
-  // What stands below the run, and beside it, waits for what is above: cards that come one by one push each other down.
+  // What is below the run, and next to it, waits for what is above: cards that come one by one push each other down.
   const above = !running.isPending && (run === undefined || !band.isPending) && !forecaster.isLoading;
   if (list.error && !list.data) return <Failure error={list.error} retry={() => void list.refetch()} />;
-  if (unknown) return <Misaddressed error={unknown} />;
   if (!list.data) return <Waiting what="the forecasts" />;
   const nothing =
     running.data &&
@@ -235,7 +234,7 @@ function Serving({ forecast: { estimate, serves, drift, notes } }: { forecast: F
         <dd>{serves.why}</dd>
         <dt>Backtest error</dt>
         <dd>{serves.mape.toFixed(1)} % on held-out runs</dd>
-        <dt>90 % band held</dt>
+        <dt>90 % band, coverage</dt>
         <dd>{share(serves.coverage90)}</dd>
         <dt>Since then</dt>
         <dd>
@@ -243,7 +242,7 @@ function Serving({ forecast: { estimate, serves, drift, notes } }: { forecast: F
             "no outcomes yet"
           ) : (
             <>
-              {plural(drift.forecasts, "forecast")}: band held {share(drift.coverage90)}, error{" "}
+              {plural(drift.forecasts, "forecast")}: band coverage {share(drift.coverage90)}, error{" "}
               {drift.mape === null ? "unknown" : `${drift.mape.toFixed(1)} %`}
               {drift.drifting ? (
                 <span className="alarm"> · {drift.why ?? `inputs have shifted: ${shifted.join(", ")}`}</span>

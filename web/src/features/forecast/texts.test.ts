@@ -3,13 +3,13 @@ import { heldText, restsOnText, restsText, runTimeText, worseText } from "./text
 
 it("says when a forecaster does worse than in its backtest, beyond chance", () => {
   expect(worseText({ forecasts: 60, coverage90: 0.67, mape: 16.9 }, 6)).toBe(
-    "worse than in the backtest: its band held less than 90 % and its error grew",
+    "worse than in the backtest: its band contained less than 90 % and its error grew",
   );
   expect(worseText({ forecasts: 60, coverage90: 0.86, mape: 6.2 }, 6)).toBe("");
   expect(worseText({ forecasts: 3, coverage90: 0.67, mape: 16.9 }, 6)).toBe("");
 });
 
-const told = {
+const runTime = {
   elapsed_s: 60,
   expected_s: 120,
   low_s: 90,
@@ -26,9 +26,9 @@ const told = {
 };
 
 test("what is unknown is no figure", () => {
-  expect(runTimeText(told)).toMatch(/in all \(90 %: .+ to .+\)/);
+  expect(runTimeText(runTime)).toMatch(/in all \(90 %: .+ to .+\)/);
   const unknown = {
-    ...told,
+    ...runTime,
     expected_s: null,
     low_s: null,
     high_s: null,
@@ -41,9 +41,9 @@ test("what is unknown is no figure", () => {
 });
 
 test("a row says in short what a time rests on, and how often such intervals held", () => {
-  expect(restsOnText(told)).toBe("40 longer jobs of the same name and size");
-  expect(heldText(told)).toBe("91 % of 100");
-  expect(heldText({ ...told, coverage90: null })).toBe("too few to test");
+  expect(restsOnText(runTime)).toBe("40 longer jobs of the same name and size");
+  expect(heldText(runTime)).toBe("91 % of 100");
+  expect(heldText({ ...runTime, coverage90: null })).toBe("too few to test");
 });
 
 const input = (name: string, verdict: string) => ({

@@ -16,21 +16,21 @@ export function worseText(
   if (forecasts < 10) return "";
   const held = coverage90 !== null && 0.9 - coverage90 > 2 * Math.sqrt(0.09 / forecasts);
   const off = mape !== null && mape > WORSE * backtestMape;
-  const reasons = [held && "its band held less than 90 %", off && "its error grew"].filter(Boolean);
+  const reasons = [held && "its band contained less than 90 %", off && "its error grew"].filter(Boolean);
   return reasons.length ? `worse than in the backtest: ${reasons.join(" and ")}` : "";
 }
 
 /** How long a job takes in all, with its interval; or why that is unknown. */
-export const runTimeText = (told: RunTime): string =>
-  told.expected_s === null
-    ? `cannot tell: ${told.lacks ?? "no similar jobs"}`
-    : `${duration(told.expected_s)} in all (90 %: ${duration(told.low_s)} to ${duration(told.high_s)})`;
+export const runTimeText = (runTime: RunTime): string =>
+  runTime.expected_s === null
+    ? `cannot tell: ${runTime.lacks ?? "no similar jobs"}`
+    : `${duration(runTime.expected_s)} in all (90 %: ${duration(runTime.low_s)} to ${duration(runTime.high_s)})`;
 
 /** What it rests on, short enough for a row; or why there is nothing. */
-export const restsOnText = (told: RunTime): string =>
-  told.basis === null
-    ? (told.lacks ?? "no similar jobs")
-    : `${count(told.jobs)} longer jobs of the same ${inWords(told.basis)}`;
+export const restsOnText = (runTime: RunTime): string =>
+  runTime.basis === null
+    ? (runTime.lacks ?? "no similar jobs")
+    : `${count(runTime.jobs)} longer jobs of the same ${inWords(runTime.basis)}`;
 
 /** How often such an interval held on jobs that were forecast from those before them. */
 export const heldText = ({ basis, tested, coverage90 }: RunTime): string =>
@@ -40,7 +40,7 @@ export const heldText = ({ basis, tested, coverage90 }: RunTime): string =>
 export function restsText(rests: RestsOn): string {
   const sure = rests.inputs.filter((one) => one.verdict === "carries");
   const [first] = sure;
-  if (!first) return `${rests.forecaster}: cannot tell, no input adds more error than chance`;
+  if (!first) return `${rests.forecaster}: cannot tell, because no input adds more error than chance`;
   const others = sure.length > 1 ? `, and ${sure.length - 1} more` : "";
   return `${rests.forecaster}: first ${first.name} (+${first.increase.toFixed(1)} points)${others}`;
 }

@@ -1,7 +1,7 @@
 /** Ingest health: what arrives, how late, what is missing and what was refused with its reason. */
 import { useQuery } from "@tanstack/react-query";
 import { ingestQuery } from "../../api/queries";
-import type { DeadLetter, IngestStatus } from "../../api/shapes";
+import { type DeadLetter, type IngestStatus, LATE_S } from "../../api/shapes";
 import { TableExport } from "../../components/TableExport";
 import { DownloadButton } from "../../components/buttons";
 import { type Column, DataTable } from "../../components/DataTable";
@@ -15,9 +15,6 @@ import { address } from "../../api/client";
 type Topic = IngestStatus["topics"][number];
 type Schema = IngestStatus["schemas"][number];
 type Gap = IngestStatus["gaps"][number];
-
-/** The target of the platform: data are in the database within this time. */
-const LATE_S = 5;
 
 function columnsAt(now: number) {
   const when = (text: string | null | undefined) => {

@@ -1,6 +1,6 @@
 /** Which data there are, by source: what came in each step of the span, and how far each is behind. */
 import { Link } from "@tanstack/react-router";
-import type { IngestCoverage, IngestStatus, Overview } from "../../api/shapes";
+import { type IngestCoverage, type IngestStatus, LATE_S, type Overview } from "../../api/shapes";
 import { duration, percent, UNKNOWN } from "../../lib/format";
 
 // What the strips of coverage show of each source: steps with records, with refused ones, and without any.
@@ -34,8 +34,6 @@ interface Props {
 
 /** Less than this of what was due is drawn as a gap. */
 const WHOLE = 0.95;
-/** Seconds behind from which a source stands out. */
-const LATE_S = 5;
 
 export function Coverage({ device, span, overview, coverage, ingest, children }: Props) {
   const steps = overview?.coverage ?? [];

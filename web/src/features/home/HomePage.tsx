@@ -11,6 +11,7 @@ import { Icon } from "../../components/Icon";
 import { Menu, Segmented } from "../../components/choices";
 import { answered, Empty, Failure, refused, StaleBanner, Unanswered, Waiting } from "../../components/Notice";
 import { captureEntries } from "../../lib/capture";
+import { refuseUnless } from "../../lib/address";
 import { plural } from "../../lib/format";
 import { useKeys } from "../../lib/keys";
 import { currentMachine, machineStore } from "../../lib/machine";
@@ -35,9 +36,9 @@ import { address } from "../../api/client";
 import { tableEntries } from "../../components/TableExport";
 import { useOrigin } from "../../lib/origin";
 
-/** Rows of what needs attention, of jobs by stalls beside it and where nothing needs any, and of pairs of groups; a wall has room for more. */
-const ROWS = { shown: 12, worst: 8, beside: 8, alone: 24, pairs: 5 };
-const WALL_ROWS = { shown: 14, worst: 16, beside: 48, alone: 48, pairs: 12 };
+/** Rows of what needs attention, of jobs by stalls next to it or alone, and of pairs of groups; a wall has room for more. */
+const ROWS = { shown: 12, worst: 8, next: 8, alone: 24, pairs: 5 };
+const WALL_ROWS = { shown: 14, worst: 16, next: 48, alone: 48, pairs: 12 };
 
 const SPAN_LABELS: Record<Span, string> = { hour: "Last hour", today: "Today", week: "Week" };
 const NO_JOBS: Occupancy["jobs"] = [];
@@ -53,10 +54,11 @@ export function HomePage() {
   if (!fabric)
     return (
       <Empty page title="No machines yet">
-        Start the twin with <code>flitwatch up</code>, or read a topology with <code>flitwatch import fabric FILE</code>
-        , or <Link to="/connect">connect your own data</Link>.
+        Start the twin with <code>flitwatch up</code>, or import a topology: <code>flitwatch import fabric FILE</code>,
+        or <Link to="/connect">connect your own data</Link>.
       </Empty>
     );
+  refuseUnless(search.at === undefined || !fabric.snapshot, `${fabric.name} has one sample without a time.`, "at");
   return <HomeOf key={fabric.id} fabric={fabric} chosen={parseTime(search.at)} spanName={search.span ?? "hour"} />;
 }
 
@@ -77,7 +79,7 @@ function HomeOf({ fabric, chosen: past, spanName }: { fabric: Fabric; chosen: nu
     spanned,
     coverage,
     lost,
-    told,
+    losses,
     alerts,
     running,
     incident,
@@ -97,7 +99,7 @@ function HomeOf({ fabric, chosen: past, spanName }: { fabric: Fabric; chosen: nu
     machine: fabric.name,
     simulated: fabric.simulated,
     window: edge === null ? null : { from: edge - WINDOW_MS, to: edge },
-    search: () => ({ ...kept, machine: fabric.name, at: edge === null ? undefined : isoTime(edge) }),
+    search: () => ({ ...kept, machine: fabric.name, at: edge === null || fabric.snapshot ? undefined : isoTime(edge) }),
   });
   const theme = useStore(themeStore);
   const [now, setNow] = useState(() => Date.now());
@@ -201,7 +203,7 @@ function HomeOf({ fabric, chosen: past, spanName }: { fabric: Fabric; chosen: nu
     fresh: fresh.text,
     incident: incident.data ?? null,
     forecasts: past === null ? (asksForecasts.data?.items ?? null) : null,
-    lost: told,
+    lost: losses,
     span: SPAN_WORDS[spanName],
     running: running.data?.pages.flatMap((p) => p.items) ?? null,
   });
@@ -225,7 +227,7 @@ function HomeOf({ fabric, chosen: past, spanName }: { fabric: Fabric; chosen: nu
         )}
         {!fabric.snapshot && (
           <Segmented
-            label="Time that costs and data are of"
+            label="Time that costs and data cover"
             value={spanName}
             options={SPANS.map((one) => ({ value: one, label: SPAN_LABELS[one] }))}
             onChange={(span) =>
@@ -237,7 +239,9 @@ function HomeOf({ fabric, chosen: past, spanName }: { fabric: Fabric; chosen: nu
             }
           />
         )}
-        {edge !== null && <CopyMoment search={() => ({ ...kept, machine: fabric.name, at: isoTime(edge) })} />}
+        {edge !== null && !fabric.snapshot && (
+          <CopyMoment search={() => ({ ...kept, machine: fabric.name, at: isoTime(edge) })} />
+        )}
         <Menu
           trigger={
             <>
@@ -324,7 +328,7 @@ function HomeOf({ fabric, chosen: past, spanName }: { fabric: Fabric; chosen: nu
               <Empty title="Nothing needs attention">
                 {plural(incident.data?.judged.not_slow ?? 0, "running job")} of{" "}
                 {incident.data?.judged.running ?? "an unknown number"} can be judged and none of them is slow; no{" "}
-                {scene?.arrangement.noun ?? "group"} is hot{past === null && "; all devices report"}.
+                {scene?.arrangement.noun ?? "group"} is hot{past === null && "; all devices are reporting"}.
               </Empty>
             ) : (
               <Unanswered what={fabric.snapshot ? "the sample" : "the last ten minutes"} asked={asked} />
@@ -349,7 +353,7 @@ function HomeOf({ fabric, chosen: past, spanName }: { fabric: Fabric; chosen: nu
             </div>
             {stalls.length ? (
               <StalledJobs
-                stalls={stalls.slice(0, calm ? rows.alone : rows.beside)}
+                stalls={stalls.slice(0, calm ? rows.alone : rows.next)}
                 ratioWord={capital(words.ratio)}
                 story={incident.data?.verdict === "incident" ? incident.data : null}
                 at={when.to}
@@ -362,7 +366,7 @@ function HomeOf({ fabric, chosen: past, spanName }: { fabric: Fabric; chosen: nu
             ) : empty || (occupancy && values) ? (
               <p className="muted home-note">
                 What the jobs' {words.routers} stall is unknown:{" "}
-                {empty ? "there are no counters yet" : "none of them is counted"}.
+                {empty ? "there are no counters yet" : "none of them has counters"}.
               </p>
             ) : (
               <Unanswered what="the jobs and the counters" asked={[occupancyAnswer, congestion]} />
@@ -393,7 +397,7 @@ function HomeOf({ fabric, chosen: past, spanName }: { fabric: Fabric; chosen: nu
                 <HotPairs pairs={pairs} scene={scene} jobs={occupancy?.jobs ?? NO_JOBS} when={when} theme={theme} />
               ) : empty || (scene && congestion.data) ? (
                 <p className="muted home-note">
-                  {congestion.data?.groups.note ?? "No link between groups is counted."}
+                  {congestion.data?.groups.note ?? "No link between groups has counters."}
                 </p>
               ) : (
                 <Unanswered what="the links" asked={[congestion]} />

@@ -31,19 +31,19 @@ type Trend = Pick<Overview, "ts" | "ratio">;
 const SHOWN = 3;
 
 export function IncidentCard({ fabric, ratioWord, answer, trend, at, now }: Props) {
-  const told = answer.data;
-  const shown: Story | undefined = told && (told.verdict === "none" && told.last ? told.last : told);
-  const over = shown !== undefined && shown === told?.last;
-  const level = told?.verdict === "incident" ? "high" : told?.verdict === "cannot tell" ? "medium" : "info";
+  const newest = answer.data;
+  const shown: Story | undefined = newest && (newest.verdict === "none" && newest.last ? newest.last : newest);
+  const over = shown !== undefined && shown === newest?.last;
+  const level = newest?.verdict === "incident" ? "high" : newest?.verdict === "cannot tell" ? "medium" : "info";
   return (
     <section
       className="card home-incident"
       aria-label="Incident"
-      data-verdict={refused([answer]) ? "unknown" : told?.verdict}
+      data-verdict={refused([answer]) ? "unknown" : newest?.verdict}
     >
       {refused([answer]) ? (
         <Unanswered line what="the incident" asked={[answer]} />
-      ) : !told || !shown ? (
+      ) : !newest || !shown ? (
         <Placeholder fabric={fabric} />
       ) : (
         <>
@@ -51,9 +51,9 @@ export function IncidentCard({ fabric, ratioWord, answer, trend, at, now }: Prop
             <SeverityMark level={level} />
             <div>
               <h2>
-                <Stored story={told} />
+                <Stored story={newest} />
               </h2>
-              <p className="muted">{told.detail}</p>
+              <p className="muted">{newest.detail}</p>
             </div>
             <AllIncidents fabric={fabric} />
           </div>
@@ -62,10 +62,10 @@ export function IncidentCard({ fabric, ratioWord, answer, trend, at, now }: Prop
               <b>Last incident{dayText(shown, now)}</b> <Stored story={shown} />
             </p>
           )}
-          {told.verdict === "cannot tell" && told.last && (
+          {newest.verdict === "cannot tell" && newest.last && (
             <p className="incident-last">
-              <b>Last incident{dayText(told.last, now)}</b> <Stored story={told.last} />{" "}
-              {told.last.victims[0] && <JobLink job={told.last.victims[0]} at={told.last.until ?? at} />}
+              <b>Last incident{dayText(newest.last, now)}</b> <Stored story={newest.last} />{" "}
+              {newest.last.victims[0] && <JobLink job={newest.last.victims[0]} at={newest.last.until ?? at} />}
             </p>
           )}
           {trend && !shown.victims.length && !shown.others.length && (

@@ -10,11 +10,11 @@ import { themeStore } from "../../lib/theme";
 import { isoTime } from "../../lib/time";
 import type { Scene, Values } from "../../machine/scene";
 import { TilesView, type ViewProps } from "../../machine/usePicture";
+import { WINDOW_MS } from "./useHome";
 
 const NO_JOBS: string[] = [];
 const DAY_MS = 86_400_000;
 
-const WINDOW_MS = 600_000;
 /** Fetched on a wall alone. */
 const WallRing = lazy(async () => ({ default: (await import("../fabric/WallRing")).RingView }));
 

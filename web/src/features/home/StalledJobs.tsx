@@ -34,7 +34,7 @@ export function ItemRow({ item, current, now }: { item: Item; current: boolean; 
 interface Props {
   stalls: JobStall[];
   ratioWord: string;
-  /** The present incident: what a job is in it stands beside its name. */
+  /** The present incident: what a job is in it is next to its name. */
   story: Story | null;
   at: string | undefined;
   theme: ThemeName;

@@ -11,7 +11,7 @@ import { change, count, duration, plural } from "../../lib/format";
 import { endsText } from "../job/life";
 import { slowColumns, UNCOMPARED } from "./texts";
 
-// Step times as a small line over those that are usual: shape only, figures stand beside it.
+// Step times as a small line over those that are usual: shape only, figures are next to it.
 
 const [WIDTH, HEIGHT] = [200, 22];
 

@@ -82,7 +82,7 @@ it("has one row for all topics that are behind: the latest, and how many records
     lag_records,
     last_at: null,
   });
-  const told = (...topics: unknown[]) => {
+  const itemsOf = (...topics: unknown[]) => {
     const ingest = {
       topics,
       silent: [],
@@ -90,12 +90,14 @@ it("has one row for all topics that are behind: the latest, and how many records
     } as unknown as IngestStatus;
     return attention({ ...asked([]), ingest }).map(({ title, detail }) => [title, detail]);
   };
-  expect(told(topic("ldms", 5, 9), topic("slurm", null, null))).toEqual([]);
-  expect(told(topic("ldms", 41, 9), topic("slurm", 2, 1))).toEqual([["ldms is 41 s behind", "9 records wait"]]);
-  expect(told(topic("slurm", 9, 1), topic("ldms", 41, 9))).toEqual([
+  expect(itemsOf(topic("ldms", 5, 9), topic("slurm", null, null))).toEqual([]);
+  expect(itemsOf(topic("ldms", 41, 9), topic("slurm", 2, 1))).toEqual([["ldms is 41 s behind", "9 records wait"]]);
+  expect(itemsOf(topic("slurm", 9, 1), topic("ldms", 41, 9))).toEqual([
     ["2 topics are behind, ldms is 41 s behind", "10 records wait"],
   ]);
-  expect(told(topic("ldms", 41, 9), topic("slurm", 9, null))[0]?.[1]).toBe("the number of waiting records is unknown");
+  expect(itemsOf(topic("ldms", 41, 9), topic("slurm", 9, null))[0]?.[1]).toBe(
+    "the number of waiting records is unknown",
+  );
 });
 
 it("lists slow jobs with what they lose and who is named, and no forecast of the same job", () => {

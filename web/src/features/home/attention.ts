@@ -3,7 +3,7 @@ import type { Words } from "../../machine/words";
 import type { AlertPage } from "../../api/alerts";
 import type { RunningRun } from "../../api/estimateShapes";
 import type { Incident, SlowJob } from "../../api/incident";
-import type { IngestStatus, Occupancy } from "../../api/shapes";
+import { type IngestStatus, LATE_S, type Occupancy } from "../../api/shapes";
 import type { PanelFigures, RouterWindow } from "../../charts/window";
 import { change, count, duration, lostTime, plural, ratio } from "../../lib/format";
 import { stringifySearch } from "../../lib/address";
@@ -26,8 +26,6 @@ export interface Item {
 export const HOT = 8;
 const HOT_SHARE = 0.1;
 const FORECAST_FACTOR = 1.1;
-/** Records should be stored within so many seconds. */
-const LATE_S = 5;
 
 export interface JobStall {
   job: Occupancy["jobs"][number];
@@ -213,14 +211,14 @@ function slowItems(incident: Incident | null, at: string | undefined): Item[] {
 }
 
 /** The incident that home's card shows, as the first row of an export; none if there is none. */
-export function incidentItems(told: Incident | null): Item[] {
-  const story = told && (told.verdict === "none" ? told.last : told);
+export function incidentItems(incident: Incident | null): Item[] {
+  const story = incident && (incident.verdict === "none" ? incident.last : incident);
   if (!story) return [];
   const slowed = story.victims.map((one) => `job ${one.job_id} ${change(one.factor)}, ${lostTime(one.lost_s)} lost`);
   return [
     {
       id: "incident",
-      level: story === told?.last ? "info" : "high",
+      level: story === incident?.last ? "info" : "high",
       title: story.title,
       detail: [story.detail, ...slowed].join("; "),
       stake: plural(story.victims.length, "job"),

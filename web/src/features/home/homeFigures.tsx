@@ -96,17 +96,17 @@ interface FigureInputs {
 }
 
 /** Jobs that are slow now, of those that run; how many cannot be compared with earlier runs. */
-function slowedFigure(told: Incident | null, running: number | null, loading: boolean): HomeFigure {
-  const slow = [...(told?.victims ?? []), ...(told?.others ?? [])].filter((one) => one.until === null).length;
-  const all = told?.judged.running ?? running;
-  const judged = slow + (told?.judged.not_slow ?? 0);
+function slowedFigure(incident: Incident | null, running: number | null, loading: boolean): HomeFigure {
+  const slow = [...(incident?.victims ?? []), ...(incident?.others ?? [])].filter((one) => one.until === null).length;
+  const all = incident?.judged.running ?? running;
+  const judged = slow + (incident?.judged.not_slow ?? 0);
   return {
     label: "Jobs slowed now",
-    value: told && judged > 0 ? count(slow) : UNKNOWN,
+    value: incident && judged > 0 ? count(slow) : UNKNOWN,
     unit: all === null ? "" : `of ${count(all)} running`,
-    detail: told ? (judged > 0 ? `${count(judged)} can be judged` : "none can be judged") : "",
+    detail: incident ? (judged > 0 ? `${count(judged)} can be judged` : "none can be judged") : "",
     bad: slow > 0,
-    loading: !told && loading,
+    loading: !incident && loading,
   };
 }
 
@@ -171,7 +171,7 @@ export function homeFigures({
   const hot = ratios.filter((value) => value > HOT).length;
   const flits = values?.figures.reduce((sum, f) => sum + (f.counted ? f.flits : 0), 0) ?? 0;
   const stalls = values?.figures.reduce((sum, f) => sum + (f.counted ? f.stalls : 0), 0) ?? 0;
-  // Of the same window as the mean beside it.
+  // Of the same window as the mean next to it.
   const twentieth = quantile(ratios, 0.95) ?? null;
   const classes = Object.entries(congestion?.classes ?? {})
     .filter(([name, c]) => name !== "terminal" && c.p95 !== null)
@@ -225,7 +225,7 @@ export function homeFigures({
       unit: worst ? `95th: ${ratio(worst[1].p95)}` : "",
       detail:
         others.map(([name, c]) => `${name} ${ratio(c.p95)}`).join(" · ") ||
-        (!worst && (congestion || empty) ? "no class is counted" : ""),
+        (!worst && (congestion || empty) ? "no class has counters" : ""),
     },
     {
       label: `${capital(words.routers)} reporting`,

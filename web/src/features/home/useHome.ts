@@ -40,7 +40,7 @@ function useLost(fabric: Fabric, window: TimeWindow | null, past: boolean) {
     ),
     enabled: window !== null && !fabric.snapshot,
   });
-  const told = useMemo(() => {
+  const losses = useMemo(() => {
     const [page] = lost.data?.pages ?? [];
     if (!page || !window) return null;
     const incidents = page.items.filter((one) => one.state !== "withdrawn");
@@ -51,7 +51,7 @@ function useLost(fabric: Fabric, window: TimeWindow | null, past: boolean) {
       unexamined: page.unexamined ?? 0,
     };
   }, [lost.data, window]);
-  return { lost, told };
+  return { lost, losses };
 }
 
 export const WINDOW_MS = 600_000;
@@ -85,7 +85,7 @@ export function useHome(fabric: Fabric, chosen: number | null, spanName: Span) {
   const ingest = useQuery({ ...ingestQuery(), enabled: live });
   const incident = useQuery(incidentQuery(fabric.name, chosen === null ? null : isoTime(chosen)));
   const forecasts = useQuery({ ...runningQuery(fabric.name), enabled: live });
-  const { lost, told } = useLost(fabric, span, chosen !== null);
+  const { lost, losses } = useLost(fabric, span, chosen !== null);
   const fired = useInfiniteQuery({ ...alertsQuery("firing"), enabled: live });
   const alerts = (live ? fired.data?.pages[0] : undefined) ?? null;
   const running = useInfiniteQuery({ ...jobsQuery({ state: "RUNNING", fabric: fabric.name }, 500), enabled: live });
@@ -112,7 +112,7 @@ export function useHome(fabric: Fabric, chosen: number | null, spanName: Span) {
     spanned,
     coverage,
     lost,
-    told,
+    losses,
     alerts,
     running,
     incident,

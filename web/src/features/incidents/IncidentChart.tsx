@@ -4,7 +4,7 @@ import { address } from "../../api/client";
 import type { IncidentDetail } from "../../api/incident";
 import { BaseAxis, ValueAxis } from "../../charts/axis";
 import { useSize } from "../../charts/Canvas";
-import { type Gutters, incidentHeight, incidentLayout, type IncidentTimes, NARROW, WIDE } from "../../charts/incident";
+import { type Gutters, incidentHeight, incidentLayout, type IncidentTimes, NARROW, WIDE } from "../../charts/timeRows";
 import type { Column } from "../../components/DataTable";
 import { PictureCard } from "../../components/PictureCard";
 import { change, count, ratio } from "../../lib/format";
@@ -34,11 +34,11 @@ const columnsOf = (ratioWord: string): Column<Minute>[] => [
   },
 ];
 
-export function IncidentChart({ told, ratioWord, now }: { told: IncidentDetail; ratioWord: string; now: number }) {
+export function IncidentChart({ stored, ratioWord, now }: { stored: IncidentDetail; ratioWord: string; now: number }) {
   const columns = useMemo(() => columnsOf(ratioWord), [ratioWord]);
   const gutters = useMedia("(max-width: 720px)") ? NARROW : WIDE;
-  const known = told.minutes.some((one) => one.part !== null);
-  if (!told.minutes.length)
+  const known = stored.minutes.some((one) => one.part !== null);
+  if (!stored.minutes.length)
     return (
       <section className="card incident-part" aria-label={TITLE}>
         <div className="card-head">
@@ -50,47 +50,47 @@ export function IncidentChart({ told, ratioWord, now }: { told: IncidentDetail; 
   return (
     <PictureCard
       title={TITLE}
-      name={`incident-${told.incident_id}`}
-      source={address(`/incidents/${told.incident_id}`)}
-      rows={told.minutes}
+      name={`incident-${stored.incident_id}`}
+      source={address(`/incidents/${stored.incident_id}`)}
+      rows={stored.minutes}
       columns={columns}
       id={(m) => m.at}
       className="incident-chart"
       note={`${ratioWord} by minute, on the path of the job that lost most${known ? "" : " · the causes' share is unknown"}`}
     >
-      <Picture told={told} ratioWord={ratioWord} now={now} gutters={gutters} known={known} />
+      <Picture stored={stored} ratioWord={ratioWord} now={now} gutters={gutters} known={known} />
     </PictureCard>
   );
 }
 
 interface PictureProps {
-  told: IncidentDetail;
+  stored: IncidentDetail;
   ratioWord: string;
   now: number;
   gutters: Gutters;
   known: boolean;
 }
 
-function Picture({ told, ratioWord, now, gutters, known }: PictureProps) {
+function Picture({ stored, ratioWord, now, gutters, known }: PictureProps) {
   const [box, size] = useSize();
   const { left, right, head } = gutters;
   const width = size?.width ?? 0;
-  const height = incidentHeight(told.victims.length, known, gutters);
+  const height = incidentHeight(stored.victims.length, known, gutters);
   const times = useMemo((): IncidentTimes => {
-    const began = parseTime(told.began) ?? 0;
-    const end = parseTime(told.ended) ?? now;
+    const began = parseTime(stored.began) ?? 0;
+    const end = parseTime(stored.ended) ?? now;
     return {
       span: { from: began, to: end },
-      minutes: told.minutes.map((one) => ({ ...one, at: parseTime(one.at) ?? 0 })),
-      quiet: told.quiet,
-      slowed: told.victims.map((one) => ({ from: parseTime(one.since) ?? began, to: parseTime(one.until) })),
+      minutes: stored.minutes.map((one) => ({ ...one, at: parseTime(one.at) ?? 0 })),
+      quiet: stored.quiet,
+      slowed: stored.victims.map((one) => ({ from: parseTime(one.since) ?? began, to: parseTime(one.until) })),
     };
-  }, [told, now]);
+  }, [stored, now]);
   const layout = useMemo(
     () => (width > left + right + 60 ? incidentLayout(times, width, gutters) : null),
     [times, width, gutters, left, right],
   );
-  const worst = Math.max(...told.minutes.map((one) => one.waiting));
+  const worst = Math.max(...stored.minutes.map((one) => one.waiting));
   const name = (text: string, unit: string, top: number) => (
     <>
       <text className="name" x={0} y={head ? top - 6 : top + 10}>
@@ -115,7 +115,7 @@ function Picture({ told, ratioWord, now, gutters, known }: PictureProps) {
           width={width}
           height={height}
           role="img"
-          aria-label={`Waiting of up to ${ratio(worst)} ${ratioWord}, ${told.quiet === null ? "of a quiet minute unknown" : `${ratio(told.quiet)} in a quiet minute`}; ${told.victims.map((one) => `job ${one.job_id} ${change(one.factor)}`).join("; ")}`}
+          aria-label={`Waiting of up to ${ratio(worst)} ${ratioWord}, ${stored.quiet === null ? "unknown in a quiet minute" : `${ratio(stored.quiet)} in a quiet minute`}; ${stored.victims.map((one) => `job ${one.job_id} ${change(one.factor)}`).join("; ")}`}
         >
           <rect
             className="slow"
@@ -130,7 +130,7 @@ function Picture({ told, ratioWord, now, gutters, known }: PictureProps) {
             <>
               <line className="other" x1={left} x2={width - right} y1={layout.quiet} y2={layout.quiet} />
               <text x={width} y={layout.quiet - (head ? 4 : -4)} textAnchor="end">
-                quiet {ratio(told.quiet)}
+                quiet {ratio(stored.quiet)}
               </text>
             </>
           )}
@@ -148,7 +148,7 @@ function Picture({ told, ratioWord, now, gutters, known }: PictureProps) {
               <path className="high" d={layout.part.path} />
             </>
           )}
-          {told.victims.map((one, i) => {
+          {stored.victims.map((one, i) => {
             const bar = layout.bars[i];
             if (!bar) return null;
             return (

@@ -33,50 +33,50 @@ export function IncidentPage() {
   const queries = useQueryClient();
   const answer = useQuery(storedIncidentQuery(incident));
   const fabrics = useQuery(fabricsQuery());
-  const told = answer.data;
+  const stored = answer.data;
   // The API answers with the incident that this one became part of: the address follows.
-  const number = told && String(told.incident_id);
+  const number = stored && String(stored.incident_id);
   useEffect(() => {
     if (number === undefined || number === incident) return;
-    queries.setQueryData(storedIncidentQuery(number).queryKey, told);
+    queries.setQueryData(storedIncidentQuery(number).queryKey, stored);
     void navigate({ to: "/incidents/$incident", params: { incident: number }, replace: true });
-  }, [number, incident, told, queries, navigate]);
-  if (answer.error && !told) return <Failure page error={answer.error} retry={() => void answer.refetch()} />;
-  if (!told || !fabrics.data) return <Unanswered what="the incident" asked={[answer, fabrics]} />;
-  const ratioWord = wordsOf(fabrics.data.items.find((one) => one.name === told.fabric) ?? null).ratio;
-  return <Body key={told.incident_id} told={told} ratioWord={ratioWord} now={answer.dataUpdatedAt} />;
+  }, [number, incident, stored, queries, navigate]);
+  if (answer.error && !stored) return <Failure page error={answer.error} retry={() => void answer.refetch()} />;
+  if (!stored || !fabrics.data) return <Unanswered what="the incident" asked={[answer, fabrics]} />;
+  const ratioWord = wordsOf(fabrics.data.items.find((one) => one.name === stored.fabric) ?? null).ratio;
+  return <Body key={stored.incident_id} stored={stored} ratioWord={ratioWord} now={answer.dataUpdatedAt} />;
 }
 
 /** `now`: when the answer came, for what goes on. */
-function Body({ told, ratioWord, now }: { told: IncidentDetail; ratioWord: string; now: number }) {
-  const since = parseTime(told.began);
-  const withdrawn = told.state === "withdrawn";
-  useEffect(() => rememberMachine(told.fabric), [told.fabric]);
+function Body({ stored, ratioWord, now }: { stored: IncidentDetail; ratioWord: string; now: number }) {
+  const since = parseTime(stored.began);
+  const withdrawn = stored.state === "withdrawn";
+  useEffect(() => rememberMachine(stored.fabric), [stored.fabric]);
   useOrigin({
-    machine: told.fabric,
-    simulated: told.simulated,
-    window: since === null ? null : { from: since, to: parseTime(told.ended) ?? now },
+    machine: stored.fabric,
+    simulated: stored.simulated,
+    window: since === null ? null : { from: since, to: parseTime(stored.ended) ?? now },
   });
-  const [first] = told.victims;
-  const jobs = [told.causes[0], first].flatMap((one) => (one ? [one.job_id] : []));
+  const [first] = stored.victims;
+  const jobs = [stored.causes[0], first].flatMap((one) => (one ? [one.job_id] : []));
   const replay = first && {
-    fabric: told.fabric,
+    fabric: stored.fabric,
     job: first.job_id,
-    ...slowWindow(first.since, first.until ?? told.ended, now),
+    ...slowWindow(first.since, first.until ?? stored.ended, now),
   };
   return (
     <div className="job-page incident-page">
       <div className="context">
-        <h1>Incident {told.incident_id}</h1>
-        {told.simulated && <span className="tag">simulated</span>}
+        <h1>Incident {stored.incident_id}</h1>
+        {stored.simulated && <span className="tag">simulated</span>}
         <span className="subtitle">
-          {told.fabric} · {whenText(told, now)}
+          {stored.fabric} · {whenText(stored, now)}
         </span>
         <span className="spacer" />
         <Link
           className="button"
           to="/fabric/$fabric"
-          params={{ fabric: told.fabric }}
+          params={{ fabric: stored.fabric }}
           search={{ ...aroundOnset(since), job: jobs.join(",") || undefined }}
         >
           On the fabric
@@ -86,61 +86,67 @@ function Body({ told, ratioWord, now }: { told: IncidentDetail; ratioWord: strin
             Replay with another placement
           </Link>
         )}
-        <Link className="button" to="/incidents" search={{ fabric: told.fabric }}>
+        <Link className="button" to="/incidents" search={{ fabric: stored.fabric }}>
           All incidents
         </Link>
       </div>
-      <section className="card job-verdict" aria-label="Verdict" data-state={told.state}>
+      <section className="card job-verdict" aria-label="Verdict" data-state={stored.state}>
         <div className="incident-verdict">
-          <SeverityMark level={told.state === "open" ? "high" : "info"} />
+          <SeverityMark level={stored.state === "open" ? "high" : "info"} />
           <div>
-            <h2>{told.title}</h2>
+            <h2>{stored.title}</h2>
             {withdrawn ? (
               <p>
                 The job looked slow while it ran, but its complete run does not confirm this. No job is named, and no
                 loss is counted. Do not use this incident as evidence.
               </p>
             ) : (
-              <p className="muted">{told.detail}</p>
+              <p className="muted">{stored.detail}</p>
             )}
           </div>
         </div>
         {!withdrawn && (
           <div className="figures">
             <Figure
-              value={count(told.slowed)}
-              label={`${told.slowed === 1 ? "job" : "jobs"} slowed${told.state === "open" ? `, ${count(told.slow_now)} now` : ""}`}
-              bad={told.slow_now > 0}
+              value={count(stored.slowed)}
+              label={`${stored.slowed === 1 ? "job" : "jobs"} slowed${stored.state === "open" ? `, ${count(stored.slow_now)} now` : ""}`}
+              bad={stored.slow_now > 0}
             />
             <Figure
-              value={ratio(told.node_hours)}
+              value={ratio(stored.node_hours)}
               label={
-                told.node_hours === null
+                stored.node_hours === null
                   ? "node-hours lost: the nodes of a job are unknown"
-                  : `node-hours lost, 95 %: ${hoursInterval(told)}`
+                  : `node-hours lost, 95 %: ${hoursInterval(stored)}`
               }
             />
-            <Figure value={lostTime(told.lost_s)} label="lost, all jobs together" />
+            <Figure value={lostTime(stored.lost_s)} label="lost, all jobs together" />
             <Figure
-              value={lostTime(lastedSeconds(told, now))}
-              label={told.state === "open" ? "open so far" : "lasted"}
+              value={lostTime(lastedSeconds(stored, now))}
+              label={stored.state === "open" ? "open so far" : "lasted"}
             />
           </div>
         )}
       </section>
       <div className="job-main">
         <div className="job-left">
-          <IncidentChart told={told} ratioWord={ratioWord} now={now} />
-          {!withdrawn && <SlowedJobs told={told} now={now} />}
-          <AlertsSent alerts={told.alerts} now={now} />
+          <IncidentChart stored={stored} ratioWord={ratioWord} now={now} />
+          {!withdrawn && <SlowedJobs stored={stored} now={now} />}
+          <AlertsSent alerts={stored.alerts} now={now} />
         </div>
         <div className="job-right">
-          {!withdrawn && <Causes told={told} now={now} />}
+          {!withdrawn && <Causes stored={stored} now={now} />}
           {!withdrawn && (
             <Part title={`Links, ${ratioWord}`} note="before and during · opens the fabric at that time">
-              {told.links.length ? (
+              {stored.links.length ? (
                 <div className="incident-links">
-                  <CarryingLinks fabric={told.fabric} links={told.links} since={since} jobs={jobs} most={MOST_LINKS} />
+                  <CarryingLinks
+                    fabric={stored.fabric}
+                    links={stored.links}
+                    since={since}
+                    jobs={jobs}
+                    most={MOST_LINKS}
+                  />
                 </div>
               ) : (
                 <p className="muted card-note">
@@ -150,10 +156,10 @@ function Body({ told, ratioWord, now }: { told: IncidentDetail; ratioWord: strin
             </Part>
           )}
           {!withdrawn && (
-            <Part title={told.state === "open" ? "What to do" : "What would have helped"}>
-              {told.remedies.length ? (
+            <Part title={stored.state === "open" ? "What to do" : "What would have helped"}>
+              {stored.remedies.length ? (
                 <ul className="incident-list">
-                  {told.remedies.map((one) => (
+                  {stored.remedies.map((one) => (
                     <li key={one.kind + one.job_id}>
                       {one.text}
                       {savedText(one) && <b> {savedText(one)}</b>}
@@ -165,7 +171,7 @@ function Body({ told, ratioWord, now }: { told: IncidentDetail; ratioWord: strin
               )}
             </Part>
           )}
-          <Notes incident={told.incident_id} notes={told.notes} now={now} />
+          <Notes incident={stored.incident_id} notes={stored.notes} now={now} />
         </div>
       </div>
     </div>
@@ -186,14 +192,14 @@ function Part({ title, note, children }: { title: string; note?: string; childre
   );
 }
 
-function Causes({ told, now }: { told: IncidentDetail; now: number }) {
+function Causes({ stored, now }: { stored: IncidentDetail; now: number }) {
   const ran = (text: string | null, none: string) => {
     const at = parseTime(text);
     return at === null ? none : moment(at, now, true);
   };
   return (
     <Part title="Causes" note="share of the added waiting, from traffic and time · not proof of cause">
-      {told.causes.length ? (
+      {stored.causes.length ? (
         // A box that scrolls must be reachable by keyboard.
         // eslint-disable-next-line jsx-a11y/no-noninteractive-tabindex
         <div className="neighbour-box" tabIndex={0}>
@@ -210,7 +216,7 @@ function Causes({ told, now }: { told: IncidentDetail; now: number }) {
               </tr>
             </thead>
             <tbody>
-              {told.causes.map((one) => (
+              {stored.causes.map((one) => (
                 <tr key={one.job_pk}>
                   <td className="neighbour-job">
                     <span className="neighbour-name">
@@ -315,20 +321,20 @@ function slowedColumns(now: number): Column<Slowed>[] {
   ];
 }
 
-function SlowedJobs({ told, now }: { told: IncidentDetail; now: number }) {
+function SlowedJobs({ stored, now }: { stored: IncidentDetail; now: number }) {
   return (
     <section
       className="card incident-table"
       aria-label="Slowed jobs"
-      style={{ "--rows": Math.max(1, told.victims.length) } as React.CSSProperties}
+      style={{ "--rows": Math.max(1, stored.victims.length) } as React.CSSProperties}
     >
       <div className="card-head">
         <div className="card-title">
-          <h2>{told.state === "open" ? "Slowed jobs" : "Jobs it slowed"}</h2>
+          <h2>{stored.state === "open" ? "Slowed jobs" : "Jobs it slowed"}</h2>
           <span className="subtitle">most wasted nodes first</span>
         </div>
       </div>
-      <DataTable label="Slowed jobs" rows={told.victims} columns={slowedColumns(now)} id={(j) => String(j.job_pk)} />
+      <DataTable label="Slowed jobs" rows={stored.victims} columns={slowedColumns(now)} id={(j) => String(j.job_pk)} />
     </section>
   );
 }

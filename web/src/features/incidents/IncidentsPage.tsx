@@ -14,7 +14,7 @@ import { useKeys, useTyped } from "../../lib/keys";
 import { stringifySearch } from "../../lib/address";
 import { intervalText, isoTime, moment, parseTime, ZONE } from "../../lib/time";
 import { WindowDialog } from "../fabric/ContextMenus";
-import type { IncidentsSearch } from "../addresses";
+import type { incidentsSearch } from "../addresses";
 import "./incidents.css";
 import { hoursText, lastedSeconds } from "./words";
 
@@ -184,6 +184,8 @@ function windowText(from: number | null, to: number | null, now: number): string
   if (from !== null && to !== null) return intervalText({ from, to }, now);
   return from !== null ? `since ${moment(from, now)}` : to !== null ? `before ${moment(to, now)}` : "any time";
 }
+
+type IncidentsSearch = ReturnType<typeof incidentsSearch>;
 
 function Filters({ search }: { search: IncidentsSearch }) {
   const navigate = useNavigate({ from: "/incidents" });

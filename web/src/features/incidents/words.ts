@@ -12,10 +12,10 @@ export function lastedSeconds({ began, ended }: Times, now: number): number | nu
 }
 
 /** "from 14:35:33 to 14:41:12 UTC, 5 min 39 s", or "open since 14:35:33 UTC, 12 min 04 s so far". */
-export function whenText(told: Times, now: number): string {
-  const [from, to] = [parseTime(told.began), parseTime(told.ended)];
+export function whenText(times: Times, now: number): string {
+  const [from, to] = [parseTime(times.began), parseTime(times.ended)];
   if (from === null) return "Its start is unknown";
-  const lasted = lostTime(lastedSeconds(told, now));
+  const lasted = lostTime(lastedSeconds(times, now));
   if (to === null) return `open since ${moment(from, now, true)} ${ZONE}, ${lasted} so far`;
   return `from ${moment(from, now, true)} to ${moment(to, now, true)} ${ZONE}, ${lasted}`;
 }

@@ -16,18 +16,18 @@ const PARTS: Record<string, string> = {
 type Remedy = Explanation["remedies"][number];
 /** Remedies that a replay of the moment can put minutes to. */
 const REPLAYED: Record<string, string> = {
-  move: "Estimate by a replay",
-  "re-route": "Estimate other routes by a replay",
+  move: "Estimate with a replay",
+  "re-route": "Estimate other routes with a replay",
 };
 
 interface Props {
-  told: Explanation;
+  explanation: Explanation;
   cluster: string;
   job: string;
 }
 
-export function Chain({ told, cluster, job }: Props) {
-  const facts = told.chain.filter((one) => one.part !== "help");
+export function Chain({ explanation, cluster, job }: Props) {
+  const facts = explanation.chain.filter((one) => one.part !== "help");
   const evidence = `/jobs/${encodeURIComponent(job)}/case?cluster=${encodeURIComponent(cluster)}`;
   if (!facts.length) return null;
   return (
@@ -58,15 +58,15 @@ const savedInterval = ({ minutes_saved: middle, minutes_saved_low: low, minutes_
   middle === null || low == null || high == null ? null : { middle, low, high };
 
 interface HelpProps {
-  told: Explanation;
+  explanation: Explanation;
   /** What the lab's address holds to replay this job at its moment; null if it cannot be replayed. */
   replay: { fabric: string; job: string; at: string } | null;
 }
 
-export function Help({ told, replay }: HelpProps) {
-  const helps = told.chain.filter((one) => one.part === "help");
+export function Help({ explanation, replay }: HelpProps) {
+  const helps = explanation.chain.filter((one) => one.part === "help");
   if (!helps.length) return null;
-  const savings = told.remedies.map(savedInterval);
+  const savings = explanation.remedies.map(savedInterval);
   const bars = savings.filter((one) => one !== null);
   const x = amountScale(bars);
   return (
@@ -79,7 +79,7 @@ export function Help({ told, replay }: HelpProps) {
       </div>
       <ul>
         {helps.map((one, i) => {
-          const remedy = told.remedies[i];
+          const remedy = explanation.remedies[i];
           const saved = savings[i];
           const label = remedy?.minutes_saved === null ? REPLAYED[remedy.kind] : undefined;
           return (

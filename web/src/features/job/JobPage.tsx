@@ -8,20 +8,20 @@ import type { Explanation } from "../../api/estimateShapes";
 import { explanationQuery, outlookQuery, runForecastQuery } from "../../api/estimates";
 import { congestionQuery, fabricsQuery, jobQuery, runStepsQuery } from "../../api/queries";
 import type { Fabric, JobDetail, Run } from "../../api/shapes";
-import { NARROW, WIDE } from "../../charts/incident";
-import { AddressError } from "../../lib/address";
+import { NARROW, WIDE } from "../../charts/timeRows";
+import { refuseUnless } from "../../lib/address";
 import { useMedia } from "../../lib/screen";
 import { paceOf, runVerdict, type StepClock, stepEnds, type StepSeries } from "../../charts/steps";
 import { CopyMoment } from "../../components/buttons";
 import { Figure } from "../../components/Figure";
-import { Failure, Misaddressed, refused, Unanswered, Waiting } from "../../components/Notice";
+import { Failure, refused, Unanswered, Waiting } from "../../components/Notice";
 import { Segmented } from "../../components/choices";
 import { rememberMachine } from "../../lib/machine";
 import { change, exactDuration, inWords, plural, ratio } from "../../lib/format";
 import { isoTime, moment as momentText, parseTime, ZONE } from "../../lib/time";
 import { slowedText } from "../incidents/words";
 import "./job.css";
-import { aheadOf, endsSentence, fabricTime, lastMinutes, lifeOf, usualTime, wholeText } from "./life";
+import { aheadOf, endsSentence, fabricTime, lastMinutes, lifeOf, outsideText, usualTime, wholeText } from "./life";
 import { Chain, Help } from "./Chain";
 import { Neighbours } from "./Neighbours";
 import { NetworkNoiseCard, NoiseSets } from "./NetworkNoise";
@@ -37,13 +37,22 @@ import { useOrigin } from "../../lib/origin";
 
 export function JobPage() {
   const { job: id } = useParams({ from: "/jobs/$job" });
-  const { cluster, run } = useSearch({ from: "/jobs/$job" });
+  const { cluster, run, compare } = useSearch({ from: "/jobs/$job" });
   const job = useQuery(jobQuery(id, cluster));
   const fabrics = useQuery(fabricsQuery());
   if (job.error && !job.data) return <Failure page error={job.error} retry={() => void job.refetch()} />;
   if (!job.data || !fabrics.data) return <Unanswered what="the job" asked={[job, fabrics]} />;
-  if (run !== undefined && !job.data.runs?.some((one) => one.run_id === run))
-    return <Misaddressed error={new AddressError(`Job ${id} has no run ${run}.`, ["run"])} />;
+  const runs = job.data.runs ?? [];
+  refuseUnless(
+    run === undefined || job.isFetching || runs.some((one) => one.run_id === run),
+    `Job ${id} has no run ${run}.`,
+    "run",
+  );
+  refuseUnless(
+    compare === undefined || job.isFetching || runs.length > 0,
+    `Job ${id} has no run to compare with others.`,
+    "compare",
+  );
   const fabric =
     fabrics.data.items.find((f) => f.id === job.data.fabric_id) ??
     fabrics.data.items.find((f) => f.name === job.data.cluster) ??
@@ -51,8 +60,7 @@ export function JobPage() {
   return <JobBody key={`${job.data.cluster} ${id}`} job={job.data} fabric={fabric} />;
 }
 
-/** The series of the chosen run, with the runs laid beside it. */
-/** `running`: whether steps are still to come; a finished job has no forecast. */
+/** The series of the chosen run and of those compared with it. `running`: whether steps are still to come; a finished job has no forecast. */
 function useSteps(run: Run | undefined, compare: string | undefined, running: boolean): StepSeries | null {
   const others = useMemo(
     () =>
@@ -67,8 +75,8 @@ function useSteps(run: Run | undefined, compare: string | undefined, running: bo
     queries: ids.map((id) => runStepsQuery(id)),
     combine: (all) => all.map((r) => r.data ?? null),
   });
-  const told = useQuery({ ...runForecastQuery(run?.run_id ?? 0), enabled: running && run !== undefined });
-  const band = running ? told.data?.band : undefined;
+  const forecast = useQuery({ ...runForecastQuery(run?.run_id ?? 0), enabled: running && run !== undefined });
+  const band = running ? forecast.data?.band : undefined;
   return useMemo(() => {
     const own = results[0];
     if (!own) return null;
@@ -89,8 +97,8 @@ function useSteps(run: Run | undefined, compare: string | undefined, running: bo
 function JobBody({ job, fabric }: { job: JobDetail; fabric: Fabric | null }) {
   const search = useSearch({ from: "/jobs/$job" });
   const navigate = useNavigate({ from: "/jobs/$job" });
-  const setNeighbour = (beside: string | null) =>
-    void navigate({ search: (old) => ({ ...old, beside: beside ?? "none" }), replace: true });
+  const setNeighbour = (job: string | null) =>
+    void navigate({ search: (old) => ({ ...old, beside: job ?? "none" }), replace: true });
   const [now] = useState(() => Date.now());
   const machine = fabric?.name;
   useEffect(() => {
@@ -146,8 +154,8 @@ function JobBody({ job, fabric }: { job: JobDetail; fabric: Fabric | null }) {
   const within = asked !== null && start !== null && asked > start && asked < (parseTime(job.end) ?? now);
   const explained = useQuery(explanationQuery(job.job_id, job.cluster, within ? isoTime(asked) : null));
   // Who is named is drawn from the start, until the reader chooses another neighbour or none.
-  const beside = search.beside ?? explained.data?.named ?? "none";
-  const neighbour = beside === "none" ? null : beside;
+  const asNeighbour = search.beside ?? explained.data?.named ?? "none";
+  const neighbour = asNeighbour === "none" ? null : asNeighbour;
   const onset = useMemo(() => onsetOf(explained.data), [explained.data]);
   const ahead = pace && aheadOf(explained.data, late, usual.median);
   // One step above its range is no slow job: no figure raises an alarm that the verdict does not.
@@ -174,6 +182,7 @@ function JobBody({ job, fabric }: { job: JobDetail; fabric: Fabric | null }) {
   const span = useMemo(() => time?.span ?? { from: start ?? until - 1, to: until }, [time, start, until]);
   const slow = explained.data?.slowdown;
   const whole = slow && wholeText(slow.factor, usual);
+  const outside = outsideText(life, parseTime(job.end), asked, now);
   const replay =
     fabric && placed && routers.length > 1
       ? {
@@ -250,6 +259,7 @@ function JobBody({ job, fabric }: { job: JobDetail; fabric: Fabric | null }) {
       </div>
       <section className="card job-verdict" aria-label="Verdict">
         <div>
+          {outside && <p className="job-outside">{outside}</p>}
           {explained.data?.slowed && <Slowed slowed={explained.data.slowed} job={job.job_id} />}
           {refused([explained]) ? (
             <Unanswered line what="what changed" asked={[explained]} />
@@ -339,7 +349,7 @@ function JobBody({ job, fabric }: { job: JobDetail; fabric: Fabric | null }) {
               onset={onset}
             />
           )}
-          {explained.data && <Chain told={explained.data} cluster={job.cluster ?? ""} job={job.job_id} />}
+          {explained.data && <Chain explanation={explained.data} cluster={job.cluster ?? ""} job={job.job_id} />}
           {placed && (
             <RootCard
               job={job.job_id}
@@ -380,7 +390,7 @@ function JobBody({ job, fabric }: { job: JobDetail; fabric: Fabric | null }) {
               when={when}
             />
           )}
-          {explained.data && <Help told={explained.data} replay={replay} />}
+          {explained.data && <Help explanation={explained.data} replay={replay} />}
           {run && <Past job={job.job_id} cluster={job.cluster} words={wordsOf(fabric)} />}
           {placed && <NetworkNoiseCard job={job.job_id} cluster={job.cluster ?? ""} />}
         </div>

@@ -37,8 +37,8 @@ interface Props {
 export function Neighbours({ job, cluster, neighbours, candidates, timed, chosen, at, onChoose }: Props) {
   const outlook = useQuery(outlookQuery(job, cluster));
   const blamed = new Map(outlook.data?.neighbours.filter((n) => n.blamed.length).map((n) => [n.job_id, n.blamed]));
-  const told = new Map(candidates.map((one) => [one.job_pk, one]));
-  const score = (n: JobDetail["neighbours"][number]) => told.get(n.job_pk)?.score ?? 0;
+  const candidateOf = new Map(candidates.map((one) => [one.job_pk, one]));
+  const score = (n: JobDetail["neighbours"][number]) => candidateOf.get(n.job_pk)?.score ?? 0;
   const listed = new Set(neighbours.map((n) => n.job_pk));
   // A large machine has more neighbours than are listed; who is likely is always among them.
   const likely = candidates
@@ -103,13 +103,15 @@ export function Neighbours({ job, cluster, neighbours, candidates, timed, chosen
                 <tr key={n.job_pk}>
                   <td
                     className="neighbour-job"
-                    title={[`${n.job_id} ${n.name ?? ""}`, told.get(n.job_pk)?.why_not].filter(Boolean).join(": ")}
+                    title={[`${n.job_id} ${n.name ?? ""}`, candidateOf.get(n.job_pk)?.why_not]
+                      .filter(Boolean)
+                      .join(": ")}
                   >
                     <span className="neighbour-name">
                       <Link to="/jobs/$job" params={{ job: n.job_id }} search={{ at }}>
                         {n.job_id}
                       </Link>
-                      {told.get(n.job_pk)?.named && <span className="tag">named</span>}
+                      {candidateOf.get(n.job_pk)?.named && <span className="tag">named</span>}
                     </span>
                     {n.name && <span className="neighbour-application">{n.name}</span>}
                   </td>
@@ -131,7 +133,7 @@ export function Neighbours({ job, cluster, neighbours, candidates, timed, chosen
                   <td className="numeric">{count(n.nodes)}</td>
                   <td className="numeric">{count(n.shared_routers)}</td>
                   <td>
-                    <Share of={told.get(n.job_pk)} />
+                    <Share of={candidateOf.get(n.job_pk)} />
                   </td>
                   <td className="numeric">
                     <button

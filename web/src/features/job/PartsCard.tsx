@@ -5,7 +5,7 @@ import { jobPartsQuery } from "../../api/queries";
 import type { JobParts } from "../../api/shapes";
 import { BaseAxis, ValueAxis } from "../../charts/axis";
 import { useSize } from "../../charts/Canvas";
-import { type Gutters, partRows } from "../../charts/incident";
+import { type Gutters, partRows } from "../../charts/timeRows";
 import type { Column } from "../../components/DataTable";
 import { Unanswered } from "../../components/Notice";
 import { PictureCard } from "../../components/PictureCard";

@@ -27,7 +27,7 @@ interface CompareMenuProps {
   onChange: (compare: string | undefined) => void;
 }
 
-/** Other runs of the same program and size, to lay beside this one. */
+/** Other runs of the same program and size, to compare with this one. */
 export function CompareMenu({ run, compare, onChange }: CompareMenuProps) {
   const runs = useQuery(runsQuery(run.exe));
   const chosen = compare?.split(",").filter(Boolean) ?? [];
@@ -124,7 +124,7 @@ export function Placement({ fabric, job, routers, neighbour, moment, when }: Pro
     () => (place && size ? tilesLayout(place.arrangement, size.width, size.height) : null),
     [place, size],
   );
-  const beside = useMemo(() => {
+  const neighbours = useMemo(() => {
     const routers = neighbour === null ? null : other.data?.routers;
     return place && routers ? new Set(routers.filter((router) => place.members.has(router))) : null;
   }, [other.data, neighbour, place]);
@@ -151,29 +151,29 @@ export function Placement({ fabric, job, routers, neighbour, moment, when }: Pro
     });
     const own = new Set(routers.filter((router) => place.members.has(router)));
     const jobs = [{ edges: outline(place.arrangement, place.index, own), dash: 0 }];
-    if (beside?.size) jobs.push({ edges: outline(place.arrangement, place.index, beside), dash: 1 });
+    if (neighbours?.size) jobs.push({ edges: outline(place.arrangement, place.index, neighbours), dash: 1 });
     const shape = rectShape((router) => tileRect(layout, place.arrangement, router));
     drawOverlay(contextOf(overlay.current, size), shape, { jobs, selected: null, hovered: null }, palette);
-  }, [place, layout, size, window, palette, font, routers, beside]);
+  }, [place, layout, size, window, palette, font, routers, neighbours]);
 
   const rows = useMemo(
     () =>
       place
-        ? [...new Set([...routers, ...(beside ?? [])])].map((router): Row => {
+        ? [...new Set([...routers, ...(neighbours ?? [])])].map((router): Row => {
             const value = window?.ratio[router] ?? NaN;
             return {
               router,
               name: place.machine.name[router] ?? "",
               panel: place.arrangement.panels[place.arrangement.panelOf[router] ?? 0]?.label ?? "",
               ratio: Number.isNaN(value) ? null : value,
-              here: [routers.includes(router) && job, beside?.has(router) && neighbour].filter(Boolean).join(" "),
+              here: [routers.includes(router) && job, neighbours?.has(router) && neighbour].filter(Boolean).join(" "),
             };
           })
         : [],
-    [place, routers, beside, window, job, neighbour],
+    [place, routers, neighbours, window, job, neighbour],
   );
   const noun = place?.arrangement.noun ?? "group";
-  const columns = useMemo(() => columnsOf(fabric, noun.charAt(0).toUpperCase() + noun.slice(1)), [fabric, noun]);
+  const columns = useMemo(() => columnsOf(fabric, capital(noun)), [fabric, noun]);
   return (
     <PictureCard
       title="Placement"
@@ -220,11 +220,11 @@ export function Placement({ fabric, job, routers, neighbour, moment, when }: Pro
         <span>
           <JobKey dash={0} /> this job
         </span>
-        {beside && (
+        {neighbours && (
           <span>
             <JobKey dash={1} /> {neighbour}
             {gone}
-            {beside.size === 0 && ": on none of the nodes shown"}
+            {neighbours.size === 0 && ": on none of the nodes shown"}
           </span>
         )}
         {neighbour !== null && <Unanswered line what={`job ${neighbour}`} asked={[other]} />}

@@ -57,15 +57,15 @@ interface Props {
 }
 
 export function RootCard({ job, cluster, words, moment, explained }: Props) {
-  const told = explained?.root ?? null;
+  const explainedRoot = explained?.root ?? null;
   const onset = afterOnset(explained);
   const asked = onset ?? moment;
-  const answer = useQuery({ ...diagnosisQuery(job, cluster, asked), enabled: told === null });
-  const found = told ? [told] : (answer.data?.roots ?? []);
+  const answer = useQuery({ ...diagnosisQuery(job, cluster, asked), enabled: explainedRoot === null });
+  const found = explainedRoot ? [explainedRoot] : (answer.data?.roots ?? []);
   const [root] = found;
   const ended = parseTime(answer.data?.to);
   const note =
-    told || onset
+    explainedRoot || onset
       ? "in the minute after the slowdown began"
       : ended !== null
         ? `in the minute until ${clock(ended, true)} ${ZONE}`

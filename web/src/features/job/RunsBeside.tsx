@@ -57,16 +57,18 @@ interface Row {
   show: (value: number | null) => string;
 }
 
-function useRuns(run: Run, compare: string | undefined): { all: One[]; asked: QueryState[] } {
+/** `unlisted`: runs that the address names and that are not among the newest of the program. */
+function useRuns(
+  run: Run,
+  compare: string | undefined,
+): { all: One[]; asked: QueryState[]; unlisted: readonly number[] } {
   const others = useQuery(runsQuery(run.exe));
   const listed = others.data?.items;
-  const runs = useMemo(() => {
-    const ids =
-      compare
-        ?.split(",")
-        .map(Number)
-        .filter((id) => id !== run.run_id) ?? [];
-    return [run, ...ids.flatMap((id) => listed?.find((one) => one.run_id === id) ?? [])];
+  const { runs, unlisted } = useMemo(() => {
+    const ids = (compare?.split(",").map(Number) ?? []).filter((id) => id !== run.run_id);
+    const others = ids.flatMap((id) => listed?.find((one) => one.run_id === id) ?? []);
+    const here = new Set(others.map((one) => one.run_id));
+    return { runs: [run, ...others], unlisted: listed ? ids.filter((id) => !here.has(id)) : [] };
   }, [run, compare, listed]);
   const steps = useQueries({
     queries: runs.map((one) => runStepsQuery(one.run_id)),
@@ -89,13 +91,13 @@ function useRuns(run: Run, compare: string | undefined): { all: One[]; asked: Qu
       }),
     [runs, steps, jobs],
   );
-  return { all, asked: compare ? [others] : [] };
+  return { all, asked: compare ? [others] : [], unlisted };
 }
 
 const nameOf = (run: Run) => (run.job_id ? `job ${run.job_id}` : (run.run_key ?? `run ${run.run_id}`));
 
 export function RunsBeside({ run, compare }: { run: Run; compare: string | undefined }) {
-  const { all, asked } = useRuns(run, compare);
+  const { all, asked, unlisted } = useRuns(run, compare);
   const [first] = all;
   if (!first) return null;
   const measures = MEASURES.filter(({ key }) => all.some((one) => one.noise[key] !== null));
@@ -119,19 +121,24 @@ export function RunsBeside({ run, compare }: { run: Run; compare: string | undef
       title={all.length > 1 ? "Runs side by side" : "Network noise"}
       name={`run-${run.run_id}-beside`}
       source={address("/runs", { exe: run.exe, limit: 50 })}
-      className="runs-beside"
+      className="runs-compared"
       rows={rows}
       columns={columns}
       id={(r) => r.name}
       note={
         all.length > 1
-          ? `one scale of time · changes against ${nameOf(run)}`
+          ? `same time scale · changes compared with ${nameOf(run)}`
           : "dispersion of steps and terms of the message model; use Compare to add other runs"
       }
     >
       {refused(asked) && <Unanswered line what="the other runs" asked={asked} />}
+      {unlisted.map((id) => (
+        <p key={id} className="alarm chart-key" role="alert">
+          Run {id} is not compared: it is not among the newest runs of {run.exe}.
+        </p>
+      ))}
       <div
-        className={all.length > 1 ? "beside-grid" : "beside-grid alone"}
+        className={all.length > 1 ? "compared-grid" : "compared-grid alone"}
         style={{ "--runs": all.length } as CSSProperties}
       >
         {all.map((one, i) => (
@@ -172,7 +179,7 @@ interface SideProps {
 function Side({ one, measures, against, alike, most }: SideProps) {
   const start = parseTime(one.run.start);
   return (
-    <figure className="beside-run">
+    <figure className="compared-run">
       <figcaption>
         {one.run.job_id && against ? (
           <Link to="/jobs/$job" params={{ job: one.run.job_id }}>
@@ -234,7 +241,7 @@ function Steps({ time, most, label }: { time: (number | null)[]; most: number; l
       .x((_, i) => x(i))
       .y((t) => y(t ?? 0))(time) ?? "";
   return (
-    <div ref={box} className="step-chart beside-steps" style={{ height: HEIGHT }}>
+    <div ref={box} className="step-chart compared-steps" style={{ height: HEIGHT }}>
       {width > 80 && (
         <svg width={width} height={HEIGHT} role="img" aria-label={label}>
           <ValueAxis ticks={[0, most]} y={y} left={28} right={width - 2} gap={6} text={ratio} />

@@ -13,10 +13,10 @@ export interface Onset {
   label: string;
 }
 
-export function onsetOf(told: Explanation | undefined): Onset | null {
-  const slow = told?.slowdown;
+export function onsetOf(explanation: Explanation | undefined): Onset | null {
+  const slow = explanation?.slowdown;
   if (!slow || slow.from_start) return null;
-  const named = told.candidates.find((one) => one.named);
+  const named = explanation.candidates.find((one) => one.named);
   const at = named ? parseTime(named.changed ?? named.start) : parseTime(slow.since);
   if (at === null) return null;
   const who = named && [named.name, named.job_id].filter(Boolean).join(" ");
@@ -59,7 +59,7 @@ interface Props {
   onset: Onset | null;
 }
 
-/** The run against the 10–90 % range of other runs; runs laid beside it are dashed. */
+/** The run against the 10–90 % range of other runs; runs compared with it are dashed. */
 export function StepChart({ series, label, time, onset }: Props) {
   const [box, size] = useSize();
   const layout = useMemo(

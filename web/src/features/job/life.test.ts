@@ -1,6 +1,6 @@
 import { expect, it, test } from "vitest";
 import type { Explanation, RunTime } from "../../api/estimateShapes";
-import { aheadOf, endsSentence, endsText, usualTime, wholeText } from "./life";
+import { aheadOf, endsSentence, endsText, lifeOf, outsideText, usualTime, wholeText } from "./life";
 
 const slowed = { factor: 2.5, lost_s: 120, since: "", since_low: "", since_high: "", until: null, from_start: false };
 const explained = (verdict: Explanation["verdict"], slowdown: Explanation["slowdown"]) =>
@@ -82,4 +82,15 @@ it("does not call a running job fast, nor guess from two", () => {
 it("says why a slow job took no longer than usual", () => {
   expect(wholeText(1.4, { factor: 314 / 359 })).toMatch(/13 % less than the usual time: only these steps are slow/);
   expect(wholeText(1.4, { factor: 1.3 }) + wholeText(1.4, { factor: null }) + wholeText(1, { factor: 0.9 })).toBe("");
+});
+
+it("says that a moment is outside of the job's life, and which one is shown", () => {
+  const job = { start: "2026-11-29T14:00:00Z", end: "2026-11-29T14:20:00Z" };
+  const said = (text: string) => {
+    const at = Date.parse(text);
+    return outsideText(lifeOf(job, now, at), Date.parse(job.end), at, now);
+  };
+  expect(said("2026-11-29T13:00:00Z")).toBe("The job had not started at 13:00:00 UTC: this page shows its start.");
+  expect(said("2026-11-29T14:25:00Z")).toBe("The job had ended at 14:25:00 UTC: this page shows 14:19:59 UTC.");
+  expect(said("2026-11-29T14:10:00Z")).toBe("");
 });

@@ -19,13 +19,13 @@ interface Ahead {
  * Seconds lost where the job is slow: the forecast of its whole time rests on jobs that lasted as long, and knows nothing of the
  * slowdown. Otherwise how much later than usual it ends, `late` and `usual` in seconds; null if neither is known.
  */
-export function aheadOf(told: Explanation | undefined, late: number | null, usual: number | null): Ahead | null {
-  const lost = told && told.verdict !== "not slow" ? (told.slowdown?.lost_s ?? null) : null;
+export function aheadOf(explanation: Explanation | undefined, late: number | null, usual: number | null): Ahead | null {
+  const lost = explanation && explanation.verdict !== "not slow" ? (explanation.slowdown?.lost_s ?? null) : null;
   if (lost !== null && lost > 0) return { value: lostTime(lost), label: "lost so far", bad: true };
   if (late === null) return null;
   return {
     value: `${late < 0 ? MINUS : "+"}${duration(Math.abs(late))}`,
-    label: "forecast at the end, to the usual",
+    label: "forecast at the end, vs usual",
     bad: late > LATE_SHARE * (usual ?? 0),
   };
 }
@@ -33,17 +33,17 @@ export function aheadOf(told: Explanation | undefined, late: number | null, usua
 // When a running job ends: a range, or that it is unknown and why.
 
 /** The 90 % range of its end, as a cell of a table. */
-export function endsText(told: RunTime | null | undefined, now: number): string {
-  const [from, to] = [parseTime(told?.ends_low), parseTime(told?.ends_high)];
+export function endsText(runTime: RunTime | null | undefined, now: number): string {
+  const [from, to] = [parseTime(runTime?.ends_low), parseTime(runTime?.ends_high)];
   return from === null || to === null ? "unknown" : intervalText({ from, to }, now, false);
 }
 
 /** The same as a sentence of the job's page. */
-export function endsSentence(told: RunTime, now: number): string {
-  const ends = parseTime(told.ends);
-  if (ends === null) return `When it ends is unknown: ${told.lacks ?? "no similar job lasted as long"}.`;
-  const basis = told.basis === null ? "" : ` of the same ${inWords(told.basis)}`;
-  return `Ends about ${moment(ends, now)} ${ZONE} (${endsText(told, now)}, 90 %), as ${plural(told.jobs, "job")}${basis} that ran as long.`;
+export function endsSentence(runTime: RunTime, now: number): string {
+  const ends = parseTime(runTime.ends);
+  if (ends === null) return `When it ends is unknown: ${runTime.lacks ?? "no similar job lasted as long"}.`;
+  const basis = runTime.basis === null ? "" : ` of the same ${inWords(runTime.basis)}`;
+  return `Ends about ${moment(ends, now)} ${ZONE} (${endsText(runTime, now)}, 90 %), as ${plural(runTime.jobs, "job")}${basis} that ran as long.`;
 }
 
 // A job's elapsed time against finished jobs of its like, with or without recorded steps.
@@ -108,6 +108,14 @@ export function lifeOf(job: Pick<JobDetail, "start" | "end">, last: number, at: 
   const newest = end === null ? last : Math.min(end - HELD_MS, last);
   const until = Math.max(Math.min(at ?? newest, newest), start ?? -Infinity);
   return { start, until, fixed: end !== null || at !== null };
+}
+
+/** That a moment which was asked for is outside of the job's life, in a sentence; empty if it is within. */
+export function outsideText({ start, until }: Life, end: number | null, at: number | null, now: number): string {
+  const said = (ms: number) => `${moment(ms, now, true)} ${ZONE}`;
+  if (at === null || start === null) return "";
+  if (at < start) return `The job had not started at ${said(at)}: this page shows its start.`;
+  return end !== null && at > end ? `The job had ended at ${said(at)}: this page shows ${said(until)}.` : "";
 }
 
 /** The last minutes of that time, on the grid of the counters. */

@@ -27,8 +27,8 @@ export function readSet(text: string): NoiseSet | null {
 /** A figure in words; null if it is not known. */
 export function figureText(one: NoiseComparison["figures"][number]): string | null {
   if (one.ratio === null) return null;
-  const told = one.verdict === "cannot tell" ? "no difference beyond chance" : one.verdict;
-  return `${NAMES[one.key]}: ${ratio(one.ratio)} times (${ratio(one.low)} to ${ratio(one.high)}), ${told}`;
+  const verdict = one.verdict === "cannot tell" ? "no difference beyond chance" : one.verdict;
+  return `${NAMES[one.key]}: ${ratio(one.ratio)} times (${ratio(one.low)} to ${ratio(one.high)}), ${verdict}`;
 }
 
 /** Whether a guideline holds, in words. */

@@ -26,7 +26,7 @@ export function treeRows(root: Root): Victim[] {
 }
 
 /** The minute after the onset, as the explanation gives it; null if the job is not slow, or where too little of that minute has passed or was slow. */
-export function afterOnset(told: Explanation | undefined): Moment | null {
-  const [from, to] = [parseTime(told?.root_from), parseTime(told?.root_to)];
+export function afterOnset(explanation: Explanation | undefined): Moment | null {
+  const [from, to] = [parseTime(explanation?.root_from), parseTime(explanation?.root_to)];
   return from === null || to === null ? null : { at: to, windowMs: to - from };
 }

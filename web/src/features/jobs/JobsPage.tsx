@@ -12,6 +12,7 @@ import { Segmented } from "../../components/choices";
 import { count, duration } from "../../lib/format";
 import { useKeys, useTyped } from "../../lib/keys";
 import { moment, parseTime, ZONE } from "../../lib/time";
+import { capital } from "../../machine/words";
 import { costText } from "../incidents/words";
 import { COMMON_STATES, type JobState } from "../addresses";
 import "./jobs.css";
@@ -22,10 +23,7 @@ const stateText = (state: string) => state.toLowerCase().replaceAll("_", " ");
 /** The states of the control; a rarer one that the address names stands among them. */
 function stateOptions(chosen: JobState | undefined): { value: JobState | "all"; label: string }[] {
   const states: JobState[] = chosen === undefined ? [...COMMON_STATES] : [...new Set([...COMMON_STATES, chosen])];
-  return [
-    { value: "all", label: "All" },
-    ...states.map((value) => ({ value, label: stateText(value).replace(/^./, (first) => first.toUpperCase()) })),
-  ];
+  return [{ value: "all", label: "All" }, ...states.map((value) => ({ value, label: capital(stateText(value)) }))];
 }
 
 /** Jobs that are fetched for the sake of their order. */

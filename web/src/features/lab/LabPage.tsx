@@ -27,7 +27,7 @@ interface Asking {
   onStarted: (task: Task) => void;
 }
 
-export function StudyDialog({ card, onClose, onStarted }: Asking) {
+function StudyDialog({ card, onClose, onStarted }: Asking) {
   const fields = fieldsOf(card.study);
   const [typed, setTyped] = useState<Typed>({});
   const start = useMutation({

@@ -1,4 +1,4 @@
-/** How much a collective slows down beside other traffic: measured by the benchmark beside simulated by the studies. */
+/** How much a collective slows down alongside other traffic: measured by the benchmark, and simulated by the studies. */
 import { useQuery } from "@tanstack/react-query";
 import { scaleLinear, scaleLog } from "d3-scale";
 import { area, line } from "d3-shape";

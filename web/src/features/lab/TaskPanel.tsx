@@ -6,6 +6,7 @@ import { Failure, Waiting } from "../../components/Notice";
 import { save } from "../../lib/tables";
 import { count } from "../../lib/format";
 import { BoxPlots } from "./BoxPlots";
+import { CongestedFraction } from "./CongestedFraction";
 import { boxSeries, type Record_, resultTables, type Scalar } from "./results";
 import { WhatIfMap } from "./WhatIfMap";
 import { address } from "../../api/client";
@@ -103,6 +104,7 @@ function Result({ task }: { task: Task }) {
         <BoxPlots key={one.name} series={one} task={task.task_id} />
       ))}
       {task.name === "sim.whatif" && <WhatIfMap result={task.result} task={task.task_id} />}
+      <CongestedFraction task={task} />
       <dl className="facts">
         {facts
           .filter(([name]) => name !== "answer")

@@ -87,7 +87,7 @@ export function WhatIfMap({ result, task }: { result: unknown; task: number }) {
   }));
   return (
     <PictureCard
-      title="The fastest against the first"
+      title="Fastest compared with first"
       note={`${best} ÷ ${first}`}
       name={`what-if-${task}`}
       source={address(`/tasks/${task}`)}

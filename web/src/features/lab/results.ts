@@ -9,7 +9,7 @@ export interface ResultTables {
 
 const isScalar = (value: unknown): value is Scalar =>
   value === null || ["string", "number", "boolean"].includes(typeof value);
-const isObject = (value: unknown): value is Record<string, unknown> =>
+export const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
 /** Nested objects become dotted names; nested lists are left to the file. */
@@ -54,12 +54,8 @@ export interface BoxSeries {
   boxes: Box[];
 }
 
-type Row = Record<string, unknown>;
-
-const isRow = (value: unknown): value is Row => typeof value === "object" && value !== null && !Array.isArray(value);
 const isNumber = (value: unknown): value is number => typeof value === "number" && Number.isFinite(value);
-const scalar = (value: unknown): value is string | number | boolean =>
-  ["string", "number", "boolean"].includes(typeof value);
+const isNamed = (value: unknown): value is string | number | boolean => isScalar(value) && value !== null;
 
 /** Quantiles by linear interpolation between order statistics (type 7, as NumPy's). */
 export function quantile(sorted: number[], share: number): number {
@@ -76,7 +72,7 @@ function boxOf(label: string, value: unknown): Box | null {
     const at = (share: number) => quantile(values, share);
     return { label, low: at(0), q1: at(0.25), median: at(0.5), q3: at(0.75), high: at(1), values };
   }
-  if (!isRow(value) || !isNumber(value.q1) || !isNumber(value.median) || !isNumber(value.q3)) return null;
+  if (!isObject(value) || !isNumber(value.q1) || !isNumber(value.median) || !isNumber(value.q3)) return null;
   return {
     label,
     low: isNumber(value.min) ? value.min : value.q1,
@@ -89,10 +85,10 @@ function boxOf(label: string, value: unknown): Box | null {
 }
 
 /** What tells the rows of a list apart: scalars that differ between them and are not themselves results (no fractions). */
-function labelsOf(rows: Row[]): string[] {
+function labelsOf(rows: Record<string, unknown>[]): string[] {
   if (rows.every((row) => typeof row.label === "string")) return rows.map((row) => String(row.label));
   const names = [...new Set(rows.flatMap((row) => Object.keys(row)))].filter((name) => {
-    const values = rows.map((row) => row[name]).filter(scalar);
+    const values = rows.map((row) => row[name]).filter(isNamed);
     return (
       new Set(values).size > 1 &&
       values.every(
@@ -104,7 +100,7 @@ function labelsOf(rows: Row[]): string[] {
     (row, i) =>
       names
         .map((name) => row[name])
-        .filter(scalar)
+        .filter(isNamed)
         .join(", ") || String(i + 1),
   );
 }
@@ -128,9 +124,9 @@ function readable({ name, boxes }: BoxSeries): BoxSeries {
 }
 
 export function boxSeries(result: unknown): BoxSeries[] {
-  if (!isRow(result)) return [];
+  if (!isObject(result)) return [];
   return Object.values(result).flatMap((list) => {
-    if (!Array.isArray(list) || list.length < 1 || !list.every(isRow)) return [];
+    if (!Array.isArray(list) || list.length < 1 || !list.every(isObject)) return [];
     const labels = labelsOf(list);
     const names = [...new Set(list.flatMap((row) => Object.keys(row)))];
     return names.flatMap((name): BoxSeries[] => {

@@ -18,10 +18,10 @@ export const STUDIES: StudyGroup[] = [
     cards: [
       { study: "hoefler-example", title: "Worked example", asks: "Two patterns on a small tree: costs 5 and 3." },
       { study: "hoefler-table1", title: "Table 1", asks: "Endpoints and switches of fat trees." },
-      { study: "hoefler-fig11", title: "Figure 11", asks: "Slowdown over the perturbation ratio, machines." },
-      { study: "hoefler-fig13", title: "Figure 13", asks: "Slowdown over the size of fat trees." },
-      { study: "hoefler-fig15", title: "Figure 15", asks: "Slowdown over the perturbation ratio, two tori." },
-      { study: "hoefler-fig16", title: "Figure 16", asks: "Slowdown over the size of 2D and 3D tori." },
+      { study: "hoefler-fig11", title: "Figure 11", asks: "Slowdown by perturbation ratio, several machines." },
+      { study: "hoefler-fig13", title: "Figure 13", asks: "Slowdown by size of fat trees." },
+      { study: "hoefler-fig15", title: "Figure 15", asks: "Slowdown by perturbation ratio, two tori." },
+      { study: "hoefler-fig16", title: "Figure 16", asks: "Slowdown by size of 2D and 3D tori." },
       {
         study: "hoefler-ebb",
         title: "Effective bisection",
@@ -41,7 +41,7 @@ export const STUDIES: StudyGroup[] = [
       {
         study: "taffet-table4.3",
         title: "Table 4.3",
-        asks: "Reconstructions with lanes by service level, at random and by Galois fields.",
+        asks: "Reconstructions with lanes by service level, at random, and by Galois fields.",
       },
       {
         study: "taffet-table5.1",
@@ -51,7 +51,7 @@ export const STUDIES: StudyGroup[] = [
       {
         study: "taffet-table5.2",
         title: "Table 5.2",
-        asks: "Cyclic stencil: large and small messages, four routings.",
+        asks: "Cyclic stencil: large and small messages, four routing modes.",
       },
       { study: "taffet-pf3d", title: "pF3D", asks: "All-to-all groups alongside incasts: diagnosis and remapping." },
       { study: "taffet-minighost", title: "miniGhost", asks: "27-point stencil: mappings and synchrony." },
@@ -69,7 +69,7 @@ export const STUDIES: StudyGroup[] = [
       {
         study: "wang-fig7",
         title: "Figure 7",
-        asks: "The slowest rank over message loads, relative to random adaptive.",
+        asks: "The slowest rank by message load, relative to random adaptive.",
       },
       {
         study: "wang-fig8-10",
@@ -82,17 +82,17 @@ export const STUDIES: StudyGroup[] = [
   {
     source: "De Sensi 2019, application-aware routing",
     cards: [
-      { study: "desensi-fig3", title: "Figure 3", asks: "Ping-pong over allocations." },
-      { study: "desensi-fig4", title: "Figure 4", asks: "All-to-all inside one node: only noise of the host." },
-      { study: "desensi-fig5", title: "Figure 5", asks: "Dispersion of times and latencies over sizes." },
+      { study: "desensi-fig3", title: "Figure 3", asks: "Ping-pong by allocation." },
+      { study: "desensi-fig4", title: "Figure 4", asks: "All-to-all inside one node: only host noise." },
+      { study: "desensi-fig5", title: "Figure 5", asks: "Dispersion of times and latencies by message size." },
       { study: "desensi-fig7", title: "Figure 7", asks: "Adaptive and high bias: time, stalls, latency, model." },
       { study: "desensi-fig8", title: "Figure 8", asks: "Application-aware routing alongside both modes." },
       { study: "desensi-fig8-collectives", title: "Figure 8, collectives", asks: "The same for collectives by size." },
-      { study: "desensi-fig10", title: "Figure 10", asks: "Applications on two allocations, three routings." },
+      { study: "desensi-fig10", title: "Figure 10", asks: "Applications on two allocations, three routing modes." },
       {
         study: "desensi-calibration",
         title: "Calibration",
-        asks: "Lambda and sigma of the choice, with errors.",
+        asks: "Fitted lambda and sigma of the algorithm, with errors.",
       },
       { study: "desensi-model", title: "Message model", asks: "Its correlation with simulated ping-pongs." },
     ],

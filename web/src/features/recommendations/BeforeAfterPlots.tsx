@@ -1,6 +1,5 @@
 /** The congested fraction before and after, side by side, with one scale of width. */
 import { useQuery } from "@tanstack/react-query";
-import { useNavigate, useSearch } from "@tanstack/react-router";
 import { useMemo } from "react";
 import { type BeforeAfter, beforeAfterQuery } from "../../api/recommendations";
 import type { Machine } from "../../charts/arrange";
@@ -13,6 +12,7 @@ import type { Column } from "../../components/DataTable";
 import { Failure, Waiting } from "../../components/Notice";
 import { PictureCard } from "../../components/PictureCard";
 import { Segmented } from "../../components/choices";
+import { refuseUnless } from "../../lib/address";
 import { bytes, count, fraction } from "../../lib/format";
 import { address } from "../../api/client";
 
@@ -94,9 +94,14 @@ const columns: Column<Row>[] = [
   },
 ];
 
-export function BeforeAfterPlots({ id }: { id: number }) {
-  const search = useSearch({ from: "/advice" });
-  const navigate = useNavigate({ from: "/advice" });
+interface Props {
+  id: number;
+  /** Group of leaves that is drawn by itself. */
+  slice: number | null;
+  onSlice: (group: number | null) => void;
+}
+
+export function BeforeAfterPlots({ id, slice, onSlice }: Props) {
   const palette = usePalette();
   const answer = useQuery(beforeAfterQuery(id));
   const links = answer.data;
@@ -141,9 +146,7 @@ export function BeforeAfterPlots({ id }: { id: number }) {
     );
   const { machine, trees, most, slices } = made;
   const what = links && isSampled(links) ? "congested fraction" : "load ÷ busiest link";
-  const slice = search.slice !== undefined && slices.includes(search.slice) ? search.slice : null;
-  const cut = (group: number | null) =>
-    void navigate({ search: (old) => ({ ...old, slice: group ?? undefined }), replace: true });
+  refuseUnless(slice === null || slices.includes(slice), `This fabric has no pod ${slice}.`, "slice");
   return (
     <PictureCard
       title="Before and after"
@@ -165,7 +168,7 @@ export function BeforeAfterPlots({ id }: { id: number }) {
                 { value: "all", label: "All" },
                 ...slices.map((g) => ({ value: String(g), label: `Pod ${g}` })),
               ]}
-              onChange={(v) => cut(v === "all" ? null : Number(v))}
+              onChange={(v) => onSlice(v === "all" ? null : Number(v))}
             />
           )}
         </>
@@ -184,7 +187,7 @@ export function BeforeAfterPlots({ id }: { id: number }) {
               measure="fraction"
               most={most}
               slice={slice}
-              onSlice={cut}
+              onSlice={onSlice}
               label={`${capital(what)} of ${count(rows.length)} links ${which} the change; ${worstLeafText(trees[which], machine)}. The table lists the same figures.`}
               describe={(router) => congestedText(trees[which], machine, router)}
             />

@@ -1,12 +1,13 @@
 /** One recommendation: verdict, gain, before and after, what to take away, and the traffic that it rests on. */
 import { useQuery } from "@tanstack/react-query";
-import { Link } from "@tanstack/react-router";
+import { Link, useNavigate, useSearch } from "@tanstack/react-router";
 import { useState } from "react";
 import { type RecommendationDetail, recommendationQuery, type Side } from "../../api/recommendations";
 import { ratioScale } from "../../charts/intervals";
 import { DownloadButton } from "../../components/buttons";
 import { Failure, HowToRead, Waiting } from "../../components/Notice";
 import { IntervalBar } from "../../components/Figure";
+import { refuseUnless } from "../../lib/address";
 import { bytes, count, percent, plural } from "../../lib/format";
 import { moment, parseTime, ZONE } from "../../lib/time";
 import { BeforeAfterPlots } from "./BeforeAfterPlots";
@@ -14,6 +15,11 @@ import { TrafficCard } from "./TrafficCard";
 import { gainInterval, gainSaid, intervalText, timeText, valueText } from "./words";
 
 export function Detail({ id }: { id: number }) {
+  const { slice, by } = useSearch({ from: "/advice" });
+  const navigate = useNavigate({ from: "/advice" });
+  // A pod is one of this advice, whatever newer advice comes.
+  const cut = (group: number | null) =>
+    void navigate({ search: (old) => ({ ...old, id, slice: group ?? undefined }), replace: true });
   const answer = useQuery(recommendationQuery(id));
   const one = answer.data;
   if (answer.error && !one)
@@ -28,9 +34,11 @@ export function Detail({ id }: { id: number }) {
         <Waiting what="the recommendation" />
       </section>
     );
+  refuseUnless(slice === undefined || one.has_links, `Advice ${id} has no plots of a fabric, so no pod.`, "slice");
+  refuseUnless(by === undefined || one.has_matrix, `Advice ${id} has no traffic matrix.`, "by");
   return (
     <div className="recommendation">
-      {one.has_links && <BeforeAfterPlots id={id} />}
+      {one.has_links && <BeforeAfterPlots id={id} slice={slice ?? null} onSlice={cut} />}
       <div className="recommendation-top">
         <Verdict one={one} />
         <Numbers one={one} />

@@ -106,7 +106,10 @@ export function TrafficCard({ id }: { id: number }) {
             { value: "group", label: "Groups" },
           ]}
           onChange={(next) =>
-            void navigate({ search: (old) => ({ ...old, by: next === "group" ? "group" : undefined }), replace: true })
+            void navigate({
+              search: (old) => ({ ...old, id, by: next === "group" ? "group" : undefined }),
+              replace: true,
+            })
           }
         />
       }

@@ -66,7 +66,7 @@ export async function alerts({ url, fabricUrl, check, api }) {
 
   await check("names in an address that nobody knows are said to be unknown", async (page) => {
     await page.goto(`${url}/alerts?view=rules&rule=nope`);
-    await page.getByRole("heading", { name: "Rule nope not found" }).waitFor();
+    await page.getByText('No rule is called "nope"').waitFor();
     await page.goto(`${fabricUrl}?job=nope`);
     await page.getByText("Job nope not found").waitFor();
     await page.getByRole("button", { name: "Take job nope out of the address" }).click();

@@ -277,6 +277,18 @@ export async function fabricPage({ url, check, api, timed, fabricUrl, fabrics })
     { fixtureOnly: true },
   );
 
+  await check(
+    "next to pairs of groups that are counted, no difference says that none is",
+    async (page) => {
+      await page.goto(`${url}/fabric/switched?view=ring&diff=on&router=5`);
+      await page.locator(".matrix-pairs th", { hasText: "change" }).waitFor();
+      await page.locator(".matrix-pairs tbody tr").first().waitFor();
+      assert.match(await page.locator(".ring-note").textContent(), /counted/);
+      assert.doesNotMatch(await page.locator('section[aria-label="Picture"]').textContent(), /no link between groups/i);
+    },
+    { fixtureOnly: true },
+  );
+
   await check("every view leaves as SVG and as PNG, the axis as a table", async (page) => {
     const saved = async (name) => {
       const [download] = await Promise.all([

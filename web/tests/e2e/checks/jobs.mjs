@@ -80,7 +80,7 @@ export async function jobPage({ url, check, api }) {
     "from a slow job, one click leads to its replay",
     async (page) => {
       await page.goto(`${url}/jobs/${job.job_id}`);
-      await page.getByRole("link", { name: "Estimate by a replay" }).click();
+      await page.getByRole("link", { name: "Estimate with a replay" }).click();
       await page.waitForURL(/\/lab\?/);
       const asked = new URL(page.url()).searchParams;
       assert.deepEqual([asked.get("replay"), asked.get("job")?.replaceAll('"', "")], ["on", job.job_id]);
@@ -193,6 +193,10 @@ export async function recommendations({ url, check }) {
     async (page) => {
       await page.goto(`${url}/advice`);
       await page.waitForSelector(".plots canvas");
+      assert.ok(await page.locator(".recommendation > :first-child").evaluate((one) => one.matches(".before-after")));
+      const [before, after] = await page.locator(".plots figcaption .muted").allTextContents();
+      assert.match(before, /worst at leaf-\d+: 0\.[5-9]/);
+      assert.notEqual(before, after);
       assert.match(
         await page.locator('section[aria-label="Gain"]').textContent(),
         /×1\.48 as fast×1\.44 to ×1\.52, 90 %/,

@@ -5,6 +5,9 @@ import { violations } from "../axe.mjs";
 import { query, ready, until } from "../harness.mjs";
 
 export async function addresses({ url, check, api, fabrics, timed }) {
+  const trees = fabrics.filter((one) => one.kind === "fat_tree");
+  const tree = trees.find((one) => one.snapshot) ?? trees[0];
+  const bare = trees.find((one) => one.last_ts === null && !one.snapshot);
   await check("an address that cannot be shown says why and shows no other data", async (page) => {
     const hour = (ago) => new Date(Date.now() - ago * 3_600_000).toISOString();
     const wrong = {};
@@ -23,6 +26,18 @@ export async function addresses({ url, check, api, fabrics, timed }) {
       ["/drivers?set=99999", /No estimate 99999/],
       ["/drivers?counter=NOPE", /No counter is called "NOPE"/],
       [`/jobs/${job}?run=99999`, /has no run 99999/],
+      ["/blame?who=9999", /none has place 9999/],
+      ["/blame?name=nosuch", /"nosuch" is not among the names/],
+      ["/blame?nodes=4", /nodes requires exe/],
+      ["/jobs?sort=nosuch", /No column of this table is called "nosuch"/],
+      [`/fabric/${timed.name}?view=table&sort=nosuch`, /No column of this table is called "nosuch"/],
+      [`/fabric/${timed.name}?view=links&pair=98-99`, /has no group 98/],
+      [`/fabric/${timed.name}?slice=1`, /slice requires a tree/],
+      [`/fabric/${timed.name}?link=7`, /link requires view=links/],
+      ...(tree ? [[`/fabric/${tree.name}?slice=99`, /has no pod 99/]] : []),
+      ...(bare ? [[`/fabric/${bare.name}?measure=packets`, /No packets were sampled on .* fraction is unknown/]] : []),
+      ["/lab?job=7", /job requires replay=on/],
+      ["/alerts?view=rules&rule=nosuch", /No rule is called "nosuch"/],
       ["/health?day=1", /no parameter "day"/],
     ]) {
       await page.goto(url + path);
@@ -35,6 +50,33 @@ export async function addresses({ url, check, api, fabrics, timed }) {
     await page.waitForURL((at) => at.pathname === "/health" && at.search === "");
     await page.locator("main .card").first().waitFor();
   });
+
+  await check(
+    "what an address names and a part of the page cannot show is said in that part",
+    async (page) => {
+      const { job_id: job, runs } = (await api("/jobs?limit=200")).items.find((one) => one.runs > 0);
+      const { job_id: over, end } = (await api("/jobs?state=COMPLETED&limit=1")).items[0];
+      const after = new Date(Date.parse(end) + 60_000).toISOString();
+      assert.ok(runs);
+      const silent = {};
+      for (const [path, reason] of [
+        [`/jobs/${job}?compare=99999`, /Run 99999 is not compared: it is not among the newest runs of/],
+        [`/jobs/${job}?beside=nosuch`, /\/jobs\/nosuch is not known/],
+        [`/jobs/${over}?at=${after}`, /The job had ended at .* UTC: this page shows .* UTC/],
+        ["/forecast?run=99999", /\/runs\/99999\/forecast is not known/],
+        ["/lab?task=99999", /\/tasks\/99999 is not known/],
+        ["/advice?id=99999", /\/advice\/99999 is not known/],
+        ["/alerts?alert=99999", /\/alerts\/99999 is not known/],
+        ["/alerts?view=rules&task=99999", /\/tasks\/99999 is not known/],
+      ]) {
+        await page.goto(url + path);
+        const text = () => page.locator("main").textContent();
+        await until(text, (shown) => reason.test(shown), path, 10_000).catch(() => (silent[path] = true));
+      }
+      assert.deepEqual(silent, {});
+    },
+    { fixtureOnly: true },
+  );
 
   await check("a machine that is opened in one tab stays that tab's", async (page) => {
     const [first, second] = fabrics;
@@ -255,12 +297,24 @@ export async function ways({ url, check, api, timed, fabricUrl }) {
         if (/the jobs that use it/.test(await tooltip())) met = at;
       }
       assert.ok(met, "a chord under the pointer");
+      await until(
+        tooltip,
+        (text) => /sent by \(estimated\)\n\d+ \w+ \d+ %|senders: cannot tell/.test(text),
+        "who sends over it",
+      );
       await tab.mouse.click(...met);
       await until(
         () => query(tab),
         ({ view, link, pair: p }) => view === "links" && Boolean(link ?? p),
         "its links are open",
       );
+      await tab.keyboard.press("1");
+      await until(
+        () => query(tab),
+        ({ view, link, pair: p }) => view === "tiles" && link === undefined && p === undefined,
+        "another view drops what only the view of links shows",
+      );
+      await ready(tab);
     },
     { fixtureOnly: true },
   );

@@ -561,6 +561,36 @@ export async function visits({ url, check, api, timed }) {
   );
 
   await check(
+    "a simulated run shows its congested fraction with what it is, or says why it has none",
+    async (page) => {
+      const opened = async (name, args) => {
+        const body = JSON.stringify({ name, args });
+        const { task_id: task } = await (await fetch(`${url}/api/v1/tasks`, { method: "POST", body })).json();
+        await page.goto(`${url}/lab?task=${task}`);
+        return page.locator('section[aria-label="Task"]');
+      };
+      const loop = await opened("routing.loop", { pattern: "bisection-shuffle" });
+      await loop.locator(".plots canvas").nth(1).waitFor();
+      const beyond = (all) =>
+        all.filter((one) => one.getBoundingClientRect().right > one.closest(".card").getBoundingClientRect().right + 1);
+      assert.equal(await loop.locator(".before-after .card-head > *").evaluateAll((all) => all.length), 5);
+      assert.deepEqual(await loop.locator(".before-after .card-head > *").evaluateAll(beyond), []);
+      await loop.getByText("The share of the packets of the simulated jobs that waited on a link").waitFor();
+      await loop.locator(".segmented button", { hasText: "Pod 1" }).click();
+      const ghost = await opened("sim.study", { study: "taffet-minighost", parameters: {} });
+      assert.equal(
+        await (await ghost.locator(".plots rect").first().waitFor(), ghost.locator(".plots rect")).count(),
+        128,
+      );
+      await ghost.getByText("Each square is a node").waitFor();
+      assert.deepEqual(await violations(page), []);
+      const flows = await opened("sim.study", { study: "hoefler-fig13", parameters: {} });
+      await flows.getByText("Congested fraction: unknown. This model has flows instead of packets").waitFor();
+    },
+    { fixtureOnly: true },
+  );
+
+  await check(
     "a moment of the past is replayed: variants as box plots, the fabric's difference, an address to share",
     async (page) => {
       const job = (await api("/jobs?limit=1&state=RUNNING")).items[0];

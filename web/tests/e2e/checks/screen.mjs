@@ -31,11 +31,11 @@ const faults = (page) =>
       const title = card.querySelector("h2")?.getBoundingClientRect();
       if (title && (title.bottom > a.bottom + 1 || title.right > a.right + 1))
         found.push(`the title of ${name(card)} stands out`);
-      for (const figures of card.querySelectorAll(".figures, .notice p, .beside-run .facts, .router-figures")) {
+      for (const figures of card.querySelectorAll(".figures, .notice p, .compared-run .facts, .router-figures")) {
         if (figures.getBoundingClientRect().bottom > a.bottom + 1)
           found.push(`${figures.className || "a text"} of ${name(card)} is cut`);
       }
-      const runs = [...card.querySelectorAll(".beside-run")].map((one) => one.getBoundingClientRect());
+      const runs = [...card.querySelectorAll(".compared-run")].map((one) => one.getBoundingClientRect());
       if (runs.some((one, k) => k && one.left < runs[k - 1].right - 1 && one.top < runs[k - 1].bottom - 1))
         found.push(`runs of ${name(card)} lie over each other`);
       for (const button of card.querySelectorAll("button")) {

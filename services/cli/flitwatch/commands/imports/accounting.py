@@ -7,6 +7,7 @@ import hashlib
 import os
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from io import BufferedReader
 from itertools import chain, islice, repeat
@@ -42,6 +43,14 @@ _NO_JOB = {
     "swf": "Give a whole log: a line of 18 numbers for each job follows its header.",
     "clustercockpit": "Give the folder of ClusterCockpit's job archive.",
 }
+
+
+@dataclass
+class NodeCounts:
+    """Number of jobs whose recorded number of nodes is not that of their host list, and the first of them."""
+
+    jobs: int = 0
+    examples: list[str] = field(default_factory=list)
 
 
 class Reader(Protocol):
@@ -102,11 +111,12 @@ def import_jobs(
         # Store these jobs' remaining records of the log first: incarnation numbers continue from there.
         through.write(quiet=True)
         rejected: list[Rejection] = []
+        differing = NodeCounts()
         imports.count_jobs_from_here(through.conn)
         sizes = chain([JOBS_AT_FIRST], repeat(JOBS_AT_ONCE))
         while batch := list(islice(items, next(sizes))):
             rejected += [item for item in batch if isinstance(item, Rejection)]
-            _publish_batch(through, source, [item for item in batch if not isinstance(item, Rejection)])
+            _publish_batch(through, source, [item for item in batch if not isinstance(item, Rejection)], differing)
             display.update(task, completed=min(content.bytes, size))
         # Rejections of the same content have one source: a second import does not list them twice, and another day's file of the same name does not
         # hide them.
@@ -115,7 +125,12 @@ def import_jobs(
             through.publisher.reject(item, listed, number)
         through.sources.add(listed)
         through.write(quiet=True)
-        report = imports.jobs_counted(through.conn)._asdict() | dict(through.rejected())
+        report = imports.jobs_counted(through.conn)._asdict() | {
+            "node_counts_differ": differing.jobs,
+            "node_counts_examples": differing.examples,
+            "unfinished_files": content.unfinished,
+            **through.rejected(),
+        }
     print_result(report, as_json)
     if not report["jobs"] and not report["rejected_total"]:
         click.echo(f"{name}: contains no job. {_NO_JOB[source]}", err=True)
@@ -126,16 +141,32 @@ def import_jobs(
             f"topology (flitwatch import fabric).",
             err=True,
         )
+    if differing.jobs:
+        click.echo(
+            f"{differing.jobs} of {report['jobs']} jobs have another number of nodes than hosts, such as {', '.join(differing.examples)}: "
+            f"they are placed on their hosts, and the larger number is kept.",
+            err=True,
+        )
+    for file in content.unfinished:
+        click.echo(
+            f"{file}: the last line has no line end. If the file was cut off, the last field is incomplete.", err=True
+        )
     finish_import(report)
 
 
-def _publish_batch(through: ImportLog, source: str, found: list[Found]) -> None:
-    """Number a batch's incarnations after the stored ones, and write the batch."""
+def _publish_batch(through: ImportLog, source: str, found: list[Found], differing: NodeCounts) -> None:
+    """Number a batch's incarnations after the stored ones, and write the batch; add the jobs whose number of nodes is not that of their hosts."""
     from flitwatch_db.ingest import imports
+    from flitwatch_domain.jobs import count_other_nodes
     from flitwatch_ingest.collectors.sacct import publish_jobs
     from flitwatch_ingest.sources.incarnations import list_unnumbered, number_restarts
 
     jobs = number_restarts(found, _load_incarnations(through.conn, list_unnumbered(found)))
+    for job in jobs:
+        if (listed := count_other_nodes(job)) is not None:
+            differing.jobs += 1
+            if len(differing.examples) < imports.MOST_EXAMPLES:
+                differing.examples.append(f"{job.job_id} ({job.nodes} nodes, {listed} hosts)")
     publish_jobs(jobs, through.publisher, source)
     through.shared |= {f"{source}:{job.cluster}" for job in jobs}
     through.write(quiet=True)
@@ -160,6 +191,9 @@ class Content:
     def __init__(self) -> None:
         self.bytes = 0
         self.digest = hashlib.blake2b(digest_size=8)
+        #: Files of lines whose last line has no end.
+        self.unfinished: list[str] = []
+        self._first = self._last = b""
 
     def read(self, files: Sequence[Path], reader: Reader) -> Iterator[Found | Rejection]:
         """Yield the entries and rejections that `reader` finds in the files."""
@@ -171,7 +205,11 @@ class Content:
             try:
                 with open_plain(file) as plain:
                     counted = _Counted(plain, self._count_bytes)
+                    self._first = self._last = b""
                     yield from reader.read(counted, str(file))  # type: ignore[arg-type]
+                # JSON shows its end itself.
+                if self._first not in (b"{", b"[") and self._last not in (b"", b"\n", b"\r"):
+                    self.unfinished.append(str(file))
                 if counted.damage is not None:
                     yield Rejection(str(file), counted.damage.reason)
             except BadInput as bad:
@@ -181,6 +219,8 @@ class Content:
 
     def _count_bytes(self, data: bytes) -> bytes:
         self.bytes += len(data)
+        self._first = self._first or data.lstrip()[:1]
+        self._last = data[-1:] or self._last
         self.digest.update(data)
         return data
 

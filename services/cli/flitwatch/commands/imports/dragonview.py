@@ -61,7 +61,7 @@ def save_snapshot(conn: psycopg.Connection[Any], snapshot: Snapshot, *, source: 
         replace = there.snapshot
         if not replace:
             raise Conflict(f"{there.name!r} is a live fabric", advice="Give the snapshot another --name.")
-    fabric_id = store_fabric(conn, snapshot.fabric, replace=replace, snapshot=True)
+    fabric_id = store_fabric(conn, snapshot.fabric, replace=replace, snapshot=True).fabric_id
     cables = snapshot.fabric.links
     counters.write_port_totals(
         conn,
@@ -133,8 +133,7 @@ def summarise_snapshot(snapshot: Snapshot) -> SnapshotReport:
         "counted_groups": np.unique(group[counted]).tolist(),
         "counted_jobs": [job for job, routers in snapshot.job_routers.items() if np.array_equal(routers, counted)],
         "stall_to_flit": snapshot.stall_to_flit(),
-        # A job consists of the nodes that the cable list has.
-        "jobs": len(snapshot.jobs),
+        "jobs": len(snapshot.jobs) + len(snapshot.unplaced_jobs),
         "placed": len(snapshot.jobs),
         "unplaced_examples": [item.where for item in snapshot.rejected if "has no node" in item.reason][
             :_MOST_EXAMPLES

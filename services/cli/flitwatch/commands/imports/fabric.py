@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
@@ -67,46 +67,62 @@ def fabric(
     if cluster:
         topology = dataclasses.replace(topology, attributes={**topology.attributes, "cluster": cluster})
     with platform.open_database(db_url, ephemeral, adds=True) as url, connect(url) as conn:
-        jobs = imports.count_jobs_of_fabric(conn, store_fabric(conn, topology, replace=replace))
+        stored = store_fabric(conn, topology, replace=replace)
+        jobs = imports.count_jobs_of_fabric(conn, stored.fabric_id)
     print_warnings(topology.warnings)
-    print_result({**topology.summary(), **jobs._asdict()}, as_json)
+    print_result({**topology.summary(), "warnings": [*topology.warnings, *stored.warnings], **jobs._asdict()}, as_json)
 
 
-def store_fabric(conn: psycopg.Connection[Any], found: Fabric, *, replace: bool = False, snapshot: bool = False) -> int:
-    """Save a fabric in one transaction and return its id. An identical existing fabric is not changed.
+class StoredFabric(NamedTuple):
+    """Id of a stored fabric, and the warnings about storing it."""
 
-    Print a warning if a switch is in two fabrics, because its counters are then assigned to neither.
+    fabric_id: int
+    warnings: tuple[str, ...]
+
+
+def store_fabric(
+    conn: psycopg.Connection[Any], found: Fabric, *, replace: bool = False, snapshot: bool = False
+) -> StoredFabric:
+    """Save a fabric in one transaction. An identical existing fabric is not changed. In a replaced one, parts that still exist keep their numbers.
+
+    Print a warning if a number passes to another part, or if a switch is in two fabrics, because its counters are then assigned to neither.
     """
     from flitwatch_db.fabrics import store as fabrics
 
-    stored = _save_fabric(conn, found, replace, snapshot)
+    stored, warnings = _save_fabric(conn, found, replace, snapshot)
     others = fabrics.sharing_switches(conn, stored)
     if others:
-        print_warnings(
+        warnings = (
+            *warnings,
             (
                 f"switches of {found.name} are in {', '.join(others)} too: counters that name them by GUID are assigned to no fabric. "
-                "Give the subnet one name (`flitwatch db remove-fabric` removes the other), or start the writer with --fabric",
-            )
+                "Give the subnet one name (`flitwatch db remove-fabric` removes the other), or start the writer with --fabric"
+            ),
         )
-    return stored
+    print_warnings(warnings)
+    return StoredFabric(stored, warnings)
 
 
-def _save_fabric(conn: psycopg.Connection[Any], found: Fabric, replace: bool, snapshot: bool) -> int:
+def _save_fabric(conn: psycopg.Connection[Any], found: Fabric, replace: bool, snapshot: bool) -> StoredFabric:
     from flitwatch_db.fabrics import store as fabrics
     from flitwatch_domain.errors import NotFound
+    from flitwatch_domain.fabric.numbers import keep_numbers
 
     with conn.transaction():
-        if not replace:
-            try:
-                row = fabrics.get_fabric_row(conn, found.name)
-            except NotFound:
-                pass
-            else:
-                if row.snapshot == snapshot and have_same_topology(fabrics.load_fabric(conn, found.name), found):
-                    # An older import can have stored fewer of the file's names and LIDs.
-                    fabrics.add_attributes(conn, row.fabric_id, found.attributes)
-                    return row.fabric_id
-        return fabrics.save_fabric(conn, found, replace=replace, snapshot=snapshot)
+        try:
+            row = fabrics.get_fabric_row(conn, found.name)
+        except NotFound:
+            return StoredFabric(fabrics.save_fabric(conn, found, snapshot=snapshot), ())
+        warnings: tuple[str, ...] = ()
+        if row.name == found.name and row.snapshot == snapshot:
+            there = fabrics.load_fabric(conn, found.name)
+            if not snapshot:
+                found, warnings = keep_numbers(found, there)
+            if not replace and have_same_topology(there, found):
+                # An older import can have stored fewer of the file's names and LIDs.
+                fabrics.add_attributes(conn, row.fabric_id, found.attributes)
+                return StoredFabric(row.fabric_id, ())
+        return StoredFabric(fabrics.save_fabric(conn, found, replace=replace, snapshot=snapshot), warnings)
 
 
 def have_same_topology(a: Fabric, b: Fabric) -> bool:

@@ -64,6 +64,8 @@ def ldms_csv(files: tuple[Path, ...], db_url: str | None, ephemeral: bool, as_js
             "unplaced_reasons": imports.why_unplaced(
                 through.conn, [t for t, count in nowhere.items() if count], MOST_REASONS
             ),
+            "saturated": dict(totals.saturated),
+            "several_ports": sorted(totals.several_ports),
             "unknown_columns": imports.unknown_columns(through.conn, totals.schemas),
         } | dict(through.rejected())
     if late:
@@ -75,6 +77,14 @@ def ldms_csv(files: tuple[Path, ...], db_url: str | None, ephemeral: bool, as_js
         print_notice(
             f"{report['unplaced']} of {counters} records of counters belong to no known fabric and are stored unchanged: "
             + "; ".join(report["unplaced_reasons"][:3])
+        )
+    for counter, count in totals.saturated.most_common(MOST_NAMED):
+        print_notice(
+            f"{counter}: {count} values are the counter's largest, at which it stops: what it counts from then on is unknown"
+        )
+    for schema in report["several_ports"]:
+        print_notice(
+            f"{schema}: each row counts several ports. They are stored unchanged and are in no figure: use a sampler with one set for each port, such as ibmad"
         )
     for schema, columns in report["unknown_columns"].items():
         more = f" and {len(columns) - MOST_NAMED} more" if len(columns) > MOST_NAMED else ""

@@ -71,7 +71,7 @@ def check_measurement(record: Any) -> Measurement:
         if not isinstance(record.get(key), str) or "\0" in record[key] or len(record[key]) > 200:
             raise ValueError(f"{key} is not a text of at most 200 characters")
     if not _is_number(record.get("ratio")) or not 0 <= record["ratio"] <= 1:
-        raise ValueError("ratio lies outside [0, 1]")
+        raise ValueError("ratio is outside [0, 1]")
     for key in ("perturbed_s", "quiet_s"):
         times = record.get(key)
         if not isinstance(times, list) or not all(_is_number(seconds) and seconds >= 0 for seconds in times):

@@ -1,1 +1,0 @@
-"""Network noise of jobs and of two sets of runs."""
