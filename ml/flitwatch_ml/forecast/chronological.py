@@ -1,10 +1,10 @@
 """The backtest in order of time: learn from the past, forecast the future, and choose the deployed forecaster from earlier errors.
 
 Runs are divided into an early part and three later blocks. Every candidate learns from all runs before a block and forecasts the block. In a block, the
-average of nets with trees (`WITH_NETS`) that had the least error on earlier blocks is deployed. If other candidates were better there beyond chance, they
-are deployed instead: the best one with all that cannot be distinguished from it, or an average of baselines (`AVERAGED`). Forecasts are averaged in log
-and moved to the least percentage error (`percentage_shift`). So the reported error does not influence the choice. The first block is only for choosing and
-calibrating. All candidates forecast the same windows.
+average of trees with nets (`WITH_NETS`) is deployed. If other candidates were better on earlier blocks beyond chance, they are deployed instead: the best
+one with all that cannot be distinguished from it, or an average of baselines (`AVERAGED`). Forecasts are averaged in log and moved to the least percentage
+error (`percentage_shift`). So the reported error does not influence the choice. The first block is only for choosing and calibrating. All candidates
+forecast the same windows.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ EARLY, BLOCKS = 0.4, 3
 #: Features are chosen on the part after this share of the early part.
 CHOOSE_AFTER = 0.6
 MIN_RUNS = 50
-#: A candidate that is the best of many replaces the average with nets if it is better by more than this many standard errors.
-BEYOND = 2.6
-#: Averages of trees with nets: each member alone has more error on most sets.
-WITH_NETS = (("lightgbm", ALONE), ("lightgbm", "attention"), ("lightgbm", ALONE, "attention"))
+#: Other candidates replace the average with nets if they are better by more than this many standard errors: chance of 1 in 1,000 with 40 runs.
+BEYOND = 3.3
+#: The average of trees with nets: choosing among its parts by earlier blocks gained nothing.
+WITH_NETS = ("lightgbm", ALONE, "attention")
 #: A candidate is deployed with the best one unless it is worse by more than this many standard errors of the difference, paired by run.
 APART = 1.64
 
@@ -227,21 +227,19 @@ def _summarise_blocks(blocks: list[_Block], serve: tuple[str, ...]) -> Chronolog
 
 
 def _winner(blocks: list[_Block], single: list[str]) -> tuple[str, ...]:
-    """Return the best average with nets, or other candidates with less error beyond chance."""
+    """Return the average with nets, or other candidates with less error beyond chance."""
 
     def errors(names: tuple[str, ...]) -> Floats:
         runs = [run for block in blocks for run in block.averaged_residuals(names)]
         return np.array([np.abs(np.exp(-run) - 1).mean() for run in runs])
 
-    def least(averages: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
-        return min((names for names in averages if set(names) <= set(single)), key=lambda names: errors(names).mean())
-
-    other = least([best_together({name: _block_errors(blocks, name) for name in single}), *AVERAGED])
-    if not set(WITH_NETS[-1]) <= set(single):
+    together = best_together({name: _block_errors(blocks, name) for name in single})
+    averages = [together, *(names for names in AVERAGED if set(names) <= set(single))]
+    other = min(averages, key=lambda names: errors(names).mean())
+    if not set(WITH_NETS) <= set(single):
         return other
-    ours = least(WITH_NETS)
-    worse = errors(ours) - errors(other)
-    return other if worse.mean() > BEYOND * worse.std() / np.sqrt(len(worse)) else ours
+    worse = errors(WITH_NETS) - errors(other)
+    return other if worse.mean() > BEYOND * worse.std() / np.sqrt(len(worse)) else WITH_NETS
 
 
 def best_together(errors: Mapping[str, Floats]) -> tuple[str, ...]:
