@@ -129,7 +129,7 @@ def _format_weeks(data: MeasuredRuns) -> str:
     named = sum(any(user.entry["verdict"] == "named" for user in week) for week in weeks)
     likely = sum(any((user.entry["q"] or 1.0) <= FOUND_Q for user in week) for week in weeks)
     return (
-        "The runs of a single week name nobody, because there is no other week to compare with. "
+        "The runs of a single week name no user, because there is no other week to compare with. "
         f"Of the seven days that begin with each run, {len(weeks)} have {NAMING_RUNS} runs or more. Judged alone, without circumstances, "
         f"{named} of these name a user, and {likely} have a user at q ≤ {FOUND_Q}."
     )
