@@ -14,6 +14,8 @@ from scipy.stats import binom
 from support.run_tables import EXPOSURE_COLUMNS, MONDAY_S, RUN_COLUMNS, RUNS, USERS, Rows, tables
 
 from flitwatch.main import main
+from flitwatch_ml.measured import read_measured
+from flitwatch_research.real_runs import judge_weeks
 
 
 def write(path: Path, rows: Rows, delimiter: str = ",", mark: bool = False) -> str:
@@ -209,3 +211,30 @@ def test_the_measured_runs_are_taken_as_they_are_and_their_shuffles_name_hardly_
     assert binom.cdf(answer["calibration"]["sets_with_a_name"], 300, 0.1) <= 0.01
     assert {"concurrent_jobs", "mean_group_ratio"} <= {driver["name"] for driver in answer["drivers"]}
     assert all(user["reasons"] for user in answer["users"])
+
+
+@pytest.mark.parametrize(("days", "verdict"), [(6, "cannot tell"), (13, "named")])
+def test_runs_of_a_single_week_name_nobody_though_the_cause_is_plain(capfd, tmp_path, days, verdict) -> None:
+    rng = np.random.default_rng(5)
+    there = rng.random((60, USERS)) < 0.4
+    start_s = MONDAY_S + np.sort(rng.uniform(0, days * 86_400, 60))
+    time_s = 100 * rng.lognormal(0, 0.05, 60) * (1 + 0.4 * there[:, 0])
+    first = write(
+        tmp_path / "runs.csv", [["run", "start", "time_s"], *([f"r{at}", start_s[at], time_s[at]] for at in range(60))]
+    )
+    present = [[f"r{run}", f"u{user}", 20] for run, user in np.argwhere(there)]
+    second = write(tmp_path / "exposure.csv", [EXPOSURE_COLUMNS, *present])
+    main(["blame", "--runs", first, "--exposure", second, "--shuffles", "0", "--json"])
+    users = json.loads(capfd.readouterr().out)["users"]
+    (cause,) = [user for user in users if user["user"] == "u0"]
+    assert cause["verdict"] == verdict and cause["q"] < 0.01
+    assert {user["user"] for user in users if user["verdict"] == "named"} == ({"u0"} if days > 7 else set())
+    assert days > 7 or any("there is no other week" in reason for reason in cause["reasons"])
+
+
+@pytest.mark.shared
+def test_no_single_week_of_the_measured_runs_names_anybody(shared: Path) -> None:
+    folder = shared / "data" / "variability"
+    weeks = judge_weeks(read_measured(folder / "perlmutter_milc_runs.csv", folder / "perlmutter_milc_exposure.csv"))
+    assert len(weeks) == 15 and min(map(len, weeks)) > 100
+    assert not [user.name for week in weeks for user in week if user.entry["verdict"] == "named"]

@@ -9,11 +9,21 @@ import pytest
 from sklearn.base import BaseEstimator
 
 from flitwatch_domain.errors import NotEnoughData
-from flitwatch_ml.forecast import RidgeForecaster, StepSeries, backtest_in_order, run_backtest
+from flitwatch_domain.neighbourhood import OURS
+from flitwatch_ml.forecast import (
+    Chronological,
+    RidgeForecaster,
+    StepSeries,
+    backtest_in_order,
+    chronological,
+    run_backtest,
+)
 from flitwatch_ml.forecast.backtest import relative_gain
-from flitwatch_ml.forecast.chronological import best_together, choose_features
+from flitwatch_ml.forecast.chronological import best_together, choose_features, percentage_shift
 from flitwatch_ml.forecast.intervals import MIN_RUNS, AdaptiveInterval
 from flitwatch_ml.forecast.series import Windows
+from flitwatch_ml.forecast.serving import fit_serving
+from flitwatch_ml.work import forecast as work
 
 RUNS = 120
 
@@ -186,3 +196,53 @@ def test_averages_of_baselines_stand_in_every_table_and_serve_by_their_members()
         assert found.mape["ridge + lightgbm"] == pytest.approx(0, abs=1e-9) and "ratio + ridge + lightgbm" in found.mape
     assert folded.serves == "ridge + lightgbm" and ordered.served_mape == pytest.approx(0, abs=1e-9)
     assert ordered.serves == ("ridge", "lightgbm")
+
+
+class Noisy(BaseEstimator):
+    """Right but for an error of its own in each window."""
+
+    def __init__(self, seed: int) -> None:
+        self.seed = seed
+
+    def fit(self, windows: Windows) -> Noisy:
+        return self
+
+    def predict(self, windows: Windows) -> np.ndarray:
+        drawn = np.random.default_rng([self.seed, len(windows.run)]).standard_normal(len(windows.run))
+        return windows.future_s * np.exp(0.05 * drawn)
+
+
+def test_an_average_with_nets_serves_unless_another_is_better_beyond_chance() -> None:
+    """Each member errs on its own, so that together they are better than any of them; a candidate without error is taken all the same."""
+    learned = {name: Noisy(at) for at, name in enumerate(("lightgbm", "attention alone", "attention"))}
+    times = 5 * np.random.default_rng(0).lognormal(0, 0.3, (RUNS, 12))
+    data = StepSeries(times, np.ones((RUNS, 12, 1)))
+    found = backtest_in_order(data, np.arange(RUNS), 3, 4, learned=learned)
+    assert found.serves == ("lightgbm", "attention alone", "attention")
+    assert found.served_mape < 0.9 * min(found.mape.values()) and found.gain()[1] > 0
+    right = backtest_in_order(data, np.arange(RUNS), 3, 4, learned={**learned, "exact": Times(1.0, until=10_000)})
+    assert right.serves == ("exact",) and right.served_mape == pytest.approx(0)
+
+
+def test_a_forecast_is_moved_from_the_median_to_the_least_percentage_error() -> None:
+    residuals = np.random.default_rng(4).normal(0.05, 0.3, 20_001)
+    shift = percentage_shift(residuals)
+    assert shift == pytest.approx(-(0.3**2), abs=0.01), "of a log-normal time, the optimum is exp(mean - variance)"
+
+    def error(moved: float) -> float:
+        return float(np.abs(np.exp(moved - (residuals - np.median(residuals))) - 1).mean())
+
+    assert error(shift) <= min(error(shift + step) for step in (-0.02, 0.02)) and error(shift) < 0.99 * error(0.0)
+    assert percentage_shift(np.full(9, 0.2)) == 0
+
+
+def test_the_served_forecaster_is_moved_as_the_scored_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(chronological, "learned_forecasters", lambda: {"ridge": RidgeForecaster()})
+    data = series()
+    row, choice = work._choose_forecasters(data, np.arange(RUNS), 3, 4, (), OURS.name)
+    assert isinstance(row, Chronological) and row.shift < 0
+    assert fit_serving(data, 3, 4, (), choice).shift == choice.shift == row.shift
+    plain = fit_serving(data, 3, 4, (), replace(choice, shift=0.0))
+    so_far = StepSeries(data.times[:, :6], data.counters[:, :6])
+    moved = fit_serving(data, 3, 4, (), choice).forecast(so_far)[1]
+    assert moved == pytest.approx(np.exp(row.shift) * plain.forecast(so_far)[1])

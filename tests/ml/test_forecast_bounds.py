@@ -12,7 +12,7 @@ from flitwatch_domain.errors import BadInput, NotEnoughData
 from flitwatch_ml.folds import distinct_runs, run_folds
 from flitwatch_ml.forecast import StepSeries, backtest_in_order, run_backtest
 from flitwatch_ml.forecast.backtest import ALONE, attention_gain, backtest_unseen, learned_forecasters, relative_gain
-from flitwatch_ml.forecast.chronological import best_together, choose_features
+from flitwatch_ml.forecast.chronological import best_together, choose_features, percentage_shift
 from flitwatch_ml.forecast.intervals import AdaptiveInterval, half_width, share_covered
 from flitwatch_ml.forecast.series import Standard, Windows
 
@@ -484,15 +484,25 @@ def test_the_coverage_in_order_of_time_is_that_of_a_loop() -> None:
 
     assert found.chosen == [("curve", "usual")] * 2, "the same curve by two names, and nothing else comes near it"
     blocks = [residuals(begin) for begin in (20, 30, 40)]
-    fixed = half_width(np.concatenate(blocks[0]), np.repeat(np.arange(10), 3))
-    assert found.fixed_coverage90 == pytest.approx(np.mean(np.abs(np.concatenate(blocks[1] + blocks[2])) <= fixed))
+    inside, missed, served = [], [], []
+    for at in (1, 2):
+        known = [run for block in blocks[:at] for run in block]
+        shift = percentage_shift(np.concatenate(known))
+        fixed = half_width(np.concatenate(blocks[0]) - shift, np.repeat(np.arange(10), 3))
+        interval = AdaptiveInterval()
+        for run in known:
+            interval.update(run - shift)
+        inside += [np.mean(np.abs(run - shift) <= fixed) for run in blocks[at]]
+        missed += [interval.update(run - shift) for run in blocks[at]]
+        served += [np.mean(np.abs(np.exp(shift - run) - 1)) * 100 for run in blocks[at]]
+    assert found.fixed_coverage90 == pytest.approx(np.mean(inside)) and found.served == pytest.approx(np.array(served))
+    assert found.coverage90 == pytest.approx(1 - np.mean(missed))
+    every = [run for block in blocks for run in block]
     interval = AdaptiveInterval()
-    missed = [interval.update(run) for run in (*blocks[0], *blocks[1], *blocks[2])]
-    assert found.coverage90 == pytest.approx(1 - np.mean([one for one in missed if one is not None]))
+    for run in every:
+        interval.update(run - found.shift)
     assert found.half_width90 == pytest.approx(interval.half_width())
-    assert found.served == pytest.approx(
-        np.array([np.mean(np.abs(np.exp(-run) - 1)) * 100 for run in blocks[1] + blocks[2]])
-    )
+    assert found.shift == pytest.approx(percentage_shift(np.concatenate(every))) and found.shift != 0
 
 
 def test_alike_is_within_so_many_standard_errors_of_the_best() -> None:

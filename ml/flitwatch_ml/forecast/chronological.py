@@ -1,9 +1,10 @@
 """The backtest in order of time: learn from the past, forecast the future, and choose the deployed forecaster from earlier errors.
 
-Runs are divided into an early part and three later blocks. Every candidate learns from all runs before a block and forecasts the block. The candidate
-with the least error on earlier blocks is deployed in a block, together with all candidates that cannot be distinguished from it there. Their forecasts
-are averaged in log. If an average of baselines (`AVERAGED`) had less error than these together, it is deployed instead. So the reported error does not
-influence the choice. The first block is only for choosing and calibrating. All candidates forecast the same windows.
+Runs are divided into an early part and three later blocks. Every candidate learns from all runs before a block and forecasts the block. In a block, the
+average of trees with nets (`WITH_NETS`) is deployed. If other candidates were better on earlier blocks beyond chance, they are deployed instead: the best
+one with all that cannot be distinguished from it, or an average of baselines (`AVERAGED`). Forecasts are averaged in log and moved to the least percentage
+error (`percentage_shift`). So the reported error does not influence the choice. The first block is only for choosing and calibrating. All candidates
+forecast the same windows.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 
 from flitwatch_ml.folds import distinct_runs, too_few
-from flitwatch_ml.forecast.backtest import learned_forecasters, relative_gain
+from flitwatch_ml.forecast.backtest import ALONE, learned_forecasters, relative_gain
 from flitwatch_ml.forecast.baselines import AVERAGED, NAIVE, with_averages
 from flitwatch_ml.forecast.intervals import AdaptiveInterval, half_width
 from flitwatch_ml.forecast.series import Standard, StepSeries, Windows
@@ -29,6 +30,10 @@ EARLY, BLOCKS = 0.4, 3
 #: Features are chosen on the part after this share of the early part.
 CHOOSE_AFTER = 0.6
 MIN_RUNS = 50
+#: Other candidates replace the average with nets if they are better by more than this many standard errors: chance of 1 in 1,000 with 40 runs.
+BEYOND = 3.3
+#: The average of trees with nets: choosing among its parts by earlier blocks gained nothing.
+WITH_NETS = ("lightgbm", ALONE, "attention")
 #: A candidate is deployed with the best one unless it is worse by more than this many standard errors of the difference, paired by run.
 APART = 1.64
 
@@ -47,6 +52,7 @@ class Chronological:
         calibrated once, on the first block
     serves : candidates to deploy next, chosen from all blocks
     half_width90 : half-width of their adaptive interval, in log
+    shift : what is added to the log of their forecast (`percentage_shift`)
     runs, windows : numbers of scored runs and windows
     """
 
@@ -58,6 +64,7 @@ class Chronological:
     fixed_coverage90: float
     serves: tuple[str, ...]
     half_width90: float
+    shift: float
     runs: int
     windows: int
 
@@ -190,18 +197,20 @@ def _summarise_blocks(blocks: list[_Block], serve: tuple[str, ...]) -> Chronolog
     for at in range(1, len(blocks)):
         serving = serve or _winner(blocks[:at], single)
         chosen.append(serving)
-        first = blocks[0].averaged_residuals(serving)
+        shift = 0.0 if serve else _shift_of(blocks[:at], serving)
+        first = [run - shift for run in blocks[0].averaged_residuals(serving)]
         fixed = half_width(
             np.concatenate(first), np.repeat(np.arange(len(first)), [len(residuals) for residuals in first])
         )
-        adaptive = _calibrate_interval(blocks[:at], serving)
-        for run in blocks[at].averaged_residuals(serving):
+        adaptive = _calibrate_interval(blocks[:at], serving, shift)
+        for run in (residuals - shift for residuals in blocks[at].averaged_residuals(serving)):
             served.append(float(np.abs(np.exp(-run) - 1).mean() * 100))
             inside.append(1 - (adaptive.update(run) or 0.0))
             inside_fixed.append(float((np.abs(run) <= fixed).mean()))
             weight.append(len(run))
     errors = {name: _block_errors(blocks[1:], name) for name in names}
     serves = serve or _winner(blocks, single)
+    shift = 0.0 if serve else _shift_of(blocks, serves)
     return Chronological(
         mape={name: float(values.mean()) for name, values in errors.items()},
         errors=errors,
@@ -210,21 +219,27 @@ def _summarise_blocks(blocks: list[_Block], serve: tuple[str, ...]) -> Chronolog
         coverage90=float(np.average(inside, weights=weight)),
         fixed_coverage90=float(np.average(inside_fixed, weights=weight)),
         serves=serves,
-        half_width90=_calibrate_interval(blocks, serves).half_width(),
+        half_width90=_calibrate_interval(blocks, serves, shift).half_width(),
+        shift=shift,
         runs=len(inside),
         windows=sum(block.windows for block in blocks[1:]),
     )
 
 
 def _winner(blocks: list[_Block], single: list[str]) -> tuple[str, ...]:
-    """Return the result of `best_together`, or an average of baselines with less error."""
-    together = best_together({name: _block_errors(blocks, name) for name in single})
+    """Return the average with nets, or other candidates with less error beyond chance."""
 
-    def error(names: tuple[str, ...]) -> float:
+    def errors(names: tuple[str, ...]) -> Floats:
         runs = [run for block in blocks for run in block.averaged_residuals(names)]
-        return float(np.mean([np.abs(np.exp(-run) - 1).mean() for run in runs]))
+        return np.array([np.abs(np.exp(-run) - 1).mean() for run in runs])
 
-    return min([together, *(names for names in AVERAGED if set(names) <= set(single))], key=error)
+    together = best_together({name: _block_errors(blocks, name) for name in single})
+    averages = [together, *(names for names in AVERAGED if set(names) <= set(single))]
+    other = min(averages, key=lambda names: errors(names).mean())
+    if not set(WITH_NETS) <= set(single):
+        return other
+    worse = errors(WITH_NETS) - errors(other)
+    return other if worse.mean() > BEYOND * worse.std() / np.sqrt(len(worse)) else WITH_NETS
 
 
 def best_together(errors: Mapping[str, Floats]) -> tuple[str, ...]:
@@ -242,10 +257,24 @@ def _block_errors(blocks: list[_Block], name: str) -> Floats:
     return np.concatenate([block.errors[name] for block in blocks])
 
 
-def _calibrate_interval(blocks: list[_Block], names: tuple[str, ...]) -> AdaptiveInterval:
+def percentage_shift(log_residuals: ArrayLike) -> float:
+    """Return the shift, in log, from the median to the least mean percentage error, whose optimum is the median weighted by 1 / observed.
+
+    The difference of the two medians varies far less from set to set than either of them.
+    """
+    residuals = np.sort(np.asarray(log_residuals, float))
+    reached = np.cumsum(np.exp(-residuals))
+    return float(residuals[np.searchsorted(reached, reached[-1] / 2)] - np.median(residuals))
+
+
+def _shift_of(blocks: list[_Block], names: tuple[str, ...]) -> float:
+    return percentage_shift(np.concatenate([run for block in blocks for run in block.averaged_residuals(names)]))
+
+
+def _calibrate_interval(blocks: list[_Block], names: tuple[str, ...], shift: float) -> AdaptiveInterval:
     """Return an interval updated with the runs of these blocks in order."""
     interval = AdaptiveInterval()
     for block in blocks:
         for run in block.averaged_residuals(names):
-            interval.update(run)
+            interval.update(run - shift)
     return interval

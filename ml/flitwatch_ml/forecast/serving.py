@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypedDict
 
 import numpy as np
@@ -30,12 +30,13 @@ FORMAT = 1
 
 @dataclass(frozen=True)
 class Choice:
-    """Forecasters deployed together, with their error and interval (% and log) on runs not used in the choice, and the reason."""
+    """Forecasters deployed together, with their error and interval (% and log) on runs not used in the choice, the reason, and the shift of the log."""
 
     members: tuple[str, ...]
     mape: float
     half_width90: float
     why: str = ""
+    shift: float = 0.0
 
     @property
     def name(self) -> str:
@@ -54,6 +55,7 @@ class Serving:
     half_width90 : half-width of the 90 % interval, in log
     mape : % error on held-out runs
     members : forecasters whose forecasts are averaged in log, in place of a model
+    shift : what is added to the log of the forecast
     """
 
     name: str
@@ -64,6 +66,7 @@ class Serving:
     half_width90: float
     mape: float
     members: tuple[Serving, ...] = ()
+    shift: float = 0.0
 
     def forecast(self, series: StepSeries) -> tuple[Windows, Floats]:
         """Return the window that ends with each run's last step, and the forecast seconds of the next k steps, (runs,).
@@ -76,10 +79,12 @@ class Serving:
     def predict(self, windows: Windows) -> Floats:
         """Return seconds of the next k steps, (windows,); `windows` must use this forecaster's standard."""
         if self.members:
-            return np.exp(np.mean(np.log([member.predict(windows) for member in self.members]), axis=0))
-        if self.model is None:
-            return NAIVE[self.name](windows, self.k)
-        return self.model.predict(windows)
+            forecast_s = np.exp(np.mean(np.log([member.predict(windows) for member in self.members]), axis=0))
+        elif self.model is None:
+            forecast_s = NAIVE[self.name](windows, self.k)
+        else:
+            forecast_s = self.model.predict(windows)
+        return forecast_s * np.exp(self.shift)
 
 
 def fit_serving(series: StepSeries, m: int, k: int, sets: tuple[str, ...], chosen: Choice) -> Serving:
@@ -94,8 +99,8 @@ def fit_serving(series: StepSeries, m: int, k: int, sets: tuple[str, ...], chose
 
     members = tuple(one(name) for name in chosen.members)
     if len(members) == 1:
-        return members[0]
-    return Serving(chosen.name, standard, None, m, k, chosen.half_width90, chosen.mape, members)
+        return replace(members[0], shift=chosen.shift)
+    return Serving(chosen.name, standard, None, m, k, chosen.half_width90, chosen.mape, members, chosen.shift)
 
 
 def dump_serving(serving: Serving) -> bytes:
@@ -115,6 +120,7 @@ def dump_serving(serving: Serving) -> bytes:
         "k": serving.k,
         "half_width90": serving.half_width90,
         "mape": serving.mape,
+        "shift": serving.shift,
         "sets": list(standard.sets),
     }
     if serving.members:
@@ -147,7 +153,8 @@ def load_serving(stored: bytes) -> Serving:
         model = None if members else _load_model(head, arrays)
     except (ValueError, KeyError, OSError, EOFError) as failure:
         raise BadInput("the stored forecaster cannot be read", advice="Estimate again.") from failure
-    return Serving(head["name"], standard, model, head["m"], head["k"], head["half_width90"], head["mape"], members)
+    measured = (head["half_width90"], head["mape"])
+    return Serving(head["name"], standard, model, head["m"], head["k"], *measured, members, head.get("shift", 0.0))
 
 
 def _load_model(head: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Any:

@@ -192,10 +192,12 @@ def _choose_forecasters(
     outcome = in_order(series, start_s, m, k, sets, definition)
     if paper:
         return outcome, Choice(outcome.serves, outcome.served_mape, outcome.half_width90, PAPERS)
-    first, *others = outcome.serves
-    ties = f", together with {', '.join(others)}, which do not differ significantly from it" if others else ""
-    why = f"{first} has the smallest error on {outcome.runs} later runs{ties}; the error is that of earlier choices made in the same way"
-    return outcome, Choice(outcome.serves, outcome.served_mape, outcome.half_width90, why)
+    together = "the average of " if len(outcome.serves) > 1 else ""
+    why = (
+        f"on {outcome.runs} later runs, no forecaster is better beyond chance than {together}{', '.join(outcome.serves)}; "
+        "the error is that of earlier choices made in the same way"
+    )
+    return outcome, Choice(outcome.serves, outcome.served_mape, outcome.half_width90, why, outcome.shift)
 
 
 class InputRow(TypedDict):

@@ -7,21 +7,27 @@ from __future__ import annotations
 
 import csv
 import sys
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.stats import binomtest, pearsonr
 
 from flitwatch.commands.blame_measured import MeasuredBlame, MeasuredVerdict, judge_measured
+from flitwatch_db.estimates.store import Entry
 from flitwatch_domain.blame import FOUND_Q
 from flitwatch_domain.neighbourhood import LARGE_JOB_NODES
 from flitwatch_ml.blame import ExposureBlame, PresenceBlame
 from flitwatch_ml.blame.calibration import CALIBRATION_Q, Driver, Power
 from flitwatch_ml.blame.strata import hour_and_weekend
+from flitwatch_ml.blame.verdict import NAMING_RUNS
 from flitwatch_ml.measured import MeasuredRuns, read_measured
+from flitwatch_ml.work.measured import judge_runs
 
 SHUFFLES = 1000
+WEEK_S = 7 * 86_400
 FIRST = 12
 
 
@@ -51,6 +57,8 @@ The true causes are unknown. The questions are which users a method names, how o
 {counts["named"]} named, {counts["cannot tell"]} "cannot tell", {counts["no evidence"]} "no evidence". With run times shuffled {calibration["shuffles"]} times, {calibration["sets_with_a_name"]} sets ({calibration["share"]:.1%}; goal: at most 10 %) have a name at q ≤ {calibration["q"]}.
 
 Shuffling removes the dependence of consecutive runs. Rotating run times in time keeps it: {rotations["sets_with_a_name"]} of {rotations["rotations"]} sets have a name.
+
+{_format_weeks(data)}
 
 | user | verdict | q | extra seconds in an exposed run (95 %) | exposed runs | why |
 |---|---|---|---|---|---|
@@ -91,6 +99,40 @@ Correlation of each column with run time, after removing hours, dates and regime
 A column such as `job_number` grows with time, so its correlation is that of the calendar. With run times shuffled 1,000 times, the largest correlation over all users has a median of {middle:.3f} and a 95 % point of
 {high:.3f}: only a larger correlation would be evidence on its own.
 """
+
+
+def judge_weeks(data: MeasuredRuns) -> list[list[Entry]]:
+    """Return the verdicts from each seven days alone that begin with a run and have enough runs for a name."""
+    weeks = [(data.start_s >= first) & (data.start_s < first + WEEK_S) for first in data.start_s]
+    return [judge_runs(_select_runs(data, week), 0, 1).users for week in weeks if week.sum() >= NAMING_RUNS]
+
+
+def _select_runs(data: MeasuredRuns, some: NDArray[np.bool_]) -> MeasuredRuns:
+    """Return some runs with their users, without circumstances: a week has too few runs for six."""
+    there = data.exposure[some].any(0)
+    return replace(
+        data,
+        runs=np.array(data.runs)[some].tolist(),
+        users=np.array(data.users)[there].tolist(),
+        covariates=[],
+        start_s=data.start_s[some],
+        time_s=data.time_s[some],
+        nodes=None if data.nodes is None else data.nodes[some],
+        circumstances=np.empty((int(some.sum()), 0)),
+        exposure=data.exposure[some][:, there],
+        application=None if data.application is None else data.application[some],
+    )
+
+
+def _format_weeks(data: MeasuredRuns) -> str:
+    weeks = judge_weeks(data)
+    named = sum(any(user.entry["verdict"] == "named" for user in week) for week in weeks)
+    likely = sum(any((user.entry["q"] or 1.0) <= FOUND_Q for user in week) for week in weeks)
+    return (
+        "The runs of a single week name no user, because there is no other week to compare with. "
+        f"Of the seven days that begin with each run, {len(weeks)} have {NAMING_RUNS} runs or more. Judged alone, without circumstances, "
+        f"{named} of these name a user, and {likely} have a user at q ≤ {FOUND_Q}."
+    )
 
 
 def _read_published(path: Path) -> dict[str, float]:

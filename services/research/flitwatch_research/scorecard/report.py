@@ -259,8 +259,8 @@ def _format_forecast(report: Report) -> str:
     features = ", ".join(dict.fromkeys(row["features"] for row in report["forecast"]))
     text = (
         "Forecasters are trained on earlier runs and tested on later ones, all on the same windows: 40 % of the runs, then "
-        "three blocks.\n\nIn each block, the candidate with the smallest error in earlier blocks is deployed. It is averaged with "
-        "those that do not differ from it. The first block is only for the choice.\n\nAttention alone is the paper's: counters and "
+        "three blocks.\n\nIn each block, the candidate or the average of candidates that earlier blocks chose is deployed. "
+        "The first block is only for the choice.\n\nAttention alone is the paper's: counters and "
         "times of m steps to the time of the next k. "
         f"AMG: m 8, k 10; MILC: m 20, k 40.\n\nFeatures, chosen only on the earliest runs: {features}.\n\n"
     )
