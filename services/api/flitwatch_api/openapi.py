@@ -44,7 +44,7 @@ def describe_access(app: FastAPI) -> None:
                     _complete_operation(operation, requirement_of({method.upper()}, operation))
         return document
 
-    app.openapi = complete  # type: ignore[method-assign]
+    app.openapi = complete  # type: ignore[assignment, method-assign]
 
 
 def _complete_operation(operation: dict[str, Any], need: Requirement) -> None:
