@@ -33,7 +33,7 @@ def place_ranks(conn: psycopg.Connection[Any], runs: Sequence[int]) -> None:
         conn.execute(_PLACE, {"runs": list(runs)})
 
 
-def on_its_cluster(start: SQL, nodes: SQL) -> Composed:
+def build_cluster_condition(start: SQL, nodes: SQL) -> Composed:
     """Return the condition that job `j` can have started a run with this start on these nodes: clusters share job ids.
 
     If a job of another cluster with this id ran at that time, `j` must have one of the nodes.

@@ -13,7 +13,7 @@ import orjson
 import psycopg
 from psycopg.sql import SQL
 
-from flitwatch_db.jobs.arrays import on_its_cluster, place_ranks, settle_arrays
+from flitwatch_db.jobs.arrays import build_cluster_condition, place_ranks, settle_arrays
 from flitwatch_db.jobs.as_of import end_or
 from flitwatch_domain import hostlist
 from flitwatch_domain.errors import BadInput
@@ -97,7 +97,7 @@ _LATE = SQL("""
         ORDER BY r.run_id, (j.start_ts <= r.start_ts) DESC, j.start_ts DESC, j.job_pk DESC
     )
     UPDATE run SET job_pk = own.job_pk FROM own WHERE run.run_id = own.run_id RETURNING run.run_id
-""").format(on_its_cluster(SQL("r.start_ts"), SQL("SELECT k.node FROM run_rank k WHERE k.run_id = r.run_id")))
+""").format(build_cluster_condition(SQL("r.start_ts"), SQL("SELECT k.node FROM run_rank k WHERE k.run_id = r.run_id")))
 
 
 def upsert_jobs(conn: psycopg.Connection[Any], jobs: Sequence[Job], fabric_id: int | None = None) -> list[int]:

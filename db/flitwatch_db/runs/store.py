@@ -9,7 +9,7 @@ import numpy as np
 import psycopg
 from psycopg.sql import SQL
 
-from flitwatch_db.jobs.arrays import on_its_cluster, place_ranks
+from flitwatch_db.jobs.arrays import build_cluster_condition, place_ranks
 from flitwatch_domain.runs import Run, RunStep
 
 # A requeued job has several rows: the one that had started when the run began.
@@ -22,7 +22,7 @@ _UPSERT = SQL("""
     ON CONFLICT (run_key) DO UPDATE SET job_pk = excluded.job_pk, job_id = excluded.job_id, exe = excluded.exe, start_ts = excluded.start_ts,
         ranks = excluded.ranks, counter_names = excluded.counter_names, simulated = excluded.simulated
     RETURNING run_id
-""").format(on_its_cluster(SQL("to_timestamp(%(start)s::float8)"), SQL("SELECT unnest(%(nodes)s::text[])")))
+""").format(build_cluster_condition(SQL("to_timestamp(%(start)s::float8)"), SQL("SELECT unnest(%(nodes)s::text[])")))
 
 
 def upsert_run(conn: psycopg.Connection[Any], run: Run) -> int:
