@@ -372,7 +372,7 @@ def test_a_refusal_says_what_the_user_of_a_terminal_does(database: SampleDatabas
             "answers 403" in (said := failed(capfd, "top", "--url", closed.url, "--token-file", str(few)))
             and "scope" in said
         )
-        assert "it contains no API token" in failed(capfd, "top", "--url", closed.url, "--token-file", str(empty))
+        assert "contains no token" in failed(capfd, "top", "--url", closed.url, "--token-file", str(empty))
         assert printed(capfd, "open", "101", "--url", closed.url, "--token-file", str(token)).endswith("/jobs/101\n")
         assert secret not in failed(capfd, "open", "gone", "--url", closed.url, "--token-file", str(token))
         token.chmod(0o644)

@@ -171,6 +171,29 @@ def test_a_run_that_came_before_its_job_is_of_it(embedded_db: str, theta: Fabric
         assert conn.execute("SELECT endpoint FROM run_rank").fetchall() == [(3,)]
 
 
+def test_a_run_belongs_to_the_job_on_its_nodes_if_two_clusters_share_an_id(embedded_db: str) -> None:
+    """Whichever arrives first; a run whose nodes are unknown belongs to neither."""
+    here, there = (replace(JOB, cluster=name, node_list=name + "1") for name in ("here", "there"))
+    run = Run("first", "amg", "42", 1_772_366_410.0, (0,), ("there1.site",), simulated=True)
+
+    def owners(conn: Any) -> dict[str, int | None]:
+        return dict(conn.execute("SELECT run_key, job_pk FROM run").fetchall())
+
+    with connect(embedded_db, role="writer") as conn:
+        runs.upsert_run(conn, run)
+        (wrong,) = jobs.upsert_jobs(conn, [here])
+        # No other job of this number is known yet.
+        assert owners(conn) == {"first": wrong}
+        (own,) = jobs.upsert_jobs(conn, [there])
+        assert owners(conn) == {"first": own}
+        jobs.upsert_jobs(conn, [here])
+        runs.upsert_run(conn, replace(run, run_key="second"))
+        runs.upsert_run(conn, replace(run, run_key="third", nodes=("here1",)))
+        runs.upsert_run(conn, replace(run, run_key="nowhere", nodes=()))
+        jobs.upsert_jobs(conn, [here, there])
+        assert owners(conn) == {"first": own, "second": own, "third": wrong, "nowhere": None}
+
+
 def test_an_incarnation_under_another_number_is_moved_and_nothing_is_lost(embedded_db: str) -> None:
     one, two, three = (
         replace(JOB, restart=n, submit_s=9e8 + n, start_s=9e8 + 10 + n, name=f"run {n}") for n in range(3)

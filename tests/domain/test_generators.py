@@ -134,8 +134,9 @@ def test_any_dragonfly_is_sound(groups: int, rows: int, cols: int, blue: int, ca
     between = groups * (groups - 1) * blue * cable
     assert fabric.summary()["links_by_class"].get("blue", 0) == between
     if groups > 2 and between:
-        bundled = fabric.bundled().links
-        degree = np.bincount(bundled.src[bundled.link_class == 2], minlength=len(fabric.routers))
+        blue_links = fabric.of_class(LinkClass.BLUE)
+        pairs = np.unique(np.stack([fabric.links.src, fabric.links.dst])[:, blue_links], axis=1)
+        degree = np.bincount(pairs[0], minlength=len(fabric.routers))
         assert degree.max() - degree.min() <= -(-(groups - 1) * blue // (rows * cols))
 
 
@@ -313,15 +314,11 @@ def test_two_routers_of_one_name_are_refused() -> None:
         Routers(["a", "b", "a"])
 
 
-def test_bundling_keeps_cables_and_capacity() -> None:
+def test_pairs_of_routers_have_as_many_cables_as_theta() -> None:
     fabric = build_theta()
-    bundled = fabric.bundled()
-    assert bundled.links.multiplicity.sum() == len(fabric.links)
-    assert set(np.unique(bundled.links.multiplicity[bundled.of_class(LinkClass.BLACK)])) == {3}
-    assert set(np.unique(bundled.links.multiplicity[bundled.of_class(LinkClass.BLUE)])) == {2}
-    capacity = bundled.links.multiplicity * bundled.links.bandwidth_bps
-    assert capacity.sum() == pytest.approx(fabric.links.bandwidth_bps.sum(), rel=1e-12)
-    assert bundled.summary()["links_by_class"] == fabric.summary()["links_by_class"]
+    ends = np.stack([fabric.links.src, fabric.links.dst])
+    for kind, cables in ((LinkClass.BLACK, 3), (LinkClass.BLUE, 2)):
+        assert set(np.unique(ends[:, fabric.of_class(kind)], axis=1, return_counts=True)[1]) == {cables}
 
 
 def test_counted_link_stands_at_the_receivers_tile_on_aries() -> None:

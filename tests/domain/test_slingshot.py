@@ -12,7 +12,7 @@ import pytest
 from flitwatch_domain.errors import BadInput
 from flitwatch_domain.fabric import CountedAt, FabricKind, Technology
 from flitwatch_domain.importers.read import read_fabric
-from flitwatch_domain.importers.slingshot import MOST_PORT, find_groups, location_of, parse_fabric, port_name
+from flitwatch_domain.importers.slingshot import MOST_PORT, find_groups, jack_name, location_of, parse_fabric
 
 
 def planted(groups: int, switches: int, nics: int = 1) -> tuple[list[str], dict[str, int]]:
@@ -48,7 +48,7 @@ def test_the_vendors_example(shared: Path) -> None:
     classes = fabric.summary()["links_by_class"]
     assert sum(classes.values()) == 48 and set(classes) == {"green", "blue"}
     first = int(np.flatnonzero((fabric.links.src == 0) & (fabric.links.dst == 1))[0])
-    assert port_name("x3000c0r41", int(fabric.links.src_port[first])) in {f"x3000c0r41j{jack}p{port}" for jack in (11, 12, 31, 32) for port in (0, 1)}  # fmt: skip
+    assert "x3000c0r41" + jack_name(int(fabric.links.src_port[first])) in {f"x3000c0r41j{jack}p{port}" for jack in (11, 12, 31, 32) for port in (0, 1)}  # fmt: skip
 
 
 @pytest.mark.parametrize(("size", "switches"), [(1, 5), (2, 4), (5, 8), (9, 16)])
@@ -110,7 +110,7 @@ def test_a_link_that_is_listed_from_both_ends_is_one() -> None:
 
 def test_a_blades_jacks_to_the_nodes_have_numbers_of_their_own() -> None:
     """Frontier's notes name x2011c6r1j100p0: such a switch has jacks alongside the 32 of one in a rack."""
-    names = [port_name("x2011c6r1", port) for port in range(MOST_PORT + 1)]
+    names = ["x2011c6r1" + jack_name(port) for port in range(MOST_PORT + 1)]
     assert len(set(names)) == 128 and names[63:66] == ["x2011c6r1j32p1", "x2011c6r1j100p0", "x2011c6r1j100p1"]
     assert [place.port for name in names if (place := location_of(name))] == list(range(MOST_PORT + 1))
     fabric = parse_fabric("x2011c6r1j1p0-x2011c6r3j1p0\nx2011c6r1j100p0-x2011c6s0b0n0h3\n", "f", "frontier")

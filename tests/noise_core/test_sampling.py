@@ -103,10 +103,10 @@ def test_estimates_are_unbiased_with_the_variance_of_the_formulas():
     standard = np.array([r["standard"]["traffic"] for r in results])
     one_bit = np.array([r["one_bit"]["traffic"] for r in results])
     exact = np.array([r["exact"]["traffic"] for r in results])
-    # Link 0: N packets on paths of 4 links, all N of them tested.
-    expected = sampling.standard_variance(packets, 4)
+    # Link 0: N packets on paths of l = 4 links, all N of them tested: N (l - 1) in section 2.3.2, N l^2 - N in section 2.5.1.
+    expected = 3 * packets
     assert np.var(standard[:, 0]) == pytest.approx(expected, rel=0.25)
-    assert np.var(one_bit[:, 0]) == pytest.approx(sampling.one_bit_variance(packets, packets, 4), rel=0.25)
+    assert np.var(one_bit[:, 0]) == pytest.approx(15 * packets, rel=0.25)
     for estimate, variance in ((standard, expected), (one_bit, 16 * packets)):
         error = (estimate - exact).mean(axis=0)
         assert np.all(np.abs(error[:6]) < 4 * np.sqrt(variance / runs))
@@ -120,8 +120,8 @@ def test_downsampling_keeps_the_scale_and_costs_accuracy():
     full, thinned = experiment(200_000, 1), experiment(200_000, 1, 10)
     assert thinned["sampled"] == pytest.approx(30_000, rel=0.05)
     error = [abs(r["standard"]["traffic"][0] - 200_000) for r in (full, thinned)]
-    assert error[1] < 5 * np.sqrt(sampling.standard_variance(200_000, 4) * 10)
-    assert error[0] < 5 * np.sqrt(sampling.standard_variance(200_000, 4))
+    assert error[1] < 5 * np.sqrt(3 * 200_000 * 10)
+    assert error[0] < 5 * np.sqrt(3 * 200_000)
 
 
 def test_threshold_hides_links_that_carry_nothing():

@@ -199,7 +199,7 @@ def test_bad_traffic_and_parameters_are_named(tmp_path: Path) -> None:
         {"vls": 2.0},
         {"mtu": 0},
     ):
-        with pytest.raises(BadRequest):
+        with pytest.raises(BadInput, match=next(iter(wrong))):
             LoopRun("shift", **wrong)  # type: ignore[arg-type]
     with (
         pytest.raises(BadInput, match="at least 8 endpoints"),

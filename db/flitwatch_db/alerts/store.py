@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 
 import orjson
@@ -14,6 +14,7 @@ from psycopg.types.json import Jsonb
 from flitwatch_db.core.connection import clock_s, fetch_rows
 from flitwatch_domain.alerts import Rule, Sample, SeriesState, read_rule
 from flitwatch_domain.errors import BadInput
+from flitwatch_domain.incidents import epoch_to_datetime
 
 Connection = psycopg.Connection[Any]
 Row = dict[str, Any]
@@ -21,10 +22,6 @@ Row = dict[str, Any]
 LOCK = 7205759403792796
 #: Beginning of a notice's error if its receiver did not answer. Until its next attempt, the receiver's other notices wait too.
 UNANSWERED = "no answer: "
-
-
-def _utc_datetime(epoch_s: float) -> datetime:
-    return datetime.fromtimestamp(epoch_s, UTC)
 
 
 def as_jsonb(value: Any) -> Jsonb:
@@ -85,7 +82,7 @@ def load_rules(
 
 def set_evaluated_through(conn: Connection, name: str, through_s: float) -> None:
     """Record the time through which a rule has been evaluated."""
-    conn.execute("UPDATE alert_rule SET through = %s WHERE name = %s", [_utc_datetime(through_s), name])
+    conn.execute("UPDATE alert_rule SET through = %s WHERE name = %s", [epoch_to_datetime(through_s), name])
 
 
 def counted_through_s(conn: Connection) -> float | None:
@@ -122,10 +119,10 @@ def open_alert(conn: Connection, rule: Rule, sample: Sample, held: SeriesState, 
             as_jsonb(labels),
             held.phase,
             rule.severity,
-            _utc_datetime(held.since_s),
-            _utc_datetime(held.seen_s),
+            epoch_to_datetime(held.since_s),
+            epoch_to_datetime(held.seen_s),
             held.phase == "firing",
-            _utc_datetime(held.since_s),
+            epoch_to_datetime(held.since_s),
             sample.value,
             held.peak,
             sample.probability,
@@ -153,14 +150,14 @@ def move_alert(
         " evidence = CASE WHEN %s THEN %s ELSE evidence END, summary = %s WHERE alert_id = %s",
         [
             held.phase,
-            _utc_datetime(held.seen_s),
+            epoch_to_datetime(held.seen_s),
             sample.value,
             held.peak,
             sample.probability,
             fires,
-            _utc_datetime(held.since_s),
+            epoch_to_datetime(held.since_s),
             fires,
-            _utc_datetime(held.since_s),
+            epoch_to_datetime(held.since_s),
             fires,
             as_jsonb(evidence),
             text,
@@ -186,7 +183,7 @@ def close_alert(conn: Connection, number: int, at_s: float, text: str | None = N
     """End an alert, with its final text, and return whether it had fired; one that never fired is deleted."""
     fired = conn.execute(
         "UPDATE alert SET phase = 'resolved', resolved_at = %s, summary = coalesce(%s, summary) WHERE alert_id = %s AND phase = 'firing'",
-        [_utc_datetime(at_s), text, number],
+        [epoch_to_datetime(at_s), text, number],
     ).rowcount
     if not fired:
         conn.execute("DELETE FROM alert WHERE alert_id = %s AND phase = 'pending'", [number])

@@ -13,8 +13,6 @@ Row = dict[str, Any]
 CLASSES = ("green", "black", "blue")
 #: Whole minutes; the newest may still grow.
 WINDOW_MINUTES = 5
-#: Maximum number of reported groups of a fabric.
-MOST_GROUPS = 512
 
 _STALLS = SQL("""
     WITH counted AS MATERIALIZED (

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import psycopg
+from psycopg.sql import SQL, Composed
 
 from flitwatch_domain.jobs import FINAL_STATES, Job
 
@@ -30,6 +31,18 @@ def place_ranks(conn: psycopg.Connection[Any], runs: Sequence[int]) -> None:
     """Set the endpoint of all ranks of some runs; NULL if the node is unknown or ambiguous."""
     if runs:
         conn.execute(_PLACE, {"runs": list(runs)})
+
+
+def build_cluster_condition(start: SQL, nodes: SQL) -> Composed:
+    """Return the condition that job `j` can have started a run with this start on these nodes: clusters share job ids.
+
+    If a job of another cluster with this id ran at that time, `j` must have one of the nodes.
+    """
+    return SQL("""
+        (NOT EXISTS (SELECT FROM job o WHERE (o.job_id, o.simulated) = (j.job_id, j.simulated) AND o.cluster <> j.cluster
+            AND o.start_ts <= {start} AND coalesce(o.end_ts, 'infinity') >= {start})
+        OR EXISTS (SELECT FROM job_node n WHERE n.job_pk = j.job_pk AND host_of(n.node) IN (SELECT host_of(h.node) FROM ({nodes}) h (node))))
+    """).format(start=start, nodes=nodes)
 
 
 #: Cluster and number of an array; cluster, job id and restart of a job.

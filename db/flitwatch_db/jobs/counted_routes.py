@@ -27,7 +27,6 @@ Conn = psycopg.Connection[Any]
 #: Flits and stall cycles, by name.
 Columns = tuple[tuple[str, str], ...]
 Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 #: Maximum number of switches for which links' waits are computed: more take seconds.
 MOST_SWITCHES = 256

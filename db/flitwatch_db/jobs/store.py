@@ -13,7 +13,7 @@ import orjson
 import psycopg
 from psycopg.sql import SQL
 
-from flitwatch_db.jobs.arrays import place_ranks, settle_arrays
+from flitwatch_db.jobs.arrays import build_cluster_condition, place_ranks, settle_arrays
 from flitwatch_db.jobs.as_of import end_or
 from flitwatch_domain import hostlist
 from flitwatch_domain.errors import BadInput
@@ -86,15 +86,18 @@ _UNPLACED = SQL("""
 #: A run's clock is its node's, a job's is the scheduler's: the seconds by which they may differ.
 _CLOCKS_S = 60.0
 #: Job numbers are reused after a while, so a run belongs to a job that ran when the run began; for a requeued job, to the incarnation that had started.
-_LATE = """
+#: A run that was assigned to a job of another cluster moves if its own job arrives.
+_LATE = SQL("""
     WITH own AS (
         SELECT DISTINCT ON (r.run_id) r.run_id, j.job_pk FROM run r JOIN job j ON j.job_id = r.job_id AND j.simulated = r.simulated
-        WHERE r.job_pk IS NULL AND r.job_id = ANY(%(ids)s) AND r.start_ts <= coalesce(j.end_ts, 'infinity')
+        WHERE r.job_id = ANY(%(ids)s) AND r.start_ts <= coalesce(j.end_ts, 'infinity')
           AND r.start_ts >= j.start_ts - %(clocks)s * interval '1 second'
+          AND (r.job_pk IS NULL OR EXISTS (SELECT FROM job a WHERE a.job_pk = r.job_pk AND a.cluster <> j.cluster))
+          AND {}
         ORDER BY r.run_id, (j.start_ts <= r.start_ts) DESC, j.start_ts DESC, j.job_pk DESC
     )
     UPDATE run SET job_pk = own.job_pk FROM own WHERE run.run_id = own.run_id RETURNING run.run_id
-"""
+""").format(build_cluster_condition(SQL("r.start_ts"), SQL("SELECT k.node FROM run_rank k WHERE k.run_id = r.run_id")))
 
 
 def upsert_jobs(conn: psycopg.Connection[Any], jobs: Sequence[Job], fabric_id: int | None = None) -> list[int]:

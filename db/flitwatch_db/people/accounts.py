@@ -11,9 +11,9 @@ from typing import Any, Literal
 import psycopg
 from argon2 import PasswordHasher
 from argon2.exceptions import InvalidHashError, VerifyMismatchError
-from psycopg.rows import dict_row
 
 from flitwatch_db.core.columns import Connection
+from flitwatch_db.core.connection import fetch_rows
 from flitwatch_domain.access import (
     PASSWORD_MAX,
     ROLES,
@@ -79,7 +79,7 @@ def first_admin(conn: Conn) -> str | None:
 
 def list_accounts(conn: Conn) -> list[Row]:
     """Return all accounts by name, without their secrets."""
-    return _fetch_rows(
+    return fetch_rows(
         conn,
         "SELECT name, role, disabled, password_hash IS NOT NULL AS password, issuer, created_at AS created, seen_at AS seen,"
         " (SELECT count(*) FROM token t WHERE t.account_id = a.account_id AND revoked_at IS NULL AND expires_at > now()) AS tokens"
@@ -316,7 +316,7 @@ def add_token(
 
 def list_tokens(conn: Conn, name: str | None = None) -> list[Row]:
     """Return tokens of an account, or all, newest first, without their secrets."""
-    return _fetch_rows(
+    return fetch_rows(
         conn,
         "SELECT t.token_id, a.name AS account, a.role, t.label, t.scopes, t.created_at AS created, t.expires_at AS expires,"
         " t.revoked_at AS revoked, t.used_at AS used FROM token t JOIN account a USING (account_id)"
@@ -383,7 +383,7 @@ def _first_login(conn: Conn, issuer: str, subject: str, name: str, role: str) ->
 
 
 def _find_account(conn: Conn, name: str) -> Row:
-    rows = _fetch_rows(
+    rows = fetch_rows(
         conn,
         "SELECT account_id, role, disabled, issuer, password_hash IS NOT NULL OR issuer IS NOT NULL AS logs_in FROM account WHERE name = %s",
         [name.replace("\0", "")],
@@ -391,11 +391,6 @@ def _find_account(conn: Conn, name: str) -> Row:
     if not rows:
         raise NotFound(f"there is no account {name[:80]!r}", advice="`flitwatch users list` lists them.")
     return rows[0]
-
-
-def _fetch_rows(conn: Conn, query: str, parameters: Any = None) -> list[Row]:
-    with conn.cursor(row_factory=dict_row) as cursor:
-        return cursor.execute(query.encode(), parameters).fetchall()
 
 
 #: Kind of a secret, and its digest.

@@ -7,11 +7,12 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, TypedDict, cast
+from typing import Any, cast
 
 import psycopg
 from psycopg.rows import dict_row
 from psycopg.types.json import Jsonb
+from typing_extensions import TypedDict
 
 from flitwatch_domain.errors import BadRequest
 
@@ -105,7 +106,7 @@ def by_command(conn: psycopg.Connection[Any], action: str, target: str | None = 
 
 
 class AuditEntry(TypedDict):
-    """A row of table `audit`: actor, action, target, origin and HTTP status; None is unknown or does not apply."""
+    """An action of a caller, or a response that a caller saw."""
 
     audit_id: int
     at: datetime

@@ -10,7 +10,7 @@ import psycopg
 from psycopg.rows import dict_row
 from psycopg.sql import SQL
 
-from flitwatch_db.core.columns import Connection
+from flitwatch_db.core.columns import Connection, query_rows
 from flitwatch_db.tasks.record import OPEN_TO
 from flitwatch_domain.access import VISITOR
 
@@ -157,18 +157,14 @@ async def list_measured(
     conn: Connection, limit: int, network: str | None = None, collective: str | None = None
 ) -> list[Row]:
     """Return slowdowns by ratio, with the columns of `flitwatch_db.runs.noise_bench.SLOWDOWNS`."""
-    async with conn.cursor(row_factory=dict_row) as cursor:
-        await cursor.execute(SLOWDOWNS, {"network": network, "collective": collective, "limit": limit})
-        return await cursor.fetchall()
+    return await query_rows(conn, SLOWDOWNS, {"network": network, "collective": collective, "limit": limit})
 
 
 async def over_ratios(
     conn: Connection, limit: int, network: str | None = None, collective: str | None = None
 ) -> list[Row]:
     """Return ratios and slowdowns of all splits of each series, with the columns of `flitwatch_db.runs.noise_bench.SPLITS_OVER_RATIOS`."""
-    async with conn.cursor(row_factory=dict_row) as cursor:
-        await cursor.execute(SPLITS_OVER_RATIOS, {"network": network, "collective": collective, "limit": limit})
-        return await cursor.fetchall()
+    return await query_rows(conn, SPLITS_OVER_RATIOS, {"network": network, "collective": collective, "limit": limit})
 
 
 async def list_simulated(conn: Connection, tasks: int, asker: str | None) -> list[Row]:

@@ -7,25 +7,32 @@ from typing import Any
 
 import numpy as np
 import psycopg
+from psycopg.sql import SQL
 
-from flitwatch_db.jobs.arrays import place_ranks
+from flitwatch_db.jobs.arrays import build_cluster_condition, place_ranks
 from flitwatch_domain.runs import Run, RunStep
+
+# A requeued job has several rows: the one that had started when the run began.
+_UPSERT = SQL("""
+    INSERT INTO run (run_key, job_pk, job_id, exe, start_ts, ranks, counter_names, simulated) VALUES (
+        %(key)s,
+        (SELECT job_pk FROM job j WHERE job_id = %(job)s AND simulated = %(simulated)s AND {}
+         ORDER BY (start_ts <= to_timestamp(%(start)s::float8)) DESC NULLS LAST, restart DESC, job_pk DESC LIMIT 1),
+        %(job)s, %(exe)s, to_timestamp(%(start)s::float8), %(ranks)s, %(counters)s, %(simulated)s)
+    ON CONFLICT (run_key) DO UPDATE SET job_pk = excluded.job_pk, job_id = excluded.job_id, exe = excluded.exe, start_ts = excluded.start_ts,
+        ranks = excluded.ranks, counter_names = excluded.counter_names, simulated = excluded.simulated
+    RETURNING run_id
+""").format(build_cluster_condition(SQL("to_timestamp(%(start)s::float8)"), SQL("SELECT unnest(%(nodes)s::text[])")))
 
 
 def upsert_run(conn: psycopg.Connection[Any], run: Run) -> int:
     """Store a run's metadata and ranks; return its id. A repeated `run_key` replaces them and keeps the steps."""
     row = conn.execute(
-        "INSERT INTO run (run_key, job_pk, job_id, exe, start_ts, ranks, counter_names, simulated) VALUES (%(key)s,"
-        # A requeued job has several rows: select the one that had started when the run began.
-        " (SELECT job_pk FROM job WHERE job_id = %(job)s AND simulated = %(simulated)s ORDER BY"
-        " (start_ts <= to_timestamp(%(start)s::float8)) DESC NULLS LAST, restart DESC, job_pk DESC LIMIT 1),"
-        " %(job)s, %(exe)s, to_timestamp(%(start)s::float8), %(ranks)s, %(counters)s, %(simulated)s)"
-        " ON CONFLICT (run_key) DO UPDATE SET job_pk = excluded.job_pk, job_id = excluded.job_id, exe = excluded.exe,"
-        " start_ts = excluded.start_ts, ranks = excluded.ranks, counter_names = excluded.counter_names,"
-        " simulated = excluded.simulated RETURNING run_id",
+        _UPSERT,
         {
             "key": run.run_key,
             "job": run.job_id,
+            "nodes": list(run.nodes),
             "exe": run.exe,
             "start": run.start_s,
             "ranks": len(run.ranks),

@@ -34,7 +34,6 @@ MOST_MESSAGE_BYTES = 64 << 20
 MOST_UPDATES = 2_000_000
 _LOCAL = frozenset({"127.0.0.1", "[::1]", "localhost"})
 _ENCODINGS = {"json_ietf": gnmi_pb2.JSON_IETF, "json": gnmi_pb2.JSON, "proto": gnmi_pb2.PROTO}
-ENCODINGS = tuple(_ENCODINGS)
 _ADVICE = {
     grpc.StatusCode.UNAUTHENTICATED: "Check --user and --password-file.",
     grpc.StatusCode.PERMISSION_DENIED: "The user has no read access. Assign a role with read access.",
@@ -171,7 +170,7 @@ class GnmiSwitch(PolledSwitch):
     plain : bool
         Without TLS.
     encoding : str
-        One of `ENCODINGS`.
+        json_ietf, json or proto.
     trees : Trees, optional
         The requested trees (default: `OpenConfig`).
 

@@ -106,7 +106,7 @@ class NclCollector:
         except BadInput as bad:
             source = f"ncl:{head.absolute()}"
             self._publisher.reject(
-                Rejection(bad.where or str(head), bad.reason, _read_beginning(head)), source, int(newest * 1000)
+                Rejection(bad.where or str(head), bad.reason, ncl.read_beginning(head)), source, int(newest * 1000)
             )
         else:
             self._publish_run(ncl_run)
@@ -115,7 +115,9 @@ class NclCollector:
 
     def _reject_run(self, head: Path, bad: BadInput, sequence: int) -> None:
         source = f"ncl:{head.absolute()}"
-        self._publisher.reject(Rejection(bad.where or str(head), bad.reason, _read_beginning(head)), source, sequence)
+        self._publisher.reject(
+            Rejection(bad.where or str(head), bad.reason, ncl.read_beginning(head)), source, sequence
+        )
         self.sources.add(source)
 
     def _publish_run(self, found: ncl.NclRun) -> None:
@@ -135,11 +137,3 @@ class NclCollector:
         for sequence, rejection in enumerate(found.rejected, start=1):
             self._publisher.reject(rejection, source, sequence)
         self.sources.add(source)
-
-
-def _read_beginning(path: Path) -> bytes:
-    try:
-        with path.open("rb") as stream:
-            return stream.read(65536)
-    except OSError:
-        return b""

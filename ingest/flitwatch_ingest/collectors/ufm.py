@@ -23,7 +23,7 @@ from flitwatch_domain.secret_file import secret_of
 from flitwatch_ingest.collectors.answers import BadAnswer
 
 #: A subnet of 40,000 ports has about 60 MB of records.
-MOST_BODY_BYTES = 1 << 30
+MOST_BODY_BYTES = 256 << 20
 TIMEOUT_S, DUE_S = 120.0, 600.0
 _LOCAL = frozenset({"127.0.0.1", "::1", "localhost"})
 

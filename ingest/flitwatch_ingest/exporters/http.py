@@ -6,7 +6,6 @@ import asyncio
 import hmac
 from collections import Counter
 from collections.abc import Awaitable, Callable
-from pathlib import Path
 
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
@@ -15,8 +14,7 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
 from flitwatch_domain import units
-from flitwatch_domain.errors import BadInput, Cancelled, Unavailable
-from flitwatch_domain.secret_file import check_private
+from flitwatch_domain.errors import Cancelled, Unavailable
 from flitwatch_domain.shares import Shares, to_network
 from flitwatch_ingest.exporters import otlp, remote_write
 from flitwatch_ingest.exporters.intake import Intake, TakenSamples
@@ -31,24 +29,6 @@ RETRY_AFTER_S = 5
 _WRITTEN = "X-Prometheus-Remote-Write-"
 
 Answer = Callable[[Request], Awaitable[Response]]
-
-
-def token_of(path: Path) -> str:
-    """Return the token in a file.
-
-    Raises
-    ------
-    BadInput
-        The file cannot be read, is readable by others, or contains no token that a header can carry.
-    """
-    try:
-        text = path.read_text().strip()
-        check_private(path)
-    except (OSError, UnicodeDecodeError) as problem:
-        raise BadInput(f"cannot be read: {problem}", where=str(path)) from None
-    if not text or not text.isascii() or not text.isprintable() or " " in text:
-        raise BadInput("contains no token: expected one word of printable ASCII", where=str(path))
-    return text
 
 
 class WriteEndpoint:

@@ -68,7 +68,7 @@ def read_run(head: Path, run_json: str | Path | None = None, *, exe: str | None 
         match = _BIN.fullmatch(file.name)
         if match and int(match.group(2)) not in times:
             rejected.append(
-                Rejection(str(file), f"{head.name} has no times of step {int(match.group(2))}", _head_of(file))
+                Rejection(str(file), f"{head.name} has no times of step {int(match.group(2))}", read_beginning(file))
             )
     return NclRun(facts.run(exe or exe_name, key, ranks, names), tuple(steps), tuple(rejected))
 
@@ -160,7 +160,7 @@ def _read_counts(
             reason = _find_implausible(values, names, ranks, time_ns)
             if reason is None:
                 return values.astype(np.int64)
-        rejected.append(Rejection(str(file), reason, _head_of(file)))
+        rejected.append(Rejection(str(file), reason, read_beginning(file)))
     except FileNotFoundError:
         rejected.append(Rejection(str(file), "is missing: the step's counters are unknown"))
     except (OSError, ValueError) as problem:
@@ -184,7 +184,8 @@ def _find_implausible(
     )
 
 
-def _head_of(file: Path) -> bytes:
+def read_beginning(file: Path) -> bytes:
+    """Return up to 64 KiB of a file; nothing if it cannot be read."""
     try:
         with file.open("rb") as stream:
             return stream.read(65536)

@@ -35,13 +35,12 @@ class Submission:
     Attributes
     ----------
     submit_s : float           epoch seconds
-    wait_s, run_s, limit_s : float or None   None: unknown, or it never ran
+    run_s, limit_s : float or None   None: unknown, or it never ran
     processors : int or None   allocated processors, else requested ones
     user : int or None
     """
 
     submit_s: float
-    wait_s: float | None
     run_s: float | None
     limit_s: float | None
     processors: int | None
@@ -80,17 +79,16 @@ def _read_submissions(
         except BadInput as bad:
             yield Rejection(f"{where}:{number}", bad.reason, raw)
             continue
-        if _floor_value(values[10]) in _PARTS:
+        if math.floor(values[10]) in _PARTS:
             continue
-        _, submit, wait, run, got = values[:5]
-        requested, limit, user = values[7], values[8], _floor_value(values[11])
+        _, submit, _, run, got = values[:5]
+        requested, limit, user = values[7], values[8], math.floor(values[11])
         processors = got if got > 0 else requested
         yield Submission(
             header.begin_s + submit,
-            wait if wait >= 0 else None,
             run if run >= 0 else None,
             limit if limit > 0 else None,
-            _floor_value(processors) if processors > 0 else None,
+            math.floor(processors) if processors > 0 else None,
             user if user >= 0 else None,
         )
 
@@ -178,7 +176,7 @@ class SwfReader:
     def _parse_job(self, raw: bytes, begin_s: int, whole_nodes: bool) -> Job | None:
         values = _parse_values(raw)
         number, submit, wait, run, processors = values[:5]
-        status, user, group, executable, queue = (_floor_value(value) for value in values[10:15])
+        status, user, group, executable, queue = (math.floor(value) for value in values[10:15])
         if status in _PARTS:
             return None
         if status not in _STATES:
@@ -191,7 +189,7 @@ class SwfReader:
         start_s = _check_time(submit_s + wait) if started else None
         return Job(
             self._cluster,
-            str(_floor_value(number)),
+            str(math.floor(number)),
             _STATES[status],
             user=_text_or_none(user),
             account=_text_or_none(group),
@@ -200,12 +198,8 @@ class SwfReader:
             submit_s=submit_s,
             start_s=start_s,
             end_s=_check_time(start_s + run) if start_s is not None and run >= 0 else None,
-            nodes=_floor_value(processors) if whole_nodes and processors > 0 else None,
+            nodes=math.floor(processors) if whole_nodes and processors > 0 else None,
         )
-
-
-def _floor_value(value: float) -> int:
-    return math.floor(value)
 
 
 def _text_or_none(value: int) -> str | None:

@@ -26,7 +26,7 @@ def take_gaps(feeds: Iterable[TopicFeed]) -> tuple[list[Gap], list[GapKey]]:
             instance = feed.instances[number]
             reason = GAP_REASONS[why]
             key = GapKey(
-                _name_device(feed, instance.identity, instance.place.device), feed.name, _to_datetime(from_us), reason
+                _name_device(instance.identity, instance.place.device), feed.name, _to_datetime(from_us), reason
             )
             put.pop(key, None)
             # An open silence may already be stored, both if this note adds it and if it ends it.
@@ -51,7 +51,7 @@ def take_gaps(feeds: Iterable[TopicFeed]) -> tuple[list[Gap], list[GapKey]]:
     return list(put.values()), list(gone)
 
 
-def _name_device(feed: TopicFeed, identity: str, device: str) -> str:
+def _name_device(identity: str, device: str) -> str:
     part = identity.strip("\x1f").replace("\x1f", " ")
     return f"{device} {part}".strip()[:DEVICE_LETTERS]
 

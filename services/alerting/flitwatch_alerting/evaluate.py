@@ -30,8 +30,8 @@ SECOND_LAG_S = 15.0
 Labels = tuple[tuple[str, str], ...]
 
 
-class AlertExplanation(TypedDict):
-    """Part of a job's explanation that is stored with an alert: sentences and numbers without user names. `as_of` is an ISO time."""
+class JobVerdict(TypedDict):
+    """A job's verdict as sentences without user names. `as_of` is an ISO time."""
 
     verdict: Verdict
     title: str
@@ -39,8 +39,13 @@ class AlertExplanation(TypedDict):
     reasons: list[str]
     named: str | None
     chain: list[ChainSentence]
-    timeline: list[TimelineRow]
     as_of: str
+
+
+class AlertExplanation(JobVerdict):
+    """Part of a job's explanation that is stored with an alert."""
+
+    timeline: list[TimelineRow]
 
 
 class AlertEvidence(TypedDict, total=False):

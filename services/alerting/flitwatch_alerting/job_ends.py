@@ -15,7 +15,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
-from typing import Any, TypedDict
+from typing import Any
 from urllib.parse import quote
 
 import orjson
@@ -23,12 +23,12 @@ import psycopg
 
 from flitwatch_alerting.config import is_web
 from flitwatch_alerting.deliver import RETRY_S
+from flitwatch_alerting.evaluate import JobVerdict
 from flitwatch_alerting.senders import Unreachable, deliver_in_time, moment_text, post_json
 from flitwatch_db.alerts import job_ends
 from flitwatch_db.jobs.as_of import at_moment, one_job
 from flitwatch_db.jobs.explanation import explain_job
 from flitwatch_domain.errors import BadInput, FlitwatchError, Unavailable
-from flitwatch_domain.explanation.result import ChainSentence, Verdict
 
 log = logging.getLogger(__name__)
 
@@ -41,19 +41,12 @@ _LEAST_SECRET, _MOST_SECRET = 24, 64
 _PREFIX = "whsec_"
 
 
-class SlowdownVerdict(TypedDict):
-    """Verdict on a job's slowness at its end, without user names. `factor` and `lost_s` are None if unknown or if the job was not slow."""
+class SlowdownVerdict(JobVerdict):
+    """Verdict on a job's slowness at its end. `factor` and `lost_s` are None if unknown or if the job was not slow."""
 
-    verdict: Verdict
-    title: str
-    detail: str
-    reasons: list[str]
-    named: str | None
     basis: str | None
     factor: float | None
     lost_s: float | None
-    chain: list[ChainSentence]
-    as_of: str
 
 
 @dataclass(frozen=True)

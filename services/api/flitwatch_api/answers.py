@@ -58,18 +58,14 @@ def _has_aliases(model: type[BaseModel]) -> bool:
     return any(name != json for name, json in _names_in_json(model).items())
 
 
-def _model_fields(model: BaseModel) -> dict[str, Any]:
-    """Return one level of a model. orjson calls this again for nested models."""
-    values, given_names = model.__dict__, model.model_fields_set
-    if len(values) == len(given_names) and not _has_aliases(type(model)):
-        return values
-    names = _names_in_json(type(model))
-    return {names[name]: value for name, value in values.items() if name in given_names}
-
-
 def _encode_other(value: Any) -> Any:
     if isinstance(value, BaseModel):
-        return _model_fields(value)
+        # One level: orjson calls this again for nested models.
+        values, given_names = value.__dict__, value.model_fields_set
+        if len(values) == len(given_names) and not _has_aliases(type(value)):
+            return values
+        names = _names_in_json(type(value))
+        return {names[name]: field for name, field in values.items() if name in given_names}
     # orjson accepts contiguous arrays of native numbers. Text arrays, object arrays and strided views are converted here.
     if isinstance(value, np.ndarray):
         return value.tolist() if value.dtype.kind in "OU" else np.ascontiguousarray(value)
@@ -88,7 +84,7 @@ def _fit_large_numbers(value: Any, depth: int = 0) -> Any:
         except OverflowError:
             return None
     if isinstance(value, BaseModel):
-        return _fit_large_numbers(_model_fields(value), depth)
+        return _fit_large_numbers(_encode_other(value), depth)
     if isinstance(value, dict):
         return {name: _fit_large_numbers(inner, depth + 1) for name, inner in value.items()}
     if isinstance(value, list | tuple):

@@ -104,11 +104,7 @@ async def incidents(
     response_class=Response,
     responses={200: {"content": {"text/csv": {"schema": {"type": "string"}}}}},
 )
-async def export(
-    platform: ThePlatform,
-    names: TheNames,
-    asked: TheIncidents,
-) -> Response:
+async def export(platform: ThePlatform, asked: TheIncidents) -> Response:
     """Return incidents as a table (CSV), newest first: at most 10,000."""
 
     def work(conn: psycopg.Connection[Any]) -> str:

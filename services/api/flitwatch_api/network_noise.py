@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import Annotated, Any, Literal, Self
 
@@ -24,7 +23,7 @@ from flitwatch_db.jobs import reads
 from flitwatch_db.jobs.network_noise import RunSetQuestion, gather_set
 from flitwatch_domain.errors import NotFound
 from flitwatch_domain.explanation.slowdown import LEAST_SLOWDOWN
-from flitwatch_domain.network_noise.two_sets import compare_sets
+from flitwatch_domain.network_noise.two_sets import ComparedFigure, ComparedGuideline, NoiseDispersion, compare_sets
 
 
 class NoiseFigure(BaseModel):
@@ -107,35 +106,6 @@ class NoiseQuestion(BaseModel):
     first: NoiseSet
     second: NoiseSet
     message_bytes: int = Field(default=65_536, ge=1, le=2**40, strict=True)
-
-
-class ComparedGuideline(BaseModel):
-    """A published guideline for comparisons."""
-
-    number: Literal[1, 2, 3]
-    holds: bool | None = Field(description="null: it could not be checked.")
-    text: str
-
-
-class ComparedFigure(BaseModel):
-    """A figure of both sets within their common allocations; null means "cannot tell"."""
-
-    key: Literal["latency_cycles", "stalls_per_flit", "flits_per_s", "message_s"]
-    unit: str
-    first: float | None
-    second: float | None
-    ratio: float | None = Field(description="Ratio of the second to the first.")
-    low: float | None = Field(description="95 % interval of the ratio.")
-    high: float | None
-    verdict: Literal["higher", "lower", "cannot tell"]
-
-
-class NoiseDispersion(BaseModel):
-    """Quartile coefficients of dispersion within the set's largest allocation; null below four observations."""
-
-    measured: float | None = Field(description="Dispersion of the run times, including effects other than the network.")
-    network: float | None = Field(description="Dispersion of the message times predicted from latency and stalls.")
-    latency: float | None
 
 
 class LeftOut(BaseModel):
@@ -260,7 +230,7 @@ def of_sets(conn: psycopg.Connection[Any], asked: NoiseQuestion, bare: bool) -> 
             ComparedSet,
             observations=comparison.counted[at],
             shared=comparison.shared[at],
-            dispersion=build_model(NoiseDispersion, asdict(comparison.dispersion[at])),
+            dispersion=comparison.dispersion[at],
             left_out=[build_model(LeftOut, number=number, why=why) for number, why in side.left_out],
         )
         for at, side in enumerate(sides)
@@ -269,8 +239,8 @@ def of_sets(conn: psycopg.Connection[Any], asked: NoiseQuestion, bare: bool) -> 
         NoiseComparison,
         verdict=comparison.verdict,
         why=comparison.why,
-        guidelines=[build_model(ComparedGuideline, asdict(item)) for item in comparison.guidelines],
-        figures=[build_model(ComparedFigure, asdict(item)) for item in comparison.figures],
+        guidelines=list(comparison.guidelines),
+        figures=list(comparison.figures),
         first=first,
         second=second,
         message_bytes=asked.message_bytes,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict
 from datetime import datetime
 from typing import Annotated, Any
 
@@ -17,21 +16,7 @@ from flitwatch_api.platform import Reader
 from flitwatch_api.problems import RESPONSES
 from flitwatch_api.tasks.begin import sees_tasks_as
 from flitwatch_db.runs import noise_bench as reads
-from flitwatch_domain.network_noise.observations import fitted_line, notched_box
-
-
-class NotchedBox(BaseModel):
-    """Seconds of all single measurements: extremes, quartiles, median."""
-
-    least: float
-    q1: float
-    median: float
-    q3: float
-    most: float
-    notch: tuple[float, float] = Field(
-        description="95 % interval of the median: medians whose notches do not overlap differ."
-    )
-    measurements: int
+from flitwatch_domain.network_noise.observations import NotchedBox, fitted_line, notched_box
 
 
 class BandPoint(BaseModel):
@@ -135,7 +120,7 @@ async def measured_noise(conn: Reader, network: Text = None, collective: Text = 
 
 
 def _make_box(five: list[float] | None, measurements: int | None) -> NotchedBox | None:
-    return None if not five or not measurements else NotchedBox(**asdict(notched_box(five, measurements)))
+    return None if not five or not measurements else notched_box(five, measurements)
 
 
 def _fit_line(row: Mapping[str, Any]) -> Fit | None:

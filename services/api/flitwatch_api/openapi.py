@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import Any, TypedDict, cast
 
 from fastapi import FastAPI
 
@@ -18,14 +18,22 @@ def render_description(app: FastAPI) -> bytes:
     return (json.dumps(app.openapi(), indent=1, ensure_ascii=False) + "\n").encode()
 
 
+class _Document(TypedDict):
+    """Parts of an OpenAPI document that are completed here: operations by path and method, and components by kind and name."""
+
+    paths: dict[str, dict[str, dict[str, Any]]]
+    components: dict[str, dict[str, dict[str, str]]]
+
+
 def describe_access(app: FastAPI) -> None:
     """Add each endpoint's access requirements to the OpenAPI document, and the responses to callers who lack them."""
     plain = app.openapi
 
-    def complete() -> dict[str, Any]:
-        if app.openapi_schema is not None:
-            return app.openapi_schema
-        document = plain()
+    def complete() -> _Document:
+        is_complete = app.openapi_schema is not None
+        document = cast(_Document, plain())
+        if is_complete:
+            return document
         document["components"]["securitySchemes"] = {
             "token": {"type": "http", "scheme": "bearer", "description": "flitwatch tokens create"},
             "session": {"type": "apiKey", "in": "cookie", "name": "__Host-flitwatch-session"},
@@ -36,7 +44,7 @@ def describe_access(app: FastAPI) -> None:
                     _complete_operation(operation, requirement_of({method.upper()}, operation))
         return document
 
-    app.openapi = complete  # type: ignore[method-assign]
+    app.openapi = complete  # type: ignore[assignment, method-assign]
 
 
 def _complete_operation(operation: dict[str, Any], need: Requirement) -> None:

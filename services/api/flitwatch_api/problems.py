@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import secrets
 from html import escape
-from typing import Any
+from typing import Any, TypeVar
 
 import psycopg
 from fastapi import FastAPI, Request
@@ -50,11 +50,14 @@ def without_folders(source: str) -> str:
     return kind + colon + place.rsplit("/", 1)[-1]
 
 
-def redact_record(row: dict[str, Any]) -> dict[str, Any]:
+_Value = TypeVar("_Value")
+
+
+def redact_record(row: dict[str, _Value]) -> dict[str, _Value | str]:
     """Return a refused record, or an event about some, without its values."""
-    shown = {field: without_values(row[field]) for field in ("reason", "where") if isinstance(row.get(field), str)}
-    if isinstance(row.get("source"), str):
-        shown["source"] = without_folders(row["source"])
+    shown = {field: without_values(text) for field in ("reason", "where") if isinstance(text := row.get(field), str)}
+    if isinstance(source := row.get("source"), str):
+        shown["source"] = without_folders(source)
     return row | shown
 
 

@@ -1,67 +1,29 @@
-"""Routes of projects and their response models."""
+"""Routes of projects."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from datetime import datetime
 from typing import Annotated, Any, Literal, TypeAlias
 
 import psycopg
 from fastapi import APIRouter, Path, Query
 from fastapi.responses import Response
-from pydantic import BaseModel, Field
 
-from flitwatch_api.answers import build_model, json_response
+from flitwatch_api.answers import json_response
 from flitwatch_api.names import Names, TheNames
 from flitwatch_api.platform import ThePlatform
 from flitwatch_api.problems import RESPONSES
 from flitwatch_db.incidents.shown import IncidentFilter, iterate_slowed_jobs
 from flitwatch_domain.errors import BadRequest
 from flitwatch_domain.incidents import IncidentHead, SlowedJob
-from flitwatch_domain.project_report import ProjectReport as ReportData
-from flitwatch_domain.project_report import build_report, find_month, render_csv, render_document, render_page
-
-
-class ProjectLoss(BaseModel):
-    """A job of the project that an incident slowed."""
-
-    job_id: str
-    user: str | None
-    name: str | None
-    nodes: int | None
-    since: datetime = Field(description="When it became slow.")
-    factor: float = Field(description="Its time divided by the usual time.")
-    node_hours: float | None = Field(description="Null: the number of nodes of a job is unknown.")
-    node_hours_low: float | None = Field(description="95 % interval.")
-    node_hours_high: float | None
-    slowed_by: list[str] = Field(
-        description="Jobs that are named as causes, with their users as the caller may see them."
-    )
-    incident_id: int
-    simulated: bool
-
-
-class ProjectCause(BaseModel):
-    """A user whose jobs slowed jobs of the project."""
-
-    user: str
-    jobs: int
-    node_hours: float | None = Field(
-        description="The node-hours of a job with several causes are divided evenly; null: the number of nodes of a job is unknown."
-    )
-
-
-class ProjectReport(BaseModel):
-    """Losses of a project to network congestion in a month."""
-
-    account: str
-    month: str
-    jobs: list[ProjectLoss] = Field(description="The job that lost most comes first.")
-    causes: list[ProjectCause] = Field(description="The user that cost most comes first.")
-    node_hours: float | None = Field(description="Null: the number of nodes of a job is unknown.")
-    node_hours_low: float | None = Field(description="95 % interval.")
-    node_hours_high: float | None
-
+from flitwatch_domain.project_report import (
+    ProjectReport,
+    build_report,
+    find_month,
+    render_csv,
+    render_document,
+    render_page,
+)
 
 http = APIRouter(prefix="/projects", tags=["incidents"], responses=RESPONSES)
 #: Most incidents of one month that are read.
@@ -113,9 +75,9 @@ def _mask(names: Names, incidents: Iterable[_Incident]) -> Iterator[_Incident]:
         yield {**head, "causes": causes}, [names.job(job) for job in slowed]
 
 
-def _render(made: ReportData, format: str) -> Response:
+def _render(made: ProjectReport, format: str) -> Response:
     if format == "json":
-        return json_response(build_model(ProjectReport, made))
+        return json_response(made)
     if format == "html":
         policy = {
             "Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'",

@@ -15,7 +15,7 @@ import click
 from click.core import ParameterSource
 
 from flitwatch_domain.errors import BadInput, FlitwatchError, Unavailable
-from flitwatch_domain.secret_file import check_private
+from flitwatch_domain.secret_file import token_of
 
 if TYPE_CHECKING:
     from flitwatch_client import Client, Refused
@@ -49,17 +49,7 @@ class Place:
         BadInput
             The file contains no token, or other users can read it.
         """
-        if self.token_file is None:
-            return ""
-        check_private(self.token_file)
-        text = self.token_file.read_text(encoding="utf-8").strip()
-        if not text or not text.isascii() or len(text.split()) > 1:
-            raise BadInput(
-                "it contains no API token",
-                where=str(self.token_file),
-                advice="Put the token on a separate line: fwt_….",
-            )
-        return text
+        return "" if self.token_file is None else token_of(self.token_file)
 
 
 def locate_config() -> Path:

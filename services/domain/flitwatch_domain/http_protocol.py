@@ -166,9 +166,8 @@ class HttpProtocol(HttpToolsProtocol):
     _head = 0
     _dismiss: Callable[[], None] | None = None
     _sharer = ""
-    #: What starts the request that waits for its turn.
-    _start: Callable[[], None] | None = None
-    _answering: Any = None
+    #: What starts the last request that was given to the listener's turns; its first argument is uvicorn's cycle.
+    _start: partial[None] | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Handle a new connection."""
@@ -192,8 +191,8 @@ class HttpProtocol(HttpToolsProtocol):
         if self._start is not None:
             assert isinstance(self.config, HttpConfig)
             self.config.turns.drop(self._sharer, self._start)
-        # uvicorn informs the last request, but an earlier one may be answered. It would fail at its next write, and hundreds of logged failures hold up the loop.
-        self.cycle = self._answering or self.cycle
+            # uvicorn informs the last request, but an earlier one may be answered. It would fail at its next write, and hundreds of logged failures hold up the loop.
+            self.cycle = self._start.args[0]
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
@@ -282,10 +281,8 @@ class HttpProtocol(HttpToolsProtocol):
         self.config.turns.take(self.loop, self._sharer, self._start)
 
     def _start_request(self, cycle: Any, app: Callable[..., Any]) -> None:
-        self._start = None
         # A client that left while its request waited reads no answer.
         if not self.transport.is_closing():
-            self._answering = cycle
             super()._start_asgi_task(cycle, app)
 
     def _count_head(self, size: int) -> None:

@@ -6,7 +6,10 @@ import math
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from html import escape
-from typing import TypedDict
+from typing import Annotated
+
+from pydantic import Field
+from typing_extensions import TypedDict
 
 from flitwatch_domain.explanation.words import format_count
 from flitwatch_domain.incidents import IncidentHead, LostTime, SlowedJob, node_hours
@@ -55,40 +58,51 @@ _STYLE = "body{font:14px/1.5 system-ui,sans-serif;max-width:900px;margin:24px au
 COLUMNS = ("job_id", "user", "name", "nodes", "since", "factor", "node_hours", "node_hours_low", "node_hours_high", "slowed_by", "incident_id", "simulated")  # fmt: skip
 
 
+_Hours = Annotated[float | None, Field(description="Null: the number of nodes of a job is unknown.")]
+_Low = Annotated[float | None, Field(description="95 % interval.")]
+
+
 class ProjectLoss(TypedDict):
-    """A job of the project that an incident slowed. Its node-hours are None if its number of nodes is unknown. `slowed_by` lists the named causes, with their users as the reader may see them."""
+    """A job of the project that an incident slowed."""
 
     job_id: str
     user: str | None
     name: str | None
     nodes: int | None
-    since: datetime
-    factor: float
-    node_hours: float | None
-    node_hours_low: float | None
+    since: Annotated[datetime, Field(description="When it became slow.")]
+    factor: Annotated[float, Field(description="Its time divided by the usual time.")]
+    node_hours: _Hours
+    node_hours_low: _Low
     node_hours_high: float | None
-    slowed_by: list[str]
+    slowed_by: Annotated[
+        list[str], Field(description="Jobs that are named as causes, with their users as the caller may see them.")
+    ]
     incident_id: int
     simulated: bool
 
 
-class Cause(TypedDict):
-    """A user whose jobs slowed jobs of the project. The hours of a job with several causes are divided evenly."""
+class ProjectCause(TypedDict):
+    """A user whose jobs slowed jobs of the project."""
 
     user: str
     jobs: int
-    node_hours: float | None
+    node_hours: Annotated[
+        float | None,
+        Field(
+            description="The node-hours of a job with several causes are divided evenly; null: the number of nodes of a job is unknown."
+        ),
+    ]
 
 
 class ProjectReport(TypedDict):
-    """The report, with a 95 % interval; the node-hours are None if those of a job are."""
+    """Losses of a project to network congestion in a month."""
 
     account: str
     month: str
-    jobs: list[ProjectLoss]
-    causes: list[Cause]
-    node_hours: float | None
-    node_hours_low: float | None
+    jobs: Annotated[list[ProjectLoss], Field(description="The job that lost most comes first.")]
+    causes: Annotated[list[ProjectCause], Field(description="The user that cost most comes first.")]
+    node_hours: _Hours
+    node_hours_low: _Low
     node_hours_high: float | None
 
 
@@ -124,7 +138,7 @@ def build_report(
                 "incident_id": head["incident_id"], "simulated": job["simulated"],
             })  # fmt: skip
     losses.sort(key=_sort_by_hours)
-    causes: list[Cause] = [
+    causes: list[ProjectCause] = [
         {"user": user, "jobs": len(some), "node_hours": _add_hours(some)} for user, some in shares.items()
     ]
     total, low, high = node_hours(times) or (None, None, None)
@@ -134,7 +148,7 @@ def build_report(
     }  # fmt: skip
 
 
-def _sort_by_hours(row: ProjectLoss | Cause) -> float:
+def _sort_by_hours(row: ProjectLoss | ProjectCause) -> float:
     """Return the key of the order by node-hours, the largest first and the unknown last."""
     return math.inf if row["node_hours"] is None else -row["node_hours"]
 

@@ -52,6 +52,20 @@ def secret_of(path: Path, what: str) -> str:
     return text
 
 
+def token_of(path: Path) -> str:
+    """Return the token in a file.
+
+    Raises
+    ------
+    BadInput
+        The file cannot be read, is readable by others, or contains no token that a header can carry.
+    """
+    text = secret_of(path, "token")
+    if not text.isascii() or " " in text:
+        raise BadInput("contains no token: expected one word of printable ASCII", where=str(path))
+    return text
+
+
 def check_private(path: Path) -> None:
     """Raise an error if users other than the owner can read or write a file.
 

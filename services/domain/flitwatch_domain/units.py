@@ -47,7 +47,6 @@ def parse_real(text: str) -> float | None:
     return number if math.isfinite(number) else None
 
 
-GIB = 2**30
 #: Epoch seconds of 2000 and 2100: a time outside is treated as an error.
 EARLIEST_S, LATEST_S = 946684800, 4102444800
 

@@ -30,16 +30,4 @@ __all__ = [
     "gf_multiply",
     "hash",
     "mask_of",
-    "one_bit_variance",
-    "standard_variance",
 ]
-
-
-def standard_variance(packets: float, path_links: float) -> float:
-    """Return the variance of the standard variant's count of a link: N (l - 1) (section 2.3.2)."""
-    return packets * (path_links - 1)
-
-
-def one_bit_variance(packets: float, tested: float, path_links: float) -> float:
-    """Return the variance of the one-bit variant's count of a link: Q l^2 - N (section 2.5.1)."""
-    return tested * path_links**2 - packets

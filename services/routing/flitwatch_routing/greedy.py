@@ -11,8 +11,6 @@ from flitwatch_routing.forwarding import links_by_port, way_of
 from flitwatch_routing.tree import as_tree, next_links
 
 Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
-Bools = NDArray[np.bool_]
 Traffic = tuple[NDArray, NDArray, NDArray]
 
 #: Limit of ports examined over all moves, corresponding to AFAR's number of iterations. quartz1 takes seconds.

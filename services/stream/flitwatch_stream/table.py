@@ -77,10 +77,6 @@ class TableLog(Log):
             raise NotFound(f"no topic {topic!r}")
         return [row[0] for row in rows]
 
-    def trim(self, max_age_s: float, max_bytes: int) -> int:
-        """Drop the oldest segments that exceed the age or size limit. Return their number."""
-        return int(self._run_query("SELECT trim(make_interval(secs => %s), %s)", max_age_s, max_bytes)[0][0])
-
     def close(self) -> None:
         if self._conn is not None:
             self._conn.close()

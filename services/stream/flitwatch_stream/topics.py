@@ -6,7 +6,6 @@ JOBS = "flitwatch.jobs.v1"
 RUNS = "flitwatch.runs.v1"
 REJECTED = "flitwatch.rejected.v1"
 SAMPLES = "flitwatch.samples.v1"
-EVENTS = "flitwatch.events.v1"
 
 #: LDMS row schemas have one topic each, with the names of `store_avro_kafka` for `topic = ldms.%S`.
 LDMS_PREFIX = "ldms."

@@ -67,8 +67,6 @@ class LocalExecutor:
             pool.shutdown(wait=True)
 
 
-VARIABLE = "FLITWATCH_EXECUTOR"
-DEFAULT = "local"
 GRAMMAR = (
     "Use local[:PROCESSES], dask[:WORKERS] (a Dask cluster on this machine), the address of a Dask scheduler"
     " (tcp://HOST:PORT or tls://HOST:PORT), or slurm:JOBS (a Dask cluster in Slurm jobs)."

@@ -208,7 +208,7 @@ def _sum_routers(sums: Sums) -> Sums:
     partner = {a: b for pair in RATIOS.values() for a, b in (pair, pair[::-1])}
     for name, values in sums.items():
         other = sums.get(partner.get(name, ""))
-        totals[name] = _sum_across(values if other is None else np.where(np.isnan(other), np.nan, values))[:, None]
+        totals[name] = sum_across(values if other is None else np.where(np.isnan(other), np.nan, values))[:, None]
     return totals
 
 
@@ -304,11 +304,11 @@ async def load_overview(
     sums = await step_sums(platform.store, conn, topology, names, ts, steps, closed or 0)
     sampled = await platform.topologies.sampled(conn, topology)
     usual = np.where(sampled, await platform.topologies.usual_tiles(conn, topology), np.nan)
-    flits, stalls = (_sum_across(sums[name]) for name in names[:2])
+    flits, stalls = (sum_across(sums[name]) for name in names[:2])
     p50, p95 = _router_percentiles(stall_ratio(sums["rt_stall_cycles"], sums["rt_flits"]))
     expected = np.nansum(usual) * step
     past = ts < min(span[1], closed or 0)
-    counted = _sum_across(np.minimum(sums["tile_seconds"], usual * step))
+    counted = sum_across(np.minimum(sums["tile_seconds"], usual * step))
     from_, to = at_moment(span[0]), at_moment(span[1])
     return build_model(
         schemas.Overview,
@@ -334,7 +334,7 @@ def _overview_rows(topology: Topology, span: tuple[float, float]) -> int:
     return MAX_ROWS // 2 if rows_of(60, span[1] - span[0], topology.size) <= MAX_ROWS // 2 else MAX_ROWS
 
 
-def _sum_across(values: NDArray[np.float64]) -> NDArray[np.float64]:
+def sum_across(values: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the sum over routers by step; NaN if all are unknown."""
     known_mask = ~np.isnan(values)
     return np.where(known_mask.any(axis=1), np.where(known_mask, values, 0.0).sum(axis=1), np.nan)

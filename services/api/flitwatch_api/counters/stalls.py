@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from flitwatch_api.answers import build_model, finite_or_none, stall_ratio, utc_time
 from flitwatch_api.counters import schemas
+from flitwatch_api.counters.series import sum_across
 from flitwatch_api.counters.store import PAIRS
 from flitwatch_api.counters.windows import (
     MAX_PORT_ROWS,
@@ -242,13 +243,8 @@ def _from_ports(topology: Topology, ports: Ports, link_class: str | None) -> tup
         here = topology.ports_of(name)
         classes[name] = class_figures(ports[0][here], ports[1][here], "link")
     use = topology.network_port if link_class is None else topology.ports_of(link_class)
-    flits, stalls = (_row_sums(np.where(use, values, np.nan)) for values in ports)
+    flits, stalls = (sum_across(np.where(use, values, np.nan)) for values in ports)
     return (flits, stalls), classes
-
-
-def _row_sums(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    known_mask = ~np.isnan(values)
-    return np.where(known_mask.any(axis=1), np.where(known_mask, values, 0.0).sum(axis=1), np.nan)
 
 
 async def total_ports(conn: Connection, topology: Topology) -> Ports:

@@ -6,13 +6,12 @@ import hashlib
 import hmac
 from collections.abc import Mapping
 from dataclasses import replace
-from datetime import UTC, datetime
 from typing import Any, Literal
 
 from flitwatch_api.answers import build_model
 from flitwatch_api.estimates import schemas
 from flitwatch_api.names import Names
-from flitwatch_api.parameters import make_cursor, read_page_cursor
+from flitwatch_api.parameters import at_moment, make_cursor, read_page_cursor
 from flitwatch_db.core.columns import Connection
 from flitwatch_db.estimates import reads, store
 from flitwatch_domain.blame import CANNOT_TELL, SeveralSets, several_sets
@@ -47,10 +46,6 @@ CAVEATS = {
 }
 
 
-def _utc_time(seconds: float) -> datetime:
-    return datetime.fromtimestamp(seconds, UTC)
-
-
 def build_head(row: reads.Row, names: Names) -> schemas.Head:
     """Return the head of an estimate as shown in responses."""
     data = row["data"]
@@ -60,8 +55,8 @@ def build_head(row: reads.Row, names: Names) -> schemas.Head:
         exe=names.path(row["exe"]),
         runs=data["runs"],
         steps=data["steps"],
-        first=_utc_time(data["first_s"]),
-        last=_utc_time(data["last_s"]),
+        first=at_moment(data["first_s"]),
+        last=at_moment(data["last_s"]),
         score=row["score"],
         simulated=row["simulated"],
         source=row["source"],
@@ -223,7 +218,7 @@ async def _blame_runs(conn: Connection, runs: Mapping[str, Any], names: Names) -
         run_id=numbers,
         run_name=nameless if names.pseudonyms else runs.get("name", nameless),
         job_id=[None if run is None else job_id.get(run) for run in numbers],
-        start=[_utc_time(s) for s in runs["start_s"]],
+        start=[at_moment(s) for s in runs["start_s"]],
         time_s=runs["time_s"],
         slow=runs["slow"],
     )

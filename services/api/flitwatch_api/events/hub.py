@@ -9,7 +9,6 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
-from typing import Any
 
 import orjson
 import psycopg
@@ -98,12 +97,12 @@ def encode_event(event: Event) -> bytes:
     )
 
 
-def _public_fields(event: Event) -> dict[str, Any]:
+def _public_fields(event: Event) -> dict[str, str | float | bool | None]:
     payload = event.payload if isinstance(event.payload, dict) else {}
     listed = PUBLIC.get(event.kind, frozenset())
     shown = {name: value for name, value in payload.items() if name in listed and not isinstance(value, dict | list)}
-    if isinstance(shown.get("exe"), str):
-        shown["exe"] = shown["exe"].rsplit("/", 1)[-1]
+    if isinstance(exe := shown.get("exe"), str):
+        shown["exe"] = exe.rsplit("/", 1)[-1]
     return problems.redact_record(shown) if event.kind == "dead_letter" else shown
 
 

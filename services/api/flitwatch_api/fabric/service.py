@@ -11,7 +11,7 @@ from pydantic import BaseModel, Field
 from flitwatch_api.answers import build_model, finite_or_none, stall_ratio, unknown_as_null, utc_time
 from flitwatch_api.counters.stalls import Ports, WindowQuery, total_ports, window_ports
 from flitwatch_api.fabric.topology import Topology
-from flitwatch_api.jobs.service import list_holders
+from flitwatch_api.jobs.service import JobOnRouter, list_holders
 from flitwatch_api.names import Names
 from flitwatch_api.platform import Platform
 from flitwatch_db.core.columns import Connection
@@ -115,16 +115,6 @@ class Tile(BaseModel):
     flits: float | None
     stall_cycles: float | None
     ratio: float | None
-
-
-class JobOnRouter(BaseModel):
-    """A job with nodes on a router."""
-
-    job_pk: int
-    job_id: str
-    user: str | None
-    name: str | None
-    nodes: int | None
 
 
 class RouterDetail(BaseModel):

@@ -55,14 +55,19 @@ class JobList(BaseModel):
     next_cursor: str | None
 
 
-class Neighbour(BaseModel):
-    """A job that ran at the same time on the same routers or groups."""
+class JobOnRouter(BaseModel):
+    """A job with nodes on a router."""
 
     job_pk: int
     job_id: str
     user: str | None
     name: str | None
     nodes: int | None
+
+
+class Neighbour(JobOnRouter):
+    """A job that ran at the same time on the same routers or groups."""
+
     shared_routers: int
     shared_groups: int
     overlap_s: float
@@ -113,14 +118,9 @@ class JobDetail(JobHead):
     links: list[Link] = Field(description="Links to other monitors of the site, from its settings.")
 
 
-class JobOnFabric(BaseModel):
+class JobOnFabric(JobOnRouter):
     """A job on the fabric at a given time."""
 
-    job_pk: int
-    job_id: str
-    user: str | None
-    name: str | None
-    nodes: int | None
     start: datetime | None
     routers: list[int]
 

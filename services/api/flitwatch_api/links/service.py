@@ -14,6 +14,7 @@ from pydantic import BaseModel, Field
 from flitwatch_api.answers import build_model, finite_or_none
 from flitwatch_api.counters.stalls import WindowQuery, link_columns, total_ports, window_ports
 from flitwatch_api.fabric.topology import Topology
+from flitwatch_api.jobs.service import JobOnRouter
 from flitwatch_api.names import Names
 from flitwatch_api.platform import Platform
 from flitwatch_db.core.columns import Connection
@@ -24,14 +25,9 @@ from flitwatch_domain.errors import BadRequest, NotFound
 from flitwatch_domain.link_shares import LEAST_SHARE, JobTraffic, Routes, Shares, compute_shares
 
 
-class LinkUser(BaseModel):
+class LinkUser(JobOnRouter):
     """A job that uses a link."""
 
-    job_pk: int
-    job_id: str
-    user: str | None
-    name: str | None
-    nodes: int | None
     share: float = Field(description="Estimated share of the link's traffic in the window, 0 to 1.")
 
 

@@ -41,7 +41,7 @@ class Requirement:
     changes: bool
 
 
-def require_access(role: Role, scope: Scope, *, changes: bool | None = None) -> dict[str, Any]:
+def require_access(role: Role, scope: Scope, *, changes: bool | None = None) -> dict[str, Role | Scope | bool | None]:
     """Return a route's declaration for `openapi_extra`. By default, its method determines whether it changes data."""
     return {ROLE: role, SCOPE: scope, CHANGES: changes}
 

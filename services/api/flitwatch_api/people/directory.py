@@ -111,7 +111,7 @@ class Directory:
         _check_filter("LDAP_USER_FILTER", settings.ldap_user_filter, {"name"}, {"name"})
         self._roles = _read_roles(settings)
         self._password = _bind_password(settings)
-        self._tls = self._tls_settings()
+        self._ca_file = self._find_ca_file()
         # The base for lookups, not the servers' addresses, because these change.
         self.issuer = DIRECTORY + self._base.lower()
         self._threads = ThreadPoolExecutor(AT_ONCE, thread_name_prefix="directory")
@@ -269,17 +269,17 @@ class Directory:
         finally:
             _close_connection(conn)
 
-    def _tls_settings(self) -> dict[str, Any]:
+    def _find_ca_file(self) -> str | None:
         path = self._settings.ldap_ca
         if path is not None:
             try:
                 ssl.create_default_context(cafile=str(path))
             except (OSError, ssl.SSLError):
                 raise _settings_error(f"FLITWATCH_LDAP_CA contains no readable certificates: {path}") from None
-        return {"validate": ssl.CERT_REQUIRED, "ca_certs_file": None if path is None else str(path)}
+        return None if path is None else str(path)
 
     def _tls_of(self, server: _Server) -> Any:
-        return ldap3.Tls(**self._tls, sni=server.host)
+        return ldap3.Tls(validate=ssl.CERT_REQUIRED, ca_certs_file=self._ca_file, sni=server.host)
 
     def _unavailable_error(self, why: str) -> Unavailable:
         log.warning("the LDAP directory cannot check a login: %s", why)

@@ -177,7 +177,7 @@ class Provider:
         app = await self._discover_app()
         try:
             token = await app.fetch_access_token(redirect_uri=back, code=code, code_verifier=attempt.verifier)
-            claims = await self._read_claims(app, token, attempt.nonce)
+            return await self._read_identity(app, token, attempt.nonce)
         except OAuthError as refused:
             raise self._refusal_error(str(refused.error)) from None
         except (*UNREACHABLE, RuntimeError) as away:
@@ -188,9 +188,8 @@ class Provider:
                 f"the proof that {self.name} sent is not valid",
                 advice="Start again from the login page. If this continues, tell an admin of this site. The log has the reason.",
             ) from None
-        return ProviderIdentity(self.issuer, str(claims["sub"]), self._name_of(claims), self._roles.of(claims))
 
-    async def _read_claims(self, app: StarletteOAuth2App, token: dict[str, Any], nonce: str) -> dict[str, Any]:
+    async def _read_identity(self, app: StarletteOAuth2App, token: dict[str, Any], nonce: str) -> ProviderIdentity:
         required_claims = {
             "iss": {"essential": True, "values": [self.issuer]},
             "aud": {"essential": True, "value": self._client_id},
@@ -205,7 +204,7 @@ class Provider:
             if more.get("sub") != claims["sub"]:
                 raise ValueError("of another subject")
             claims = {**more, **claims}
-        return claims
+        return ProviderIdentity(self.issuer, str(claims["sub"]), self._name_of(claims), self._roles.of(claims))
 
     def _name_of(self, claims: dict[str, Any]) -> str:
         name = find_claim(claims, self._user_claim)

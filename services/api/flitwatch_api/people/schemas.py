@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr
 
+from flitwatch_db.people.audit import AuditEntry
 from flitwatch_domain.access import PASSWORD_MAX, SCOPES, TOKEN_DAYS, TOKEN_DAYS_MAX, Scope
 
 Role = Literal["viewer", "user", "operator", "admin", "service"]
@@ -124,22 +125,6 @@ class CreatedToken(BaseModel):
     token_id: int
     secret: str
     expires: datetime
-
-
-class AuditEntry(BaseModel):
-    """An action of a caller, or a response that a caller saw."""
-
-    audit_id: int
-    at: datetime
-    actor: str
-    role: str | None
-    via: str
-    action: str
-    target: str | None
-    status: int | None
-    address: str | None
-    request_id: str | None
-    details: dict[str, Any]
 
 
 class AuditList(BaseModel):

@@ -52,18 +52,17 @@ async def _find_task(conn: Connection, task_id: int, request: Request) -> record
     return row
 
 
-async def _resolve_arguments(conn: Any, names: Names, given: Arguments) -> dict[str, Any]:
+async def _resolve_arguments(conn: Any, names: Names, given: Arguments) -> Arguments:
     """Return the arguments for a worker. Below scope `names`, an application is named without its folders."""
-    args = given.given()
     if not names.pseudonyms or not isinstance(given, Application):
-        return args
+        return given
     if "/" in given.exe:
         raise Forbidden(
             "without scope names, give only the name of an application, not its path",
             advice="/api/v1/estimates lists them.",
         )
     whole = await runs.find_executable(conn, given.exe, given.nodes)
-    return args if whole is None else {**args, "exe": whole}
+    return given if whole is None else given.model_copy(update={"exe": whole})
 
 
 def _check_named(request: Request, names: Names, name: str, args: dict[str, Any]) -> None:
@@ -123,7 +122,7 @@ async def start(request: Request, platform: ThePlatform, new: NewTask) -> Respon
     """Add a task to the queue. A worker runs it."""
     async with platform.reading() as conn:
         names = await names_of(request, conn)
-        args = await _resolve_arguments(conn, names, new.args)
+        args = (await _resolve_arguments(conn, names, new.args)).given()
     size = len(dump_json(args))
     if size > MAX_ARGS_BYTES:
         raise TooCostly(

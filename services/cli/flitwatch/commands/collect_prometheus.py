@@ -67,11 +67,12 @@ def prometheus(
     are counted, and the first sample of each becomes a dead letter. The final report names them, and with --once the exit status is then 3.
     """
     from flitwatch_domain.errors import BadRequest, Cancelled, Unavailable
+    from flitwatch_domain.secret_file import token_of
 
     with needs_extra("metrics"):
         from flitwatch_ingest.collectors.rounds import ask_again
         from flitwatch_ingest.exporters import Intake, MetricTable
-        from flitwatch_ingest.exporters.http import WriteEndpoint, token_of
+        from flitwatch_ingest.exporters.http import WriteEndpoint
         from flitwatch_ingest.exporters.metrics import EndpointCollector
         from flitwatch_ingest.exporters.scraper import Scraper
 

@@ -9,7 +9,7 @@ from urllib.parse import quote
 import click
 
 from flitwatch.console import FiniteRange, json_option, log_to_stderr, print_result
-from flitwatch_domain.secret_file import check_private
+from flitwatch_domain.secret_file import token_of
 
 
 @click.command()
@@ -76,10 +76,7 @@ def mail(
     page = f"{api_url.rstrip('/')}/jobs/{quote(order.job_id, safe='')}"
 
     def read_token() -> str:
-        if token_file is None:
-            return ""
-        check_private(token_file)
-        return token_file.read_text(encoding="utf-8").strip()
+        return "" if token_file is None else token_of(token_file)
 
     with_verdict = send_mail(
         order, mailers, lambda: fetch_explanation(api_url, read_token(), order, wait_s), page, sender

@@ -147,35 +147,6 @@ class Fabric:
             table[:, odd] = np.where(table[:, odd] < 0, table[:, odd - 1], table[:, odd])
         return table
 
-    def bundled(self) -> Fabric:
-        """Return the same fabric with parallel links (same ends, class and bandwidth) merged; ports become -1."""
-        links = self.links
-        bandwidth = np.nan_to_num(links.bandwidth_bps, nan=-1.0)
-        keys = np.rec.fromarrays([links.src, links.dst, links.link_class, bandwidth])
-        _, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
-        multiplicity = np.bincount(inverse.ravel(), weights=links.multiplicity).astype(np.int32)
-        merged = Links(
-            src=links.src[first],
-            dst=links.dst[first],
-            link_class=links.link_class[first],
-            bandwidth_bps=links.bandwidth_bps[first],
-            multiplicity=multiplicity,
-            classes=links.classes,
-        )
-        return Fabric(
-            self.name,
-            self.kind,
-            self.technology,
-            self.routers,
-            self.endpoints,
-            merged,
-            self.simulated,
-            self.counted_at,
-            self.source,
-            self.attributes,
-            self.warnings,
-        )
-
     def summary(self) -> FabricSummary:
         """Return the figures printed by `flitwatch import fabric`."""
         by_class = np.bincount(

@@ -49,7 +49,7 @@ def parse_fabric(text: str, where: str, name: str) -> Fabric:
     names = sorted(cables.place, key=lambda router: cables.place[router][0])
     index = {router: number for number, router in enumerate(names)}
     places = np.array([cables.place[router][0] for router in names], np.int32)
-    cabinets = _cabinets_per_row(cables, where, warnings)
+    cabinets = _cabinets_per_row(cables, warnings)
 
     nics = sorted((index[router], nic) for router, nic in cables.nics)
     owner = np.array([router for router, _ in nics], np.int32)
@@ -222,7 +222,7 @@ def _check_colour(colour: str, a: Place, b: Place, here: str) -> None:
         )
 
 
-def _cabinets_per_row(cables: _Cables, where: str, warnings: Warnings) -> int:
+def _cabinets_per_row(cables: _Cables, warnings: Warnings) -> int:
     """Return the number of cabinets per row, from the groups of routers beyond the first row of cabinets."""
     votes: Counter[int] = Counter()
     widest = 0

@@ -114,11 +114,6 @@ def fabric_of(
     )
 
 
-def port_name(switch: str, port: int) -> str:
-    """Return the vendor's name of a port by Flitwatch's number."""
-    return switch + jack_name(port)
-
-
 def jack_name(port: int) -> str:
     """Return the vendor's name of a port within its switch, such as j13p0."""
     jack = port // JACK_PORTS

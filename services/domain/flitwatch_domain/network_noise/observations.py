@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, overload
+from typing import Annotated, Any, NamedTuple, overload
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import Field
 
 Floats = NDArray[np.float64]
 
@@ -94,14 +95,17 @@ _SHARE = 0.975
 
 @dataclass(frozen=True)
 class NotchedBox:
-    """Distribution of single measurements; `notch` is the median's 95 % interval."""
+    """Seconds of all single measurements: extremes, quartiles, median."""
 
     least: float
     q1: float
     median: float
     q3: float
     most: float
-    notch: tuple[float, float]
+    notch: Annotated[
+        tuple[float, float],
+        Field(description="95 % interval of the median: medians whose notches do not overlap differ."),
+    ]
     measurements: int
 
 

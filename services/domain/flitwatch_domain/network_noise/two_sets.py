@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Annotated, Literal
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import Field
 
 from flitwatch_domain.network_noise.observations import NicObservation, message_time_s, quartile_dispersion, t_quantile
 
 Floats = NDArray[np.float64]
 Verdict = Literal["higher", "lower", "cannot tell"]
+FigureKey = Literal["latency_cycles", "stalls_per_flit", "flits_per_s", "message_s"]
 
 #: Minimum number of observations of each set within shared allocations.
 LEAST_OBSERVATIONS = 4
@@ -21,7 +23,7 @@ LEVEL = 0.95
 #: Differences of logarithms below this are rounding errors.
 _ROUNDING = 1e-9
 #: Values that are comparable between intervals of any length (guideline 2), with their units; `message_s` is the modelled time of one message (equation 2).
-FIGURES = {
+FIGURES: dict[FigureKey, str] = {
     "latency_cycles": "NIC cycles / request",
     "stalls_per_flit": "cycles / flit",
     "flits_per_s": "flits / s",
@@ -38,34 +40,38 @@ class Observed:
 
 
 @dataclass(frozen=True)
-class Guideline:
-    """Result of a guideline for the comparison, and its basis; None: it could not be checked."""
+class ComparedGuideline:
+    """A published guideline for comparisons."""
 
-    number: int
-    holds: bool | None
+    number: Literal[1, 2, 3]
+    holds: Annotated[bool | None, Field(description="null: it could not be checked.")]
     text: str
 
 
 @dataclass(frozen=True)
 class ComparedFigure:
-    """Geometric means of both sets over shared allocations, and the ratio of the second to the first with its 95 % interval; None: unknown."""
+    """A figure of both sets within their common allocations; null means "cannot tell"."""
 
-    key: str
+    key: FigureKey
     unit: str
     first: float | None
     second: float | None
-    ratio: float | None
-    low: float | None
+    ratio: Annotated[float | None, Field(description="Ratio of the second to the first.")]
+    low: Annotated[float | None, Field(description="95 % interval of the ratio.")]
     high: float | None
     verdict: Verdict
 
 
 @dataclass(frozen=True)
-class Dispersion:
-    """Quartile coefficients of dispersion of one set, for measured and for predicted times; None below four observations."""
+class NoiseDispersion:
+    """Quartile coefficients of dispersion within the set's largest allocation; null below four observations."""
 
-    measured: float | None
-    network: float | None
+    measured: Annotated[
+        float | None, Field(description="Dispersion of the run times, including effects other than the network.")
+    ]
+    network: Annotated[
+        float | None, Field(description="Dispersion of the message times predicted from latency and stalls.")
+    ]
     latency: float | None
 
 
@@ -84,9 +90,9 @@ class Comparison:
     why: str
     counted: tuple[int, int]
     shared: tuple[int, int]
-    guidelines: tuple[Guideline, Guideline, Guideline]
+    guidelines: tuple[ComparedGuideline, ComparedGuideline, ComparedGuideline]
     figures: tuple[ComparedFigure, ...]
-    dispersion: tuple[Dispersion, Dispersion]
+    dispersion: tuple[NoiseDispersion, NoiseDispersion]
 
 
 def compare_sets(first: Sequence[Observed], second: Sequence[Observed], message_bytes: int) -> Comparison:
@@ -131,7 +137,7 @@ def _get_value(key: str, one: Observed, message_bytes: int) -> float:
 
 
 def _compare_figure(
-    key: str, pairs: Sequence[tuple[list[Observed], list[Observed]]], message_bytes: int
+    key: FigureKey, pairs: Sequence[tuple[list[Observed], list[Observed]]], message_bytes: int
 ) -> ComparedFigure:
     nothing = ComparedFigure(key, FIGURES[key], None, None, None, None, None, "cannot tell")
     values = [
@@ -184,42 +190,44 @@ def _explain_verdict(message: ComparedFigure, enough: bool, shared: tuple[int, i
     return f"a message of the second set takes {span} as one of the first set, from latency and stalls{doubt}"
 
 
-def _check_allocations(allocations: int, shared: tuple[int, int], counted: tuple[int, int]) -> Guideline:
+def _check_allocations(allocations: int, shared: tuple[int, int], counted: tuple[int, int]) -> ComparedGuideline:
     of = f"{shared[0]} of {counted[0]} and {shared[1]} of {counted[1]} observations are in {allocations} allocations that both sets have"
-    return Guideline(
+    return ComparedGuideline(
         1, min(shared) >= LEAST_OBSERVATIONS, f"Compare within one allocation: {of}; the others are left out."
     )
 
 
-def _check_intervals(first: Sequence[Observed], second: Sequence[Observed]) -> Guideline:
+def _check_intervals(first: Sequence[Observed], second: Sequence[Observed]) -> ComparedGuideline:
     lengths = [
         sum(observation.counts.interval_s for observation in side) / max(len(side), 1) for side in (first, second)
     ]
     if min(lengths) <= 0:
-        return Guideline(2, None, "Do not compare raw counts of intervals of different lengths: a set is empty.")
+        return ComparedGuideline(
+            2, None, "Do not compare raw counts of intervals of different lengths: a set is empty."
+        )
     text = f"the second set's intervals are {lengths[1] / lengths[0]:.2f} times as long; only quotients are compared"
-    return Guideline(2, True, f"Do not compare raw counts of intervals of different lengths: {text}.")
+    return ComparedGuideline(2, True, f"Do not compare raw counts of intervals of different lengths: {text}.")
 
 
-def _check_times(first: Sequence[Observed], second: Sequence[Observed]) -> Guideline:
+def _check_times(first: Sequence[Observed], second: Sequence[Observed]) -> ComparedGuideline:
     timed = sum(observation.time_s is not None for side in (first, second) for observation in side)
     if not timed:
-        return Guideline(
+        return ComparedGuideline(
             3, None, "Measured times also include effects other than the network, and none of these runs was timed."
         )
     text = "the table has their dispersion next to the predicted one"
-    return Guideline(3, True, f"Measured times also include effects other than the network: {text}.")
+    return ComparedGuideline(3, True, f"Measured times also include effects other than the network: {text}.")
 
 
-def _measure_dispersion(side: Sequence[Observed], message_bytes: int) -> Dispersion:
+def _measure_dispersion(side: Sequence[Observed], message_bytes: int) -> NoiseDispersion:
     """Measure the dispersion of one set within its largest allocation."""
     own = max(_by_allocation(side).values(), key=len, default=[])
     if len(own) < LEAST_OBSERVATIONS:
-        return Dispersion(None, None, None)
+        return NoiseDispersion(None, None, None)
     times = [observation.time_s for observation in own if observation.time_s is not None]
     predicted = np.array([_get_value("message_s", observation, message_bytes) for observation in own])
     latency = np.array([observation.counts.latency_cycles for observation in own])
-    return Dispersion(
+    return NoiseDispersion(
         quartile_dispersion(times) if len(times) >= LEAST_OBSERVATIONS else None,
         quartile_dispersion(predicted.tolist()) if np.isfinite(predicted).all() else None,
         quartile_dispersion(latency.tolist()) if np.isfinite(latency).all() else None,
