@@ -162,6 +162,43 @@ def kept_figures(paper: str, place: str) -> dict[tuple[str, str], float]:
     return {(one["row"], one["column"]): one["ours"] for one in kept if (one["paper"], one["place"]) == (paper, place)}
 
 
+@pytest.mark.parametrize("figure", ["figure 8", "figure 10"])
+def test_forecasts_improve_with_context_and_features(figure: str) -> None:
+    """Bhatele 2020: a longer context lowers the error and 512 nodes have larger ones; placement changes little for AMG; io and sys lower it one after the other for MILC. The row is `yes` only if a longer future lowers it too."""
+    at, cases = kept_figures("bhatele2020", figure), {}
+    for (row, features), error in at.items():
+        nodes, m, k = (int(number) for number in re.findall(r"\d+", row))
+        cases[nodes, m, k, features] = error
+    nodes, several_m, several_k, several = (sorted({case[at] for case in cases}) for at in range(4))
+    assert nodes == [128, 512] and len(cases) == 8 * len(several)
+    every = list(itertools.product(several_m, several_k, several))
+    assert all(cases[512, *case] > cases[128, *case] for case in every)
+    longer = {
+        name: [change(*case) for case in itertools.product(nodes, (0, 1), several)]
+        for name, change in {
+            "context": lambda n, i, one: (
+                cases[n, several_m[1], several_k[i], one] / cases[n, several_m[0], several_k[i], one]
+            ),
+            "future": lambda n, i, one: (
+                cases[n, several_m[i], several_k[1], one] / cases[n, several_m[i], several_k[0], one]
+            ),
+        }.items()
+    }
+    assert max(longer["context"]) < 1 and max(longer["future"][: 2 * len(several)]) < 1
+    assert (row_of("bhatele2020", figure).state == "yes") == (max(longer["future"]) < 1)
+    means = {
+        (n, one): np.mean([error for case, error in cases.items() if (case[0], case[3]) == (n, one)])
+        for n in nodes
+        for one in several
+    }
+    for n in nodes:
+        first, *others = (means[n, one] for one in several)
+        if figure == "figure 8":
+            assert others == pytest.approx([first], rel=0.1)
+        else:
+            assert first > others[0] > others[1]
+
+
 def test_users_in_several_lists_are_those_with_a_planted_effect() -> None:
     """Bhatele 2020, table III: some users appear in several lists, all with slower runs, and their jobs load the network; every set has 175 runs or more."""
     at = kept_figures("bhatele2020", "table III")
