@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from flitwatch_core import sampling
 from flitwatch_domain.diagnosis import CongestionMap
-from flitwatch_research.papers import fraction_plot, sinusoids, trends
+from flitwatch_research.papers import fraction_plot, master_problem, sinusoids, trends
 from flitwatch_research.papers.dictionary import NOISE, split_matrix
 from flitwatch_research.papers.fraction_plot import Plot
 from flitwatch_research.papers.measured import compute_minighost_cases
@@ -316,6 +316,7 @@ LOOPS = {
     "figure 5.7": ("random-ftree", "ftree", 0),
     "figure 5.8": ("random-adaptive", "adaptive", 0),
     "figure 5.9": ("random-optimised", "optimised", 0),
+    "figure 5.10": (master_problem.KEPT, "master problem alone", 0),
     "figure 5.11": ("random-fewest-worst-links", "fewest worst links", 0),
     "figure 5.12": ("even-ftree", "ftree", 0),
     "figure 5.13": ("even-adaptive", "adaptive", 0),
