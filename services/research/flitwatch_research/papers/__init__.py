@@ -10,7 +10,8 @@ Open
 
 - `items` for the rows, their states and the criteria;
 - `network_noise` for the sources of noise and the simulated benchmark of Hoefler 2009;
-- `sinusoids` for signals from few samples, and `dictionary` for the parts of a matrix (chapter 4 of Taffet 2021);
+- `sinusoids` for signals from few samples, `dictionary` for the parts of a matrix, and `scaled_counters` for a factor on all counters (Taffet 2021);
+- `master_problem` for routes of the master problem alone, on a small tree;
 - `fraction_plot` for congested fraction plots, `trends` for mean counters of a campaign;
 - `mpip` for figures from reports of MPI profiles.
 """

@@ -16,7 +16,9 @@ from flitwatch_ml.forecast.backtest import COUNTERS, paper_forecasters
 from flitwatch_research import topologies
 from flitwatch_research.campaign import SCENARIOS, generate_campaign, generate_truth
 from flitwatch_research.collectives import MeanFigure, mean_with_ci95
+from flitwatch_research.papers.master_problem import measure_master_problem
 from flitwatch_research.papers.network_noise import build_benchmark_machine, measure_benchmark, notch
+from flitwatch_research.papers.scaled_counters import reconstruct_scaled
 from flitwatch_research.scorecard.forecast import GRID, make_series
 from flitwatch_research.studies import published, registry
 from flitwatch_research.studies.hoefler import TORI_2D, TORI_3D
@@ -359,6 +361,15 @@ def _forecast_errors(application: str) -> Callable[[], Ours]:
     return measure
 
 
+def _measure_scaled_counters() -> Ours:
+    """Return errors of both jobs in percent, by the largest counter."""
+    return {
+        (f"{largest:g}", job): 100 * error
+        for largest, scaled in reconstruct_scaled().items()
+        for job, error in (("barrier", scaled.barrier_error), ("bully", scaled.bully_error))
+    }
+
+
 #: (paper, place) -> the measuring function.
 MEASURED: dict[tuple[str, str], Callable[[], Ours]] = {
     ("bhatele2020", "figure 1"): _measure_variability,
@@ -375,6 +386,8 @@ MEASURED: dict[tuple[str, str], Callable[[], Ours]] = {
     ("hoefler2009", "table 2"): _tori,
     ("taffet2021", "table 2.1"): _measure_sampling,
     ("taffet2021", "table 5.2"): _measure_stencil,
+    ("taffet2021", "figure 5.10"): measure_master_problem,
+    ("taffet2021", "figure 5.14"): _measure_scaled_counters,
     ("taffet2021", "section 2.4.1"): _pf3d,
     ("taffet2021", "section 2.4.2"): _measure_minighost,
     ("wang2018", "figure 3"): _wang_gains,

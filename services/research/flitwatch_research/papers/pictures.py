@@ -20,10 +20,11 @@ from numpy.typing import NDArray
 
 from flitwatch_core import sampling
 from flitwatch_domain.diagnosis import CongestionMap
-from flitwatch_research.papers import fraction_plot, sinusoids, trends
+from flitwatch_research.papers import fraction_plot, master_problem, sinusoids, trends
 from flitwatch_research.papers.dictionary import NOISE, split_matrix
 from flitwatch_research.papers.fraction_plot import Plot
 from flitwatch_research.papers.measured import compute_minighost_cases
+from flitwatch_research.papers.scaled_counters import reconstruct_scaled
 from flitwatch_research.papers_routes.reconstructions import load_portion
 from flitwatch_research.papers_routes.seen import load_seen, was_kept
 from flitwatch_research.studies.taffet import Pf3d
@@ -187,6 +188,16 @@ def _barrier_found() -> list[Panel]:
     ]
 
 
+def _make_scaled_panels() -> list[Panel]:
+    """Return panels of the barrier by the largest counter, without values below a hundredth of its largest."""
+    scaled = reconstruct_scaled()
+    truth = next(iter(scaled.values())).sent
+    shown = [(f"largest counter {largest:g}", one.found) for largest, one in scaled.items()]
+    return [
+        Panel(np.where(part > truth.max() / 100, part, 0.0), title) for title, part in (*shown, ("ground truth", truth))
+    ]
+
+
 def _make_south_panels() -> list[Panel]:
     """Return panels of the congested fraction, darkest at 1. Links with too few packets are white, including the one without traffic in this phase."""
     return [
@@ -276,6 +287,7 @@ PICTURES: dict[str, Callable[[], list[Panel]]] = {
     "figure 4.13": _make_portion_panels(("amg-1-VL", "1 VL", None), ("amg-5-VL", "5 VL", "amg-1728")),
     "figure 5.4": _make_cyclic_panel,
     "figure 5.6": _make_barrier_panel,
+    "figure 5.14": _make_scaled_panels,
     "figure 5.15": _barrier_found,
     "figure 5.17": _make_portion_panels(("boxlib-cns-5-VL", "reconstructed", "boxlib-cns-1024")),
     "figure A.1": _make_matrix_panel("boxlib-mg-1024", 1024),
@@ -304,6 +316,7 @@ LOOPS = {
     "figure 5.7": ("random-ftree", "ftree", 0),
     "figure 5.8": ("random-adaptive", "adaptive", 0),
     "figure 5.9": ("random-optimised", "optimised", 0),
+    "figure 5.10": (master_problem.KEPT, "master problem alone", 0),
     "figure 5.11": ("random-fewest-worst-links", "fewest worst links", 0),
     "figure 5.12": ("even-ftree", "ftree", 0),
     "figure 5.13": ("even-adaptive", "adaptive", 0),

@@ -24,7 +24,7 @@ from flitwatch_research.studies.taffet import congestion_of
 from flitwatch_routing.baselines import ftree_tables, random_tables
 from flitwatch_routing.bounds import compute_bounds
 from flitwatch_routing.forwarding import check_routes
-from flitwatch_routing.optimise import optimise_routes
+from flitwatch_routing.optimise import Traffic, optimise_routes
 from flitwatch_routing.patterns import load_traffic
 from flitwatch_routing.reconstruction.recover import Options, reconstruct_matrix
 from flitwatch_routing.reconstruction.study import build_study
@@ -129,6 +129,17 @@ def unlucky_seed(fabric: Fabric) -> int:
     return SEED
 
 
+def synthetic_traffic(fabric: Fabric, parameters: LoopRun) -> Traffic:
+    """Return section 5.4.1's synthetic pattern for the nodes of a random allocation."""
+    barrier, bully = demand_of(BARRIER_BULLY, fabric, parameters.megabytes, 1, parameters.seed).jobs
+    parts = []
+    for entry, units in ((barrier, BARRIER_UNITS), (bully, BULLY_UNITS)):
+        src, dst, _ = entry.messages.matrix()
+        parts.append((entry.endpoints[src], entry.endpoints[dst], np.full(len(src), units)))
+    ends, others, amount = (np.concatenate(column) for column in zip(*parts, strict=True))
+    return ends, others, amount
+
+
 def _random_allocation(size: Size) -> dict[str, float]:
     """Measure routes for the synthetic pattern instead of a reconstruction; the special formulation also minimises the number of worst links. The bytes are as
     published: with fewer, adaptive routing is better (docs/benchmarks/paper-studies.md).
@@ -136,13 +147,7 @@ def _random_allocation(size: Size) -> dict[str, float]:
     fabric = fabric_of(size.topology)
     megabytes = size.megabytes * BULLY_SCALE if size.quick else MEGABYTES
     parameters = replace(_make_parameters(BARRIER_BULLY, size, megabytes), seed=unlucky_seed(fabric))
-    barrier, bully = demand_of(BARRIER_BULLY, fabric, parameters.megabytes, 1, parameters.seed).jobs
-    parts = []
-    for entry, units in ((barrier, BARRIER_UNITS), (bully, BULLY_UNITS)):
-        src, dst, _ = entry.messages.matrix()
-        parts.append((entry.endpoints[src], entry.endpoints[dst], np.full(len(src), units)))
-    ends, others, amount = (np.concatenate(column) for column in zip(*parts, strict=True))
-    believed = ends, others, amount
+    believed = synthetic_traffic(fabric, parameters)
     tables = {
         name: optimise_routes(fabric, believed, size.optimise_s, SEED, fewest_worst=fewest)
         for name, fewest in (("optimised", False), ("fewest worst links", True))
