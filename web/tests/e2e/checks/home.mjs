@@ -1,6 +1,7 @@
 // Home: the incident first, as a chain from its cause to what helps; and pages that do not move while they load.
 import assert from "node:assert/strict";
 import { until } from "../harness.mjs";
+import { opened } from "../pages.mjs";
 
 /** Cumulative layout shift of a page while it loads, worst session of five seconds left aside: all of it counts. */
 async function shiftOf(page, address) {
@@ -12,9 +13,7 @@ async function shiftOf(page, address) {
           window.shifted.push([entry.value, entry.sources.map((one) => one.node?.className ?? String(one.node))]);
     }).observe({ type: "layout-shift", buffered: true });
   });
-  await page.goto(address);
-  await page.waitForSelector("h1");
-  await page.waitForTimeout(2500);
+  await opened(page, address);
   const shifted = await page.evaluate(() => window.shifted);
   return { sum: shifted.reduce((sum, [value]) => sum + value, 0), shifted };
 }
