@@ -31,18 +31,23 @@ export async function atRest(page) {
   let calm = 0;
   await until(
     async () => {
-      const moves = await page.evaluate(async () => {
+      const under = await page.evaluate(async () => {
         for (let frames = 0; frames < 2; frames++) await new Promise(requestAnimationFrame);
-        const loading = [...document.querySelectorAll('[role="status"]')].some((one) =>
-          /^Loading/.test(one.textContent),
-        );
         const ends = (one) => Number.isFinite(Number(one.effect.getComputedTiming().endTime));
-        const animated = document.getAnimations().some((one) => one.playState === "running" && ends(one));
-        return loading || animated || document.querySelector("h1, .embed-bar") === null;
+        return [
+          ...[...document.querySelectorAll('[role="status"]')]
+            .map((one) => one.textContent)
+            .filter((text) => /^Loading/.test(text)),
+          ...document
+            .getAnimations()
+            .filter((one) => one.playState === "running" && ends(one))
+            .map((one) => one.effect.target?.className),
+          ...(document.querySelector("h1, .embed-bar") ? [] : ["no title"]),
+        ];
       });
-      const pending = [...asked.get(page)].map((one) => one.url());
-      calm = moves || pending.length ? 0 : calm + 1;
-      return { calm, moves, pending };
+      under.push(...[...asked.get(page)].map((one) => one.url()));
+      calm = under.length ? 0 : calm + 1;
+      return under;
     },
     () => calm >= LOOKS,
     "the page at rest",

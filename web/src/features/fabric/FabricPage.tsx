@@ -5,7 +5,7 @@ import { useMemo } from "react";
 import { useFreshness } from "../../api/freshness";
 import { fabricsQuery, routersQuery } from "../../api/queries";
 import type { Fabric } from "../../api/shapes";
-import { Empty, Failure, StaleBanner, Waiting } from "../../components/Notice";
+import { Empty, Failure, refused, StaleBanner, Unanswered, Waiting } from "../../components/Notice";
 import { refuseUnless } from "../../lib/address";
 import { plural } from "../../lib/format";
 import { currentMachine, machineStore } from "../../lib/machine";
@@ -195,7 +195,11 @@ function FabricBody({ fabric, scene }: { fabric: Fabric; scene: Scene | null }) 
           />
         ) : (
           <aside className="card" aria-label={`Selected ${words.router}`}>
-            <Waiting what={`the ${words.router}`} />
+            {refused(values.asked) ? (
+              <Unanswered what={`the ${words.router}`} asked={values.asked} />
+            ) : (
+              <Waiting what={`the ${words.router}`} />
+            )}
           </aside>
         )}
       </div>

@@ -39,8 +39,10 @@ export async function home({ url, check, api, fabrics }) {
       assert.match(links, /g10 → g11.*9\.1/);
       assert.ok(slowed.includes(told.victims[0].job_id) && slowed.includes("+31 %"), slowed);
       assert.ok(remedy.includes(told.remedies[0].text), remedy);
+      assert.match(remedy, /Saves up to .* at the pace of \d\d:\d\d:\d\d UTC/, "a saving says of which moment it is");
       // Whom it slows needs attention, with what that costs; who causes it is not listed among those that suffer.
       const item = page.locator(".home-item", { hasText: `Job ${told.victims[0].job_id} ` });
+      assert.match(await item.first().textContent(), /is slow: \+31 % since \d\d:\d\d/);
       assert.match(await item.first().textContent(), new RegExp(`min lost; job ${told.aggressor.job_id} fills`));
       const hrefs = await page.locator(".home-item a").evaluateAll((all) => all.map((one) => one.getAttribute("href")));
       assert.ok(!hrefs.some((href) => href.startsWith(`/jobs/${told.aggressor.job_id}`)), hrefs.join(" "));
@@ -67,6 +69,8 @@ export async function home({ url, check, api, fabrics }) {
       assert.ok(first.includes(told.items[0].job_id) && first.includes("+31 %"), first);
       assert.match(first, /\d\d:\d\d–(\d+ \w+ )?\d\d:\d\d$/);
       assert.match(second, /–unknown$/, "no earlier run, and no end");
+      // The figure of an incident is of all slow steps: each says which it is.
+      await page.locator('section[aria-label="Worst jobs"] th', { hasText: "vs usual, 30 min" }).waitFor();
       const line = rows.first().locator(".step-line");
       assert.match(await line.getAttribute("aria-label"), /60 steps, \+31 % against 14 earlier runs/);
       const drawn = (name) => line.locator(name).evaluate((one) => one.getAttribute("d").split("L").length);

@@ -251,12 +251,14 @@ export async function tour({ url, check, fabrics }) {
         await page.waitForSelector(".incident-chain");
         await box.waitFor();
         await atRest(page);
-        const { top, over } = await page.evaluate(() => {
+        const { first, top, over } = await page.evaluate(() => {
           const bar = document.querySelector(".tour").getBoundingClientRect();
           const main = document.querySelector("main").getBoundingClientRect();
           const card = document.querySelector(".home-incident").getBoundingClientRect();
-          return { top: card.top - main.top, over: main.bottom - bar.top };
+          const first = document.querySelector("main .card").getAttribute("aria-label");
+          return { first, top: card.top - main.top, over: main.bottom - bar.top };
         });
+        if (first !== "Incident") wrong.push(`${width}: ${first} comes first`);
         if (top < 0 || over > 1) wrong.push(`${width}: incident at ${top}, ${over} pixels under the tour`);
         const nav = page.locator('nav[aria-label="Pages"]');
         if (!(await nav.locator("a", { hasText: "Advice" }).isVisible())) {
