@@ -160,11 +160,12 @@ async function shoot(page, name, theme) {
 }
 
 async function show(page, list, theme) {
-  for (const [name, path, prepare] of list.filter(([name]) => wanted.test(`${name}-${theme}`))) {
+  for (const [name, path, prepare, after] of list.filter(([name]) => wanted.test(`${name}-${theme}`))) {
     await page.goto(url + path);
     await atRest(page);
     await prepare?.(page);
     await shoot(page, name, theme);
+    await after?.();
   }
 }
 
@@ -186,8 +187,8 @@ const silent = async (page) => {
   await fetch(`${url}/fixture/fail`);
   await page.waitForSelector(".banner", { timeout: 45_000 });
   await atRest(page);
-  await fetch(`${url}/fixture/mend`);
 };
+const mend = () => fetch(`${url}/fixture/mend`);
 
 const timed = dragonfly
   ? (await watched()).map(([name, path]) => [name, path, name === "job-compare" ? beside : undefined])
@@ -222,7 +223,7 @@ for (const [theme, size] of turns) {
       theme,
     );
     if (!fixture) return;
-    await show(page, [["fabric-stale", at(dragonfly, "?view=tiles"), silent]], theme);
+    await show(page, [["fabric-stale", at(dragonfly, "?view=tiles"), silent, mend]], theme);
     await context.request.post(`${url}/api/v1/session`, { data: { name: "admin", password: "fixture-password" } });
     await show(
       page,

@@ -93,7 +93,7 @@ function FabricOf({ fabric }: { fabric: Fabric }) {
     () => (routers.data ? sceneOf(fabric, routers.data, axis && AXES.indexOf(axis)) : null),
     [fabric, routers.data, axis],
   );
-  if (routers.error && !scene) return <Failure error={routers.error} retry={() => void routers.refetch()} />;
+  if (routers.error && !scene) return <Failure page error={routers.error} retry={() => void routers.refetch()} />;
   refuseUnless(view === undefined || viewsOf(fabric).includes(view), `${fabric.name} has no view "${view}".`, "view");
   refuseUnless(
     !scene || router === undefined || router < scene.machine.size,
