@@ -47,7 +47,7 @@ export async function home({ url, check, api, fabrics }) {
       const hrefs = await page.locator(".home-item a").evaluateAll((all) => all.map((one) => one.getAttribute("href")));
       assert.ok(!hrefs.some((href) => href.startsWith(`/jobs/${told.aggressor.job_id}`)), hrefs.join(" "));
       const { items: firing } = await api("/alerts?phase=firing");
-      assert.match(await page.locator(".nav-badge").textContent(), new RegExp(`^${firing.length} firing$`));
+      await page.locator(".nav-badge", { hasText: new RegExp(`^${firing.length} firing$`) }).waitFor();
       // Beside hot links the jobs that have nodes at both of their ends.
       const pair = page.locator(".hot-pairs tbody tr").first();
       await pair.locator('a[href^="/jobs/"]').first().waitFor();

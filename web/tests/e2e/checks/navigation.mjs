@@ -453,9 +453,9 @@ export async function dates({ fabricUrl, check, timed }) {
     await open(page, /^Time axis/);
     assert.deepEqual(await violations(page), []);
     await fill(page, edge, edge - 60_000);
-    assert.match(await page.locator("[role=alert]").textContent(), /end must be later/);
+    await page.getByRole("alert").filter({ hasText: "end must be later" }).waitFor();
     await fill(page, edge + DAY_MS, edge + 2 * DAY_MS);
-    assert.match(await page.locator("[role=alert]").textContent(), /newest data/);
+    await page.getByRole("alert").filter({ hasText: "newest data" }).waitFor();
     await fill(page, edge - 1_800_000, edge - 900_000);
     await until(
       () => query(page),
@@ -471,6 +471,6 @@ export async function dates({ fabricUrl, check, timed }) {
         cfrom === address(edge - 3_600_000) && cto === address(edge - 2_700_000) && span === "7d",
       "the window to compare with in the address",
     );
-    assert.match(await page.locator(".context").textContent(), /Against the chosen one/);
+    await page.locator(".context", { hasText: "Against the chosen one" }).waitFor();
   });
 }
