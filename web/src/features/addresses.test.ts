@@ -143,7 +143,7 @@ describe("an address that cannot be shown is refused, with the reason", () => {
   const TIMES: Record<string, string> = { from: "09", cfrom: "09", afrom: "09", at: "10" };
   const WORDS =
     "7 3-7 on /jobs x deltas rank tokens audit rules noise links application paper hour open RUNNING recommended group blue 6h table stalls pairs";
-  /** A value that the page takes for a parameter, whatever else that requires. */
+  /** A value that the page takes for a parameter, apart from what that requires. */
   function meaningful(page: string, key: string): string {
     const read = PAGES[page] as Reader<object>;
     const time = `2026-11-29T${TIMES[key] ?? "11"}:00:00Z`;
@@ -158,7 +158,7 @@ describe("an address that cannot be shown is refused, with the reason", () => {
     most === 0
       ? [[]]
       : [[], ...keys.flatMap((key, i) => subsets(keys.slice(i + 1), most - 1).map((rest) => [key, ...rest]))];
-  it.each(Object.keys(PAGES))("or each parameter of %s changes what the page reads, whatever is next to it", (page) => {
+  it.each(Object.keys(PAGES))("or each parameter of %s changes what the page reads, next to any others", (page) => {
     const read = PAGES[page] as Reader<object>;
     const keys = Object.keys(read({}));
     const values = Object.fromEntries(keys.map((key) => [key, meaningful(page, key)]));
