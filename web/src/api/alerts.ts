@@ -153,10 +153,12 @@ export const alertsOfRuleQuery = (rule: string) =>
     refetchInterval: PACE_MS,
   });
 
+/** A message is delivered after the stream has spoken of its alert: asked often while one waits. */
 export const alertQuery = (id: number) =>
   queryOptions({
     queryKey: ["alerts", "one", id],
     queryFn: ({ signal }) => getJson(alertDetailShape, `/alerts/${id}`, {}, signal),
+    refetchInterval: ({ state }) => (state.data?.notices.some(({ delivered }) => delivered === null) ? 5000 : PACE_MS),
   });
 
 export const rulesQuery = () =>

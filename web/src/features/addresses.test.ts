@@ -131,7 +131,51 @@ describe("an address that cannot be shown is refused, with the reason", () => {
     ["blame", "nodes=4", /nodes requires exe/],
     ["fabric", "link=7", /link requires view=links/],
     ["fabric", "view=tiles&sort=name", /sort requires view=table or view=links/],
+    ["fabric", "from=2026-11-29T10:00:00Z&at=2026-11-29T11:00:00Z", /at cannot be combined with from=2026/],
+    ["fabric", "at=2026-11-29T10:00:00Z&to=2026-11-29T11:00:00Z", /to cannot be combined with at=2026/],
+    [
+      "fabric",
+      "against=hour&cfrom=2026-11-29T10:00:00Z&cto=2026-11-29T11:00:00Z",
+      /against cannot be combined with cfrom=/,
+    ],
   ] as const)("%s?%s", (page, search, wanted) => expect(reason(page, search)).toMatch(wanted));
+  /** Values that mean something for one parameter or another; ends of windows in their order, with a moment between. */
+  const TIMES: Record<string, string> = { from: "09", cfrom: "09", afrom: "09", at: "10" };
+  const WORDS =
+    "7 3-7 on /jobs x deltas rank tokens audit rules noise links application paper hour open RUNNING recommended group blue 6h table stalls pairs";
+  /** A value that the page takes for a parameter, apart from what that requires. */
+  function meaningful(page: string, key: string): string {
+    const read = PAGES[page] as Reader<object>;
+    const time = `2026-11-29T${TIMES[key] ?? "11"}:00:00Z`;
+    const taken = [time, ...WORDS.split(" ")].find((value) => {
+      const understood = read({ [key]: value }) as Record<string, unknown>;
+      return !addressError({ [key]: value }, understood, NOW)?.message.includes("is not a");
+    });
+    if (taken === undefined) throw new Error(`no value for ${key} of ${page}`);
+    return taken;
+  }
+  const subsets = (keys: string[], most: number): string[][] =>
+    most === 0
+      ? [[]]
+      : [[], ...keys.flatMap((key, i) => subsets(keys.slice(i + 1), most - 1).map((rest) => [key, ...rest]))];
+  it.each(Object.keys(PAGES))("or each parameter of %s changes what the page reads, next to any others", (page) => {
+    const read = PAGES[page] as Reader<object>;
+    const keys = Object.keys(read({}));
+    const values = Object.fromEntries(keys.map((key) => [key, meaningful(page, key)]));
+    const ignored = subsets(keys, 3).flatMap((chosen) => {
+      const raw: Record<string, unknown> = Object.fromEntries(chosen.map((key) => [key, values[key]]));
+      for (const key of chosen) {
+        const [other = "", allowed] = (read.needs[key] ?? "").split("=");
+        if (other && allowed !== "") raw[other] ??= allowed?.split("|")[0] ?? values[other];
+      }
+      if (addressError(raw, read(raw), NOW, read.needs)) return [];
+      const seen = JSON.stringify(read(raw));
+      return chosen
+        .filter((key) => JSON.stringify(read({ ...raw, [key]: undefined })) === seen)
+        .map((key) => `${key} of ${stringifySearch(raw)}`);
+    });
+    expect(ignored).toEqual([]);
+  });
   it.each([
     ["fabric", "at=2026-11-29T11:00:00Z"],
     ["fabric", "from=2026-11-29T10:00:00Z&to=2026-11-29T11:00:00Z&view=ring&embed&wall=30"],

@@ -108,9 +108,9 @@ const AHEAD_MS = 300_000;
 const filled = (value: unknown): value is string | number => value !== undefined && value !== null && value !== "";
 
 /** Why a parameter has no meaning next to the others; null: it has one. */
-function missingNeed(key: string, need: string, understood: Record<string, unknown>): string | null {
+function missingNeed(key: string, need: string, raw: Raw): string | null {
   const [other = "", values] = need.split("=");
-  const value = understood[other];
+  const value = raw[other];
   if (values === undefined) return filled(value) ? null : `${key} requires ${other}.`;
   if (values === "") return filled(value) ? `${key} cannot be combined with ${other}=${value}.` : null;
   const allowed = values.split("|");
@@ -128,7 +128,7 @@ export function addressError(raw: Raw, read: object, now: number, needs: Needs =
     if (EVERYWHERE.has(key) || !filled(value)) continue;
     const at = times.get(key) ?? null;
     const need = needs[key];
-    const missing = need === undefined ? null : missingNeed(key, need, understood);
+    const missing = need === undefined ? null : missingNeed(key, need, raw);
     if (!(key in understood)) wrong.push([key, `This page has no parameter "${key}".`]);
     else if (TIMES.has(key) && at === null)
       wrong.push([key, `"${value}" is not a time: ${key} needs one such as 2026-11-29T14:05:00Z.`]);

@@ -1,5 +1,5 @@
 /** Keyboard: one listener with the bindings of the open page, and text fields that are stored in the address. */
-import { useEffect, useRef, useState } from "react";
+import { useEffect, useLayoutEffect, useRef, useState } from "react";
 import { Store } from "./store";
 
 // A field whose text stands in the address: written there after a pause, taken from there after a link, back or forward.
@@ -77,8 +77,9 @@ export function listenForKeys(): () => void {
   return () => window.removeEventListener("keydown", onKey);
 }
 
+/** Bindings of a part of the page, from the moment in which it is drawn: what is in sight listens. */
 export function useKeys(title: string, bindings: Binding[]): void {
-  useEffect(() => {
+  useLayoutEffect(() => {
     const id = Symbol(title);
     keySections.set(new Map(keySections.get()).set(id, { title, bindings }));
     return () => {

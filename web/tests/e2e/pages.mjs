@@ -1,4 +1,5 @@
 // The pages that every check of form visits: axe, places of cards, targets of a finger.
+import { atRest } from "./harness.mjs";
 
 /** Addresses that every platform has. */
 const FIXED = [
@@ -54,13 +55,8 @@ export async function pagesOf({ api, timed, fabrics }) {
   ];
 }
 
-/** Opens a page and waits until nothing on it is being loaded; the stream of events never ends, so the network is never idle. */
+/** Opens a page and waits until it rests. */
 export async function opened(page, address) {
   await page.goto(address);
-  await page.waitForSelector("h1");
-  await page
-    .locator(".skeleton")
-    .first()
-    .waitFor({ state: "detached", timeout: 5000 })
-    .catch(() => {});
+  await atRest(page);
 }

@@ -5,6 +5,7 @@
 import { mkdirSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { launch, platform } from "./browser.mjs";
+import { atRest, follow } from "./harness.mjs";
 import { firstVisit } from "./visit.mjs";
 
 const themes = (process.env.THEMES || "light").split(" ");
@@ -150,18 +151,6 @@ async function measured() {
   return pages;
 }
 
-/** Nothing is being loaded any more, and what came is drawn. */
-async function settled(page) {
-  await page.waitForSelector("h1");
-  await page.waitForTimeout(800);
-  await page.waitForFunction(
-    () => ![...document.querySelectorAll('[role="status"]')].some((one) => /^Loading/.test(one.textContent)),
-    null,
-    { timeout: 30_000 },
-  );
-  await page.waitForTimeout(1500);
-}
-
 async function shoot(page, name, theme) {
   const folder = folderOf(theme, process.env.SIZE ? page.viewportSize().width : undefined);
   mkdirSync(folder, { recursive: true });
@@ -171,11 +160,12 @@ async function shoot(page, name, theme) {
 }
 
 async function show(page, list, theme) {
-  for (const [name, path, prepare] of list.filter(([name]) => wanted.test(`${name}-${theme}`))) {
+  for (const [name, path, prepare, after] of list.filter(([name]) => wanted.test(`${name}-${theme}`))) {
     await page.goto(url + path);
-    await settled(page);
+    await atRest(page);
     await prepare?.(page);
     await shoot(page, name, theme);
+    await after?.();
   }
 }
 
@@ -183,7 +173,7 @@ async function on(viewport, theme, act) {
   const context = await browser.newContext({ viewport, colorScheme: theme });
   // The tour has pictures of its own: those of a first visit.
   await context.addInitScript(() => localStorage.setItem("flitwatch-tour", "seen"));
-  await act(await context.newPage(), context);
+  await act(follow(await context.newPage()), context);
   await context.close();
 }
 
@@ -196,9 +186,9 @@ const keys = async (page) => {
 const silent = async (page) => {
   await fetch(`${url}/fixture/fail`);
   await page.waitForSelector(".banner", { timeout: 45_000 });
-  await page.waitForTimeout(500);
-  await fetch(`${url}/fixture/mend`);
+  await atRest(page);
 };
+const mend = () => fetch(`${url}/fixture/mend`);
 
 const timed = dragonfly
   ? (await watched()).map(([name, path]) => [name, path, name === "job-compare" ? beside : undefined])
@@ -233,7 +223,7 @@ for (const [theme, size] of turns) {
       theme,
     );
     if (!fixture) return;
-    await show(page, [["fabric-stale", at(dragonfly, "?view=tiles"), silent]], theme);
+    await show(page, [["fabric-stale", at(dragonfly, "?view=tiles"), silent, mend]], theme);
     await context.request.post(`${url}/api/v1/session`, { data: { name: "admin", password: "fixture-password" } });
     await show(
       page,

@@ -1,6 +1,6 @@
 // What one visit sees of another's (tests/e2e/test_page.py): FLITWATCH_NAME is the user of job 4896334 (amg) as this visit may see it, empty for a pseudonym.
 import assert from "node:assert/strict";
-import { start, until } from "./harness.mjs";
+import { openSearch, start } from "./harness.mjs";
 
 const suite = await start();
 const { url, check, api } = suite;
@@ -10,8 +10,8 @@ const JOB = "4896334";
 if (name)
   await check("the search finds a job by its number in parts and by its name", async (page) => {
     await page.goto(url);
-    const field = page.locator(".search-field");
-    await until(async () => (await page.keyboard.press("/"), field.isVisible()), Boolean, "the search opens");
+    await page.waitForSelector("h1");
+    const field = await openSearch(page);
     for (const typed of ["4896 334", "amg"]) {
       await field.fill(typed);
       await page.locator(".search-list .menu-item", { hasText: JOB }).waitFor();

@@ -1,5 +1,6 @@
 // The first visit of somebody with a ticket: why was this job slow? Scripted, with a picture of each screen.
 import assert from "node:assert/strict";
+import { atRest } from "./harness.mjs";
 
 /** Answers from home in at most four clicks; `shot(name)` is called on each screen. Returns the clicks. */
 export async function firstVisit(page, url, shot = async () => {}) {
@@ -10,7 +11,7 @@ export async function firstVisit(page, url, shot = async () => {}) {
   };
   await page.goto(url);
   await page.waitForSelector(".home-grid table a");
-  await page.waitForTimeout(1500);
+  await atRest(page);
   await shot("visit-1-home");
   // With a job in trouble home says so first; on a calm machine the table of jobs leads to the same evidence.
   const forecast = page.locator(".home-item", { hasText: "predicted to be slow" }).locator("a");
@@ -26,17 +27,17 @@ export async function firstVisit(page, url, shot = async () => {}) {
   assert.match(await page.locator('section[aria-label="Verdict"]').textContent(), /stall/);
   const neighbours = page.locator('section[aria-label="Neighbours"] tbody tr');
   await neighbours.first().waitFor();
-  await page.waitForTimeout(1500);
+  await atRest(page);
   await shot("visit-2-job");
   // Who is named is drawn already.
   if (!(await page.locator(".placement-key .job-key").nth(1).isVisible()))
     await click(neighbours.locator("button", { hasText: "show" }).first());
-  await page.waitForTimeout(400);
+  await atRest(page);
   await shot("visit-3-neighbour");
   await click(page.locator('section[aria-label="Placement"] a', { hasText: "Open" }));
   await page.waitForURL(/\/fabric\/.*job=\d+,\d+/);
   await page.waitForSelector(".chip >> nth=1");
-  await page.waitForTimeout(1500);
+  await atRest(page);
   await shot("visit-4-fabric");
   assert.ok(clicks <= 4, `${clicks} clicks`);
   return clicks;

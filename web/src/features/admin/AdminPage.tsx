@@ -134,7 +134,8 @@ export function AdminPage() {
   const search = useSearch({ from: "/admin" });
   const navigate = useNavigate({ from: "/admin" });
   const session = useQuery(sessionQuery());
-  if (session.error && !session.data) return <Failure error={session.error} retry={() => void session.refetch()} />;
+  if (session.error && !session.data)
+    return <Failure page error={session.error} retry={() => void session.refetch()} />;
   if (!session.data) return <Waiting what="who you are" />;
   const known = session.data;
   if (known.user === null)

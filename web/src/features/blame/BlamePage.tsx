@@ -128,7 +128,7 @@ export function BlamePage() {
   const search = useSearch({ from: "/blame" });
   const navigate = useNavigate({ from: "/blame" });
   const { list, applications, chosen } = useApplication("blame", search);
-  if (list.error && !list.data) return <Failure error={list.error} retry={() => void list.refetch()} />;
+  if (list.error && !list.data) return <Failure page error={list.error} retry={() => void list.refetch()} />;
   const by: By = search.by ?? "user";
   const several = applications.filter((one) => one.blame.estimate_id !== null).length > 1;
   refuseUnless(

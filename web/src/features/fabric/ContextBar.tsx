@@ -79,6 +79,7 @@ export const ContextBar = memo(function ContextBar({
         {fabric.simulated && <span className="tag">simulated</span>}
         <span className="subtitle">
           {shown[0]} <br />
+          <span className="fabric-dot">· </span>
           {shown[1]}
         </span>
       </div>

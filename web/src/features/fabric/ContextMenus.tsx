@@ -147,7 +147,7 @@ export function AgainstMenu({ fabric, first, clock, search, change, onMark }: Ag
           initial={clock.comparison}
           first={first}
           edge={clock.edge}
-          onChoose={(window) => change({ cfrom: isoTime(window.from), cto: isoTime(window.to) })}
+          onChoose={(window) => change({ cfrom: isoTime(window.from), cto: isoTime(window.to), against: undefined })}
           onClose={() => setChoosing(false)}
         />
       )}

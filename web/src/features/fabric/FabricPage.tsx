@@ -5,7 +5,7 @@ import { useMemo } from "react";
 import { useFreshness } from "../../api/freshness";
 import { fabricsQuery, routersQuery } from "../../api/queries";
 import type { Fabric } from "../../api/shapes";
-import { Empty, Failure, StaleBanner, Waiting } from "../../components/Notice";
+import { Empty, Failure, refused, StaleBanner, Unanswered, Waiting } from "../../components/Notice";
 import { refuseUnless } from "../../lib/address";
 import { plural } from "../../lib/format";
 import { currentMachine, machineStore } from "../../lib/machine";
@@ -93,7 +93,7 @@ function FabricOf({ fabric }: { fabric: Fabric }) {
     () => (routers.data ? sceneOf(fabric, routers.data, axis && AXES.indexOf(axis)) : null),
     [fabric, routers.data, axis],
   );
-  if (routers.error && !scene) return <Failure error={routers.error} retry={() => void routers.refetch()} />;
+  if (routers.error && !scene) return <Failure page error={routers.error} retry={() => void routers.refetch()} />;
   refuseUnless(view === undefined || viewsOf(fabric).includes(view), `${fabric.name} has no view "${view}".`, "view");
   refuseUnless(
     !scene || router === undefined || router < scene.machine.size,
@@ -195,7 +195,11 @@ function FabricBody({ fabric, scene }: { fabric: Fabric; scene: Scene | null }) 
           />
         ) : (
           <aside className="card" aria-label={`Selected ${words.router}`}>
-            <Waiting what={`the ${words.router}`} />
+            {refused(values.asked) ? (
+              <Unanswered what={`the ${words.router}`} asked={values.asked} />
+            ) : (
+              <Waiting what={`the ${words.router}`} />
+            )}
           </aside>
         )}
       </div>

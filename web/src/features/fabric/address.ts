@@ -64,7 +64,15 @@ const parameters = readerOf(
     tag: text,
     phase: text,
   },
-  { pair: "view=links", link: "view=links", rows: "view=table", sort: "view=table|links" },
+  {
+    pair: "view=links",
+    link: "view=links",
+    rows: "view=table",
+    sort: "view=table|links",
+    at: "from=",
+    to: "at=",
+    against: "cfrom=",
+  },
 );
 
 /** What only one view shows: it goes with that view. */

@@ -49,7 +49,7 @@ export function useActions({ search, clock, edge, views, view, preview }: Given)
   const cut = useCallback((slice: number | null) => change({ slice: slice ?? undefined }), [change]);
   const commit = useCallback(
     (window: TimeWindow, comparing: boolean) => {
-      if (comparing) change({ diff: "on", cfrom: isoTime(window.from), cto: isoTime(window.to) });
+      if (comparing) change({ diff: "on", cfrom: isoTime(window.from), cto: isoTime(window.to), against: undefined });
       else change({ from: isoTime(window.from), to: isoTime(window.to) });
     },
     [change],

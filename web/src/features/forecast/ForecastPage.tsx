@@ -82,7 +82,7 @@ export function ForecastPage() {
   });
   // What is below the run, and next to it, waits for what is above: cards that come one by one push each other down.
   const above = !running.isPending && (run === undefined || !band.isPending) && !forecaster.isLoading;
-  if (list.error && !list.data) return <Failure error={list.error} retry={() => void list.refetch()} />;
+  if (list.error && !list.data) return <Failure page error={list.error} retry={() => void list.refetch()} />;
   if (!list.data) return <Waiting what="the forecasts" />;
   const nothing =
     running.data &&

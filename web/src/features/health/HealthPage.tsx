@@ -157,7 +157,7 @@ function columnsAt(now: number) {
 
 export function HealthPage() {
   const status = useQuery(ingestQuery());
-  if (status.error && !status.data) return <Failure error={status.error} retry={() => void status.refetch()} />;
+  if (status.error && !status.data) return <Failure page error={status.error} retry={() => void status.refetch()} />;
   if (!status.data) return <Waiting what="ingest health" />;
   const data = status.data;
   const now = parseTime(data.now) ?? Date.now();

@@ -75,6 +75,7 @@ export function IncidentCard({ fabric, ratioWord, answer, trend, at, now }: Prop
             fabric={fabric}
             ratioWord={ratioWord}
             story={shown}
+            asOf={newest.as_of}
             over={over}
             at={over ? (shown.until ?? at) : at}
             now={now}
@@ -154,12 +155,13 @@ interface ChainProps {
   fabric: string;
   ratioWord: string;
   story: Story;
+  asOf: string;
   over: boolean;
   at: string | undefined;
   now: number;
 }
 
-function Chain({ fabric, ratioWord, story, over, at, now }: ChainProps) {
+function Chain({ fabric, ratioWord, story, asOf, over, at, now }: ChainProps) {
   const slow = story.victims.length ? story.victims : story.others;
   if (!slow.length && !story.aggressor) return null;
   const since = parseTime(story.since);
@@ -204,7 +206,7 @@ function Chain({ fabric, ratioWord, story, over, at, now }: ChainProps) {
         {story.remedies.slice(0, 2).map((one) => (
           <span key={one.kind} className="incident-remedy" title={one.text}>
             {one.text}
-            {savedText(one) && <b> {savedText(one)}</b>}
+            {savedText(one, asOf) && <b> {savedText(one, asOf)}</b>}
           </span>
         ))}
         {slow[0] && (

@@ -93,7 +93,7 @@ function Rows({ items, recent, now }: { items: SlowRun[]; recent: number; now: n
             className="numeric"
             title="These steps compared with earlier runs. An incident counts from its start"
           >
-            vs usual
+            vs usual, {duration(recent)}
           </th>
           <th scope="col" className="numeric">
             Ends, 90 %

@@ -121,7 +121,7 @@ it("lists slow jobs with what they lose and who is named, and no forecast of the
   } as unknown as Incident;
   const items = attention({ ...asked([]), incident });
   expect(items.map(({ id }) => id)).toEqual(["slow 2", "slow 4", "slow 5"]);
-  expect(items[0]).toMatchObject({ title: "Job 2 amg is slow: +40 %", href: "/jobs/2", stake: "10 nodes" });
+  expect(items[0]).toMatchObject({ title: "Job 2 amg is slow: +40 % since 11:45", href: "/jobs/2", stake: "10 nodes" });
   expect(items.map(({ detail }) => detail.replace(/^.*; /, ""))).toEqual([
     "job 1 fills the links that it waits for",
     "it slows itself",

@@ -7,7 +7,7 @@ import { type IngestStatus, LATE_S, type Occupancy } from "../../api/shapes";
 import type { PanelFigures, RouterWindow } from "../../charts/window";
 import { change, count, duration, lostTime, plural, ratio } from "../../lib/format";
 import { stringifySearch } from "../../lib/address";
-import { parseTime } from "../../lib/time";
+import { clock, parseTime } from "../../lib/time";
 
 export interface Item {
   id: string;
@@ -183,6 +183,12 @@ function behind(ingest: IngestStatus | null): Item[] {
   ];
 }
 
+/** The figure is of all steps since then; that of the worst jobs is of their newest steps. */
+function sinceText(since: string): string {
+  const at = parseTime(since);
+  return at === null ? "" : ` since ${clock(at)}`;
+}
+
 /** Jobs that are slow now, with what they have lost and who is named for it. */
 function slowItems(incident: Incident | null, at: string | undefined): Item[] {
   const cause = incident?.aggressor?.job_id;
@@ -192,7 +198,7 @@ function slowItems(incident: Incident | null, at: string | undefined): Item[] {
           {
             id: `slow ${one.job_pk}`,
             level: one.factor >= 1.5 ? "high" : "medium",
-            title: `Job ${one.job_id} ${one.name ?? ""} is slow: ${change(one.factor)}`,
+            title: `Job ${one.job_id} ${one.name ?? ""} is slow: ${change(one.factor)}${sinceText(one.since)}`,
             detail: `${lostTime(one.lost_s)} lost; ${detail}`,
             stake: one.nodes === null ? "nodes unknown" : plural(one.nodes, "node"),
             at: parseTime(one.since),

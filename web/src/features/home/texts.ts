@@ -1,7 +1,7 @@
 import type { Explanation, SlowRun } from "../../api/estimateShapes";
 import type { Column } from "../../components/DataTable";
 import { lostTime } from "../../lib/format";
-import { isoTime, type TimeWindow, ZONE } from "../../lib/time";
+import { clock, isoTime, parseTime, type TimeWindow, ZONE } from "../../lib/time";
 import type { Span } from "../addresses";
 import type { Item, jobStalls } from "./attention";
 
@@ -11,15 +11,21 @@ type AnyRemedy = Explanation["remedies"][number];
 type Remedy = Pick<AnyRemedy, "minutes_saved" | "in_past" | "job_id"> &
   Partial<Pick<AnyRemedy, "minutes_saved_low" | "minutes_saved_high">>;
 
-/** Null if that is unknown or nothing. How long the other job goes on is not known, so what holding it saves is the most that it can. */
-export function savedText(remedy: Remedy): string | null {
+/**
+ * Null if that is unknown or nothing. How long the other job goes on is not known, so what holding it saves is the most that it can. It is estimated anew
+ * with each step of the slowed job, and of the job that wastes most nodes: `asOf` says when.
+ */
+export function savedText(remedy: Remedy, asOf: string | null = null): string | null {
   const minutes = remedy.minutes_saved;
   if (minutes === null || minutes <= 0) return null;
   const [low, high] = [remedy.minutes_saved_low, remedy.minutes_saved_high];
   const interval =
     low == null || high == null ? "" : ` (95 %: ${lostTime(Math.max(0, low) * 60)} to ${lostTime(high * 60)})`;
   const saved = `${lostTime(minutes * 60)}${interval}`;
-  return remedy.in_past ? `Lost ${saved}.` : `Saves up to ${saved}, less if job ${remedy.job_id} ends sooner.`;
+  if (remedy.in_past) return `Lost ${saved}.`;
+  const at = parseTime(asOf);
+  const pace = at === null ? "" : ` at the pace of ${clock(at, true)} ${ZONE}`;
+  return `Saves up to ${saved}${pace}, less if job ${remedy.job_id} ends sooner.`;
 }
 
 // The time that home's costs and coverage are of: the last hour, today as UTC counts days, or the last seven days.

@@ -26,7 +26,7 @@ export function LoginPage() {
   const enter = useMutation({ mutationFn: logIn, onSuccess: entered });
   const leave = useMutation({ mutationFn: logOut, onSuccess: changed });
   if (session.isPending) return <Waiting what="your session" />;
-  if (session.error) return <Failure error={session.error} retry={() => void session.refetch()} />;
+  if (session.error) return <Failure page error={session.error} retry={() => void session.refetch()} />;
   const { oidc, vouched } = session.data;
   return (
     <section className="card login" aria-label="Sign in">

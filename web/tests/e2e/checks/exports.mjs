@@ -3,7 +3,7 @@ import { parquetMetadataAsync, parquetReadObjects } from "hyparquet";
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
-import { query, ready, until } from "../harness.mjs";
+import { addressed, atRest, query, ready, until } from "../harness.mjs";
 
 const TOLD = ["Machine", "Window", "Exported", "Caveat", "Address"];
 
@@ -49,7 +49,7 @@ export async function exports({ url, check, api, timed, fabricUrl }) {
       const [from, to] = csv.said.Window.split(" to ");
       await page.goto(csv.said.Address);
       await ready(page);
-      assert.deepEqual([query(page).from, query(page).to], [from, to]);
+      await addressed(page, { from, to });
     },
     { fixtureOnly: true },
   );
@@ -63,7 +63,7 @@ export async function exports({ url, check, api, timed, fabricUrl }) {
       // A window that stays, or the next sample comes between the files.
       await page.keyboard.press("[");
       await until(() => query(page).from, Boolean, "a chosen window");
-      await page.waitForTimeout(1000);
+      await atRest(page);
       const button = page.locator(".context button", { hasText: "Export" });
       const csv = readCsv(await savedBy(page, button, "Routers as CSV"));
       const file = new Uint8Array(await savedBy(page, button, "Routers as Parquet")).buffer;
@@ -107,8 +107,7 @@ export async function exports({ url, check, api, timed, fabricUrl }) {
         [`/fabric/${timed.name}?view=tiles`, ".time-menu button", "Table as CSV"],
       ]) {
         await page.goto(url + path);
-        await page.waitForSelector("h1");
-        await page.waitForTimeout(1500);
+        await atRest(page);
         const text = (
           await savedBy(
             page,

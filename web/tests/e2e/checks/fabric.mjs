@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { readFileSync, writeFileSync } from "node:fs";
 import { violations } from "../axe.mjs";
-import { colours, query, ready, title, until } from "../harness.mjs";
+import { addressed, atRest, colours, query, ready, title, until } from "../harness.mjs";
 
 export async function fabricPage({ url, check, api, timed, fabricUrl, fabrics }) {
   await check("the fabric is drawn in the colours of the scale", async (page) => {
@@ -19,20 +19,23 @@ export async function fabricPage({ url, check, api, timed, fabricUrl, fabrics })
     await page.goto(fabricUrl);
     await ready(page);
     await page.keyboard.press("2");
-    assert.equal(query(page).view, "ring");
+    await addressed(page, { view: "ring" });
     await page.keyboard.press("1");
-    assert.equal(query(page).view, "tiles");
+    await addressed(page, { view: "tiles" });
     await page.keyboard.press("d");
-    assert.equal(query(page).diff, "on");
+    await addressed(page, { diff: "on" });
     await page.keyboard.press("d");
-    assert.equal(query(page).diff, undefined);
+    await addressed(page, { diff: undefined });
     await page.keyboard.press("[");
-    const first = query(page);
-    assert.ok(first.from && first.to);
+    const first = await until(
+      () => query(page),
+      ({ from, to }) => from && to,
+      "an earlier window",
+    );
     await page.keyboard.press("[");
-    assert.equal(Date.parse(query(page).to), Date.parse(first.from));
+    await addressed(page, { to: first.from });
     await page.keyboard.press("l");
-    assert.equal(query(page).from, undefined);
+    await addressed(page, { from: undefined });
     const before = await title(page);
     await page.keyboard.press("ArrowRight");
     await until(
@@ -40,7 +43,11 @@ export async function fabricPage({ url, check, api, timed, fabricUrl, fabrics })
       (now) => now !== before,
       "the selection moves",
     );
-    assert.match(query(page).router, /^\d+$/);
+    await until(
+      () => query(page).router,
+      (router) => /^\d+$/.test(router),
+      "the router in the address",
+    );
     await page.keyboard.press("?");
     await page.waitForSelector('[role="dialog"] >> text=Difference');
     await page.keyboard.press("Escape");
@@ -112,9 +119,12 @@ export async function fabricPage({ url, check, api, timed, fabricUrl, fabrics })
         (diff) => diff === "on",
         "the comparison is in the address",
       );
-      assert.ok(Date.parse(query(page).cto) <= Date.parse(chosen.from));
-      await page.waitForTimeout(6000);
-      assert.equal(query(page).from, chosen.from);
+      assert.ok(Date.parse(query(page).cto) <= Date.parse(chosen.from), page.url());
+      const pill = () => page.getByTestId("freshness").textContent();
+      const before = await pill();
+      await until(pill, (now) => now !== before, "newer data");
+      await atRest(page);
+      await addressed(page, { from: chosen.from, to: chosen.to });
     },
   );
 
@@ -144,18 +154,20 @@ export async function fabricPage({ url, check, api, timed, fabricUrl, fabrics })
         (cto) => cto && cto === query(page).from,
         "the change stands between both windows",
       );
-      assert.equal(query(page).against, undefined);
+      await addressed(page, { against: undefined });
       assert.equal(
         Date.parse(query(page).to) - Date.parse(query(page).from),
         Date.parse(query(page).cto) - Date.parse(query(page).cfrom),
       );
       const { cfrom } = query(page);
       // The axis moves with the window that was chosen: it is clicked where it comes to rest.
-      const click = async () => {
-        await page.locator(".brush .mark-hit").first().click({ force: true });
-        return query(page).cfrom;
-      };
-      await until(click, (now) => now && now !== cfrom, "another change is chosen on the axis itself");
+      await atRest(page);
+      await page.locator(".brush .mark-hit").first().click({ force: true });
+      await until(
+        () => query(page).cfrom,
+        (now) => now && now !== cfrom,
+        "another change is chosen on the axis itself",
+      );
       assert.deepEqual(await violations(page), []);
     },
     { fixtureOnly: true },
@@ -230,7 +242,7 @@ export async function fabricPage({ url, check, api, timed, fabricUrl, fabrics })
       const all = await said();
       await page.locator(".tree-head button", { hasText: "Phase" }).click();
       await page.locator('[role="menuitem"]', { hasText: "compute" }).click();
-      assert.equal(query(page).phase, "compute");
+      await addressed(page, { phase: "compute" });
       await until(said, (text) => /phase compute/.test(text) && text !== all, "the phase's own picture");
       await page.locator(".tree-head button", { hasText: "Table" }).click();
       await page.locator('[role="menuitem"]', { hasText: "Show the table" }).click();
@@ -332,7 +344,7 @@ export async function fabricPage({ url, check, api, timed, fabricUrl, fabrics })
   await check("live data advance without a shift of the layout", async (page) => {
     await page.goto(`${fabricUrl}?view=tiles`);
     await ready(page);
-    await page.waitForTimeout(1500);
+    await atRest(page);
     await page.evaluate(() => {
       window.__shifted = [];
       const named = ({ node, previousRect, currentRect }) =>
@@ -354,7 +366,7 @@ export async function fabricPage({ url, check, api, timed, fabricUrl, fabrics })
   await check("links and pairs of groups stand in tables behind their pictures", async (page) => {
     await page.goto(`${fabricUrl}?view=table`);
     await page.locator('[aria-label="Rows"] button', { hasText: /^Links of g\d+$/ }).click();
-    assert.equal(query(page).rows, "links");
+    await addressed(page, { rows: "links" });
     const first = page.locator(".tables tbody tr[aria-rowindex]").first();
     await until(
       () => first.textContent(),
@@ -375,7 +387,7 @@ export async function fabricPage({ url, check, api, timed, fabricUrl, fabrics })
     await page.goto(`${fabricUrl}?view=table&job=${job}`);
     await page.waitForSelector(".data-table tbody tr[aria-rowindex]");
     await page.waitForSelector(".context .chip");
-    await page.waitForTimeout(1000);
+    await atRest(page);
     assert.equal(await page.locator(".data-table").evaluate((box) => box.scrollTop), 0);
     // What a key chooses is followed.
     await page.locator(".data-table tbody tr[aria-rowindex]").first().click();

@@ -1,6 +1,7 @@
 // Home: the incident first, as a chain from its cause to what helps; and pages that do not move while they load.
 import assert from "node:assert/strict";
 import { until } from "../harness.mjs";
+import { opened } from "../pages.mjs";
 
 /** Cumulative layout shift of a page while it loads, worst session of five seconds left aside: all of it counts. */
 async function shiftOf(page, address) {
@@ -12,9 +13,7 @@ async function shiftOf(page, address) {
           window.shifted.push([entry.value, entry.sources.map((one) => one.node?.className ?? String(one.node))]);
     }).observe({ type: "layout-shift", buffered: true });
   });
-  await page.goto(address);
-  await page.waitForSelector("h1");
-  await page.waitForTimeout(2500);
+  await opened(page, address);
   const shifted = await page.evaluate(() => window.shifted);
   return { sum: shifted.reduce((sum, [value]) => sum + value, 0), shifted };
 }
@@ -40,13 +39,15 @@ export async function home({ url, check, api, fabrics }) {
       assert.match(links, /g10 → g11.*9\.1/);
       assert.ok(slowed.includes(told.victims[0].job_id) && slowed.includes("+31 %"), slowed);
       assert.ok(remedy.includes(told.remedies[0].text), remedy);
+      assert.match(remedy, /Saves up to .* at the pace of \d\d:\d\d:\d\d UTC/, "a saving says of which moment it is");
       // Whom it slows needs attention, with what that costs; who causes it is not listed among those that suffer.
       const item = page.locator(".home-item", { hasText: `Job ${told.victims[0].job_id} ` });
+      assert.match(await item.first().textContent(), /is slow: \+31 % since \d\d:\d\d/);
       assert.match(await item.first().textContent(), new RegExp(`min lost; job ${told.aggressor.job_id} fills`));
       const hrefs = await page.locator(".home-item a").evaluateAll((all) => all.map((one) => one.getAttribute("href")));
       assert.ok(!hrefs.some((href) => href.startsWith(`/jobs/${told.aggressor.job_id}`)), hrefs.join(" "));
       const { items: firing } = await api("/alerts?phase=firing");
-      assert.match(await page.locator(".nav-badge").textContent(), new RegExp(`^${firing.length} firing$`));
+      await page.locator(".nav-badge", { hasText: new RegExp(`^${firing.length} firing$`) }).waitFor();
       // Beside hot links the jobs that have nodes at both of their ends.
       const pair = page.locator(".hot-pairs tbody tr").first();
       await pair.locator('a[href^="/jobs/"]').first().waitFor();
@@ -68,6 +69,8 @@ export async function home({ url, check, api, fabrics }) {
       assert.ok(first.includes(told.items[0].job_id) && first.includes("+31 %"), first);
       assert.match(first, /\d\d:\d\d–(\d+ \w+ )?\d\d:\d\d$/);
       assert.match(second, /–unknown$/, "no earlier run, and no end");
+      // The figure of an incident is of all slow steps: each says which it is.
+      await page.locator('section[aria-label="Worst jobs"] th', { hasText: "vs usual, 30 min" }).waitFor();
       const line = rows.first().locator(".step-line");
       assert.match(await line.getAttribute("aria-label"), /60 steps, \+31 % against 14 earlier runs/);
       const drawn = (name) => line.locator(name).evaluate((one) => one.getAttribute("d").split("L").length);

@@ -1,6 +1,6 @@
 // Stored incidents: the list with its filters, one incident's page, and the pages that lead there.
 import assert from "node:assert/strict";
-import { query, until } from "../harness.mjs";
+import { addressed, openSearch, query, until } from "../harness.mjs";
 
 export async function incidents({ url, fixture, check, api }) {
   if (!fixture) return;
@@ -27,7 +27,7 @@ export async function incidents({ url, fixture, check, api }) {
       (all) => all.length === 1 && all[0].startsWith("withdrawn"),
       "the withdrawn one alone",
     );
-    assert.equal(query(page).state, "withdrawn");
+    await addressed(page, { state: "withdrawn" });
     await page.goto(`${url}/incidents?job=${over.causes[0].job_id}`);
     await until(
       () => rows(page).count(),
@@ -40,7 +40,11 @@ export async function incidents({ url, fixture, check, api }) {
       (user) => user === over.causes[0].user,
       "the user in the address",
     );
-    assert.equal(await rows(page).count(), 1);
+    await until(
+      () => rows(page).count(),
+      (n) => n === 1,
+      "the incident of that job and user",
+    );
     await rows(page).first().getByRole("link", { name: over.title }).click();
     await page.waitForURL(`**/incidents/${over.incident_id}`);
   });
@@ -235,8 +239,8 @@ export async function incidents({ url, fixture, check, api }) {
 
   await check("the search finds incidents by number and by job", async (page) => {
     await page.goto(url);
-    const field = page.locator(".search-field");
-    await until(async () => (await page.keyboard.press("/"), field.isVisible()), Boolean, "the search opens");
+    await page.waitForSelector("h1");
+    const field = await openSearch(page);
     await field.fill(`incident ${withdrawn.incident_id}`);
     await page.locator(".search-list .menu-item", { hasText: withdrawn.title }).click();
     await page.waitForURL(`**/incidents/${withdrawn.incident_id}`);

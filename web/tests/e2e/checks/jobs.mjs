@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { violations } from "../axe.mjs";
-import { query, until } from "../harness.mjs";
+import { addressed, atRest, query, until } from "../harness.mjs";
 import { measuredRuns } from "../measuredRuns.mjs";
 
 export async function jobPage({ url, check, api }) {
@@ -69,7 +69,7 @@ export async function jobPage({ url, check, api }) {
       });
       await page.goto(`${url}/jobs/${job.job_id}`);
       await page.locator(".job-steps path.high").waitFor();
-      await page.waitForTimeout(500);
+      await atRest(page);
       assert.equal(await page.locator(".job-steps .now").count(), 0);
       assert.equal(await page.locator(".job-steps path.forecast").getAttribute("d"), "");
     },
@@ -101,7 +101,7 @@ export async function jobPage({ url, check, api }) {
     });
     await page.goto(`${url}/jobs/${job.job_id}`);
     await page.waitForSelector('.job-parts svg[role="img"]');
-    await page.waitForTimeout(1500);
+    await atRest(page);
     const shifted = await page.evaluate(() => globalThis.shifted);
     assert.ok(shifted < 0.05, `the layout shifted by ${shifted.toFixed(3)}`);
   });
@@ -227,7 +227,7 @@ export async function recommendations({ url, check }) {
       assert.ok((await dark(1)) < (await dark(0)) / 4, "fewer after");
       assert.equal(await page.locator(".matrices canvas").count(), 6);
       await page.locator(".before-after .segmented button", { hasText: "Pod 1" }).click();
-      assert.equal(query(page).slice, "1");
+      await addressed(page, { slice: "1" });
       const [file] = await Promise.all([
         page.waitForEvent("download"),
         page.getByRole("button", { name: /Download LFTs/ }).click(),
@@ -321,7 +321,7 @@ export async function estimates({ url, check, api }) {
       (now) => now !== before,
       "the next name's runs",
     );
-    assert.equal(query(page).who, "2");
+    await addressed(page, { who: "2" });
     assert.ok((await page.locator(".runs-behind circle").count()) > 10);
     assert.equal(await page.locator('section[aria-label="How to read this"] li').count(), 3);
     assert.match(await page.locator('section[aria-label="How to read this"]').textContent(), /not prove/);

@@ -1,7 +1,7 @@
 // The table of hot links says whose the traffic is, or why nobody can tell, in full: neither is cut.
 import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
-import { colours, query, ready, until } from "../harness.mjs";
+import { atRest, colours, query, ready, until } from "../harness.mjs";
 
 /** What in the table's cells and above it is shown with its end cut off, in words. */
 const cut = (page) =>
@@ -57,11 +57,14 @@ export async function hotLinks(site) {
       ]) {
         await page.goto(address);
         const box = await page.locator(".view-box canvas").last().boundingBox();
-        await page.waitForTimeout(500);
-        for (let x = 30; x < 300 && !(await tip.isVisible()); x += 4) {
+        await atRest(page);
+        let x = 30;
+        const rest = async () => {
           await page.mouse.move(box.x + x, box.y + 30 + x / 3);
-          await page.waitForTimeout(60);
-        }
+          x += 4;
+          return tip.isVisible();
+        };
+        await until(rest, Boolean, "something under the pointer");
         await says(view);
       }
       await page.goto(`${fabricUrl}?view=group&router=5`);
@@ -311,7 +314,7 @@ export async function switches({ url, check, api }) {
       const seen = [await demandFresh(page, "the first load")];
       for (const [name, step] of WALK) {
         await step(page);
-        await page.waitForTimeout(50);
+        await atRest(page);
         const now = await demandFresh(page, name);
         if (!/axis|links/.test(name)) assert.ok(!now.equals(seen.at(-1)), `"${name}" changes the picture`);
         seen.push(now);
@@ -334,7 +337,7 @@ export async function switches({ url, check, api }) {
           return red;
         });
       await page.waitForSelector("text=change, this window");
-      await page.waitForTimeout(500);
+      await atRest(page);
       assert.equal(await strong(), 0, "pixels in the colour of a rise");
     },
     { fixtureOnly: true },

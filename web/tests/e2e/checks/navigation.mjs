@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { violations } from "../axe.mjs";
-import { query, ready, until } from "../harness.mjs";
+import { openSearch, query, ready, until } from "../harness.mjs";
 
 export async function addresses({ url, check, api, fabrics, timed }) {
   const trees = fabrics.filter((one) => one.kind === "fat_tree");
@@ -395,11 +395,7 @@ export async function byMail({ url, check, api }, fire) {
     await tab.goto(`${url}/alerts?alert=${alert.alert_id}`);
     const told = tab.locator('section[aria-label="Notifications"]');
     await until(
-      async () => {
-        await tab.reload();
-        await told.waitFor();
-        return told.textContent();
-      },
+      () => told.textContent(),
       (text) => /contact:network-team/.test(text) && !/not yet/.test(text),
       "the contact was told",
       30_000,
@@ -412,13 +408,7 @@ export async function byMail({ url, check, api }, fire) {
 export async function search({ url, check, api }) {
   await check("search forgives swapped letters and remembers what was opened", async (page) => {
     const job = (await api("/jobs?limit=1&state=RUNNING")).items[0].job_id;
-    const field = page.locator(".search-field");
-    // On a busy machine a page may be drawn before it listens to keys.
-    const opened = async () => (await page.keyboard.press("/"), field.isVisible());
-    const find = async (text) => {
-      await until(opened, Boolean, "the search opens");
-      await field.fill(text);
-    };
+    const find = async (text) => (await openSearch(page)).fill(text);
     await page.goto(url);
     await page.locator(".home-item").first().waitFor();
     await find("foercast");
@@ -429,8 +419,7 @@ export async function search({ url, check, api }) {
     await page.waitForURL(`**/jobs/${job}**`);
     await page.reload();
     await page.locator("main h1").first().waitFor();
-    await until(opened, Boolean, "the search opens");
-    await field.fill("");
+    await find("");
     const recent = page.locator(".search-list .menu-item", { hasText: job });
     await recent.waitFor();
     await page.locator(".menu-item", { hasText: "Clear this list" }).click();
@@ -464,9 +453,9 @@ export async function dates({ fabricUrl, check, timed }) {
     await open(page, /^Time axis/);
     assert.deepEqual(await violations(page), []);
     await fill(page, edge, edge - 60_000);
-    assert.match(await page.locator("[role=alert]").textContent(), /end must be later/);
+    await page.getByRole("alert").filter({ hasText: "end must be later" }).waitFor();
     await fill(page, edge + DAY_MS, edge + 2 * DAY_MS);
-    assert.match(await page.locator("[role=alert]").textContent(), /newest data/);
+    await page.getByRole("alert").filter({ hasText: "newest data" }).waitFor();
     await fill(page, edge - 1_800_000, edge - 900_000);
     await until(
       () => query(page),
@@ -482,6 +471,6 @@ export async function dates({ fabricUrl, check, timed }) {
         cfrom === address(edge - 3_600_000) && cto === address(edge - 2_700_000) && span === "7d",
       "the window to compare with in the address",
     );
-    assert.match(await page.locator(".context").textContent(), /Against the chosen one/);
+    await page.locator(".context", { hasText: "Against the chosen one" }).waitFor();
   });
 }

@@ -1,6 +1,6 @@
 // A refusal is shown as a refusal, in place and with its reason: never as "none", never beside "Live".
 import assert from "node:assert/strict";
-import { until } from "../harness.mjs";
+import { atRest, until } from "../harness.mjs";
 
 /** What the frame of every page, or a page as a whole, cannot do without. */
 const FRAME = /^\/api\/v1\/(events|session|fabrics)$|\/routers$/;
@@ -10,17 +10,6 @@ const AHEAD = /\/frames$/;
 const CAVEAT = /^(What it does not prove|no job known$)/;
 const ABSENCE =
   /\bno (link|job|counter|alert|run|forecast|route|turn|one|running|pair)|nothing (needs|fires|was|unusual)|none (is|of)|not sampled/i;
-
-/** What `probe` gives once it has given the same for a while: a page on a busy machine shows its reasons one after the other. */
-async function settled(probe) {
-  for (let last = await probe(), same = 0; ;) {
-    await new Promise((resolve) => setTimeout(resolve, 250));
-    const now = await probe();
-    same = now.join() === last.join() ? same + 1 : 0;
-    if (same >= 6) return now;
-    last = now;
-  }
-}
 
 const asked = (request) => new URL(request.url()).pathname;
 
@@ -92,29 +81,21 @@ export async function refusals({ url, check, api, fabricUrl }) {
           (n) => n > 0,
           "the page asks for something",
         );
-        await page.waitForTimeout(600);
         const text = () => page.evaluate(() => document.body.innerText);
         const missing = async () => {
+          await atRest(page);
           const said = await text();
           return [...seen].filter((path) => !said.includes(`refused: ${path}`));
         };
-        await until(missing, (left) => left.length === 0 || left.length < seen.size, "some reason", 5000);
         // Where a part of the page waits for one answer, what comes after it has no place yet: it is refused again while the answers before it are given.
-        let left = await settled(missing);
+        let left = await missing();
         while (left.length) {
           const before = new Set(left);
           await page.unrouteAll();
-          seen.clear();
           await refuse(page, (path) => before.has(path), 413);
           await page.goto(address);
-          left = await settled(async () => (seen.size ? (await missing()).filter((path) => before.has(path)) : left));
-          if (left.length === before.size)
-            left = await until(
-              async () => (await missing()).filter((path) => before.has(path)),
-              (now) => now.length < before.size,
-              "each reason",
-              20_000,
-            );
+          left = (await missing()).filter((path) => before.has(path));
+          assert.ok(left.length < before.size, `no reason for ${left}`);
         }
         const absent = (await text())
           .split("\n")

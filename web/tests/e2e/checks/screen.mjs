@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { violations } from "../axe.mjs";
 import { platform, setAhead } from "../browser.mjs";
-import { until } from "../harness.mjs";
+import { atRest, until } from "../harness.mjs";
 import { opened, pagesOf } from "../pages.mjs";
 
 const WIDTHS = [
@@ -136,14 +136,9 @@ const hidden = (page) =>
 export async function layout(site) {
   const { url, check } = site;
   const pages = await pagesOf(site);
-  /** What stays hidden on the open page; a busy machine draws later. */
   const hiddenAtRest = async (page) => {
-    let found;
-    for (let tries = 0; tries < 12 && (tries < 3 || found.length); tries++) {
-      await page.waitForTimeout(250);
-      found = await hidden(page);
-    }
-    return found;
+    await atRest(page);
+    return hidden(page);
   };
   await check(
     "after midnight, when windows have two days, no text is cut on a desk",
@@ -216,13 +211,8 @@ export async function layout(site) {
         const wrong = [];
         for (const [width, height] of WIDTHS) {
           await page.setViewportSize({ width, height });
-          // A busy machine draws later; what is wrong stays wrong.
-          let found;
-          for (let tries = 0; tries < 20 && (tries === 0 || found.length); tries++) {
-            await page.waitForTimeout(250);
-            found = await faults(page);
-          }
-          wrong.push(...found.map((fault) => `${width} pixels: ${fault}`));
+          await atRest(page);
+          wrong.push(...(await faults(page)).map((fault) => `${width} pixels: ${fault}`));
         }
         // The last width is a desk's.
         wrong.push(...(await hiddenAtRest(page)));
@@ -295,9 +285,6 @@ export async function layout(site) {
 // What a page says at first stays where it is while the rest comes: layout shift is below 0.05 on every page, on a desk and on a phone.
 
 const MOST = 0.05;
-/** All of a visit counts, not only the worst five seconds. */
-const SETTLED_MS = 1500;
-
 /** Notes every layout shift of the pages to come. */
 const watch = (page) =>
   page.addInitScript(() => {
@@ -314,9 +301,8 @@ const watch = (page) =>
   });
 
 /** Sum of what moved since the page was opened, and what moved most, in words. */
-async function shiftOf(page, address, settledMs = SETTLED_MS) {
+async function shiftOf(page, address) {
   await opened(page, address);
-  await page.waitForTimeout(settledMs);
   return page.evaluate(() => {
     const sum = window.shifts.reduce((all, one) => all + one.value, 0);
     const most = window.shifts.sort((a, b) => b.value - a.value).slice(0, 3);
@@ -353,7 +339,7 @@ export async function shifts(site) {
         await new Promise((resolve) => setTimeout(resolve, 3000));
         await route.continue();
       });
-      const { sum, most } = await shiftOf(page, `${url}/`, 3000 + SETTLED_MS);
+      const { sum, most } = await shiftOf(page, `${url}/`);
       assert.ok(sum < MOST, `${sum.toFixed(3)} ${most.join("\n")}`);
     },
     { viewport: { width: 1440, height: 900 } },
@@ -423,7 +409,7 @@ async function inBothThemes(page) {
   const found = {};
   for (const colorScheme of ["light", "dark"]) {
     await page.emulateMedia({ colorScheme });
-    await page.waitForTimeout(colorScheme === "light" ? 1200 : 400);
+    await atRest(page);
     found[colorScheme] = await violations(page);
   }
   return found;
