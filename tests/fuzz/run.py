@@ -65,7 +65,7 @@ class Fuzzed:
 
 def cxx_targets() -> list[str]:
     """Their names, as CMake has them."""
-    return re.findall(r"^flitwatch_fuzz\((\w+)", (CORE / "fuzz/CMakeLists.txt").read_text(), re.MULTILINE)
+    return re.findall(r"^ *flitwatch_fuzz\((\w+)", (CORE / "CMakeLists.txt").read_text(), re.MULTILINE)
 
 
 def build(names: Sequence[str]) -> None:
@@ -139,7 +139,7 @@ def fuzz(name: str, program: Path, corpus: Path, seconds: int, slowest_s: int, f
 def program_of(name: str, cxx: bool) -> Path:
     """What fuzzes a target: one executable, for libFuzzer starts it again where it merges."""
     if cxx:
-        return BUILD / f"fuzz/fuzz_{name}"
+        return BUILD / f"fuzz_{name}"
     script = BUILD / f"fuzz_{name}"
     words = [sys.executable, str(HERE / "fuzz_python.py"), name]
     BUILD.mkdir(parents=True, exist_ok=True)
