@@ -86,15 +86,6 @@ def test_where_the_first_minute_is_slow_already_ten_seconds_are_asked(embedded_d
     assert {job[pk]: share for pk, share in found.part.items()}["2"] >= 0.6
 
 
-def test_a_pause_that_is_shorter_than_a_minute_is_the_quiet_moment(embedded_db: str) -> None:
-    """Each minute at the usual speed contains most of a burst."""
-    planted(embedded_db, (0, 0, -3600, 400), every_s=10, count=22, pauses_s=[(40, 60), (100, 130)])
-    with connect(embedded_db, role="reader") as conn:
-        found, job = asked(conn, 130, 220, usual=0), numbers(conn)
-    assert found.resolution_s == 10 and found.quiet_s - BEGIN_S in (40, 50, 100, 110, 120)
-    assert found.carried and {job[pk]: share for pk, share in found.part.items()}["2"] >= 0.6
-
-
 def test_a_job_that_always_sent_as_much_does_not_slow_another(embedded_db: str) -> None:
     planted(embedded_db, (0, 0, -3600, 400), every_s=10, count=22)
     with connect(embedded_db, role="reader") as conn:

@@ -194,6 +194,29 @@ def test_a_run_belongs_to_the_job_on_its_nodes_if_two_clusters_share_an_id(embed
         assert owners(conn) == {"first": own, "second": own, "third": wrong, "nowhere": None}
 
 
+def test_a_run_stays_with_its_job_if_a_job_of_another_cluster_has_equal_nodes(embedded_db: str) -> None:
+    here, there = (replace(JOB, cluster=name, node_list="n1") for name in ("here", "there"))
+    run = Run("first", "amg", "42", 1_772_366_410.0, (0,), ("n1",), simulated=True)
+    with connect(embedded_db, role="writer") as conn:
+        runs.upsert_run(conn, run)
+        (own,) = jobs.upsert_jobs(conn, [here])
+        for job in (there, here, there, here):
+            jobs.upsert_jobs(conn, [job])
+            assert conn.execute("SELECT job_pk FROM run").fetchall() == [(own,)]
+
+
+def test_a_run_whose_clock_is_early_belongs_to_the_job_on_its_nodes(embedded_db: str) -> None:
+    run = Run("first", "amg", "42", 1_772_366_410.0, (0,), ("here1",), simulated=True)
+    here = replace(JOB, cluster="here", node_list="here1", start_s=run.start_s + 5)
+    there = replace(JOB, cluster="there", node_list="there1", start_s=run.start_s - 9e4)
+    with connect(embedded_db, role="writer") as conn:
+        own, _ = jobs.upsert_jobs(conn, [here, there])
+        runs.upsert_run(conn, run)
+        for job in (there, here, there):
+            assert conn.execute("SELECT job_pk FROM run").fetchall() == [(own,)]
+            jobs.upsert_jobs(conn, [job])
+
+
 def test_an_incarnation_under_another_number_is_moved_and_nothing_is_lost(embedded_db: str) -> None:
     one, two, three = (
         replace(JOB, restart=n, submit_s=9e8 + n, start_s=9e8 + 10 + n, name=f"run {n}") for n in range(3)

@@ -54,7 +54,7 @@ def eventually(
 # Ports for servers that tests start.
 
 #: Connections and servers that leave the choice to the kernel get ports above these.
-LOWEST_PORT, LOWEST_PORT_OF_KERNEL = 10_000, 32_768
+LOWEST_PORT, LOWEST_PORT_OF_KERNEL = 20_000, 32_768
 #: Held for as long as this process lives.
 _reservations: list[socket.socket] = []
 

@@ -219,7 +219,11 @@ def _follow_causes(conn: Conn, incident_id: int, span: _Span, now_s: float) -> t
     middle, minutes_left = (span.began_s + span.until_s) / 2, MOST_MINUTES
     while True:
         minutes = [minute for _, minute in sorted(minutes_by_time.items())]
-        waited = [(minute.at_s, max(minute.waiting - quiet, 0.0) * (minute.part or 0.0)) for minute in minutes]
+        waited = [
+            (minute.at_s, max(minute.waiting - quiet, 0.0) * minute.part)
+            for minute in minutes
+            if minute.part is not None
+        ]
         longest_calm_s = max(map(find_longest_calm, [*sent, waited]))
         low_s, high_s = find_busy_interval(minutes, quiet, span.began_s, span.until_s, longest_calm_s)
         new = [

@@ -101,7 +101,7 @@ class _Span:
 
 def _attribute_way(conn: Conn, way: CountedRoutes, job: Row, place: Row, own: Way, span: _Span) -> Flow:
     """Find the jobs for which a job waits on one path of its traffic."""
-    unsure, usual, begun_s = None, None, time.thread_time()
+    unsure, begun_s = None, time.thread_time()
     known_loads: _MomentLoads = {}
     for width, back in LOOKED_BACK.items():
         begin = math.floor(span.low_s / width) * width - back * width
@@ -113,16 +113,10 @@ def _attribute_way(conn: Conn, way: CountedRoutes, job: Row, place: Row, own: Wa
             if chosen is None or not chosen.calm or time.thread_time() - begun_s > MOST_CPU_S:
                 break
             flow = _divide_waits(conn, way, job, place["fabric_id"], own, chosen, span.now_s, known_loads)
-            if flow.calm(CALM):
+            if chosen.usual or flow.calm(CALM):
                 return flow
-            if chosen.usual:
-                usual = usual or flow
-                break
             # For a tree only the sums of its switches were searched, and its links show otherwise.
             at, waits = at[at != chosen.quiet_s], waits[at != chosen.quiet_s]
-        # A minute at the job's usual speed may contain a part of a burst; some ten seconds in it do not.
-        if usual is not None and width == BY_SECOND_S:
-            return usual
     if unsure is None:
         return _make_unknown("its routers lack counters for a quiet minute or for the slowdown")
     return _divide_waits(conn, way, job, place["fabric_id"], own, unsure, span.now_s, known_loads)

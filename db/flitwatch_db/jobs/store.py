@@ -86,13 +86,14 @@ _UNPLACED = SQL("""
 #: A run's clock is its node's, a job's is the scheduler's: the seconds by which they may differ.
 _CLOCKS_S = 60.0
 #: Job numbers are reused after a while, so a run belongs to a job that ran when the run began; for a requeued job, to the incarnation that had started.
-#: A run that was assigned to a job of another cluster moves if its own job arrives.
+#: A run that was assigned to a job of another cluster, on other nodes, moves if its own job arrives.
 _LATE = SQL("""
     WITH own AS (
         SELECT DISTINCT ON (r.run_id) r.run_id, j.job_pk FROM run r JOIN job j ON j.job_id = r.job_id AND j.simulated = r.simulated
         WHERE r.job_id = ANY(%(ids)s) AND r.start_ts <= coalesce(j.end_ts, 'infinity')
           AND r.start_ts >= j.start_ts - %(clocks)s * interval '1 second'
-          AND (r.job_pk IS NULL OR EXISTS (SELECT FROM job a WHERE a.job_pk = r.job_pk AND a.cluster <> j.cluster))
+          AND (r.job_pk IS NULL OR EXISTS (SELECT FROM job a WHERE a.job_pk = r.job_pk AND a.cluster <> j.cluster AND NOT EXISTS (
+              SELECT FROM job_node n JOIN run_rank k ON host_of(k.node) = host_of(n.node) WHERE n.job_pk = a.job_pk AND k.run_id = r.run_id)))
           AND {}
         ORDER BY r.run_id, (j.start_ts <= r.start_ts) DESC, j.start_ts DESC, j.job_pk DESC
     )

@@ -109,8 +109,9 @@ def measure_importances(
     k: int,
     sets: tuple[str, ...],
     members: tuple[str, ...],
+    shift: float = 0.0,
 ) -> Importances:
-    """Measure the importance of inputs for the forecasters `members`, averaged as deployed.
+    """Measure the importance of inputs for the forecasters `members`, averaged and with the logarithm shifted as deployed.
 
     Parameters
     ----------
@@ -129,7 +130,7 @@ def measure_importances(
     order = first[np.argsort(np.asarray(start_s, float)[first], kind="stable")]
     early = round(EARLY * len(order))
     early_runs, later = series.runs(order[:early]), series.runs(order[early:])
-    serving = fit_serving(early_runs, m, k, sets, Choice(members, 0.0, 0.0))
+    serving = fit_serving(early_runs, m, k, sets, Choice(members, 0.0, 0.0, shift=shift))
     windows = serving.standard.windows(later, m, k)
     windows = windows.chosen(np.isfinite(windows.future_s))
     usual = _run_errors(serving, windows)

@@ -125,7 +125,9 @@ def estimate_forecast(
         "why": choice.why,
     }
     tell(len(combinations) + 2, total, "what the forecasts rest on")
-    rests, rests_on_lacks = rests_on(series, runs.start_s, counters, long_m, long_k, best_sets, choice.members)
+    rests, rests_on_lacks = rests_on(
+        series, runs.start_s, counters, long_m, long_k, best_sets, choice.members, choice.shift
+    )
     curve = np.nanmean(series.times, axis=0)
     result = {
         "counters": counters,
@@ -240,12 +242,18 @@ def rests_on(
     k: int,
     sets: tuple[str, ...],
     members: tuple[str, ...],
+    shift: float = 0.0,
 ) -> tuple[list[ForecastBasis], str | None]:
     """Return the importance of inputs for the deployed and the paper's forecaster, or the missing data."""
     names = [*counters, *(f"{name}.{item}" for name in ("io", "sys") if name in sets for item in LDMS_FOUR)]
     try:
-        member_sets = dict.fromkeys((members, (COUNTERS,)) if has_pytorch() else (members,))
-        return [_row_of(measure_importances(series, start_s, names, m, k, sets, item)) for item in member_sets], None
+        shifts = {members: shift}
+        if has_pytorch():
+            shifts.setdefault((COUNTERS,), 0.0)
+        return [
+            _row_of(measure_importances(series, start_s, names, m, k, sets, averaged, shift_of))
+            for averaged, shift_of in shifts.items()
+        ], None
     except NotEnoughData as lacking:
         return [], str(lacking)
 

@@ -169,7 +169,7 @@ class Links:
     bandwidth_bps : float64[L]
         Bandwidth of one cable in bits per second; NaN if unknown. A link's capacity is bandwidth_bps x multiplicity.
     multiplicity : int32[L]
-        Number of parallel cables in this entry. Importers and generators write one entry per cable (1); `Fabric.bundled` merges them.
+        Number of parallel cables in this entry. Importers and generators write one entry per cable (1).
     classes : tuple of LinkClass
     """
 
