@@ -127,7 +127,7 @@ def _select_runs(data: MeasuredRuns, some: NDArray[np.bool_]) -> MeasuredRuns:
 def _format_weeks(data: MeasuredRuns) -> str:
     weeks = judge_weeks(data)
     named = sum(any(user.entry["verdict"] == "named" for user in week) for week in weeks)
-    likely = sum(any((user.entry["q"] or 1.0) <= FOUND_Q for user in week) for week in weeks)
+    likely = sum(any(user.entry["q"] is not None and user.entry["q"] <= FOUND_Q for user in week) for week in weeks)
     return (
         "The runs of a single week name no user, because there is no other week to compare with. "
         f"Of the seven days that begin with each run, {len(weeks)} have {NAMING_RUNS} runs or more. Judged alone, without circumstances, "
