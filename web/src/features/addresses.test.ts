@@ -139,6 +139,13 @@ describe("an address that cannot be shown is refused, with the reason", () => {
       /against cannot be combined with cfrom=/,
     ],
   ] as const)("%s?%s", (page, search, wanted) => expect(reason(page, search)).toMatch(wanted));
+  it("and opens without the parameters that it names", () => {
+    const raw = parseSearch("view=ring&from=2026-11-29T10:00:00Z&at=2026-11-29T11:00:00Z");
+    const refused = addressError(raw, fabricSearch(raw), NOW, fabricSearch.needs)?.keys ?? [];
+    const rest = Object.fromEntries(Object.entries(raw).filter(([key]) => !refused.includes(key)));
+    expect(rest).toEqual({ view: "ring" });
+    expect(addressError(rest, fabricSearch(rest), NOW, fabricSearch.needs)).toBeNull();
+  });
   /** Values that mean something for one parameter or another; ends of windows in their order, with a moment between. */
   const TIMES: Record<string, string> = { from: "09", cfrom: "09", afrom: "09", at: "10" };
   const WORDS =

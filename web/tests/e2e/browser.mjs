@@ -13,21 +13,19 @@ export async function launch(options = {}) {
 export async function platform({ groups = 34, vast = false, ahead = 0 } = {}) {
   if (process.env.FLITWATCH_URL)
     return { url: process.env.FLITWATCH_URL.replace(/\/$/, ""), fixture: false, stop: () => {} };
-  const port = 20_000 + ((process.pid + (vast ? 7 : 0) + (ahead ? 13 : 0)) % 20_000);
   const script = fileURLToPath(new URL("../fixture/serve.mjs", import.meta.url));
   const child = spawn(
     process.execPath,
-    [
-      script,
-      ...["--port", String(port), "--groups", String(groups), "--ahead", String(ahead)],
-      ...(vast ? ["--vast"] : []),
-    ],
+    [script, ...["--port", "0", "--groups", String(groups), "--ahead", String(ahead)], ...(vast ? ["--vast"] : [])],
     {
       stdio: ["ignore", "pipe", "inherit"],
     },
   );
-  await once(child.stdout, "data");
-  return { url: `http://127.0.0.1:${port}`, fixture: true, stop: () => child.kill() };
+  const ended = once(child, "exit").then(([code]) => {
+    throw new Error(`the fixture server ended with ${code}`);
+  });
+  const [address] = await Promise.race([once(child.stdout, "data"), ended]);
+  return { url: String(address).trim(), fixture: true, stop: () => child.kill() };
 }
 
 /** Puts the clock of what a context opens some seconds ahead. */

@@ -4,11 +4,19 @@ import { launch, platform } from "./browser.mjs";
 
 export async function until(probe, wanted, what, ms = 30_000) {
   const end = Date.now() + ms;
-  let last;
-  while (Date.now() < end) {
-    last = await probe();
-    if (wanted(last)) return last;
-    await new Promise((resolve) => setTimeout(resolve, 100));
+  const late = Symbol("late");
+  let last, timer;
+  const limit = new Promise((resolve) => (timer = setTimeout(resolve, ms, late)));
+  try {
+    while (Date.now() < end) {
+      const answer = await Promise.race([probe(), limit]);
+      if (answer === late) break;
+      last = answer;
+      if (wanted(last)) return last;
+      await new Promise((resolve) => setTimeout(resolve, 100));
+    }
+  } finally {
+    clearTimeout(timer);
   }
   assert.fail(`${what}: still ${JSON.stringify(last)} after ${ms} ms`);
 }
@@ -18,7 +26,11 @@ const asked = new WeakMap();
 export function follow(page) {
   const pending = new Set();
   asked.set(page, pending);
-  page.on("request", (one) => new URL(one.url()).pathname.endsWith("/events") || pending.add(one));
+  page.on("request", (one) => {
+    // What the page before waits for ends with it.
+    if (one.isNavigationRequest() && one.frame() === page.mainFrame()) pending.clear();
+    if (!new URL(one.url()).pathname.endsWith("/events")) pending.add(one);
+  });
   for (const end of ["requestfinished", "requestfailed"]) page.on(end, (one) => pending.delete(one));
   return page;
 }

@@ -65,6 +65,7 @@ await check("a router without a counter is unknown, not zero", async (page) => {
   await page.goto(at(edison, "?view=table"));
   await page.waitForSelector(".data-table tbody tr[aria-rowindex]");
   await page.locator("th button", { hasText: "stalls per flit" }).click();
+  await page.locator('th[aria-sort="ascending"]', { hasText: "stalls per flit" }).waitFor();
   // Sorted either way, what is unknown comes last: the first row has a figure.
   assert.match(await page.locator(".data-table tbody tr[aria-rowindex] td:nth-child(5)").first().textContent(), /\d/);
 });

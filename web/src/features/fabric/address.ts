@@ -122,7 +122,7 @@ function windowAt(at: unknown): TimeWindow | undefined {
 /** All that a reader chose; of each window both ends or none. */
 export const fabricSearch = Object.assign(
   (raw: Record<string, unknown>): FabricSearch => {
-    const window = windowFrom(raw.from, raw.to) ?? windowAt(raw.at);
+    const window = (text(raw.from) ?? text(raw.to)) ? windowFrom(raw.from, raw.to) : windowAt(raw.at);
     const comparison = windowFrom(raw.cfrom, raw.cto);
     const zoom = windowFrom(raw.afrom, raw.ato);
     return {

@@ -158,8 +158,8 @@ export function ForecastPage() {
                     did on runs held out.
                   </>,
                   <>
-                    The forecaster that serves is the one with the least error in the backtest, be it learned or a plain
-                    rule; every rival is in the table.
+                    The average of trees with two nets serves, unless another candidate is better on earlier blocks
+                    beyond chance; every rival is in the table.
                   </>,
                   <>
                     “to usual” is the expected time over that of the mean run for the same steps; it is marked when the

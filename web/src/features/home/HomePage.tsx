@@ -131,6 +131,7 @@ function HomeOf({ fabric, chosen: past, spanName }: { fabric: Fabric; chosen: nu
         ingest,
         forecasts,
         alerts,
+        now,
         panels:
           scene && values
             ? scene.arrangement.panels.map((p, i) => ({
@@ -140,7 +141,7 @@ function HomeOf({ fabric, chosen: past, spanName }: { fabric: Fabric; chosen: nu
               }))
             : [],
       }),
-    [fabric.name, words, when, scene, values, incident.data, ingest, forecasts, alerts],
+    [fabric.name, words, when, scene, values, incident.data, ingest, forecasts, alerts, now],
   );
   const [aside, setAside] = useState<ReadonlySet<string>>(new Set());
   const open = useMemo(() => items.filter((item) => !aside.has(item.id)), [items, aside]);

@@ -33,6 +33,7 @@ const asked = (alerts: Alert[]) => ({
   ingest: null,
   forecasts: [],
   alerts: { items: alerts, next_cursor: null },
+  now: Date.parse("2026-03-02T12:00:00Z"),
 });
 const ask = (alerts: Alert[]) => attention(asked(alerts));
 
@@ -117,11 +118,15 @@ it("lists slow jobs with what they lose and who is named, and no forecast of the
     verdict: "incident",
     aggressor: { job_pk: 1, job_id: "1" },
     victims: [slow(2, {}), slow(3, { until: "2026-03-02T11:50:00Z" })],
-    others: [slow(4, { verdict: "slows itself", factor: 1.2 }), slow(5, { verdict: "cannot tell", factor: 1.1 })],
+    others: [
+      slow(4, { verdict: "slows itself", factor: 1.2, since: "2026-03-01T23:50:00Z" }),
+      slow(5, { verdict: "cannot tell", factor: 1.1 }),
+    ],
   } as unknown as Incident;
   const items = attention({ ...asked([]), incident });
   expect(items.map(({ id }) => id)).toEqual(["slow 2", "slow 4", "slow 5"]);
   expect(items[0]).toMatchObject({ title: "Job 2 amg is slow: +40 % since 11:45", href: "/jobs/2", stake: "10 nodes" });
+  expect(items[1]?.title).toBe("Job 4 amg is slow: +20 % since 1 Mar 23:50");
   expect(items.map(({ detail }) => detail.replace(/^.*; /, ""))).toEqual([
     "job 1 fills the links that it waits for",
     "it slows itself",

@@ -7,7 +7,7 @@ import { type IngestStatus, LATE_S, type Occupancy } from "../../api/shapes";
 import type { PanelFigures, RouterWindow } from "../../charts/window";
 import { change, count, duration, lostTime, plural, ratio } from "../../lib/format";
 import { stringifySearch } from "../../lib/address";
-import { clock, parseTime } from "../../lib/time";
+import { moment, parseTime } from "../../lib/time";
 
 export interface Item {
   id: string;
@@ -70,6 +70,8 @@ interface Inputs {
   forecasts: RunningRun[];
   /** The first page of those that fire. */
   alerts: AlertPage | null;
+  /** Milliseconds; times of another day are told with their day. */
+  now: number;
 }
 
 export function attention({
@@ -83,8 +85,9 @@ export function attention({
   ingest,
   forecasts,
   alerts,
+  now,
 }: Inputs): Item[] {
-  const slow = slowItems(incident, when.to);
+  const slow = slowItems(incident, when.to, now);
   const listed = new Set(slow.map(({ href }) => href));
   const items: Item[] = [
     ...slow,
@@ -184,13 +187,13 @@ function behind(ingest: IngestStatus | null): Item[] {
 }
 
 /** The figure is of all steps since then; that of the worst jobs is of their newest steps. */
-function sinceText(since: string): string {
+function sinceText(since: string, now: number): string {
   const at = parseTime(since);
-  return at === null ? "" : ` since ${clock(at)}`;
+  return at === null ? "" : ` since ${moment(at, now)}`;
 }
 
 /** Jobs that are slow now, with what they have lost and who is named for it. */
-function slowItems(incident: Incident | null, at: string | undefined): Item[] {
+function slowItems(incident: Incident | null, at: string | undefined, now: number): Item[] {
   const cause = incident?.aggressor?.job_id;
   const item = (one: SlowJob, detail: string): Item[] =>
     one.until === null
@@ -198,7 +201,7 @@ function slowItems(incident: Incident | null, at: string | undefined): Item[] {
           {
             id: `slow ${one.job_pk}`,
             level: one.factor >= 1.5 ? "high" : "medium",
-            title: `Job ${one.job_id} ${one.name ?? ""} is slow: ${change(one.factor)}${sinceText(one.since)}`,
+            title: `Job ${one.job_id} ${one.name ?? ""} is slow: ${change(one.factor)}${sinceText(one.since, now)}`,
             detail: `${lostTime(one.lost_s)} lost; ${detail}`,
             stake: one.nodes === null ? "nodes unknown" : plural(one.nodes, "node"),
             at: parseTime(one.since),

@@ -351,9 +351,10 @@ export async function estimates({ url, check, api }) {
     const { sets, counters } = await api("/estimates/drivers");
     assert.equal(await page.locator(".heat-scroll rect.cell").count(), sets.length * counters.length);
     await page.locator(".heat-scroll rect.cell").nth(1).click();
-    assert.equal(
-      await page.locator('section[aria-label="Selected counter"] h2').textContent(),
-      counters[1].abbreviation,
+    await until(
+      () => page.locator('section[aria-label="Selected counter"] h2').textContent(),
+      (text) => text === counters[1].abbreviation,
+      "the chosen counter",
     );
     await page.locator('section[aria-label="Counters by application"] button', { hasText: "Export" }).click();
     const [file] = await Promise.all([
@@ -369,7 +370,7 @@ export async function estimates({ url, check, api }) {
     await page.goto(`${url}/forecast`);
     await page.waitForSelector(".picture-body svg path.high");
     assert.match(await page.locator('section[aria-label="Forecaster"]').textContent(), /Backtest error.*%/);
-    assert.ok((await page.locator('section[aria-label="Backtests"] tbody tr[aria-rowindex]').count()) >= 1);
+    await page.locator('section[aria-label="Backtests"] tbody tr[aria-rowindex]').first().waitFor();
   });
 
   await check(

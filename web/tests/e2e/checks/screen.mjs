@@ -285,6 +285,9 @@ export async function layout(site) {
 // What a page says at first stays where it is while the rest comes: layout shift is below 0.05 on every page, on a desk and on a phone.
 
 const MOST = 0.05;
+/** All of a visit counts: also what moves once the page was at rest. */
+const SETTLED_MS = 1500;
+
 /** Notes every layout shift of the pages to come. */
 const watch = (page) =>
   page.addInitScript(() => {
@@ -303,6 +306,7 @@ const watch = (page) =>
 /** Sum of what moved since the page was opened, and what moved most, in words. */
 async function shiftOf(page, address) {
   await opened(page, address);
+  await page.waitForTimeout(SETTLED_MS);
   return page.evaluate(() => {
     const sum = window.shifts.reduce((all, one) => all + one.value, 0);
     const most = window.shifts.sort((a, b) => b.value - a.value).slice(0, 3);
