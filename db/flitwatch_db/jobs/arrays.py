@@ -33,16 +33,20 @@ def place_ranks(conn: psycopg.Connection[Any], runs: Sequence[int]) -> None:
         conn.execute(_PLACE, {"runs": list(runs)})
 
 
+#: A run's clock is its node's, a job's is the scheduler's: the seconds by which they may differ.
+CLOCK_DIFFERENCE_S = 60.0
+
+
 def build_cluster_condition(start: SQL, nodes: SQL) -> Composed:
     """Return the condition that job `j` can have started a run with this start on these nodes: clusters share job ids.
 
-    If a job of another cluster with this id ran at that time, `j` must have one of the nodes. The clocks of nodes and scheduler may differ by a minute.
+    If a job of another cluster with this id ran at that time, `j` must have one of the nodes.
     """
     return SQL("""
         (NOT EXISTS (SELECT FROM job o WHERE (o.job_id, o.simulated) = (j.job_id, j.simulated) AND o.cluster <> j.cluster
-            AND o.start_ts <= {start} + interval '60 seconds' AND coalesce(o.end_ts, 'infinity') >= {start})
+            AND o.start_ts <= {start} + {clocks} * interval '1 second' AND coalesce(o.end_ts, 'infinity') >= {start})
         OR EXISTS (SELECT FROM job_node n WHERE n.job_pk = j.job_pk AND host_of(n.node) IN (SELECT host_of(h.node) FROM ({nodes}) h (node))))
-    """).format(start=start, nodes=nodes)
+    """).format(start=start, nodes=nodes, clocks=CLOCK_DIFFERENCE_S)
 
 
 #: Cluster and number of an array; cluster, job id and restart of a job.

@@ -542,9 +542,7 @@ def _links_at(
 _OF_CARD = ("tx_bytes", "rx_bytes", "tx_wait_cycles")
 
 
-def _cards_at(
-    conn: Conn, fabric_id: int, width: int, moments_s: list[float], columns: Sequence[str] = _OF_CARD
-) -> list[Floats]:
+def _cards_at(conn: Conn, fabric_id: int, width: int, moments_s: list[float], columns: Sequence[str]) -> list[Floats]:
     """Read columns of each network card, per second, in some moments: (columns, endpoints) each, NaN if not counted."""
     begin, table = _select_source("endpoint", width)
     names = [*map(Identifier, columns), Identifier("seconds")]
@@ -563,7 +561,10 @@ def _cards_at(
     )
     with conn.cursor(binary=True) as cursor:
         packed = cursor.execute(query, {"fabric": fabric_id, "at": moments_s, "width": width}).fetchall()
-    by_moment = {at: [packing.unpack_numbers(ends, ">i4"), *(packing.unpack_numbers(one, ">f8") for one in rates)] for at, ends, *rates in packed}  # fmt: skip
+    by_moment = {
+        at: [packing.unpack_numbers(ends, ">i4"), *(packing.unpack_numbers(rate, ">f8") for rate in rates)]
+        for at, ends, *rates in packed
+    }
     endpoints = max((int(end.max()) + 1 for end, *_ in by_moment.values()), default=0)
     cards = [np.full((len(columns), endpoints), np.nan) for _ in moments_s]
     for at, card in zip(moments_s, cards, strict=True):

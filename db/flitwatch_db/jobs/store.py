@@ -13,7 +13,7 @@ import orjson
 import psycopg
 from psycopg.sql import SQL
 
-from flitwatch_db.jobs.arrays import build_cluster_condition, place_ranks, settle_arrays
+from flitwatch_db.jobs.arrays import CLOCK_DIFFERENCE_S, build_cluster_condition, place_ranks, settle_arrays
 from flitwatch_db.jobs.as_of import end_or
 from flitwatch_domain import hostlist
 from flitwatch_domain.errors import BadInput
@@ -83,8 +83,6 @@ _UNPLACED = SQL("""
       AND ({} = 'infinity' OR NOT EXISTS (SELECT FROM job_node o WHERE (o.job_pk, o.fabric_id) = (n.job_pk, f.fabric_id)))
 """).format(SQL(end_or("'infinity'::timestamptz", "j.")))
 
-#: A run's clock is its node's, a job's is the scheduler's: the seconds by which they may differ.
-_CLOCKS_S = 60.0
 #: Job numbers are reused after a while, so a run belongs to a job that ran when the run began; for a requeued job, to the incarnation that had started.
 #: A run that was assigned to a job of another cluster, on other nodes, moves if its own job arrives.
 _LATE = SQL("""
@@ -147,7 +145,9 @@ def store_jobs(
     new = {int(job_pk) for job_pk, *_, is_new in stored_rows if is_new}
     _store_steps(conn, {keys[key]: job for key, job in last.items()}, new)
     _store_nodes(conn, {keys[key]: names for key, names in nodes.items()}, fabric_id, new)
-    late = conn.execute(_LATE, {"ids": sorted({job_id for _, job_id, _ in keys}), "clocks": _CLOCKS_S}).fetchall()
+    late = conn.execute(
+        _LATE, {"ids": sorted({job_id for _, job_id, _ in keys}), "clocks": CLOCK_DIFFERENCE_S}
+    ).fetchall()
     place_ranks(conn, [run_id for (run_id,) in late])
     return [(keys[key], job) for key, job in last.items()]
 
