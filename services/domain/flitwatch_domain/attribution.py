@@ -56,7 +56,10 @@ class Places:
     def sums(self, of_links: Floats) -> Floats:
         """Sum values by link (n, ...) to values by place (count, ...)."""
         sums = np.zeros((self.count, *of_links.shape[1:]))
-        np.add.at(sums, self.place, of_links)
+        order = np.argsort(self.place, kind="stable")
+        filled, first = np.unique(self.place[order], return_index=True)
+        if len(filled):
+            sums[filled] = np.add.reduceat(of_links[order], first, axis=0)
         return sums
 
     def shared_out(self, of_places: Floats, links: int) -> Floats:
@@ -270,7 +273,7 @@ def _estimate_loads(
 def that_move_most(traffic: Sequence[JobTraffic | None]) -> list[int]:
     """Return the indices of the jobs whose traffic is laid on links: of those with known traffic, the ones that send most."""
     bytes_sent = {
-        n: float(np.nansum(job_traffic.sent))
+        n: job_traffic.total_sent
         for n, job_traffic in enumerate(traffic)
         if job_traffic is not None and job_traffic.known
     }

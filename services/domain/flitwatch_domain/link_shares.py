@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal, Protocol
 
 import numpy as np
@@ -47,12 +48,17 @@ class JobTraffic:
     received: Floats
     endpoint: Ints | None = None
 
-    @property
+    @cached_property
     def known(self) -> bool:
         """Return whether at least half of its network cards are counted, which is enough to estimate the rest."""
         return len(self.sent) > 0 and 2 * int((np.isfinite(self.sent) & np.isfinite(self.received)).sum()) >= len(
             self.sent
         )
+
+    @cached_property
+    def total_sent(self) -> float:
+        """Return the bytes that its counted endpoints sent."""
+        return float(np.nansum(self.sent))
 
     def only(self, some: NDArray[np.bool_]) -> JobTraffic:
         """Return the traffic of some of the endpoints."""
@@ -111,13 +117,15 @@ def flows_of(job: JobTraffic, at_source: Ints, sources: Ends, at_target: Ints, t
 
 @dataclass(frozen=True, eq=False)
 class _Traffic:
-    """Flows of several jobs: the job of each, `Flow.sent` and `Flow.goes` (flows, routers), bytes from group to group (flows, groups, groups),
-    and their sums by source and by target (flows, groups)."""
+    """Flows of several jobs: the job of each, `Flow.sent` and `Flow.goes` (flows, routers), their sums by group (flows, groups), bytes from group to
+    group (flows, groups, groups), and their sums by source and by target (flows, groups)."""
 
     owner: Ints
     jobs: int
     sent: Floats
     goes: Floats
+    of_group: Floats
+    to_group: Floats
     apart: Floats
     out: Floats
     back: Floats
@@ -255,10 +263,13 @@ class DragonflyRoutes:
             np.array([getattr(flow, name) for _, flow in flows]).reshape(len(flows), self._routers)
             for name in ("sent", "goes")
         )
-        apart = (sent_bytes @ self._in_group)[:, :, None] * (goes @ self._in_group)[:, None, :]
+        of_group, to_group = sent_bytes @ self._in_group, goes @ self._in_group
+        apart = of_group[:, :, None] * to_group[:, None, :]
         apart[:, np.arange(self._groups), np.arange(self._groups)] = 0.0
         owner = np.array([at for at, _ in flows], np.int64)
-        return _Traffic(owner, len(jobs), sent_bytes, goes, apart, apart.sum(axis=2), apart.sum(axis=1))
+        return _Traffic(
+            owner, len(jobs), sent_bytes, goes, of_group, to_group, apart, apart.sum(axis=2), apart.sum(axis=1)
+        )
 
     def crossing(self, jobs: Sequence[JobTraffic]) -> float:
         """Return the bytes that must cross between groups."""
@@ -303,7 +314,7 @@ class DragonflyRoutes:
         each[~local] = ((first + second) / np.maximum(self._cables, 1))[:, group[~local], to[~local]].T
         for g in np.unique(group[local]).tolist():
             here = np.flatnonzero(local & (group == g))
-            each[here] = self._bytes_on_cables(links[here], *self._flows_inside(g, traffic, first, second, detour))
+            each[here] = self._bytes_on_cables(links[here], self._flows_inside(g, traffic, first, second, detour))
         for place, at in enumerate(traffic.owner.tolist()):
             load[:, at] += each[:, place]
         return load
@@ -319,37 +330,38 @@ class DragonflyRoutes:
 
     def _flows_inside(
         self, g: int, traffic: _Traffic, first: Floats, second: Floats, detour: float
-    ) -> tuple[Floats, Floats]:
-        """Return bytes between routers of a group as sums of products: two arrays (flows, products, routers of it).
+    ) -> list[tuple[Floats, Floats]]:
+        """Return bytes between routers of a group as a sum of products of two arrays, (routers of it, flows) each.
 
-        The products are, in order: traffic that stays, leaves, arrives, and passes through to another group. For the last, only entry and exit routers
-        are stored, as if they were independent.
+        The products are traffic of the group's own nodes, traffic that arrives for them, and traffic that passes through to another group. For the last,
+        only entry and exit routers are stored, as if they were independent.
         """
         members, leaves, enters = self._members[g], self._leaves[g], self._enters[g]
-        own, inbound, apart = traffic.sent[:, members], traffic.goes[:, members], traffic.apart
+        own, inbound, apart = traffic.sent[:, members].T, traffic.goes[:, members].T, traffic.apart
         # Traffic that arrives for this group: direct, and over the last leg of a detour.
-        arriving = (1 - detour) * apart[:, :, g] + second[:, :, g]
-        out, back = traffic.out - apart[:, :, g], traffic.back - apart[:, g]
-        out[:, g], back[:, g] = 0.0, 0.0
-        part = detour / max(1, self._groups - 2)
-        source = [own, _normalise_rows(own), arriving @ enters, part * out @ enters]
-        target = [inbound, first[:, g] @ leaves, _normalise_rows(inbound), _normalise_rows(back @ leaves)]
-        return np.stack(source, axis=1), np.stack(target, axis=1)
+        arriving = enters.T @ _divide_rows((1 - detour) * apart[:, :, g] + second[:, :, g], traffic.to_group[:, g]).T
+        leaving = leaves.T @ _divide_rows(first[:, g], traffic.of_group[:, g]).T
+        products = [(own, inbound + leaving), (arriving, inbound)]
+        if detour > 0:
+            out, back = traffic.out - apart[:, :, g], traffic.back - apart[:, g]
+            out[:, g], back[:, g] = 0.0, 0.0
+            out *= detour / max(1, self._groups - 2)
+            products.append((enters.T @ out.T, leaves.T @ _divide_rows(back, back.sum(axis=1)).T))
+        return products
 
-    def _bytes_on_cables(self, links: Ints, source: Floats, target: Floats) -> Floats:
+    def _bytes_on_cables(self, links: Ints, products: list[tuple[Floats, Floats]]) -> Floats:
         """Return bytes on cables of a group, (cables, flows), from the bytes between routers as returned by `_flows_inside`."""
-        flows, products, size = source.shape
         row, src, dst = self._row[links], self._place[self._src[links]], self._place[self._dst[links]]
-        sources, targets = source.reshape(-1, size).T, target.reshape(-1, size).T
         at = np.arange(len(links))[:, None]
-        passed = []
-        for (router, part), sums in ((self._onward, targets), (self._before, sources)):
-            ways = np.zeros((len(links), size))
+        onward, before = (np.zeros((len(links), len(products[0][0]))) for _ in range(2))
+        for ways, (router, part) in ((onward, self._onward), (before, self._before)):
             ways[at, router[row]] = part[row]
-            passed.append(ways @ sums)
-        onward, before = passed
-        each = sources[src] * (targets[dst] + onward) + before * targets[dst]
-        on_each: Floats = each.reshape(len(links), flows, products).sum(axis=2) / self._cable_count[row][:, None]
+        # The cable itself is the way to its end.
+        onward[at[:, 0], dst] += 1.0
+        on_each = np.zeros((len(links), products[0][0].shape[1]))
+        for source, target in products:
+            on_each += source[src] * (onward @ target) + (before @ source) * target[dst]
+        on_each /= self._cable_count[row][:, None]
         return on_each
 
 
@@ -366,10 +378,9 @@ def _pack_rows(parts: Sequence[Floats], order: Ints) -> tuple[Ints, Floats]:
     return np.concatenate(columns)[order], np.concatenate(values)[order]
 
 
-def _normalise_rows(values: Floats) -> Floats:
-    """Divide rows by their sums; rows of zeros stay unchanged."""
-    whole = values.sum(axis=-1, keepdims=True)
-    parts: Floats = np.divide(values, whole, out=np.zeros_like(values), where=whole > 0)
+def _divide_rows(values: Floats, by: Floats) -> Floats:
+    """Divide rows by numbers; a row divided by zero is zero."""
+    parts: Floats = np.divide(values, by[:, None], out=np.zeros_like(values), where=by[:, None] > 0)
     return parts
 
 
