@@ -172,6 +172,14 @@ def test_minutes_at_the_usual_speed_are_the_quiet_ones_however_much_flowed() -> 
     assert flow._choose_moments((at, waits), 60, 60.0 * 65, 60.0 * 71, 60.0 * 64 + 12) == early
 
 
+@pytest.mark.parametrize(("low_s", "slow_s"), [(29.0, [0, 60, 120]), (31.0, [60, 120]), (110.0, [120]), (175.0, [120])])
+def test_a_minute_mostly_before_the_onset_is_no_slow_one(low_s: float, slow_s: list[int]) -> None:
+    """What waits in it waits at the usual speed, so its parts would blame the job itself; unless no other minute is there."""
+    at = np.array([-120.0, 0.0, 60.0, 120.0])
+    chosen = flow._choose_moments((at, np.array([0.1, 0.5, 1.0, 1.0])), 60, low_s, 180.0)
+    assert chosen is not None and chosen.slow_s == slow_s
+
+
 # Stalls are walked along the tables that were loaded: a full link that no stalled traffic can reach is no root.
 
 

@@ -168,7 +168,9 @@ def _choose_moments(
 ) -> _Chosen | None:
     """Choose the moments to compare; None without a slow one and another one."""
     at, waits = series
-    slow = np.flatnonzero((at + width > low_s) & (at < end_s))
+    # A moment that is mostly before the onset shows the usual speed.
+    overlaps, mostly = ((at + part * width > low_s) & (at < end_s) for part in (1, 0.5))
+    slow = np.flatnonzero(mostly if mostly.any() else overlaps)
     if not len(slow):
         return None
     # The worst of each third, so that a later job does not hide an earlier one.
