@@ -65,7 +65,7 @@ def generate_models(operations: str) -> str:
     used = re.findall(r"models\.(\w+)", operations) + re.findall(r"import (.*)", (PACKAGE / "client.py").read_text())
     defined = {name: node for node in tree.body if (name := _name_of(node))}
     wanted = _find_reachable(defined, set(re.findall(r"\w+", " ".join(used))))
-    kept = ast.Module([node for node in tree.body if _name_of(node) in wanted], [])
+    kept = ast.Module(_extend_bases([node for node in tree.body if _name_of(node) in wanted]), [])
     lines = ast.unparse(kept).splitlines()
     return MODELS_HEAD + "\n".join(line for line in lines if line) + "\n"
 
@@ -85,6 +85,24 @@ def _find_reachable(defined: dict[str, ast.stmt], names: set[str]) -> set[str]:
         reached |= new
         names = {part for name in new for part in re.findall(r"\w+", ast.unparse(defined[name]))}
     return reached
+
+
+def _extend_bases(types: list[ast.stmt]) -> list[ast.stmt]:
+    """Let every type that begins with all fields of another one extend it. Return bases first, and assignments, which evaluate types, last."""
+    fields = {
+        node.name: [ast.unparse(field) for field in node.body] for node in types if isinstance(node, ast.ClassDef)
+    }
+    bases: dict[str, str] = {}
+    for name, own in fields.items():
+        shorter = [base for base, other in fields.items() if 2 < len(other) < len(own) and own[: len(other)] == other]
+        if shorter:
+            bases[name] = max(shorter, key=lambda base: len(fields[base]))
+    for node in types:
+        if isinstance(node, ast.ClassDef) and node.name in bases:
+            node.bases = [ast.Name(bases[node.name])]
+            node.body = node.body[len(fields[bases[node.name]]) :]
+    order = {name: len(own) if name in bases else 0 for name, own in fields.items()}
+    return sorted(types, key=lambda node: order.get(_name_of(node), sys.maxsize))
 
 
 def generate_operations(description: dict[str, Any]) -> str:
