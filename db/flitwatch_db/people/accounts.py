@@ -276,12 +276,6 @@ def of_session(conn: Conn, secret: str) -> Caller | None:
     return None if row is None else session_caller(row)
 
 
-def of_token(conn: Conn, secret: str) -> Caller | None:
-    """Return the caller of a token; None if it is unknown, revoked or expired, or its account is disabled."""
-    row = conn.execute(OF_TOKENS, [[hash_secret(secret)]]).fetchone()
-    return None if row is None else token_caller(row)
-
-
 def add_token(
     conn: Conn, name: str, label: str, scopes: Sequence[str], days: float = TOKEN_DAYS
 ) -> tuple[int, str, datetime]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 from flitwatch_domain.errors import BadInput
 
@@ -17,15 +16,6 @@ def local_path(text: str, prefix: str = "") -> Path | None:
     if not isinstance(text, LocalText) or not text.startswith(prefix):
         return None
     return Path(text.removeprefix(prefix))
-
-
-def as_local(value: Any) -> Any:
-    """Return the same value with all texts marked as local, including texts in lists and objects."""
-    if isinstance(value, dict):
-        return {name: as_local(inner) for name, inner in value.items()}
-    if isinstance(value, list | tuple):
-        return type(value)(as_local(inner) for inner in value)
-    return LocalText(value) if isinstance(value, str) else value
 
 
 def secret_of(path: Path, what: str) -> str:
