@@ -142,7 +142,6 @@ class Folder:
         return month_parts
 
     def fabric(self, digest: str) -> Part:
-        """Return a fabric by its digest."""
         if not _DIGEST.fullmatch(digest):
             raise BadInput(f"{digest[:80]!r} does not name a fabric", where="fabrics")
         return Part(self.root / "fabrics" / digest, f"fabrics/{digest}", FABRIC_SHAPES, FABRIC)

@@ -196,7 +196,6 @@ class Batch:
 
 
 def fabrics_of(batch: Batch) -> set[int]:
-    """Return the fabrics in a batch."""
     parts = [batch.routers, batch.ports, batch.endpoints, *batch.router_lanes, *batch.endpoint_lanes]
     return {int(fabric_id) for part in parts if part is not None for fabric_id in np.unique(part.fabric_id)}
 

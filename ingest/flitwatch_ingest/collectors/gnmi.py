@@ -307,7 +307,6 @@ class GnmiSwitch(PolledSwitch):
             yield (*prefix, *_elements_of(update.path)), self._decode_value(update.val)
 
     def deleted(self, notification: gnmi_pb2.Notification) -> list[Path]:
-        """Return deleted paths."""
         prefix = _elements_of(notification.prefix)
         return [(*prefix, *_elements_of(path)) for path in notification.delete]
 

@@ -105,7 +105,6 @@ class CsvCollector:
                     _need_rows(place, alone=len(self._places) == 1)
 
     def close(self) -> None:
-        """Close all files."""
         for tail in self._open.values():
             tail.close()
         self._open.clear()

@@ -98,8 +98,6 @@ class DumpedSwitch(PolledSwitch):
 
 
 class RedisSwitch(PolledSwitch):
-    """A switch read from its Redis."""
-
     def __init__(self, url: str, user: str | None, password: str | None, ca: Path | None) -> None:
         self._options: dict[str, Any] = {
             "username": user,
@@ -184,7 +182,6 @@ class RedisSwitch(PolledSwitch):
 
 
 def _load_hashes(client: redis.Redis, keys: Iterable[str]) -> Tables:
-    """Return the existing hashes."""
     names = list(keys)
     hashes: Tables = {}
     for first in range(0, len(names), _BATCH):

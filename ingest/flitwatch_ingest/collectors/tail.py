@@ -47,7 +47,6 @@ class Tail:
         self.read_at: tuple[int, int] | None = None
 
     def close(self) -> None:
-        """Close the file."""
         self._stream.close()
 
     @property

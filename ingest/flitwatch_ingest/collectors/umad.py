@@ -55,7 +55,6 @@ class Port:
             raise Unavailable(f"{NAME} opens no port for performance management: {reason}")
 
     def close(self) -> None:
-        """Close the port."""
         self._library.umad_close_port(self._fd)
 
     def __enter__(self) -> Self:

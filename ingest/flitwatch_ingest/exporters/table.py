@@ -72,8 +72,6 @@ class Pattern(Metric):
 
 
 class Exporter(_Strict):
-    """The metrics of one exporter."""
-
     name: str
     basis: str = ""
     technology: Technology
@@ -135,7 +133,6 @@ class Series:
         return {"timestamp": time_ms / 1000, "instance": self.key, **self.owner, **reading}
 
     def record(self, time_ms: int, count: int) -> dict[str, Any]:
-        """Return the record of one sample."""
         if not self.known:
             return {"timestamp": time_ms / 1000, "instance": self.key, **self.owner, "value": count}
         # The counter's name distinguishes records of one port.

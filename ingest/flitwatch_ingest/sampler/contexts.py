@@ -97,7 +97,6 @@ class Contexts:
         self._jobs[said.job] = Declaration.model_validate((before.model_dump() if before else {}) | changes)
 
     def of(self, number: int) -> Context:
-        """Return the context with a number."""
         return self._contexts[number]
 
     def table(self) -> tuple[NDArray[np.uint32], int]:

@@ -85,7 +85,6 @@ class SamplerPlan(_Part):
             ) from None
 
     def spec(self, interface: str, network_namespace: str, slice_s: float) -> packet_path.CaptureSpec:
-        """Return the settings of the capture."""
         spec = packet_path.CaptureSpec()
         spec.interface, spec.network_namespace = interface, network_namespace
         one_bit = self.variant == "one-bit"

@@ -61,7 +61,6 @@ class Claims:
         self._numbers: dict[str, int] = {}
 
     def number(self, name: str) -> int:
-        """Return the name's number."""
         return self._numbers.setdefault(name, len(self._numbers))
 
 

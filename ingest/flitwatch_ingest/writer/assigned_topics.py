@@ -108,7 +108,6 @@ class AssignedTopics:
 
     @property
     def places(self) -> set[TopicPartition]:
-        """The partitions being read."""
         return set() if self._consumer is None else set(self._consumer.assignment())
 
     def caught_up(self) -> bool:

@@ -130,8 +130,6 @@ class ResolvedPort:
 
 @dataclass
 class FabricPorts:
-    """The ports of one fabric by all their names."""
-
     fabric: Fabric
     _endpoints_by_guid: dict[str, list[int]] = field(default_factory=lambda: defaultdict(list))
     _ends_by_port_guid: dict[str, list[int]] = field(default_factory=lambda: defaultdict(list))

@@ -42,7 +42,6 @@ def labels_of(alert: Row) -> dict[str, str]:
 
 
 def evidence_address(config: Config, alert: Row) -> str:
-    """Return the address of the evidence stored with the alert."""
     return f"{config.external_url.rstrip('/')}/api/v1/alerts/{alert['alert_id']}"
 
 

@@ -122,7 +122,6 @@ class CachedAnswer:
 
     @property
     def bytes(self) -> int:
-        """Return its memory in bytes."""
         return len(self.body) + len(self.packed)
 
 

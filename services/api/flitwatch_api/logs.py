@@ -30,7 +30,6 @@ class ResponseRecorder:
         self._send, self._headers = send, headers or {}
 
     async def __call__(self, message: Message) -> None:
-        """Pass on one message."""
         if message["type"] == "http.response.start":
             self.status = message["status"]
             if self._headers:

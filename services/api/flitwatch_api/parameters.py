@@ -117,5 +117,4 @@ def read_page_cursor(text: str | None) -> int | None:
 
 
 def at_moment(seconds: float) -> datetime:
-    """Return a datetime for the database."""
     return datetime.fromtimestamp(seconds, UTC)

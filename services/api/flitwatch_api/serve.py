@@ -58,7 +58,6 @@ def make_server(
     grace_s: int = 10,
     heartbeat: Heartbeat | None = None,
 ) -> Server:
-    """Return a server that is ready to run."""
     app = create_app(settings)
     config = HttpConfig(
         app,

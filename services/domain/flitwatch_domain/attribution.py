@@ -229,7 +229,6 @@ def _divide_load(rose: Floats, now: Floats, own: int) -> Floats:
 
 
 def _find_worst_places(damage: Floats) -> Ints:
-    """Return the places with most damage."""
     order = np.argsort(-damage, kind="stable")[:MOST_PLACES]
     cumulative = np.cumsum(damage[order])
     enough = int(np.searchsorted(cumulative, MOST_DAMAGE * damage.sum())) + 1

@@ -55,7 +55,6 @@ class JobTraffic:
         )
 
     def only(self, some: NDArray[np.bool_]) -> JobTraffic:
-        """Return the traffic of some of the endpoints."""
         endpoint = None if self.endpoint is None else self.endpoint[some]
         return JobTraffic(self.router[some], self.sent[some], self.received[some], endpoint)
 

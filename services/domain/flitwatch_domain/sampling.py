@@ -18,7 +18,6 @@ MOST_LINKS = 2**16 - 1
 
 
 def link_number(link: int) -> int:
-    """Return the number of a link in packets."""
     return link + 1
 
 

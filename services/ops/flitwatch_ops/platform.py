@@ -28,7 +28,6 @@ EPHEMERAL_FREE_BYTES = 1 << 30
 
 
 def embedded_folder() -> Path:
-    """Return the folder of the embedded database."""
     return home_folder() / "pg"
 
 

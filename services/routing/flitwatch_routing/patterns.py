@@ -50,7 +50,6 @@ def _build_traffic(src: NDArray, dst: NDArray, size: NDArray) -> Traffic:
 
 
 def _sum_pairs(src: NDArray, dst: NDArray, size: NDArray) -> Traffic:
-    """Return one row per pair."""
     src, dst, size = _build_traffic(src, dst, size)
     pairs, inverse = np.unique(np.stack([src, dst]), axis=1, return_inverse=True)
     return pairs[0], pairs[1], np.bincount(inverse.reshape(-1), size).astype(np.float64)

@@ -241,5 +241,4 @@ def hold_job(job_id: str) -> None:
 
 
 def release_job(job_id: str) -> None:
-    """Release a held job."""
     run_text("scontrol", "release", job_id)

@@ -293,5 +293,4 @@ def join_features(where: Places, groups: list[int]) -> str:
 
 
 def host_list(where: Places, groups: list[int]) -> str:
-    """Return the nodes of groups as a host list."""
     return compress_hosts(node for at in groups for node in where.groups[at])

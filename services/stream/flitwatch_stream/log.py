@@ -23,8 +23,6 @@ Headers = Sequence[tuple[str, bytes]]
 
 
 class TopicPartition(NamedTuple):
-    """Partition of a topic."""
-
     topic: str
     partition: int
 
@@ -142,8 +140,6 @@ class Consumer(_Closing):
 
 
 class Log(_Closing):
-    """Log to append to and read from."""
-
     url: str
 
     @abstractmethod

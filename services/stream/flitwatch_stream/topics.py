@@ -22,7 +22,6 @@ DAMAGED = "damaged"
 
 
 def ldms_topic(schema: str) -> str:
-    """Return the topic of an LDMS row schema."""
     return LDMS_PREFIX + schema
 
 

@@ -66,7 +66,6 @@ class AdviceState:
         return self._basis, time.monotonic() - self._read_at, self._away
 
     async def stop(self) -> None:
-        """Stop reading."""
         if self._task is not None:
             self._task.cancel()
             with contextlib.suppress(asyncio.CancelledError):

@@ -171,7 +171,6 @@ class Series:
 
 
 async def load_series(platform: Platform, conn: Connection, topology: Topology, asked: SeriesQuery) -> Series:
-    """Load the requested series."""
     routers, names = asked.routers, asked.names
     rows = 1 if asked.total else len(routers)
     if asked.span is None or topology.head.snapshot:

@@ -133,7 +133,6 @@ class Topology:
         return str(port)
 
     def link_class(self, link: int) -> str:
-        """Return the class of a link."""
         return str(self.fabric.links.classes[self.fabric.links.link_class[link]])
 
     def vertex_ends(self, mask: NDArray[np.bool_]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

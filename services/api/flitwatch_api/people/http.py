@@ -199,7 +199,6 @@ async def change_user(request: Request, platform: ThePlatform, name: AccountName
 
 
 def _load_account(conn: people.Conn, name: str) -> schemas.AccountList:
-    """Return one account in the format of the list of accounts."""
     items = [build_model(schemas.Account, row) for row in people.list_accounts(conn) if row["name"] == name]
     return build_model(schemas.AccountList, items=items)
 

@@ -72,7 +72,6 @@ class SwitchTree:
     nameless: tuple[str, ...] = ()
 
     def leaves(self) -> list[Switch]:
-        """Return switches with nodes."""
         return [switch for switch in self.switches if switch.nodes]
 
 

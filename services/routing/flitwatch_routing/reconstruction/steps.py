@@ -34,8 +34,6 @@ def steps_for(program: Program) -> Steps:
 
 
 class TorchSteps:
-    """Steps with torch."""
-
     def __init__(self, program: Program) -> None:
         self._program = program
 

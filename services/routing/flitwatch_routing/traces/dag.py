@@ -51,7 +51,6 @@ class CallCount:
     bytes: int = 0
 
     def add(self, size: int) -> None:
-        """Add one call."""
         self.calls += 1
         self.bytes += size
 

@@ -29,7 +29,6 @@ LEVEL = 0.9
 def turn_recommendation(
     turn: Turn, fabric_id: int | None, task_id: int | None, parameters: dict[str, Any]
 ) -> Recommendation:
-    """Return the row of a turn."""
     score = turn.score
     reconstruction = turn.reconstruction()
     doubt = None if turn.found is None else turn.found.estimated_error

@@ -27,8 +27,6 @@ MOST_PAIRS = 10_000
 
 
 class LoopResult(TurnSummary):
-    """A turn of the loop, and the id of its recommendation."""
-
     recommendation_id: int
 
 

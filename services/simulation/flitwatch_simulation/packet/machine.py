@@ -77,7 +77,6 @@ class Machine:
 
     @property
     def endpoints(self) -> int:
-        """Number of endpoints."""
         return len(self.fabric.endpoints)
 
     @cached_property

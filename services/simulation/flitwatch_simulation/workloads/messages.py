@@ -49,7 +49,6 @@ class Messages:
 
     @property
     def total_bytes(self) -> int:
-        """Total bytes of all messages."""
         return int(self.size_bytes.sum())
 
     def scaled(self, factor: float) -> Messages:
