@@ -41,13 +41,8 @@ class Key(NamedTuple):
 
 
 def mark_archive_folder(root: Path) -> None:
-    """Mark an empty folder as an archive. If a file system that was mounted there is unavailable, the mark is missing.
-
-    Raises
-    ------
-    BadRequest
-        The folder does not exist, or contains other things.
-    """
+    """Mark an empty folder as an archive. If a file system that was mounted there is unavailable, the mark is missing. Raise BadRequest if the folder
+    does not exist, or contains other things."""
     if not root.is_dir():
         raise BadRequest(
             f"there is no folder {root}",

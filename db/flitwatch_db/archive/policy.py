@@ -61,13 +61,8 @@ def load_policy(conn: Conn) -> Policy | None:
 
 
 def set_policy(conn: Conn, wanted: Policy | None) -> None:
-    """Set the policy, which applies from the next maintenance on; None disables archiving.
-
-    Raises
-    ------
-    BadRequest, Conflict
-        The folder does not exist, or contains other things; another process is initialising it.
-    """
+    """Set the policy, which applies from the next maintenance on; None disables archiving. Raise BadRequest if the folder does not exist, or contains
+    other things. Raise Conflict if another process is initialising it."""
     if wanted is not None:
         mark_archive_folder(Path(wanted.folder))
     conn.execute(

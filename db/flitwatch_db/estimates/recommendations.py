@@ -137,13 +137,8 @@ class StagedRoutes:
 
 
 def lock_staged_routes(conn: psycopg.Connection[Any], number: int) -> StagedRoutes:
-    """Return a recommendation of routes for `loop apply`, with its row locked until the transaction ends.
-
-    Raises
-    ------
-    NotFound
-        The number does not exist.
-    """
+    """Return a recommendation of routes for `loop apply`, with its row locked until the transaction ends. Raise NotFound if the number does not
+    exist."""
     row = conn.execute(
         "SELECT r.fabric, r.state, r.reason, r.simulated, r.authorised, r.detail, p.packed, r.staged_in, r.staged_at, r.rolled_back_at"
         " FROM recommendation r LEFT JOIN recommendation_part p ON p.recommendation_id = r.recommendation_id AND p.part = 'lfts'"

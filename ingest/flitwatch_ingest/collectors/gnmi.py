@@ -225,12 +225,7 @@ class GnmiSwitch(PolledSwitch):
         return [reading]
 
     def ask(self, request: Request) -> tuple[list[Update], float]:
-        """Return the updates up to the end of the first answer, and the switch's timestamp for them.
-
-        Raises
-        ------
-        Unavailable, BadAnswer
-        """
+        """Return the updates up to the end of the first answer, and the switch's timestamp for them. Raise Unavailable or BadAnswer."""
         subscription = self._build_subscription(
             request, gnmi_pb2.SubscriptionList.ONCE if request.once else gnmi_pb2.SubscriptionList.POLL
         )
@@ -261,12 +256,7 @@ class GnmiSwitch(PolledSwitch):
         timeout_s: float | None,
         begun: Callable[[grpc.Call], None] | None = None,
     ) -> Iterator[Iterator[gnmi_pb2.SubscribeResponse]]:
-        """Yield the answers to a subscription; `begun` is passed the call, which another thread may cancel.
-
-        Raises
-        ------
-        Unavailable
-        """
+        """Yield the answers to a subscription; `begun` is passed the call, which another thread may cancel. Raise Unavailable."""
         ended = threading.Event()
 
         def requests() -> Iterator[gnmi_pb2.SubscribeRequest]:

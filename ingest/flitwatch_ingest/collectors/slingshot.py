@@ -95,13 +95,7 @@ class TopicReader:
         self._cluster = ""
 
     def once(self, stop: threading.Event) -> None:
-        """Publish the current content of the topics.
-
-        Raises
-        ------
-        NotFound
-            None of the topics exists.
-        """
+        """Publish the current content of the topics. Raise NotFound if none of the topics exists."""
         self._identify_cluster()
         here = self._log.topics()
         ends = {

@@ -35,13 +35,8 @@ _BATCH = 500
 
 
 def source_of(place: str, user: str | None, password: str | None, ca: Path | None) -> Source:
-    """Return the source at a place: `redis://HOST[:PORT]`, `rediss://` with TLS, `unix:PATH`, or a file or folder with dumps.
-
-    Raises
-    ------
-    BadRequest
-        The place is invalid, or would send a password to another machine without TLS.
-    """
+    """Return the source at a place: `redis://HOST[:PORT]`, `rediss://` with TLS, `unix:PATH`, or a file or folder with dumps. Raise BadRequest if the
+    place is invalid, or would send a password to another machine without TLS."""
     if "://" not in place and not place.startswith("unix:"):
         return DumpedSwitch(Path(place))
     return RedisSwitch(place, user, password, ca)

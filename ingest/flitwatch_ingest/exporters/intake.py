@@ -109,13 +109,8 @@ class Intake:
         return len(self._named)
 
     def take(self, source: str, samples: Iterable[Sample]) -> TakenSamples:
-        """Publish the mapped samples and wait until they are durable.
-
-        Raises
-        ------
-        Unavailable, Cancelled
-            The log does not answer. Nothing is lost if the sender repeats the whole delivery.
-        """
+        """Publish the mapped samples and wait until they are durable. Raise Unavailable or Cancelled if the log does not answer. Nothing is lost if
+        the sender repeats the whole delivery."""
         with self._lock:
             delivery, samples = TakenSamples(), list(samples)
             # The unit belongs to the metric: one impossible value invalidates all of them.

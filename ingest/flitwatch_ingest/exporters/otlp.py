@@ -46,13 +46,7 @@ class ExportedSamples:
 
 
 def form_of(content_type: str) -> str:
-    """Return `PROTOBUF` or `JSON` for a Content-Type.
-
-    Raises
-    ------
-    Refused
-        The content type is neither of them.
-    """
+    """Return `PROTOBUF` or `JSON` for a Content-Type. Raise Refused if the content type is neither of them."""
     kind = content_type.partition(";")[0].strip().lower()
     if kind not in (PROTOBUF, JSON):
         raise Refused(415, "content_type", f"Content-Type is {content_type!r}, expected {PROTOBUF} or {JSON}")
@@ -60,13 +54,8 @@ def form_of(content_type: str) -> str:
 
 
 def decompress_gzip(body: bytes, encoding: str) -> bytes:
-    """Return a body, decompressed if it is gzip-compressed.
-
-    Raises
-    ------
-    Refused
-        The body is not valid gzip, is compressed differently, or is larger than the limit. Decompression stops at the limit.
-    """
+    """Return a body, decompressed if it is gzip-compressed. Raise Refused if the body is not valid gzip, is compressed differently, or is larger than
+    the limit. Decompression stops at the limit."""
     if encoding in ("", "identity"):
         return body
     if encoding != "gzip":
@@ -84,13 +73,7 @@ def decompress_gzip(body: bytes, encoding: str) -> bytes:
 
 
 def decode_export(form: str, body: bytes) -> ExportedSamples:
-    """Read an export request.
-
-    Raises
-    ------
-    Refused
-        The request is malformed, or its data points or attributes exceed the limits.
-    """
+    """Read an export request. Raise Refused if the request is malformed, or its data points or attributes exceed the limits."""
     try:
         if form == JSON:
             document = json.loads(body, object_pairs_hook=partial(_build_object, count(1)))

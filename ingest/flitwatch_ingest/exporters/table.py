@@ -173,15 +173,8 @@ class MetricTable:
         self._layers = [_parse_layer(where, text, self._topics) for where, text in reversed(texts)]
 
     def find(self, name: str, labels: Mapping[str, str]) -> Series:
-        """Return the destination of a series.
-
-        Raises
-        ------
-        UnmappedSeries
-            No row matches the metric, or a label is missing.
-        UnstoredSeries
-            The metric is excluded.
-        """
+        """Return the destination of a series. Raise UnmappedSeries if no row matches the metric, or a label is missing. Raise UnstoredSeries if the
+        metric is excluded."""
         row, groups = self._find_row(name)
         if row.kept:
             owner = _build_owner(row.exporter, labels)

@@ -76,13 +76,7 @@ class Contexts:
         self._contexts = [Context(None, None, None)]
 
     def declare(self, said: Declaration) -> None:
-        """Apply a declaration.
-
-        Raises
-        ------
-        BadInput
-            The host has too many jobs or contexts.
-        """
+        """Apply a declaration. Raise BadInput if the host has too many jobs or contexts."""
         if said.end:
             self._jobs.pop(said.job, None)
             return

@@ -66,13 +66,7 @@ class SamplerPlan(_Part):
 
     @classmethod
     def read(cls, path: Path) -> SamplerPlan:
-        """Read a plan's file.
-
-        Raises
-        ------
-        BadInput
-            The file is not a valid plan; the message names the place.
-        """
+        """Read a plan's file. Raise BadInput if the file is not a valid plan; the message names the place."""
         try:
             return cls.model_validate_json(path.read_bytes())
         except OSError as problem:

@@ -27,13 +27,8 @@ _MEASURES_TIME = frozenset({"port_tx_words", "port_tx_flits", "port_tx_bytes", "
 
 
 def require_columns(core: Any) -> None:
-    """Check that the counter tables have the columns that the noise core was built for.
-
-    Raises
-    ------
-    ImportError
-        They differ, so sums would go to wrong columns.
-    """
+    """Check that the counter tables have the columns that the noise core was built for. Raise ImportError if they differ, so sums would go to wrong
+    columns."""
     classes = [column for name in LINK_CLASSES for column in LINK_CLASS_COLUMNS[name]]
     at = core.CLASS_COLUMNS
     same = (

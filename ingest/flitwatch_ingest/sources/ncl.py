@@ -42,13 +42,8 @@ def find_runs(folder: str | Path) -> list[Path]:
 
 
 def read_run(head: Path, run_json: str | Path | None = None, *, exe: str | None = None) -> NclRun:
-    """Read the run of `head` (see `find_runs`).
-
-    Raises
-    ------
-    BadInput
-        The head or the run.json is unusable. Single bad counter files are `rejected` instead.
-    """
+    """Read the run of `head` (see `find_runs`). Raise BadInput if the head or the run.json is unusable. Single bad counter files are `rejected`
+    instead."""
     facts = read_run_json(head.parent, run_json)
     if head.suffix == ".yaml":
         return ncl_yaml.read_yaml_run(head, facts)

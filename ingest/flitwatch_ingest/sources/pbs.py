@@ -87,13 +87,8 @@ class PbsReader:
         self._open: OrderedDict[tuple[str, str], _Open] = OrderedDict()
 
     def read(self, lines: IO[bytes], where: str) -> Iterator[Found | Rejection]:
-        """Yield the jobs that end in a file, and its rejected lines. Memory contains at most `_OPEN_JOBS` unfinished jobs.
-
-        Raises
-        ------
-        BadInput
-            The file's first line is not a record; raised at once, before the first job is requested.
-        """
+        """Yield the jobs that end in a file, and its rejected lines. Memory contains at most `_OPEN_JOBS` unfinished jobs. Raise BadInput if the
+        file's first line is not a record; raised at once, before the first job is requested."""
         numbered = enumerate(lines, start=1)
         first = next(((number, raw) for number, raw in numbered if raw.strip()), None)
         if first is None:

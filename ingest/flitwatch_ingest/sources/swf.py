@@ -87,13 +87,7 @@ class SwfReader:
         self._cluster = cluster
 
     def read(self, lines: IO[bytes], where: str) -> Iterator[Found | Rejection]:
-        """Yield jobs and rejected lines as they are read.
-
-        Raises
-        ------
-        BadInput
-            The header has no start time, or one before 2000; raised at once.
-        """
+        """Yield jobs and rejected lines as they are read. Raise BadInput if the header has no start time, or one before 2000; raised at once."""
         header, rows = read_header(lines, where)
         # Some logs count from 1970: each time is then checked separately.
         if header.begin_s and not EARLIEST_S <= header.begin_s <= LATEST_S:

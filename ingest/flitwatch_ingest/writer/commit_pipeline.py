@@ -41,13 +41,7 @@ class CommitPipeline:
         self._under_way = batch, self._thread.submit(self._write_batch, batch)
 
     def wait(self) -> tuple[Batch, float] | None:
-        """Wait for the batch in flight; return it and its commit time (`time.time()`).
-
-        Raises
-        ------
-        Conflict, Cancelled
-            See `Database.write`.
-        """
+        """Wait for the batch in flight; return it and its commit time (`time.time()`). Raise Conflict or Cancelled; see `Database.write`."""
         in_flight, self._under_way = self._under_way, None
         if in_flight is None:
             return None

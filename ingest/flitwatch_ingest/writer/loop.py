@@ -91,13 +91,7 @@ class Writer:
 
     @cached_property
     def reader(self) -> ingest.Reader:
-        """Return the owner of the positions, once the log has identified itself.
-
-        Raises
-        ------
-        Unavailable
-            The log or the database does not answer.
-        """
+        """Return the owner of the positions, once the log has identified itself. Raise Unavailable if the log or the database does not answer."""
         reader = ingest.Reader(self.settings.group, self._source.identity())
         with connect(self._url, role="writer", autocommit=True) as conn:
             ingest.adopt_positions(conn, reader)

@@ -49,13 +49,7 @@ class WorkerThreads:
         self._threads = ThreadPoolExecutor(threads, thread_name_prefix=name)
 
     async def run(self, work: Callable[[], T]) -> T:
-        """Run work in a thread.
-
-        Raises
-        ------
-        TooMany
-            The queue is full; the work was not started.
-        """
+        """Run work in a thread. Raise TooMany if the queue is full; the work was not started."""
         if not self._places.acquire(blocking=False):
             raise TooMany(
                 f"too many requests are waiting for {self._name}",

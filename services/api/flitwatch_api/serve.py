@@ -77,13 +77,7 @@ def make_server(
 
 
 def open_listener(host: str, port: int) -> socket.socket:
-    """Open a listening socket; port 0 chooses a free one.
-
-    Raises
-    ------
-    Unavailable
-        The address cannot be used.
-    """
+    """Open a listening socket; port 0 chooses a free one. Raise Unavailable if the address cannot be used."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
         return socket.create_server((host, port), family=family, backlog=2048)
@@ -117,13 +111,8 @@ def serve_api(
     heartbeat: Heartbeat | None = None,
     announce: Callable[[], None] = lambda: None,
 ) -> None:
-    """Serve until a signal arrives. `settings.api_metrics_port` listens on `metrics_host`. `announce` is called once the ports are open.
-
-    Raises
-    ------
-    Unavailable
-        The address cannot be used.
-    """
+    """Serve until a signal arrives. `settings.api_metrics_port` listens on `metrics_host`. `announce` is called once the ports are open. Raise
+    Unavailable if the address cannot be used."""
     _allow_files(_most_connections(settings) + OTHER_FILES)
     with contextlib.ExitStack() as stack:
         listening = [stack.enter_context(open_listener(host, port))]

@@ -43,13 +43,7 @@ class Place:
     token_file: Path | None = None
 
     def token(self) -> str:
-        """Return the token; empty for an anonymous caller.
-
-        Raises
-        ------
-        BadInput
-            The file contains no token, or other users can read it.
-        """
+        """Return the token; empty for an anonymous caller. Raise BadInput if the file contains no token, or other users can read it."""
         return "" if self.token_file is None else token_of(self.token_file)
 
 
@@ -60,13 +54,8 @@ def locate_config() -> Path:
 
 
 def read_profile(name: str | None) -> Place | None:
-    """Return the named profile, or the default one; None if no name was given and there is no default.
-
-    Raises
-    ------
-    BadInput
-        The file is not TOML, contains an unknown key, or has no profile of that name.
-    """
+    """Return the named profile, or the default one; None if no name was given and there is no default. Raise BadInput if the file is not TOML,
+    contains an unknown key, or has no profile of that name."""
     file = locate_config()
     try:
         profiles = parse_profiles(file.read_text("utf-8"), file)
@@ -140,13 +129,7 @@ class ApiOptions:
         return None if chosen is None else Place(_check_address(chosen.url), self.token_file or chosen.token_file)
 
     def require(self) -> Place:
-        """Return the selected API, or else that of the platform running here.
-
-        Raises
-        ------
-        BadInput
-            There is no such API.
-        """
+        """Return the selected API, or else that of the platform running here. Raise BadInput if there is no such API."""
         chosen = self.choose()
         if chosen is not None:
             return chosen

@@ -122,13 +122,8 @@ class Job:
 def infer_end_s(
     state: str | None, start_s: float | None, end_s: float | None, elapsed_s: float | None = None, what: str = "job"
 ) -> float | None:
-    """Return the end of a job or step: the recorded one, or where it is over and no end is recorded, the one that its elapsed time implies.
-
-    Raises
-    ------
-    BadInput
-        It ends before it starts, or lasts for longer than times are kept.
-    """
+    """Return the end of a job or step: the recorded one, or where it is over and no end is recorded, the one that its elapsed time implies. Raise
+    BadInput if it ends before it starts, or lasts for longer than times are kept."""
     if start_s is None:
         return end_s
     if end_s is not None and end_s < start_s:

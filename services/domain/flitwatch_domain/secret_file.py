@@ -43,13 +43,7 @@ def secret_of(path: Path, what: str) -> str:
 
 
 def token_of(path: Path) -> str:
-    """Return the token in a file.
-
-    Raises
-    ------
-    BadInput
-        The file cannot be read, is readable by others, or contains no token that a header can carry.
-    """
+    """Return the token in a file. Raise BadInput if the file cannot be read, is readable by others, or contains no token that a header can carry."""
     text = secret_of(path, "token")
     if not text.isascii() or " " in text:
         raise BadInput("contains no token: expected one word of printable ASCII", where=str(path))
@@ -57,12 +51,6 @@ def token_of(path: Path) -> str:
 
 
 def check_private(path: Path) -> None:
-    """Raise an error if users other than the owner can read or write a file.
-
-    Raises
-    ------
-    BadInput
-        The message contains the command that restricts access.
-    """
+    """Raise an error if users other than the owner can read or write a file. Raise BadInput; the message contains the command that restricts access."""
     if path.stat().st_mode & 0o077:
         raise BadInput("users other than its owner can read or write it", where=str(path), advice=f"chmod 600 {path}")

@@ -90,13 +90,7 @@ def find_restorable(folder: Path) -> Restorable:
 
 
 def verify_backups(folder: Path, on_step: OnStep = lambda done, total, what: None) -> CheckedBackups:
-    """Read every byte of a folder's backups and compare it with the recorded checksums.
-
-    Raises
-    ------
-    NotFound
-        The folder contains no backup.
-    """
+    """Read every byte of a folder's backups and compare it with the recorded checksums. Raise NotFound if the folder contains no backup."""
     # The server's programs run in another folder.
     folder = folder.absolute()
     base_list = list_bases(folder)

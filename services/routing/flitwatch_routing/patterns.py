@@ -290,12 +290,9 @@ PATTERNS: dict[str, Callable[[int, np.random.Generator], Traffic]] = {
 def load_traffic(name: str, endpoints: int, seed: int, mtu: float | None = None, find: Find | None = None) -> Traffic:
     """Return (src int32, dst int32, bytes float64) from a pattern's name, a CSV file `src,dst,bytes[,packets]` or a measured matrix (lines `a , b = bytes`).
 
-    With `mtu`, bytes are weighted: MTU/2 x packets + bytes/2 (`weighting.weighted_bytes`). `find` resolves endpoint names in a CSV file; without it they are numbers.
-
-    Raises
-    ------
-    BadRequest, BadInput
-        The name is none of these, the file does not fit (with file and line), or with `mtu` the packets are unknown.
+    With `mtu`, bytes are weighted: MTU/2 x packets + bytes/2 (`weighting.weighted_bytes`). `find` resolves endpoint names in a CSV file; without it
+    they are numbers. Raise BadRequest or BadInput if the name is none of these, the file does not fit (with file and line), or with `mtu` the packets
+    are unknown.
     """
     matrix, packets = load_counted_traffic(name, endpoints, seed, find)
     if mtu is None:

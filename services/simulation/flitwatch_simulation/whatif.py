@@ -146,13 +146,7 @@ class Moment:
     def run(
         self, placement: str, routing: str, seed: int, cancelled: Callable[[], bool] = _never_cancelled
     ) -> Simulated:
-        """Return the result of one run with this placement and routing.
-
-        Raises
-        ------
-        Cancelled
-            `cancelled` returned true.
-        """
+        """Return the result of one run with this placement and routing. Raise Cancelled if `cancelled` returned true."""
         machine = replace(self.machine, mode=routings_of(self.fabric)[routing])
         if placement == AS_IT_WAS:
             endpoints = self.mine
@@ -176,14 +170,8 @@ class Moment:
 
 
 def simulate_whatif(args: dict[str, Any], context: TaskContext) -> AlternativesResult:
-    """Simulate all variants. Return times and latencies by seed, and the routers' stalls of the first and the fastest variant.
-
-    Raises
-    ------
-    BadRequest, NotFound
-        The arguments do not fit, or the job had no node of the fabric at that time.
-    Cancelled
-    """
+    """Simulate all variants. Return times and latencies by seed, and the routers' stalls of the first and the fastest variant. Raise BadRequest or
+    NotFound if the arguments do not fit, or the job had no node of the fabric at that time. Raise Cancelled."""
     request = WhatIf.of(args)
     with connect(context.dsn, role="reader") as conn:
         fabric_id = fabrics.get_fabric_row(conn, request.fabric).fabric_id

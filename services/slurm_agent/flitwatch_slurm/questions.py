@@ -152,13 +152,8 @@ class Api:
         )
 
     def state(self) -> AdviceState:
-        """Fetch the state of advice: applications, groups of the fabric, and whether names are pseudonyms.
-
-        Raises
-        ------
-        Unavailable
-            The API does not answer, refuses the request, or returns an invalid response.
-        """
+        """Fetch the state of advice: applications, groups of the fabric, and whether names are pseudonyms. Raise Unavailable if the API does not
+        answer, refuses the request, or returns an invalid response."""
         path = "/advice/state"
         answer = self._request_json("GET", path)
         try:
@@ -181,13 +176,8 @@ class Api:
             raise _foreign_answer_error(path) from None
 
     def ask(self, where: Places, questions: Sequence[Question]) -> list[PlacedAdvice]:
-        """Return the answers in the order of the questions.
-
-        Raises
-        ------
-        Unavailable
-            The API does not answer, refuses the request, or returns an invalid response.
-        """
+        """Return the answers in the order of the questions. Raise Unavailable if the API does not answer, refuses the request, or returns an invalid
+        response."""
         path = "/advice/batch"
         advice_list: list[PlacedAdvice] = []
         for at in range(0, len(questions), BATCH):

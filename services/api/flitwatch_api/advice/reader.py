@@ -166,13 +166,7 @@ class Reader:
         self._one = threading.Lock()
 
     def read(self) -> Basis:
-        """Return a new reading. This blocks.
-
-        Raises
-        ------
-        Unavailable
-            The database does not answer, or the reader process died.
-        """
+        """Return a new reading. This blocks. Raise Unavailable if the database does not answer, or the reader process died."""
         with self._one:
             try:
                 return self._request_basis()

@@ -67,12 +67,7 @@ async def _resolve_arguments(conn: Any, names: Names, given: Arguments) -> Argum
 
 def _check_named(request: Request, names: Names, name: str, args: dict[str, Any]) -> None:
     """Refuse arguments that name another user, for callers who see pseudonyms, and arguments that affect all users, for callers who do not operate
-    the site.
-
-    Raises
-    ------
-    BadInput, Forbidden
-    """
+    the site. Raise BadInput or Forbidden."""
     if name == "alerting.test":
         check_tried(args.get("rule"), names)
     if name == "routing.advice" and names.pseudonyms and args.get("user") not in (None, names.own):

@@ -186,12 +186,7 @@ def expose_metrics(collector: Collector) -> Iterator[None]:
 
 @contextmanager
 def needs_extra(extra: str) -> Iterator[None]:
-    """Convert a failed import to an error that explains how to install the extra.
-
-    Raises
-    ------
-    MissingDependency
-    """
+    """Convert a failed import to an error that explains how to install the extra. Raise MissingDependency."""
     from flitwatch_domain.errors import MissingDependency
 
     try:

@@ -78,13 +78,8 @@ class Snapshot:
 
 
 def read_snapshot(links: str | Path, counters: str | Path, jobs: str | Path, name: str | None = None) -> Snapshot:
-    """Read a snapshot of the machine in the cable list.
-
-    Raises
-    ------
-    BadInput
-        A file is unusable as a whole; single bad rows are in `rejected`, links not in the cable list in `unmatched`.
-    """
+    """Read a snapshot of the machine in the cable list. Raise BadInput if a file is unusable as a whole; single bad rows are in `rejected`, links not
+    in the cable list in `unmatched`."""
     fabric = replace(read_fabric(links, name=name), counted_at=CountedAt.SENDER)
     if LinkClass.GREEN not in fabric.links.classes:
         raise BadInput("is not the cable list of a Cray XC", where=str(links))

@@ -76,15 +76,8 @@ class SwitchTree:
 
 
 def switch_tree(fabric: Fabric) -> SwitchTree:
-    """Build the tree of a fabric's compute nodes.
-
-    Raises
-    ------
-    BadRequest
-        For a torus, which is not a tree.
-    BadInput
-        If no compute node has a name that schedulers accept.
-    """
+    """Build the tree of a fabric's compute nodes. Raise BadRequest for a torus, which is not a tree. Raise BadInput if no compute node has a name
+    that schedulers accept."""
     if fabric.kind is FabricKind.TORUS:
         raise BadRequest(
             f"{fabric.name} is a torus, and schedulers' switch trees cannot describe one",

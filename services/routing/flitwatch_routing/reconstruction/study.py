@@ -114,13 +114,8 @@ def measure_traffic(
     noise: float = 0.0,
     scheme: str = BY_LEVEL,
 ) -> tuple[Measured, Floats]:
-    """Return counters of traffic (src, dst, bytes) inside jobs, with separate lanes per epoch, and the bytes (pairs,) for the score.
-
-    Raises
-    ------
-    BadRequest
-        There is traffic between jobs, the scheme is unknown, or the number of Galois-field lanes is not five.
-    """
+    """Return counters of traffic (src, dst, bytes) inside jobs, with separate lanes per epoch, and the bytes (pairs,) for the score. Raise BadRequest
+    if there is traffic between jobs, the scheme is unknown, or the number of Galois-field lanes is not five."""
     endpoints = len(fabric.endpoints.router)
     pairs = pairs_of(jobs, rng.integers(0, sls, (endpoints, endpoints), dtype=np.int8))
     inside = inside_jobs(demand, endpoints, pairs)

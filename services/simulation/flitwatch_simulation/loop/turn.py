@@ -132,14 +132,7 @@ def run_turn(
 def simulate_turn(
     parameters: LoopRun, report: Report | None = None, cancelled: Callable[[], bool] | None = None
 ) -> Turn:
-    """Run one turn and return all its results.
-
-    Raises
-    ------
-    BadRequest, BadInput
-        The traffic or the fabric does not fit.
-    Cancelled
-    """
+    """Run one turn and return all its results. Raise BadRequest or BadInput if the traffic or the fabric does not fit. Raise Cancelled."""
     started = time.monotonic()
     fabric = fabric_of(parameters.topology)
     loaded = ftree_tables(fabric)

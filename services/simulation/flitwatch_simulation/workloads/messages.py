@@ -241,12 +241,8 @@ def _piece_bytes(size: int, rounds: int) -> int:
 def messages_of(dag: Dag) -> Messages:
     """Return each message in the earliest rounds of its source and destination after everything it waits for.
 
-    Computation ends its round. Rounds delay operations that can overlap in the trace, so a replay by rounds is not faster.
-
-    Raises
-    ------
-    BadInput
-        See `Dag.to_ops`.
+    Computation ends its round. Rounds delay operations that can overlap in the trace, so a replay by rounds is not faster. Raise BadInput; see
+    `Dag.to_ops`.
     """
     ops = dag.to_ops(np.arange(dag.ranks))
     begin, required, match = ops.requires_begin.tolist(), ops.required.tolist(), ops.match.tolist()
