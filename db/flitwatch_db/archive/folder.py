@@ -58,7 +58,6 @@ class Folder:
 
     Parameters
     ----------
-    root : Path
     create : bool
         Create it if it does not exist.
 

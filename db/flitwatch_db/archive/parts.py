@@ -128,7 +128,6 @@ class Part:
 
     Attributes
     ----------
-    place : Path
     shown : str          its name in messages
     shapes : dict[str, Shape]   its files, by name
     manifest : dict

@@ -108,7 +108,6 @@ class Summary:
     ----------
     fabric : str
         A fabric's name.
-    host : str
     job, tag, phase : str or None
         The context; None is unknown.
     start_s : float

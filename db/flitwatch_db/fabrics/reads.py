@@ -86,7 +86,6 @@ class Reach:
         By bucket width in seconds: start of the oldest stored bucket of routers; a width without rows is omitted.
     oldest_of_fabric_s : dict
         The same for buckets of the whole fabric, rolled up or due.
-    oldest_of_ports_s : int or None
     due_s : tuple of int
         Sorted hours whose buckets of the whole fabric have not been rolled up yet.
     """

@@ -91,7 +91,6 @@ def remove_fabric(conn: Conn, name_or_id: str | int, on_step: OnStep = lambda do
     ----------
     conn : psycopg.Connection
         With role `owner`, in autocommit mode: every chunk of counters is a separate transaction.
-    on_step : callable
 
     Returns
     -------

@@ -45,7 +45,6 @@ def save_fabric(conn: psycopg.Connection[Any], fabric: Fabric, replace: bool = F
 
     Parameters
     ----------
-    fabric : Fabric
     replace : bool
         Whether an existing fabric of that name keeps its id and counters and gets these routers, endpoints and links.
     snapshot : bool

@@ -35,8 +35,6 @@ class TopicLeases:
 
     Parameters
     ----------
-    url : str
-    group : str
     opportunistic : bool
         Takes only free topics and does not count as a member: for one-shot imports alongside a running writer.
     """

@@ -91,8 +91,6 @@ class EthernetCollector:
 
     Parameters
     ----------
-    sources : sequence of Source
-    publisher : Publisher
     protocol : str
         Kind of source named in the records: sonic or gnmi.
     name : str

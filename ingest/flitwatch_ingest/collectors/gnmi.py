@@ -164,7 +164,6 @@ class GnmiSwitch(PolledSwitch):
     ----------
     target : str
         HOST:PORT.
-    user, password : str, optional
     ca : Path, optional
         The only trusted certificates (default: those of this system).
     plain : bool

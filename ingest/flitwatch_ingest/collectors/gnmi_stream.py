@@ -31,7 +31,6 @@ class GnmiStream:
 
     Parameters
     ----------
-    switch : GnmiSwitch
     every_s : float
         Requested seconds between samples.
     """

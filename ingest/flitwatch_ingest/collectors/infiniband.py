@@ -136,8 +136,6 @@ class InfinibandCollector:
 
     Parameters
     ----------
-    tools : Tools
-    publisher : Publisher
     name : str
         The fabric's name, and the records' source.
     adapters : bool

@@ -70,8 +70,6 @@ class CsvCollector:
     ----------
     places : iterable of Path
         Files, or folders (`<path>` or `<path>/<container>` of store_csv).
-    publisher : Publisher
-    checkpoint : Checkpoint
     follow : bool
         The files still grow: an unfinished last line is awaited, not rejected.
     host : str, optional

@@ -50,8 +50,6 @@ class SacctCollector:
 
     Parameters
     ----------
-    publisher : Publisher
-    checkpoint : Checkpoint
     command : str
         The program to run.
     since_s : float

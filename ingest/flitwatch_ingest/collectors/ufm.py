@@ -54,7 +54,6 @@ class Ufm:
     ----------
     url : str
         `https://HOST`, without a path.
-    credentials : Credentials
     ca : Path, optional
         The only trusted certificates (default: those of this system).
 

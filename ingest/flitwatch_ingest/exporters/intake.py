@@ -67,11 +67,8 @@ class Intake:
 
     Parameters
     ----------
-    table : MetricTable
-    publisher : Publisher
     checkpoint : Checkpoint, optional
         Stores which metrics already have a dead letter.
-    most_series : int, optional
     """
 
     def __init__(

@@ -100,14 +100,12 @@ class Series:
     ----------
     topic, key : str
         Samples of one port and counter stay in order.
-    counter : str
     owner : dict
         Columns of the record that identify the port.
     known : bool
         Whether the catalogue knows the counter.
     kept : bool
         Whether values are kept raw: gauges, rates or texts.
-    divide : int
     ceiling : int or None
         The value at which the device's counter stops.
     failures : bool

@@ -52,7 +52,6 @@ class SamplerPlan(_Part):
         Senders mark one in this many packets; estimates are scaled accordingly.
     addresses : tuple of IPv4Address
         This host's addresses; packets for others are not counted.
-    sources : tuple of PlanSource
     """
 
     fabric: Annotated[str, Field(min_length=1, max_length=200)]

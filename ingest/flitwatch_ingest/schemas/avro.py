@@ -48,13 +48,7 @@ class AvroWire(NamedTuple):
 
 @dataclass(frozen=True)
 class AvroFields:
-    """A parsed Avro record schema.
-
-    Attributes
-    ----------
-    names : tuple of str
-    wires : tuple of AvroWire
-    """
+    """A parsed Avro record schema."""
 
     names: tuple[str, ...]
     wires: tuple[AvroWire, ...]

@@ -90,8 +90,6 @@ class RowSchema:
     ----------
     name : str
         The row schema's name: the topic without its prefix.
-    kind : RowKind
-    columns : tuple of Column
     """
 
     name: str

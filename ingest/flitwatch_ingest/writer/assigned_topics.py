@@ -31,10 +31,8 @@ class AssignedTopics:
 
     Parameters
     ----------
-    log : Log
     open_leases : callable
         Opens the leases on the log's topics once the log has identified itself.
-    group : str
     pattern : str
         Pattern of topics with LDMS rows.
     on_assign : callable

@@ -18,7 +18,6 @@ class CommitPipeline:
     ----------
     database : Database
         Used by no other thread.
-    measures : Measures
     heartbeat : Heartbeat
         Heartbeat of the waiting loop: waiting for the database does not count as a hang.
     """

@@ -35,12 +35,10 @@ class Database:
 
     Parameters
     ----------
-    url : str
     reader : callable
         Returns the consumer group and the log's identity, which is requested once the log answers.
     stop : threading.Event
         Set it to end waiting.
-    measures : Measures
     """
 
     def __init__(self, url: str, reader: Callable[[], Reader], stop: threading.Event, measures: Measures) -> None:

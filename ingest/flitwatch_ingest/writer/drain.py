@@ -27,7 +27,6 @@ class Drain:
     ----------
     url, log_url : str
         The database and the log.
-    settings : WriterSettings, optional
     """
 
     def __init__(self, url: str, log_url: str, settings: WriterSettings | None = None) -> None:

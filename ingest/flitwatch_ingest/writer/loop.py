@@ -51,8 +51,6 @@ class Writer:
     ----------
     url : str
         The database.
-    source : Log
-    settings : WriterSettings
     stop : threading.Event
         Set it to end waiting for an unresponsive database or log.
     opportunistic : bool

@@ -37,11 +37,9 @@ class Owner:
     Attributes
     ----------
     guids : tuple of str      without 0x and leading zeros
-    lid : int or None
     names : tuple of str      names of the port's device
     hosts : tuple of str      sender of the record: the port's node, unless a GUID or LID contradicts
     adapter : str             mlx5_0, cxi1, hsn0; empty: not given
-    port : int or None
     """
 
     guids: tuple[str, ...] = ()
@@ -184,7 +182,6 @@ class FabricPorts:
 
         Parameters
         ----------
-        owner : Owner
         at_component : list of int
             The endpoints of the set's component_id.
         """

@@ -102,7 +102,6 @@ class JobEnds:
 
     Parameters
     ----------
-    webhook : JobWebhook
     beat : callable     called with each job and message
     """
 

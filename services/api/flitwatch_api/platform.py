@@ -40,7 +40,6 @@ class WorkerThreads:
     name : str        name of the threads, and of the work in the refusal
     threads : int     simultaneous jobs
     waiting : int     waiting jobs
-    retry_after_s : int
     """
 
     def __init__(self, name: str, threads: int, waiting: int, retry_after_s: int = 5) -> None:
@@ -82,10 +81,6 @@ RECONNECT_S = 2.0
 
 class Platform:
     """Parts that requests share.
-
-    Parameters
-    ----------
-    settings : Settings
 
     Raises
     ------

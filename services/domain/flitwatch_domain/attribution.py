@@ -91,7 +91,6 @@ class Moment:
 
     Attributes
     ----------
-    seconds : float
     flits, stalls : float64 (places,)     NaN: not counted
     traffic : one item per job, the same jobs in every moment; None: the job did not run
     by_link : known values of a place's single links; None: they count equally

@@ -71,7 +71,6 @@ class Job:
     ----------
     cluster, job_id, restart : str, str, int
         Identity; job_id as Slurm prints it: 42, 3_4 (array), 10+1 (heterogeneous).
-    user, account, name, partition : str or None
     state : str
         One of Slurm's states, without additions (`CANCELLED by 1002` is CANCELLED).
     exit_code : str or None
@@ -82,8 +81,6 @@ class Job:
         Number of nodes.
     node_list : str or None
         Host list; None if no node was assigned.
-    steps : tuple of JobStep
-    simulated : bool
     limit_s : float or None
         Time limit; None if unknown or unlimited.
     """

@@ -73,7 +73,6 @@ class Ends:
 
     Attributes
     ----------
-    count : int
     io : float64 (count,) or None    share of each in the traffic of the machine's I/O nodes; None: the machine has none
     """
 
@@ -380,7 +379,6 @@ def compute_shares(
     Parameters
     ----------
     routes : Routes             routes of a fabric that has an estimate
-    jobs : sequence of JobTraffic
     links : int64 (n,)          requested links between routers
     carried : float64 (L,)      bytes on each link of the fabric, NaN if not counted; None: bytes are unknown
     all_jobs : bool             whether these are all the jobs of the window

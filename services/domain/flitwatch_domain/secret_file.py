@@ -23,7 +23,6 @@ def secret_of(path: Path, what: str) -> str:
 
     Parameters
     ----------
-    path : Path
     what : str
         Expected content, for the error message.
 

@@ -28,10 +28,8 @@ class Base:
 
     Attributes
     ----------
-    name : str
     begun_s, finished_s : float   epoch seconds of the server's clock; any moment from `finished_s` on can be restored
     first_segment : str           the first log segment that it needs
-    size_bytes : int
     """
 
     name: str

@@ -141,7 +141,6 @@ class Api:
 
     Parameters
     ----------
-    url : str
     token : str, optional        sent as a bearer token
     """
 

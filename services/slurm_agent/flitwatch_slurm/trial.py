@@ -38,7 +38,6 @@ class Trial:
     Attributes
     ----------
     path : Path of the record
-    header : Header
     drawn : dict     whether each job is advised
     """
 

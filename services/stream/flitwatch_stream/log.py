@@ -150,7 +150,6 @@ class Log(_Closing):
 
         Parameters
         ----------
-        group : str
         topics : sequence of str
             Topic names; the topics need not exist yet.
         pattern : str, optional

@@ -112,7 +112,6 @@ class SeriesQuery:
     names : list of str
         Names from COUNTERS.
     span : (from, to) in epoch seconds, or None if there are no data
-    points : int
     total : bool
         Return one row, the sum over the routers.
     """
@@ -132,7 +131,6 @@ class Series:
     ----------
     ts : int64[T]
         Start of each step, epoch seconds.
-    step_s : int
     routers : int64[R]
         Routers of the values or of the sum.
     values : dict of names to arrays [T][R], or [T][1] if the routers are summed

@@ -70,7 +70,6 @@ class WindowQuery:
 
     Attributes
     ----------
-    topology : Topology
     window : Window or None
         None if there is no time.
     complete_s, ports_s : int or None

@@ -84,7 +84,6 @@ async def serve_shared(
     ----------
     query : tuple
         Everything that determines the response apart from the topology, including the caller's permissions.
-    work : callable
     kinds : frozenset of str
         Events that change the response.
     vary : str, optional

@@ -30,13 +30,7 @@ COLUMN_CLASSES = ("green", "black", "blue")
 
 @dataclass(frozen=True, eq=False)
 class Topology:
-    """One version of a fabric, with derived data.
-
-    Attributes
-    ----------
-    head : FabricHead
-    fabric : Fabric
-    """
+    """One version of a fabric, with derived data."""
 
     head: FabricHead
     fabric: Fabric

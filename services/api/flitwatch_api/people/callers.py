@@ -109,12 +109,7 @@ class _Known:
 
 
 class Callers:
-    """Identifies callers and counts their requests.
-
-    Parameters
-    ----------
-    platform : Platform
-    """
+    """Identifies callers and counts their requests."""
 
     def __init__(self, platform: Platform) -> None:
         settings = platform.settings

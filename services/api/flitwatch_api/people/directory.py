@@ -87,10 +87,6 @@ class _Entry:
 class Directory:
     """LDAP directory.
 
-    Parameters
-    ----------
-    settings : Settings
-
     Raises
     ------
     Unavailable

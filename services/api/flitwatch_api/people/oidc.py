@@ -54,12 +54,7 @@ _OURS = frozenset(
 
 @dataclass(frozen=True)
 class SignOnAttempt:
-    """Login in progress. It is derived from a secret in one browser's cookie, so any process can complete it.
-
-    Attributes
-    ----------
-    secret : str
-    """
+    """Login in progress. It is derived from a secret in one browser's cookie, so any process can complete it."""
 
     secret: str
 
@@ -107,10 +102,6 @@ class ProviderIdentity:
 
 class Provider:
     """OpenID Connect provider.
-
-    Parameters
-    ----------
-    settings : Settings
 
     Raises
     ------

@@ -39,12 +39,7 @@ class SignedClaims:
 
 
 class CookieSigner:
-    """Signs and verifies cookies with the site's key.
-
-    Parameters
-    ----------
-    platform : Platform
-    """
+    """Signs and verifies cookies with the site's key."""
 
     def __init__(self, platform: Platform) -> None:
         self._platform = platform
@@ -117,12 +112,7 @@ class Visit:
 
 
 class Visits:
-    """Starts and recognises visits. A visit itself is never stored, only the rows it creates.
-
-    Parameters
-    ----------
-    cookies : CookieSigner
-    """
+    """Starts and recognises visits. A visit itself is never stored, only the rows it creates."""
 
     def __init__(self, cookies: CookieSigner) -> None:
         self._cookies = cookies

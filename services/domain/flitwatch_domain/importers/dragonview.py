@@ -46,11 +46,9 @@ class Snapshot:
         Unreadable rows.
     sums : dict of str to (flits, stalls)
         Sums over all readable rows, matched or not: `all`, `green`, `black`, `blue`.
-    jobs : tuple of Job
     job_routers : dict of job id to routers (int32, sorted)
     unplaced_jobs : tuple of str
         Ids of jobs none of whose nodes is in the cable list.
-    warnings : tuple of str
     """
 
     fabric: Fabric

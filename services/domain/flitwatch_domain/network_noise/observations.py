@@ -28,8 +28,6 @@ class NicObservation:
     ----------
     allocation : tuple of str
         The job's nodes in rank order.
-    interval_s : float
-    request_flits, request_packets, stalled_cycles : int
     cumulative_latency_us : float
         As counted: microseconds over all request-response pairs.
     """

@@ -51,10 +51,6 @@ class SwitchTree:
 
     Attributes
     ----------
-    fabric : str
-    simulated : bool
-    dragonfly : bool
-    switches : tuple of Switch
     roots : tuple of int
         More than one if parts of the fabric are not connected; jobs cannot span two roots.
     left_out : int

@@ -127,7 +127,6 @@ class Timescale:
 
     Parameters
     ----------
-    folder : Path
     durable : bool
         False switches fsync off, for throw-away data.
     """

@@ -64,10 +64,8 @@ class Machine:
     ----------
     fabric : Fabric
         With one link per cable.
-    core : flitwatch_core.packet.PacketFabric
     mode : int
         Routing mode for the routing's name.
-    routing : str
     """
 
     fabric: Fabric

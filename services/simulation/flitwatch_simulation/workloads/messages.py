@@ -28,12 +28,10 @@ class Messages:
 
     Attributes
     ----------
-    ranks : int
     src, dst : int[M]
         Ranks.
     size_bytes : int[M]
     send_round, recv_round : int[M]
-    rounds : int
     compute_ns : int, int[rounds] or int[ranks, rounds]
         Computation at the end of a round: common, by round, or by rank and round.
     """
