@@ -127,7 +127,8 @@ def _format_method(name: str, verb: str, path: str, operation: dict[str, Any]) -
     body = "requestBody" in operation
     # Bodies other than JSON are sent unchanged.
     sent = operation.get("requestBody", {}).get("content", {}).get("application/json")
-    kind = "bytes" if sent is None else _annotate_body(sent["schema"])
+    schemas = [] if sent is None else sent["schema"].get("oneOf", [sent["schema"]])
+    kind = " | ".join(_name_model(one.get("$ref", "")) for one in schemas) or "bytes"
     arguments = [
         "self",
         *(f"{_name_parameter(p)}: {_annotate_parameter(p)}" for p in inside),
@@ -157,10 +158,6 @@ def _format_method(name: str, verb: str, path: str, operation: dict[str, Any]) -
         f'        """{verb} {path}: {summary}"""\n'
         f'        return self._call("{verb}", {"f" if inside else ""}"{shown}", {{{query_items}}}{", body" if body else ""})\n'
     )
-
-
-def _annotate_body(schema: dict[str, Any]) -> str:
-    return " | ".join(_name_model(one.get("$ref", "")) for one in schema.get("oneOf", [schema]))
 
 
 def _name_model(reference: str) -> str:

@@ -16,7 +16,7 @@ from typing import Any
 
 import orjson
 from google.protobuf import json_format
-from google.protobuf.message import DecodeError, Message
+from google.protobuf.message import DecodeError
 from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import (
     ExportMetricsServiceRequest,
     ExportMetricsServiceResponse,
@@ -158,7 +158,7 @@ def build_response(form: str, rejected: int, why: str) -> bytes:
     if rejected:
         message.partial_success.rejected_data_points = rejected
         message.partial_success.error_message = why
-    return _serialize_message(form, message)
+    return json_format.MessageToJson(message, indent=None).encode() if form == JSON else message.SerializeToString()
 
 
 def build_refusal(form: str, status: int, text: str) -> bytes:
@@ -168,7 +168,3 @@ def build_refusal(form: str, status: int, text: str) -> bytes:
     if form == JSON:
         return orjson.dumps({"code": code, "message": text})
     return bytes(Status(code=code, message=text).SerializeToString())
-
-
-def _serialize_message(form: str, message: Message) -> bytes:
-    return json_format.MessageToJson(message, indent=None).encode() if form == JSON else message.SerializeToString()

@@ -165,7 +165,7 @@ class PbsReader:
             del self._open[key]
             yield self._finish_job(open_job, lost=True)
             open_job = None
-        described = _has_user(attributes)
+        described = "user" in attributes
         job = (
             _parse_job(cluster, job_id, attributes)
             if described
@@ -278,10 +278,6 @@ def _begins_anew(job: Job, kind: str, attributes: Mapping[str, str], at_s: float
 def _limit_s(attributes: Mapping[str, str]) -> float | None:
     """Return the time limit in seconds; None if the record has none."""
     return fields.elapsed_s(attributes.get("Resource_List.walltime", ""))
-
-
-def _has_user(attributes: Mapping[str, str]) -> bool:
-    return "user" in attributes
 
 
 def _parse_job(cluster: str, job_id: str, attributes: Mapping[str, str]) -> Job:

@@ -118,10 +118,6 @@ class Simulated(NamedTuple):
     stalls: NDArray[np.float64]
 
 
-def _never_cancelled() -> bool:
-    return False
-
-
 @dataclass(frozen=True)
 class Moment:
     """State shared by all runs of a what-if: the fabric, the endpoints of each job, and the traffic of the other jobs.
@@ -143,9 +139,7 @@ class Moment:
     def __reduce__(self) -> tuple[type[Moment], tuple[object, ...]]:
         return Moment, (self.fabric, self.asked, self.mine, self.others, self.background)
 
-    def run(
-        self, placement: str, routing: str, seed: int, cancelled: Callable[[], bool] = _never_cancelled
-    ) -> Simulated:
+    def run(self, placement: str, routing: str, seed: int, cancelled: Callable[[], bool] = lambda: False) -> Simulated:
         """Return the result of one run with this placement and routing. Raise Cancelled if `cancelled` returned true."""
         machine = replace(self.machine, mode=routings_of(self.fabric)[routing])
         if placement == AS_IT_WAS:
