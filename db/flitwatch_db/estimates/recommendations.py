@@ -6,13 +6,14 @@ import gzip
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Literal, TypedDict
+from typing import Any, Literal
 
 import orjson
 import psycopg
 from psycopg.rows import dict_row
 from psycopg.sql import SQL
 from psycopg.types.json import Jsonb
+from typing_extensions import TypedDict
 
 from flitwatch_db.core.columns import Connection
 from flitwatch_domain.errors import NotFound
@@ -62,16 +63,16 @@ def as_json(value: Any) -> bytes:
     return orjson.dumps(value, option=orjson.OPT_SERIALIZE_NUMPY)
 
 
-class RecommendationReason(TypedDict):
-    """A sentence of the reason for a recommendation, with its value if there is one."""
+class Finding(TypedDict):
+    """One finding."""
 
     text: str
     value: float | None
     unit: str | None
 
 
-class RecommendationSide(TypedDict):
-    """One side of a comparison: seconds, the largest load of a link, and the number of congested links; None is unknown."""
+class RouteOutcome(TypedDict):
+    """Outcome before or after the change."""
 
     time_s: float | None
     max_load_bytes: float | None
