@@ -85,19 +85,15 @@ class OpenConfig:
     """OpenConfig's trees."""
 
     def describe(self, ask: Ask, name: str) -> Switch:
-        """See `Trees`."""
         return openconfig.switch_of(ask(Request(openconfig.TOPOLOGY_PATHS)), name)
 
     def count(self, ask: Ask, reading: Reading) -> None:
-        """See `Trees`."""
         self.take(reading, ask(Request(openconfig.COUNTER_PATHS)))
 
     def streams(self, ask: Ask) -> tuple[Request, Request]:
-        """See `Trees`."""
         return Request(openconfig.COUNTER_PATHS), Request(openconfig.TOPOLOGY_PATHS[:1])
 
     def take(self, reading: Reading, updates: Sequence[Update]) -> None:
-        """See `Trees`."""
         openconfig.add_counters(reading, updates)
 
     def matters(self, path: Path) -> bool:
@@ -113,7 +109,6 @@ class Sonic:
         self._names: sonic_gnmi.Names | None = None
 
     def describe(self, ask: Ask, name: str) -> Switch:
-        """See `Trees`."""
         updates = ask(self._stream_request(sonic_gnmi.PORT_TABLE_PATHS, sonic_gnmi.APPL_DB))
         updates += ask(self._stream_request(sonic_gnmi.NAME_PATHS, sonic_gnmi.CONFIG_DB))
         with suppress(MissingTree):  # a switch without cables has no such table
@@ -121,7 +116,6 @@ class Sonic:
         return tables_of_sonic.switch_of(sonic_gnmi.updates_to_tables(updates), name)
 
     def count(self, ask: Ask, reading: Reading) -> None:
-        """See `Trees`."""
         request = self.streams(ask)[0]
         sonic_gnmi.add_counters(reading, ask(request), self._load_names(ask))
 
@@ -136,11 +130,9 @@ class Sonic:
         )
 
     def take(self, reading: Reading, updates: Sequence[Update]) -> None:
-        """See `Trees`."""
         sonic_gnmi.add_counters(reading, updates, self._names or sonic_gnmi.Names())
 
     def matters(self, path: Path) -> bool:
-        """See `Trees`."""
         return True
 
     def _load_names(self, ask: Ask) -> sonic_gnmi.Names:
@@ -205,7 +197,6 @@ class GnmiSwitch(PolledSwitch):
         self._shown = tuple((key, text) for key, text in (("username", user), ("password", password)) if text)
 
     def describe(self) -> Switch:
-        """See `Source`."""
         return self.trees.describe(lambda request: self.ask(request)[0], self._host)
 
     def count(self) -> list[Reading]:

@@ -57,12 +57,10 @@ class DumpedSwitch(PolledSwitch):
         return str(self._path)
 
     def describe(self) -> Switch:
-        """See `Source`."""
         tables, _ = self._load_tables()
         return tables_of_sonic.switch_of(tables, default_name(self._path))
 
     def count(self) -> list[Reading]:
-        """See `Source`."""
         tables, at_s = self._load_tables()
         try:
             return [sonic.reading_of(tables, at_s, self.place)]
@@ -132,7 +130,6 @@ class RedisSwitch(PolledSwitch):
         self._name = host
 
     def describe(self) -> Switch:
-        """See `Source`."""
         try:
             with self._open_client(APPLICATION) as client:
                 keys = [tables_of_sonic.CHASSIS]
@@ -146,7 +143,6 @@ class RedisSwitch(PolledSwitch):
         return tables_of_sonic.switch_of(tables, self._name or self.place)
 
     def count(self) -> list[Reading]:
-        """See `Source`."""
         try:
             with self._open_client(COUNTERS) as client:
                 tables = _load_hashes(client, sonic.MAPS)

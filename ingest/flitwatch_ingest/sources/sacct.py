@@ -100,7 +100,6 @@ class SacctReader:
         self._zone, self._cluster, self._columns = zone, cluster, columns
 
     def read(self, source: IO[bytes], where: str) -> Iterator[Found | Rejection]:
-        """See `stream_jobs`."""
         return stream_jobs(source, where, zone=self._zone, cluster=self._cluster, columns=self._columns)
 
     def rest(self) -> Iterator[Found | Rejection]:

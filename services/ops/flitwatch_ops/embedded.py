@@ -16,7 +16,7 @@ import signal
 import time
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import IO
+from typing import IO, Self
 
 import psycopg
 
@@ -84,7 +84,7 @@ class Embedded:
         place = {"host": str(self._socket_folder()), "passfile": str(logins.file_of(self.logins, logins.OWNER))}
         return logins.make_url(user, database, place)
 
-    def __enter__(self) -> Embedded:
+    def __enter__(self) -> Self:
         self.start()
         return self
 
