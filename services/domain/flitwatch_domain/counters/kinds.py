@@ -53,9 +53,9 @@ class CounterKind:
     name: str
     canonical: str
     unit: str
+    description: str
     scope: Scope
     technology: Technology
-    description: str
     cumulative: bool = True
     router_column: str | None = None
     endpoint_column: str | None = None
