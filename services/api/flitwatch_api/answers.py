@@ -104,10 +104,8 @@ def dump_json(content: Any) -> bytes:
         return orjson.dumps(_fit_large_numbers(content), default=_encode_other, option=_OPTIONS)
 
 
-def json_response(content: Any, cache_control: str = "no-cache", vary: str | None = None) -> Response:
-    """Return a JSON response. `vary` names the request header that selects another form of it."""
-    headers = {"Cache-Control": cache_control, **({} if vary is None else {"Vary": vary})}
-    return Response(dump_json(content), media_type=JSON, headers=headers)
+def json_response(content: Any, cache_control: str = "no-cache") -> Response:
+    return Response(dump_json(content), media_type=JSON, headers={"Cache-Control": cache_control})
 
 
 @dataclass(frozen=True)

@@ -54,7 +54,6 @@ def make_server(
     host: str,
     port: int,
     *,
-    access_log: bool = False,
     grace_s: int = 10,
     heartbeat: Heartbeat | None = None,
 ) -> Server:
@@ -66,7 +65,7 @@ def make_server(
         host=host,
         port=port,
         loop="uvloop",
-        access_log=access_log,
+        access_log=False,
         timeout_keep_alive=KEEP_ALIVE_S,
         timeout_graceful_shutdown=grace_s,
         log_config=None,
@@ -105,7 +104,6 @@ def serve_api(
     host: str,
     port: int,
     *,
-    access_log: bool = False,
     grace_s: int = 10,
     metrics_host: str = "127.0.0.1",
     heartbeat: Heartbeat | None = None,
@@ -119,6 +117,6 @@ def serve_api(
         if settings.api_metrics_port is not None:
             listening.append(stack.enter_context(open_listener(metrics_host, settings.api_metrics_port)))
         announce()
-        server = make_server(settings, host, port, access_log=access_log, grace_s=grace_s, heartbeat=heartbeat)
+        server = make_server(settings, host, port, grace_s=grace_s, heartbeat=heartbeat)
         build_routes(server.app)
         server.run(sockets=listening)

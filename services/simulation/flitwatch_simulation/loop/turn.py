@@ -147,11 +147,9 @@ def make_stages(
     return stage
 
 
-def run_turn(
-    parameters: LoopRun, report: Report | None = None, cancelled: Callable[[], bool] | None = None
-) -> tuple[TurnSummary, Ints]:
+def run_turn(parameters: LoopRun, report: Report | None = None) -> tuple[TurnSummary, Ints]:
     """Run one turn. Return the command's output and the new tables."""
-    outcome = simulate_turn(parameters, report, cancelled)
+    outcome = simulate_turn(parameters, report)
     return outcome.summary(), outcome.routes.ports
 
 

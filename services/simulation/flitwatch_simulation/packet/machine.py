@@ -93,7 +93,6 @@ def build_machine(
     nic_protocol: bool = False,
     table: NDArray[np.uint32] | None = None,
     through_router: bool = False,
-    bias: packet.AdaptiveBias | None = None,
     credit_delay_ns: float = 0.0,
     virtual_lanes: int = 1,
     buffer_bytes: float | None = None,
@@ -140,7 +139,6 @@ def build_machine(
             router_delay_ns=_DRAGONFLY_DELAY_NS,
             largest_packet_bytes=wire,
             through_router=through_router,
-            **({"bias": bias} if bias is not None else {}),
         )
         return Machine(full, core, routings[routing], routing)
     if full.kind is FabricKind.TORUS:
