@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypedDict
 import click
 
 from flitwatch.commands.imports.fabric import print_warnings, store_fabric
+from flitwatch.commands.imports.through_log import RejectedRecord
 from flitwatch.console import Database, database_options, json_option, print_result
 
 if TYPE_CHECKING:
@@ -74,13 +75,6 @@ def save_snapshot(conn: psycopg.Connection[Any], snapshot: Snapshot, *, source: 
     return fabric_id
 
 
-class RejectionReason(TypedDict):
-    """Location of a rejected item and the reason."""
-
-    where: str
-    reason: str
-
-
 class SnapshotJob(TypedDict):
     job_id: str
     nodes: int | None
@@ -96,7 +90,7 @@ class SnapshotReport(TypedDict):
     groups: list[int]
     links_counted: int
     links_unmatched: int
-    unmatched: list[RejectionReason]
+    unmatched: list[RejectedRecord]
     counted_routers: int
     counted_groups: list[int]
     counted_jobs: list[str]
@@ -105,7 +99,7 @@ class SnapshotReport(TypedDict):
     placed: int
     unplaced_examples: list[str]
     job_places: list[SnapshotJob]
-    rejected: list[RejectionReason]
+    rejected: list[RejectedRecord]
     rejected_rows: int
     warnings: list[str]
 
