@@ -104,8 +104,11 @@ def dump_json(content: Any) -> bytes:
         return orjson.dumps(_fit_large_numbers(content), default=_encode_other, option=_OPTIONS)
 
 
-def json_response(content: Any, cache_control: str = "no-cache") -> Response:
-    return Response(dump_json(content), media_type=JSON, headers={"Cache-Control": cache_control})
+def json_response(
+    content: Any, cache_control: str = "no-cache", *, status: int = 200, location: str | None = None
+) -> Response:
+    headers = {"Cache-Control": cache_control} | ({} if location is None else {"Location": location})
+    return Response(dump_json(content), status, headers, JSON)
 
 
 @dataclass(frozen=True)
