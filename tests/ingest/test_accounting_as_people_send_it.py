@@ -504,8 +504,9 @@ def test_any_delimiter_is_found_in_the_header(delimiter: str) -> None:
 def test_any_delimiter_is_found_without_a_header(delimiter: str) -> None:
     assume(delimiter.strip() == delimiter and "|" not in delimiter and "%" not in delimiter)
     text = rows({"JobName": "a|b"}, {"JobID": "2"}, delimiter=delimiter).split("\n", 1)[1]
-    found, rejected = sacct.read_jobs(text.encode(), "jobs.txt", zone=UTC, columns=COLUMNS)
-    assert rejected == [] and [(job.name, job.node_list) for job, _ in found] == [("a|b", "c01"), ("a", "c01")]
+    found = list(sacct.SacctReader(UTC, columns=COLUMNS).read(io.BytesIO(text.encode()), "jobs.txt"))
+    jobs = [item[0] for item in found if not isinstance(item, Rejection)]
+    assert len(found) == 2 and [(job.name, job.node_list) for job in jobs] == [("a|b", "c01"), ("a", "c01")]
 
 
 def test_the_text_of_scontrol_is_refused_with_what_to_use() -> None:
