@@ -333,7 +333,7 @@ class BackedUpSite:
         self.server = self._server("one")
         self.logins = folder / "kept-logins"
 
-    def _server(self, name: str) -> Embedded | Timescale:
+    def _server(self, name: str) -> Embedded:
         if self.kafka is None:
             return Embedded(self.folder / ".flitwatch" / "pg", durable=False)
         return Timescale(self.folder / name, durable=False)
@@ -386,7 +386,7 @@ class BackedUpSite:
         # The passwords are kept next to the backup: its roles have them.
         shutil.copytree(self.logins, self.folder / "two" / "logins")
         self.server.start()
-        with psycopg.connect(self.server.server.url_of("postgres", "postgres"), autocommit=True) as conn:
+        with psycopg.connect(self.server.url_of("postgres", "postgres"), autocommit=True) as conn:
             # As new as a server can be.
             conn.execute("DROP DATABASE flitwatch")
             conn.execute("DROP ROLE flitwatch")
