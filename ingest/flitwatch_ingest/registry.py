@@ -28,15 +28,7 @@ class Registry(Protocol):
     """A lookup of schema texts by id."""
 
     def text(self, schema_id: int) -> str:
-        """Return the schema.
-
-        Raises
-        ------
-        NotFound
-            The id is not in the registry.
-        Unavailable
-            The registry does not answer.
-        """
+        """Return the schema. Raise NotFound if the id is not in the registry. Raise Unavailable if the registry does not answer."""
         ...
 
 
@@ -116,13 +108,7 @@ class Schemas:
         self._prepared: set[bytes] = set()
 
     def prepare(self, records: Iterable[bytes]) -> None:
-        """Fetch the schemas of the Avro records in `records` before any is decoded.
-
-        Raises
-        ------
-        Unavailable
-            The registry does not answer.
-        """
+        """Fetch the schemas of the Avro records in `records` before any is decoded. Raise Unavailable if the registry does not answer."""
         prefixes = {record[:_PREFIX] for record in records if record[:1] == _MAGIC}
         for prefix in prefixes - self._prepared:
             if len(prefix) < _PREFIX:
@@ -134,15 +120,8 @@ class Schemas:
             self._prepared.add(prefix)
 
     def fields(self, schema_id: int) -> AvroFields:
-        """Return the compiled schema of an id.
-
-        Raises
-        ------
-        BadInput
-            The id is unknown, or its schema is not an LDMS schema. The message is the reason in the dead letter.
-        Unavailable
-            The registry does not answer.
-        """
+        """Return the compiled schema of an id. Raise BadInput if the id is unknown, or its schema is not an LDMS schema. The message is the reason in
+        the dead letter. Raise Unavailable if the registry does not answer."""
         cached = self._known.get(schema_id)
         if cached is not None:
             return cached

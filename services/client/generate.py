@@ -65,7 +65,7 @@ def generate_models(operations: str) -> str:
     used = re.findall(r"models\.(\w+)", operations) + re.findall(r"import (.*)", (PACKAGE / "client.py").read_text())
     defined = {name: node for node in tree.body if (name := _name_of(node))}
     wanted = _find_reachable(defined, set(re.findall(r"\w+", " ".join(used))))
-    kept = ast.Module([node for node in tree.body if _name_of(node) in wanted], [])
+    kept = ast.Module(_extend_bases([node for node in tree.body if _name_of(node) in wanted]), [])
     lines = ast.unparse(kept).splitlines()
     return MODELS_HEAD + "\n".join(line for line in lines if line) + "\n"
 
@@ -85,6 +85,24 @@ def _find_reachable(defined: dict[str, ast.stmt], names: set[str]) -> set[str]:
         reached |= new
         names = {part for name in new for part in re.findall(r"\w+", ast.unparse(defined[name]))}
     return reached
+
+
+def _extend_bases(types: list[ast.stmt]) -> list[ast.stmt]:
+    """Let every type that begins with all fields of another one extend it. Return bases first, and assignments, which evaluate types, last."""
+    fields = {
+        node.name: [ast.unparse(field) for field in node.body] for node in types if isinstance(node, ast.ClassDef)
+    }
+    bases: dict[str, str] = {}
+    for name, own in fields.items():
+        shorter = [base for base, other in fields.items() if 2 < len(other) < len(own) and own[: len(other)] == other]
+        if shorter:
+            bases[name] = max(shorter, key=lambda base: len(fields[base]))
+    for node in types:
+        if isinstance(node, ast.ClassDef) and node.name in bases:
+            node.bases = [ast.Name(bases[node.name])]
+            node.body = node.body[len(fields[bases[node.name]]) :]
+    order = {name: len(own) if name in bases else 0 for name, own in fields.items()}
+    return sorted(types, key=lambda node: order.get(_name_of(node), sys.maxsize))
 
 
 def generate_operations(description: dict[str, Any]) -> str:
@@ -109,7 +127,8 @@ def _format_method(name: str, verb: str, path: str, operation: dict[str, Any]) -
     body = "requestBody" in operation
     # Bodies other than JSON are sent unchanged.
     sent = operation.get("requestBody", {}).get("content", {}).get("application/json")
-    kind = "bytes" if sent is None else _annotate_body(sent["schema"])
+    schemas = [] if sent is None else sent["schema"].get("oneOf", [sent["schema"]])
+    kind = " | ".join(_name_model(one.get("$ref", "")) for one in schemas) or "bytes"
     arguments = [
         "self",
         *(f"{_name_parameter(p)}: {_annotate_parameter(p)}" for p in inside),
@@ -139,10 +158,6 @@ def _format_method(name: str, verb: str, path: str, operation: dict[str, Any]) -
         f'        """{verb} {path}: {summary}"""\n'
         f'        return self._call("{verb}", {"f" if inside else ""}"{shown}", {{{query_items}}}{", body" if body else ""})\n'
     )
-
-
-def _annotate_body(schema: dict[str, Any]) -> str:
-    return " | ".join(_name_model(one.get("$ref", "")) for one in schema.get("oneOf", [schema]))
 
 
 def _name_model(reference: str) -> str:

@@ -13,6 +13,7 @@ import numpy as np
 import psycopg
 import pytest
 from support.alerts import foretell, running
+from support.databases import list_events_since
 from support.waiting import eventually
 
 from alerting.receivers import SLOW, Hook, config
@@ -20,7 +21,6 @@ from flitwatch_alerting.engine import Engine
 from flitwatch_alerting.evaluate import dry_run
 from flitwatch_db import connect
 from flitwatch_db.alerts.store import add_silence, load_rules
-from flitwatch_db.core import events
 from flitwatch_db.core.connection import clock_s
 from flitwatch_db.core.deadlines import STILL_S
 from flitwatch_db.counters import store as counters
@@ -290,7 +290,7 @@ def test_silent_counters_are_reported_and_make_the_other_figures_quiet(embedded_
         eventually(lambda: engine.measures.rounds > 4)
     assert {a["rule"] for body in hook.got for a in body["alerts"]} == {"silent"}
     with connect(embedded_db, role="reader") as conn:
-        assert {e.payload["rule"] for e in events.list_events_since(conn, 0) if e.kind == "alert"} >= {"silent"}
+        assert {e.payload["rule"] for e in list_events_since(conn, 0) if e.kind == "alert"} >= {"silent"}
 
 
 def test_a_recording_that_ends_is_not_silent_and_a_machine_that_stops_is(embedded_db: str) -> None:

@@ -12,6 +12,7 @@ import psycopg
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from support.databases import list_events_since
 
 from flitwatch_alerting.evaluate import (
     CATCH_UP_S,
@@ -25,7 +26,6 @@ from flitwatch_alerting.evaluate import (
 )
 from flitwatch_db import connect
 from flitwatch_db.alerts.store import list_unexplained_alerts, save_rule
-from flitwatch_db.core import events
 from flitwatch_db.core.connection import clock_s
 from flitwatch_db.jobs import store as jobs
 from flitwatch_db.runs import store as runs
@@ -355,7 +355,7 @@ def test_an_event_for_each_alert_that_began_or_ended(conn: psycopg.Connection[An
     silent(conn, 0, 30)
     (number,) = step(conn, rule, 0, 30 + LAG_S)
     emit_alert_events(conn, [number, number])
-    (event,) = [e for e in events.list_events_since(conn, 0) if e.kind == "alert"]
+    (event,) = [e for e in list_events_since(conn, 0) if e.kind == "alert"]
     assert event.payload == {
         "alert_id": number,
         "rule": "gaps",

@@ -17,6 +17,7 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner
+from ingest.writing import drain_log
 
 from api.conftest import Served, bearer, serving
 from api.database import SECONDS, T0, THROUGH, SampleDatabase, seed
@@ -33,7 +34,6 @@ from flitwatch_domain.errors import BadInput
 from flitwatch_domain.generators import build_dragonfly
 from flitwatch_domain.jobs import Job
 from flitwatch_ingest.writer import WriterSettings
-from flitwatch_ingest.writer.drain import drain_log
 from ingest import odd
 
 

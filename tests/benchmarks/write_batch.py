@@ -51,12 +51,10 @@ def main() -> None:
     if options.timescale:
         from flitwatch_ops.stack.timescale import Timescale
 
-        timescale = Timescale(folder)
-        timescale.start()
-        server = timescale.server
+        server: Embedded = Timescale(folder)
     else:
         server = Embedded(folder)
-        server.start()
+    server.start()
     try:
         migrate_database(server.url)
         print(json.dumps(measure(server, options.routers, options.seconds, options.batch_s) | vars(options)))

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+from ingest.writing import drain_log
 
 from flitwatch.command_line import cli
 from flitwatch_db import connect
@@ -19,7 +20,6 @@ from flitwatch_db.fabrics import store as fabrics
 from flitwatch_db.jobs import store as jobs
 from flitwatch_domain.importers import ibnetdiscover
 from flitwatch_domain.jobs import Job
-from flitwatch_ingest.writer.drain import drain_log
 from flitwatch_ops.site import check_database
 from flitwatch_stream.backends import open_log
 from flitwatch_stream.log import Log

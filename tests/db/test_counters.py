@@ -11,6 +11,7 @@ import psycopg
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from support.databases import list_events_since
 
 from flitwatch_db import connect
 from flitwatch_db.core import events
@@ -340,12 +341,12 @@ def test_events_are_seen_in_order_and_wake_listeners(embedded_db: str) -> None:
         thread.start()
         thread.join(0.3)
         assert not emitted, "a later id became visible before an earlier one"
-        assert events.list_events_since(listener, 0) == []
+        assert list_events_since(listener, 0) == []
         conn.commit()
         thread.join(30)
         heard = [int(notify.payload) for notify in listener.notifies(timeout=10, stop_after=2)]
         assert heard == [first, *emitted]
-        assert [e.kind for e in events.list_events_since(listener, first - 1)] == ["counters", "job"]
+        assert [e.kind for e in list_events_since(listener, first - 1)] == ["counters", "job"]
         assert events.last_id(listener) == emitted[0]
 
 

@@ -16,6 +16,7 @@ import pytest
 from api.database import HOSTILE, T0, SampleDatabase, seed
 from click.testing import CliRunner, Result
 from psycopg import sql
+from support.databases import find_token_caller
 
 from flitwatch.command_line import cli
 from flitwatch_db import connect
@@ -278,9 +279,9 @@ def test_erasing_says_that_an_account_stays_and_deletes_it_when_asked(database: 
         people.add_account(conn, "eve", "admin")
         secret = people.add_token(conn, "bob", "t", ["read"])[1]
         assert "--account" in run("bob").stderr and account("bob", "--yes") == "stays"
-        assert account("bob", "--account") == "counted" and people.of_token(conn, secret) is not None
+        assert account("bob", "--account") == "counted" and find_token_caller(conn, secret) is not None
         assert account("bob", "--yes", "--account") == "deleted" and account("bob") is None
-        assert not people.has_account(conn, "bob") and people.of_token(conn, secret) is None
+        assert not people.has_account(conn, "bob") and find_token_caller(conn, secret) is None
         # The last admin's stays, and with it all that the same command would have erased.
         refused = run("eve", "--yes", "--account")
         assert isinstance(refused.exception, Conflict) and "last admin" in str(refused.exception)

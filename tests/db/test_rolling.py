@@ -25,7 +25,7 @@ import psycopg
 import pytest
 from api.conftest import serving
 from click.testing import CliRunner, Result
-from ingest.writing import START_S, Quarters, append, quality, stored
+from ingest.writing import START_S, Quarters, append, drain_log, quality, stored
 from psycopg.conninfo import conninfo_to_dict
 from support.waiting import eventually
 
@@ -39,7 +39,6 @@ from flitwatch_db.migrations import list_migrations, migrate_database, runner
 from flitwatch_domain.errors import Conflict, Unavailable
 from flitwatch_domain.generators import build_dragonfly
 from flitwatch_ingest.writer import WriterSettings
-from flitwatch_ingest.writer.drain import drain_log
 from flitwatch_ops.embedded import Embedded
 from flitwatch_ops.site import check_database
 from flitwatch_stream.backends import open_log

@@ -12,6 +12,7 @@ import psycopg
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from support.databases import list_events_since
 
 from flitwatch_db import async_pool, connect
 from flitwatch_db.core import events, log_keep
@@ -317,7 +318,7 @@ def test_old_rows_go(embedded_db: str) -> None:
         events.emit_event(conn, "new", {})
     assert maintain_database(embedded_db)["dropped"]["event"] == 1
     with connect(embedded_db, role="reader") as conn:
-        assert [e.kind for e in events.list_events_since(conn, 0)] == ["new"]
+        assert [e.kind for e in list_events_since(conn, 0)] == ["new"]
 
 
 def test_the_log_is_trimmed_and_readers_go_on(embedded_db: str, table_log: Log) -> None:

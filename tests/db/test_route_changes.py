@@ -7,9 +7,9 @@ from datetime import UTC, datetime, timedelta
 
 import numpy as np
 import pytest
+from support.databases import list_events_since
 
 from flitwatch_db import connect
-from flitwatch_db.core import events
 from flitwatch_db.fabrics import route_changes
 from flitwatch_db.fabrics import store as fabrics
 from flitwatch_domain import generators
@@ -42,7 +42,7 @@ def test_each_change_counts_the_entries_that_differ_from_the_tables_before(
             assert route_changes.record_change(conn, fabric_id, T0 + i * HOUR, tables[i]).new
         entries = [int((one >= 0).sum()) for one in tables]
         assert [row[1:3] for row in stored(conn, fabric_id)] == list(zip(entries, [None, 5, 2], strict=True))
-        times = [e.payload["ts"] for e in events.list_events_since(conn, 0) if e.kind == "routes"]
+        times = [e.payload["ts"] for e in list_events_since(conn, 0) if e.kind == "routes"]
         assert times == [(T0 + i * HOUR).isoformat() for i in order]
 
 

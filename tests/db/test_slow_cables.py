@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from ingest.writing import drain_log
 from psycopg import AsyncConnection
 
 from flitwatch_alerting.config import read_config
@@ -26,7 +27,6 @@ from flitwatch_ingest.collectors.publisher import Publisher
 from flitwatch_ingest.exporters.intake import Intake
 from flitwatch_ingest.exporters.sample import Sample
 from flitwatch_ingest.exporters.table import MetricTable
-from flitwatch_ingest.writer.drain import drain_log
 from flitwatch_stream.backends import open_log
 
 TREE = build_xgft(2, [6, 6], [1, 3], bandwidth_bps=200e9)

@@ -15,6 +15,7 @@ from typing import IO, Any
 
 import psycopg
 import pytest
+from support.databases import list_events_since
 from support.tasks import wait_for
 from support.waiting import eventually
 
@@ -69,7 +70,7 @@ def test_a_task_runs_to_its_end(embedded_db: str, conn: psycopg.Connection[Any])
     assert (done.state, done.result, done.done, done.attempts, done.error) == ("succeeded", {"counted": 8}, 8, 1, None)
     assert done.created_by == "a user"
     assert done.created_at <= done.started_at <= done.finished_at  # type: ignore[operator]
-    payloads = [e.payload for e in events.list_events_since(conn, 0) if e.kind == "task"]
+    payloads = [e.payload for e in list_events_since(conn, 0) if e.kind == "task"]
     assert [e["state"] for e in payloads][:2] == ["queued", "running"]
     assert payloads[-1]["state"] == "succeeded"
     counts = [e["done"] for e in payloads]

@@ -54,7 +54,7 @@ def test_what_says_nothing_is_refused_without_trying_all_its_parts(text: str) ->
 @pytest.mark.parametrize(("text", "named", "instead"), JOBS)
 def test_accounting_that_is_not_read_is_named(text: str, named: str, instead: str) -> None:
     with pytest.raises(BadInput) as refused:
-        list(sacct.stream_jobs(io.BytesIO(text.encode()), "file"))
+        list(sacct.SacctReader().read(io.BytesIO(text.encode()), "file"))
     assert named in refused.value.reason and instead in (refused.value.advice or "")
 
 

@@ -6,7 +6,7 @@ import json
 from collections import defaultdict
 from collections.abc import Iterable
 
-from ingest.writing import append
+from ingest.writing import append, drain_log
 from support.ethernet import LEAVES, PORTS, SWITCHES
 
 from flitwatch_db import connect
@@ -14,7 +14,6 @@ from flitwatch_db.fabrics import store as fabrics
 from flitwatch_domain.counters import LANES
 from flitwatch_domain.fabric import Endpoints, Fabric, FabricKind, Links, Routers, Technology
 from flitwatch_domain.importers import ibnetdiscover
-from flitwatch_ingest.writer.drain import drain_log
 from flitwatch_stream.backends import open_log
 
 #: Two leaves; node n1 has compute adapters mlx5_0, mlx5_1 and mlx5_6, node n2 one whose name the fabric does not know.

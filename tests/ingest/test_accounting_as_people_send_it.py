@@ -504,8 +504,9 @@ def test_any_delimiter_is_found_in_the_header(delimiter: str) -> None:
 def test_any_delimiter_is_found_without_a_header(delimiter: str) -> None:
     assume(delimiter.strip() == delimiter and "|" not in delimiter and "%" not in delimiter)
     text = rows({"JobName": "a|b"}, {"JobID": "2"}, delimiter=delimiter).split("\n", 1)[1]
-    found, rejected = sacct.read_jobs(text.encode(), "jobs.txt", zone=UTC, columns=COLUMNS)
-    assert rejected == [] and [(job.name, job.node_list) for job, _ in found] == [("a|b", "c01"), ("a", "c01")]
+    found = list(sacct.SacctReader(UTC, columns=COLUMNS).read(io.BytesIO(text.encode()), "jobs.txt"))
+    jobs = [item[0] for item in found if not isinstance(item, Rejection)]
+    assert len(found) == 2 and [(job.name, job.node_list) for job in jobs] == [("a|b", "c01"), ("a", "c01")]
 
 
 def test_the_text_of_scontrol_is_refused_with_what_to_use() -> None:
@@ -682,9 +683,10 @@ def test_a_requeued_task_takes_the_row_of_the_last_waiting_one(database: str) ->
 
 @pytest.mark.shared
 def test_the_writer_stores_the_looks_at_an_array_without_a_dead_letter(shared: Path, embedded_db: str) -> None:
+    from ingest.writing import drain_log
+
     from flitwatch_ingest.collectors.publisher import Publisher
     from flitwatch_ingest.collectors.sacct import publish_jobs
-    from flitwatch_ingest.writer.drain import drain_log
     from flitwatch_stream.backends import open_log
 
     for number in (1, 2, 3):

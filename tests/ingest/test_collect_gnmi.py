@@ -17,6 +17,7 @@ import grpc
 import pytest
 from ingest.gnmi_rounds import collect
 from ingest.port_counters import CABLED, by_port, counted, lanes, queued
+from ingest.writing import drain_log
 from pygnmi.spec.v080 import gnmi_pb2, gnmi_pb2_grpc
 from support.ethernet import BYTES_A_US, LEAVES, PORTS, SWITCHES, Tables, alias, application, counters, mac, openconfig
 from support.gnmi_server import GnmiTarget, update
@@ -32,7 +33,6 @@ from flitwatch_ingest.collectors.gnmi import GnmiSwitch, Sonic
 from flitwatch_ingest.collectors.gnmi_stream import GnmiStream
 from flitwatch_ingest.sources.ethernet import Reading
 from flitwatch_ingest.sources.openconfig import add_counters, switch_of
-from flitwatch_ingest.writer.drain import drain_log
 from flitwatch_stream.backends import open_log
 
 

@@ -11,13 +11,13 @@ from pathlib import Path
 import pytest
 from ingest.port_counters import lanes
 from ingest.subnet import Subnet
+from ingest.writing import drain_log
 from noise_core import flow_ibsim
 
 from flitwatch_db import connect
 from flitwatch_domain.counters import LANES
 from flitwatch_domain.generators import build_xgft
 from flitwatch_ingest.sources import perfquery
-from flitwatch_ingest.writer.drain import drain_log
 
 pytestmark = [pytest.mark.system("schedulers"), pytest.mark.integration]
 

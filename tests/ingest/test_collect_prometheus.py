@@ -22,7 +22,7 @@ import httpx
 import pytest
 from ingest.exporting import TOKEN, V1, V2, Collector, Written, first, logged, second
 from ingest.port_counters import endpoint_words, named, stored_fabric, switch_ports
-from ingest.writing import START_S, kept
+from ingest.writing import START_S, drain_log, kept
 from opentelemetry.exporter.otlp.proto.http import Compression
 from opentelemetry.exporter.otlp.proto.http.metric_exporter import OTLPMetricExporter
 from opentelemetry.metrics import CallbackOptions, Observation
@@ -38,7 +38,6 @@ from flitwatch_db import connect
 from flitwatch_domain.shares import Shares
 from flitwatch_ingest.exporters.http import AT_A_TIME
 from flitwatch_ingest.exporters.limits import MOST_BYTES, HeldBody, Refused
-from flitwatch_ingest.writer.drain import drain_log
 
 pytestmark = pytest.mark.integration
 

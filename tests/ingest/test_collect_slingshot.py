@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 from ingest.port_counters import observed, reasons
-from ingest.writing import START_S, kept
+from ingest.writing import START_S, drain_log, kept
 from support.slingshot_templates import planted
 
 from flitwatch_db import connect
@@ -26,7 +26,6 @@ from flitwatch_ingest.collectors.slingshot import FileReader, SensorRecords, Top
 from flitwatch_ingest.exporters import Intake, MetricTable
 from flitwatch_ingest.exporters.limits import MOST_BYTES
 from flitwatch_ingest.sources.slingshot import BadRecord, samples_of
-from flitwatch_ingest.writer.drain import drain_log
 from flitwatch_ingest.writer.ports import FabricPorts, Owner
 from flitwatch_stream.backends import open_log
 from flitwatch_stream.log import Log

@@ -15,13 +15,12 @@ import pytest
 import redis
 from api.conftest import serving
 from ingest.port_counters import CABLED, by_port, counted, lanes, named, observed, queued
-from ingest.writing import START_S, kept
+from ingest.writing import START_S, drain_log, kept
 from support.ethernet import BYTES_A_US, PORTS, SWITCHES, Tables, application, cables, counters, dump
 from support.waiting import eventually, free_port
 
 from flitwatch_api.settings import Settings
 from flitwatch_db import connect
-from flitwatch_ingest.writer.drain import drain_log
 
 PROGRAM = "/usr/bin/redis-server"
 APPLICATION, COUNTERS, CONFIGURATION = 0, 2, 4

@@ -13,12 +13,11 @@ from pathlib import Path
 import pytest
 from ingest.exporting import logged
 from ingest.port_counters import endpoint_words, named, switch_ports
-from ingest.writing import START_S, kept
+from ingest.writing import START_S, drain_log, kept
 from support.ufm import PASSWORD, TOKEN, USER, UfmServer, documents_of, public_cables
 from support.waiting import eventually
 
 from flitwatch_db import connect
-from flitwatch_ingest.writer.drain import drain_log
 
 pytestmark = pytest.mark.integration
 

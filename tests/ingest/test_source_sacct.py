@@ -281,25 +281,25 @@ BARE = "7|amg|p|a|4|COMPLETED|0:0\n7.0|amg||a|4|COMPLETED|0:0\n8|x|p|a|4|CANCELL
 
 
 def test_a_text_without_a_header_is_known_by_its_cells_or_by_the_names_that_are_given() -> None:
-    jobs, rejected = sacct.read_jobs(BARE.encode(), "f")
-    assert [(job.job_id, job.name, job.state, len(job.steps)) for job, _ in jobs] == [
+    jobs, rejected = sacct.decode_jobs(BARE.encode(), "f")
+    assert [(job.job_id, job.name, job.state, len(job.steps)) for job in jobs] == [
         ("7", "amg", "COMPLETED", 1),
         ("8", "x", "CANCELLED", 0),
     ]
     assert not rejected
     text = b"9;RUNNING;n[1-2];1795215000\n"
     with pytest.raises(BadInput, match="no header"):
-        sacct.read_jobs(text, "f")
-    ((job, _),), _ = sacct.read_jobs(text, "f", columns=["JobID", "State", "NodeList", "Start"])
+        sacct.decode_jobs(text, "f")
+    ((job, _),) = SacctReader(columns=["JobID", "State", "NodeList", "Start"]).read(io.BytesIO(text), "f")
     assert (job.job_id, job.node_list, job.start_s) == ("9", "n[1-2]", 1795215000.0)
     with pytest.raises(BadInput, match="does not fit the columns"):
-        sacct.read_jobs(text, "f", columns=["JobID", "Start", "State"])
+        SacctReader(columns=["JobID", "Start", "State"]).read(io.BytesIO(text), "f")
 
 
 @pytest.mark.parametrize("start", ["4294967294", "4294967295", "18446744073709551614", "0", "None", "Unknown"])
 def test_a_job_that_never_began_has_no_start(start: str) -> None:
     text = f"JobID|State|Submit|Start|End\n5|CANCELLED by 7|1795215000|{start}|1795215060\n"
-    ((job, _),), rejected = sacct.read_jobs(text.encode(), "f")
+    (job,), rejected = sacct.decode_jobs(text.encode(), "f")
     assert (job.start_s, job.end_s, rejected) == (None, 1795215060.0, [])
 
 
@@ -309,7 +309,7 @@ def test_no_val_in_json_is_no_time() -> None:
         "state": {"current": ["CANCELLED"]},
         "time": {"submission": 1795215000, "start": 4294967294, "end": 1795215060},
     }
-    ((job, _),), rejected = sacct.read_jobs(json.dumps({"jobs": [entry]}).encode(), "f")
+    (job,), rejected = sacct.decode_jobs(json.dumps({"jobs": [entry]}).encode(), "f")
     assert (job.start_s, job.end_s, rejected) == (None, 1795215060.0, [])
 
 
@@ -336,14 +336,14 @@ def controllers(state: str, **more: object) -> dict[str, object]:
 def test_what_slurmctld_forecasts_is_no_time_of_the_job(
     state: str, start: float | None, end: float | None, nodes: str | None
 ) -> None:
-    ((job, known),), rejected = sacct.read_jobs(json.dumps({"jobs": [controllers(state)]}).encode(), "f")
-    assert (job.cluster, job.job_id, job.user, job.restart, known, rejected) == ("c1", "42", "ann", 1, True, [])
+    ((job, known),) = SacctReader().read(io.BytesIO(json.dumps({"jobs": [controllers(state)]}).encode()), "f")
+    assert (job.cluster, job.job_id, job.user, job.restart, known) == ("c1", "42", "ann", 1, True)
     assert (job.start_s, job.end_s, job.node_list, job.nodes) == (start, end, nodes, 2)
 
 
 def test_arrays_of_slurmctld_bear_their_tasks_names() -> None:
     more = {"array_job_id": {"set": True, "number": 40}, "array_task_id": {"set": True, "number": 2}}
-    ((job, _),), _ = sacct.read_jobs(json.dumps({"jobs": [controllers("RUNNING", **more)]}).encode(), "f")
+    (job,), _ = sacct.decode_jobs(json.dumps({"jobs": [controllers("RUNNING", **more)]}).encode(), "f")
     assert job.job_id == "40_2"
 
 
@@ -361,7 +361,7 @@ def test_arrays_of_slurmctld_bear_their_tasks_names() -> None:
 def test_elapsed_tells_which_of_the_two_hours_it_was(elapsed: str, start: str, end: str) -> None:
     column = "ElapsedRaw" if elapsed.isdigit() else "Elapsed"
     text = f"JobID|State|Start|End|{column}\n5|COMPLETED|{start}|{end}|{elapsed}\n"
-    ((job, _),), rejected = sacct.read_jobs(text.encode(), "f", zone=ZoneInfo("Europe/Berlin"))
+    (job,), rejected = sacct.decode_jobs(text.encode(), "f", zone=ZoneInfo("Europe/Berlin"))
     assert not rejected and job.start_s is not None and job.end_s is not None
     assert job.end_s - job.start_s == fields.elapsed_s(elapsed)
 
@@ -381,7 +381,7 @@ def test_a_job_is_submitted_before_it_starts_and_starts_before_it_ends(
 ) -> None:
     cells = (f"2026-10-25T{text}" if ":" in text else text for text in (submit, start, end))
     text = "JobID|State|Submit|Start|End\n5|" + "|".join((("RUNNING" if end_utc is None else "FAILED"), *cells)) + "\n"
-    ((job, _),), rejected = sacct.read_jobs(text.encode(), "f", zone=ZoneInfo("Europe/Berlin"))
+    (job,), rejected = sacct.decode_jobs(text.encode(), "f", zone=ZoneInfo("Europe/Berlin"))
 
     def epoch_s(at: str | None) -> float | None:
         return None if at is None else datetime.fromisoformat(f"2026-10-25T{at}:00+00:00").timestamp()
@@ -399,7 +399,7 @@ def test_any_name_in_json_can_be_stored(name: bytes, expected: str) -> None:
         b'{"jobs": [{"job_id": 5, "name": "%b", "state": {"current": ["RUNNING"]}, "time": {"start": 1795215000}}]}'
         % name
     )
-    ((job, _),), rejected = sacct.read_jobs(text, "f")
+    (job,), rejected = sacct.decode_jobs(text, "f")
     assert not rejected and json.loads(sacct.encode_job(job))["name"] == expected
 
 
@@ -414,17 +414,17 @@ def test_lines_are_read_as_they_come() -> None:
                 read.append(number)
                 yield f"{number}|COMPLETED|u|n{number % 7}\n".encode()
 
-    first = next(sacct.stream_jobs(Lines(), "f"))
+    first = next(SacctReader().read(Lines(), "f"))
     assert first[0].job_id == "1" and len(read) < 20_000
 
 
 def test_what_is_no_accounting_is_refused_before_a_job_is_asked_for() -> None:
     with pytest.raises(BadInput, match="no header"):
-        sacct.stream_jobs(io.BytesIO(b"a picture\n"), "there")
+        SacctReader().read(io.BytesIO(b"a picture\n"), "there")
     with pytest.raises(BadInput, match="empty"):
-        sacct.stream_jobs(io.BytesIO(b""), "there")
+        SacctReader().read(io.BytesIO(b""), "there")
     lines = io.BytesIO(b"JobID|State\n" + b"".join(b"%d|COMPLETED\n" % job for job in range(100)))
-    sacct.stream_jobs(lines, "there")
+    SacctReader().read(lines, "there")
     assert lines.tell() == len(b"JobID|State\n"), "the lines behind the header are read once, for their jobs"
 
 

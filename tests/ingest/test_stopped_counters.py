@@ -10,6 +10,7 @@ import orjson
 import pytest
 import yaml
 from click.testing import CliRunner
+from ingest.writing import drain_log
 
 from flitwatch.command_line import cli
 from flitwatch_db import connect
@@ -25,7 +26,6 @@ from flitwatch_ingest.exporters.intake import Intake
 from flitwatch_ingest.exporters.sample import Sample
 from flitwatch_ingest.exporters.table import MetricTable
 from flitwatch_ingest.sources import perfquery
-from flitwatch_ingest.writer.drain import drain_log
 from flitwatch_stream.backends import open_log
 
 BEGIN_S, CEILING = 1_764_320_000, 2**32 - 1

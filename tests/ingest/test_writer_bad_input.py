@@ -14,14 +14,13 @@ from typing import ClassVar
 
 import pytest
 import zstandard
-from ingest.writing import NODES, START_S, Quarters, append, kept, quality, stored
+from ingest.writing import NODES, START_S, Quarters, append, drain_log, kept, quality, stored
 
 from flitwatch_db import connect
 from flitwatch_db.fabrics import store as fabrics
 from flitwatch_domain.fabric import Fabric
 from flitwatch_domain.generators import build_dragonfly
 from flitwatch_ingest.writer import WriterSettings
-from flitwatch_ingest.writer.drain import drain_log
 from flitwatch_stream.backends import open_log
 
 pytestmark = pytest.mark.integration

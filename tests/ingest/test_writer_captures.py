@@ -11,7 +11,7 @@ from datetime import UTC
 from pathlib import Path
 
 import pytest
-from ingest.writing import Kept, kept
+from ingest.writing import Kept, drain_log, kept
 from support.prometheus import Exporter
 
 from flitwatch_db import connect
@@ -27,7 +27,6 @@ from flitwatch_ingest.exporters import Intake, MetricTable
 from flitwatch_ingest.exporters.scraper import Scraper
 from flitwatch_ingest.sources import sacct
 from flitwatch_ingest.writer import WriterSettings
-from flitwatch_ingest.writer.drain import drain_log
 from flitwatch_stream.backends import open_log
 
 pytestmark = [pytest.mark.integration, pytest.mark.shared]

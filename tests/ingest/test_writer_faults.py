@@ -19,7 +19,7 @@ import pytest
 from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
-from ingest.writing import Quarters, append, quality, stored, uneven_seconds
+from ingest.writing import Quarters, append, drain_log, quality, stored, uneven_seconds
 from support import disks
 from support.databases import server_folder
 from support.waiting import eventually
@@ -38,7 +38,6 @@ from flitwatch_ingest.collectors.publisher import Publisher
 from flitwatch_ingest.collectors.sacct import publish_jobs
 from flitwatch_ingest.writer import WriterSettings, assigned_topics
 from flitwatch_ingest.writer.assigned_topics import AssignedTopics
-from flitwatch_ingest.writer.drain import drain_log
 from flitwatch_ingest.writer.loop import Writer
 from flitwatch_ingest.writer.merging import Merger
 from flitwatch_ingest.writer.metrics import WriterCollector

@@ -5,13 +5,12 @@ from __future__ import annotations
 import math
 
 import pytest
-from ingest.writing import Quarters, append, quality, stored
+from ingest.writing import Quarters, append, drain_log, quality, stored
 
 from flitwatch_db import connect
 from flitwatch_db.fabrics import store as fabrics
 from flitwatch_domain.generators import build_dragonfly
 from flitwatch_ingest.writer import WriterSettings, assigned_topics
-from flitwatch_ingest.writer.drain import drain_log
 from flitwatch_ingest.writer.loop import Writer
 from flitwatch_stream.backends import open_log
 from flitwatch_stream.log import Log

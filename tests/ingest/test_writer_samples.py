@@ -6,11 +6,11 @@ import json
 import random
 
 import pytest
+from ingest.writing import drain_log
 
 from flitwatch_db import connect
 from flitwatch_db.fabrics import store as fabrics
 from flitwatch_ingest.writer import WriterSettings
-from flitwatch_ingest.writer.drain import drain_log
 from flitwatch_research.namespaces import figure_214
 from flitwatch_stream import topics
 from flitwatch_stream.backends import open_log

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 import psycopg
 import pytest
-from ingest.writing import Quarters, append, quality, stored, uneven_seconds
+from ingest.writing import Quarters, append, drain_log, quality, stored, uneven_seconds
 from support.waiting import eventually
 
 from flitwatch_db import connect
@@ -20,7 +20,6 @@ from flitwatch_db.ingest.store import Reader
 from flitwatch_domain.generators import build_dragonfly
 from flitwatch_ingest.writer import WriterSettings, database, memory, merging
 from flitwatch_ingest.writer.batch import Batch
-from flitwatch_ingest.writer.drain import drain_log
 from flitwatch_ingest.writer.loop import Writer
 from flitwatch_ingest.writer.pending_rows import OUR_FAULT, header_text
 from flitwatch_stream.backends import open_log

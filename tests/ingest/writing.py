@@ -5,11 +5,12 @@ from __future__ import annotations
 import random
 import time
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from flitwatch_db import connect
 from flitwatch_domain.fabric import Fabric
+from flitwatch_ingest.writer import Drain, Measures, WriterSettings
 from flitwatch_stream.log import Log, Record
 
 START_S = 1_795_000_000
@@ -17,6 +18,19 @@ START_S = 1_795_000_000
 QUANTITIES = ("INCOMING_FLIT_VC0", "INCOMING_FLIT_VC4", "ROWBUS_STALL_CNT")
 
 NODES = 4
+
+
+def drain_log(
+    url: str,
+    log_url: str,
+    until: Mapping[tuple[str, int], int] | None = None,
+    settings: WriterSettings | None = None,
+    progress: Callable[[int, int], object] = lambda done, total: None,
+    limit_s: float | None = None,
+) -> Measures:
+    """Write records until the database is at `until`, then stop."""
+    with Drain(url, log_url, settings) as drain:
+        return drain.write(until, progress, limit_s)
 
 
 def metrics(slot: int) -> list[str]:

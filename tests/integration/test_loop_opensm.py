@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from ingest.subnet import Subnet
+from ingest.writing import drain_log
 from noise_core import flow_ibsim
 from support.databases import Server
 from support.waiting import eventually
@@ -24,7 +25,6 @@ from flitwatch_db.diagnosis import measured
 from flitwatch_db.fabrics import store as fabrics
 from flitwatch_domain.fabric import Fabric
 from flitwatch_domain.generators import build_xgft
-from flitwatch_ingest.writer.drain import drain_log
 from flitwatch_routing import lft
 from flitwatch_routing.forwarding import check_routes
 from flitwatch_routing.service_levels import levels_of

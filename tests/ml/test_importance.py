@@ -51,12 +51,12 @@ def nothing_carried(seed: int, runs: int = 60, steps: int = 10) -> tuple[StepSer
 @pytest.mark.parametrize("members", [("ridge",), ("lightgbm",), ("attention alone",), ("ridge", "attention")])
 def test_the_counter_that_alone_carries_the_future_is_first(twin_data, members) -> None:
     found = measure_importances(*twin_data, COUNTER_NAMES, M, K, (), members)
-    counters = [one for one in found.inputs if one.name != TIME]
-    assert counters[0].features == (CARRIER,) and counters[0].meaning == "stalls in the column buffers"
-    assert counters[0].verdict == "carries" and counters[0].low > 0.5
-    assert counters[0].increase > 3 * max(one.increase for one in counters[1:])
-    assert sorted(name for one in counters for name in one.features) == sorted(COUNTER_NAMES)
-    assert found.learned + found.runs == len(twin_data[0].times) and 5 < found.mape < 40
+    counters = [one for one in found["inputs"] if one["name"] != TIME]
+    assert counters[0]["features"] == [CARRIER] and counters[0]["meaning"] == "stalls in the column buffers"
+    assert counters[0]["verdict"] == "carries" and counters[0]["low"] > 0.5
+    assert counters[0]["increase"] > 3 * max(one["increase"] for one in counters[1:])
+    assert sorted(name for one in counters for name in one["features"]) == sorted(COUNTER_NAMES)
+    assert found["learned"] + found["runs"] == len(twin_data[0].times) and 5 < found["mape"] < 40
 
 
 @pytest.mark.parametrize(
@@ -65,8 +65,8 @@ def test_the_counter_that_alone_carries_the_future_is_first(twin_data, members) 
 )
 def test_where_nothing_is_carried_no_counter_is_claimed(members) -> None:
     found = measure_importances(*nothing_carried(7), NAMES, M, K, (), members)
-    assert {one.verdict for one in found.inputs if one.name != TIME} <= {"cannot tell", "not used"}
-    assert all(one.low <= 0 <= one.high for one in found.inputs if one.name != TIME)
+    assert {one["verdict"] for one in found["inputs"] if one["name"] != TIME} <= {"cannot tell", "not used"}
+    assert all(one["low"] <= 0 <= one["high"] for one in found["inputs"] if one["name"] != TIME)
 
 
 def test_claims_of_nothing_are_as_rare_as_the_interval_says() -> None:
@@ -74,16 +74,16 @@ def test_claims_of_nothing_are_as_rare_as_the_interval_says() -> None:
     claimed = 0
     for seed in range(80):
         found = measure_importances(*nothing_carried(seed, runs=40), NAMES, M, K, (), ("ridge",))
-        claimed += any(one.verdict == "carries" for one in found.inputs)
+        claimed += any(one["verdict"] == "carries" for one in found["inputs"])
     assert claimed <= 6
 
 
 def test_a_forecaster_that_looks_at_no_counter_uses_none() -> None:
     series, start = nothing_carried(1)
     found = measure_importances(series, start, NAMES, M, K, (), ("ratio",))
-    verdict = {one.name: one.verdict for one in found.inputs}
+    verdict = {one["name"]: one["verdict"] for one in found["inputs"]}
     assert {verdict[name] for name in verdict if name != TIME} == {"not used"} and verdict[TIME] != "not used"
-    assert not found.weights
+    assert not found["weights"]
 
 
 def test_counters_that_move_together_are_replaced_together_if_they_mean_the_same() -> None:
@@ -104,16 +104,16 @@ def test_only_later_runs_are_asked_and_their_order_in_the_table_is_nothing() -> 
     later = np.argsort(start)[36:]
     spoiled = StepSeries(series.times, np.where(np.isin(np.arange(60), later)[:, None, None], 1.0, series.counters))
     changed = measure_importances(spoiled, start, NAMES, M, K, (), ("ridge",))
-    assert {entry.verdict for entry in changed.inputs if entry.name != TIME} == {"not used"}
+    assert {entry["verdict"] for entry in changed["inputs"] if entry["name"] != TIME} == {"not used"}
 
 
 @pytest.mark.system("numeric")
 def test_attention_weights_are_of_the_nets_only_and_sum_to_one(twin_data) -> None:
     found = measure_importances(*twin_data, COUNTER_NAMES, M, K, (), ("attention alone", "ridge"))
-    (weights,) = found.weights
-    assert weights.forecaster == "attention alone" and weights.mean.shape == (M,)
-    assert weights.mean.sum() == pytest.approx(1, abs=1e-5) and (weights.low <= weights.mean).all()
-    assert (weights.mean <= weights.high).all()
+    (weights,) = found["weights"]
+    mean, low, high = (np.array(weights[name]) for name in ("mean", "low", "high"))
+    assert weights["forecaster"] == "attention alone" and mean.shape == (M,)
+    assert mean.sum() == pytest.approx(1, abs=1e-5) and (low <= mean).all() and (mean <= high).all()
 
 
 def test_placement_is_an_input_and_few_runs_are_too_few() -> None:
@@ -122,6 +122,6 @@ def test_placement_is_an_input_and_few_runs_are_too_few() -> None:
     spread = rng.integers(1, 9, (60, 2)).astype(float)
     slow = StepSeries(series.times * spread[:, 1:], series.counters, placement=spread)
     found = measure_importances(slow, start, NAMES, M, K, ("placement",), ("ridge",))
-    assert PLACEMENT in [one.name for one in found.inputs] and found.inputs[0].name in (TIME, PLACEMENT)
+    assert PLACEMENT in [one["name"] for one in found["inputs"]] and found["inputs"][0]["name"] in (TIME, PLACEMENT)
     with pytest.raises(NotEnoughData, match=f"need {MIN_RUNS} runs, has 20"):
         measure_importances(series.runs(np.arange(20)), start[:20], NAMES, M, K, (), ("ridge",))

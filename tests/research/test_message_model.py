@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from flitwatch_domain.network_noise.observations import message_time_s, message_time_without_window_s
+from flitwatch_domain.network_noise.observations import message_time_s
 from flitwatch_research.studies import desensi
+from flitwatch_research.studies.desensi import message_time_without_window_s
 
 
 def test_the_equations_differ_by_the_window_alone() -> None:

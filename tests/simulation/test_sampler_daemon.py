@@ -10,6 +10,7 @@ import time
 from pathlib import Path
 
 import pytest
+from ingest.writing import drain_log
 from support.waiting import eventually
 
 from flitwatch_db import connect
@@ -17,7 +18,6 @@ from flitwatch_db.fabrics import store as fabrics
 from flitwatch_domain.sampling import Reach
 from flitwatch_ingest.sampler import make_plan
 from flitwatch_ingest.writer import WriterSettings
-from flitwatch_ingest.writer.drain import drain_log
 from flitwatch_research.namespaces import Lab, figure_214, why_not
 
 pytestmark = [

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import time
 
+from ingest.writing import drain_log
+
 from flitwatch_db import connect
 from flitwatch_db.fabrics import store as fabrics
 from flitwatch_domain.importers import ibnetdiscover
@@ -11,7 +13,6 @@ from flitwatch_ingest.collectors.publisher import Publisher
 from flitwatch_ingest.exporters.intake import Intake
 from flitwatch_ingest.exporters.sample import Sample
 from flitwatch_ingest.exporters.table import MetricTable
-from flitwatch_ingest.writer.drain import drain_log
 from flitwatch_stream.backends import open_log
 
 #: By fabric: the condition of each cable, as every place reports it.

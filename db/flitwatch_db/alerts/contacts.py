@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import psycopg
-from psycopg.rows import dict_row
 
 from flitwatch_db.core.columns import Connection as AsyncConnection
+from flitwatch_db.core.columns import query_rows
+from flitwatch_db.core.connection import fetch_rows
 
 Connection = psycopg.Connection[Any]
 Row = dict[str, Any]
@@ -19,9 +20,9 @@ _SHOWN = (
 
 async def read_contact_points(conn: AsyncConnection, name: str | None = None) -> list[Row]:
     """Return all contact points by name, or only the one with this name."""
-    async with conn.cursor(row_factory=dict_row) as cursor:
-        await cursor.execute(f"{_SHOWN} WHERE %(name)s::text IS NULL OR name = %(name)s ORDER BY name", {"name": name})
-        return await cursor.fetchall()
+    return await query_rows(
+        conn, f"{_SHOWN} WHERE %(name)s::text IS NULL OR name = %(name)s ORDER BY name", {"name": name}
+    )
 
 
 def save_contact_point(conn: Connection, name: str, addresses: list[str], least_severity: str) -> None:
@@ -50,11 +51,11 @@ def ask_test(conn: Connection, name: str) -> bool:
 
 def load_contact_points(conn: Connection) -> list[Row]:
     """Return all contact points by name, with whether a test mail is pending (`waits`)."""
-    with conn.cursor(row_factory=dict_row) as cursor:
-        return cursor.execute(
-            "SELECT name, addresses, least_severity, test_asked_at,"
-            " coalesce(test_asked_at > coalesce(test_tried_at, '-infinity'), false) AS waits FROM alert_contact ORDER BY name"
-        ).fetchall()
+    return fetch_rows(
+        conn,
+        "SELECT name, addresses, least_severity, test_asked_at,"
+        " coalesce(test_asked_at > coalesce(test_tried_at, '-infinity'), false) AS waits FROM alert_contact ORDER BY name",
+    )
 
 
 def record_test_result(conn: Connection, name: str, error: str | None) -> None:

@@ -58,7 +58,6 @@ def list_due_notices(conn: Conn, limit: int) -> list[Row]:
 
 
 def mark_notice_delivered(conn: Conn, job_pk: int) -> None:
-    """Mark a notice as delivered."""
     conn.execute(
         "UPDATE job_end_notice SET delivered_at = clock_timestamp(), attempts = attempts + 1, error = NULL WHERE job_pk = %s",
         [job_pk],

@@ -65,7 +65,6 @@ async def list_alert_rules(conn: Connection) -> list[Row]:
 
 
 async def find_alert_rule(conn: Connection, name: str) -> Row | None:
-    """Return one rule."""
     rows = await query_rows(
         conn, SQL("SELECT rule, source, updated_at AS updated, through FROM alert_rule WHERE name = %s"), [name]
     )

@@ -201,7 +201,6 @@ def close_orphans(conn: Connection) -> list[int]:
 
 
 def list_firing_alerts(conn: Connection) -> list[Row]:
-    """Return the firing alerts."""
     return fetch_rows(
         conn,
         "SELECT a.*, r.rule AS definition FROM alert a JOIN alert_rule r ON r.name = a.rule WHERE phase = 'firing' ORDER BY alert_id",
@@ -209,7 +208,6 @@ def list_firing_alerts(conn: Connection) -> list[Row]:
 
 
 def load_alert(conn: Connection, number: int) -> Row:
-    """Return one alert."""
     return fetch_rows(conn, "SELECT * FROM alert WHERE alert_id = %s", [number])[0]
 
 
@@ -354,7 +352,6 @@ def list_open_notices(conn: Connection, batch: str) -> list[Row]:
 
 
 def mark_notices_delivered(conn: Connection, numbers: list[int]) -> None:
-    """Mark notices as delivered."""
     conn.execute(
         "UPDATE alert_notice SET delivered_at = clock_timestamp(), tried_at = clock_timestamp(), attempts = attempts + 1, error "
         "= NULL WHERE notice_id = ANY(%s)",

@@ -48,7 +48,6 @@ def compute_fabric_digest(conn: Conn, fabric_id: int, name: str | None = None) -
 
 
 def archive_fabric(conn: Conn, folder: Folder, fabric_id: int, named: str, made_at: str, code_version: str) -> None:
-    """Write a fabric into the archive."""
     with folder.write(
         f"fabrics/{named}", {"made_at": made_at, "code_version": code_version, "format": FABRIC, "digest": named}
     ) as writer:

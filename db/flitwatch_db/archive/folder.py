@@ -41,13 +41,8 @@ class Key(NamedTuple):
 
 
 def mark_archive_folder(root: Path) -> None:
-    """Mark an empty folder as an archive. If a file system that was mounted there is unavailable, the mark is missing.
-
-    Raises
-    ------
-    BadRequest
-        The folder does not exist, or contains other things.
-    """
+    """Mark an empty folder as an archive. If a file system that was mounted there is unavailable, the mark is missing. Raise BadRequest if the folder
+    does not exist, or contains other things."""
     if not root.is_dir():
         raise BadRequest(
             f"there is no folder {root}",
@@ -63,7 +58,6 @@ class Folder:
 
     Parameters
     ----------
-    root : Path
     create : bool
         Create it if it does not exist.
 
@@ -142,7 +136,6 @@ class Folder:
         return month_parts
 
     def fabric(self, digest: str) -> Part:
-        """Return a fabric by its digest."""
         if not _DIGEST.fullmatch(digest):
             raise BadInput(f"{digest[:80]!r} does not name a fabric", where="fabrics")
         return Part(self.root / "fabrics" / digest, f"fabrics/{digest}", FABRIC_SHAPES, FABRIC)

@@ -88,13 +88,8 @@ class Writer:
         draft.mkdir(mode=0o750)
 
     def write(self, shape: Shape, batches: Iterable[pa.RecordBatch]) -> int:
-        """Write a table's file; return its number of rows.
-
-        Raises
-        ------
-        BadInput
-            The database contains a value that an archive cannot: a number that is not finite.
-        """
+        """Write a table's file; return its number of rows. Raise BadInput if the database contains a value that an archive cannot: a number that is
+        not finite."""
         metadata = {key: str(value) for key, value in self.about.items() if isinstance(value, str | int | float | bool)}
         schema = shape.schema.with_metadata({f"flitwatch.{key}": value for key, value in metadata.items()})
         rows = 0
@@ -133,7 +128,6 @@ class Part:
 
     Attributes
     ----------
-    place : Path
     shown : str          its name in messages
     shapes : dict[str, Shape]   its files, by name
     manifest : dict
@@ -173,13 +167,8 @@ class Part:
         return cast(Manifest, manifest)
 
     def verify(self) -> None:
-        """Compare every file with its checksum, and its columns with the format.
-
-        Raises
-        ------
-        BadInput
-            A file is missing, damaged or of a different shape; the message names it.
-        """
+        """Compare every file with its checksum, and its columns with the format. Raise BadInput if a file is missing, damaged or of a different
+        shape; the message names it."""
         for name, file in self.manifest["files"].items():
             path, where = self.place / f"{name}.parquet", f"{self.shown}/{name}.parquet"
             if path.is_symlink() or not path.is_file():
@@ -191,13 +180,7 @@ class Part:
                     raise BadInput(f"{opened.metadata.num_rows} rows, but the manifest has {file['rows']}", where=where)
 
     def read(self, name: str) -> Iterator[pa.RecordBatch]:
-        """Yield the validated rows of a table in batches.
-
-        Raises
-        ------
-        BadInput
-            A value is wrong; the message names the file and column.
-        """
+        """Yield the validated rows of a table in batches. Raise BadInput if a value is wrong; the message names the file and column."""
         where = f"{self.shown}/{name}.parquet"
         with self._open_table(name) as file:
             batches = file.iter_batches(BATCH_ROWS)

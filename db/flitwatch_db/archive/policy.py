@@ -61,13 +61,8 @@ def load_policy(conn: Conn) -> Policy | None:
 
 
 def set_policy(conn: Conn, wanted: Policy | None) -> None:
-    """Set the policy, which applies from the next maintenance on; None disables archiving.
-
-    Raises
-    ------
-    BadRequest, Conflict
-        The folder does not exist, or contains other things; another process is initialising it.
-    """
+    """Set the policy, which applies from the next maintenance on; None disables archiving. Raise BadRequest if the folder does not exist, or contains
+    other things. Raise Conflict if another process is initialising it."""
     if wanted is not None:
         mark_archive_folder(Path(wanted.folder))
     conn.execute(
@@ -152,9 +147,7 @@ def _delete_jobs(conn: Conn, some: Sequence[Candidate]) -> None:
         conn.execute("DELETE FROM job WHERE job_pk = ANY(%s)", [[row[0] for row in same]])
 
 
-def forget_user(
-    root: Path, user: str, *, dry_run: bool = False, on_step: OnStep = lambda done, total, what: None
-) -> dict[str, int]:
+def forget_user(root: Path, user: str, *, dry_run: bool = False) -> dict[str, int]:
     """Rewrite the parts with a user's jobs without these jobs and their data, and remove the old parts.
 
     Counters contain no user names and are kept, unless the part has no other job. Copies of the archive elsewhere are not changed.
@@ -184,7 +177,7 @@ def forget_user(
         raise BadRequest("no user is named", advice="Write the name as in the scheduler.")
     with Folder(root) as folder:
         # All parts are read before any is changed, so that a damaged part leaves everything unchanged.
-        user_parts = list(_find_user_parts(folder.parts(), user, on_step))
+        user_parts = list(_find_user_parts(folder.parts(), user))
         for part, jobs, runs in () if dry_run else user_parts:
             _rewrite_part(folder, part, jobs, runs)
     return {
@@ -194,15 +187,13 @@ def forget_user(
     }
 
 
-def _find_user_parts(parts: Sequence[Part], user: str, on_step: OnStep) -> Iterator[tuple[Part, set[int], set[int]]]:
+def _find_user_parts(parts: Sequence[Part], user: str) -> Iterator[tuple[Part, set[int], set[int]]]:
     """Yield the parts with jobs of the user, and the numbers of these jobs and their runs."""
-    for done, part in enumerate(parts):
-        on_step(done, len(parts), part.shown)
+    for part in parts:
         part.verify()
         jobs = {row["job_pk"] for row in part.rows("job") if row["user_name"] == user}
         if jobs:
             yield part, jobs, {row["run_id"] for row in part.rows("run") if row["job_pk"] in jobs}
-    on_step(len(parts), len(parts), "")
 
 
 def _rewrite_part(folder: Folder, part: Part, jobs: set[int], runs: set[int]) -> None:

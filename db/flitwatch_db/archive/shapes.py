@@ -88,7 +88,6 @@ class Shape:
     ----------
     name : str
         The table of the database.
-    columns : tuple of Column
     extra : frozenset of str
         Columns that are not in the database.
     """

@@ -97,7 +97,6 @@ def write_archive(
 
     Parameters
     ----------
-    url : str
     out : Path
         An existing archive, or a new or empty folder.
     before : datetime, optional

@@ -44,7 +44,6 @@ class DeadlineConnection(psycopg.Connection[Any]):
             raise problem.with_traceback(None) from None
 
     def wait(self, gen: PQGen[RV], interval: float = _INTERVAL_S, timeout: float | None = None) -> RV:
-        """Wait for the server."""
         if timeout is not None:
             return super().wait(gen, interval, timeout)
         try:
@@ -62,14 +61,12 @@ class AsyncDeadlineConnection(psycopg.AsyncConnection[Any]):
 
     @classmethod
     async def connect(cls, *args: Any, **kwargs: Any) -> Self:
-        """Connect to a server."""
         try:
             return await super().connect(*args, **kwargs)
         except psycopg.Error as problem:
             raise problem.with_traceback(None) from None
 
     async def wait(self, gen: PQGen[RV], interval: float = _INTERVAL_S, timeout: float | None = None) -> RV:
-        """Wait for the server."""
         if timeout is not None:
             return await super().wait(gen, interval, timeout)
         try:

@@ -120,15 +120,6 @@ def emit_event(conn: psycopg.Connection[Any], kind: str, payload: Mapping[str, A
     return int(row[0])
 
 
-def list_events_since(conn: psycopg.Connection[Any], event_id: int, limit: int = 1000) -> list[Event]:
-    """Return the events after `event_id`, oldest first."""
-    with conn.cursor(row_factory=class_row(Event)) as cursor:
-        return cursor.execute(
-            "SELECT event_id, at, kind, payload FROM event WHERE event_id > %s ORDER BY event_id LIMIT %s",
-            [event_id, limit],
-        ).fetchall()
-
-
 def last_id(conn: psycopg.Connection[Any]) -> int:
     """Return the newest event's id, or 0 if there are no events."""
     row = conn.execute("SELECT coalesce(max(event_id), 0) FROM event").fetchone()

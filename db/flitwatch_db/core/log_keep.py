@@ -67,7 +67,6 @@ class LogKeep:
 
 
 def load_limits(conn: psycopg.Connection[Any]) -> LogKeep:
-    """Load the current limits."""
     row = conn.execute("SELECT value FROM setting WHERE key = 'log_keep'").fetchone()
     return LogKeep(**row[0]) if row is not None else LogKeep()
 

@@ -112,7 +112,6 @@ def unpack_numbers(sent: bytes | None, dtype: str) -> NDArray[np.generic]:
 
     Parameters
     ----------
-    sent : bytes or None
     dtype : str
         The elements' type, big-endian: ">i4", ">i8" or ">f8".
     """

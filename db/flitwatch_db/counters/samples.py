@@ -108,7 +108,6 @@ class Summary:
     ----------
     fabric : str
         A fabric's name.
-    host : str
     job, tag, phase : str or None
         The context; None is unknown.
     start_s : float
@@ -141,13 +140,8 @@ class Summary:
 
 
 def write_samples(conn: psycopg.Connection[Any], summaries: Sequence[Summary]) -> None:
-    """Add summaries within the caller's transaction; values of the same context, second and link are summed.
-
-    Raises
-    ------
-    BadInput
-        A fabric is missing, or does not have a link; then nothing is written.
-    """
+    """Add summaries within the caller's transaction; values of the same context, second and link are summed. Raise BadInput if a fabric is missing,
+    or does not have a link; then nothing is written."""
     if not summaries:
         return
     fabrics = _find_fabrics(conn, summaries)

@@ -196,7 +196,6 @@ class Batch:
 
 
 def fabrics_of(batch: Batch) -> set[int]:
-    """Return the fabrics in a batch."""
     parts = [batch.routers, batch.ports, batch.endpoints, *batch.router_lanes, *batch.endpoint_lanes]
     return {int(fabric_id) for part in parts if part is not None for fabric_id in np.unique(part.fabric_id)}
 
@@ -227,13 +226,9 @@ def write_batch(
 ) -> None:
     """Add a batch to the counter tables and to its minutes and hours, within the caller's transaction, and mark its hours for maintenance.
 
-    Keys may repeat within a batch and may exist in the tables: counts are added, and unknown plus known is known. `widths_s` omits tables
-    with a finer width than the rows of routers and endpoints: a minute's sums are not stored in tables of seconds.
-
-    Raises
-    ------
-    BadInput
-        Arrays differ in length, or a time is outside [1970, 2106).
+    Keys may repeat within a batch and may exist in the tables: counts are added, and unknown plus known is known. `widths_s` omits tables with a
+    finer width than the rows of routers and endpoints: a minute's sums are not stored in tables of seconds. Raise BadInput if arrays differ in
+    length, or a time is outside [1970, 2106).
     """
     if batch.routers is not None and len(batch.routers.ts_s):
         _write_rows(conn, "router", "tile_seconds", ROUTER_COLUMNS, batch.routers, widths_s)

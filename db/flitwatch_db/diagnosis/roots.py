@@ -78,13 +78,8 @@ def of_job(
 def of_job_named(
     conn: Conn, job_id: str, cluster: str | None, at_s: float | None, window_s: float, tag: str | None, phase: str | None
 ) -> Row:  # fmt: skip
-    """Find the same for a job by the scheduler's id; without a time, at its end or at the end of its measurements.
-
-    Raises
-    ------
-    NotFound, BadRequest
-        The job does not exist, or had not started at that time.
-    """
+    """Find the same for a job by the scheduler's id; without a time, at its end or at the end of its measurements. Raise NotFound or BadRequest if
+    the job does not exist, or had not started at that time."""
     now_s = time.time() if at_s is None else at_s
     job = job_at(conn, job_id, cluster, now_s)
     end_s = now_s if job["end_s"] is None else min(now_s, job["end_s"])

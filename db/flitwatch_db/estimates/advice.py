@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 import psycopg
-from psycopg.rows import dict_row
 
+from flitwatch_db.core.connection import fetch_rows
 from flitwatch_domain.advice.basis import BASIS_QUEUE, Basis, Congestion, Driver, Place
 from flitwatch_domain.blame import NAMED
 from flitwatch_domain.counters.features import CARRIES, in_words
@@ -106,12 +106,10 @@ SENT_SHARE = "flits sent, as a share of what a NIC can send"
 
 
 def _fetch_rows(conn: psycopg.Connection[Any], query: str, **parameters: Any) -> list[Row]:
-    with conn.cursor(row_factory=dict_row) as cursor:
-        return cursor.execute(query.encode(), parameters).fetchall()
+    return fetch_rows(conn, query.encode(), parameters)
 
 
 def load_basis(conn: psycopg.Connection[Any]) -> Basis:
-    """Read the basis."""
     (state,) = _fetch_rows(conn, _WORKERS, silent=WORKER_SILENT_S, queue=BASIS_QUEUE)
     basis = Basis(state["now"], state["workers"], state["pseudonym_key"] or "")
     basis.drivers.update(pick_drivers(_fetch_rows(conn, _DRIVERS)))

@@ -56,13 +56,8 @@ def list_applications(conn: Connection, least_runs: int = 1) -> list[tuple[str, 
 
 
 def check_name_of_files(conn: Connection, name: str) -> None:
-    """Check that a set of runs from files may have this name; users see an application's name without folders.
-
-    Raises
-    ------
-    Conflict
-        The platform records runs of an application with this name.
-    """
+    """Check that a set of runs from files may have this name; users see an application's name without folders. Raise Conflict if the platform records
+    runs of an application with this name."""
     there = conn.execute(
         "SELECT EXISTS (SELECT FROM run WHERE regexp_replace(exe, '^.*/', '') = %s)", [name]
     ).fetchone()

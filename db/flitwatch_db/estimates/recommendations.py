@@ -6,13 +6,14 @@ import gzip
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Literal, TypedDict
+from typing import Any, Literal
 
 import orjson
 import psycopg
 from psycopg.rows import dict_row
 from psycopg.sql import SQL
 from psycopg.types.json import Jsonb
+from typing_extensions import TypedDict
 
 from flitwatch_db.core.columns import Connection
 from flitwatch_domain.errors import NotFound
@@ -62,16 +63,16 @@ def as_json(value: Any) -> bytes:
     return orjson.dumps(value, option=orjson.OPT_SERIALIZE_NUMPY)
 
 
-class RecommendationReason(TypedDict):
-    """A sentence of the reason for a recommendation, with its value if there is one."""
+class Finding(TypedDict):
+    """One finding."""
 
     text: str
     value: float | None
     unit: str | None
 
 
-class RecommendationSide(TypedDict):
-    """One side of a comparison: seconds, the largest load of a link, and the number of congested links; None is unknown."""
+class RouteOutcome(TypedDict):
+    """Outcome before or after the change."""
 
     time_s: float | None
     max_load_bytes: float | None
@@ -137,13 +138,8 @@ class StagedRoutes:
 
 
 def lock_staged_routes(conn: psycopg.Connection[Any], number: int) -> StagedRoutes:
-    """Return a recommendation of routes for `loop apply`, with its row locked until the transaction ends.
-
-    Raises
-    ------
-    NotFound
-        The number does not exist.
-    """
+    """Return a recommendation of routes for `loop apply`, with its row locked until the transaction ends. Raise NotFound if the number does not
+    exist."""
     row = conn.execute(
         "SELECT r.fabric, r.state, r.reason, r.simulated, r.authorised, r.detail, p.packed, r.staged_in, r.staged_at, r.rolled_back_at"
         " FROM recommendation r LEFT JOIN recommendation_part p ON p.recommendation_id = r.recommendation_id AND p.part = 'lfts'"

@@ -56,13 +56,7 @@ async def list_heads(conn: Connection) -> list[FabricHead]:
 
 
 async def find_fabric_head(conn: Connection, name_or_id: str) -> FabricHead:
-    """Return a fabric by name or, if there is none, by number.
-
-    Raises
-    ------
-    NotFound
-        The fabric does not exist; the advice lists the existing ones.
-    """
+    """Return a fabric by name or, if there is none, by number. Raise NotFound if the fabric does not exist; the advice lists the existing ones."""
     number = int(name_or_id) if name_or_id.isascii() and name_or_id.isdigit() and len(name_or_id) < 10 else None
     async with conn.cursor(row_factory=class_row(FabricHead)) as cursor:
         await cursor.execute(
@@ -92,7 +86,6 @@ class Reach:
         By bucket width in seconds: start of the oldest stored bucket of routers; a width without rows is omitted.
     oldest_of_fabric_s : dict
         The same for buckets of the whole fabric, rolled up or due.
-    oldest_of_ports_s : int or None
     due_s : tuple of int
         Sorted hours whose buckets of the whole fabric have not been rolled up yet.
     """

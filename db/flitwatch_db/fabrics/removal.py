@@ -66,15 +66,8 @@ class Held:
 
 
 def count_stored(conn: Conn, name_or_id: str | int) -> Held:
-    """Count the data that `remove_fabric` would remove, without changes.
-
-    Raises
-    ------
-    NotFound
-        The fabric does not exist.
-    Conflict
-        It is in use, as in `remove_fabric`.
-    """
+    """Count the data that `remove_fabric` would remove, without changes. Raise NotFound if the fabric does not exist. Raise Conflict if it is in use,
+    as in `remove_fabric`."""
     row = store.get_fabric_row(conn, name_or_id)
     _refuse_in_use(conn, row)
     rows: dict[str, int] = {}
@@ -98,7 +91,6 @@ def remove_fabric(conn: Conn, name_or_id: str | int, on_step: OnStep = lambda do
     ----------
     conn : psycopg.Connection
         With role `owner`, in autocommit mode: every chunk of counters is a separate transaction.
-    on_step : callable
 
     Returns
     -------

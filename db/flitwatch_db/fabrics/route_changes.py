@@ -100,13 +100,8 @@ def record_change(
 
 
 def in_force(conn: psycopg.Connection[Any], fabric_id: int, from_: datetime, to: datetime) -> NDArray[np.int64] | None:
-    """Return the tables (routers, endpoints) that were loaded for all of [from, to); None if they are unknown.
-
-    Raises
-    ------
-    Conflict
-        Routes changed in between.
-    """
+    """Return the tables (routers, endpoints) that were loaded for all of [from, to); None if they are unknown. Raise Conflict if routes changed in
+    between."""
     changed = conn.execute(
         "SELECT ts FROM route_change WHERE fabric_id = %s AND ts > %s AND ts < %s ORDER BY ts DESC LIMIT 1",
         [fabric_id, from_, to],

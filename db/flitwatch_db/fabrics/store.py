@@ -45,7 +45,6 @@ def save_fabric(conn: psycopg.Connection[Any], fabric: Fabric, replace: bool = F
 
     Parameters
     ----------
-    fabric : Fabric
     replace : bool
         Whether an existing fabric of that name keeps its id and counters and gets these routers, endpoints and links.
     snapshot : bool
@@ -207,13 +206,8 @@ def list_versions(conn: psycopg.Connection[Any]) -> dict[int, str]:
 
 
 def get_fabric_row(conn: psycopg.Connection[Any], name_or_id: str | int) -> FabricRow:
-    """Return a fabric's row by name or id (a name of digits is tried as an id last).
-
-    Raises
-    ------
-    NotFound
-        The fabric does not exist; the message lists the existing ones.
-    """
+    """Return a fabric's row by name or id (a name of digits is tried as an id last). Raise NotFound if the fabric does not exist; the message lists
+    the existing ones."""
     text = str(name_or_id)
     number = int(text) if text.isascii() and text.isdigit() and len(text) < 10 else None
     with conn.cursor(row_factory=class_row(FabricRow)) as cursor:
@@ -251,13 +245,7 @@ def sharing_switches(conn: psycopg.Connection[Any], fabric_id: int) -> list[str]
 
 
 def load_fabric(conn: psycopg.Connection[Any], name_or_id: str | int) -> Fabric:
-    """Read a whole fabric, unchanged.
-
-    Raises
-    ------
-    NotFound
-        There is no fabric with that name or id.
-    """
+    """Read a whole fabric, unchanged. Raise NotFound if there is no fabric with that name or id."""
     row = get_fabric_row(conn, name_or_id)
     return Fabric(
         name=row.name,

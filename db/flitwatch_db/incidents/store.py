@@ -149,7 +149,6 @@ def _keep_victim(conn: Conn, incident_id: int, job_pk: int, found: Finding, fina
 
 
 def _merge_incidents(conn: Conn, other: int, into: int) -> None:
-    """Merge an incident into another."""
     parameters = {"other": other, "into": into}
     for table in ("incident_victim", "incident_part", "incident_minute"):
         key = {"incident_victim": "job_pk", "incident_part": "job_pk", "incident_minute": "at"}[table]

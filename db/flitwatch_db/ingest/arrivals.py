@@ -19,8 +19,6 @@ REPORTING_S = 600
 
 
 class Arrival(NamedTuple):
-    """Records of one source and topic."""
-
     source: str
     topic: str
     records: int

@@ -73,8 +73,6 @@ class Reader(NamedTuple):
 
 
 class GapKey(NamedTuple):
-    """Key of a gap."""
-
     device: str
     schema: str
     from_ts: datetime
@@ -210,7 +208,6 @@ def _replace_unstorable(text: str) -> str:
 
 
 def add_gaps(conn: psycopg.Connection[Any], gaps: Iterable[Gap]) -> None:
-    """Store gaps."""
     with conn.cursor() as cursor:
         cursor.executemany(
             "INSERT INTO gap (fabric_id, device, schema, from_ts, to_ts, reason, counts) VALUES (%s, %s, %s, %s, %s, %s, %s)",

@@ -35,8 +35,6 @@ class TopicLeases:
 
     Parameters
     ----------
-    url : str
-    group : str
     opportunistic : bool
         Takes only free topics and does not count as a member: for one-shot imports alongside a running writer.
     """
@@ -53,13 +51,8 @@ class TopicLeases:
         self.held: set[str] = set()
 
     def divide(self, names: Iterable[str]) -> set[str]:
-        """Return this member's part of `names`, given the number of members; other names that it has locked should be released.
-
-        Raises
-        ------
-        Unavailable
-            The database does not respond; all locks are lost with the connection.
-        """
+        """Return this member's part of `names`, given the number of members; other names that it has locked should be released. Raise Unavailable if
+        the database does not respond; all locks are lost with the connection."""
         ordered = sorted(names)
         if self._opportunistic:
             return set(ordered)
@@ -76,13 +69,7 @@ class TopicLeases:
             return set(ordered[rank :: max(1, len(members))])
 
     def take(self, names: Collection[str]) -> set[str]:
-        """Lock those of `names` that are free; return the names that are locked by this member.
-
-        Raises
-        ------
-        Unavailable
-            As in `divide`.
-        """
+        """Lock those of `names` that are free; return the names that are locked by this member. Raise Unavailable as in `divide`."""
         with self._make_guard() as conn:
             for name in sorted(set(names) - self.held):
                 row = conn.execute(
@@ -170,13 +157,8 @@ def _renew_session(conn: psycopg.Connection[Any]) -> None:
 
 
 def check_epochs(conn: psycopg.Connection[Any], group: str, epochs: Mapping[str, int]) -> None:
-    """Reject the caller's transaction if another member now writes a topic; no member takes the topics over until the transaction ends.
-
-    Raises
-    ------
-    Conflict
-        Another member has taken over one of the topics.
-    """
+    """Reject the caller's transaction if another member now writes a topic; no member takes the topics over until the transaction ends. Raise
+    Conflict if another member has taken over one of the topics."""
     names = sorted(epochs)
     conn.execute(
         "SELECT pg_advisory_xact_lock_shared(%s, name) FROM unnest(%s::int[]) AS name",

@@ -8,6 +8,7 @@ import psycopg
 from psycopg.rows import dict_row
 from psycopg.sql import SQL
 
+from flitwatch_db.core.connection import fetch_rows
 from flitwatch_domain.errors import BadRequest, NotFound
 from flitwatch_domain.jobs import OVER_STATES, kept_job_id
 
@@ -63,8 +64,7 @@ def one_job(conn: Conn, job_pk: int) -> Row:
 
 
 def _find_job(conn: Conn, job_id: str, cluster: str | None) -> Row:
-    with conn.cursor(row_factory=dict_row) as cursor:
-        rows = cursor.execute(_JOB + NEWEST, build_parameters(job_id, cluster)).fetchall()
+    rows = fetch_rows(conn, _JOB + NEWEST, build_parameters(job_id, cluster))
     if not rows:
         raise NotFound(
             f"there is no job {job_id[:60]!r}" + (f" of cluster {cluster[:60]!r}" if cluster else ""),

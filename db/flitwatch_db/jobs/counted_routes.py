@@ -58,7 +58,6 @@ class CountedRoutes:
 
     Parameters
     ----------
-    fabric : Fabric
     routes : Routes or None    routes of the fabric; None: assumed for such a machine
 
     Attributes

@@ -30,7 +30,6 @@ def find_incident(conn: Conn, fabric_id: int, now_s: float | None = None) -> Inc
     ----------
     conn : psycopg.Connection
         With role `reader`.
-    fabric_id : int
     now_s : float, optional
         Time of the answer, epoch seconds; default: now.
     """

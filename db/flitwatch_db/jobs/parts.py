@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import psycopg
 from numpy.typing import NDArray
-from psycopg.rows import dict_row
 from psycopg.sql import SQL, Identifier
 
+from flitwatch_db.core.connection import fetch_rows
 from flitwatch_domain.counters import CATALOGUE
 
 Conn = psycopg.Connection[Any]
@@ -130,10 +130,7 @@ def _sum_counters(
             Identifier(what),
             rows_within(width),
         )
-        with conn.cursor(row_factory=dict_row) as cursor:
-            rows = cursor.execute(
-                query, {"from": begin, "to": end, "step": step, "fabric": fabric, "numbers": numbers}
-            ).fetchall()
+        rows = fetch_rows(conn, query, {"from": begin, "to": end, "step": step, "fabric": fabric, "numbers": numbers})
         if rows:
             sums = {name: np.full(len(ts), np.nan) for name in columns}
             for row in rows:

@@ -44,7 +44,6 @@ class NameMask:
     Attributes
     ----------
     inner_pad, outer_pad : bytes[64]     the site's key, padded for HMAC
-    own : str or None
     """
 
     inner_pad: bytes

@@ -350,14 +350,14 @@ def _moment(epoch_s: float | None) -> str:
     return NULL if epoch_s is None else datetime.fromtimestamp(epoch_s, UTC).isoformat()
 
 
-def place_jobs(conn: psycopg.Connection[Any], job_pks: Iterable[int], fabric_id: int | None = None) -> None:
+def place_jobs(conn: psycopg.Connection[Any], job_pks: Iterable[int]) -> None:
     """Find the endpoints and routers of jobs' nodes."""
     jobs = list(job_pks)
     rows = conn.execute(
         "SELECT job_pk, array_agg(DISTINCT node ORDER BY node) FROM job_node WHERE job_pk = ANY(%s) GROUP BY 1 ORDER BY 1",
         [jobs],
     )
-    _write_places(conn, dict(rows.fetchall()), fabric_id, jobs)
+    _write_places(conn, dict(rows.fetchall()), None, jobs)
 
 
 def place_running(conn: psycopg.Connection[Any], fabric_id: int) -> None:

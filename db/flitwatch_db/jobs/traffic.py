@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import psycopg
 from numpy.typing import NDArray
-from psycopg.rows import dict_row
 from psycopg.sql import SQL, Composed
 
-from flitwatch_db.core.columns import Connection
+from flitwatch_db.core.columns import Connection, query_rows
+from flitwatch_db.core.connection import fetch_rows
 from flitwatch_db.jobs.as_of import end_or
 from flitwatch_domain.link_shares import JobTraffic
 
@@ -33,20 +33,16 @@ async def of_window(conn: Connection, fabric_id: int, from_s: float, to_s: float
         (bytes while the job ran in the window, from the mean rate of the counted time; None: not counted).
     """
     query, parameters = _build_query(fabric_id, from_s, to_s, most)
-    async with conn.cursor(row_factory=dict_row) as cursor:
-        await cursor.execute(query, parameters)
-        return await cursor.fetchall()
+    return await query_rows(conn, query, parameters)
 
 
 def in_window(conn: psycopg.Connection[Any], fabric_id: int, from_s: float, to_s: float, most: int) -> list[Row]:
     """Return the same with a blocking connection."""
     query, parameters = _build_query(fabric_id, from_s, to_s, most)
-    with conn.cursor(row_factory=dict_row) as cursor:
-        return cursor.execute(query, parameters).fetchall()
+    return fetch_rows(conn, query, parameters)
 
 
 def of_jobs(rows: list[Row]) -> list[JobTraffic]:
-    """Return the traffic of the jobs in such rows."""
     traffic = []
     for row in rows:
         sent_bytes, received = (np.array(row[key], np.float64) for key in ("sent", "received"))

@@ -45,12 +45,7 @@ def hash_secret(secret: str) -> bytes:
 
 
 def add_account(conn: Conn, name: str, role: str, password: str | None = None) -> None:
-    """Add an account; without a password, it cannot log in with one.
-
-    Raises
-    ------
-    BadRequest, Conflict
-    """
+    """Add an account; without a password, it cannot log in with one. Raise BadRequest or Conflict."""
     if role not in ROLES:
         raise BadRequest(f"there is no role {role[:40]!r}", advice=f"Roles: {', '.join(ROLES)}.")
     check_name(name)
@@ -88,14 +83,8 @@ def list_accounts(conn: Conn) -> list[Row]:
 
 
 def change_account(conn: Conn, name: str, *, role: str | None = None, disabled: bool | None = None) -> None:
-    """Change an account's role, or disable or enable it. Its sessions end, and an account that becomes a service loses its password.
-
-    Raises
-    ------
-    BadRequest, NotFound
-    Conflict
-        It is the last admin who can log in.
-    """
+    """Change an account's role, or disable or enable it. Its sessions end, and an account that becomes a service loses its password. Raise BadRequest
+    or NotFound. Raise Conflict if it is the last admin who can log in."""
     if role is not None and role not in ROLES:
         raise BadRequest(f"there is no role {role[:40]!r}", advice=f"Roles: {', '.join(ROLES)}.")
     with conn.transaction():
@@ -138,12 +127,8 @@ def has_password(conn: Conn, name: str) -> bool:
 
 
 def remove_account(conn: Conn, name: str) -> None:
-    """Delete an account with its sessions and tokens. A user of the centre's own login gets a new account at the next login.
-
-    Raises
-    ------
-    NotFound, Conflict
-    """
+    """Delete an account with its sessions and tokens. A user of the centre's own login gets a new account at the next login. Raise NotFound or
+    Conflict."""
     with conn.transaction():
         conn.execute("LOCK TABLE account IN SHARE ROW EXCLUSIVE MODE")
         account = _find_account(conn, name)
@@ -152,12 +137,7 @@ def remove_account(conn: Conn, name: str) -> None:
 
 
 def rename_account(conn: Conn, name: str, new: str) -> None:
-    """Rename an account, so that its old name is free; its sessions end.
-
-    Raises
-    ------
-    BadRequest, NotFound, Conflict
-    """
+    """Rename an account, so that its old name is free; its sessions end. Raise BadRequest, NotFound or Conflict."""
     check_name(new)
     account = _find_account(conn, name)
     try:
@@ -169,12 +149,7 @@ def rename_account(conn: Conn, name: str, new: str) -> None:
 
 
 def set_password(conn: Conn, name: str, password: str) -> None:
-    """Change an account's password. Its sessions end.
-
-    Raises
-    ------
-    BadRequest, NotFound
-    """
+    """Change an account's password. Its sessions end. Raise BadRequest or NotFound."""
     check_password(password)
     account = _find_account(conn, name)
     if account["role"] == "service":
@@ -190,13 +165,8 @@ def set_password(conn: Conn, name: str, password: str) -> None:
 
 
 def log_in(conn: Conn, name: str, password: str) -> tuple[str, datetime]:
-    """Check a password and start a session; return its secret and its end.
-
-    Raises
-    ------
-    Unauthenticated
-        The password is wrong, or the account is missing, disabled or a service's; the caller does not learn which.
-    """
+    """Check a password and start a session; return its secret and its end. Raise Unauthenticated if the password is wrong, or the account is missing,
+    disabled or a service's; the caller does not learn which."""
     row = conn.execute(
         "SELECT account_id, password_hash, disabled OR role = 'service' FROM account WHERE name = %s",
         [name.replace("\0", "")],
@@ -240,7 +210,6 @@ def begin_session(conn: Conn, account_id: int) -> tuple[str, datetime]:
 
 
 def end_session(conn: Conn, secret: str) -> None:
-    """End a session."""
     conn.execute("DELETE FROM session WHERE digest = %s", [hash_secret(secret)])
 
 
@@ -259,13 +228,11 @@ OF_TOKENS = (
 
 
 def session_caller(row: Sequence[Any]) -> Caller:
-    """Return the caller in a row of OF_SESSIONS."""
     _, name, role, account_id, issuer, ends = row
     return Caller(name, role, "session", frozenset(SCOPES_OF[role]), f"account {account_id}", issuer, ends)
 
 
 def token_caller(row: Sequence[Any]) -> Caller:
-    """Return the caller in a row of OF_TOKENS."""
     _, name, role, scopes, token_id, ends = row
     return Caller(name, role, "token", frozenset(scopes) & frozenset(SCOPES_OF[role]), f"token {token_id}", ends=ends)
 
@@ -276,23 +243,11 @@ def of_session(conn: Conn, secret: str) -> Caller | None:
     return None if row is None else session_caller(row)
 
 
-def of_token(conn: Conn, secret: str) -> Caller | None:
-    """Return the caller of a token; None if it is unknown, revoked or expired, or its account is disabled."""
-    row = conn.execute(OF_TOKENS, [[hash_secret(secret)]]).fetchone()
-    return None if row is None else token_caller(row)
-
-
 def add_token(
     conn: Conn, name: str, label: str, scopes: Sequence[str], days: float = TOKEN_DAYS
 ) -> tuple[int, str, datetime]:
-    """Create a token for an account; return its number, its secret (shown once, stored hashed) and its expiry.
-
-    Raises
-    ------
-    BadRequest
-        A scope does not exist or is not in the account's role, or the lifetime exceeds a year.
-    NotFound
-    """
+    """Create a token for an account; return its number, its secret (shown once, stored hashed) and its expiry. Raise BadRequest if a scope does not
+    exist or is not in the account's role, or the lifetime exceeds a year. Raise NotFound."""
     account = _find_account(conn, name)
     token_scopes = sorted(set(scopes), key=lambda scope: SCOPES.index(scope) if scope in SCOPES else -1)
     beyond = [scope for scope in token_scopes if scope not in SCOPES_OF[account["role"]]]

@@ -48,13 +48,7 @@ LEAST_KEEP_DAYS = 30
 
 
 def set_kept(conn: psycopg.Connection[Any], days: float | None) -> None:
-    """Keep entries for this many days; None, the default, keeps them indefinitely.
-
-    Raises
-    ------
-    BadRequest
-        The number is below LEAST_KEEP_DAYS.
-    """
+    """Keep entries for this many days; None, the default, keeps them indefinitely. Raise BadRequest if the number is below LEAST_KEEP_DAYS."""
     if days is not None and days < LEAST_KEEP_DAYS:
         raise BadRequest(
             f"the audit log keeps at least {LEAST_KEEP_DAYS} days, not {days:g}",

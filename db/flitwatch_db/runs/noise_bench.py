@@ -7,10 +7,10 @@ from datetime import datetime
 from typing import Any, TypedDict, cast
 
 import psycopg
-from psycopg.rows import dict_row
 from psycopg.sql import SQL
 
 from flitwatch_db.core.columns import Connection, query_rows
+from flitwatch_db.core.connection import fetch_rows
 from flitwatch_db.tasks.record import OPEN_TO
 from flitwatch_domain.access import VISITOR
 
@@ -145,8 +145,7 @@ class SlowdownRow(TypedDict):
 
 def list_slowdowns(conn: psycopg.Connection[Any], limit: int = 1000) -> list[SlowdownRow]:
     """List the measured slowdowns by ratio."""
-    with conn.cursor(row_factory=dict_row) as cursor:
-        rows = cursor.execute(SLOWDOWNS, {"network": None, "collective": None, "limit": limit}).fetchall()
+    rows = fetch_rows(conn, SLOWDOWNS, {"network": None, "collective": None, "limit": limit})
     return cast(list[SlowdownRow], rows)
 
 
@@ -172,14 +171,13 @@ async def list_simulated(conn: Connection, tasks: int, asker: str | None) -> lis
 
     `asker` is as in `flitwatch_db.tasks.record.list_tasks`.
     """
-    async with conn.cursor(row_factory=dict_row) as cursor:
-        await cursor.execute(
-            SQL(
-                "SELECT task_id, name, finished_at, result FROM task WHERE state = 'succeeded' AND (name = 'sim.collective'"
-                " OR (name = 'sim.study' AND result ->> 'study' LIKE 'hoefler-fig%%')) AND"
-            )
-            + OPEN_TO
-            + SQL(" ORDER BY task_id DESC LIMIT %(tasks)s"),
-            {"tasks": tasks, "asker": asker, "visitor": VISITOR},
+    return await query_rows(
+        conn,
+        SQL(
+            "SELECT task_id, name, finished_at, result FROM task WHERE state = 'succeeded' AND (name = 'sim.collective'"
+            " OR (name = 'sim.study' AND result ->> 'study' LIKE 'hoefler-fig%%')) AND"
         )
-        return await cursor.fetchall()
+        + OPEN_TO
+        + SQL(" ORDER BY task_id DESC LIMIT %(tasks)s"),
+        {"tasks": tasks, "asker": asker, "visitor": VISITOR},
+    )

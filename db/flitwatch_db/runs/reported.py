@@ -67,7 +67,6 @@ class StoredRun:
 
     Attributes
     ----------
-    run_id : int
     created : bool
         False if the run had been reported before.
     new_steps : int

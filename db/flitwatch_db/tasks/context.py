@@ -85,7 +85,6 @@ class TaskContext:
     ----------
     dsn : str
         URL of the database.
-    task_id : int
     pipe : Connection
         Connection to the worker: it sends progress and the result as JSON, and any received message is a request to stop.
     executor : str

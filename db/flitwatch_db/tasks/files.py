@@ -95,13 +95,7 @@ def _list_waiting(conn: Connection, author: str, begins: bool = False) -> list[i
 
 
 def append_piece(conn: Connection, file_id: int, piece: int, content: bytes) -> None:
-    """Append a piece to a file.
-
-    Raises
-    ------
-    NotFound
-        The file has been deleted.
-    """
+    """Append a piece to a file. Raise NotFound if the file has been deleted."""
     try:
         conn.execute("INSERT INTO task_file_piece VALUES (%s, %s, %s)", [file_id, piece, content])
     except psycopg.errors.ForeignKeyViolation:
@@ -109,25 +103,13 @@ def append_piece(conn: Connection, file_id: int, piece: int, content: bytes) -> 
 
 
 def complete_file(conn: Connection, file_id: int, size: int) -> None:
-    """Mark a file as complete, so that a task may use it.
-
-    Raises
-    ------
-    NotFound
-        The file has been deleted.
-    """
+    """Mark a file as complete, so that a task may use it. Raise NotFound if the file has been deleted."""
     if conn.execute("UPDATE task_file SET bytes = %s WHERE file_id = %s", [size, file_id]).rowcount != 1:
         raise _make_not_found([file_id])
 
 
 def delete_file(conn: Connection, file_id: int, created_by: str | None) -> None:
-    """Delete a pending file; with `created_by`, only if it belongs to that author.
-
-    Raises
-    ------
-    NotFound
-        There is no such pending file.
-    """
+    """Delete a pending file; with `created_by`, only if it belongs to that author. Raise NotFound if there is no such pending file."""
     cursor = conn.execute(
         "DELETE FROM task_file WHERE file_id = %(id)s AND task_id IS NULL AND (%(by)s::text IS NULL OR created_by = %(by)s)",
         {"id": file_id, "by": created_by},
@@ -137,13 +119,8 @@ def delete_file(conn: Connection, file_id: int, created_by: str | None) -> None:
 
 
 def claim_files(conn: Connection, task_id: int, files: Sequence[int], created_by: str | None) -> None:
-    """Assign pending files to a task; with `created_by`, only that author's files.
-
-    Raises
-    ------
-    NotFound
-        A file is not pending, is incomplete, or belongs to another caller; the message does not say which.
-    """
+    """Assign pending files to a task; with `created_by`, only that author's files. Raise NotFound if a file is not pending, is incomplete, or belongs
+    to another caller; the message does not say which."""
     rows = conn.execute(
         "UPDATE task_file SET task_id = %(task)s WHERE file_id = ANY(%(ids)s) AND task_id IS NULL AND bytes IS NOT NULL"
         " AND (%(by)s::text IS NULL OR created_by = %(by)s) RETURNING file_id",
@@ -155,13 +132,8 @@ def claim_files(conn: Connection, task_id: int, files: Sequence[int], created_by
 
 
 def check_still_there(conn: Connection, task_id: int, files: Sequence[int]) -> None:
-    """Lock a task's files until the transaction ends, so that storing results and an erasure do not overlap.
-
-    Raises
-    ------
-    NotFound
-        A file does not belong to the task, or was deleted while it ran.
-    """
+    """Lock a task's files until the transaction ends, so that storing results and an erasure do not overlap. Raise NotFound if a file does not belong
+    to the task, or was deleted while it ran."""
     rows = conn.execute(
         "SELECT file_id FROM task_file WHERE task_id = %s AND file_id = ANY(%s) FOR UPDATE", [task_id, list(files)]
     ).fetchall()
@@ -171,13 +143,7 @@ def check_still_there(conn: Connection, task_id: int, files: Sequence[int]) -> N
 
 
 def read_pieces(conn: Connection, task_id: int, file_id: int) -> Iterator[bytes]:
-    """Yield the content of a task's file in pieces.
-
-    Raises
-    ------
-    NotFound
-        The task does not have this file.
-    """
+    """Yield the content of a task's file in pieces. Raise NotFound if the task does not have this file."""
     with conn.cursor(name="pieces") as cursor:
         cursor.itersize = 1
         cursor.execute(

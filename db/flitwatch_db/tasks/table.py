@@ -216,15 +216,8 @@ def queue_figures(conn: psycopg.Connection[Any], queues: Sequence[str]) -> list[
 
 
 def cancel_task(conn: psycopg.Connection[Any], task_id: int) -> Task:
-    """Cancel a task, at once if it is queued, soon if it is running; return its current state.
-
-    Raises
-    ------
-    NotFound
-        The task does not exist.
-    Conflict
-        It has already ended.
-    """
+    """Cancel a task, at once if it is queued, soon if it is running; return its current state. Raise NotFound if the task does not exist. Raise
+    Conflict if it has already ended."""
     with _join_transaction(conn):
         changed = conn.execute(
             "UPDATE task SET cancel_requested = true, state = CASE state WHEN 'queued' THEN 'cancelled' ELSE state END,"

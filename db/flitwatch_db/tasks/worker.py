@@ -11,7 +11,7 @@ import signal
 import socket
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, LiteralString
 
@@ -70,8 +70,6 @@ class Worker:
         URL of the database.
     handlers : mapping
         Supported tasks: by task name, the module whose table HANDLERS has the handler.
-    queues : sequence of str, optional
-        Only tasks of these queues (a name's first word); by default all with a handler.
     concurrency : int
         Number of concurrent tasks, each in a process.
     stalled_after_s : float
@@ -96,7 +94,6 @@ class Worker:
         self,
         dsn: str,
         handlers: Mapping[str, str],
-        queues: Sequence[str] | None = None,
         concurrency: int = 1,
         stalled_after_s: float = STALLED_AFTER_S,
         periodic: Mapping[str, tuple[float, Callable[[str], object]]] | None = None,
@@ -109,7 +106,7 @@ class Worker:
     ) -> None:
         self.dsn = dsn
         self.handlers = dict(handlers)
-        self.queues = sorted(set(queues) if queues else {table.queue_of(name) for name in handlers})
+        self.queues = sorted({table.queue_of(name) for name in handlers})
         self.concurrency = concurrency
         self.stalled_after_s = stalled_after_s
         self.services = dict(services or {})

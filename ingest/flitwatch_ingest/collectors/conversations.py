@@ -40,8 +40,6 @@ class Wire(Protocol):
 
 @dataclass
 class _Asked:
-    """A question in flight."""
-
     conversation: Conversation
     question: pma.Question
     target: pma.Target

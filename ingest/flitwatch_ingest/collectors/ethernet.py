@@ -63,13 +63,7 @@ class PolledSwitch:
 
 
 def password_of(path: Path) -> str:
-    """Return the password from a file of one line.
-
-    Raises
-    ------
-    BadInput
-        The file cannot be read, is readable by others, or contains no password.
-    """
+    """Return the password from a file of one line. Raise BadInput if the file cannot be read, is readable by others, or contains no password."""
     return secret_of(path, "password")
 
 
@@ -97,8 +91,6 @@ class EthernetCollector:
 
     Parameters
     ----------
-    sources : sequence of Source
-    publisher : Publisher
     protocol : str
         Kind of source named in the records: sonic or gnmi.
     name : str
@@ -128,13 +120,7 @@ class EthernetCollector:
         self._described: dict[str, Switch] = {}
 
     def discover(self, found: Round | None = None) -> Fabric:
-        """Return the current topology.
-
-        Raises
-        ------
-        Unavailable, BadInput
-            No switch answers, or the answers do not form a fabric.
-        """
+        """Return the current topology. Raise Unavailable or BadInput if no switch answers, or the answers do not form a fabric."""
         round_ = found if found is not None else Round()
         for source, answer in self._ask_all(lambda one: one.describe()):
             if isinstance(answer, Switch):

@@ -85,19 +85,15 @@ class OpenConfig:
     """OpenConfig's trees."""
 
     def describe(self, ask: Ask, name: str) -> Switch:
-        """See `Trees`."""
         return openconfig.switch_of(ask(Request(openconfig.TOPOLOGY_PATHS)), name)
 
     def count(self, ask: Ask, reading: Reading) -> None:
-        """See `Trees`."""
         self.take(reading, ask(Request(openconfig.COUNTER_PATHS)))
 
     def streams(self, ask: Ask) -> tuple[Request, Request]:
-        """See `Trees`."""
         return Request(openconfig.COUNTER_PATHS), Request(openconfig.TOPOLOGY_PATHS[:1])
 
     def take(self, reading: Reading, updates: Sequence[Update]) -> None:
-        """See `Trees`."""
         openconfig.add_counters(reading, updates)
 
     def matters(self, path: Path) -> bool:
@@ -113,7 +109,6 @@ class Sonic:
         self._names: sonic_gnmi.Names | None = None
 
     def describe(self, ask: Ask, name: str) -> Switch:
-        """See `Trees`."""
         updates = ask(self._stream_request(sonic_gnmi.PORT_TABLE_PATHS, sonic_gnmi.APPL_DB))
         updates += ask(self._stream_request(sonic_gnmi.NAME_PATHS, sonic_gnmi.CONFIG_DB))
         with suppress(MissingTree):  # a switch without cables has no such table
@@ -121,7 +116,6 @@ class Sonic:
         return tables_of_sonic.switch_of(sonic_gnmi.updates_to_tables(updates), name)
 
     def count(self, ask: Ask, reading: Reading) -> None:
-        """See `Trees`."""
         request = self.streams(ask)[0]
         sonic_gnmi.add_counters(reading, ask(request), self._load_names(ask))
 
@@ -136,11 +130,9 @@ class Sonic:
         )
 
     def take(self, reading: Reading, updates: Sequence[Update]) -> None:
-        """See `Trees`."""
         sonic_gnmi.add_counters(reading, updates, self._names or sonic_gnmi.Names())
 
     def matters(self, path: Path) -> bool:
-        """See `Trees`."""
         return True
 
     def _load_names(self, ask: Ask) -> sonic_gnmi.Names:
@@ -164,7 +156,6 @@ class GnmiSwitch(PolledSwitch):
     ----------
     target : str
         HOST:PORT.
-    user, password : str, optional
     ca : Path, optional
         The only trusted certificates (default: those of this system).
     plain : bool
@@ -206,7 +197,6 @@ class GnmiSwitch(PolledSwitch):
         self._shown = tuple((key, text) for key, text in (("username", user), ("password", password)) if text)
 
     def describe(self) -> Switch:
-        """See `Source`."""
         return self.trees.describe(lambda request: self.ask(request)[0], self._host)
 
     def count(self) -> list[Reading]:
@@ -225,12 +215,7 @@ class GnmiSwitch(PolledSwitch):
         return [reading]
 
     def ask(self, request: Request) -> tuple[list[Update], float]:
-        """Return the updates up to the end of the first answer, and the switch's timestamp for them.
-
-        Raises
-        ------
-        Unavailable, BadAnswer
-        """
+        """Return the updates up to the end of the first answer, and the switch's timestamp for them. Raise Unavailable or BadAnswer."""
         subscription = self._build_subscription(
             request, gnmi_pb2.SubscriptionList.ONCE if request.once else gnmi_pb2.SubscriptionList.POLL
         )
@@ -261,12 +246,7 @@ class GnmiSwitch(PolledSwitch):
         timeout_s: float | None,
         begun: Callable[[grpc.Call], None] | None = None,
     ) -> Iterator[Iterator[gnmi_pb2.SubscribeResponse]]:
-        """Yield the answers to a subscription; `begun` is passed the call, which another thread may cancel.
-
-        Raises
-        ------
-        Unavailable
-        """
+        """Yield the answers to a subscription; `begun` is passed the call, which another thread may cancel. Raise Unavailable."""
         ended = threading.Event()
 
         def requests() -> Iterator[gnmi_pb2.SubscribeRequest]:
@@ -307,7 +287,6 @@ class GnmiSwitch(PolledSwitch):
             yield (*prefix, *_elements_of(update.path)), self._decode_value(update.val)
 
     def deleted(self, notification: gnmi_pb2.Notification) -> list[Path]:
-        """Return deleted paths."""
         prefix = _elements_of(notification.prefix)
         return [(*prefix, *_elements_of(path)) for path in notification.delete]
 

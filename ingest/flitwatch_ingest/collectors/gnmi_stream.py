@@ -31,7 +31,6 @@ class GnmiStream:
 
     Parameters
     ----------
-    switch : GnmiSwitch
     every_s : float
         Requested seconds between samples.
     """
@@ -66,13 +65,7 @@ class GnmiStream:
         return switch
 
     def count(self) -> list[Reading]:
-        """Return the samples completed since the last call.
-
-        Raises
-        ------
-        Unavailable, BadInput
-            The stream is broken, and nothing has arrived since.
-        """
+        """Return the samples completed since the last call. Raise Unavailable or BadInput if the stream is broken, and nothing has arrived since."""
         self._start_threads()
         self._synced.wait(TIMEOUT_S)
         with self._lock:

@@ -48,15 +48,8 @@ class Tools:
     ca_port: int = 0
 
     def discover(self, name: str) -> Fabric:
-        """Return the subnet's topology.
-
-        Raises
-        ------
-        MissingDependency, Unavailable
-            The tool is not installed or finds no subnet.
-        BadInput
-            Its output cannot be read.
-        """
+        """Return the subnet's topology. Raise MissingDependency or Unavailable if the tool is not installed or finds no subnet. Raise BadInput if its
+        output cannot be read."""
         answer = self._run_tool("ibnetdiscover", [], DISCOVERY_S)
         if answer.returncode:
             raise Unavailable(
@@ -143,8 +136,6 @@ class InfinibandCollector:
 
     Parameters
     ----------
-    tools : Tools
-    publisher : Publisher
     name : str
         The fabric's name, and the records' source.
     adapters : bool

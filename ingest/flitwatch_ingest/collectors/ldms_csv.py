@@ -70,8 +70,6 @@ class CsvCollector:
     ----------
     places : iterable of Path
         Files, or folders (`<path>` or `<path>/<container>` of store_csv).
-    publisher : Publisher
-    checkpoint : Checkpoint
     follow : bool
         The files still grow: an unfinished last line is awaited, not rejected.
     host : str, optional
@@ -105,7 +103,6 @@ class CsvCollector:
                     _need_rows(place, alone=len(self._places) == 1)
 
     def close(self) -> None:
-        """Close all files."""
         for tail in self._open.values():
             tail.close()
         self._open.clear()

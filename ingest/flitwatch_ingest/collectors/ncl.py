@@ -25,8 +25,6 @@ class NclCollector:
     ----------
     folder : Path
         A run's folder, or a folder of such folders.
-    publisher : Publisher
-    checkpoint : Checkpoint
     run_json : Path, optional
         Used instead of the run.json in the run's folder.
     settle_s : float

@@ -24,7 +24,6 @@ class Publisher:
 
     Parameters
     ----------
-    producer : Producer
     stop : threading.Event, optional
         Set it to give up waiting: the call raises Cancelled.
     say : callable, optional

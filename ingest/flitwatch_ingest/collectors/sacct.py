@@ -50,8 +50,6 @@ class SacctCollector:
 
     Parameters
     ----------
-    publisher : Publisher
-    checkpoint : Checkpoint
     command : str
         The program to run.
     since_s : float
@@ -211,6 +209,3 @@ def _identity_of(job: Job) -> tuple[str, str]:
 def _split_batches(items: Sequence[str], size: int) -> Iterator[Sequence[str]]:
     for start in range(0, len(items), size):
         yield items[start : start + size]
-
-
-__all__ = ["SacctCollector", "publish_jobs"]

@@ -40,7 +40,6 @@ class SensorRecords:
     ----------
     intake : Intake
         An intake with the table of Slingshot's sensors.
-    publisher : Publisher
     """
 
     def __init__(self, intake: Intake, publisher: Publisher) -> None:
@@ -79,10 +78,8 @@ class TopicReader:
 
     Parameters
     ----------
-    log : Log
     topics : sequence of str
         They need not exist yet.
-    records : SensorRecords
     checkpoint : Checkpoint
         Position in each partition of this cluster only. Partitions of another cluster are read from their oldest record.
     """
@@ -95,13 +92,7 @@ class TopicReader:
         self._cluster = ""
 
     def once(self, stop: threading.Event) -> None:
-        """Publish the current content of the topics.
-
-        Raises
-        ------
-        NotFound
-            None of the topics exists.
-        """
+        """Publish the current content of the topics. Raise NotFound if none of the topics exists."""
         self._identify_cluster()
         here = self._log.topics()
         ends = {
@@ -189,9 +180,6 @@ class FileReader:
 
     Parameters
     ----------
-    places : iterable of Path
-    records : SensorRecords
-    checkpoint : Checkpoint
     follow : bool
         The files still grow: an unfinished last line is awaited.
     """

@@ -35,13 +35,8 @@ _BATCH = 500
 
 
 def source_of(place: str, user: str | None, password: str | None, ca: Path | None) -> Source:
-    """Return the source at a place: `redis://HOST[:PORT]`, `rediss://` with TLS, `unix:PATH`, or a file or folder with dumps.
-
-    Raises
-    ------
-    BadRequest
-        The place is invalid, or would send a password to another machine without TLS.
-    """
+    """Return the source at a place: `redis://HOST[:PORT]`, `rediss://` with TLS, `unix:PATH`, or a file or folder with dumps. Raise BadRequest if the
+    place is invalid, or would send a password to another machine without TLS."""
     if "://" not in place and not place.startswith("unix:"):
         return DumpedSwitch(Path(place))
     return RedisSwitch(place, user, password, ca)
@@ -62,12 +57,10 @@ class DumpedSwitch(PolledSwitch):
         return str(self._path)
 
     def describe(self) -> Switch:
-        """See `Source`."""
         tables, _ = self._load_tables()
         return tables_of_sonic.switch_of(tables, default_name(self._path))
 
     def count(self) -> list[Reading]:
-        """See `Source`."""
         tables, at_s = self._load_tables()
         try:
             return [sonic.reading_of(tables, at_s, self.place)]
@@ -98,8 +91,6 @@ class DumpedSwitch(PolledSwitch):
 
 
 class RedisSwitch(PolledSwitch):
-    """A switch read from its Redis."""
-
     def __init__(self, url: str, user: str | None, password: str | None, ca: Path | None) -> None:
         self._options: dict[str, Any] = {
             "username": user,
@@ -139,7 +130,6 @@ class RedisSwitch(PolledSwitch):
         self._name = host
 
     def describe(self) -> Switch:
-        """See `Source`."""
         try:
             with self._open_client(APPLICATION) as client:
                 keys = [tables_of_sonic.CHASSIS]
@@ -153,7 +143,6 @@ class RedisSwitch(PolledSwitch):
         return tables_of_sonic.switch_of(tables, self._name or self.place)
 
     def count(self) -> list[Reading]:
-        """See `Source`."""
         try:
             with self._open_client(COUNTERS) as client:
                 tables = _load_hashes(client, sonic.MAPS)
@@ -184,7 +173,6 @@ class RedisSwitch(PolledSwitch):
 
 
 def _load_hashes(client: redis.Redis, keys: Iterable[str]) -> Tables:
-    """Return the existing hashes."""
     names = list(keys)
     hashes: Tables = {}
     for first in range(0, len(names), _BATCH):

@@ -30,7 +30,6 @@ class Tail:
 
     Parameters
     ----------
-    path : Path
     longest_line : int
         A line longer than this is returned in pieces.
     """
@@ -47,7 +46,6 @@ class Tail:
         self.read_at: tuple[int, int] | None = None
 
     def close(self) -> None:
-        """Close the file."""
         self._stream.close()
 
     @property
@@ -87,7 +85,6 @@ class Tail:
 
         Parameters
         ----------
-        offset : int
         last : bool
             The file will not grow: return the text after the last line end, too.
         """

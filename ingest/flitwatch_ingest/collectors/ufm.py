@@ -37,13 +37,8 @@ class Credentials:
 
 
 def credentials_of(path: Path) -> Credentials:
-    """Load credentials from a file: `user:password`, or an access token.
-
-    Raises
-    ------
-    BadInput
-        The file cannot be read, is readable by others, or contains neither.
-    """
+    """Load credentials from a file: `user:password`, or an access token. Raise BadInput if the file cannot be read, is readable by others, or
+    contains neither."""
     text = secret_of(path, "credentials (user:password or an access token)")
     if ":" in text:
         return Credentials("Basic " + base64.b64encode(text.encode()).decode())
@@ -59,7 +54,6 @@ class Ufm:
     ----------
     url : str
         `https://HOST`, without a path.
-    credentials : Credentials
     ca : Path, optional
         The only trusted certificates (default: those of this system).
 
@@ -102,15 +96,7 @@ class Ufm:
         )
 
     def topology(self, name: str) -> Fabric:
-        """Return the current subnet.
-
-        Raises
-        ------
-        Unavailable
-            The server does not answer or refuses.
-        BadAnswer
-            The answer is not a topology.
-        """
+        """Return the current subnet. Raise Unavailable if the server does not answer or refuses. Raise BadAnswer if the answer is not a topology."""
         with self.client() as client:
             bodies = {part: self._get_resource(client, part) for part in ufm.PARTS}
         for part, body in bodies.items():

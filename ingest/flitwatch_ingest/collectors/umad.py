@@ -55,7 +55,6 @@ class Port:
             raise Unavailable(f"{NAME} opens no port for performance management: {reason}")
 
     def close(self) -> None:
-        """Close the port."""
         self._library.umad_close_port(self._fd)
 
     def __enter__(self) -> Self:
@@ -77,13 +76,8 @@ class Port:
         return self._describe_error(done) if done < 0 else ""
 
     def receive(self, timeout_s: float) -> tuple[bytes, bool] | None:
-        """Return an answer with True, or a question that the adapter gave up with False; None after the timeout.
-
-        Raises
-        ------
-        Unavailable
-            The adapter is gone.
-        """
+        """Return an answer with True, or a question that the adapter gave up with False; None after the timeout. Raise Unavailable if the adapter is
+        gone."""
         length = ctypes.c_int(pma.SIZE)
         wait_ms = max(1, int(timeout_s * 1000))
         agent = self._library.umad_recv(self._fd, self._answer, ctypes.byref(length), wait_ms)

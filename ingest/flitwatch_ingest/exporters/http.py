@@ -36,7 +36,6 @@ class WriteEndpoint:
 
     Parameters
     ----------
-    intake : Intake
     token : str, optional
         Token that senders must present (default: none).
     """

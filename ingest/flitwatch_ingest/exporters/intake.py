@@ -67,20 +67,11 @@ class Intake:
 
     Parameters
     ----------
-    table : MetricTable
-    publisher : Publisher
     checkpoint : Checkpoint, optional
         Stores which metrics already have a dead letter.
-    most_series : int, optional
     """
 
-    def __init__(
-        self,
-        table: MetricTable,
-        publisher: Publisher,
-        checkpoint: Checkpoint | None = None,
-        most_series: int = MOST_SERIES,
-    ) -> None:
+    def __init__(self, table: MetricTable, publisher: Publisher, checkpoint: Checkpoint | None = None) -> None:
         self._table = table
         self._publisher = publisher
         self._checkpoint = checkpoint or Checkpoint(None)
@@ -88,7 +79,6 @@ class Intake:
         #: Monotonic time until which a metric of an exporter is not counted, because its unit differs from the table's.
         self._wrong_units: dict[tuple[str, str], float] = {}
         self._series: dict[tuple[str, tuple[tuple[str, str], ...]], Series | str] = {}
-        self._most_series = most_series
         self._changes = LinkChanges(publisher)
         self._lock = threading.Lock()
         #: Samples by protocol and outcome.
@@ -109,13 +99,8 @@ class Intake:
         return len(self._named)
 
     def take(self, source: str, samples: Iterable[Sample]) -> TakenSamples:
-        """Publish the mapped samples and wait until they are durable.
-
-        Raises
-        ------
-        Unavailable, Cancelled
-            The log does not answer. Nothing is lost if the sender repeats the whole delivery.
-        """
+        """Publish the mapped samples and wait until they are durable. Raise Unavailable or Cancelled if the log does not answer. Nothing is lost if
+        the sender repeats the whole delivery."""
         with self._lock:
             delivery, samples = TakenSamples(), list(samples)
             # The unit belongs to the metric: one impossible value invalidates all of them.
@@ -231,8 +216,8 @@ class Intake:
         if series.kept:
             # Not remembered: most samples of a fabric are like this, and no differences are taken between them.
             return series
-        if len(self._series) >= self._most_series:
-            raise InvalidSample(f"more than {self._most_series} series: a label changes with every sample")
+        if len(self._series) >= MOST_SERIES:
+            raise InvalidSample(f"more than {MOST_SERIES} series: a label changes with every sample")
         if not series.known and len(self.unknown) < MOST_NAMED:
             self.unknown[series.counter] = None
         self._series[key] = series

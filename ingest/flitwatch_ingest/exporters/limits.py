@@ -39,13 +39,8 @@ def check_label_count(count: int) -> None:
 
 
 def labels_of(pairs: list[tuple[str, str]]) -> tuple[str, Labels]:
-    """Return a metric's name and its sorted labels.
-
-    Raises
-    ------
-    Refused
-        The name is missing, a label is repeated or unnamed, or labels exceed the limits.
-    """
+    """Return a metric's name and its sorted labels. Raise Refused if the name is missing, a label is repeated or unnamed, or labels exceed the
+    limits."""
     check_label_count(len(pairs))
     if any(len(text.encode("utf-8", "replace")) > MOST_LABEL_BYTES for pair in pairs for text in pair):
         raise Refused(400, "long_label", f"a label has more than {MOST_LABEL_BYTES} bytes")
@@ -72,13 +67,7 @@ class HeldBody:
         self._shares, self._sender, self.bytes = shares, sender, 0
 
     def add(self, count: int) -> None:
-        """Count `count` more bytes received.
-
-        Raises
-        ------
-        Refused
-            The body is too long, or the sender's share is exhausted.
-        """
+        """Count `count` more bytes received. Raise Refused if the body is too long, or the sender's share is exhausted."""
         if self.bytes + count > MOST_BYTES:
             raise Refused(413, "too_large", f"the body has more than {MOST_BYTES} bytes")
         if not self._shares.take(self._sender, count):

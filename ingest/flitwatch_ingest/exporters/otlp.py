@@ -16,7 +16,7 @@ from typing import Any
 
 import orjson
 from google.protobuf import json_format
-from google.protobuf.message import DecodeError, Message
+from google.protobuf.message import DecodeError
 from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import (
     ExportMetricsServiceRequest,
     ExportMetricsServiceResponse,
@@ -46,13 +46,7 @@ class ExportedSamples:
 
 
 def form_of(content_type: str) -> str:
-    """Return `PROTOBUF` or `JSON` for a Content-Type.
-
-    Raises
-    ------
-    Refused
-        The content type is neither of them.
-    """
+    """Return `PROTOBUF` or `JSON` for a Content-Type. Raise Refused if the content type is neither of them."""
     kind = content_type.partition(";")[0].strip().lower()
     if kind not in (PROTOBUF, JSON):
         raise Refused(415, "content_type", f"Content-Type is {content_type!r}, expected {PROTOBUF} or {JSON}")
@@ -60,13 +54,8 @@ def form_of(content_type: str) -> str:
 
 
 def decompress_gzip(body: bytes, encoding: str) -> bytes:
-    """Return a body, decompressed if it is gzip-compressed.
-
-    Raises
-    ------
-    Refused
-        The body is not valid gzip, is compressed differently, or is larger than the limit. Decompression stops at the limit.
-    """
+    """Return a body, decompressed if it is gzip-compressed. Raise Refused if the body is not valid gzip, is compressed differently, or is larger than
+    the limit. Decompression stops at the limit."""
     if encoding in ("", "identity"):
         return body
     if encoding != "gzip":
@@ -84,13 +73,7 @@ def decompress_gzip(body: bytes, encoding: str) -> bytes:
 
 
 def decode_export(form: str, body: bytes) -> ExportedSamples:
-    """Read an export request.
-
-    Raises
-    ------
-    Refused
-        The request is malformed, or its data points or attributes exceed the limits.
-    """
+    """Read an export request. Raise Refused if the request is malformed, or its data points or attributes exceed the limits."""
     try:
         if form == JSON:
             document = json.loads(body, object_pairs_hook=partial(_build_object, count(1)))
@@ -175,7 +158,7 @@ def build_response(form: str, rejected: int, why: str) -> bytes:
     if rejected:
         message.partial_success.rejected_data_points = rejected
         message.partial_success.error_message = why
-    return _serialize_message(form, message)
+    return json_format.MessageToJson(message, indent=None).encode() if form == JSON else message.SerializeToString()
 
 
 def build_refusal(form: str, status: int, text: str) -> bytes:
@@ -185,7 +168,3 @@ def build_refusal(form: str, status: int, text: str) -> bytes:
     if form == JSON:
         return orjson.dumps({"code": code, "message": text})
     return bytes(Status(code=code, message=text).SerializeToString())
-
-
-def _serialize_message(form: str, message: Message) -> bytes:
-    return json_format.MessageToJson(message, indent=None).encode() if form == JSON else message.SerializeToString()

@@ -56,12 +56,8 @@ class BadPage(Exception):
 def samples_of(body: bytes, instance: str, now_ms: int, maps: Callable[[str], bool]) -> Iterator[Sample]:
     """Yield the page's samples.
 
-    For columns for which `maps` is false, only the first value is yielded, so that the column can be named; a page may have hundreds of them.
-
-    Raises
-    ------
-    BadPage
-        The page is in an unknown format or was truncated.
+    For columns for which `maps` is false, only the first value is yielded, so that the column can be named; a page may have hundreds of them. Raise
+    BadPage if the page is in an unknown format or was truncated.
     """
     try:
         text = body.decode("utf-8-sig")

@@ -36,13 +36,7 @@ class WrittenSamples:
 
 
 def message_of(content_type: str) -> str:
-    """Return the message type that a Content-Type names.
-
-    Raises
-    ------
-    Refused
-        The type is not supported.
-    """
+    """Return the message type that a Content-Type names. Raise Refused if the type is not supported."""
     kind, *parameters = (part.strip() for part in content_type.split(";"))
     settings = dict(part.partition("=")[::2] for part in parameters)
     proto = settings.get("proto", V1)
@@ -52,13 +46,8 @@ def message_of(content_type: str) -> str:
 
 
 def decompress_snappy(body: bytes) -> bytes:
-    """Return a body in Snappy's block format, decompressed.
-
-    Raises
-    ------
-    Refused
-        The body is not in this format, or its declared size, which is read first, exceeds the limit.
-    """
+    """Return a body in Snappy's block format, decompressed. Raise Refused if the body is not in this format, or its declared size, which is read
+    first, exceeds the limit."""
     length = _said_length(body)
     if length > MOST_BYTES:
         raise Refused(413, "too_large", f"the body has {length} bytes when decompressed, at most {MOST_BYTES}")
@@ -79,13 +68,7 @@ def _said_length(body: bytes) -> int:
 
 
 def decode_write(proto: str, body: bytes) -> WrittenSamples:
-    """Read a decompressed message.
-
-    Raises
-    ------
-    Refused
-        The message is malformed, or its series or labels exceed the limits.
-    """
+    """Read a decompressed message. Raise Refused if the message is malformed, or its series or labels exceed the limits."""
     written = WrittenSamples()
     try:
         if proto == V1:

@@ -29,8 +29,6 @@ class Scraper:
 
     Parameters
     ----------
-    urls : sequence of str
-    intake : Intake
     say : callable
         Called with a message when an exporter begins or ceases to fail.
     open_client : callable, optional

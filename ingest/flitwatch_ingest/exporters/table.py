@@ -72,8 +72,6 @@ class Pattern(Metric):
 
 
 class Exporter(_Strict):
-    """The metrics of one exporter."""
-
     name: str
     basis: str = ""
     technology: Technology
@@ -102,14 +100,12 @@ class Series:
     ----------
     topic, key : str
         Samples of one port and counter stay in order.
-    counter : str
     owner : dict
         Columns of the record that identify the port.
     known : bool
         Whether the catalogue knows the counter.
     kept : bool
         Whether values are kept raw: gauges, rates or texts.
-    divide : int
     ceiling : int or None
         The value at which the device's counter stops.
     failures : bool
@@ -135,7 +131,6 @@ class Series:
         return {"timestamp": time_ms / 1000, "instance": self.key, **self.owner, **reading}
 
     def record(self, time_ms: int, count: int) -> dict[str, Any]:
-        """Return the record of one sample."""
         if not self.known:
             return {"timestamp": time_ms / 1000, "instance": self.key, **self.owner, "value": count}
         # The counter's name distinguishes records of one port.
@@ -176,15 +171,8 @@ class MetricTable:
         self._layers = [_parse_layer(where, text, self._topics) for where, text in reversed(texts)]
 
     def find(self, name: str, labels: Mapping[str, str]) -> Series:
-        """Return the destination of a series.
-
-        Raises
-        ------
-        UnmappedSeries
-            No row matches the metric, or a label is missing.
-        UnstoredSeries
-            The metric is excluded.
-        """
+        """Return the destination of a series. Raise UnmappedSeries if no row matches the metric, or a label is missing. Raise UnstoredSeries if the
+        metric is excluded."""
         row, groups = self._find_row(name)
         if row.kept:
             owner = _build_owner(row.exporter, labels)

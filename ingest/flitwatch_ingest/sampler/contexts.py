@@ -76,13 +76,7 @@ class Contexts:
         self._contexts = [Context(None, None, None)]
 
     def declare(self, said: Declaration) -> None:
-        """Apply a declaration.
-
-        Raises
-        ------
-        BadInput
-            The host has too many jobs or contexts.
-        """
+        """Apply a declaration. Raise BadInput if the host has too many jobs or contexts."""
         if said.end:
             self._jobs.pop(said.job, None)
             return
@@ -97,7 +91,6 @@ class Contexts:
         self._jobs[said.job] = Declaration.model_validate((before.model_dump() if before else {}) | changes)
 
     def of(self, number: int) -> Context:
-        """Return the context with a number."""
         return self._contexts[number]
 
     def table(self) -> tuple[NDArray[np.uint32], int]:

@@ -52,7 +52,6 @@ class SamplerPlan(_Part):
         Senders mark one in this many packets; estimates are scaled accordingly.
     addresses : tuple of IPv4Address
         This host's addresses; packets for others are not counted.
-    sources : tuple of PlanSource
     """
 
     fabric: Annotated[str, Field(min_length=1, max_length=200)]
@@ -66,13 +65,7 @@ class SamplerPlan(_Part):
 
     @classmethod
     def read(cls, path: Path) -> SamplerPlan:
-        """Read a plan's file.
-
-        Raises
-        ------
-        BadInput
-            The file is not a valid plan; the message names the place.
-        """
+        """Read a plan's file. Raise BadInput if the file is not a valid plan; the message names the place."""
         try:
             return cls.model_validate_json(path.read_bytes())
         except OSError as problem:
@@ -85,7 +78,6 @@ class SamplerPlan(_Part):
             ) from None
 
     def spec(self, interface: str, network_namespace: str, slice_s: float) -> packet_path.CaptureSpec:
-        """Return the settings of the capture."""
         spec = packet_path.CaptureSpec()
         spec.interface, spec.network_namespace = interface, network_namespace
         one_bit = self.variant == "one-bit"

@@ -62,8 +62,6 @@ class Sampler:
 
     Parameters
     ----------
-    plan : SamplerPlan
-    publisher : Publisher
     checkpoint : Checkpoint
         Stores the sequence. Unpublished sums are lost if the process dies.
     interface, network_namespace : str

@@ -48,13 +48,7 @@ class AvroWire(NamedTuple):
 
 @dataclass(frozen=True)
 class AvroFields:
-    """A parsed Avro record schema.
-
-    Attributes
-    ----------
-    names : tuple of str
-    wires : tuple of AvroWire
-    """
+    """A parsed Avro record schema."""
 
     names: tuple[str, ...]
     wires: tuple[AvroWire, ...]
@@ -65,13 +59,8 @@ class AvroFields:
         return any(w.is_list for w in self.wires)
 
     def row_schema(self, name: str, record: bytes = b"") -> RowSchema:
-        """Return the row schema; `record` (with its five-byte prefix) gives the lengths of lists.
-
-        Raises
-        ------
-        BadInput
-            The record cannot be read, or has no timestamp.
-        """
+        """Return the row schema; `record` (with its five-byte prefix) gives the lengths of lists. Raise BadInput if the record cannot be read, or has
+        no timestamp."""
         lengths: Sequence[int] = [0] * len(self.names)
         if self.has_lists:
             code, field, byte, lengths = measure_lists(list(self.wires), record)
@@ -105,13 +94,7 @@ class AvroFields:
 
 
 def avro_schema(text: str) -> AvroFields:
-    """Compile a schema from the registry.
-
-    Raises
-    ------
-    BadInput
-        The schema is not a record of scalars and lists of scalars.
-    """
+    """Compile a schema from the registry. Raise BadInput if the schema is not a record of scalars and lists of scalars."""
     try:
         schema = orjson.loads(text)
     except orjson.JSONDecodeError as problem:

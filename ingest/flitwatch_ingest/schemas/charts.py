@@ -27,13 +27,8 @@ _MEASURES_TIME = frozenset({"port_tx_words", "port_tx_flits", "port_tx_bytes", "
 
 
 def require_columns(core: Any) -> None:
-    """Check that the counter tables have the columns that the noise core was built for.
-
-    Raises
-    ------
-    ImportError
-        They differ, so sums would go to wrong columns.
-    """
+    """Check that the counter tables have the columns that the noise core was built for. Raise ImportError if they differ, so sums would go to wrong
+    columns."""
     classes = [column for name in LINK_CLASSES for column in LINK_CLASS_COLUMNS[name]]
     at = core.CLASS_COLUMNS
     same = (
@@ -61,7 +56,6 @@ class Claims:
         self._numbers: dict[str, int] = {}
 
     def number(self, name: str) -> int:
-        """Return the name's number."""
         return self._numbers.setdefault(name, len(self._numbers))
 
 

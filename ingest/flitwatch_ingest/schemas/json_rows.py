@@ -19,7 +19,6 @@ def json_schema(name: str, record: bytes, known: Mapping[str, Column] | None = N
     ----------
     name : str
         The row schema's name.
-    record : bytes
     known : mapping, optional
         Columns of the schema's other lists of metrics by name. A metric that was once a real number remains one, even if a record
         contains an integer.

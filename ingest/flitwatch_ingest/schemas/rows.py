@@ -90,8 +90,6 @@ class RowSchema:
     ----------
     name : str
         The row schema's name: the topic without its prefix.
-    kind : RowKind
-    columns : tuple of Column
     """
 
     name: str
@@ -132,13 +130,8 @@ def technology_of(name: str) -> Technology | None:
 
 
 def row_schema(name: str, columns: Sequence[Column]) -> RowSchema:
-    """Determine each column's role from its name.
-
-    Raises
-    ------
-    BadInput
-        The timestamp is missing, there are more than `MOST_COLUMNS` columns, or a name cannot be stored.
-    """
+    """Determine each column's role from its name. Raise BadInput if the timestamp is missing, there are more than `MOST_COLUMNS` columns, or a name
+    cannot be stored."""
     if len(columns) > MOST_COLUMNS:
         raise BadInput(f"the record has {len(columns)} metrics, more than {MOST_COLUMNS}")
     if any("\0" in c.name for c in columns):

@@ -125,6 +125,3 @@ def _to_seen(job: Job) -> _Seen:
     if job.start_s is None:
         return _Seen(job.submit_s, None, job.end_s, job.state)
     return _Seen(job.submit_s, job.start_s, None, "")
-
-
-__all__ = ["Found", "Held", "JobKey", "list_unnumbered", "number_restarts"]

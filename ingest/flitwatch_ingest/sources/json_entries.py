@@ -21,13 +21,8 @@ _BETWEEN = re.compile(r"[\s,]*")
 
 
 def stream_entries(source: IO[bytes], where: str) -> Iterator[tuple[str, Any] | Rejection]:
-    """Yield each entry with its place. Memory use is one entry and one block. From a truncated text, complete entries are read.
-
-    Raises
-    ------
-    BadInput
-        The text does not begin as JSON; raised at once.
-    """
+    """Yield each entry with its place. Memory use is one entry and one block. From a truncated text, complete entries are read. Raise BadInput if the
+    text does not begin as JSON; raised at once."""
     text = _Text(source)
     begin = _LIST.match(text.ahead)
     if begin is not None:

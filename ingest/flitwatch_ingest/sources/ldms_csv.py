@@ -7,6 +7,7 @@ changes the number of cells.
 
 from __future__ import annotations
 
+import glob
 import math
 import re
 from dataclasses import dataclass, field
@@ -65,7 +66,7 @@ def side_header(path: Path) -> bytes | None:
     name = _EPOCH.fullmatch(path.name)
     stem, epoch = (name.group(1), int(name.group(2))) if name else (path.name, None)
     choices = []
-    for side in path.parent.glob(f"{_escape_glob(stem)}.HEADER*"):
+    for side in path.parent.glob(f"{glob.escape(stem)}.HEADER*"):
         tail = side.name[len(stem) + len(".HEADER") :].lstrip(".")
         at = int(tail) if tail.isascii() and tail.isdigit() and len(tail) < 19 else 0
         if epoch is None or at <= epoch:
@@ -76,10 +77,6 @@ def side_header(path: Path) -> bytes | None:
         return max(choices)[1].read_bytes().split(b"\n")[0] or None
     except OSError:
         return None
-
-
-def _escape_glob(text: str) -> str:
-    return re.sub(r"([*?\[])", r"[\1]", text)
 
 
 @dataclass

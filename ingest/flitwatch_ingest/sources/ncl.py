@@ -41,14 +41,9 @@ def find_runs(folder: str | Path) -> list[Path]:
     return heads
 
 
-def read_run(head: Path, run_json: str | Path | None = None, *, exe: str | None = None) -> NclRun:
-    """Read the run of `head` (see `find_runs`).
-
-    Raises
-    ------
-    BadInput
-        The head or the run.json is unusable. Single bad counter files are `rejected` instead.
-    """
+def read_run(head: Path, run_json: str | Path | None = None) -> NclRun:
+    """Read the run of `head` (see `find_runs`). Raise BadInput if the head or the run.json is unusable. Single bad counter files are `rejected`
+    instead."""
     facts = read_run_json(head.parent, run_json)
     if head.suffix == ".yaml":
         return ncl_yaml.read_yaml_run(head, facts)
@@ -70,7 +65,7 @@ def read_run(head: Path, run_json: str | Path | None = None, *, exe: str | None 
             rejected.append(
                 Rejection(str(file), f"{head.name} has no times of step {int(match.group(2))}", read_beginning(file))
             )
-    return NclRun(facts.run(exe or exe_name, key, ranks, names), tuple(steps), tuple(rejected))
+    return NclRun(facts.run(exe_name, key, ranks, names), tuple(steps), tuple(rejected))
 
 
 def _read_file(path: Path) -> bytes:

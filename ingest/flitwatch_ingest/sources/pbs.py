@@ -87,13 +87,8 @@ class PbsReader:
         self._open: OrderedDict[tuple[str, str], _Open] = OrderedDict()
 
     def read(self, lines: IO[bytes], where: str) -> Iterator[Found | Rejection]:
-        """Yield the jobs that end in a file, and its rejected lines. Memory contains at most `_OPEN_JOBS` unfinished jobs.
-
-        Raises
-        ------
-        BadInput
-            The file's first line is not a record; raised at once, before the first job is requested.
-        """
+        """Yield the jobs that end in a file, and its rejected lines. Memory contains at most `_OPEN_JOBS` unfinished jobs. Raise BadInput if the
+        file's first line is not a record; raised at once, before the first job is requested."""
         numbered = enumerate(lines, start=1)
         first = next(((number, raw) for number, raw in numbered if raw.strip()), None)
         if first is None:
@@ -170,7 +165,7 @@ class PbsReader:
             del self._open[key]
             yield self._finish_job(open_job, lost=True)
             open_job = None
-        described = _has_user(attributes)
+        described = "user" in attributes
         job = (
             _parse_job(cluster, job_id, attributes)
             if described
@@ -283,10 +278,6 @@ def _begins_anew(job: Job, kind: str, attributes: Mapping[str, str], at_s: float
 def _limit_s(attributes: Mapping[str, str]) -> float | None:
     """Return the time limit in seconds; None if the record has none."""
     return fields.elapsed_s(attributes.get("Resource_List.walltime", ""))
-
-
-def _has_user(attributes: Mapping[str, str]) -> bool:
-    return "user" in attributes
 
 
 def _parse_job(cluster: str, job_id: str, attributes: Mapping[str, str]) -> Job:

@@ -13,7 +13,6 @@ class Rejection:
     ----------
     where : str
         File and line, or file and offset.
-    reason : str
     raw : bytes
         The input itself, for the dead-letter table.
     """

@@ -72,13 +72,7 @@ class SensorSamples:
 
 
 def samples_of(record: bytes) -> SensorSamples:
-    """Return the samples of one record.
-
-    Raises
-    ------
-    BadRecord
-        The record is not telemetry, or exceeds the limits.
-    """
+    """Return the samples of one record. Raise BadRecord if the record is not telemetry, or exceeds the limits."""
     if len(record) > MOST_BYTES:
         raise BadRecord(f"the record has {len(record)} bytes, at most {MOST_BYTES}")
     try:

@@ -26,12 +26,8 @@ _UNICAST = ("", "SAI_QUEUE_TYPE_UNICAST", "SAI_QUEUE_TYPE_ALL")
 def reading_of(tables: Tables, at_s: float, where: str) -> Reading:
     """Return the counters of all ports.
 
-    Multicast queues and queues beyond the tables' lanes are not read, because no priority pauses their traffic.
-
-    Raises
-    ------
-    BadInput
-        The map of ports is missing.
+    Multicast queues and queues beyond the tables' lanes are not read, because no priority pauses their traffic. Raise BadInput if the map of ports is
+    missing.
     """
     names = tables.get(PORT_NAMES)
     if not names:

@@ -59,7 +59,6 @@ def updates_to_tables(updates: Iterable[tuple[Path, object]]) -> Tables:
 
 
 def names_of(found: Tables) -> Names:
-    """Return the names and queues in the tables."""
     types = found.get(sonic.QUEUE_TYPES, {})
     queues = found.get(sonic.QUEUE_NAMES, {})
     return Names(

@@ -25,26 +25,8 @@ _FIELDS = 18
 _LARGEST = 1e12
 _LONGEST_LINE = 10_000
 _STATES = {-1: "UNKNOWN", 0: "FAILED", 1: "COMPLETED", 5: "CANCELLED"}
-_PARTS = (2, 3, 4)
-
-
-@dataclass(frozen=True, slots=True)
-class Submission:
-    """Request and result of a job.
-
-    Attributes
-    ----------
-    submit_s : float           epoch seconds
-    run_s, limit_s : float or None   None: unknown, or it never ran
-    processors : int or None   allocated processors, else requested ones
-    user : int or None
-    """
-
-    submit_s: float
-    run_s: float | None
-    limit_s: float | None
-    processors: int | None
-    user: int | None
+#: Statuses of the additional lines of a checkpointed job.
+PARTS = (2, 3, 4)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,44 +38,8 @@ class Header:
     processors: int | None
 
 
-def read_workload(lines: IO[bytes], where: str) -> tuple[Header, Iterator[Submission | Rejection]]:
-    """Return the jobs of a log as submitted, for a simulation.
-
-    Raises
-    ------
-    BadInput
-        The header has no start time; raised at once.
-    """
-    header, rows = _read_header(lines, where)
-    return header, _read_submissions(rows, where, header)
-
-
-def _read_submissions(
-    rows: Iterator[tuple[int, bytes]], where: str, header: Header
-) -> Iterator[Submission | Rejection]:
-    for number, raw in rows:
-        if not raw.strip() or raw.lstrip().startswith(b";"):
-            continue
-        try:
-            values = _parse_values(raw)
-        except BadInput as bad:
-            yield Rejection(f"{where}:{number}", bad.reason, raw)
-            continue
-        if math.floor(values[10]) in _PARTS:
-            continue
-        _, submit, _, run, got = values[:5]
-        requested, limit, user = values[7], values[8], math.floor(values[11])
-        processors = got if got > 0 else requested
-        yield Submission(
-            header.begin_s + submit,
-            run if run >= 0 else None,
-            limit if limit > 0 else None,
-            math.floor(processors) if processors > 0 else None,
-            user if user >= 0 else None,
-        )
-
-
-def _read_header(lines: IO[bytes], where: str) -> tuple[Header, Iterator[tuple[int, bytes]]]:
+def read_header(lines: IO[bytes], where: str) -> tuple[Header, Iterator[tuple[int, bytes]]]:
+    """Return the header and the numbered lines after it; raise BadInput if it has no start time."""
     labels: dict[str, int] = {}
     first: list[tuple[int, bytes]] = []
     numbered = enumerate(lines, start=1)
@@ -115,7 +61,7 @@ def _read_header(lines: IO[bytes], where: str) -> tuple[Header, Iterator[tuple[i
     return Header(begin_s, labels.get("MaxNodes"), labels.get("MaxProcs")), chain(first, numbered)
 
 
-def _parse_values(raw: bytes) -> list[float]:
+def parse_values(raw: bytes) -> list[float]:
     """Return the 18 numbers of a line; raise BadInput if it has others."""
     cells = raw[:_LONGEST_LINE].decode("ascii", errors="replace").split()
     if len(cells) != _FIELDS:
@@ -141,14 +87,8 @@ class SwfReader:
         self._cluster = cluster
 
     def read(self, lines: IO[bytes], where: str) -> Iterator[Found | Rejection]:
-        """Yield jobs and rejected lines as they are read.
-
-        Raises
-        ------
-        BadInput
-            The header has no start time, or one before 2000; raised at once.
-        """
-        header, rows = _read_header(lines, where)
+        """Yield jobs and rejected lines as they are read. Raise BadInput if the header has no start time, or one before 2000; raised at once."""
+        header, rows = read_header(lines, where)
         # Some logs count from 1970: each time is then checked separately.
         if header.begin_s and not EARLIEST_S <= header.begin_s <= LATEST_S:
             raise BadInput("begins outside 2000 to 2100, the range of stored times", where=where)
@@ -174,10 +114,10 @@ class SwfReader:
                 yield job, True
 
     def _parse_job(self, raw: bytes, begin_s: int, whole_nodes: bool) -> Job | None:
-        values = _parse_values(raw)
+        values = parse_values(raw)
         number, submit, wait, run, processors = values[:5]
         status, user, group, executable, queue = (math.floor(value) for value in values[10:15])
-        if status in _PARTS:
+        if status in PARTS:
             return None
         if status not in _STATES:
             raise BadInput(f"{status} is not a status")

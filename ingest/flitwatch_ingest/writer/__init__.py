@@ -20,9 +20,9 @@ Rows and positions are in one transaction, so a crashed writer repeats nothing a
 `services/noise_core/codec`, and its contract is docs/contracts/deltas.md.
 """
 
-from flitwatch_ingest.writer.drain import Drain, drain_log
+from flitwatch_ingest.writer.drain import Drain
 from flitwatch_ingest.writer.loop import Writer
 from flitwatch_ingest.writer.measures import Measures
 from flitwatch_ingest.writer.settings import WriterSettings
 
-__all__ = ["Drain", "Measures", "Writer", "WriterSettings", "drain_log"]
+__all__ = ["Drain", "Measures", "Writer", "WriterSettings"]

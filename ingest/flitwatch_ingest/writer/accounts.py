@@ -52,13 +52,7 @@ def decode_own_record(record: Record, pending_rows: PendingRows) -> None:
 
 
 def job_of(value: shapes.JobValue) -> Job:
-    """Return a job as a domain object.
-
-    Raises
-    ------
-    BadInput
-        The job id or node list is not valid in Slurm.
-    """
+    """Return a job as a domain object. Raise BadInput if the job id or node list is not valid in Slurm."""
     split_job_id(value.job_id)
     if value.node_list:
         hostlist.expand_hosts(value.node_list)
@@ -84,13 +78,7 @@ def run_of(value: shapes.RunValue) -> Run:
 
 
 def step_of(value: shapes.StepValue) -> RunStep:
-    """Return a run's step as a domain object.
-
-    Raises
-    ------
-    BadInput
-        A number exceeds 64 bits.
-    """
+    """Return a run's step as a domain object. Raise BadInput if a number exceeds 64 bits."""
     try:
         times = np.array(value.time_ns, np.int64)
         values = None if value.values is None else np.array(value.values, np.int64).reshape(len(value.time_ns), -1)

@@ -31,10 +31,8 @@ class AssignedTopics:
 
     Parameters
     ----------
-    log : Log
     open_leases : callable
         Opens the leases on the log's topics once the log has identified itself.
-    group : str
     pattern : str
         Pattern of topics with LDMS rows.
     on_assign : callable
@@ -108,7 +106,6 @@ class AssignedTopics:
 
     @property
     def places(self) -> set[TopicPartition]:
-        """The partitions being read."""
         return set() if self._consumer is None else set(self._consumer.assignment())
 
     def caught_up(self) -> bool:

@@ -51,13 +51,7 @@ class Batch:
         return not (self.new or counted or self.gaps or self.gone or self.pending_rows.letters)
 
     def write(self, conn: psycopg.Connection[Any], reader: Reader) -> None:
-        """Write everything within the caller's transaction.
-
-        Raises
-        ------
-        Conflict
-            Another writer has advanced.
-        """
+        """Write everything within the caller's transaction. Raise Conflict if another writer has advanced."""
         pending = self.pending_rows
         new = {(topic, partition): position for (topic, partition), position in self.new.items()}
         expected = {(topic, partition): _position_of(old) for (topic, partition), old in self.before.items()}
@@ -126,13 +120,8 @@ class Batch:
         ]
 
     def already_written(self, stored: Mapping[tuple[str, int], Position]) -> bool:
-        """Return whether the database is at the end of this batch, because the commit arrived but the answer was lost.
-
-        Raises
-        ------
-        Conflict
-            The database is neither at the end nor at the beginning of this batch.
-        """
+        """Return whether the database is at the end of this batch, because the commit arrived but the answer was lost. Raise Conflict if the database
+        is neither at the end nor at the beginning of this batch."""
         standing = {place: stored.get((place.topic, place.partition)) for place in self.new}
         if standing == self.new and self.new != self.before:
             return True

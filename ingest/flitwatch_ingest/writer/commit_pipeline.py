@@ -18,7 +18,6 @@ class CommitPipeline:
     ----------
     database : Database
         Used by no other thread.
-    measures : Measures
     heartbeat : Heartbeat
         Heartbeat of the waiting loop: waiting for the database does not count as a hang.
     """
@@ -41,13 +40,7 @@ class CommitPipeline:
         self._under_way = batch, self._thread.submit(self._write_batch, batch)
 
     def wait(self) -> tuple[Batch, float] | None:
-        """Wait for the batch in flight; return it and its commit time (`time.time()`).
-
-        Raises
-        ------
-        Conflict, Cancelled
-            See `Database.write`.
-        """
+        """Wait for the batch in flight; return it and its commit time (`time.time()`). Raise Conflict or Cancelled; see `Database.write`."""
         in_flight, self._under_way = self._under_way, None
         if in_flight is None:
             return None

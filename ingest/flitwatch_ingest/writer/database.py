@@ -35,12 +35,10 @@ class Database:
 
     Parameters
     ----------
-    url : str
     reader : callable
         Returns the consumer group and the log's identity, which is requested once the log answers.
     stop : threading.Event
         Set it to end waiting.
-    measures : Measures
     """
 
     def __init__(self, url: str, reader: Callable[[], Reader], stop: threading.Event, measures: Measures) -> None:
@@ -52,13 +50,7 @@ class Database:
 
     @property
     def conn(self) -> psycopg.Connection[Any]:
-        """The connection, in autocommit.
-
-        Raises
-        ------
-        Unavailable
-            The server does not answer.
-        """
+        """The connection, in autocommit. Raise Unavailable if the server does not answer."""
         if self._conn is None or self._conn.closed:
             # A crash loses positions and rows together; the records are then read again from the log.
             self._conn = connect(
@@ -83,15 +75,8 @@ class Database:
             conn.close()
 
     def write(self, batch: Batch) -> None:
-        """Write a batch in one transaction, with retries until it is certain that it was committed exactly once.
-
-        Raises
-        ------
-        Conflict
-            Another writer has advanced in its partitions; nothing is written.
-        Cancelled
-            Waiting was ended; the outcome of the last try is unknown.
-        """
+        """Write a batch in one transaction, with retries until it is certain that it was committed exactly once. Raise Conflict if another writer has
+        advanced in its partitions; nothing is written. Raise Cancelled if waiting was ended; the outcome of the last try is unknown."""
         pause_s, tries = 0.1, 0
         while True:
             try:

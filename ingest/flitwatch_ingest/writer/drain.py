@@ -20,19 +20,6 @@ _LOOK_S = 0.1
 Progress = Callable[[int, int], object]
 
 
-def drain_log(
-    url: str,
-    log_url: str,
-    until: Mapping[tuple[str, int], int] | None = None,
-    settings: WriterSettings | None = None,
-    progress: Progress = lambda done, total: None,
-    limit_s: float | None = None,
-) -> Measures:
-    """Write records until the database is at `until`, then stop. Parameters, errors and result are those of `Drain`."""
-    with Drain(url, log_url, settings) as drain:
-        return drain.write(until, progress, limit_s)
-
-
 class Drain:
     """A writer for one or several imports. Next to a running writer it takes only unassigned topics, and waits until the others are written.
 
@@ -40,7 +27,6 @@ class Drain:
     ----------
     url, log_url : str
         The database and the log.
-    settings : WriterSettings, optional
     """
 
     def __init__(self, url: str, log_url: str, settings: WriterSettings | None = None) -> None:

@@ -51,8 +51,6 @@ class Writer:
     ----------
     url : str
         The database.
-    source : Log
-    settings : WriterSettings
     stop : threading.Event
         Set it to end waiting for an unresponsive database or log.
     opportunistic : bool
@@ -91,13 +89,7 @@ class Writer:
 
     @cached_property
     def reader(self) -> ingest.Reader:
-        """Return the owner of the positions, once the log has identified itself.
-
-        Raises
-        ------
-        Unavailable
-            The log or the database does not answer.
-        """
+        """Return the owner of the positions, once the log has identified itself. Raise Unavailable if the log or the database does not answer."""
         reader = ingest.Reader(self.settings.group, self._source.identity())
         with connect(self._url, role="writer", autocommit=True) as conn:
             ingest.adopt_positions(conn, reader)

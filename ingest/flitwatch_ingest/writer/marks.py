@@ -41,8 +41,6 @@ class Mark:
 
 
 class Marks(dict[TopicPartition, Mark]):
-    """All partitions of a writer."""
-
     def begin(
         self, places: Iterable[TopicPartition], stored: dict[tuple[str, int], Position]
     ) -> dict[TopicPartition, int]:
@@ -58,7 +56,6 @@ class Marks(dict[TopicPartition, Mark]):
         return starts
 
     def of(self, topic: str) -> dict[TopicPartition, Mark]:
-        """Return the partitions of one topic."""
         return {place: mark for place, mark in self.items() if place.topic == topic}
 
     def replaying(self, topic: str | None = None) -> bool:

@@ -76,7 +76,6 @@ class Measures:
         return ordered[min(len(ordered) - 1, int(fraction * len(ordered)))] if ordered else None
 
     def report(self) -> WriterReport:
-        """Return all figures as one report."""
         return {
             "records": self.records,
             "values": self.values,

@@ -73,7 +73,6 @@ class FeedClocks:
         self._heard: dict[str, float] = {}
 
     def record_arrival(self, topic: str) -> None:
-        """Record the arrival of records of a topic."""
         self._heard[topic] = time.monotonic()
 
     def reached_s(self, feeds: Mapping[str, TopicFeed]) -> float | None:

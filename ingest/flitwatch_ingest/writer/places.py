@@ -37,8 +37,6 @@ class Place:
 
 @dataclass
 class _Known:
-    """A fabric with its lookups."""
-
     fabric_id: int
     fabric: Fabric
     by_component: dict[int, list[int]] = field(default_factory=dict)
@@ -69,7 +67,6 @@ class Places:
 
     @property
     def fabric_ids(self) -> list[int]:
-        """Return the fabrics with wiring."""
         return sorted(self._known)
 
     def simulated(self, fabric_id: int) -> bool:
@@ -77,7 +74,6 @@ class Places:
         return self._known[fabric_id].fabric.simulated
 
     def name(self, fabric_id: int) -> str:
-        """Return the fabric's name."""
         return self._known[fabric_id].fabric.name
 
     def changed(self, conn: psycopg.Connection[Any]) -> bool:
@@ -85,7 +81,6 @@ class Places:
         return _sign_fabrics(conn, self._list_rows(conn)) != self._seen
 
     def refresh(self, conn: psycopg.Connection[Any]) -> None:
-        """Read the fabrics."""
         rows = self._list_rows(conn)
         self._seen = _sign_fabrics(conn, rows)
         self._known = {

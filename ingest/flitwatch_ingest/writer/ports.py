@@ -37,11 +37,9 @@ class Owner:
     Attributes
     ----------
     guids : tuple of str      without 0x and leading zeros
-    lid : int or None
     names : tuple of str      names of the port's device
     hosts : tuple of str      sender of the record: the port's node, unless a GUID or LID contradicts
     adapter : str             mlx5_0, cxi1, hsn0; empty: not given
-    port : int or None
     """
 
     guids: tuple[str, ...] = ()
@@ -130,8 +128,6 @@ class ResolvedPort:
 
 @dataclass
 class FabricPorts:
-    """The ports of one fabric by all their names."""
-
     fabric: Fabric
     _endpoints_by_guid: dict[str, list[int]] = field(default_factory=lambda: defaultdict(list))
     _ends_by_port_guid: dict[str, list[int]] = field(default_factory=lambda: defaultdict(list))
@@ -186,7 +182,6 @@ class FabricPorts:
 
         Parameters
         ----------
-        owner : Owner
         at_component : list of int
             The endpoints of the set's component_id.
         """

@@ -53,9 +53,7 @@ class TopicFeed:
 
     Parameters
     ----------
-    topic : str
     ledger, claims, places, schemas : shared by all feeds of a writer
-    schema_id : callable
     """
 
     def __init__(

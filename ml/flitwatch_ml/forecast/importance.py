@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -18,6 +17,7 @@ from scipy.stats import t as student
 
 from flitwatch_domain.counters import Feature, feature_of
 from flitwatch_domain.counters.features import PLACED
+from flitwatch_domain.forecast_basis import AttentionWeights, ForecastBasis, ForecastInput, Verdict
 from flitwatch_ml.folds import distinct_runs, too_few
 from flitwatch_ml.forecast.forecasters import AttentionForecaster
 from flitwatch_ml.forecast.series import Standard, StepSeries, Windows
@@ -35,8 +35,6 @@ LEVEL = 0.95
 #: Inputs that are not counters.
 TIME, PLACEMENT = "time of the past steps", "placement"
 
-Verdict = Literal["carries", "cannot tell", "not used"]
-
 
 @dataclass(frozen=True)
 class Input:
@@ -48,59 +46,6 @@ class Input:
     columns: tuple[int, ...]
 
 
-@dataclass(frozen=True)
-class Importance:
-    """Importance of one input.
-
-    Attributes
-    ----------
-    name : str           name of its feature, or of all features replaced together
-    meaning : str        "stalls on the row bus"
-    features : tuple of str
-    increase, low, high : float      added error in percentage points, mean over later runs, with a simultaneous interval for all inputs
-    verdict : carries | cannot tell | not used       not used: no forecast changed
-    """
-
-    name: str
-    meaning: str
-    features: tuple[str, ...]
-    increase: float
-    low: float
-    high: float
-    verdict: Verdict
-
-
-@dataclass(frozen=True)
-class Weights:
-    """Attention over the past steps, oldest first: mean over later runs with a 95 % interval over runs."""
-
-    forecaster: str
-    mean: Floats
-    low: Floats
-    high: Floats
-
-
-@dataclass(frozen=True)
-class Importances:
-    """Importance of the inputs of a forecast with one m, k and feature set.
-
-    Attributes
-    ----------
-    forecaster : str
-    mape : float         % error on the unchanged later runs
-    learned, runs : int  numbers of earlier and later runs
-    inputs : tuple of Importance     in descending order
-    weights : tuple of Weights       attention weights of each net among the members
-    """
-
-    forecaster: str
-    mape: float
-    learned: int
-    runs: int
-    inputs: tuple[Importance, ...]
-    weights: tuple[Weights, ...]
-
-
 def measure_importances(
     series: StepSeries,
     start_s: ArrayLike,
@@ -110,7 +55,7 @@ def measure_importances(
     sets: tuple[str, ...],
     members: tuple[str, ...],
     shift: float = 0.0,
-) -> Importances:
+) -> ForecastBasis:
     """Measure the importance of inputs for the forecasters `members`, averaged and with the logarithm shifted as deployed.
 
     Parameters
@@ -137,18 +82,18 @@ def measure_importances(
     inputs = _list_inputs(counters, sets, early_runs, serving.standard)
     level = 1 - (1 - LEVEL) / len(inputs)
     rows = [_measure_input(item, serving, windows, usual, level) for item in inputs]
-    return Importances(
-        forecaster=serving.name,
-        mape=float(usual.mean()),
-        learned=early,
-        runs=len(usual),
-        inputs=tuple(sorted(rows, key=lambda item: -item.increase)),
-        weights=tuple(
+    return {
+        "forecaster": serving.name,
+        "mape": float(usual.mean()),
+        "learned": early,
+        "runs": len(usual),
+        "inputs": sorted(rows, key=lambda item: -item["increase"]),
+        "weights": [
             _attention_weights(item.name, item.model, windows)
             for item in (serving.members or (serving,))
             if isinstance(item.model, AttentionForecaster)
-        ),
-    )
+        ],
+    }
 
 
 def _run_errors(serving: Serving, windows: Windows) -> Floats:
@@ -161,7 +106,7 @@ def _by_run(values: Floats, windows: Windows) -> Floats:
     return np.array([values[windows.run == run].mean(0) for run in np.unique(windows.run)])
 
 
-def _measure_input(one: Input, serving: Serving, windows: Windows, usual: Floats, level: float) -> Importance:
+def _measure_input(one: Input, serving: Serving, windows: Windows, usual: Floats, level: float) -> ForecastInput:
     baseline_s = serving.predict(windows)
     rng = np.random.default_rng(0)
     added = np.zeros(len(usual))
@@ -172,7 +117,15 @@ def _measure_input(one: Input, serving: Serving, windows: Windows, usual: Floats
         added += (_run_errors(serving, other) - usual) / DONORS
     mean, low, high = _student_interval(added, level)
     verdict: Verdict = "not used" if not used else "carries" if low > 0 else "cannot tell"
-    return Importance(one.name, one.meaning, one.features, mean, low, high, verdict)
+    return {
+        "name": one.name,
+        "meaning": one.meaning,
+        "features": list(one.features),
+        "increase": mean,
+        "low": low,
+        "high": high,
+        "verdict": verdict,
+    }
 
 
 def _student_interval(values: Floats, level: float) -> tuple[float, float, float]:
@@ -236,8 +189,13 @@ def correlated_groups(rows: Floats, features: Sequence[Feature]) -> list[list[in
     return sorted(groups)
 
 
-def _attention_weights(name: str, model: AttentionForecaster, windows: Windows) -> Weights:
+def _attention_weights(name: str, model: AttentionForecaster, windows: Windows) -> AttentionWeights:
     by_run = _by_run(model.attention(windows), windows)
     half = student.ppf((1 + LEVEL) / 2, len(by_run) - 1) * by_run.std(0, ddof=1) / np.sqrt(len(by_run))
     mean = by_run.mean(0)
-    return Weights(name, mean, np.maximum(mean - half, 0.0), np.minimum(mean + half, 1.0))
+    return {
+        "forecaster": name,
+        "mean": mean.tolist(),
+        "low": np.maximum(mean - half, 0.0).tolist(),
+        "high": np.minimum(mean + half, 1.0).tolist(),
+    }

@@ -12,6 +12,7 @@ from flitwatch_db.estimates import inputs as estimates
 from flitwatch_db.estimates.store import Estimate
 from flitwatch_domain.counters import LDMS_FOUR
 from flitwatch_domain.errors import MissingDependency, NotEnoughData
+from flitwatch_domain.forecast_basis import ForecastBasis
 from flitwatch_domain.neighbourhood import OURS, PAPER
 from flitwatch_ml.folds import distinct_runs
 from flitwatch_ml.forecast import FEATURE_SETS, Chronological, StepSeries, backtest_in_order, run_backtest
@@ -26,7 +27,7 @@ from flitwatch_ml.forecast.backtest import (
 )
 from flitwatch_ml.forecast.chronological import MIN_RUNS as RUNS_IN_ORDER
 from flitwatch_ml.forecast.chronological import choose_features
-from flitwatch_ml.forecast.importance import Importances, measure_importances
+from flitwatch_ml.forecast.importance import measure_importances
 from flitwatch_ml.forecast.serving import Choice, dump_serving, fit_serving
 from flitwatch_ml.work.drift import inner_deciles
 from flitwatch_ml.work.sets import LEAST_COUNTED, Floats, result_of, select_runs
@@ -202,38 +203,6 @@ def _choose_forecasters(
     return outcome, Choice(outcome.serves, outcome.served_mape, outcome.half_width90, why, outcome.shift)
 
 
-class InputRow(TypedDict):
-    """Importance of one input for a forecast: added error in percentage points if it comes from another run, with an interval over runs."""
-
-    name: str
-    meaning: str
-    features: list[str]
-    increase: float
-    low: float
-    high: float
-    verdict: str
-
-
-class WeightsRow(TypedDict):
-    """Attention weights of a net over the past steps, oldest first, with an interval over runs."""
-
-    forecaster: str
-    mean: list[float]
-    low: list[float]
-    high: list[float]
-
-
-class ForecastBasis(TypedDict):
-    """Importance of the inputs of forecasters, with the numbers of training runs and of later runs."""
-
-    forecaster: str
-    mape: float
-    learned: int
-    runs: int
-    inputs: list[InputRow]
-    weights: list[WeightsRow]
-
-
 def rests_on(
     series: StepSeries,
     start_s: Floats,
@@ -251,41 +220,11 @@ def rests_on(
         if has_pytorch():
             shifts.setdefault((COUNTERS,), 0.0)
         return [
-            _row_of(measure_importances(series, start_s, names, m, k, sets, averaged, shift_of))
+            measure_importances(series, start_s, names, m, k, sets, averaged, shift_of)
             for averaged, shift_of in shifts.items()
         ], None
     except NotEnoughData as lacking:
         return [], str(lacking)
-
-
-def _row_of(found: Importances) -> ForecastBasis:
-    return {
-        "forecaster": found.forecaster,
-        "mape": found.mape,
-        "learned": found.learned,
-        "runs": found.runs,
-        "inputs": [
-            {
-                "name": entry.name,
-                "meaning": entry.meaning,
-                "features": list(entry.features),
-                "increase": entry.increase,
-                "low": entry.low,
-                "high": entry.high,
-                "verdict": entry.verdict,
-            }
-            for entry in found.inputs
-        ],
-        "weights": [
-            {
-                "forecaster": entry.forecaster,
-                "mean": entry.mean.tolist(),
-                "low": entry.low.tolist(),
-                "high": entry.high.tolist(),
-            }
-            for entry in found.weights
-        ],
-    }
 
 
 class Gain(TypedDict):

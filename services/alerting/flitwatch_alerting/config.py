@@ -225,13 +225,8 @@ class Config(BaseModel):
 
 
 def read_config(path: Path | None = None, external_url: str | None = None) -> Config:
-    """Read the configuration file, or return the default rules without one. `external_url` is the page's address if the file has none.
-
-    Raises
-    ------
-    BadInput
-        The file cannot be read, is not YAML, or has invalid contents. The message names the location.
-    """
+    """Read the configuration file, or return the default rules without one. `external_url` is the page's address if the file has none. Raise BadInput
+    if the file cannot be read, is not YAML, or has invalid contents. The message names the location."""
     if path is None:
         where, content = (
             "default.yaml",

@@ -103,7 +103,6 @@ class Engine:
     Parameters
     ----------
     url : str             the database
-    config : Config
     stop : Event          stops the engine after the current round
     webhook : JobWebhook, optional    receives job ends
     heartbeat : Heartbeat         beats with each rule and message, and while waiting for the database or for another engine to stop

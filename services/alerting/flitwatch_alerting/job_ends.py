@@ -102,7 +102,6 @@ class JobEnds:
 
     Parameters
     ----------
-    webhook : JobWebhook
     beat : callable     called with each job and message
     """
 
@@ -130,7 +129,8 @@ class JobEnds:
                 _send_message(self.webhook, row)
             except Unavailable as problem:
                 away = isinstance(problem, Unreachable)
-                wait_s = _wait_s(self._away if away else row["attempts"])
+                tries = self._away if away else row["attempts"]
+                wait_s = RETRY_S[min(tries, len(RETRY_S) - 1)]
                 log.warning("%s; retrying in %.0f s", problem.message, wait_s)
                 job_ends.postpone_notice(conn, row["job_pk"], problem.message, wait_s)
                 if away:
@@ -141,10 +141,6 @@ class JobEnds:
                 job_ends.mark_notice_delivered(conn, row["job_pk"])
                 sent_count += 1
         return sent_count
-
-
-def _wait_s(tries: int) -> float:
-    return RETRY_S[min(tries, len(RETRY_S) - 1)]
 
 
 def forget_old(conn: psycopg.Connection) -> None:

@@ -42,7 +42,6 @@ def labels_of(alert: Row) -> dict[str, str]:
 
 
 def evidence_address(config: Config, alert: Row) -> str:
-    """Return the address of the evidence stored with the alert."""
     return f"{config.external_url.rstrip('/')}/api/v1/alerts/{alert['alert_id']}"
 
 
@@ -74,15 +73,8 @@ class _Overdue(BaseException):
 
 
 def deliver_in_time(who: str, send: Callable[[], None]) -> None:
-    """Call `send` for at most `DELIVERY_S`.
-
-    Raises
-    ------
-    Unavailable
-        The receiver `who` does not accept the message.
-    Unreachable
-        It does not answer, or not in time.
-    """
+    """Call `send` for at most `DELIVERY_S`. Raise Unavailable if the receiver `who` does not accept the message. Raise Unreachable if it does not
+    answer, or not in time."""
     problems: list[BaseException] = []
 
     def run() -> None:

@@ -13,7 +13,6 @@ if TYPE_CHECKING:
 
 
 def run_dry_run(args: dict[str, Any], context: TaskContext) -> DryRun:
-    """Run the dry run as a task."""
     from flitwatch_alerting.evaluate import dry_run
 
     arguments = DryRunArguments.of(args)

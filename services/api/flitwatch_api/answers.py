@@ -104,10 +104,11 @@ def dump_json(content: Any) -> bytes:
         return orjson.dumps(_fit_large_numbers(content), default=_encode_other, option=_OPTIONS)
 
 
-def json_response(content: Any, cache_control: str = "no-cache", vary: str | None = None) -> Response:
-    """Return a JSON response. `vary` names the request header that selects another form of it."""
-    headers = {"Cache-Control": cache_control, **({} if vary is None else {"Vary": vary})}
-    return Response(dump_json(content), media_type=JSON, headers=headers)
+def json_response(
+    content: Any, cache_control: str = "no-cache", *, status: int = 200, location: str | None = None
+) -> Response:
+    headers = {"Cache-Control": cache_control} | ({} if location is None else {"Location": location})
+    return Response(dump_json(content), status, headers, JSON)
 
 
 @dataclass(frozen=True)
@@ -122,7 +123,6 @@ class CachedAnswer:
 
     @property
     def bytes(self) -> int:
-        """Return its memory in bytes."""
         return len(self.body) + len(self.packed)
 
 

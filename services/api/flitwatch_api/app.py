@@ -184,10 +184,6 @@ def _package_version() -> str:
         return "0"
 
 
-def _print_description() -> None:
-    """Print the OpenAPI document; no database is needed."""
-    sys.stdout.buffer.write(render_description(create_app(Settings(web=None))))
-
-
 if __name__ == "__main__":
-    _print_description()
+    # Print the OpenAPI document; no database is needed.
+    sys.stdout.buffer.write(render_description(create_app(Settings(web=None))))

@@ -140,9 +140,7 @@ async def add_note(request: Request, platform: ThePlatform, incident_id: Id, new
     )
     if note is None:
         raise NotFound(f"there is no incident {incident_id}", advice="/api/v1/incidents lists them.")
-    response = json_response(note)
-    response.status_code = 201
-    return response
+    return json_response(note, status=201)
 
 
 def mask_head(row: IncidentHead, names: Names) -> IncidentHead:

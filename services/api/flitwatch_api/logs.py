@@ -30,7 +30,6 @@ class ResponseRecorder:
         self._send, self._headers = send, headers or {}
 
     async def __call__(self, message: Message) -> None:
-        """Pass on one message."""
         if message["type"] == "http.response.start":
             self.status = message["status"]
             if self._headers:
@@ -83,12 +82,7 @@ ENDPOINTS = ("OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"
 
 def install_tracing(app: FastAPI, version: str) -> None:
     """Trace the application. Without an endpoint in the environment, no library is loaded. OpenTelemetry's own variables set sampling and names.
-
-    Raises
-    ------
-    MissingDependency
-        An endpoint is configured, but the extra `otel` is not installed.
-    """
+    Raise MissingDependency if an endpoint is configured, but the extra `otel` is not installed."""
     if not any(os.environ.get(name) for name in ENDPOINTS) or os.environ.get("OTEL_SDK_DISABLED", "").lower() == "true":
         return
     try:

@@ -87,13 +87,7 @@ def make_cursor(*values: Any) -> str:
 
 
 def read_cursor(text: str, *types: type) -> tuple[Any, ...]:
-    """Return the key that was passed to `make_cursor`.
-
-    Raises
-    ------
-    BadRequest
-        The text is not a cursor of this list.
-    """
+    """Return the key that was passed to `make_cursor`. Raise BadRequest if the text is not a cursor of this list."""
     try:
         values = orjson.loads(base64.urlsafe_b64decode(text.encode() + b"=" * (-len(text) % 4)))
     except (binascii.Error, ValueError):
@@ -117,5 +111,4 @@ def read_page_cursor(text: str | None) -> int | None:
 
 
 def at_moment(seconds: float) -> datetime:
-    """Return a datetime for the database."""
     return datetime.fromtimestamp(seconds, UTC)

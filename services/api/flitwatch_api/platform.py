@@ -40,7 +40,6 @@ class WorkerThreads:
     name : str        name of the threads, and of the work in the refusal
     threads : int     simultaneous jobs
     waiting : int     waiting jobs
-    retry_after_s : int
     """
 
     def __init__(self, name: str, threads: int, waiting: int, retry_after_s: int = 5) -> None:
@@ -49,13 +48,7 @@ class WorkerThreads:
         self._threads = ThreadPoolExecutor(threads, thread_name_prefix=name)
 
     async def run(self, work: Callable[[], T]) -> T:
-        """Run work in a thread.
-
-        Raises
-        ------
-        TooMany
-            The queue is full; the work was not started.
-        """
+        """Run work in a thread. Raise TooMany if the queue is full; the work was not started."""
         if not self._places.acquire(blocking=False):
             raise TooMany(
                 f"too many requests are waiting for {self._name}",
@@ -88,10 +81,6 @@ RECONNECT_S = 2.0
 
 class Platform:
     """Parts that requests share.
-
-    Parameters
-    ----------
-    settings : Settings
 
     Raises
     ------

@@ -198,7 +198,6 @@ async def answer_http_error(request: Request, error: Exception) -> Response:
 
 
 async def answer_database_error(request: Request, error: Exception) -> Response:
-    """Answer a database error, or its unavailability."""
     if isinstance(error, psycopg.errors.QueryCanceled):
         return problem_response(
             request, 413, "too-costly", "the query took longer than the limit api_statement_timeout_ms", ""

@@ -68,23 +68,6 @@ class RecommendationList(BaseModel):
     next_cursor: str | None
 
 
-class Finding(BaseModel):
-    """One finding."""
-
-    text: str
-    value: float | None
-    unit: str | None
-
-
-class RouteOutcome(BaseModel):
-    """Outcome before or after the change."""
-
-    time_s: float | None
-    max_load_bytes: float | None
-    congested_links: int | None
-    label: str
-
-
 class Alternative(BaseModel):
     """An alternative that was compared."""
 
@@ -117,9 +100,9 @@ class Tables(BaseModel):
 class RecommendationDetail(Recommendation):
     """A recommendation with its evidence."""
 
-    why: list[Finding]
-    before: RouteOutcome | None
-    after: RouteOutcome | None
+    why: list[reads.Finding]
+    before: reads.RouteOutcome | None
+    after: reads.RouteOutcome | None
     alternatives: list[Alternative]
     reconstruction: Reconstruction | None
     routes: Tables | None

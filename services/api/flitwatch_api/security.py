@@ -65,7 +65,6 @@ class SecurityMiddleware:
 
     Parameters
     ----------
-    app : ASGIApp
     hosts : sequence of str
         Accepted names in the Host header; empty for any. With this check, a foreign page cannot reach a local server through DNS rebinding.
     metrics_port : int, optional

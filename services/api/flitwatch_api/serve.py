@@ -54,11 +54,9 @@ def make_server(
     host: str,
     port: int,
     *,
-    access_log: bool = False,
     grace_s: int = 10,
     heartbeat: Heartbeat | None = None,
 ) -> Server:
-    """Return a server that is ready to run."""
     app = create_app(settings)
     config = HttpConfig(
         app,
@@ -67,7 +65,7 @@ def make_server(
         host=host,
         port=port,
         loop="uvloop",
-        access_log=access_log,
+        access_log=False,
         timeout_keep_alive=KEEP_ALIVE_S,
         timeout_graceful_shutdown=grace_s,
         log_config=None,
@@ -78,13 +76,7 @@ def make_server(
 
 
 def open_listener(host: str, port: int) -> socket.socket:
-    """Open a listening socket; port 0 chooses a free one.
-
-    Raises
-    ------
-    Unavailable
-        The address cannot be used.
-    """
+    """Open a listening socket; port 0 chooses a free one. Raise Unavailable if the address cannot be used."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
         return socket.create_server((host, port), family=family, backlog=2048)
@@ -112,25 +104,19 @@ def serve_api(
     host: str,
     port: int,
     *,
-    access_log: bool = False,
     grace_s: int = 10,
     metrics_host: str = "127.0.0.1",
     heartbeat: Heartbeat | None = None,
     announce: Callable[[], None] = lambda: None,
 ) -> None:
-    """Serve until a signal arrives. `settings.api_metrics_port` listens on `metrics_host`. `announce` is called once the ports are open.
-
-    Raises
-    ------
-    Unavailable
-        The address cannot be used.
-    """
+    """Serve until a signal arrives. `settings.api_metrics_port` listens on `metrics_host`. `announce` is called once the ports are open. Raise
+    Unavailable if the address cannot be used."""
     _allow_files(_most_connections(settings) + OTHER_FILES)
     with contextlib.ExitStack() as stack:
         listening = [stack.enter_context(open_listener(host, port))]
         if settings.api_metrics_port is not None:
             listening.append(stack.enter_context(open_listener(metrics_host, settings.api_metrics_port)))
         announce()
-        server = make_server(settings, host, port, access_log=access_log, grace_s=grace_s, heartbeat=heartbeat)
+        server = make_server(settings, host, port, grace_s=grace_s, heartbeat=heartbeat)
         build_routes(server.app)
         server.run(sockets=listening)

@@ -183,13 +183,8 @@ class Settings(BaseSettings):
 
     @classmethod
     def read(cls, **given: Any) -> Self:
-        """Return the settings of the environment, overridden by those given.
-
-        Raises
-        ------
-        BadRequest
-            A setting is invalid; the message has its variable's name and the reason.
-        """
+        """Return the settings of the environment, overridden by those given. Raise BadRequest if a setting is invalid; the message has its variable's
+        name and the reason."""
         try:
             return cls(**given)
         except ValidationError as problem:

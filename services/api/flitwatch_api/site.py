@@ -25,7 +25,6 @@ class Heads:
 
     Parameters
     ----------
-    app : ASGIApp
     base : str     base path of the API
     """
 

@@ -23,13 +23,8 @@ def _read_text(file: str) -> str:
 
 
 def load_settings() -> None:
-    """Set FLITWATCH_NAME for each `name` in the file, unless the environment sets it.
-
-    Raises
-    ------
-    BadInput
-        The file is not TOML, names an unknown setting, or has a value that is not a string, number, Boolean or list of strings.
-    """
+    """Set FLITWATCH_NAME for each `name` in the file, unless the environment sets it. Raise BadInput if the file is not TOML, names an unknown
+    setting, or has a value that is not a string, number, Boolean or list of strings."""
     named = os.environ.get("FLITWATCH_CONFIG")
     place = named or USUAL
     try:

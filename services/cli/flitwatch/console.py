@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
 import logging
 import math
@@ -9,12 +10,13 @@ import os
 import signal
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import cache
 from pathlib import Path
+from threading import Event
 from types import FrameType
-from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar, cast
 
 import click
 import orjson
@@ -24,6 +26,7 @@ from flitwatch_domain.json_logs import JsonLines
 from flitwatch_domain.secret_file import LocalText
 
 if TYPE_CHECKING:
+    import psycopg
     from rich.console import Console
     from rich.progress import Progress
 
@@ -34,7 +37,7 @@ log = logging.getLogger(__name__)
 SOME_REFUSED, NOTHING_PLACED = 3, 4
 
 
-@cache
+@functools.cache
 def stderr_console() -> Console:
     """Return the console on standard error. All messages for people go there, so that `--json` output can be piped."""
     from rich.console import Console  # not loaded by commands that do not need it
@@ -149,6 +152,14 @@ def stop_on_interrupt() -> Iterator[Callable[[], bool]]:
         signal.signal(signal.SIGINT, before)
 
 
+def stop_on_signal() -> Event:
+    """Return an event that the first SIGINT or SIGTERM sets, so that a service ends cleanly."""
+    stop = Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: stop.set())
+    return stop
+
+
 class Group(click.Group):
     """Command group that includes commands of installed packages. Its help shows the whole first sentence of each command, which Click would cut off."""
 
@@ -197,18 +208,47 @@ def mtu_option(function: F) -> F:
     )(function)
 
 
+@dataclass(frozen=True)
+class Database:
+    """Database of a command; see `database_options`."""
+
+    url: str | None
+    ephemeral: bool
+
+    def open(
+        self, patience_s: float = 0.0, stop: Event | None = None, adds: bool = False
+    ) -> AbstractContextManager[str]:
+        """Yield its URL; see `flitwatch_ops.platform.open_database`."""
+        from flitwatch_ops.platform import open_database
+
+        return open_database(self.url, self.ephemeral, patience_s, stop, adds)
+
+    @contextmanager
+    def connect(self, adds: bool = False, **settings: Any) -> Iterator[psycopg.Connection[Any]]:
+        """Yield a connection with the `settings` of `flitwatch_db.connect`."""
+        from flitwatch_db import connect
+
+        with self.open(adds=adds) as url, connect(url, **settings) as conn:
+            yield conn
+
+
 def database_options(function: F) -> F:
-    """Add `--db URL` and `--ephemeral` (parameters `db_url`, `ephemeral`); see `flitwatch_ops.platform.open_database`."""
-    function = click.option(
+    """Add `--db URL` and `--ephemeral`, and pass the database as `database`."""
+
+    @functools.wraps(function)
+    def command(*, db_url: str | None, ephemeral: bool, **options: Any) -> Any:
+        return function(database=Database(db_url, ephemeral), **options)
+
+    ephemeral_option = click.option(
         "--ephemeral", is_flag=True, help="Use a temporary embedded database, which is deleted afterwards."
-    )(function)
+    )
     return click.option(
         "--db",
         "db_url",
         envvar="FLITWATCH_DB",
         default=None,
         help="PostgreSQL URL. By default, the embedded database is started and used.",
-    )(function)
+    )(ephemeral_option(cast(F, command)))
 
 
 def seed_option(function: F) -> F:

@@ -20,6 +20,21 @@ HOSTS_VARIABLE, ANONYMOUS_VARIABLE, INSECURE_VARIABLE = (
     "FLITWATCH_API_INSECURE_NETWORK",
 )
 
+port_option = click.option(
+    "--port",
+    type=click.IntRange(1, 65535),
+    default=8765,
+    show_default=True,
+    envvar="FLITWATCH_LISTEN_PORT",
+    help="Port of the API and the page.",
+)
+metrics_host_option = click.option(
+    "--metrics-host",
+    default="127.0.0.1",
+    show_default=True,
+    envvar="FLITWATCH_METRICS_HOST",
+    help="Address that the metrics are served on. Anyone who can reach it can read them.",
+)
 allow_host_option = click.option(
     "--allow-host",
     "allow_hosts",

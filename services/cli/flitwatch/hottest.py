@@ -76,11 +76,9 @@ def load_hot_lists(fw: Client, machine: str | None, sort: str, most: int) -> Hot
 
     Parameters
     ----------
-    fw : Client
     machine : str or None
         A fabric's name or number; None for the first with counters.
     sort : {"ratio", "stall_cycles", "flits"}
-    most : int
 
     Raises
     ------

@@ -11,13 +11,7 @@ GRACE_S = 10
 
 
 def open_listener(host: str, port: int, purpose: str, option: str) -> socket.socket:
-    """Open a listening socket.
-
-    Raises
-    ------
-    Unavailable
-        The address cannot be used. The message contains `purpose` and `option`.
-    """
+    """Open a listening socket. Raise Unavailable if the address cannot be used. The message contains `purpose` and `option`."""
     from flitwatch_domain.errors import Unavailable
 
     try:

@@ -37,7 +37,6 @@ class OwnFigures(Collector):
         threading.Thread(target=self._refresh_forever, name="figures", daemon=True).start()
 
     def collect(self) -> Iterable[Metric]:
-        """Return the metrics of the last read."""
         return self._families
 
     def _refresh_forever(self) -> None:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import difflib
+import functools
 import os
 import tomllib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import click
 from click.core import ParameterSource
@@ -42,13 +43,7 @@ class Place:
     token_file: Path | None = None
 
     def token(self) -> str:
-        """Return the token; empty for an anonymous caller.
-
-        Raises
-        ------
-        BadInput
-            The file contains no token, or other users can read it.
-        """
+        """Return the token; empty for an anonymous caller. Raise BadInput if the file contains no token, or other users can read it."""
         return "" if self.token_file is None else token_of(self.token_file)
 
 
@@ -59,13 +54,8 @@ def locate_config() -> Path:
 
 
 def read_profile(name: str | None) -> Place | None:
-    """Return the named profile, or the default one; None if no name was given and there is no default.
-
-    Raises
-    ------
-    BadInput
-        The file is not TOML, contains an unknown key, or has no profile of that name.
-    """
+    """Return the named profile, or the default one; None if no name was given and there is no default. Raise BadInput if the file is not TOML,
+    contains an unknown key, or has no profile of that name."""
     file = locate_config()
     try:
         profiles = parse_profiles(file.read_text("utf-8"), file)
@@ -110,22 +100,70 @@ def parse_profiles(text: str, file: Path) -> dict[str, Place]:
     return profiles
 
 
-def api_options(function: F) -> F:
-    """Add `--url`, `--token-file` and `--profile` (parameters `api_url`, `token_file`, `profile`); see `choose_place`."""
-    function = click.option(
+@dataclass(frozen=True)
+class ApiOptions:
+    """API options of a command; see `api_options`."""
+
+    url: str | None
+    token_file: Path | None
+    profile: str | None
+
+    def choose(self) -> Place | None:
+        """Return the selected API, or None.
+
+        Options have priority over the environment, and the environment over the user's file. A profile's token is sent only to the profile's own address.
+        """
+        source = click.get_current_context().get_parameter_source
+        by_option = [name for name in ("api_url", "profile") if source(name) == ParameterSource.COMMANDLINE]
+        if len(by_option) == 2:
+            raise click.UsageError("give --url or --profile, not both")
+        databases = {source(name) for name in ("db_url", "ephemeral")}
+        if ParameterSource.COMMANDLINE in databases and not by_option:
+            return None
+        if self.url and by_option != ["profile"]:
+            return Place(_check_address(self.url), self.token_file)
+        # A database was given, so the default profile does not override it.
+        if self.profile is None and databases & set(GIVEN):
+            return None
+        chosen = read_profile(self.profile)
+        return None if chosen is None else Place(_check_address(chosen.url), self.token_file or chosen.token_file)
+
+    def require(self) -> Place:
+        """Return the selected API, or else that of the platform running here. Raise BadInput if there is no such API."""
+        chosen = self.choose()
+        if chosen is not None:
+            return chosen
+        from flitwatch_ops.home import home_folder
+        from flitwatch_ops.supervisor import read_running_state
+
+        state = read_running_state(home_folder())
+        if state is None or "url" not in state:
+            advice = f"Give --url URL, set FLITWATCH_URL, write [profile.default] into {locate_config()}, or start one here: flitwatch up."
+            raise BadInput("no platform is running", advice=advice)
+        return Place(_check_address(str(state["url"])), self.token_file)
+
+
+def api_options(function: F, token_exists: bool = True) -> F:
+    """Add `--url`, `--token-file` and `--profile`, and pass them as `api`; with `token_exists`, reject a missing file."""
+
+    @functools.wraps(function)
+    def command(*, api_url: str | None, token_file: Path | None, profile: str | None, **options: Any) -> Any:
+        return function(api=ApiOptions(api_url, token_file, profile), **options)
+
+    wrapped = click.option(
         "--profile",
         envvar="FLITWATCH_PROFILE",
         metavar="NAME",
         help="Use the address and token of [profile.NAME] in ~/.config/flitwatch/config.toml. Without this option and --url, "
         "[profile.default] is used.",
-    )(function)
-    function = click.option(
+    )(cast(F, command))
+    wrapped = click.option(
         "--token-file",
-        type=click.Path(dir_okay=False, exists=True, path_type=Path),
+        type=click.Path(exists=token_exists, dir_okay=not token_exists, path_type=Path),
         envvar="FLITWATCH_TOKEN_FILE",
         help="File with an API token, for --url or the profile.",
-    )(function)
-    return click.option("--url", "api_url", envvar="FLITWATCH_URL", help="Address of the API to use.")(function)
+    )(wrapped)
+    return click.option("--url", "api_url", envvar="FLITWATCH_URL", help="Address of the API to use.")(wrapped)
 
 
 def application_options(required: bool, without_nodes: str = "that of the newest estimate") -> Callable[[F], F]:
@@ -145,48 +183,6 @@ def application_options(required: bool, without_nodes: str = "that of the newest
         )(function)
 
     return added
-
-
-def choose_place(api_url: str | None, token_file: Path | None, profile: str | None) -> Place | None:
-    """Return the selected API, or None.
-
-    Options have priority over the environment, and the environment over the user's file. A profile's token is sent only to the profile's own address.
-    """
-    source = click.get_current_context().get_parameter_source
-    by_option = [name for name in ("api_url", "profile") if source(name) == ParameterSource.COMMANDLINE]
-    if len(by_option) == 2:
-        raise click.UsageError("give --url or --profile, not both")
-    databases = {source(name) for name in ("db_url", "ephemeral")}
-    if ParameterSource.COMMANDLINE in databases and not by_option:
-        return None
-    if api_url and by_option != ["profile"]:
-        return Place(_check_address(api_url), token_file)
-    # A database was given, so the default profile does not override it.
-    if profile is None and databases & set(GIVEN):
-        return None
-    chosen = read_profile(profile)
-    return None if chosen is None else Place(_check_address(chosen.url), token_file or chosen.token_file)
-
-
-def require_place(api_url: str | None, token_file: Path | None, profile: str | None) -> Place:
-    """Return the selected API, or else that of the platform running here.
-
-    Raises
-    ------
-    BadInput
-        There is no such API.
-    """
-    chosen = choose_place(api_url, token_file, profile)
-    if chosen is not None:
-        return chosen
-    from flitwatch_ops.home import home_folder
-    from flitwatch_ops.supervisor import read_running_state
-
-    state = read_running_state(home_folder())
-    if state is None or "url" not in state:
-        advice = f"Give --url URL, set FLITWATCH_URL, write [profile.default] into {locate_config()}, or start one here: flitwatch up."
-        raise BadInput("no platform is running", advice=advice)
-    return Place(_check_address(str(state["url"])), token_file)
 
 
 def _check_address(url: str) -> str:

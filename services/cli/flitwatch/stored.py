@@ -135,13 +135,7 @@ def _matches_application(one: Any, application: str, nodes: int | None) -> bool:
 def _read_or_explain(
     fw: Client, kind: Kind, application: str, nodes: int | None, read: Callable[[], Answer]
 ) -> Answer | EstimateReasons:
-    """Return the result of `read` or, without an estimate, the API's reasons.
-
-    Raises
-    ------
-    NotFound
-        The platform does not have this application.
-    """
+    """Return the result of `read` or, without an estimate, the API's reasons. Raise NotFound if the platform does not have this application."""
     there = fw.api.estimates()["items"]
     meant = [item for item in there if _matches_application(item, application, nodes)]
     if not meant:

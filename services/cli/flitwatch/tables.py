@@ -16,7 +16,6 @@ def remove_controls(value: object) -> str:
 
 
 def text_or_unknown(value: object) -> str:
-    """Return the text, or the sign for unknown values."""
     return UNKNOWN if value is None or value == "" else remove_controls(value)
 
 

@@ -105,11 +105,6 @@ class Bisections(TypedDict):
     topology: NotRequired[str]
     mbytes: NotRequired[float]
     packet_bytes: NotRequired[int]
-class BlameArguments(TypedDict):
-    exe: str
-    nodes: int
-    definition: NotRequired[Literal['ours', 'paper'] | None]
-    least_nodes: NotRequired[int | None]
 class BlameEntry(TypedDict):
     place: int
     name: str
@@ -163,16 +158,6 @@ class BlameRuns(TypedDict):
     start: list[str]
     time_s: list[float]
     slow: list[bool]
-class CalibrationInput(TypedDict):
-    seed: NotRequired[int]
-    threads: NotRequired[int]
-    runs: NotRequired[int | None]
-    load_gib_per_s: NotRequired[float]
-    topology: NotRequired[str]
-    repeats: NotRequired[int | None]
-    ranks: NotRequired[int]
-    sizes: NotRequired[list[int]]
-    patterns: NotRequired[list[Literal['allreduce', 'alltoall', 'broadcast', 'halo3d', 'sweep3d']] | None]
 class CalibrationOutput(TypedDict):
     shuffles: int
     q: float
@@ -310,16 +295,6 @@ class DeadLetters(TypedDict):
     total: int
     last_hour: int
     recent: list[DeadLetter]
-class DetourSizes(TypedDict):
-    seed: NotRequired[int]
-    threads: NotRequired[int]
-    runs: NotRequired[int | None]
-    load_gib_per_s: NotRequired[float]
-    topology: NotRequired[str]
-    repeats: NotRequired[int | None]
-    largest_bytes: NotRequired[int]
-    detour_interval_us: NotRequired[float]
-    detour_us: NotRequired[float]
 class DiagnosedLink(TypedDict):
     link: int
     link_class: str
@@ -390,36 +365,9 @@ class Fabric(TypedDict):
     first_ts: str | None
     last_ts: str | None
     complete_through: str | None
-class FabricDetail(TypedDict):
-    id: int
-    name: str
-    kind: str
-    technology: str
-    simulated: bool
-    snapshot: bool
-    recorded: bool
-    counted_at: str
-    routers: int
-    endpoints: int
-    links: int
-    groups: list[int]
-    first_ts: str | None
-    last_ts: str | None
-    complete_through: str | None
-    source: str
-    attributes: dict[str, Any]
-    warnings: list[str]
-    created_at: str
 class FabricList(TypedDict):
     items: list[Fabric]
     next_cursor: str | None
-class Feeder(TypedDict):
-    job_pk: int
-    job_id: str
-    user: str | None
-    name: str | None
-    nodes: int | None
-    share: float | None
 class Fig13(TypedDict):
     seed: NotRequired[int]
     threads: NotRequired[int]
@@ -455,14 +403,6 @@ class Fig3(TypedDict):
     load_gib_per_s: NotRequired[float]
     topology: NotRequired[str]
     repeats: NotRequired[int | None]
-class Fig7(TypedDict):
-    seed: NotRequired[int]
-    threads: NotRequired[int]
-    runs: NotRequired[int | None]
-    load_gib_per_s: NotRequired[float]
-    topology: NotRequired[str]
-    repeats: NotRequired[int | None]
-    size_bytes: NotRequired[int]
 class Finding(TypedDict):
     text: str
     value: float | None
@@ -512,7 +452,6 @@ class Gain(TypedDict):
     mean: float
     low: float
     high: float
-Gap = TypedDict('Gap', {'id': int, 'fabric_id': int | None, 'device': str, 'schema': str, 'from': str, 'to': str, 'reason': str, 'open': bool})
 class GroupNodes(TypedDict):
     fabric_id: int
     group: int
@@ -629,14 +568,6 @@ class Job(TypedDict):
 class JobList(TypedDict):
     items: list[Job]
     next_cursor: str | None
-class JobOnFabric(TypedDict):
-    job_pk: int
-    job_id: str
-    user: str | None
-    name: str | None
-    nodes: int | None
-    start: str | None
-    routers: list[int]
 class JobOnRouter(TypedDict):
     job_pk: int
     job_id: str
@@ -648,7 +579,6 @@ class JobPart(TypedDict):
     label: str
     unit: str
     values: list[float | None]
-JobPaths = TypedDict('JobPaths', {'at': str | None, 'window_s': int | None, 'job_pk': int | None, 'job_id': str, 'link': list[int], 'src': list[int], 'dst': list[int], 'class': list[str], 'bytes_per_s': list[float], 'links_used': int, 'cannot_tell': str | None, 'simulated': bool})
 class JobSlowdown(TypedDict):
     basis: Literal['earlier runs', 'own steps', 'counters']
     earlier_runs: int
@@ -705,15 +635,6 @@ class LeftOut(TypedDict):
 class Link(TypedDict):
     name: str
     url: str
-LinkFigures = TypedDict('LinkFigures', {'at': str | None, 'window_s': int | None, 'link': list[int], 'src': list[int], 'dst': list[int], 'src_port': list[int | None], 'dst_port': list[int | None], 'class': list[str], 'flits': list[float | None], 'stall_cycles': list[float | None], 'ratio': list[float | None], 'note': NotRequired[str | None]})
-class LinkUser(TypedDict):
-    job_pk: int
-    job_id: str
-    user: str | None
-    name: str | None
-    nodes: int | None
-    share: float
-Links = TypedDict('Links', {'link': list[int], 'src': list[int], 'dst': list[int], 'src_port': list[int | None], 'dst_port': list[int | None], 'class': list[str], 'bandwidth_bps': list[float | None], 'multiplicity': list[int], 'src_endpoint': NotRequired[list[int | None] | None], 'dst_endpoint': NotRequired[list[int | None] | None]})
 class Login(TypedDict):
     name: str
     password: str
@@ -789,15 +710,6 @@ class Model(TypedDict):
     topology: NotRequired[str]
     allocations: NotRequired[int | None]
     sizes: NotRequired[list[int] | None]
-class Neighbour(TypedDict):
-    job_pk: int
-    job_id: str
-    user: str | None
-    name: str | None
-    nodes: int | None
-    shared_routers: int
-    shared_groups: int
-    overlap_s: float
 class NeighbourWithBlame(TypedDict):
     job_id: str
     user: str | None
@@ -818,7 +730,6 @@ class NewIncidentNote(TypedDict):
 class NewPassword(TypedDict):
     password: str
     new: str
-NewRule = TypedDict('NewRule', {'signal': Literal['incident', 'slowdown', 'stall_ratio', 'congested_routers', 'root', 'blamed_user', 'forecast_drift', 'ingest_gap', 'counter_silence', 'slow_cable', 'flapping_cable'], 'above': float, 'clear': NotRequired[float | None], 'probability': NotRequired[float | None], 'for': NotRequired[float | str], 'every': NotRequired[float | str], 'absent': NotRequired[float | str], 'by': NotRequired[Literal['machine', 'group', 'class']], 'where': NotRequired[dict[str, str]], 'congested_at': NotRequired[float], 'severity': NotRequired[Literal['info', 'warning', 'critical']], 'summary': NotRequired[str], 'labels': NotRequired[dict[str, str]], 'enabled': NotRequired[bool]})
 class NewSilence(TypedDict):
     matchers: dict[str, str]
     starts: NotRequired[str | None]
@@ -901,23 +812,6 @@ class Occupancy(TypedDict):
     at: str | None
     nodes_held: int
     jobs: list[JobOnFabric]
-class Optimise(TypedDict):
-    pattern: Literal['allreduce', 'alltoall', 'amg', 'amg-1728', 'barrier', 'barrier-with-bully', 'barrier-with-bully-even', 'bisection', 'bisection-shuffle', 'boxlib-cns-1024', 'boxlib-mg-1024', 'broadcast', 'bully', 'crystal-router', 'cyclic-stencil', 'expert-alltoall', 'fill-boundary', 'halo3d', 'hierarchical-allreduce', 'incast', 'irregular-70', 'lulesh-512', 'multigrid-1000', 'nekbone-1024', 'noisy-shuffle', 'partisn-168', 'permutation', 'pingpong', 'ring-allreduce', 'shift', 'stencil27-bspma', 'stencil27-svaf', 'stencil27-svafp', 'stencil3d', 'sweep3d', 'tree-allreduce']
-    topology: NotRequired[str]
-    seed: NotRequired[int]
-    sls: NotRequired[int]
-    vls: NotRequired[int]
-    epochs: NotRequired[int]
-    megabytes: NotRequired[float]
-    packet_bytes: NotRequired[int]
-    basis: NotRequired[Literal['od', 'auto', 'i', 's', 'cd', 'scd', 'cs', 'scs']]
-    iterations: NotRequired[int]
-    noise: NotRequired[float]
-    optimise_s: NotRequired[float]
-    reconstruct_s: NotRequired[float]
-    slots: NotRequired[int]
-    mtu: NotRequired[float | None]
-    time_limit_s: NotRequired[float | None]
 class OwnRouters(TypedDict):
     stall_ratio_before: float | None
     stall_ratio_after: float | None
@@ -1056,7 +950,6 @@ class Routers(TypedDict):
     coords: list[list[int]] | None
     nodes: list[int]
     sampled: list[bool]
-Rule = TypedDict('Rule', {'name': str, 'signal': Literal['incident', 'slowdown', 'stall_ratio', 'congested_routers', 'root', 'blamed_user', 'forecast_drift', 'ingest_gap', 'counter_silence', 'slow_cable', 'flapping_cable'], 'above': float, 'clear': NotRequired[float | None], 'probability': NotRequired[float | None], 'for': NotRequired[float], 'every': NotRequired[float], 'absent': NotRequired[float], 'by': NotRequired[Literal['machine', 'group', 'class']], 'where': NotRequired[dict[str, str]], 'congested_at': NotRequired[float], 'severity': NotRequired[Literal['info', 'warning', 'critical']], 'summary': NotRequired[str], 'labels': NotRequired[dict[str, str]], 'enabled': NotRequired[bool]})
 class Ruling(TypedDict):
     cause: str
     ruling: Literal['in', 'out', 'cannot tell']
@@ -1142,7 +1035,6 @@ class SampleContext(TypedDict):
 class SampleContextList(TypedDict):
     items: list[SampleContext]
     next_cursor: str | None
-SampleHosts = TypedDict('SampleHosts', {'from': str | None, 'to': str | None, 'host': list[str], 'outcome': list[str], 'packets': list[float]})
 class SampleLinks(TypedDict):
     link: list[int]
     tested: list[float]
@@ -1152,7 +1044,6 @@ class SampleLinks(TypedDict):
     congested: list[float]
     congested_error: list[float]
     congested_fraction: list[float | None]
-SampleMap = TypedDict('SampleMap', {'fabric_id': int, 'from': str | None, 'to': str | None, 'contexts': int, 'longest_path': int | None, 'variants': list[str], 'simulated': bool, 'links': SampleLinks})
 class Sampling(TypedDict):
     seed: NotRequired[int]
     threads: NotRequired[int]
@@ -1216,14 +1107,6 @@ class SimulatedPoint(TypedDict):
     slowdown: float
     ci95: list[float] | None
     finished_at: str | None
-class Sizes(TypedDict):
-    seed: NotRequired[int]
-    threads: NotRequired[int]
-    runs: NotRequired[int | None]
-    load_gib_per_s: NotRequired[float]
-    topology: NotRequired[str]
-    repeats: NotRequired[int | None]
-    largest_bytes: NotRequired[int]
 class SlowCable(TypedDict):
     link: int
     link_class: str
@@ -1272,24 +1155,6 @@ class Slowdown(TypedDict):
     mean: float
     low: float
     high: float
-class SlowedJob(TypedDict):
-    job_pk: int
-    job_id: str
-    user: str | None
-    account: str | None
-    name: str | None
-    nodes: int | None
-    state: str
-    simulated: bool
-    verdict: Literal['named', 'slows itself', 'cannot tell', 'not slow']
-    reasons: list[str]
-    factor: float
-    lost_s: float
-    since: str
-    until: str | None
-    lost_low_s: float
-    lost_high_s: float
-    named: list[str]
 class SlowedTotal(TypedDict):
     jobs: int
     lost_s: float
@@ -1310,7 +1175,6 @@ class SourceRefusal(TypedDict):
     at: str
     where: str
     reason: str
-Span = TypedDict('Span', {'from': str, 'to': str, 'devices': int})
 class StallFigures(TypedDict):
     at: str | None
     window_s: int | None
@@ -1422,7 +1286,6 @@ class TaskVerdict(TypedDict):
     verdict: Literal['named', 'slows itself', 'cannot tell', 'not slow'] | None
     title: str | None
     named: str | None
-Tile = TypedDict('Tile', {'port': int, 'name': str, 'class': str | None, 'peer': Peer | None, 'link': int | None, 'flits': float | None, 'stall_cycles': float | None, 'ratio': float | None})
 class Timeseries(TypedDict):
     ts: list[str]
     step_s: int
@@ -1468,38 +1331,6 @@ class UsualRange(TypedDict):
     low_s: float
     high_s: float
     nodes: int
-class VictimLink(TypedDict):
-    link: int
-    link_class: str
-    src: int
-    src_name: str
-    dst: int
-    dst_name: str
-    utilisation: float | None
-    stalls_per_flit: float | None
-    congested_fraction: float | None
-    behind: int
-    distance: int
-class Wang(TypedDict):
-    seed: NotRequired[int]
-    threads: NotRequired[int]
-    topology: NotRequired[str]
-    packet_bytes: NotRequired[int]
-    load: NotRequired[float]
-    applications: NotRequired[list[Literal['crystal-router', 'fill-boundary', 'amg']] | None]
-    ranks: NotRequired[int]
-    runs: NotRequired[int]
-class WangBackground(TypedDict):
-    seed: NotRequired[int]
-    threads: NotRequired[int]
-    topology: NotRequired[str]
-    packet_bytes: NotRequired[int]
-    load: NotRequired[float]
-    applications: NotRequired[list[Literal['crystal-router', 'fill-boundary', 'amg']] | None]
-    ranks: NotRequired[int]
-    runs: NotRequired[int]
-    load_gib_per_s: NotRequired[float]
-    exchanges: NotRequired[int]
 class WangBursts(TypedDict):
     threads: NotRequired[int]
     topology: NotRequired[str]
@@ -1555,7 +1386,6 @@ class FlitwatchApiAlertsSchemasSilence(TypedDict):
     created_by: str
     created: str
     active: bool
-FlitwatchApiIngestSchemasSilence = TypedDict('FlitwatchApiIngestSchemasSilence', {'schema': str, 'from': str, 'devices': int})
 class AdviceInput(TypedDict):
     application: str
     job: NotRequired[str | None]
@@ -1574,24 +1404,6 @@ class AdviceState(TypedDict):
     pseudonyms: bool
     stale: bool
     as_of: str
-class AlertDetail(TypedDict):
-    alert_id: int
-    rule: str
-    labels: dict[str, str]
-    phase: Literal['pending', 'firing', 'resolved']
-    severity: str
-    since: str
-    seen: str
-    fired_at: str | None
-    resolved_at: str | None
-    value: float
-    peak: float
-    probability: float | None
-    summary: str
-    simulated: bool
-    page: str | None
-    evidence: dict[str, Any]
-    notices: list[Notice]
 class Application(TypedDict):
     exe: str
     nodes: int
@@ -1614,7 +1426,6 @@ class Backtest(TypedDict):
     best: str
     runs: int
     windows: int
-BeforeAfterLinks = TypedDict('BeforeAfterLinks', {'link': list[int], 'src': list[int], 'dst': list[int], 'class': list[str], 'router': list[int], 'name': list[str], 'level': list[int | None], 'group': list[int | None], 'nodes': list[int], 'before': Carried, 'after': Carried})
 class Blame(TypedDict):
     estimate: Head
     by: Literal['user', 'application']
@@ -1648,52 +1459,11 @@ class Candidate(TypedDict):
     expected_slowdown: Slowdown | None
     reason: str
     routing_mode: str | None
-class CandidateJob(TypedDict):
-    job_pk: int
-    job_id: str
-    user: str | None
-    name: str | None
-    nodes: int | None
-    simulated: bool
-    start: str
-    end: str | None
-    named: bool
-    shared_routers: int
-    shared_groups: int
-    shared_links: int
-    exposure: float
-    footprint: float | None
-    change: Literal['started', 'sends more', 'none']
-    changed: str | None
-    sent_before_bytes_per_s: float | None
-    sent_after_bytes_per_s: float | None
-    blame: StoredBlame | None
-    score: float
-    part: float | None
-    parts: ScoreParts
-    why_not: str | None
 class ComparedSet(TypedDict):
     observations: int
     shared: int
     dispersion: NoiseDispersion
     left_out: list[LeftOut]
-class CongestionRoot(TypedDict):
-    link: int
-    link_class: str
-    src: int
-    src_name: str
-    dst: int
-    dst_name: str
-    utilisation: float | None
-    stalls_per_flit: float | None
-    congested_fraction: float | None
-    cause: Literal['full-link', 'full-endpoint', 'slow-endpoint', 'communication-pattern', 'mapping-or-bandwidth', 'static-routes', 'background-traffic']
-    confidence: float | None
-    advice: str
-    victims: list[VictimLink]
-    victims_total: int
-    jobs: list[Feeder]
-    jobs_unknown_because: str | None
 class DeSensiFig3(TypedDict):
     study: Literal['desensi-fig3']
     parameters: NotRequired[Fig3]
@@ -1718,7 +1488,6 @@ class Deviation(TypedDict):
     sets: list[Relevance]
     lacking: list[MissingEstimate]
     caveat: str
-DryRun = TypedDict('DryRun', {'name': NotRequired[str | None], 'rule': NotRequired[NewRule | None], 'from': str, 'to': str})
 class DryRunArguments(TypedDict):
     rule: Rule
     from_s: float
@@ -1802,30 +1571,6 @@ class HotLinks(TypedDict):
     detour: float | None
     note: str | None
     simulated: bool
-class IncidentDetail(TypedDict):
-    incident_id: int
-    fabric: str
-    simulated: bool
-    state: Literal['open', 'over', 'withdrawn']
-    began: str
-    ended: str | None
-    title: str
-    causes: list[IncidentCause]
-    worst: str | None
-    slowed: int
-    slow_now: int
-    lost_s: float
-    node_hours: float | None
-    node_hours_low: float | None
-    node_hours_high: float | None
-    detail: str
-    quiet: float | None
-    links: list[CarryingLink]
-    victims: list[SlowedJob]
-    remedies: list[Remedy]
-    minutes: list[IncidentMinute]
-    alerts: list[IncidentAlert]
-    notes: list[IncidentNote]
 class IncidentSummary(TypedDict):
     incident_id: int | None
     title: str
@@ -1992,35 +1737,6 @@ class Recommendation(TypedDict):
     created_by: str | None
     authorised: bool
     figures: Literal['given', 'simulated', 'counted']
-class RecommendationDetail(TypedDict):
-    recommendation_id: int
-    kind: Literal['routes', 'routing_mode', 'placement']
-    state: Literal['recommended', 'refused']
-    created: str
-    task_id: int | None
-    fabric_id: int | None
-    fabric: str | None
-    job_id: str | None
-    user: str | None
-    application: str | None
-    title: str
-    reason: str
-    gain: RecommendationGain | None
-    environment: str | None
-    has_lfts: bool
-    has_matrix: bool
-    has_links: bool
-    simulated: bool
-    created_by: str | None
-    authorised: bool
-    figures: Literal['given', 'simulated', 'counted']
-    why: list[Finding]
-    before: RouteOutcome | None
-    after: RouteOutcome | None
-    alternatives: list[Alternative]
-    reconstruction: Reconstruction | None
-    routes: TablesOutput | None
-    parameters: dict[str, Any]
 class RecommendationList(TypedDict):
     items: list[Recommendation]
     next_cursor: str | None
@@ -2031,7 +1747,6 @@ class ReportedRun(TypedDict):
     start: NotRequired[str | None]
     nodes: NotRequired[list[str]]
     steps: NotRequired[list[ReportedStep]]
-RootsOfCongestion = TypedDict('RootsOfCongestion', {'fabric_id': int | None, 'from': str | None, 'to': str | None, 'method': Literal['ports', 'samples'], 'verdict': Literal['named', 'none', 'cannot tell'], 'reasons': list[str], 'roots': list[CongestionRoot], 'worst_path': list[DiagnosedLink], 'rulings': list[Ruling], 'links_counted': int, 'links_stalled': int, 'links_explained': int, 'simulated': bool})
 class RouterDetail(TypedDict):
     router: int
     name: str
@@ -2141,23 +1856,117 @@ class Forecast(TypedDict):
     rests_on: list[ForecastBasis]
     rests_on_lacks: str | None
     notes: list[str]
-class Incident(TypedDict):
-    incident_id: int | None
-    title: str
-    detail: str
-    since: str | None
-    until: str | None
-    aggressor: CandidateJob | None
-    links: list[CarryingLink]
-    victims: list[SlowJob]
-    others: list[SlowJob]
-    remedies: list[Remedy]
+class StartStudy(TypedDict):
+    name: Literal['sim.study']
+    args: TablesInput | HoeflerFig11 | HoeflerFig13 | HoeflerFig15 | HoeflerFig16 | HoeflerBisection | TaffetTable21 | TaffetFig34 | TaffetTable43 | TaffetTable51 | TaffetTable52 | TaffetPf3d | TaffetMiniGhost | WangFig2 | WangTable2 | WangLoads | WangFig8 | DeSensiFig3 | DeSensiFig4 | DeSensiFig5 | DeSensiSizes | DeSensiCalibration | DeSensiFig7 | DeSensiModel | DeSensiCollectives | DeSensiApplications
+class BlameArguments(EstimateArguments):
+    least_nodes: NotRequired[int | None]
+class Feeder(JobOnRouter):
+    share: float | None
+class LinkUser(JobOnRouter):
+    share: float
+class Fig7(Fig3):
+    size_bytes: NotRequired[int]
+class JobOnFabric(JobOnRouter):
+    start: str | None
+    routers: list[int]
+class Sizes(Fig3):
+    largest_bytes: NotRequired[int]
+class Neighbour(JobOnRouter):
+    shared_routers: int
+    shared_groups: int
+    overlap_s: float
+class Wang(WangPatterns):
+    runs: NotRequired[int]
+class CalibrationInput(Fig3):
+    ranks: NotRequired[int]
+    sizes: NotRequired[list[int]]
+    patterns: NotRequired[list[Literal['allreduce', 'alltoall', 'broadcast', 'halo3d', 'sweep3d']] | None]
+class DetourSizes(Sizes):
+    detour_interval_us: NotRequired[float]
+    detour_us: NotRequired[float]
+class WangBackground(Wang):
+    load_gib_per_s: NotRequired[float]
+    exchanges: NotRequired[int]
+class VictimLink(DiagnosedLink):
+    behind: int
+    distance: int
+class Optimise(Loop):
+    time_limit_s: NotRequired[float | None]
+class CongestionRoot(DiagnosedLink):
+    cause: Literal['full-link', 'full-endpoint', 'slow-endpoint', 'communication-pattern', 'mapping-or-bandwidth', 'static-routes', 'background-traffic']
+    confidence: float | None
+    advice: str
+    victims: list[VictimLink]
+    victims_total: int
+    jobs: list[Feeder]
+    jobs_unknown_because: str | None
+class Incident(IncidentSummary):
     fabric: str
     as_of: str
     verdict: Literal['incident', 'none', 'cannot tell']
     reasons: list[str]
     judged: ExaminedJobs
     last: IncidentSummary | None
-class StartStudy(TypedDict):
-    name: Literal['sim.study']
-    args: TablesInput | HoeflerFig11 | HoeflerFig13 | HoeflerFig15 | HoeflerFig16 | HoeflerBisection | TaffetTable21 | TaffetFig34 | TaffetTable43 | TaffetTable51 | TaffetTable52 | TaffetPf3d | TaffetMiniGhost | WangFig2 | WangTable2 | WangLoads | WangFig8 | DeSensiFig3 | DeSensiFig4 | DeSensiFig5 | DeSensiSizes | DeSensiCalibration | DeSensiFig7 | DeSensiModel | DeSensiCollectives | DeSensiApplications
+class SlowedJob(SlowJob):
+    lost_low_s: float
+    lost_high_s: float
+    named: list[str]
+class AlertDetail(Alert):
+    evidence: dict[str, Any]
+    notices: list[Notice]
+class FabricDetail(Fabric):
+    source: str
+    attributes: dict[str, Any]
+    warnings: list[str]
+    created_at: str
+class CandidateJob(JobOnRouter):
+    simulated: bool
+    start: str
+    end: str | None
+    named: bool
+    shared_routers: int
+    shared_groups: int
+    shared_links: int
+    exposure: float
+    footprint: float | None
+    change: Literal['started', 'sends more', 'none']
+    changed: str | None
+    sent_before_bytes_per_s: float | None
+    sent_after_bytes_per_s: float | None
+    blame: StoredBlame | None
+    score: float
+    part: float | None
+    parts: ScoreParts
+    why_not: str | None
+class IncidentDetail(IncidentHead):
+    detail: str
+    quiet: float | None
+    links: list[CarryingLink]
+    victims: list[SlowedJob]
+    remedies: list[Remedy]
+    minutes: list[IncidentMinute]
+    alerts: list[IncidentAlert]
+    notes: list[IncidentNote]
+class RecommendationDetail(Recommendation):
+    why: list[Finding]
+    before: RouteOutcome | None
+    after: RouteOutcome | None
+    alternatives: list[Alternative]
+    reconstruction: Reconstruction | None
+    routes: TablesOutput | None
+    parameters: dict[str, Any]
+Gap = TypedDict('Gap', {'id': int, 'fabric_id': int | None, 'device': str, 'schema': str, 'from': str, 'to': str, 'reason': str, 'open': bool})
+JobPaths = TypedDict('JobPaths', {'at': str | None, 'window_s': int | None, 'job_pk': int | None, 'job_id': str, 'link': list[int], 'src': list[int], 'dst': list[int], 'class': list[str], 'bytes_per_s': list[float], 'links_used': int, 'cannot_tell': str | None, 'simulated': bool})
+LinkFigures = TypedDict('LinkFigures', {'at': str | None, 'window_s': int | None, 'link': list[int], 'src': list[int], 'dst': list[int], 'src_port': list[int | None], 'dst_port': list[int | None], 'class': list[str], 'flits': list[float | None], 'stall_cycles': list[float | None], 'ratio': list[float | None], 'note': NotRequired[str | None]})
+Links = TypedDict('Links', {'link': list[int], 'src': list[int], 'dst': list[int], 'src_port': list[int | None], 'dst_port': list[int | None], 'class': list[str], 'bandwidth_bps': list[float | None], 'multiplicity': list[int], 'src_endpoint': NotRequired[list[int | None] | None], 'dst_endpoint': NotRequired[list[int | None] | None]})
+NewRule = TypedDict('NewRule', {'signal': Literal['incident', 'slowdown', 'stall_ratio', 'congested_routers', 'root', 'blamed_user', 'forecast_drift', 'ingest_gap', 'counter_silence', 'slow_cable', 'flapping_cable'], 'above': float, 'clear': NotRequired[float | None], 'probability': NotRequired[float | None], 'for': NotRequired[float | str], 'every': NotRequired[float | str], 'absent': NotRequired[float | str], 'by': NotRequired[Literal['machine', 'group', 'class']], 'where': NotRequired[dict[str, str]], 'congested_at': NotRequired[float], 'severity': NotRequired[Literal['info', 'warning', 'critical']], 'summary': NotRequired[str], 'labels': NotRequired[dict[str, str]], 'enabled': NotRequired[bool]})
+Rule = TypedDict('Rule', {'name': str, 'signal': Literal['incident', 'slowdown', 'stall_ratio', 'congested_routers', 'root', 'blamed_user', 'forecast_drift', 'ingest_gap', 'counter_silence', 'slow_cable', 'flapping_cable'], 'above': float, 'clear': NotRequired[float | None], 'probability': NotRequired[float | None], 'for': NotRequired[float], 'every': NotRequired[float], 'absent': NotRequired[float], 'by': NotRequired[Literal['machine', 'group', 'class']], 'where': NotRequired[dict[str, str]], 'congested_at': NotRequired[float], 'severity': NotRequired[Literal['info', 'warning', 'critical']], 'summary': NotRequired[str], 'labels': NotRequired[dict[str, str]], 'enabled': NotRequired[bool]})
+SampleHosts = TypedDict('SampleHosts', {'from': str | None, 'to': str | None, 'host': list[str], 'outcome': list[str], 'packets': list[float]})
+SampleMap = TypedDict('SampleMap', {'fabric_id': int, 'from': str | None, 'to': str | None, 'contexts': int, 'longest_path': int | None, 'variants': list[str], 'simulated': bool, 'links': SampleLinks})
+Span = TypedDict('Span', {'from': str, 'to': str, 'devices': int})
+Tile = TypedDict('Tile', {'port': int, 'name': str, 'class': str | None, 'peer': Peer | None, 'link': int | None, 'flits': float | None, 'stall_cycles': float | None, 'ratio': float | None})
+FlitwatchApiIngestSchemasSilence = TypedDict('FlitwatchApiIngestSchemasSilence', {'schema': str, 'from': str, 'devices': int})
+BeforeAfterLinks = TypedDict('BeforeAfterLinks', {'link': list[int], 'src': list[int], 'dst': list[int], 'class': list[str], 'router': list[int], 'name': list[str], 'level': list[int | None], 'group': list[int | None], 'nodes': list[int], 'before': Carried, 'after': Carried})
+DryRun = TypedDict('DryRun', {'name': NotRequired[str | None], 'rule': NotRequired[NewRule | None], 'from': str, 'to': str})
+RootsOfCongestion = TypedDict('RootsOfCongestion', {'fabric_id': int | None, 'from': str | None, 'to': str | None, 'method': Literal['ports', 'samples'], 'verdict': Literal['named', 'none', 'cannot tell'], 'reasons': list[str], 'roots': list[CongestionRoot], 'worst_path': list[DiagnosedLink], 'rulings': list[Ruling], 'links_counted': int, 'links_stalled': int, 'links_explained': int, 'simulated': bool})

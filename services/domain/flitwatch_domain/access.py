@@ -45,7 +45,6 @@ class Caller:
 
     Attributes
     ----------
-    name, role : str
     via : str                        session, token or anonymous
     scopes : frozenset of str        permissions of the caller: all of the role's scopes, or the token's scopes that the role still has
     number : str                     identifies the caller in request limits

@@ -210,7 +210,6 @@ class Sample:
     ----------
     at_s : float                 epoch seconds: end of the data used
     labels : tuple of (name, value), sorted
-    value : float
     probability : float or None  probability that the value is at or above the rule's threshold, if the signal predicts
     evidence : dict              source of the value: numbers and page addresses
     words : mapping              further values for the summary, in addition to its labels

@@ -94,7 +94,6 @@ class Moment:
 
     Attributes
     ----------
-    seconds : float
     flits, stalls : float64 (places,)     NaN: not counted
     traffic : one item per job, the same jobs in every moment; None: the job did not run
     by_link : known values of a place's single links; None: they count equally
@@ -232,7 +231,6 @@ def _divide_load(rose: Floats, now: Floats, own: int) -> Floats:
 
 
 def _find_worst_places(damage: Floats) -> Ints:
-    """Return the places with most damage."""
     order = np.argsort(-damage, kind="stable")[:MOST_PLACES]
     cumulative = np.cumsum(damage[order])
     enough = int(np.searchsorted(cumulative, MOST_DAMAGE * damage.sum())) + 1

@@ -43,13 +43,7 @@ class DataDisk:
         return cls(data if data.is_dir() else None)
 
     def lack(self, part: float = 1.0, whose: str = "the database's") -> str | None:
-        """Return why new data are refused; None if more than `part` of the mark is free.
-
-        Raises
-        ------
-        BadRequest
-            The setting is not a valid size.
-        """
+        """Return why new data are refused; None if more than `part` of the mark is free. Raise BadRequest if the setting is not a valid size."""
         disk = self._read_disk()
         if disk is None:
             return None

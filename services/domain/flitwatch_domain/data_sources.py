@@ -25,7 +25,6 @@ class DataSource:
 
     Attributes
     ----------
-    key, title, about : str
     commands : tuple of str     to copy, one per line
     needs : tuple of str        required permissions and programs
     scope : str or None         scope that a sender's token needs at the API; None: it sends nothing to the API

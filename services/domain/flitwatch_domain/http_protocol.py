@@ -196,7 +196,6 @@ class HttpProtocol(HttpToolsProtocol):
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        """Handle received bytes."""
         if self._due is None and (self.cycle is None or self.cycle.response_complete):
             # Empty lines before a request do not start it, but they cancel uvicorn's own idle timeout.
             self._set_deadline(HEAD_S)

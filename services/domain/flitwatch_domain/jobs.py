@@ -71,7 +71,6 @@ class Job:
     ----------
     cluster, job_id, restart : str, str, int
         Identity; job_id as Slurm prints it: 42, 3_4 (array), 10+1 (heterogeneous).
-    user, account, name, partition : str or None
     state : str
         One of Slurm's states, without additions (`CANCELLED by 1002` is CANCELLED).
     exit_code : str or None
@@ -82,8 +81,6 @@ class Job:
         Number of nodes.
     node_list : str or None
         Host list; None if no node was assigned.
-    steps : tuple of JobStep
-    simulated : bool
     limit_s : float or None
         Time limit; None if unknown or unlimited.
     """
@@ -122,13 +119,8 @@ class Job:
 def infer_end_s(
     state: str | None, start_s: float | None, end_s: float | None, elapsed_s: float | None = None, what: str = "job"
 ) -> float | None:
-    """Return the end of a job or step: the recorded one, or where it is over and no end is recorded, the one that its elapsed time implies.
-
-    Raises
-    ------
-    BadInput
-        It ends before it starts, or lasts for longer than times are kept.
-    """
+    """Return the end of a job or step: the recorded one, or where it is over and no end is recorded, the one that its elapsed time implies. Raise
+    BadInput if it ends before it starts, or lasts for longer than times are kept."""
     if start_s is None:
         return end_s
     if end_s is not None and end_s < start_s:

@@ -15,7 +15,6 @@ class JsonLines(logging.Formatter):
     """A record as one line of JSON: at, level, logger, message, request_id, fields, and the exception."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """Format a record as one line."""
         line = {
             "at": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
             "level": record.levelname.lower(),

@@ -61,7 +61,6 @@ class JobTraffic:
         return float(np.nansum(self.sent))
 
     def only(self, some: NDArray[np.bool_]) -> JobTraffic:
-        """Return the traffic of some of the endpoints."""
         endpoint = None if self.endpoint is None else self.endpoint[some]
         return JobTraffic(self.router[some], self.sent[some], self.received[some], endpoint)
 
@@ -80,7 +79,6 @@ class Ends:
 
     Attributes
     ----------
-    count : int
     io : float64 (count,) or None    share of each in the traffic of the machine's I/O nodes; None: the machine has none
     """
 
@@ -392,7 +390,6 @@ def compute_shares(
     Parameters
     ----------
     routes : Routes             routes of a fabric that has an estimate
-    jobs : sequence of JobTraffic
     links : int64 (n,)          requested links between routers
     carried : float64 (L,)      bytes on each link of the fabric, NaN if not counted; None: bytes are unknown
     all_jobs : bool             whether these are all the jobs of the window

@@ -20,12 +20,8 @@ def stream_answer(
 ) -> Iterator[httpx.Response]:
     """Send a request on a connection of its own, and yield its answer. After `due_s` seconds the connection ends, even if bytes keep arriving slowly.
 
-    Only one layer of gzip is accepted, because one part of another compression can unpack to gigabytes. Cookies are not kept.
-
-    Raises
-    ------
-    httpx.HTTPError
-        The server does not answer, not in time, or with another compression.
+    Only one layer of gzip is accepted, because one part of another compression can unpack to gigabytes. Cookies are not kept. Raise httpx.HTTPError
+    if the server does not answer, not in time, or with another compression.
     """
     sockets: list[socket.socket] = []
     is_overdue = threading.Event()

@@ -36,7 +36,6 @@ class TableRoutes:
 
     Parameters
     ----------
-    fabric : Fabric
     ports : integer (switches, endpoints)    port of each switch towards each endpoint; -1: no entry
     """
 

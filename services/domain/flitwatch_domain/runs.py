@@ -17,8 +17,6 @@ class Run:
     ----------
     run_key : str
         Stable name of the run at its source; a repeated import changes nothing.
-    exe : str
-    job_id : str or None
     start_s : float or None
         Epoch seconds.
     ranks : tuple of int
@@ -27,7 +25,6 @@ class Run:
         Node of each of `ranks`.
     counters : tuple of str
         Vendor names, in the order of a step's values.
-    simulated : bool
     """
 
     run_key: str
@@ -46,7 +43,6 @@ class RunStep:
 
     Attributes
     ----------
-    step : int
     time_ns : int64[ranks]
         Elapsed time of the step on each rank.
     values : int64[ranks, counters] or None

@@ -18,7 +18,6 @@ MOST_LINKS = 2**16 - 1
 
 
 def link_number(link: int) -> int:
-    """Return the number of a link in packets."""
     return link + 1
 
 
@@ -36,13 +35,8 @@ def clip_estimates(estimate: NDArray[np.float64], variance: NDArray[np.float64],
 
 
 class Reach:
-    """Hop counts between the vertices of a fabric, from one breadth-first search per vertex.
-
-    Raises
-    ------
-    BadInput
-        The fabric has more links than 16-bit names.
-    """
+    """Hop counts between the vertices of a fabric, from one breadth-first search per vertex. Raise BadInput if the fabric has more links than 16-bit
+    names."""
 
     def __init__(self, fabric: Fabric) -> None:
         if len(fabric.links) > MOST_LINKS:
@@ -60,13 +54,8 @@ class Reach:
         self._to: dict[int, NDArray[np.int64]] = {}
 
     def candidates(self, source: int, destination: int, detour: int = 0) -> NDArray[np.int64]:
-        """Return the sorted indices of links on paths from endpoint `source` to endpoint `destination`, at most `detour` hops longer than the shortest.
-
-        Raises
-        ------
-        BadInput
-            There is no path.
-        """
+        """Return the sorted indices of links on paths from endpoint `source` to endpoint `destination`, at most `detour` hops longer than the
+        shortest. Raise BadInput if there is no path."""
         routers = len(self._fabric.routers)
         begin, end = routers + source, routers + destination
         there = self._from.setdefault(begin, self._measure_distances(begin, self._next))

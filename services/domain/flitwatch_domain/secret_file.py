@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 from flitwatch_domain.errors import BadInput
 
@@ -19,21 +18,11 @@ def local_path(text: str, prefix: str = "") -> Path | None:
     return Path(text.removeprefix(prefix))
 
 
-def as_local(value: Any) -> Any:
-    """Return the same value with all texts marked as local, including texts in lists and objects."""
-    if isinstance(value, dict):
-        return {name: as_local(inner) for name, inner in value.items()}
-    if isinstance(value, list | tuple):
-        return type(value)(as_local(inner) for inner in value)
-    return LocalText(value) if isinstance(value, str) else value
-
-
 def secret_of(path: Path, what: str) -> str:
     """Return the line without surrounding blanks.
 
     Parameters
     ----------
-    path : Path
     what : str
         Expected content, for the error message.
 
@@ -53,13 +42,7 @@ def secret_of(path: Path, what: str) -> str:
 
 
 def token_of(path: Path) -> str:
-    """Return the token in a file.
-
-    Raises
-    ------
-    BadInput
-        The file cannot be read, is readable by others, or contains no token that a header can carry.
-    """
+    """Return the token in a file. Raise BadInput if the file cannot be read, is readable by others, or contains no token that a header can carry."""
     text = secret_of(path, "token")
     if not text.isascii() or " " in text:
         raise BadInput("contains no token: expected one word of printable ASCII", where=str(path))
@@ -67,12 +50,6 @@ def token_of(path: Path) -> str:
 
 
 def check_private(path: Path) -> None:
-    """Raise an error if users other than the owner can read or write a file.
-
-    Raises
-    ------
-    BadInput
-        The message contains the command that restricts access.
-    """
+    """Raise an error if users other than the owner can read or write a file. Raise BadInput; the message contains the command that restricts access."""
     if path.stat().st_mode & 0o077:
         raise BadInput("users other than its owner can read or write it", where=str(path), advice=f"chmod 600 {path}")

@@ -123,15 +123,8 @@ def _few_endpoints(spec: str, factors: list[int]) -> None:
 
 
 def fabric_of(spec: str) -> Fabric:
-    """Build the fabric of a SPEC, for packets and routes.
-
-    Raises
-    ------
-    BadRequest
-        For an unknown SPEC.
-    BadInput
-        For a file that does not describe a fabric.
-    """
+    """Build the fabric of a SPEC, for packets and routes. Raise BadRequest for an unknown SPEC. Raise BadInput for a file that does not describe a
+    fabric."""
     file = local_path(spec, "file:")
     if file is not None and spec != "file:":
         return read_fabric(file)

@@ -20,10 +20,7 @@ class Participant:
 
     Attributes
     ----------
-    job_id : str
     advised : bool           whether it got the advice
-    application : str
-    nodes : int
     action : str             delay or prefer: the advice
     slowdown : float         expected slowdown without the advice
     usual_s : float          the application's mean run time

@@ -28,10 +28,8 @@ class Base:
 
     Attributes
     ----------
-    name : str
     begun_s, finished_s : float   epoch seconds of the server's clock; any moment from `finished_s` on can be restored
     first_segment : str           the first log segment that it needs
-    size_bytes : int
     """
 
     name: str
@@ -90,13 +88,7 @@ def find_restorable(folder: Path) -> Restorable:
 
 
 def verify_backups(folder: Path, on_step: OnStep = lambda done, total, what: None) -> CheckedBackups:
-    """Read every byte of a folder's backups and compare it with the recorded checksums.
-
-    Raises
-    ------
-    NotFound
-        The folder contains no backup.
-    """
+    """Read every byte of a folder's backups and compare it with the recorded checksums. Raise NotFound if the folder contains no backup."""
     # The server's programs run in another folder.
     folder = folder.absolute()
     base_list = list_bases(folder)

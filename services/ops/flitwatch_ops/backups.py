@@ -52,13 +52,8 @@ class RestoredBackup(TypedDict):
 
 
 def take_backup(server: Embedded, keep: int, on_step: OnStep = lambda done, total, what: None) -> TakenBackup:
-    """Take a base backup of the running server. Drop all but the `keep` newest, and the log that only dropped ones need.
-
-    Raises
-    ------
-    Conflict
-        The server was started before log archiving was configured, or cannot archive now.
-    """
+    """Take a base backup of the running server. Drop all but the `keep` newest, and the log that only dropped ones need. Raise Conflict if the server
+    was started before log archiving was configured, or cannot archive now."""
     folder = archive_folder(server.folder)
     assert folder is not None, "keep_log first"
     begun = time.monotonic()
@@ -116,13 +111,8 @@ def take_backup(server: Embedded, keep: int, on_step: OnStep = lambda done, tota
 
 
 def start_keeping(server: Embedded) -> None:
-    """Restart the running server if it does not archive its log to the configured folder. This cuts its other users' connections.
-
-    Raises
-    ------
-    Unavailable
-        The server did not restart.
-    """
+    """Restart the running server if it does not archive its log to the configured folder. This cuts its other users' connections. Raise Unavailable
+    if the server did not restart."""
     folder = archive_folder(server.folder)
     assert folder is not None, "keep_log first"
     with psycopg.connect(server.url_of("postgres", "postgres"), autocommit=True) as conn:

@@ -16,7 +16,7 @@ import signal
 import time
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import IO
+from typing import IO, Self
 
 import psycopg
 
@@ -84,7 +84,7 @@ class Embedded:
         place = {"host": str(self._socket_folder()), "passfile": str(logins.file_of(self.logins, logins.OWNER))}
         return logins.make_url(user, database, place)
 
-    def __enter__(self) -> Embedded:
+    def __enter__(self) -> Self:
         self.start()
         return self
 
@@ -94,12 +94,8 @@ class Embedded:
     def start(self) -> str:
         """Start the server if it is not running, and take a shared lock on it. Return the URL.
 
-        Safe to call from several processes at once, after `kill -9` of the server, and as root.
-
-        Raises
-        ------
-        Unavailable
-            The server did not start; the message quotes its log.
+        Safe to call from several processes at once, after `kill -9` of the server, and as root. Raise Unavailable if the server did not start; the
+        message quotes its log.
         """
         if self._held is not None and self.pid() is not None:
             return self.url
@@ -135,13 +131,8 @@ class Embedded:
                 self._shut_down()
 
     def restart(self) -> None:
-        """Restart the server with the current settings, even if other processes use it: their connections are cut.
-
-        Raises
-        ------
-        Unavailable
-            The server did not start; the message quotes its log.
-        """
+        """Restart the server with the current settings, even if other processes use it: their connections are cut. Raise Unavailable if the server
+        did not start; the message quotes its log."""
         with self._lock_start():
             self._shut_down()
             self._launch_server(embedded_host.prepare_host(self.folder, self.binaries))
@@ -158,15 +149,8 @@ class Embedded:
         return sorted(process_ids)
 
     def recover(self, stop: Callable[[], bool] = lambda: False) -> None:
-        """Start the server, wait without a time limit until it has replayed its log, and stop it.
-
-        Raises
-        ------
-        Unavailable
-            The log could not be replayed; the message quotes the server's log.
-        Cancelled
-            `stop` returned True.
-        """
+        """Start the server, wait without a time limit until it has replayed its log, and stop it. Raise Unavailable if the log could not be replayed;
+        the message quotes the server's log. Raise Cancelled if `stop` returned True."""
         with self._lock_start():
             host = embedded_host.prepare_host(self.folder, self.binaries)
             self._launch_server(host)
@@ -190,13 +174,7 @@ class Embedded:
 
     @contextlib.contextmanager
     def unused(self) -> Iterator[embedded_host.Host]:
-        """Lock the folder while the server is stopped and unused. Yield the host that runs its programs.
-
-        Raises
-        ------
-        Conflict
-            A process uses the server.
-        """
+        """Lock the folder while the server is stopped and unused. Yield the host that runs its programs. Raise Conflict if a process uses the server."""
         self.folder.mkdir(parents=True, exist_ok=True)
         with self._lock_start(), (self.folder / "users.lock").open("ab") as users:
             try:

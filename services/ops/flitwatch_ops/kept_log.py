@@ -48,13 +48,8 @@ def archive_command(folder: Path) -> str:
 
 
 def keep_log(server_folder: Path, folder: Path) -> None:
-    """Configure the server to archive its log in `folder` from its next start on. Create the folder.
-
-    Raises
-    ------
-    BadInput
-        The folder is inside the database's folder or contains other files.
-    """
+    """Configure the server to archive its log in `folder` from its next start on. Create the folder. Raise BadInput if the folder is inside the
+    database's folder or contains other files."""
     folder = folder.absolute()
     if folder == server_folder or server_folder in folder.parents:
         raise BadInput(

@@ -40,7 +40,6 @@ def state_of(home: Path) -> KeptState:
 
 
 def remove_state(home: Path) -> None:
-    """Remove the state file."""
     (home / "run" / "state.json").unlink(missing_ok=True)
 
 

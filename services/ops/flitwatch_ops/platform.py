@@ -28,7 +28,6 @@ EPHEMERAL_FREE_BYTES = 1 << 30
 
 
 def embedded_folder() -> Path:
-    """Return the folder of the embedded database."""
     return home_folder() / "pg"
 
 
@@ -101,13 +100,7 @@ def open_database(
 
 def wait_until_migrated(url: str) -> None:
     """Migrate the database as soon as it answers and this version is permitted to. For containers, which would only be restarted. Log each reason to
-    wait once.
-
-    Raises
-    ------
-    Forbidden
-        The user lacks the privilege to create schemas or roles.
-    """
+    wait once. Raise Forbidden if the user lacks the privilege to create schemas or roles."""
     from flitwatch_db.migrations import migrate_database
 
     last_reason = ""

@@ -73,13 +73,7 @@ KEPT_OF_FABRIC = {
 
 
 def site_of(text: str) -> Site:
-    """Read `routers=2500,ports=160000,nics=44000,hz=1`.
-
-    Raises
-    ------
-    BadInput
-        The text has another format or an impossible number.
-    """
+    """Read `routers=2500,ports=160000,nics=44000,hz=1`. Raise BadInput if the text has another format or an impossible number."""
     advice = "Write --size routers=2500,ports=160000,nics=44000,hz=1 [,port_counters=20,nic_counters=22]."
     numbers: dict[str, float] = {}
     for part in text.split(","):

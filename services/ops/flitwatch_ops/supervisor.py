@@ -130,13 +130,8 @@ class Supervisor:
 
     @contextlib.contextmanager
     def interruptible(self) -> Iterator[None]:
-        """Let a stop signal interrupt a section that can take minutes, such as a download or a migration.
-
-        Raises
-        ------
-        Cancelled
-            Stopped before or during the section.
-        """
+        """Let a stop signal interrupt a section that can take minutes, such as a download or a migration. Raise Cancelled if stopped before or during
+        the section."""
         try:
             self._breaks_off = True
             if self._stop_requested:
@@ -153,15 +148,8 @@ class Supervisor:
         self._known.update(known)
 
     def start(self, report: Callable[[str], None], timeout_s: float = 120.0) -> None:
-        """Start every process in order and wait until each is ready. `report` receives one line per step.
-
-        Raises
-        ------
-        Unavailable
-            A process is not ready in time.
-        Cancelled
-            Stopped.
-        """
+        """Start every process in order and wait until each is ready. `report` receives one line per step. Raise Unavailable if a process is not ready
+        in time. Raise Cancelled if stopped."""
         for child in self.children:
             report(f"starting {child.process.name}")
             self._spawn_child(child)

@@ -56,14 +56,8 @@ class Bounds:
 def compute_bounds(
     fabric: Fabric, traffic: Traffic, time_limit_s: float = LIMIT_S, watch: Watch | None = None, packing: bool = True
 ) -> Bounds:
-    """Return bounds for traffic (src, dst, bytes; endpoints from 0), ignoring endpoints that are not on a leaf. Without `packing`, `fixed` uses only the
-    pigeonhole principle.
-
-    Raises
-    ------
-    BadInput
-        The fabric is not a fat tree.
-    """
+    """Return bounds for traffic (src, dst, bytes; endpoints from 0), ignoring endpoints that are not on a leaf. Without `packing`, `fixed` uses only
+    the pigeonhole principle. Raise BadInput if the fabric is not a fat tree."""
     return bounds_of(as_tree(fabric), of_leaves(fabric, traffic), time_limit_s, watch, packing)
 
 

@@ -24,14 +24,9 @@ ROUNDING = 1e-9
 def greedy_tables(fabric: Fabric, traffic: Traffic) -> Ints:
     """Return output ports (routers, endpoints) of a fat tree for traffic (src, dst, bytes).
 
-    One entry at a time is moved from the busiest link to the port, among those on shortest up/down paths, that minimises the largest load of the affected
-    links. Entries of the link's own switch come first, then those of upstream switches. A link that cannot be relieved is skipped, as in the
-    dissertation's version. The search ends at a local optimum.
-
-    Raises
-    ------
-    BadInput
-        The fabric is not a fat tree.
+    One entry at a time is moved from the busiest link to the port, among those on shortest up/down paths, that minimises the largest load of the
+    affected links. Entries of the link's own switch come first, then those of upstream switches. A link that cannot be relieved is skipped, as in the
+    dissertation's version. The search ends at a local optimum. Raise BadInput if the fabric is not a fat tree.
     """
     state = _Flows(fabric, ftree_tables(fabric), traffic)
     looks_left, moved = MOST_LOOKS, True

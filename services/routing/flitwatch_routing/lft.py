@@ -95,13 +95,9 @@ def read_ports(path: Path, fabric: Fabric, lmc: int = 0) -> Ints:
 def read_dump(path: Path, fabric: Fabric, lmc: int = 0) -> Dump:
     """Return a dump's tables. Entries are matched by port GUID, or by LID if the dump has no GUID and the topology contains the LID.
 
-    With `lmc`, all 2^lmc LIDs of an endpoint are read; without it, only the lowest of several LIDs.
-
-    Raises
-    ------
-    BadInput
-        The text is not a dump or contradicts itself (with its line), a switch is not in the topology or has no table, or destinations have no known
-        entry; with `lmc`, LIDs do not match the LMC. The message names the file.
+    With `lmc`, all 2^lmc LIDs of an endpoint are read; without it, only the lowest of several LIDs. Raise BadInput if the text is not a dump or
+    contradicts itself (with its line), a switch is not in the topology or has no table, or destinations have no known entry; with `lmc`, LIDs do not
+    match the LMC. The message names the file.
     """
     try:
         switch_guids, names, at_switch, lid, port, destination = parse_lft_dump(read_bytes(path))

@@ -39,13 +39,8 @@ def first_line(path: Path) -> str:
 
 
 def read_matrix(path: Path) -> tuple[int, Pairs]:
-    """Return the number of ranks and (src, dst, bytes) of a measured matrix with lines `a , b = bytes`. Half of each line counts for either direction.
-
-    Raises
-    ------
-    BadInput
-        The file is invalid; the message contains file and line.
-    """
+    """Return the number of ranks and (src, dst, bytes) of a measured matrix with lines `a , b = bytes`. Half of each line counts for either
+    direction. Raise BadInput if the file is invalid; the message contains file and line."""
     rows: list[tuple[int, int, float]] = []
     all_bytes = 0.0
     for number, line in enumerate(read_utf8(path).splitlines(), 1):

@@ -50,7 +50,6 @@ def _build_traffic(src: NDArray, dst: NDArray, size: NDArray) -> Traffic:
 
 
 def _sum_pairs(src: NDArray, dst: NDArray, size: NDArray) -> Traffic:
-    """Return one row per pair."""
     src, dst, size = _build_traffic(src, dst, size)
     pairs, inverse = np.unique(np.stack([src, dst]), axis=1, return_inverse=True)
     return pairs[0], pairs[1], np.bincount(inverse.reshape(-1), size).astype(np.float64)
@@ -291,12 +290,9 @@ PATTERNS: dict[str, Callable[[int, np.random.Generator], Traffic]] = {
 def load_traffic(name: str, endpoints: int, seed: int, mtu: float | None = None, find: Find | None = None) -> Traffic:
     """Return (src int32, dst int32, bytes float64) from a pattern's name, a CSV file `src,dst,bytes[,packets]` or a measured matrix (lines `a , b = bytes`).
 
-    With `mtu`, bytes are weighted: MTU/2 x packets + bytes/2 (`weighting.weighted_bytes`). `find` resolves endpoint names in a CSV file; without it they are numbers.
-
-    Raises
-    ------
-    BadRequest, BadInput
-        The name is none of these, the file does not fit (with file and line), or with `mtu` the packets are unknown.
+    With `mtu`, bytes are weighted: MTU/2 x packets + bytes/2 (`weighting.weighted_bytes`). `find` resolves endpoint names in a CSV file; without it
+    they are numbers. Raise BadRequest or BadInput if the name is none of these, the file does not fit (with file and line), or with `mtu` the packets
+    are unknown.
     """
     matrix, packets = load_counted_traffic(name, endpoints, seed, find)
     if mtu is None:

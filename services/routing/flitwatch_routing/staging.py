@@ -71,13 +71,8 @@ class _Journal(_Noted, total=False):
 
 
 class OpensmFolder:
-    """The folder with OpenSM's configuration and the dump of its loaded tables (`opensm -F FOLDER/opensm.conf`).
-
-    Raises
-    ------
-    BadInput
-        The path is not a folder, is a link, or the folder contains something other than regular files.
-    """
+    """The folder with OpenSM's configuration and the dump of its loaded tables (`opensm -F FOLDER/opensm.conf`). Raise BadInput if the path is not a
+    folder, is a link, or the folder contains something other than regular files."""
 
     def __init__(self, path: Path) -> None:
         try:
@@ -113,13 +108,8 @@ class OpensmFolder:
         return at
 
     def plan(self, number: int, change: Change) -> Plan:
-        """Return the configuration that loads a recommendation and keeps all other settings.
-
-        Raises
-        ------
-        BadInput
-            The path cannot be written in a configuration, or the recommendation would replace the site's own service levels.
-        """
+        """Return the configuration that loads a recommendation and keeps all other settings. Raise BadInput if the path cannot be written in a
+        configuration, or the recommendation would replace the site's own service levels."""
         tables, policy = self._tables_path(number), self._policy_path(number)
         settings = {"routing_engine": "file,no_fallback", "lfts_file": str(tables), "lmc": str(change.lmc)}
         if len(str(self.path).split()) != 1:
@@ -156,15 +146,8 @@ class OpensmFolder:
             )
 
     def apply(self, number: int, change: Change) -> None:
-        """Stage a change. Remains of an interrupted attempt are removed first. Written files are read back and compared.
-
-        Raises
-        ------
-        Conflict
-            The tables are already staged.
-        BadInput, Forbidden
-            The folder is not writable, or files read back differ.
-        """
+        """Stage a change. Remains of an interrupted attempt are removed first. Written files are read back and compared. Raise Conflict if the tables
+        are already staged. Raise BadInput or Forbidden if the folder is not writable, or files read back differ."""
         with self._lock_folder():
             backup = self._backup_folder(number)
             earlier = self._read_journal(number)
@@ -210,15 +193,8 @@ class OpensmFolder:
             self._write_journal(number, {**journal, "state": "staged"})
 
     def rollback(self, number: int) -> bool:
-        """Restore the previous configuration byte for byte, and remove the staged files. Return False if nothing was staged here.
-
-        Raises
-        ------
-        Conflict
-            The configuration has changed since.
-        BadInput
-            The saved configuration is damaged.
-        """
+        """Restore the previous configuration byte for byte, and remove the staged files. Return False if nothing was staged here. Raise Conflict if
+        the configuration has changed since. Raise BadInput if the saved configuration is damaged."""
         with self._lock_folder():
             journal = self._read_journal(number)
             if journal is None or journal["state"] == "rolled back":

@@ -116,16 +116,9 @@ class Tree:
 
 
 def as_tree(fabric: Fabric, lmc: int = 0) -> Tree:
-    """Find leaves, pods, spines, core groups and cores of a fabric with 2^lmc LIDs per endpoint.
-
-    Raises
-    ------
-    BadInput
-        The fabric is not a tree of two or three levels, two switches have more than `MOST_CABLES` cables between them, or an LMC above 0 needs too
-        many LIDs.
-    TooCostly
-        The tables have more than `MOST_ENTRIES` entries.
-    """
+    """Find leaves, pods, spines, core groups and cores of a fabric with 2^lmc LIDs per endpoint. Raise BadInput if the fabric is not a tree of two or
+    three levels, two switches have more than `MOST_CABLES` cables between them, or an LMC above 0 needs too many LIDs. Raise TooCostly if the tables
+    have more than `MOST_ENTRIES` entries."""
     routers, each = len(fabric.routers.name), lids_each(lmc)
     if routers * len(fabric.endpoints) * each > MOST_ENTRIES:
         raise TooCostly(

@@ -118,10 +118,6 @@ class Simulated(NamedTuple):
     stalls: NDArray[np.float64]
 
 
-def _never_cancelled() -> bool:
-    return False
-
-
 @dataclass(frozen=True)
 class Moment:
     """State shared by all runs of a what-if: the fabric, the endpoints of each job, and the traffic of the other jobs.
@@ -143,16 +139,8 @@ class Moment:
     def __reduce__(self) -> tuple[type[Moment], tuple[object, ...]]:
         return Moment, (self.fabric, self.asked, self.mine, self.others, self.background)
 
-    def run(
-        self, placement: str, routing: str, seed: int, cancelled: Callable[[], bool] = _never_cancelled
-    ) -> Simulated:
-        """Return the result of one run with this placement and routing.
-
-        Raises
-        ------
-        Cancelled
-            `cancelled` returned true.
-        """
+    def run(self, placement: str, routing: str, seed: int, cancelled: Callable[[], bool] = lambda: False) -> Simulated:
+        """Return the result of one run with this placement and routing. Raise Cancelled if `cancelled` returned true."""
         machine = replace(self.machine, mode=routings_of(self.fabric)[routing])
         if placement == AS_IT_WAS:
             endpoints = self.mine
@@ -176,14 +164,8 @@ class Moment:
 
 
 def simulate_whatif(args: dict[str, Any], context: TaskContext) -> AlternativesResult:
-    """Simulate all variants. Return times and latencies by seed, and the routers' stalls of the first and the fastest variant.
-
-    Raises
-    ------
-    BadRequest, NotFound
-        The arguments do not fit, or the job had no node of the fabric at that time.
-    Cancelled
-    """
+    """Simulate all variants. Return times and latencies by seed, and the routers' stalls of the first and the fastest variant. Raise BadRequest or
+    NotFound if the arguments do not fit, or the job had no node of the fabric at that time. Raise Cancelled."""
     request = WhatIf.of(args)
     with connect(context.dsn, role="reader") as conn:
         fabric_id = fabrics.get_fabric_row(conn, request.fabric).fabric_id

@@ -93,13 +93,7 @@ def write_file(path: Path, data: bytes) -> None:
 
 
 def check_folder(folder: Path) -> None:
-    """Check that only the agent's own user can write to the folder.
-
-    Raises
-    ------
-    Forbidden
-        Others can write to the folder and so could plant advice.
-    """
+    """Check that only the agent's own user can write to the folder. Raise Forbidden if others can write to the folder and so could plant advice."""
     folder.mkdir(mode=0o755, parents=True, exist_ok=True)
     status = folder.stat()
     if status.st_uid != os.geteuid() or status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):

@@ -127,12 +127,7 @@ def run_text(*argv: str) -> str:
 
 
 def run_bytes(*argv: str) -> bytes:
-    """Return a Slurm command's standard output, with times as epoch seconds.
-
-    Raises
-    ------
-    MissingDependency, Unavailable
-    """
+    """Return a Slurm command's standard output, with times as epoch seconds. Raise MissingDependency or Unavailable."""
     environment = {**os.environ, "SLURM_TIME_FORMAT": "%s", "LC_ALL": "C.UTF-8"}
     try:
         done = subprocess.run(argv, env=environment, capture_output=True, timeout=COMMAND_LIMIT_S)
@@ -170,13 +165,7 @@ def list_pending() -> list[Pending]:
 
 
 def read_pending(output: str | bytes) -> list[Pending]:
-    """Parse pending jobs from the output of `squeue --json`.
-
-    Raises
-    ------
-    Unavailable
-        The text is not a job list in the format of Slurm 21.08 or newer.
-    """
+    """Parse pending jobs from the output of `squeue --json`. Raise Unavailable if the text is not a job list in the format of Slurm 21.08 or newer."""
     try:
         return [_make_pending(job) for job in _decode_json(output)["jobs"] if "PENDING" in job["job_state"]]
     except (ValueError, LookupError, TypeError, AttributeError, OverflowError):
@@ -241,5 +230,4 @@ def hold_job(job_id: str) -> None:
 
 
 def release_job(job_id: str) -> None:
-    """Release a held job."""
     run_text("scontrol", "release", job_id)

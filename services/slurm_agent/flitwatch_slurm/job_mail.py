@@ -59,13 +59,8 @@ def read_order(subject: str, to: str, environment: Mapping[str, str]) -> Order |
 
 
 def fetch_explanation(url: str, token: str, order: Order, wait_s: float) -> Explanation | None:
-    """Wait until the platform has the job's end, then return its explanation. Return None on timeout.
-
-    Raises
-    ------
-    httpx.HTTPError
-        The platform does not answer or refuses the request.
-    """
+    """Wait until the platform has the job's end, then return its explanation. Return None on timeout. Raise httpx.HTTPError if the platform does not
+    answer or refuses the request."""
     headers = {"Authorization": f"Bearer {token}"} if token else {}
     path = f"{url.rstrip('/')}/api/v1/jobs/{quote(order.job_id, safe='')}/explanation"
     query = {"cluster": order.cluster} if order.cluster else {}

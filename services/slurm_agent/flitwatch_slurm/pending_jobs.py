@@ -182,7 +182,8 @@ def _delay_job(job: Pending, advice: PlacedAdvice, now: int, limits: Limits, mar
         if not is_held:
             cluster.hold_job(job.job_id)
         return True
-    cluster.update_job(job.job_id, StartTime=_format_local(now + limits.lapse_s), **noted or {})
+    start = time.strftime("%Y-%m-%dT%H:%M:%S", time.localtime(now + limits.lapse_s))
+    cluster.update_job(job.job_id, StartTime=start, **noted or {})
     return True
 
 
@@ -239,7 +240,3 @@ def _mark_change(job: Pending, what: str, since: int, why: str, marks: Marks) ->
         log.warning("job %s: the admin comment of another tool has no space for a mark and is not changed", job.job_id)
         return None
     return {} if comment == job.admin_comment else {"AdminComment": comment}
-
-
-def _format_local(epoch_s: float) -> str:
-    return time.strftime("%Y-%m-%dT%H:%M:%S", time.localtime(epoch_s))

@@ -38,7 +38,6 @@ class Trial:
     Attributes
     ----------
     path : Path of the record
-    header : Header
     drawn : dict     whether each job is advised
     """
 
@@ -48,13 +47,7 @@ class Trial:
 
     @classmethod
     def open(cls, path: Path, share: float) -> Trial:
-        """Start a trial, or continue the one in the file.
-
-        Raises
-        ------
-        BadInput
-            The file is not a trial record, or has a different share.
-        """
+        """Start a trial, or continue the one in the file. Raise BadInput if the file is not a trial record, or has a different share."""
         if path.exists() and path.stat().st_size:
             header, participants, _ = read_record(path)
             if header.share != share:
@@ -107,15 +100,8 @@ class Trial:
 
 
 def read_record(path: Path) -> tuple[Header, list[Participant], int]:
-    """Read a trial record: its header, its participants, and the number of lines torn by a crash.
-
-    Raises
-    ------
-    BadInput
-        The file is not a trial record, or a job's group differs from its draw.
-    NotFound, Unavailable
-        The file is missing or cannot be read.
-    """
+    """Read a trial record: its header, its participants, and the number of lines torn by a crash. Raise BadInput if the file is not a trial record,
+    or a job's group differs from its draw. Raise NotFound or Unavailable if the file is missing or cannot be read."""
     try:
         lines = path.read_bytes().split(b"\n")
     except FileNotFoundError:

@@ -33,8 +33,6 @@ from flitwatch_stream.log import (
 
 
 class KafkaLog(Log):
-    """Log in a Kafka cluster."""
-
     def __init__(self, url: str) -> None:
         self.url = url
         self.brokers = brokers_of(url)

@@ -45,13 +45,8 @@ _refused: dict[str, tuple[str, str]] = {}
 
 
 def new_client(make: Callable[[dict[str, Any]], Made], brokers: str, settings: dict[str, Any] | None = None) -> Made:
-    """Create a client with `settings`, the reconnection settings and the site's properties.
-
-    Raises
-    ------
-    BadInput
-        The site's properties cannot be read, or librdkafka does not accept them.
-    """
+    """Create a client with `settings`, the reconnection settings and the site's properties. Raise BadInput if the site's properties cannot be read,
+    or librdkafka does not accept them."""
     site = kafka_site.load_properties()
     clear_refusal(brokers)
     whole = {

@@ -32,14 +32,8 @@ SECRET = ("password", "secret", "sasl.oauthbearer.config", ".pem", ".passphrase"
 
 
 def load_properties() -> dict[str, str]:
-    """Return the site's properties; empty if no file is configured.
-
-    Raises
-    ------
-    BadInput
-        The file cannot be read, other users can read the secrets in it, a line is not a property, or the site may not set a property. Messages never
-        contain values.
-    """
+    """Return the site's properties; empty if no file is configured. Raise BadInput if the file cannot be read, other users can read the secrets in
+    it, a line is not a property, or the site may not set a property. Messages never contain values."""
     named = os.environ.get(VARIABLE)
     if not named:
         return {}

@@ -23,8 +23,6 @@ Headers = Sequence[tuple[str, bytes]]
 
 
 class TopicPartition(NamedTuple):
-    """Partition of a topic."""
-
     topic: str
     partition: int
 
@@ -76,24 +74,14 @@ class Producer(_Closing):
         """Accept a record. It is durable after the next `flush` returns.
 
         Records of one key go to one partition (CRC-32 of the key, as librdkafka does); without a key the producer chooses.
-        A topic that does not exist is created.
-
-        Raises
-        ------
-        BadInput
-            The value is longer than `MAX_RECORD_BYTES`; the record was not accepted. Unavailable
-            The buffer stayed full for `APPEND_TIMEOUT_S`; the record was not accepted.
+        A topic that does not exist is created. Raise BadInput if the value is longer than `MAX_RECORD_BYTES`, and Unavailable if the buffer stayed full
+        for `APPEND_TIMEOUT_S`; the record was then not accepted.
         """
 
     @abstractmethod
     def flush(self, timeout_s: float = 30.0) -> None:
-        """Wait until all appended records are durable.
-
-        Raises
-        ------
-        Unavailable
-            Some records are not durable after `timeout_s`. They are still buffered in order: flush again.
-        """
+        """Wait until all appended records are durable. Raise Unavailable if some records are not durable after `timeout_s`. They are still buffered
+        in order: flush again."""
 
 
 class Consumer(_Closing):
@@ -101,13 +89,8 @@ class Consumer(_Closing):
 
     @abstractmethod
     def poll(self, max_records: int = 10_000, timeout_s: float = 1.0) -> list[Record]:
-        """Return available records, at most `max_records`. Wait up to `timeout_s` for the first.
-
-        Raises
-        ------
-        Unavailable
-            The log does not answer. Poll again later: reading continues where it stopped.
-        """
+        """Return available records, at most `max_records`. Wait up to `timeout_s` for the first. Raise Unavailable if the log does not answer. Poll
+        again later: reading continues where it stopped."""
 
     @abstractmethod
     def assignment(self) -> list[TopicPartition]:
@@ -142,8 +125,6 @@ class Consumer(_Closing):
 
 
 class Log(_Closing):
-    """Log to append to and read from."""
-
     url: str
 
     @abstractmethod
@@ -169,7 +150,6 @@ class Log(_Closing):
 
         Parameters
         ----------
-        group : str
         topics : sequence of str
             Topic names; the topics need not exist yet.
         pattern : str, optional
@@ -193,13 +173,7 @@ class Log(_Closing):
 
     @abstractmethod
     def end_offsets(self, topic: str) -> list[int]:
-        """Return the next offset to be written, by partition.
-
-        Raises
-        ------
-        NotFound
-            The topic does not exist.
-        """
+        """Return the next offset to be written, by partition. Raise NotFound if the topic does not exist."""
 
 
 def check_subscription(topics: Sequence[str], pattern: str | None) -> None:

@@ -159,25 +159,25 @@ RunRecord = Annotated[RunValue | StepValue, Field(discriminator="type")]
 _RUNS: TypeAdapter[RunValue | StepValue] = TypeAdapter(RunRecord)
 
 
-def parse_job(value: bytes, where: str = "") -> JobValue:
+def parse_job(value: bytes) -> JobValue:
     """Parse a record of flitwatch.jobs.v1. Raise `BadInput` that names the invalid field."""
-    return _parse_value(JobValue.model_validate_json, value, where)
+    return _parse_value(JobValue.model_validate_json, value)
 
 
-def parse_run(value: bytes, where: str = "") -> RunValue | StepValue:
+def parse_run(value: bytes) -> RunValue | StepValue:
     """Parse a record of flitwatch.runs.v1. Raise `BadInput` that names the invalid field."""
-    return _parse_value(_RUNS.validate_json, value, where)
+    return _parse_value(_RUNS.validate_json, value)
 
 
-def parse_sample(value: bytes, where: str = "") -> SampleValue:
+def parse_sample(value: bytes) -> SampleValue:
     """Parse a record of flitwatch.samples.v1. Raise `BadInput` that names the invalid field."""
-    return _parse_value(SampleValue.model_validate_json, value, where)
+    return _parse_value(SampleValue.model_validate_json, value)
 
 
-def _parse_value(read: Callable[[bytes], T], value: bytes, where: str) -> T:
+def _parse_value(read: Callable[[bytes], T], value: bytes) -> T:
     try:
         return read(value)
     except ValidationError as problem:
         first = problem.errors(include_url=False, include_input=False)[0]
         field = ".".join(str(part) for part in first["loc"]) or "record"
-        raise BadInput(f"{field}: {first['msg']}", where=where) from None
+        raise BadInput(f"{field}: {first['msg']}") from None

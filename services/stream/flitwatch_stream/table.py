@@ -26,8 +26,6 @@ from flitwatch_stream.table_connection import make_unavailable, open_connection
 
 
 class TableLog(Log):
-    """Log in one database."""
-
     def __init__(self, url: str) -> None:
         self.url = url
         self._conn: psycopg.Connection[Any] | None = None

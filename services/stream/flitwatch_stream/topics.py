@@ -22,14 +22,13 @@ DAMAGED = "damaged"
 
 
 def ldms_topic(schema: str) -> str:
-    """Return the topic of an LDMS row schema."""
     return LDMS_PREFIX + schema
 
 
-def writer_pattern(ldms_pattern: str = LDMS_PATTERN) -> str:
+def writer_pattern() -> str:
     """Return one anchored pattern for the writer's input: the LDMS topics and Flitwatch's, except the events that it writes itself.
 
     The syntax is POSIX extended, which PostgreSQL and librdkafka both support: plain groups only.
     """
     ours = "|".join(topic.replace(".", r"\.") for topic in (JOBS, RUNS, REJECTED, SAMPLES))
-    return f"^({ldms_pattern.removeprefix('^')}|({ours})$)"
+    return f"^({LDMS_PATTERN.removeprefix('^')}|({ours})$)"

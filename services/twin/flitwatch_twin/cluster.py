@@ -209,7 +209,7 @@ class Cluster:
                 offer,
                 ordinary,
             )
-            shifted = [_shift_request(request, -self._calendar_s) for request in drawn]
+            shifted = [replace(request, submit_s=request.submit_s - self._calendar_s) for request in drawn]
             yield from sorted(
                 [*shifted, *self._list_scheduled(begin, begin + HORIZON_S)], key=lambda request: request.submit_s
             )
@@ -332,10 +332,6 @@ class Cluster:
                     amounts.append(amount)
                     owners.append("" if crowd else job.user)
         return Flows(tuple(patterns), np.array(amounts) * self.spec.node_rate_bytes_per_s), owners
-
-
-def _shift_request(request: Request, by_s: float) -> Request:
-    return Request(request.user, request.nodes, request.duration_s, request.submit_s + by_s, request.name)
 
 
 def _list_times_s(first_s: float, every_s: float, begin_s: float, end_s: float) -> NDArray[np.float64]:

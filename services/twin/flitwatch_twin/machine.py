@@ -70,7 +70,6 @@ class Machine(Nodes):
 
     @property
     def routers(self) -> int:
-        """Return the number of routers."""
         return self.groups * self.rows * self.cols
 
     @property

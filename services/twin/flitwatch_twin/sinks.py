@@ -41,9 +41,7 @@ class Sink(Protocol):
         """Accept a finished time step."""
         ...
 
-    def run_end(self, run: InstrumentedRun, header: dict[str, Any]) -> None:
-        """Accept the end of an instrumented run."""
-        ...
+    def run_end(self, run: InstrumentedRun, header: dict[str, Any]) -> None: ...
 
     def second_end(self) -> None:
         """Mark the end of a second: all its records have been passed."""
@@ -77,7 +75,6 @@ class LogSink:
         return size
 
     def job(self, record: TwinJob, now_s: int) -> None:
-        """Publish the job's record."""
         self._producer.append(JOBS, orjson.dumps(record), key=record["cluster"].encode(), headers=HEADERS)
 
     def run(self, run: InstrumentedRun, header: dict[str, Any]) -> None:
@@ -85,7 +82,6 @@ class LogSink:
         self._producer.append(RUNS, orjson.dumps(header), key=run.key.encode(), headers=HEADERS)
 
     def step(self, run: InstrumentedRun, step: RecordedStep) -> None:
-        """Publish the step."""
         value = {
             "type": "step",
             "run_key": run.key,
@@ -99,7 +95,6 @@ class LogSink:
         """Do nothing: every step is already published."""
 
     def second_end(self) -> None:
-        """Make the second durable."""
         self._producer.flush()
 
     def close(self, still_running: list[TwinJob], now_s: int) -> None:

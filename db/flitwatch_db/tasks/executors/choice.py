@@ -109,15 +109,9 @@ def is_local(where: str) -> bool:
 
 @contextmanager
 def open_executor(where: str, processes: int | None = None) -> Iterator[Executor]:
-    """Yield the executor of this name and close it at the end; `processes` is the default for a local one without a number.
-
-    Raises
-    ------
-    BadRequest
-        If the name is unknown; the message lists the known ones.
-    MissingDependency, Unavailable
-        If Dask is not installed, or its scheduler does not respond.
-    """
+    """Yield the executor of this name and close it at the end; `processes` is the default for a local one without a number. Raise BadRequest if the
+    name is unknown; the message lists the known ones. Raise MissingDependency or Unavailable if Dask is not installed, or its scheduler does not
+    respond."""
     kind, number = _parse_name(where)
     if kind == "local":
         yield LocalExecutor(number or processes or len(os.sched_getaffinity(0)))

@@ -112,13 +112,8 @@ class DaskExecutor:
 
 
 def _run_on_worker(call: Callable[[], T], stop: str, build: str) -> T:
-    """Run a call on a worker; if the caller cancels, end it with an exception in its thread.
-
-    Raises
-    ------
-    Unavailable
-        If the worker has another build of Flitwatch, whose results could differ.
-    """
+    """Run a call on a worker; if the caller cancels, end it with an exception in its thread. Raise Unavailable if the worker has another build of
+    Flitwatch, whose results could differ."""
     from distributed import get_client
 
     if build != build_name():

@@ -66,7 +66,6 @@ class AdviceState:
         return self._basis, time.monotonic() - self._read_at, self._away
 
     async def stop(self) -> None:
-        """Stop reading."""
         if self._task is not None:
             self._task.cancel()
             with contextlib.suppress(asyncio.CancelledError):
@@ -167,13 +166,7 @@ class Reader:
         self._one = threading.Lock()
 
     def read(self) -> Basis:
-        """Return a new reading. This blocks.
-
-        Raises
-        ------
-        Unavailable
-            The database does not answer, or the reader process died.
-        """
+        """Return a new reading. This blocks. Raise Unavailable if the database does not answer, or the reader process died."""
         with self._one:
             try:
                 return self._request_basis()

@@ -132,10 +132,8 @@ async def test_rule(request: Request, platform: ThePlatform, asked: schemas.DryR
     task_id = await begin_task(request, platform, "alerting.test", args)
     async with platform.reading() as conn:
         row = await task_reads.find_task(conn, task_id)
-    response = json_response(None if row is None else shown_task(row, request, names))
-    response.status_code = 202
-    response.headers["Location"] = f"/api/v1/tasks/{task_id}"
-    return hand_over(request, response)
+    shown = None if row is None else shown_task(row, request, names)
+    return hand_over(request, json_response(shown, status=202, location=f"/api/v1/tasks/{task_id}"))
 
 
 def _epoch_seconds(time: datetime) -> float:
@@ -178,9 +176,7 @@ async def add_silence(request: Request, platform: ThePlatform, new: schemas.NewS
     )
     async with platform.reading() as conn:
         items = [row for row in await reads.list_silences(conn, 1000) if row["silence_id"] == number]
-    response = json_response({"items": items})
-    response.status_code = 201
-    return response
+    return json_response({"items": items}, status=201)
 
 
 @http.delete("/silences/{silence_id}", status_code=204, name="end_alert_silence")
@@ -229,9 +225,7 @@ async def test_contact(request: Request, platform: ThePlatform, name: ContactNam
     if not await platform.in_thread("writer", lambda conn: contact_rows.ask_test(conn, name)):
         raise _no_contact(name)
     async with platform.reading() as conn:
-        response = json_response(next(iter(await _list_contacts(request, conn, name)), None))
-    response.status_code = 202
-    return response
+        return json_response(next(iter(await _list_contacts(request, conn, name)), None), status=202)
 
 
 def _no_contact(name: str) -> NotFound:

@@ -286,12 +286,7 @@ def mask_matchers(
 
 
 def check_written(new: Row, as_shown: Row, names: Names) -> None:
-    """Refuse text that a caller below scope `names` would see altered: the alteration would reveal whom a pseudonym stands for.
-
-    Raises
-    ------
-    Forbidden
-    """
+    """Refuse text that a caller below scope `names` would see altered: the alteration would reveal whom a pseudonym stands for. Raise Forbidden."""
     if names.pseudonyms and new != as_shown:
         raise Forbidden(
             "a rule or silence that names another person, or an executable with its path, requires scope names",
@@ -300,14 +295,8 @@ def check_written(new: Row, as_shown: Row, names: Names) -> None:
 
 
 def check_tried(tried: Any, names: Names) -> None:
-    """Refuse to test a rule about one person for a caller who sees pseudonyms: the result would reveal whom a pseudonym stands for.
-
-    Raises
-    ------
-    BadInput
-        The input is not a rule.
-    Forbidden
-    """
+    """Refuse to test a rule about one person for a caller who sees pseudonyms: the result would reveal whom a pseudonym stands for. Raise BadInput if
+    the input is not a rule. Raise Forbidden."""
     if names.pseudonyms and _about_others(read_rule(tried), names):
         raise Forbidden(
             "testing a rule about one person, or an executable with its path, requires scope names",

@@ -49,13 +49,7 @@ COUNTERS = (*ROUTER_COLUMNS, "tile_seconds", *RATIOS, "coverage")
 
 
 def read_counters(text: str) -> list[str]:
-    """Parse comma-separated counter names.
-
-    Raises
-    ------
-    BadRequest
-        A name is unknown. The advice lists the valid ones.
-    """
+    """Parse comma-separated counter names. Raise BadRequest if a name is unknown. The advice lists the valid ones."""
     names = list(dict.fromkeys(part.strip() for part in text.split(",") if part.strip()))
     unknown = next((name for name in names if name not in COUNTERS), None)
     if unknown is not None or not names:
@@ -68,15 +62,8 @@ def read_counters(text: str) -> list[str]:
 
 
 def read_routers(topology: Topology, text: str) -> NDArray[np.int64]:
-    """Parse routers given as `1,2`, `all` or `group:3`.
-
-    Raises
-    ------
-    BadRequest
-        The text has another format.
-    NotFound
-        The router or group does not exist.
-    """
+    """Parse routers given as `1,2`, `all` or `group:3`. Raise BadRequest if the text has another format. Raise NotFound if the router or group does
+    not exist."""
     text = text.strip()
     if text == "all":
         return np.arange(topology.size)
@@ -101,13 +88,8 @@ def read_routers(topology: Topology, text: str) -> NDArray[np.int64]:
 async def span_of(
     platform: Platform, conn: Connection, topology: Topology, from_s: float | None, to_s: float | None
 ) -> tuple[float, float] | None:
-    """Return the requested span. By default it ends at the end of complete data. Return None if there are no data.
-
-    Raises
-    ------
-    BadRequest
-        The span ends before it begins.
-    """
+    """Return the requested span. By default it ends at the end of complete data. Return None if there are no data. Raise BadRequest if the span ends
+    before it begins."""
     if to_s is None:
         end = await platform.topologies.complete_s(conn, topology.head)
         if end is None:
@@ -130,7 +112,6 @@ class SeriesQuery:
     names : list of str
         Names from COUNTERS.
     span : (from, to) in epoch seconds, or None if there are no data
-    points : int
     total : bool
         Return one row, the sum over the routers.
     """
@@ -150,7 +131,6 @@ class Series:
     ----------
     ts : int64[T]
         Start of each step, epoch seconds.
-    step_s : int
     routers : int64[R]
         Routers of the values or of the sum.
     values : dict of names to arrays [T][R], or [T][1] if the routers are summed
@@ -171,7 +151,6 @@ class Series:
 
 
 async def load_series(platform: Platform, conn: Connection, topology: Topology, asked: SeriesQuery) -> Series:
-    """Load the requested series."""
     routers, names = asked.routers, asked.names
     rows = 1 if asked.total else len(routers)
     if asked.span is None or topology.head.snapshot:

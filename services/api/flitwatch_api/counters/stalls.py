@@ -70,7 +70,6 @@ class WindowQuery:
 
     Attributes
     ----------
-    topology : Topology
     window : Window or None
         None if there is no time.
     complete_s, ports_s : int or None
@@ -156,7 +155,7 @@ async def load_stalls(
         ports = await total_ports(conn, topology)
         by_router, classes = _from_ports(topology, ports, link_class)
         routers = _router_figures(*by_router, None)
-        groups = _pairs_from_ports(topology, ports)
+        groups = _pair_figures(topology, pair_totals(topology, ports), None)
     elif asked.window is None:
         nothing = np.empty(0)
         routers, groups = _router_figures(nothing, nothing, nothing), _pair_figures(topology, None, None)
@@ -339,10 +338,6 @@ async def pair_sums(platform: Platform, conn: Connection, asked: WindowQuery) ->
     for columns in (await platform.store.pairs(conn, topology, from_s, to_s, asked.ports_s or 0)).values():
         add_known(total, columns[PAIRS])
     return total.reshape(2, groups, groups), 1
-
-
-def _pairs_from_ports(topology: Topology, ports: Ports) -> schemas.PairFigures:
-    return _pair_figures(topology, pair_totals(topology, ports), None)
 
 
 def pair_totals(topology: Topology, ports: Ports) -> NDArray[np.float64]:

@@ -46,12 +46,7 @@ MAX_COUNTERS = 20
 
 
 def check_limit(cost: float, limit: int, name: str, what: str, advice: str = "") -> None:
-    """Refuse a cost over a limit.
-
-    Raises
-    ------
-    TooCostly
-    """
+    """Refuse a cost over a limit. Raise TooCostly."""
     if cost > limit:
         raise TooCostly(
             f"the request would take {int(cost):,} {what}; the limit {name} is {limit:,}",
@@ -89,7 +84,6 @@ async def serve_shared(
     ----------
     query : tuple
         Everything that determines the response apart from the topology, including the caller's permissions.
-    work : callable
     kinds : frozenset of str
         Events that change the response.
     vary : str, optional
@@ -222,12 +216,7 @@ class Cost:
         return self.rows <= most_rows and self.cells <= MAX_CELLS
 
     def check(self, most_rows: int = MAX_ROWS, advice: str = "") -> None:
-        """Refuse a cost over the limits of one request. `advice` concerns rows.
-
-        Raises
-        ------
-        TooCostly
-        """
+        """Refuse a cost over the limits of one request. `advice` concerns rows. Raise TooCostly."""
         check_limit(self.rows, most_rows, "MAX_ROWS", "rows", advice)
         check_limit(self.cells, MAX_CELLS, "MAX_CELLS", "buckets of routers")
 

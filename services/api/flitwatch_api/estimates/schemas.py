@@ -7,6 +7,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, Field
 
+from flitwatch_domain.forecast_basis import ForecastBasis
+
 By = Literal["user", "application"]
 Source = Annotated[
     Literal["runs", "files"],
@@ -360,42 +362,6 @@ class Drift(BaseModel):
     psi: dict[str, float] = Field(description="Population stability index by feature; above 0.25 is a shift.")
     drifting: bool
     why: str | None
-
-
-class ForecastInput(BaseModel):
-    """Weight of one input in a forecast; counters of one meaning that move together are one input."""
-
-    name: str
-    meaning: str = Field(description="What the counters measure and where, for example `stalls on the row bus`.")
-    features: list[str]
-    increase: float = Field(
-        description="Percentage points of error added on later runs if this input is from another run."
-    )
-    low: float = Field(description="95 % interval over runs that holds for all inputs at once.")
-    high: float
-    verdict: Literal["carries", "cannot tell", "not used"] = Field(
-        description="`carries`: the interval is above zero; `not used`: no forecast changed."
-    )
-
-
-class AttentionWeights(BaseModel):
-    """Attention weights of one net over the past steps, oldest first; mean over later runs, 95 % interval over runs."""
-
-    forecaster: str
-    mean: list[float]
-    low: list[float]
-    high: list[float]
-
-
-class ForecastBasis(BaseModel):
-    """Inputs of a forecaster (figure 11 of the paper): learned from the earlier runs, tested on later ones."""
-
-    forecaster: str
-    mape: float = Field(description="% error on the unchanged later runs.")
-    learned: int
-    runs: int
-    inputs: list[ForecastInput] = Field(description="Largest first.")
-    weights: list[AttentionWeights]
 
 
 class Forecast(BaseModel):

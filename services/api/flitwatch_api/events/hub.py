@@ -151,7 +151,6 @@ class Hub:
         self._watchers.append(watcher)
 
     def start(self) -> None:
-        """Start listening."""
         self._task = asyncio.create_task(self._run_listener())
 
     async def stop(self) -> None:

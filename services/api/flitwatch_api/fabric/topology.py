@@ -30,13 +30,7 @@ COLUMN_CLASSES = ("green", "black", "blue")
 
 @dataclass(frozen=True, eq=False)
 class Topology:
-    """One version of a fabric, with derived data.
-
-    Attributes
-    ----------
-    head : FabricHead
-    fabric : Fabric
-    """
+    """One version of a fabric, with derived data."""
 
     head: FabricHead
     fabric: Fabric
@@ -133,7 +127,6 @@ class Topology:
         return str(port)
 
     def link_class(self, link: int) -> str:
-        """Return the class of a link."""
         return str(self.fabric.links.classes[self.fabric.links.link_class[link]])
 
     def vertex_ends(self, mask: NDArray[np.bool_]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

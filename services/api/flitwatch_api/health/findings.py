@@ -45,7 +45,6 @@ class Findings(Collector):
         self._fill_metrics([], [], [], [], [])
 
     def collect(self) -> Iterable[Metric]:
-        """Return all findings."""
         return [*self._held, *self._of_jobs]
 
     def shown(self, jobs: bool) -> list[Metric]:

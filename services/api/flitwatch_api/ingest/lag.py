@@ -36,15 +36,8 @@ class Readiness:
         self._asking: asyncio.Task[tuple[list[str], list[str]]] | None = None
 
     async def check(self) -> None:
-        """Return if requests can be answered.
-
-        Raises
-        ------
-        Unavailable
-            The database does not answer within ANSWERS_S, or this version does not support its tables.
-        psycopg.OperationalError
-            The database is unavailable.
-        """
+        """Return if requests can be answered. Raise Unavailable if the database does not answer within ANSWERS_S, or this version does not support
+        its tables. Raise psycopg.OperationalError if the database is unavailable."""
         if self._asking is None or self._asking.done():
             self._asking = asyncio.create_task(self._ask_database())
         # Not cancelled with the probe: a cancelled statement would also wait for the server. The connection's own deadline ends it.

@@ -23,13 +23,7 @@ class JobLink:
 
     @classmethod
     def read(cls, text: str) -> JobLink:
-        """Parse one `CLUSTER|NAME|URL`.
-
-        Raises
-        ------
-        ValueError
-            The text is invalid; the message explains why.
-        """
+        """Parse one `CLUSTER|NAME|URL`. Raise ValueError if the text is invalid; the message explains why."""
         parts = [part.strip() for part in text.split("|")]
         shown = repr(text[:120])
         if len(parts) != 3 or not all(parts):

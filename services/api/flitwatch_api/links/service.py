@@ -145,15 +145,8 @@ class LinkFilter:
     dst_group: int | None = None
 
     def mask(self, topology: Topology, link: NDArray[Any]) -> NDArray[np.bool_]:
-        """Return bool by link: whether the filter matches.
-
-        Raises
-        ------
-        BadRequest
-            No link has that class.
-        NotFound
-            The link, router or group does not exist.
-        """
+        """Return bool by link: whether the filter matches. Raise BadRequest if no link has that class. Raise NotFound if the link, router or group
+        does not exist."""
         topology.check_class(self.link_class)
         links = topology.fabric.links
         keep = np.ones(len(link), dtype=bool)

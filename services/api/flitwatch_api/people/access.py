@@ -65,12 +65,7 @@ def made_by(request: Request) -> str:
 
 
 def check_access(caller: Caller | None, need: Requirement) -> None:
-    """Check that a caller has access: people by role, tokens by scope and by the role of their account.
-
-    Raises
-    ------
-    Unauthenticated, Forbidden
-    """
+    """Check that a caller has access: people by role, tokens by scope and by the role of their account. Raise Unauthenticated or Forbidden."""
     if need.role == "anyone":
         return
     if caller is None:

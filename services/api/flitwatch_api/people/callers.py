@@ -44,13 +44,7 @@ class CallerLookup:
         self._task: asyncio.Task[None] | None = None
 
     async def of(self, secret: Secret) -> Caller | None:
-        """Return the current caller of a secret; None if there is none.
-
-        Raises
-        ------
-        psycopg.Error, FlitwatchError
-            The database does not answer.
-        """
+        """Return the current caller of a secret; None if there is none. Raise psycopg.Error or FlitwatchError if the database does not answer."""
         # Do not join a running statement: it can have read the database before a change that the caller knows of.
         answer = self._waiting.get(secret)
         if answer is None:
@@ -115,12 +109,7 @@ class _Known:
 
 
 class Callers:
-    """Identifies callers and counts their requests.
-
-    Parameters
-    ----------
-    platform : Platform
-    """
+    """Identifies callers and counts their requests."""
 
     def __init__(self, platform: Platform) -> None:
         settings = platform.settings

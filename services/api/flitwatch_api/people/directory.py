@@ -87,10 +87,6 @@ class _Entry:
 class Directory:
     """LDAP directory.
 
-    Parameters
-    ----------
-    settings : Settings
-
     Raises
     ------
     Unavailable
@@ -118,15 +114,9 @@ class Directory:
         self._turns = asyncio.Semaphore(AT_ONCE)
 
     async def check(self, name: str, password: str) -> ProviderIdentity | None:
-        """Authenticate a user with the directory. Return None if the name or password is wrong or unknown, or the person is locked.
-
-        Raises
-        ------
-        Forbidden
-            The password is correct, but the directory's entry lacks the user's name or id.
-        Unavailable
-            The directory does not answer or refuses this site.
-        """
+        """Authenticate a user with the directory. Return None if the name or password is wrong or unknown, or the person is locked. Raise Forbidden
+        if the password is correct, but the directory's entry lacks the user's name or id. Raise Unavailable if the directory does not answer or
+        refuses this site."""
         try:
             async with asyncio.timeout(LOGIN_S):
                 await self._turns.acquire()

@@ -167,9 +167,7 @@ async def add_user(request: Request, platform: ThePlatform, new: schemas.NewAcco
         people.add_account(conn, new.name, new.role, password)
         return _load_account(conn, new.name)
 
-    response = json_response(await platform.in_thread("gate", add, platform.known_passwords), "no-store")
-    response.status_code = 201
-    return response
+    return json_response(await platform.in_thread("gate", add, platform.known_passwords), "no-store", status=201)
 
 
 @http.patch(
@@ -199,7 +197,6 @@ async def change_user(request: Request, platform: ThePlatform, name: AccountName
 
 
 def _load_account(conn: people.Conn, name: str) -> schemas.AccountList:
-    """Return one account in the format of the list of accounts."""
     items = [build_model(schemas.Account, row) for row in people.list_accounts(conn) if row["name"] == name]
     return build_model(schemas.AccountList, items=items)
 
@@ -251,9 +248,7 @@ async def add_token(request: Request, platform: ThePlatform, new: schemas.NewTok
     number, secret, expires = await platform.in_thread(
         "gate", lambda conn: people.add_token(conn, name, new.label, new.scopes, new.days)
     )
-    response = json_response({"token_id": number, "secret": secret, "expires": expires}, "no-store")
-    response.status_code = 201
-    return response
+    return json_response({"token_id": number, "secret": secret, "expires": expires}, "no-store", status=201)
 
 
 @http.delete("/tokens/{token_id}", status_code=204, name="revoke_token", openapi_extra=require_access("viewer", "read"))

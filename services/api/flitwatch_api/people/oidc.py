@@ -54,12 +54,7 @@ _OURS = frozenset(
 
 @dataclass(frozen=True)
 class SignOnAttempt:
-    """Login in progress. It is derived from a secret in one browser's cookie, so any process can complete it.
-
-    Attributes
-    ----------
-    secret : str
-    """
+    """Login in progress. It is derived from a secret in one browser's cookie, so any process can complete it."""
 
     secret: str
 
@@ -108,10 +103,6 @@ class ProviderIdentity:
 class Provider:
     """OpenID Connect provider.
 
-    Parameters
-    ----------
-    settings : Settings
-
     Raises
     ------
     Unavailable
@@ -150,12 +141,7 @@ class Provider:
         return str(logout["url"])
 
     def check_answer(self, error: str | None, issuer: str | None) -> None:
-        """Check that the provider accepted the login.
-
-        Raises
-        ------
-        Forbidden, Unavailable
-        """
+        """Check that the provider accepted the login. Raise Forbidden or Unavailable."""
         if error:
             code = error if _CODE.fullmatch(error) else "an unknown error"
             log.warning("%s answered a login with %s", self.issuer, code)
@@ -166,14 +152,8 @@ class Provider:
             raise Forbidden("the answer is from another provider", advice="Start again from the login page.")
 
     async def exchange_code(self, code: str, attempt: SignOnAttempt, back: str) -> ProviderIdentity:
-        """Exchange a code for the user's identity.
-
-        Raises
-        ------
-        Forbidden
-            The code was used or has expired, or the provider's answer is invalid or lacks a claim.
-        Unavailable
-        """
+        """Exchange a code for the user's identity. Raise Forbidden if the code was used or has expired, or the provider's answer is invalid or lacks
+        a claim. Raise Unavailable."""
         app = await self._discover_app()
         try:
             token = await app.fetch_access_token(redirect_uri=back, code=code, code_verifier=attempt.verifier)

@@ -79,13 +79,8 @@ class Roles:
             )
 
     def of(self, claims: Mapping[str, Any]) -> str | None:
-        """Return the highest role that a user's claims give, else `user`; None if the provider gives no roles.
-
-        Raises
-        ------
-        Forbidden
-            The claim is missing: a user without groups must be distinguished from one whose groups are not reported.
-        """
+        """Return the highest role that a user's claims give, else `user`; None if the provider gives no roles. Raise Forbidden if the claim is
+        missing: a user without groups must be distinguished from one whose groups are not reported."""
         if not self.claim:
             return None
         claim_value = find_claim(claims, self.claim)

@@ -133,12 +133,7 @@ class _RepeatedView:
 
 
 class AuditTrail:
-    """Writes audit entries.
-
-    Parameters
-    ----------
-    platform : Platform
-    """
+    """Writes audit entries."""
 
     def __init__(self, platform: Platform) -> None:
         self._platform = platform

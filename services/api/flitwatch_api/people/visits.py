@@ -39,36 +39,20 @@ class SignedClaims:
 
 
 class CookieSigner:
-    """Signs and verifies cookies with the site's key.
-
-    Parameters
-    ----------
-    platform : Platform
-    """
+    """Signs and verifies cookies with the site's key."""
 
     def __init__(self, platform: Platform) -> None:
         self._platform = platform
         self._key: OctKey | None = None
 
     async def sign(self, kind: str, about: str, lasts_s: float) -> str:
-        """Return a signed text of this kind, valid for `lasts_s`.
-
-        Raises
-        ------
-        Unavailable
-            The database does not answer.
-        """
+        """Return a signed text of this kind, valid for `lasts_s`. Raise Unavailable if the database does not answer."""
         claims = {"aud": kind, "sub": about, "jti": secrets.token_urlsafe(16), "exp": int(time.time() + lasts_s)}
         return jwt.encode({"alg": ALGORITHM}, claims, await self._signing_key(), algorithms=[ALGORITHM])
 
     async def read(self, kind: str, text: str) -> SignedClaims | None:
-        """Return the claims of a signed text of this kind; None if the signature is invalid or expired.
-
-        Raises
-        ------
-        Unavailable
-            The database does not answer.
-        """
+        """Return the claims of a signed text of this kind; None if the signature is invalid or expired. Raise Unavailable if the database does not
+        answer."""
         if not text or not text.isascii():
             return None
         key = await self._signing_key()
@@ -128,12 +112,7 @@ class Visit:
 
 
 class Visits:
-    """Starts and recognises visits. A visit itself is never stored, only the rows it creates.
-
-    Parameters
-    ----------
-    cookies : CookieSigner
-    """
+    """Starts and recognises visits. A visit itself is never stored, only the rows it creates."""
 
     def __init__(self, cookies: CookieSigner) -> None:
         self._cookies = cookies
@@ -149,12 +128,7 @@ class Visits:
         return None if sealed is None else Visit(sealed.about, sealed.number)
 
     async def begin(self, request: Request) -> Visit:
-        """Start a visit from this address. `hand_over` sends its cookie to the browser.
-
-        Raises
-        ------
-        Unavailable
-        """
+        """Start a visit from this address. `hand_over` sends its cookie to the browser. Raise Unavailable."""
         address = await self._cookies.mark("address", network_of(request))
         cookie = await self._cookies.sign(KIND, address, LASTS_S)
         sealed = await self._cookies.read(KIND, cookie)

@@ -68,13 +68,10 @@ async def steps(conn: Reader, seen: TheNames, run_id: Id) -> Response:
 
 
 def _stored_response(made: reported.StoredRun) -> Response:
-    response = json_response(
-        build_model(schemas.RunReport, run_id=made.run_id, created=made.created, new_steps=made.new_steps), "no-store"
-    )
-    response.status_code = 201 if made.created else 200
-    if made.created:
-        response.headers["Location"] = f"/api/v1/runs/{made.run_id}/steps"
-    return response
+    report = build_model(schemas.RunReport, run_id=made.run_id, created=made.created, new_steps=made.new_steps)
+    if not made.created:
+        return json_response(report, "no-store")
+    return json_response(report, "no-store", status=201, location=f"/api/v1/runs/{made.run_id}/steps")
 
 
 @http.post(

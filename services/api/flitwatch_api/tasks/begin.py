@@ -20,15 +20,8 @@ from flitwatch_domain.errors import TooCostly, TooMany
 
 
 async def receive_file(request: Request, platform: Platform, number: int) -> int:
-    """Store a request's body as the content of a file, and return its number of bytes.
-
-    Raises
-    ------
-    TooCostly
-        The body exceeds the file limit.
-    NotFound
-        The file was deleted meanwhile.
-    """
+    """Store a request's body as the content of a file, and return its number of bytes. Raise TooCostly if the body exceeds the file limit. Raise
+    NotFound if the file was deleted meanwhile."""
     buffer, size, count = bytearray(), 0, 0
     async for block in request.stream():
         buffer += block
@@ -92,13 +85,8 @@ async def begin_task(
 
 
 async def begin_file(request: Request, platform: Platform) -> int:
-    """Create an empty file of the caller and return its number. The response to a caller without a login needs `visits.hand_over`.
-
-    Raises
-    ------
-    TooMany
-        The caller has too many waiting tasks.
-    """
+    """Create an empty file of the caller and return its number. The response to a caller without a login needs `visits.hand_over`. Raise TooMany if
+    the caller has too many waiting tasks."""
     visit = await _visit_of(request)
     author = made_by(request) if visit is None else visit.author
     together = None if visit is None else (visit.from_here, VISITOR)

@@ -67,12 +67,7 @@ async def _resolve_arguments(conn: Any, names: Names, given: Arguments) -> Argum
 
 def _check_named(request: Request, names: Names, name: str, args: dict[str, Any]) -> None:
     """Refuse arguments that name another user, for callers who see pseudonyms, and arguments that affect all users, for callers who do not operate
-    the site.
-
-    Raises
-    ------
-    BadInput, Forbidden
-    """
+    the site. Raise BadInput or Forbidden."""
     if name == "alerting.test":
         check_tried(args.get("rule"), names)
     if name == "routing.advice" and names.pseudonyms and args.get("user") not in (None, names.own):
@@ -136,10 +131,9 @@ async def start(request: Request, platform: ThePlatform, new: NewTask) -> Respon
     task_id = await begin_task(request, platform, new.name, args, new.args.files())
     async with platform.reading() as conn:
         row = await _find_task(conn, task_id, request)
-    response = json_response(shown_task(row, request, names))
-    response.status_code = 202
-    response.headers["Location"] = f"/api/v1/tasks/{task_id}"
-    return hand_over(request, response)
+    return hand_over(
+        request, json_response(shown_task(row, request, names), status=202, location=f"/api/v1/tasks/{task_id}")
+    )
 
 
 @http.post(
@@ -159,9 +153,7 @@ async def add_file(request: Request, platform: ThePlatform) -> Response:
         # Truncated or too long: the stored part is useless.
         await asyncio.shield(_drop_file(platform, number))
         raise
-    response = json_response(build_model(shown.TaskFile, file=number, bytes=size))
-    response.status_code = 201
-    return hand_over(request, response)
+    return hand_over(request, json_response(build_model(shown.TaskFile, file=number, bytes=size), status=201))
 
 
 async def _drop_file(platform: Platform, number: int) -> None:
@@ -192,6 +184,4 @@ async def cancel(request: Request, platform: ThePlatform, task_id: Id) -> Respon
         raise Forbidden(f"task {task_id} belongs to another person", advice="Ask its author or an operator.")
     await platform.in_thread("writer", lambda conn: queue.cancel_task(conn, task_id))
     async with platform.reading() as conn:
-        response = json_response(shown_task(await _find_task(conn, task_id, request), request, names))
-    response.status_code = 202
-    return response
+        return json_response(shown_task(await _find_task(conn, task_id, request), request, names), status=202)

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import logging
-import signal
 import sys
-import threading
 from pathlib import Path
 
 import click
 
-from flitwatch.console import FiniteRange, Group, exit_with_error, json_option, log_to_stderr, print_result
+from flitwatch.console import (
+    FiniteRange,
+    Group,
+    exit_with_error,
+    json_option,
+    log_to_stderr,
+    print_result,
+    stop_on_signal,
+)
 from flitwatch.metrics import metrics_option
 from flitwatch_domain.secret_file import check_private
 from flitwatch_domain.trials import RECORD
@@ -139,9 +145,7 @@ def slurm(
     if once:
         print_result(slurm_agent.cycle(), as_json)
         return
-    stop = threading.Event()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda *_: stop.set())
+    stop = stop_on_signal()
     try:
         while not stop.is_set():
             own_heartbeat().beat()

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import signal
-import threading
 from dataclasses import asdict
 from pathlib import Path
 
 import click
 
-from flitwatch.console import database_options, json_option, log_to_stderr, print_result
+from flitwatch.console import Database, database_options, json_option, log_to_stderr, print_result, stop_on_signal
 from flitwatch.metrics import add_figures, metrics_option
 from flitwatch_ops.watched import own_heartbeat
 
@@ -48,15 +46,14 @@ def alerting(
     job_webhook: str | None,
     job_webhook_secret_file: Path | None,
     check: bool,
-    db_url: str | None,
-    ephemeral: bool,
+    database: Database,
     as_json: bool,
 ) -> None:
     """Evaluate alert rules and deliver alerts until stopped."""
     from flitwatch_alerting.config import read_config
     from flitwatch_alerting.engine import Engine
     from flitwatch_alerting.job_ends import read_webhook
-    from flitwatch_ops.platform import SERVICE_PATIENCE_S, open_database
+    from flitwatch_ops.platform import SERVICE_PATIENCE_S
 
     chosen = read_config(config, external_url)
     webhook = read_webhook(job_webhook, job_webhook_secret_file, chosen.external_url)
@@ -67,10 +64,8 @@ def alerting(
         )
         return
     log_to_stderr()
-    stop = threading.Event()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda *_: stop.set())
-    with open_database(db_url, ephemeral, SERVICE_PATIENCE_S, stop) as url:
+    stop = stop_on_signal()
+    with database.open(SERVICE_PATIENCE_S, stop) as url:
         add_figures(url)
         engine = Engine(url, chosen, stop, heartbeat=own_heartbeat(), webhook=webhook)
         engine.run()

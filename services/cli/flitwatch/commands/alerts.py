@@ -8,8 +8,8 @@ from typing import Any
 
 import click
 
-from flitwatch.console import Group, Moment, database_options, exit_with_error, json_option, print_result
-from flitwatch.rest import api_options, choose_place, open_client
+from flitwatch.console import Database, Group, Moment, database_options, exit_with_error, json_option, print_result
+from flitwatch.rest import ApiOptions, api_options, open_client
 
 MOST_LISTED = 1000
 
@@ -23,29 +23,20 @@ def alerts() -> None:
 @api_options
 @database_options
 @json_option
-def list_(
-    api_url: str | None,
-    token_file: Path | None,
-    profile: str | None,
-    db_url: str | None,
-    ephemeral: bool,
-    as_json: bool,
-) -> None:
+def list_(api: ApiOptions, database: Database, as_json: bool) -> None:
     """List the alerts that are firing.
 
     With --url or a profile, the command asks the API. Otherwise it reads the database.
     """
-    at_api = choose_place(api_url, token_file, profile)
+    at_api = api.choose()
     rows: Sequence[Mapping[str, Any]]
     if at_api is not None:
         with open_client(at_api) as fw:
             rows = fw.api.alerts(phase="firing", limit=MOST_LISTED)["items"]
     else:
-        from flitwatch_db import connect
         from flitwatch_db.alerts.store import list_firing_alerts
-        from flitwatch_ops.platform import open_database
 
-        with open_database(db_url, ephemeral) as url, connect(url, role="reader") as conn:
+        with database.connect(role="reader") as conn:
             rows = list_firing_alerts(conn)
     print_result(
         {
@@ -65,18 +56,14 @@ def list_(
 @click.option("--config", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="File that has the rule.")
 @database_options
 @json_option
-def test(
-    rule: str, from_s: float, to_s: float, config: Path | None, db_url: str | None, ephemeral: bool, as_json: bool
-) -> None:
+def test(rule: str, from_s: float, to_s: float, config: Path | None, database: Database, as_json: bool) -> None:
     """Evaluate RULE (a name, or a YAML file with one rule) over history. No notification is sent."""
     from flitwatch_alerting.evaluate import dry_run
-    from flitwatch_db import connect
     from flitwatch_domain.alerts import LONGEST_S
-    from flitwatch_ops.platform import open_database
 
     if not 0 < to_s - from_s <= LONGEST_S:
         exit_with_error("the period must end after its start and be at most 31 days long", code=2)
-    with open_database(db_url, ephemeral) as url, connect(url, role="reader") as conn:
+    with database.connect(role="reader") as conn:
         result = dry_run(conn, _find_rule(conn, rule, config), from_s, to_s)
     print_result(result, as_json)
     if not as_json:

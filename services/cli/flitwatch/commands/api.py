@@ -7,8 +7,16 @@ from typing import Any
 
 import click
 
-from flitwatch.console import database_options, log_to_stderr, print_result
-from flitwatch.exposure import Role, allow_host_option, anonymous_option, exposure_of, insecure_option
+from flitwatch.console import Database, database_options, log_to_stderr, print_result
+from flitwatch.exposure import (
+    Role,
+    allow_host_option,
+    anonymous_option,
+    exposure_of,
+    insecure_option,
+    metrics_host_option,
+    port_option,
+)
 
 #: How long open requests can continue after the stop signal.
 GRACE_S = 10
@@ -18,14 +26,7 @@ GRACE_S = 10
 @click.option(
     "--host", default="127.0.0.1", show_default=True, envvar="FLITWATCH_LISTEN_HOST", help="Address to listen on."
 )
-@click.option(
-    "--port",
-    type=click.IntRange(1, 65535),
-    default=8765,
-    show_default=True,
-    envvar="FLITWATCH_LISTEN_PORT",
-    help="Port of the API and the page.",
-)
+@port_option
 @allow_host_option
 @click.option(
     "--metrics-port",
@@ -33,13 +34,7 @@ GRACE_S = 10
     envvar="FLITWATCH_METRICS_PORT",
     help="Also serve /metrics, /healthz and /readyz, and nothing else, on this port, for any host name.",
 )
-@click.option(
-    "--metrics-host",
-    default="127.0.0.1",
-    show_default=True,
-    envvar="FLITWATCH_METRICS_HOST",
-    help="Address that the metrics are served on. Anyone who can reach it can read them.",
-)
+@metrics_host_option
 @click.option(
     "--web",
     type=click.Path(file_okay=False, path_type=Path),
@@ -65,8 +60,7 @@ def api(
     access_log: bool,
     anonymous: Role | None,
     insecure_network: bool,
-    db_url: str | None,
-    ephemeral: bool,
+    database: Database,
     as_json: bool,
 ) -> None:
     """Serve the API and the page until stopped."""
@@ -79,7 +73,7 @@ def api(
     from flitwatch_api.serve import serve_api
     from flitwatch_api.settings import Settings
     from flitwatch_ops.first_admin import ensure_admin
-    from flitwatch_ops.platform import SERVICE_PATIENCE_S, open_database
+    from flitwatch_ops.platform import SERVICE_PATIENCE_S
     from flitwatch_ops.watched import own_heartbeat
 
     if metrics_port == port:
@@ -98,7 +92,7 @@ def api(
     log_to_stderr()
     # Until the server handles signals itself: do not leave a temporary database behind.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
-    with open_database(db_url, ephemeral, SERVICE_PATIENCE_S) as url:
+    with database.open(SERVICE_PATIENCE_S) as url:
         ensure_admin(url)
 
         def announce() -> None:

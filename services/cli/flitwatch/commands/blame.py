@@ -9,7 +9,7 @@ import click
 from flitwatch import stored
 from flitwatch.commands.blame_measured import judge_measured, show_measured
 from flitwatch.console import exit_with_error, json_option, print_result
-from flitwatch.rest import api_options, application_options, open_client, require_place
+from flitwatch.rest import ApiOptions, api_options, application_options, open_client
 
 
 @click.command()
@@ -55,9 +55,7 @@ def blame(
     runs: Path | None,
     exposure: Path | None,
     shuffles: int,
-    api_url: str | None,
-    token_file: Path | None,
-    profile: str | None,
+    api: ApiOptions,
     as_json: bool,
 ) -> None:
     """Rank users whose jobs coincide with slow runs: stored verdicts (--application) or verdicts on measured runs (--runs). With --application, the command
@@ -66,7 +64,7 @@ def blame(
     if (application is None) == (runs is None) or (runs is None) != (exposure is None):
         exit_with_error("give one of --application NAME, --runs FILE with --exposure FILE", code=2)
     if application is not None:
-        with open_client(require_place(api_url, token_file, profile)) as fw:
+        with open_client(api.require()) as fw:
             answer = stored.load_blame(fw, application, nodes, by, most)
         print_result(answer, True) if as_json else stored.show_blame(answer)
     elif runs is not None and exposure is not None:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypedDict
 
 import click
 
-from flitwatch.console import database_options, json_option, print_result
-from flitwatch.rest import Place, api_options, choose_place, open_client
+from flitwatch.console import Database, database_options, json_option, print_result
+from flitwatch.rest import ApiOptions, Place, api_options, open_client
 
 if TYPE_CHECKING:
     from flitwatch_client import models
@@ -44,20 +43,17 @@ def blamed(
     by: Literal["user", "application"],
     definition: Literal["ours", "paper"],
     least_sets: int,
-    api_url: str | None,
-    token_file: Path | None,
-    profile: str | None,
-    db_url: str | None,
-    ephemeral: bool,
+    api: ApiOptions,
+    database: Database,
     as_json: bool,
 ) -> None:
     """List users or jobs that blame finds in several applications, with the evidence for each.
 
     With --url or a profile, the command asks the API. Otherwise it reads the database.
     """
-    at_api = choose_place(api_url, token_file, profile)
+    at_api = api.choose()
     answer = (
-        _load_sets(db_url, ephemeral, by, definition, least_sets)
+        _load_sets(database, by, definition, least_sets)
         if at_api is None
         else _request_sets(at_api, by, definition, least_sets)
     )
@@ -84,15 +80,11 @@ def _request_sets(at_api: Place, by: str, definition: str, least_sets: int) -> m
         return fw.api.blame_several(by=by, definition=definition, least_sets=least_sets, limit=1000)
 
 
-def _load_sets(
-    db_url: str | None, ephemeral: bool, by: str, definition: Literal["ours", "paper"], least_sets: int
-) -> SetNames:
-    from flitwatch_db import connect
+def _load_sets(database: Database, by: str, definition: Literal["ours", "paper"], least_sets: int) -> SetNames:
     from flitwatch_db.estimates import store
     from flitwatch_domain.blame import several_sets
-    from flitwatch_ops.platform import open_database
 
-    with open_database(db_url, ephemeral) as url, connect(url, role="reader") as conn:
+    with database.connect(role="reader") as conn:
         entries = store.entries_now(conn, by)
     items: list[Mapping[str, Any]] = [
         {**vars(row), "evidence": list(row.evidence)} for row in several_sets(entries, definition, least_sets)
@@ -109,7 +101,6 @@ def _load_sets(
 
 
 def format_names(found: SetNames | models.SeveralSets) -> list[str]:
-    """Format the list for people."""
     texts = [f"found in at least {found['least_sets']} of {found['sets']} sets: {found['total']}"]
     for row in found["items"]:
         q = "–" if row["q"] is None else f"{row['q']:.2g}"

@@ -15,6 +15,7 @@ from click.core import ParameterSource
 
 from flitwatch.commands.backup import backup, restore, verify
 from flitwatch.console import (
+    Database,
     Group,
     OutPath,
     database_options,
@@ -24,7 +25,6 @@ from flitwatch.console import (
     print_result,
     stderr_console,
 )
-from flitwatch_ops.platform import open_database
 
 if TYPE_CHECKING:
     from rich.progress import Progress
@@ -49,7 +49,7 @@ def db() -> None:
 @db.command()
 @database_options
 @json_option
-def migrate(db_url: str | None, ephemeral: bool, as_json: bool) -> None:
+def migrate(database: Database, as_json: bool) -> None:
     """Migrate the database to this version and list the applied migrations. Other commands migrate it automatically."""
     import contextlib
 
@@ -58,10 +58,10 @@ def migrate(db_url: str | None, ephemeral: bool, as_json: bool) -> None:
     from flitwatch_ops.platform import embedded_folder
 
     with contextlib.ExitStack() as stack:
-        if ephemeral:
-            url = stack.enter_context(open_database(None, ephemeral=True))
+        if database.ephemeral:
+            url = stack.enter_context(database.open())
         else:
-            url = db_url or stack.enter_context(Embedded(embedded_folder())).url
+            url = database.url or stack.enter_context(Embedded(embedded_folder())).url
         applied = migrations.migrate_database(url)
         with connect(url, role="reader") as conn:
             print_result(
@@ -77,12 +77,12 @@ def migrate(db_url: str | None, ephemeral: bool, as_json: bool) -> None:
 @db.command()
 @database_options
 @json_option
-def status(db_url: str | None, ephemeral: bool, as_json: bool) -> None:
+def status(database: Database, as_json: bool) -> None:
     """Show the edition and size of the database, and the size and retention of each time table."""
-    from flitwatch_db import connect, migrations
+    from flitwatch_db import migrations
     from flitwatch_db.core.maintenance import load_database_status as read_status
 
-    with open_database(db_url, ephemeral) as url, connect(url, role="reader") as conn:
+    with database.connect(role="reader") as conn:
         report: dict[str, Any] = read_status(conn) | {"pending": migrations.list_pending_migrations(conn)}
     if as_json:
         print_result(report, as_json)
@@ -122,12 +122,7 @@ def status(db_url: str | None, ephemeral: bool, as_json: bool) -> None:
 @database_options
 @json_option
 def maintain(
-    keeps: tuple[str, ...],
-    log_gb: float | None,
-    tables_gb: float | None,
-    db_url: str | None,
-    ephemeral: bool,
-    as_json: bool,
+    keeps: tuple[str, ...], log_gb: float | None, tables_gb: float | None, database: Database, as_json: bool
 ) -> None:
     """Delete data older than its retention. The worker does this automatically every ten minutes."""
     from flitwatch_db import connect
@@ -137,7 +132,7 @@ def maintain(
     from flitwatch_db.people import audit
 
     limits = [_parse_keep(keep) for keep in keeps]
-    with open_database(db_url, ephemeral) as url:
+    with database.open() as url:
         with connect(url, role="owner") as conn:
             for table, days in limits:
                 if table == "log":
@@ -212,16 +207,14 @@ def logins(
 @click.option("--out", type=OutPath(), help="Output file. By default, job-ID.zip in the current folder.")
 @database_options
 @json_option
-def evidence(
-    job_id: str, cluster: str | None, out: Path | None, db_url: str | None, ephemeral: bool, as_json: bool
-) -> None:
+def evidence(job_id: str, cluster: str | None, out: Path | None, database: Database, as_json: bool) -> None:
     """Write all data about a job to one file, with the real names of users."""
     from flitwatch_db import connect
     from flitwatch_db.jobs.evidence import export_evidence
 
     path = out or Path(f"job-{job_id.replace('/', '_')}.zip")
     with (
-        open_database(db_url, ephemeral) as url,
+        database.open() as url,
         connect(url, role="reader", autocommit=True) as conn,
         make_progress("exporting") as bar,
     ):
@@ -249,19 +242,16 @@ def evidence(
 @click.option("--account", is_flag=True, help="Also delete the account of that name, with its sessions and tokens.")
 @database_options
 @json_option
-def erase(
-    user: str, yes: bool, archives: tuple[Path, ...], account: bool, db_url: str | None, ephemeral: bool, as_json: bool
-) -> None:
+def erase(user: str, yes: bool, archives: tuple[Path, ...], account: bool, database: Database, as_json: bool) -> None:
     """Delete a user's jobs, runs and all results that name the user, from the database and from archives. Counters, the log, backups and the audit
     log are kept."""
-    from flitwatch_db import connect
     from flitwatch_db.archive.policy import forget_user, load_policy
     from flitwatch_db.people import accounts as people
     from flitwatch_db.people import audit
     from flitwatch_db.people.erasure import erase_user as run
     from flitwatch_db.people.erasure import list_remaining as rest
 
-    with open_database(db_url, ephemeral) as url, connect(url, role="owner", autocommit=True) as conn:
+    with database.connect(role="owner", autocommit=True) as conn:
         folders = _archives_of(load_policy(conn), archives)
         # Report an archive's refusal before the first row is deleted.
         archive_rows = {str(folder): forget_user(folder, user, dry_run=True) for folder in folders}
@@ -303,18 +293,17 @@ def erase(
 @click.option("--yes", is_flag=True, help="Remove the fabric. Without this option, the rows are only counted.")
 @database_options
 @json_option
-def remove_fabric(name: str, yes: bool, db_url: str | None, ephemeral: bool, as_json: bool) -> None:
+def remove_fabric(name: str, yes: bool, database: Database, as_json: bool) -> None:
     """Remove the fabric NAME with its topology, counters, gaps, routes, alerts and recommendations, for example after an import under a wrong name.
 
     Its jobs move to another fabric that knows their nodes, if there is one. The command refuses while counters still arrive, while tables for the
     fabric are staged for OpenSM, or while a task uses it. Archives, backups, the audit log, alert rules and silences are kept; the command lists the
     rules and silences. A later import under this name starts empty. The removal is recorded in the audit log.
     """
-    from flitwatch_db import connect
     from flitwatch_db.fabrics import removal, store
     from flitwatch_db.people import audit
 
-    with open_database(db_url, ephemeral) as url, connect(url, role="owner", autocommit=True) as conn:
+    with database.connect(role="owner", autocommit=True) as conn:
         fabric = store.get_fabric_row(conn, name).name
         contents = removal.count_stored(conn, fabric)
         if yes:
@@ -355,19 +344,13 @@ def _archives_of(by_itself: Any, named: tuple[Path, ...]) -> list[Path]:
 @database_options
 @json_option
 def archive(
-    before: datetime | None,
-    jobs: tuple[str, ...],
-    cluster: str | None,
-    out: Path,
-    db_url: str | None,
-    ephemeral: bool,
-    as_json: bool,
+    before: datetime | None, jobs: tuple[str, ...], cluster: str | None, out: Path, database: Database, as_json: bool
 ) -> None:
     """Write ended jobs, their runs and their routers' counters to Parquet. Jobs that are already in the archive are skipped, so you can cancel this
     command and run it again."""
     from flitwatch_db.archive import write_archive as run
 
-    with open_database(db_url, ephemeral) as url, make_progress() as bar:
+    with database.open() as url, make_progress() as bar:
         _record_audit(
             url,
             "db archive",
@@ -393,11 +376,11 @@ def archive(
 @click.option("--month", "months", multiple=True, metavar="YYYY-MM", help="Restore only this month (repeatable).")
 @database_options
 @json_option
-def restore_archive(folder: Path, months: tuple[str, ...], db_url: str | None, ephemeral: bool, as_json: bool) -> None:
+def restore_archive(folder: Path, months: tuple[str, ...], database: Database, as_json: bool) -> None:
     """Verify an archive and restore its jobs to the database, each once. Jobs of erased users are not restored."""
     from flitwatch_db.archive import restore_archive as run
 
-    with open_database(db_url, ephemeral) as url, make_progress() as bar:
+    with database.open() as url, make_progress() as bar:
         _record_audit(url, "db restore-archive", str(folder.absolute()), months=list(months))
         print_result(run(url, folder, months=months, on_step=_show_steps(bar, "restoring")), as_json)
 
@@ -424,16 +407,9 @@ def restore_archive(folder: Path, months: tuple[str, ...], db_url: str | None, e
 @database_options
 @json_option
 def archive_policy(
-    folder: Path | None,
-    after_days: float,
-    drop_after_days: float | None,
-    off: bool,
-    db_url: str | None,
-    ephemeral: bool,
-    as_json: bool,
+    folder: Path | None, after_days: float, drop_after_days: float | None, off: bool, database: Database, as_json: bool
 ) -> None:
     """Archive ended jobs once a day, before retention deletes their counters. Optionally delete old jobs once they are archived."""
-    from flitwatch_db import connect
     from flitwatch_db.archive.policy import Policy, load_policy, set_policy
     from flitwatch_db.people import audit
 
@@ -445,7 +421,7 @@ def archive_policy(
     ):
         raise click.UsageError("--after-days and --drop-after-days need the folder: give --folder too")
     new_policy = None if folder is None else Policy(str(folder), after_days, drop_after_days)
-    with open_database(db_url, ephemeral) as url, connect(url, role="owner", autocommit=True) as conn:
+    with database.connect(role="owner", autocommit=True) as conn:
         if off or new_policy is not None:
             set_policy(conn, new_policy)
             audit.by_command(

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import click
 
 from flitwatch.console import json_option, print_result
-from flitwatch.rest import api_options, application_options, open_client, require_place
+from flitwatch.rest import ApiOptions, api_options, application_options, open_client
 
 
 @click.command()
@@ -21,21 +19,13 @@ from flitwatch.rest import api_options, application_options, open_client, requir
 )
 @api_options
 @json_option
-def drivers(
-    application: str,
-    nodes: int | None,
-    inputs: str,
-    api_url: str | None,
-    token_file: Path | None,
-    profile: str | None,
-    as_json: bool,
-) -> None:
+def drivers(application: str, nodes: int | None, inputs: str, api: ApiOptions, as_json: bool) -> None:
     """Rank the counters that predict an application's slow steps, from the platform's newest estimate.
 
     Without --url or a profile, the command asks the platform of this checkout. `flitwatch deviation` computes the same from files.
     """
     from flitwatch import stored
 
-    with open_client(require_place(api_url, token_file, profile)) as fw:
+    with open_client(api.require()) as fw:
         estimate = stored.load_drivers(fw, application, nodes, inputs)
     print_result(estimate, True) if as_json else stored.show_drivers(estimate)

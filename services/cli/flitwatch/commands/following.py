@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import logging
 import re
-import signal
 import sys
 import threading
 from collections.abc import Callable, Iterator
@@ -24,6 +23,7 @@ from flitwatch.console import (
     logs_json,
     print_result,
     stderr_console,
+    stop_on_signal,
 )
 from flitwatch.metrics import metrics_option
 
@@ -143,9 +143,7 @@ def open_session(
     from flitwatch_ops.watched import own_heartbeat
     from flitwatch_stream.backends import open_log
 
-    stop = threading.Event()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, lambda *_: stop.set())
+    stop = stop_on_signal()
     name = re.sub(r"[^A-Za-z0-9.-]+", "-", about).strip("-")[-80:] or "all"
     checkpoint = Checkpoint(state or home_folder() / "collect" / f"{kind}-{name}.json")
     with ExitStack() as stack:
@@ -188,12 +186,7 @@ def expose_metrics(collector: Collector) -> Iterator[None]:
 
 @contextmanager
 def needs_extra(extra: str) -> Iterator[None]:
-    """Convert a failed import to an error that explains how to install the extra.
-
-    Raises
-    ------
-    MissingDependency
-    """
+    """Convert a failed import to an error that explains how to install the extra. Raise MissingDependency."""
     from flitwatch_domain.errors import MissingDependency
 
     try:

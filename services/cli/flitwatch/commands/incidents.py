@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from flitwatch.console import Moment, database_options, exit_with_error, json_option, print_result
-from flitwatch.rest import Place, api_options, choose_place, open_client
+from flitwatch.console import Database, Moment, database_options, exit_with_error, json_option, print_result
+from flitwatch.rest import ApiOptions, Place, api_options, open_client
 from flitwatch.tables import remove_controls
 
 if TYPE_CHECKING:
@@ -45,28 +44,23 @@ def incidents(
     from_s: float | None,
     to_s: float | None,
     limit: int,
-    api_url: str | None,
-    token_file: Path | None,
-    profile: str | None,
-    db_url: str | None,
-    ephemeral: bool,
+    api: ApiOptions,
+    database: Database,
     as_json: bool,
 ) -> None:
     """List incidents, newest first. With INCIDENT_ID, show one.
 
     With --url or a profile, the command asks the API. Otherwise it reads the database.
     """
-    at_api = choose_place(api_url, token_file, profile)
+    at_api = api.choose()
     if incident_id is not None:
-        incident = (
-            _load_incident(db_url, ephemeral, incident_id) if at_api is None else _request_incident(at_api, incident_id)
-        )
+        incident = _load_incident(database, incident_id) if at_api is None else _request_incident(at_api, incident_id)
         print_result(incident, True) if as_json else click.echo("\n".join(detail_lines(incident)))
         return
     filters = {"fabric": fabric, "job": job, "user": user, "state": state}
     if at_api is None:
         heads: list[Any]
-        heads, unexamined = _load_incidents(db_url, ephemeral, filters, from_s, to_s, limit)
+        heads, unexamined = _load_incidents(database, filters, from_s, to_s, limit)
     else:
         with open_client(at_api) as fw:
             answer = fw.api.incidents(**filters, from_=from_s, to=to_s, limit=limit)
@@ -88,26 +82,22 @@ def _request_incident(at_api: Place, incident_id: int) -> models.IncidentDetail:
 
 
 def _load_incidents(
-    db_url: str | None, ephemeral: bool, asked: dict[str, Any], from_s: float | None, to_s: float | None, limit: int
+    database: Database, asked: dict[str, Any], from_s: float | None, to_s: float | None, limit: int
 ) -> tuple[list[IncidentHead], int | None]:
-    from flitwatch_db import connect
     from flitwatch_db.fabrics.store import get_fabric_row
     from flitwatch_db.incidents import shown
-    from flitwatch_ops.platform import open_database
 
-    with open_database(db_url, ephemeral) as url, connect(url, role="reader") as conn:
+    with database.connect(role="reader") as conn:
         fabric = asked.pop("fabric")
         fabric_id = None if fabric is None else get_fabric_row(conn, fabric).fabric_id
         incident_filter = shown.IncidentFilter(fabric_id, from_s=from_s, to_s=to_s, **asked)
         return shown.list_heads(conn, incident_filter, limit), shown.count_unexamined(conn, incident_filter)
 
 
-def _load_incident(db_url: str | None, ephemeral: bool, incident_id: int) -> IncidentDetail:
-    from flitwatch_db import connect
+def _load_incident(database: Database, incident_id: int) -> IncidentDetail:
     from flitwatch_db.incidents import shown
-    from flitwatch_ops.platform import open_database
 
-    with open_database(db_url, ephemeral) as url, connect(url, role="reader") as conn:
+    with database.connect(role="reader") as conn:
         incident = shown.load_detail(conn, incident_id)
         if isinstance(incident, int):
             incident = shown.load_detail(conn, incident)

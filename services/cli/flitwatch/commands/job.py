@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from flitwatch.console import Moment, database_options, json_option, print_result
-from flitwatch.rest import Place, api_options, choose_place, open_client
+from flitwatch.console import Database, Moment, database_options, json_option, print_result
+from flitwatch.rest import ApiOptions, Place, api_options, open_client
 
 if TYPE_CHECKING:
     from flitwatch_client import models
@@ -35,21 +35,18 @@ def job(
     job_id: str,
     cluster: str | None,
     at_s: float | None,
-    api_url: str | None,
-    token_file: Path | None,
-    profile: str | None,
+    api: ApiOptions,
     evidence: Path | None,
-    db_url: str | None,
-    ephemeral: bool,
+    database: Database,
     as_json: bool,
 ) -> None:
     """Report whether JOB_ID is slow, since when, which jobs may be the cause, and what would help. The number of an array or of a heterogeneous job
     (530 for 530_1 and 530_2) lists its tasks with their verdicts. With --url or a profile, the command asks the API. Otherwise it reads the database.
     """
-    at_api = choose_place(api_url, token_file, profile)
+    at_api = api.choose()
     if evidence is not None:
         if at_api is None:
-            page = _render_evidence(db_url, ephemeral, job_id, cluster, at_s)
+            page = _render_evidence(database, job_id, cluster, at_s)
         else:
             with open_client(at_api) as fw:
                 page = fw.api.case(job_id, cluster=cluster, at=at_s)
@@ -59,7 +56,7 @@ def job(
     explanation: Explanation | models.Explanation | None
     whole: WholeJob | models.WholeJob | None
     if at_api is None:
-        explanation, whole = _load_explanation(db_url, ephemeral, job_id, cluster, at_s)
+        explanation, whole = _load_explanation(database, job_id, cluster, at_s)
     else:
         explanation, whole = _request_explanation(at_api, job_id, cluster, at_s)
     found = explanation or whole
@@ -89,15 +86,13 @@ def _request_explanation(
 
 
 def _load_explanation(
-    db_url: str | None, ephemeral: bool, job_id: str, cluster: str | None, at_s: float | None
+    database: Database, job_id: str, cluster: str | None, at_s: float | None
 ) -> tuple[Explanation | None, WholeJob | None]:
-    from flitwatch_db import connect
     from flitwatch_db.jobs.explanation import explain_by_id
     from flitwatch_db.jobs.whole import explain_whole
     from flitwatch_domain.errors import NotFound
-    from flitwatch_ops.platform import open_database
 
-    with open_database(db_url, ephemeral) as url, connect(url, role="reader") as conn:
+    with database.connect(role="reader") as conn:
         try:
             return explain_by_id(conn, job_id, cluster, at_s), None
         except NotFound as missing:
@@ -107,13 +102,11 @@ def _load_explanation(
                 raise missing from None
 
 
-def _render_evidence(db_url: str | None, ephemeral: bool, job_id: str, cluster: str | None, at_s: float | None) -> str:
-    from flitwatch_db import connect
+def _render_evidence(database: Database, job_id: str, cluster: str | None, at_s: float | None) -> str:
     from flitwatch_db.jobs.evidence import load_evidence
     from flitwatch_domain.explanation.case import render_page
-    from flitwatch_ops.platform import open_database
 
-    with open_database(db_url, ephemeral) as url, connect(url, role="reader") as conn:
+    with database.connect(role="reader") as conn:
         return render_page(load_evidence(conn, job_id, cluster, at_s), None, datetime.now(UTC))
 
 
@@ -126,7 +119,6 @@ def _write_evidence(page: str, out: Path) -> None:
 
 
 def format_explanation(made: Explanation | models.Explanation) -> list[str]:
-    """Format an explanation for people."""
     simulated = " (simulated)" if made["simulated"] else ""
     # The job's cost to others comes before its own slowdown.
     cost = [f"{item['part']}: {item['text']}" for item in made["chain"] if item["part"] == "slowed"]

@@ -10,6 +10,7 @@ from flitwatch.commands.loop_staging import apply, rollback, verify
 from flitwatch.console import (
     LOCAL,
     TIME_LIMIT_S,
+    Database,
     FiniteRange,
     Group,
     Moment,
@@ -142,8 +143,7 @@ def run(
     lmc: int,
     groups: Path | None,
     splits: int,
-    db_url: str | None,
-    ephemeral: bool,
+    database: Database,
     as_json: bool,
 ) -> None:
     """Compute better routes from measured counters (--fabric) or from those of a simulated machine (--pattern).
@@ -175,9 +175,7 @@ def run(
             raise click.UsageError("--vl sets the lanes of --sl. Give --sl too.")
         levels = (sls, vls if "vls" in level_options else min(sls, vls)) if level_options else (0, 0)
         lane_settings = lmc, *levels, 0 if groups is None else splits
-        _run_measured_loop(
-            fabric, window, to_s, basis, limits, seed, lane_settings, out, groups, db_url, ephemeral, as_json
-        )
+        _run_measured_loop(fabric, window, to_s, basis, limits, seed, lane_settings, out, groups, database, as_json)
         return
     assert pattern is not None
     from flitwatch_domain.topology_spec import fabric_of
@@ -223,14 +221,22 @@ def _is_given(context: click.Context, name: str) -> bool:
 
 
 def _run_measured_loop(
-    name: str, window: str, to_s: float, basis: str, limits_s: tuple[float, float], seed: int,
-    wanted: tuple[int, int, int, int], out: Path | None, groups: Path | None, db_url: str | None, ephemeral: bool, as_json: bool,
-) -> None:  # fmt: skip
+    name: str,
+    window: str,
+    to_s: float,
+    basis: str,
+    limits_s: tuple[float, float],
+    seed: int,
+    wanted: tuple[int, int, int, int],
+    out: Path | None,
+    groups: Path | None,
+    database: Database,
+    as_json: bool,
+) -> None:
     from flitwatch_db import connect
     from flitwatch_db.estimates import recommendations
     from flitwatch_domain.alerts import parse_duration_s
     from flitwatch_domain.errors import BadRequest
-    from flitwatch_ops import platform
     from flitwatch_routing import lft
     from flitwatch_simulation.loop import stored
 
@@ -240,7 +246,7 @@ def _run_measured_loop(
         raise BadRequest(f"--window: {problem}") from None
     stored_run = stored.StoredRun(name, to_s - width_s, to_s, basis, *limits_s, seed, *wanted)
     with (
-        platform.open_database(db_url, ephemeral) as url,
+        database.open() as url,
         connect(url) as conn,
         stderr_console().status("starting") as status,
     ):

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from flitwatch.console import database_options, json_option, print_result, stderr_console
+from flitwatch.console import Database, database_options, json_option, print_result, stderr_console
 
 if TYPE_CHECKING:
     from flitwatch_db.estimates.recommendations import StagedRoutes
@@ -37,9 +37,7 @@ _NEXT = "Restart OpenSM with `opensm -F {}`; nothing is loaded before that."
 @click.option("--yes", is_flag=True, help="Approve without asking.")
 @database_options
 @json_option
-def apply(
-    number: int, folder: Path, dry_run: bool, yes: bool, db_url: str | None, ephemeral: bool, as_json: bool
-) -> None:
+def apply(number: int, folder: Path, dry_run: bool, yes: bool, database: Database, as_json: bool) -> None:
     """Stage the tables of recommendation ID (`flitwatch loop run --fabric`) for OpenSM's file engine.
 
     The command writes the tables next to opensm.conf and then replaces opensm.conf atomically: after a crash, either the old or the new file is
@@ -54,7 +52,6 @@ def apply(
     from flitwatch_db.estimates import recommendations
     from flitwatch_db.fabrics import store as fabrics
     from flitwatch_domain.errors import FlitwatchError
-    from flitwatch_ops import platform
     from flitwatch_routing import lft
     from flitwatch_routing.difference import compare_tables
     from flitwatch_routing.lft import Dump
@@ -62,7 +59,7 @@ def apply(
 
     if dry_run and yes:
         raise click.UsageError("--dry-run changes nothing. Leave out --yes or --dry-run.")
-    with platform.open_database(db_url, ephemeral) as url, connect(url) as conn:
+    with database.open() as url, connect(url) as conn:
         staged_routes = recommendations.lock_staged_routes(conn, number)
         tables = _require_tables(number, staged_routes)
         fabric = fabrics.load_fabric(conn, staged_routes.fabric)
@@ -119,7 +116,7 @@ def apply(
 @click.argument("number", type=click.IntRange(1, 2**63 - 1), metavar="ID")
 @database_options
 @json_option
-def rollback(number: int, db_url: str | None, ephemeral: bool, as_json: bool) -> None:
+def rollback(number: int, database: Database, as_json: bool) -> None:
     """Undo `flitwatch loop apply ID`: restore opensm.conf byte for byte. The command refuses if opensm.conf was changed since. OpenSM is not
     restarted. The rollback is recorded in the audit log. If service levels were staged, all paths use level 0 and lane 0 again. SL-to-VL tables of
     other levels stay in the switches, because OpenSM without QoS writes none.
@@ -127,10 +124,9 @@ def rollback(number: int, db_url: str | None, ephemeral: bool, as_json: bool) ->
     from flitwatch_db import connect
     from flitwatch_db.estimates import recommendations
     from flitwatch_domain.errors import Conflict
-    from flitwatch_ops import platform
     from flitwatch_routing.staging import OpensmFolder
 
-    with platform.open_database(db_url, ephemeral) as url, connect(url) as conn:
+    with database.open() as url, connect(url) as conn:
         staged_routes = recommendations.lock_staged_routes(conn, number)
         if staged_routes.staged_in is None:
             raise Conflict(f"recommendation {number} was never applied", advice="There is nothing to roll back.")
@@ -155,21 +151,19 @@ def rollback(number: int, db_url: str | None, ephemeral: bool, as_json: bool) ->
 @click.argument("number", type=click.IntRange(1, 2**63 - 1), metavar="ID")
 @database_options
 @json_option
-def verify(number: int, db_url: str | None, ephemeral: bool, as_json: bool) -> None:
+def verify(number: int, database: Database, as_json: bool) -> None:
     """Compare the tables that OpenSM loaded after its restart with those that `flitwatch loop apply ID` staged. The command reads OpenSM's dumps in
     the folder of `apply`: opensm-lfts.dump and, if service levels were staged, opensm-sl2vl.dump. The exit status is 1 if they differ. The dumps do
     not contain the levels of paths. Ask OpenSM for one with `saquery PR --src-to-dst LID:LID`.
     """
-    from flitwatch_db import connect
     from flitwatch_db.estimates import recommendations
     from flitwatch_db.fabrics import store as fabrics
     from flitwatch_domain.errors import Conflict
-    from flitwatch_ops import platform
     from flitwatch_routing import lft
     from flitwatch_routing.difference import compare_tables
     from flitwatch_routing.staging import OpensmFolder
 
-    with platform.open_database(db_url, ephemeral) as url, connect(url) as conn:
+    with database.connect() as conn:
         staged_routes = recommendations.lock_staged_routes(conn, number)
         if staged_routes.lfts is None or staged_routes.staged_in is None or staged_routes.rolled_back_at is not None:
             raise Conflict(
@@ -224,7 +218,6 @@ def _other_lanes(fabric: Fabric, opensm: OpensmFolder, asked: StagedRoutes) -> i
 
 
 def _build_change(fabric: Fabric, tables: bytes, asked: StagedRoutes) -> Change:
-    """Build the change that a recommendation stages."""
     from flitwatch_routing.service_levels import format_policy, levels_of
     from flitwatch_routing.staging import Change
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 import click
 
 from flitwatch.console import Moment, json_option, print_result
-from flitwatch.rest import api_options, open_client, require_place
+from flitwatch.rest import ApiOptions, api_options, open_client
 
 if TYPE_CHECKING:
     from flitwatch_client import models
@@ -56,20 +55,12 @@ class RunSet(click.ParamType):
 )
 @api_options
 @json_option
-def noise(
-    first: dict[str, Any],
-    second: dict[str, Any],
-    message_bytes: int,
-    api_url: str | None,
-    token_file: Path | None,
-    profile: str | None,
-    as_json: bool,
-) -> None:
+def noise(first: dict[str, Any], second: dict[str, Any], message_bytes: int, api: ApiOptions, as_json: bool) -> None:
     """Compare the network noise of two sets of runs from the counters of their network cards, following published guidelines.
 
     Without --url or a profile, the command asks the platform of this checkout.
     """
-    with open_client(require_place(api_url, token_file, profile)) as fw:
+    with open_client(api.require()) as fw:
         question = {"first": first, "second": second, "message_bytes": message_bytes}
         comparison = fw.api.compare_network_noise(cast("models.NoiseQuestion", question))
     if as_json:
@@ -80,7 +71,6 @@ def noise(
 
 
 def format_comparison(found: models.NoiseComparison) -> list[str]:
-    """Format a comparison for people."""
     texts = [f"{found['verdict']}{' (simulated)' if found['simulated'] else ''}: {found['why']}"]
     for item in found["figures"]:
         if item["ratio"] is not None:

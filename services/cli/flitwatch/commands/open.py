@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import webbrowser
-from pathlib import Path
 from urllib.parse import quote
 
 import click
 
 from flitwatch.console import exit_with_error, json_option, print_result
-from flitwatch.rest import api_options, open_client, require_place
+from flitwatch.rest import ApiOptions, api_options, open_client
 
 
 @click.command("open")
@@ -18,20 +17,12 @@ from flitwatch.rest import api_options, open_client, require_place
 @click.option("--browser", is_flag=True, help="Also open the page in a browser.")
 @api_options
 @json_option
-def open_(
-    job_id: str,
-    cluster: str | None,
-    browser: bool,
-    api_url: str | None,
-    token_file: Path | None,
-    profile: str | None,
-    as_json: bool,
-) -> None:
+def open_(job_id: str, cluster: str | None, browser: bool, api: ApiOptions, as_json: bool) -> None:
     """Print the address of JOB_ID's page.
 
     Without --url or a profile, the command asks the platform of this checkout. Without --cluster, the page shows the newest job with that id.
     """
-    at = require_place(api_url, token_file, profile)
+    at = api.require()
     with open_client(at) as fw:
         full_id = fw.api.job(job_id, cluster=cluster)["job_id"]
     page = f"{at.url}/jobs/{quote(full_id, safe='')}" + (f"?cluster={quote(cluster, safe='')}" if cluster else "")

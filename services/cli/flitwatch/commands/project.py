@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, cast
 import click
 
 from flitwatch.console import OutPath, json_option, print_result
-from flitwatch.rest import api_options, open_client, require_place
+from flitwatch.rest import ApiOptions, api_options, open_client
 from flitwatch.tables import remove_controls
 
 if TYPE_CHECKING:
@@ -26,9 +26,7 @@ SUFFIXES = (".html", ".csv", ".pdf")
 )
 @api_options
 @json_option
-def project(
-    account: str, month: str | None, out: Path | None, api_url: str | None, token_file: Path | None, profile: str | None, as_json: bool,
-) -> None:  # fmt: skip
+def project(account: str, month: str | None, out: Path | None, api: ApiOptions, as_json: bool) -> None:
     """Report what the jobs of project ACCOUNT lost to incidents in a month, and which users caused it.
 
     Without --url or a profile, the command asks the platform on this machine. Users appear under the names that the token permits.
@@ -38,7 +36,7 @@ def project(
     if out is not None and out.suffix not in SUFFIXES:
         raise click.UsageError(f"{out}: the file's name must end in one of {', '.join(SUFFIXES)}")
     month = month or f"{datetime.now(UTC).replace(day=1) - timedelta(days=1):%Y-%m}"
-    with open_client(require_place(api_url, token_file, profile)) as fw:
+    with open_client(api.require()) as fw:
         answer = fw.api.project_report(account, month=month)
     jobs = [{**job, "since": datetime.fromisoformat(job["since"])} for job in answer["jobs"]]
     report = cast("ProjectReport", {**answer, "jobs": jobs})

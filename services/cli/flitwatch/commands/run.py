@@ -9,6 +9,7 @@ import sys
 import tempfile
 import uuid
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -18,7 +19,7 @@ from flitwatch.console import exit_with_error, json_option_with, print_result
 from flitwatch.program_run import monitor, program
 from flitwatch.program_run.reports import Head, Report, list_kept, of_job, send_kept
 from flitwatch.program_run.step_lines import PatternSteps, StepFile
-from flitwatch.rest import Place, require_place
+from flitwatch.rest import ApiOptions, Place, api_options
 from flitwatch_domain.errors import FlitwatchError
 
 #: The API's limits for a run.
@@ -59,19 +60,7 @@ class Pattern(click.ParamType):
 )
 @click.option("--header", is_flag=True, help="Print the path of the C header that reports steps, and run nothing.")
 # A missing token file must not stop the program, so it is read later than in other commands.
-@click.option("--url", "api_url", envvar="FLITWATCH_URL", help="Address of the API to use.")
-@click.option(
-    "--token-file",
-    type=click.Path(path_type=Path),
-    envvar="FLITWATCH_TOKEN_FILE",
-    help="File with an API token, for --url or the profile.",
-)
-@click.option(
-    "--profile",
-    envvar="FLITWATCH_PROFILE",
-    metavar="NAME",
-    help="Use the address and token of [profile.NAME] in ~/.config/flitwatch/config.toml. Without this option and --url, [profile.default] is used.",
-)
+@partial(api_options, token_exists=False)
 @json_option_with(
     "Print one JSON object on standard output. With COMMAND, print it as the last line of standard error."
 )
@@ -81,9 +70,7 @@ def run(
     step_pattern: Any | None,
     send_kept: bool,
     header: bool,
-    api_url: str | None,
-    token_file: Path | None,
-    profile: str | None,
+    api: ApiOptions,
     as_json: bool,
     command: tuple[str, ...],
 ) -> None:
@@ -98,12 +85,11 @@ def run(
         path = _locate_header()
         print_result({"header": path}, True) if as_json else click.echo(path)
     elif send_kept:
-        platform_option = api_url or token_file or profile
-        _send_kept(require_place(api_url, token_file, profile) if platform_option else None, as_json)
+        _send_kept(api.require() if api.url or api.token_file or api.profile else None, as_json)
     elif not command:
         raise click.UsageError("name the program to run: flitwatch run -- ./app")
     else:
-        _run_reported(command, application, step_pattern, api_url, token_file, profile, as_json)
+        _run_reported(command, application, step_pattern, api, as_json)
 
 
 def _locate_header() -> str:
@@ -131,19 +117,13 @@ def _send_kept(place: Place | None, as_json: bool) -> None:
 
 
 def _run_reported(
-    command: tuple[str, ...],
-    application: str | None,
-    pattern: Any | None,
-    api_url: str | None,
-    token_file: Path | None,
-    profile: str | None,
-    as_json: bool,
+    command: tuple[str, ...], application: str | None, pattern: Any | None, api: ApiOptions, as_json: bool
 ) -> NoReturn:
     if shutil.which(command[0]) is None:
         program.exec_program(command)  # prints a message and exits as a shell would: there is no run to report
     ours = theirs = None
     try:
-        place = require_place(api_url, token_file, profile)
+        place = api.require()
         token = place.token_file
         report = _make_report(command, application, Place(place.url, token.absolute() if token else None))
         handle, path = tempfile.mkstemp(prefix="flitwatch-steps-")

@@ -12,7 +12,7 @@ from typing import TypedDict
 import click
 
 from flitwatch.commands.following import log_options, open_session, print_message
-from flitwatch.console import Group, database_options, exit_with_error, json_option, print_result
+from flitwatch.console import Database, Group, database_options, exit_with_error, json_option, print_result
 from flitwatch.metrics import metrics_option
 
 DEFAULT_CONTROL = Path("/run/flitwatch/sampler.sock")
@@ -150,17 +150,14 @@ def plan(
     variant: str,
     downsampling: int,
     detour: int,
-    db_url: str | None,
-    ephemeral: bool,
+    database: Database,
     as_json: bool,
 ) -> None:
     """Print the plan of HOST in FABRIC (a name or number in the database) as JSON, with --json on one line."""
-    from flitwatch_db import connect
     from flitwatch_db.fabrics import store as fabrics
     from flitwatch_ingest.sampler import make_plan
-    from flitwatch_ops import platform
 
-    with platform.open_database(db_url, ephemeral) as url, connect(url) as conn:
+    with database.connect() as conn:
         topology = fabrics.load_fabric(conn, fabric)
     sampler_plan = make_plan(
         topology,

@@ -9,8 +9,15 @@ from typing import Any
 import click
 import orjson
 
-from flitwatch.console import Group, database_options, exit_with_error, json_option, make_progress, print_result
-from flitwatch_ops.platform import open_database
+from flitwatch.console import (
+    Database,
+    Group,
+    database_options,
+    exit_with_error,
+    json_option,
+    make_progress,
+    print_result,
+)
 
 POLL_S = 0.2
 
@@ -26,12 +33,11 @@ def task() -> None:
 @click.option("--watch", is_flag=True, help="Show progress and wait until the task ends.")
 @database_options
 @json_option
-def start(name: str, args: str, watch: bool, db_url: str | None, ephemeral: bool, as_json: bool) -> None:
+def start(name: str, args: str, watch: bool, database: Database, as_json: bool) -> None:
     """Add task NAME to the queue, with the JSON object ARGS. A running worker executes it."""
     import getpass
 
     from flitwatch.commands.worker import load_handlers
-    from flitwatch_db import connect
     from flitwatch_db.tasks import get_task
     from flitwatch_db.tasks import start_task as put
 
@@ -43,7 +49,7 @@ def start(name: str, args: str, watch: bool, db_url: str | None, ephemeral: bool
         raise click.BadParameter("not a JSON object", param_hint="ARGS")
     if name not in (task_handlers := load_handlers()):
         raise click.BadParameter(f"unknown task; tasks: {', '.join(sorted(task_handlers))}", param_hint="NAME")
-    with open_database(db_url, ephemeral) as url, connect(url, role="writer", autocommit=True) as conn:
+    with database.connect(role="writer", autocommit=True) as conn:
         task_id = put(conn, name, argument, created_by=getpass.getuser(), authorised=True)
         _report_end(_follow_task(conn, task_id) if watch else get_task(conn, task_id), as_json, ended=watch)
 
@@ -56,16 +62,15 @@ def start(name: str, args: str, watch: bool, db_url: str | None, ephemeral: bool
     help="List only tasks in this state.",
 )
 @click.option(
-    "--limit", type=click.IntRange(1, 1000), default=20, show_default=True, help="Largest number of incidents to list."
+    "--limit", type=click.IntRange(1, 1000), default=20, show_default=True, help="Largest number of tasks to list."
 )
 @database_options
 @json_option
-def list_(state: str | None, limit: int, db_url: str | None, ephemeral: bool, as_json: bool) -> None:
+def list_(state: str | None, limit: int, database: Database, as_json: bool) -> None:
     """List tasks, newest first."""
-    from flitwatch_db import connect
     from flitwatch_db.tasks import list_tasks
 
-    with open_database(db_url, ephemeral) as url, connect(url, role="reader") as conn:
+    with database.connect(role="reader") as conn:
         tasks = list_tasks(conn, state=state, limit=limit)
     if as_json:
         print_result({"tasks": [asdict(item) for item in tasks]}, as_json)
@@ -79,12 +84,11 @@ def list_(state: str | None, limit: int, db_url: str | None, ephemeral: bool, as
 @click.argument("task_id", type=int)
 @database_options
 @json_option
-def cancel(task_id: int, db_url: str | None, ephemeral: bool, as_json: bool) -> None:
+def cancel(task_id: int, database: Database, as_json: bool) -> None:
     """Cancel a task. A waiting task ends at once, and a running one soon."""
-    from flitwatch_db import connect
     from flitwatch_db.tasks import cancel_task as stop
 
-    with open_database(db_url, ephemeral) as url, connect(url, role="writer", autocommit=True) as conn:
+    with database.connect(role="writer", autocommit=True) as conn:
         print_result(asdict(stop(conn, task_id)), as_json)
 
 
@@ -92,11 +96,10 @@ def cancel(task_id: int, db_url: str | None, ephemeral: bool, as_json: bool) -> 
 @click.argument("task_id", type=int)
 @database_options
 @json_option
-def watch(task_id: int, db_url: str | None, ephemeral: bool, as_json: bool) -> None:
+def watch(task_id: int, database: Database, as_json: bool) -> None:
     """Show a task's progress until it ends."""
-    from flitwatch_db import connect
 
-    with open_database(db_url, ephemeral) as url, connect(url, role="reader", autocommit=True) as conn:
+    with database.connect(role="reader", autocommit=True) as conn:
         _report_end(_follow_task(conn, task_id), as_json, ended=True)
 
 

@@ -8,14 +8,13 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 import click
 
 from flitwatch.console import FiniteRange, json_option, print_result
 from flitwatch.hottest import SORTS, HotLists, format_headline, format_lists, load_hot_lists
-from flitwatch.rest import Place, api_options, open_client, require_place
+from flitwatch.rest import ApiOptions, Place, api_options, open_client
 from flitwatch.tables import build_table, format_plain, is_on_terminal, remove_controls
 from flitwatch_domain.errors import FlitwatchError
 
@@ -42,22 +41,12 @@ HELP = "q quit   s order   m next machine   r read again"
 @click.option("--once", is_flag=True, help="Print the lists once. This is the default if the output is not a terminal.")
 @api_options
 @json_option
-def top(
-    fabric: str | None,
-    sort: str,
-    most: int,
-    every_s: float,
-    once: bool,
-    api_url: str | None,
-    token_file: Path | None,
-    profile: str | None,
-    as_json: bool,
-) -> None:
+def top(fabric: str | None, sort: str, most: int, every_s: float, once: bool, api: ApiOptions, as_json: bool) -> None:
     """Show a machine's hottest groups, links and jobs, live. Keys: q quits, s changes the order, m shows the next machine, r refreshes.
 
     Without --url or a profile, the command asks the platform of this checkout.
     """
-    at = require_place(api_url, token_file, profile)
+    at = api.require()
     with open_client(at) as fw:
         hot_lists = load_hot_lists(fw, fabric, sort, most)
     if as_json:
@@ -122,7 +111,6 @@ class _Reader:
                 self.problem = f"{type(unknown).__name__}: {unknown}"
 
     def key(self, key: str) -> None:
-        """Handle a key."""
         if key == "s":
             self._sort = SORTS[(SORTS.index(self._sort) + 1) % len(SORTS)]
         elif key == "m":

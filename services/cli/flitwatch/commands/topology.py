@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from flitwatch.console import LOCAL, Group, OutPath, database_options, json_option, print_result
+from flitwatch.console import LOCAL, Database, Group, OutPath, database_options, json_option, print_result
 
 if TYPE_CHECKING:
     from flitwatch_domain.fabric import Fabric
@@ -54,20 +54,14 @@ def endpoints(spec: str, as_json: bool) -> None:
 @database_options
 @json_option
 def export(
-    spec: str | None,
-    fabric: str | None,
-    form: str,
-    out: Path | None,
-    db_url: str | None,
-    ephemeral: bool,
-    as_json: bool,
+    spec: str | None, fabric: str | None, form: str, out: Path | None, database: Database, as_json: bool
 ) -> None:
     """Write the topology of SPEC, or of a fabric in the database, in a scheduler's format. Schedulers place jobs on trees. Leaf switches that share
     nodes are merged, and so are parallel spines. The middle level of a dragonfly is its groups.
     """
     from flitwatch_domain import schedulers
 
-    tree = schedulers.switch_tree(_load_fabric(spec, fabric, db_url, ephemeral))
+    tree = schedulers.switch_tree(_load_fabric(spec, fabric, database))
     content = schedulers.format_tree(tree, form)
     if tree.nameless:
         more = f" and {len(tree.nameless) - 1} more" if len(tree.nameless) > 1 else ""
@@ -91,17 +85,15 @@ def export(
     print_result(result | ({"text": content} if out is None else {}), as_json)
 
 
-def _load_fabric(spec: str | None, fabric: str | None, db_url: str | None, ephemeral: bool) -> Fabric:
+def _load_fabric(spec: str | None, fabric: str | None, database: Database) -> Fabric:
     if (spec is None) == (fabric is None):
         raise click.UsageError("Give either SPEC or --fabric.")
     if spec is not None:
         from flitwatch_domain.topology_spec import fabric_of
 
         return fabric_of(spec)
-    from flitwatch_db import connect
     from flitwatch_db.fabrics import store as fabrics
-    from flitwatch_ops import platform
 
     assert fabric is not None
-    with platform.open_database(db_url, ephemeral) as url, connect(url) as conn:
+    with database.connect() as conn:
         return fabrics.load_fabric(conn, fabric)

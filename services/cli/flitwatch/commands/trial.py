@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from flitwatch.console import Group, database_options, json_option, print_result
+from flitwatch.console import Database, Group, database_options, json_option, print_result
 from flitwatch_domain.trials import RECORD
 
 if TYPE_CHECKING:
@@ -31,16 +31,14 @@ def trial() -> None:
 @click.option("--cluster", help="The jobs' cluster, if several clusters use the same ids.")
 @database_options
 @json_option
-def report(path: Path, cluster: str | None, db_url: str | None, ephemeral: bool, as_json: bool) -> None:
+def report(path: Path, cluster: str | None, database: Database, as_json: bool) -> None:
     """Compare jobs with and without advice, using their times in the accounting."""
-    from flitwatch_db import connect
     from flitwatch_db.jobs.reads import load_outcomes
     from flitwatch_ml import trial_report
-    from flitwatch_ops.platform import open_database
     from flitwatch_slurm.trial import read_record
 
     header, participants, torn = read_record(path)
-    with open_database(db_url, ephemeral) as url, connect(url, role="reader") as conn:
+    with database.connect(role="reader") as conn:
         outcome_by_job = load_outcomes(
             conn, [participant.job_id for participant in participants], header.begun_s, cluster
         )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import logging
-import signal
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,7 +11,15 @@ from typing import Any
 
 import click
 
-from flitwatch.console import FiniteRange, Group, json_option, log_to_stderr, make_progress, print_result
+from flitwatch.console import (
+    FiniteRange,
+    Group,
+    json_option,
+    log_to_stderr,
+    make_progress,
+    print_result,
+    stop_on_signal,
+)
 from flitwatch.metrics import metrics_option
 from flitwatch_domain.errors import BadRequest
 from flitwatch_domain.units import EARLIEST_S, LATEST_S
@@ -128,7 +135,7 @@ def run(
             out.mkdir(parents=True, exist_ok=True)
             if files or not log_url:
                 sinks.append(FileSink(out, loaded.name))
-        stop = _stop_on_signal()
+        stop = stop_on_signal()
         bar = stack.enter_context(make_progress(f"twin {loaded.name}"))
         task = bar.add_task("seconds", total=seconds or None)
         running = TwinRun(cluster, sinks, epoch_s, out / "truth.json" if out else None, sets)
@@ -196,7 +203,7 @@ def history_(
     until_s, loaded = _parse_epoch(until), load_spec(spec)
     # The newest part first, because its runs determine usual times; steps of both parts end at full minutes.
     fine_s = (until_s - min(fine, seconds)) // MINUTE_S * MINUTE_S
-    stop = _stop_on_signal()
+    stop = stop_on_signal()
     totals, sums = _simulate_past(loaded, seed, fine_s, until_s, False, log_url, db_url, stop)
     recommendation_id = None
     if db_url and not stop.is_set():
@@ -352,11 +359,3 @@ def _log_sink(log_url: str, schema_id: Any, stack: contextlib.ExitStack) -> Any:
 
     log = stack.enter_context(open_log(log_url))
     return LogSink(log.producer("twin"), schema_id)
-
-
-def _stop_on_signal() -> threading.Event:
-    """Return an event that the first SIGINT or SIGTERM sets, to end the run cleanly."""
-    stop = threading.Event()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, lambda *_: stop.set())
-    return stop

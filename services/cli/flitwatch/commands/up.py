@@ -21,7 +21,16 @@ import orjson
 from click.core import ParameterSource
 
 from flitwatch.console import exit_with_error, json_option, log_to_stderr, print_result, stderr_console
-from flitwatch.exposure import Exposure, Role, allow_host_option, anonymous_option, exposure_of, insecure_option
+from flitwatch.exposure import (
+    Exposure,
+    Role,
+    allow_host_option,
+    anonymous_option,
+    exposure_of,
+    insecure_option,
+    metrics_host_option,
+    port_option,
+)
 from flitwatch_ops.home import home_folder, open_log
 from flitwatch_ops.orphans import end_orphans
 from flitwatch_ops.supervisor import Process, Server, Supervisor, read_running_state
@@ -50,14 +59,7 @@ LAST_PORT = 65535
     show_default=True,
     help="The embedded database and log (embedded), or Kafka and TimescaleDB (full).",
 )
-@click.option(
-    "--port",
-    type=click.IntRange(1, 65535),
-    default=8765,
-    show_default=True,
-    envvar="FLITWATCH_LISTEN_PORT",
-    help="Port of the API and the page.",
-)
+@port_option
 @click.option(
     "--host",
     default="127.0.0.1",
@@ -78,13 +80,7 @@ LAST_PORT = 65535
     envvar="FLITWATCH_METRICS_PORT",
     help="Serve the metrics of each process on its own port: the writer's on this one, then worker, estimates, alerting, api and twin.",
 )
-@click.option(
-    "--metrics-host",
-    default="127.0.0.1",
-    show_default=True,
-    envvar="FLITWATCH_METRICS_HOST",
-    help="Address that the metrics are served on. Anyone who can reach it can read them.",
-)
+@metrics_host_option
 @allow_host_option
 @anonymous_option
 @insecure_option

@@ -3,28 +3,22 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from pathlib import Path
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from typing import Any, Literal, cast
 
 import click
 
-from flitwatch.console import Group, database_options, json_option, print_result
-from flitwatch.rest import api_options, choose_place, open_client
+from flitwatch.console import Database, Group, database_options, json_option, print_result
+from flitwatch.rest import ApiOptions, api_options, open_client
 
 Role = Literal["viewer", "user", "operator", "admin", "service"]
 ROLES = ("viewer", "user", "operator", "admin", "service")
 
 
-@contextmanager
-def open_accounts(db_url: str | None, ephemeral: bool) -> Iterator[Any]:
+def open_accounts(database: Database) -> AbstractContextManager[Any]:
     """Yield a connection with access to accounts, and commit at the end."""
-    from flitwatch_db import connect
-    from flitwatch_ops.platform import open_database
-
-    with open_database(db_url, ephemeral) as url, connect(url, role="gate", application="flitwatch accounts") as conn:
-        yield conn
+    return database.connect(role="gate", application="flitwatch accounts")
 
 
 def read_password(name: str) -> str:
@@ -45,26 +39,23 @@ def users() -> None:
 @json_option
 @api_options
 @database_options
-def add(
-    name: str, role: str, as_json: bool, api_url: str | None, token_file: Path | None, profile: str | None, db_url: str | None, ephemeral: bool,
-) -> None:  # fmt: skip
+def add(name: str, role: str, as_json: bool, api: ApiOptions, database: Database) -> None:
     """Create an account. A service account gets no password, only tokens.
 
     With --url or a profile, the command uses the API with the rights of your token. Otherwise it changes the database.
     """
-    if (at_api := choose_place(api_url, token_file, profile)) is not None:
-        secret = None if role == "service" else read_password(name)
-        with open_client(at_api) as fw:
-            fw.api.add_user({"name": name, "role": cast(Role, role), "password": secret})
-        print_result({"name": name, "role": role}, as_json)
-        return
-    from flitwatch_db.people import accounts as people
-    from flitwatch_db.people import audit
-
+    at_api = api.choose()
     password = None if role == "service" else read_password(name)
-    with open_accounts(db_url, ephemeral) as conn:
-        people.add_account(conn, name, role, password)
-        audit.by_command(conn, "users add", name, role=role)
+    if at_api is not None:
+        with open_client(at_api) as fw:
+            fw.api.add_user({"name": name, "role": cast(Role, role), "password": password})
+    else:
+        from flitwatch_db.people import accounts as people
+        from flitwatch_db.people import audit
+
+        with open_accounts(database) as conn:
+            people.add_account(conn, name, role, password)
+            audit.by_command(conn, "users add", name, role=role)
     print_result({"name": name, "role": role}, as_json)
 
 
@@ -72,21 +63,19 @@ def add(
 @json_option
 @api_options
 @database_options
-def list_(
-    as_json: bool, api_url: str | None, token_file: Path | None, profile: str | None, db_url: str | None, ephemeral: bool,
-) -> None:  # fmt: skip
+def list_(as_json: bool, api: ApiOptions, database: Database) -> None:
     """List accounts.
 
     With --url or a profile, the command uses the API with the rights of your token. Otherwise it reads the database.
     """
     rows: Sequence[Mapping[str, Any]]
-    if (at_api := choose_place(api_url, token_file, profile)) is not None:
+    if (at_api := api.choose()) is not None:
         with open_client(at_api) as fw:
             rows = fw.api.users()["items"]
     else:
         from flitwatch_db.people import accounts as people
 
-        with open_accounts(db_url, ephemeral) as conn:
+        with open_accounts(database) as conn:
             rows = people.list_accounts(conn)
     if as_json:
         print_result({"items": rows}, True)
@@ -104,24 +93,21 @@ def list_(
 @json_option
 @api_options
 @database_options
-def disable(
-    name: str, enable: bool, as_json: bool, api_url: str | None, token_file: Path | None, profile: str | None, db_url: str | None, ephemeral: bool,
-) -> None:  # fmt: skip
+def disable(name: str, enable: bool, as_json: bool, api: ApiOptions, database: Database) -> None:
     """Disable an account. Its sessions end, and its tokens are refused.
 
     With --url or a profile, the command uses the API with the rights of your token. Otherwise it changes the database.
     """
-    if (at_api := choose_place(api_url, token_file, profile)) is not None:
+    if (at_api := api.choose()) is not None:
         with open_client(at_api) as fw:
             fw.api.change_user(name, {"disabled": not enable})
-        print_result({"name": name, "disabled": not enable}, as_json)
-        return
-    from flitwatch_db.people import accounts as people
-    from flitwatch_db.people import audit
+    else:
+        from flitwatch_db.people import accounts as people
+        from flitwatch_db.people import audit
 
-    with open_accounts(db_url, ephemeral) as conn:
-        people.change_account(conn, name, disabled=not enable)
-        audit.by_command(conn, "users enable" if enable else "users disable", name)
+        with open_accounts(database) as conn:
+            people.change_account(conn, name, disabled=not enable)
+            audit.by_command(conn, "users enable" if enable else "users disable", name)
     print_result({"name": name, "disabled": not enable}, as_json)
 
 
@@ -131,24 +117,21 @@ def disable(
 @json_option
 @api_options
 @database_options
-def role(
-    name: str, role: str, as_json: bool, api_url: str | None, token_file: Path | None, profile: str | None, db_url: str | None, ephemeral: bool,
-) -> None:  # fmt: skip
+def role(name: str, role: str, as_json: bool, api: ApiOptions, database: Database) -> None:
     """Change an account's role. Its sessions end.
 
     With --url or a profile, the command uses the API with the rights of your token. Otherwise it changes the database.
     """
-    if (at_api := choose_place(api_url, token_file, profile)) is not None:
+    if (at_api := api.choose()) is not None:
         with open_client(at_api) as fw:
             fw.api.change_user(name, {"role": cast(Role, role)})
-        print_result({"name": name, "role": role}, as_json)
-        return
-    from flitwatch_db.people import accounts as people
-    from flitwatch_db.people import audit
+    else:
+        from flitwatch_db.people import accounts as people
+        from flitwatch_db.people import audit
 
-    with open_accounts(db_url, ephemeral) as conn:
-        people.change_account(conn, name, role=role)
-        audit.by_command(conn, "users role", name, role=role)
+        with open_accounts(database) as conn:
+            people.change_account(conn, name, role=role)
+            audit.by_command(conn, "users role", name, role=role)
     print_result({"name": name, "role": role}, as_json)
 
 
@@ -157,25 +140,23 @@ def role(
 @json_option
 @api_options
 @database_options
-def passwd(
-    name: str, as_json: bool, api_url: str | None, token_file: Path | None, profile: str | None, db_url: str | None, ephemeral: bool,
-) -> None:  # fmt: skip
+def passwd(name: str, as_json: bool, api: ApiOptions, database: Database) -> None:
     """Change an account's password. Its sessions end.
 
     With --url or a profile, the command uses the API with the rights of your token. Otherwise it changes the database.
     """
-    if (at_api := choose_place(api_url, token_file, profile)) is not None:
-        with open_client(at_api) as fw:
-            fw.api.change_user(name, {"password": read_password(name)})
-        print_result({"name": name}, as_json)
-        return
-    from flitwatch_db.people import accounts as people
-    from flitwatch_db.people import audit
-
+    at_api = api.choose()
     password = read_password(name)
-    with open_accounts(db_url, ephemeral) as conn:
-        people.set_password(conn, name, password)
-        audit.by_command(conn, "users passwd", name)
+    if at_api is not None:
+        with open_client(at_api) as fw:
+            fw.api.change_user(name, {"password": password})
+    else:
+        from flitwatch_db.people import accounts as people
+        from flitwatch_db.people import audit
+
+        with open_accounts(database) as conn:
+            people.set_password(conn, name, password)
+            audit.by_command(conn, "users passwd", name)
     print_result({"name": name}, as_json)
 
 
@@ -184,12 +165,12 @@ def passwd(
 @click.argument("new")
 @json_option
 @database_options
-def rename(name: str, new: str, as_json: bool, db_url: str | None, ephemeral: bool) -> None:
+def rename(name: str, new: str, as_json: bool, database: Database) -> None:
     """Rename an account, for example to free the name for a person who uses the central login."""
     from flitwatch_db.people import accounts as people
     from flitwatch_db.people import audit
 
-    with open_accounts(db_url, ephemeral) as conn:
+    with open_accounts(database) as conn:
         people.rename_account(conn, name, new)
         audit.by_command(conn, "users rename", name, new=new)
     print_result({"name": new}, as_json)

@@ -11,6 +11,7 @@ from importlib.metadata import entry_points
 import click
 
 from flitwatch.console import (
+    Database,
     FiniteRange,
     database_options,
     exit_with_error,
@@ -18,7 +19,7 @@ from flitwatch.console import (
     print_result,
 )
 from flitwatch.metrics import add_figures, metrics_option
-from flitwatch_ops.platform import SERVICE_PATIENCE_S, open_database
+from flitwatch_ops.platform import SERVICE_PATIENCE_S
 from flitwatch_ops.watched import own_heartbeat
 
 log = logging.getLogger(__name__)
@@ -114,8 +115,7 @@ def worker(
     hours: float,
     file_gib: float,
     executor: str,
-    db_url: str | None,
-    ephemeral: bool,
+    database: Database,
     as_json: bool,
 ) -> None:
     """Run tasks from the queue until stopped. Each task runs in its own process, with limits."""
@@ -133,7 +133,7 @@ def worker(
             )
         module_by_task = chosen
     log_to_stderr()
-    with open_database(db_url, ephemeral, SERVICE_PATIENCE_S) as url:
+    with database.open(SERVICE_PATIENCE_S) as url:
         log.info("worker for %s", ", ".join(sorted(module_by_task)))
         if as_json:
             print_result({"tasks": sorted(module_by_task), "concurrency": concurrency, "pid": os.getpid()}, True)

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-import signal
-import threading
-
 import click
 
-from flitwatch.console import FiniteRange, database_options, json_option, log_to_stderr, print_result
+from flitwatch.console import (
+    Database,
+    FiniteRange,
+    database_options,
+    json_option,
+    log_to_stderr,
+    print_result,
+    stop_on_signal,
+)
 from flitwatch.metrics import metrics_option
 from flitwatch_ops.watched import own_heartbeat
 
@@ -43,8 +48,7 @@ from flitwatch_ops.watched import own_heartbeat
 @json_option
 @metrics_option
 def writer(
-    db_url: str | None,
-    ephemeral: bool,
+    database: Database,
     log_at: str | None,
     registry: str | None,
     fabric: str | None,
@@ -65,14 +69,12 @@ def writer(
     from flitwatch_stream.topics import LDMS_PATTERN
 
     log_to_stderr()
-    stop = threading.Event()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda *_: stop.set())
+    stop = stop_on_signal()
     settings = WriterSettings(
         group=group, pattern=pattern or LDMS_PATTERN, fabric=fabric, registry=registry, interval_s=interval
     )
     with (
-        platform.open_database(db_url, ephemeral, platform.SERVICE_PATIENCE_S, stop) as url,
+        database.open(platform.SERVICE_PATIENCE_S, stop) as url,
         open_log(log_at or platform.log_url(url)) as log,
     ):
         carrier = Writer(url, log, settings, stop, heartbeat=own_heartbeat())

@@ -78,8 +78,6 @@ class Report:
 
     Parameters
     ----------
-    head : Head
-    place : Place
     file : Path
         File that stores the run while a part of it is unsent.
 

@@ -18,18 +18,18 @@ def _tile_counter(
     suffix: str, canonical: str, unit: str, text: str, column: str | None, array: str | None
 ) -> CounterKind:
     name = "AR_RTR_{row}_{col}_" + suffix
-    return CounterKind(name, canonical, unit, Scope.ROUTER_TILE, _XC, text, router_column=column, port_array=array)
+    return CounterKind(name, canonical, unit, text, Scope.ROUTER_TILE, _XC, router_column=column, port_array=array)
 
 
 def _processor_tile_counter(
     suffix: str, canonical: str, unit: str, text: str, column: str | None, array: str | None
 ) -> CounterKind:
     name = "AR_RTR_PT_{row}_{col}_" + suffix
-    return CounterKind(name, canonical, unit, Scope.PROCESSOR_TILE, _XC, text, router_column=column, port_array=array)
+    return CounterKind(name, canonical, unit, text, Scope.PROCESSOR_TILE, _XC, router_column=column, port_array=array)
 
 
 def _nic_counter(name: str, canonical: str, unit: str, text: str, column: str | None) -> CounterKind:
-    return CounterKind(name, canonical, unit, Scope.NIC, _XC, text, endpoint_column=column)
+    return CounterKind(name, canonical, unit, text, Scope.NIC, _XC, endpoint_column=column)
 
 
 _FILTERED = (
@@ -92,7 +92,7 @@ def _list_netlink_counters() -> tuple[CounterKind, ...]:
                 text = f"{what.capitalize()} of {word}s that pass the processor tile {direction.lower()}wards."
                 name = f"AR_NL_PRF_PTILE_{{tile}}_{message}_{direction}_NW_{suffix}"
                 entries.append(
-                    CounterKind(name, f"ptile_{direction.lower()}_{word}_{what}", unit, Scope.PROCESSOR_TILE, _XC, text)
+                    CounterKind(name, f"ptile_{direction.lower()}_{word}_{what}", unit, text, Scope.PROCESSOR_TILE, _XC)
                 )
     return tuple(entries)
 

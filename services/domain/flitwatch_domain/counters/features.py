@@ -35,10 +35,8 @@ class Feature:
     ----------
     name : str           name in results and files: table II's abbreviation, the vendor's name, or `nic.` with a column of endpoint_1s
     vendor : str         the vendor's name; empty if there is none
-    meaning : Meaning
     place : str          where it is counted, as a phrase after the meaning: "on the row bus"; empty if unknown
     technology : str     empty if unknown
-    description : str
     """
 
     name: str

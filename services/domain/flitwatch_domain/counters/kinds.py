@@ -30,9 +30,6 @@ class CounterKind:
         The name in Flitwatch, ending in the unit.
     unit : str
         Unit of one count.
-    scope : Scope
-    technology : Technology
-    description : str
     cumulative : bool
         Whether it counts since the device started; otherwise it is an instantaneous value.
     router_column, endpoint_column : str or None
@@ -56,9 +53,9 @@ class CounterKind:
     name: str
     canonical: str
     unit: str
+    description: str
     scope: Scope
     technology: Technology
-    description: str
     cumulative: bool = True
     router_column: str | None = None
     endpoint_column: str | None = None
@@ -86,10 +83,8 @@ class CounterUse:
 
     Attributes
     ----------
-    kind : CounterKind
     port : int or None
         The tile's port number (0-47 on Aries).
-    nic : int or None
     vc : int or None
         Virtual channel, virtual lane, service level, traffic class, priority or queue.
     router_columns : tuple of str

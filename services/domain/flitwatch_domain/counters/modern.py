@@ -3,68 +3,39 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 from flitwatch_domain.counters.kinds import CounterKind, Scope
 from flitwatch_domain.fabric import Technology
 
-
-def _port_counter(
-    name: str,
-    canonical: str,
-    unit: str,
-    text: str,
-    *,
-    router: str | None = None,
-    endpoint: str | None = None,
-    array: str | None = None,
-    lane: str | None = None,
-    scale: float = 1.0,
-    stall_units: int = 0,
-    bits: int = 0,
-) -> CounterKind:
-    return CounterKind(
-        name,
-        canonical,
-        unit,
-        Scope.PORT,
-        Technology.INFINIBAND,
-        text,
-        router_column=router,
-        endpoint_column=endpoint,
-        port_array=array,
-        endpoint_scale=scale,
-        lane_array=lane,
-        stall_units=stall_units,
-        bits=bits,
-    )
-
+_port_counter = partial(CounterKind, scope=Scope.PORT, technology=Technology.INFINIBAND)
 
 #: IBTA PortCounters stop at their largest value (InfiniBand specification 1.4, 16.1.3.5); PortCountersExtended are wider and pass it. Data counters count
 #: words of 4 bytes. The length of a wait's tick differs between devices (`counters.units.stall_worth`). Waits are stored in word times, so that stalls
 #: over words is the stalled time divided by sending time (ADR 0047).
 INFINIBAND: tuple[CounterKind, ...] = (
-    _port_counter("port_xmit_data", "port_tx_words", "4 bytes", "Words sent on all virtual lanes.", router="rt_flits", endpoint="tx_bytes", array="flits", scale=4, bits=32),
-    _port_counter("port_rcv_data", "port_rx_words", "4 bytes", "Words received on all virtual lanes.", endpoint="rx_bytes", scale=4, bits=32),
-    _port_counter("port_xmit_packets", "port_tx_packets", "packets", "Packets sent.", router="rt_packets", endpoint="tx_packets", array="packets", bits=32),
-    _port_counter("port_rcv_packets", "port_rx_packets", "packets", "Packets received.", endpoint="rx_packets", bits=32),
-    _port_counter("port_xmit_wait", "port_tx_wait_ticks", "ticks", "Ticks in which data was ready but no credit let it leave.", router="rt_stall_cycles", endpoint="tx_wait_cycles", array="stall_cycles", stall_units=1, bits=32),
+    _port_counter("port_xmit_data", "port_tx_words", "4 bytes", "Words sent on all virtual lanes.", router_column="rt_flits", endpoint_column="tx_bytes", port_array="flits", endpoint_scale=4, bits=32),
+    _port_counter("port_rcv_data", "port_rx_words", "4 bytes", "Words received on all virtual lanes.", endpoint_column="rx_bytes", endpoint_scale=4, bits=32),
+    _port_counter("port_xmit_packets", "port_tx_packets", "packets", "Packets sent.", router_column="rt_packets", endpoint_column="tx_packets", port_array="packets", bits=32),
+    _port_counter("port_rcv_packets", "port_rx_packets", "packets", "Packets received.", endpoint_column="rx_packets", bits=32),
+    _port_counter("port_xmit_wait", "port_tx_wait_ticks", "ticks", "Ticks in which data was ready but no credit let it leave.", router_column="rt_stall_cycles", endpoint_column="tx_wait_cycles", port_array="stall_cycles", stall_units=1, bits=32),
     _port_counter("port_unicast_xmit_packets", "port_tx_unicast_packets", "packets", "Unicast packets sent."),
     _port_counter("port_unicast_rcv_packets", "port_rx_unicast_packets", "packets", "Unicast packets received."),
     _port_counter("port_multicast_xmit_packets", "port_tx_multicast_packets", "packets", "Multicast packets sent."),
     _port_counter("port_multicast_rcv_packets", "port_rx_multicast_packets", "packets", "Multicast packets received."),
-    _port_counter("symbol_error", "port_symbol_errors", "errors", "Minor link errors.", endpoint="errors", bits=16),
+    _port_counter("symbol_error", "port_symbol_errors", "errors", "Minor link errors.", endpoint_column="errors", bits=16),
     _port_counter("link_error_recovery", "port_link_recoveries", "events", "Times the link recovered from an error.", bits=8),
     _port_counter("link_downed", "port_link_downs", "events", "Times the link failed to recover and went down.", bits=8),
-    _port_counter("port_rcv_errors", "port_rx_errors", "packets", "Packets received with an error.", endpoint="errors", bits=16),
+    _port_counter("port_rcv_errors", "port_rx_errors", "packets", "Packets received with an error.", endpoint_column="errors", bits=16),
     _port_counter("port_rcv_remote_physical_errors", "port_rx_remote_errors", "packets", "Packets that an earlier switch marked as bad.", bits=16),
     _port_counter("port_rcv_switch_relay_errors", "port_relay_errors", "packets", "Packets that the switch could not forward.", bits=16),
-    _port_counter("port_xmit_discards", "port_tx_discards", "packets", "Packets dropped because the port was down or congested.", endpoint="errors", bits=16),
+    _port_counter("port_xmit_discards", "port_tx_discards", "packets", "Packets dropped because the port was down or congested.", endpoint_column="errors", bits=16),
     _port_counter("port_xmit_constraint_errors", "port_tx_constraint_errors", "packets", "Packets not sent because of a filter.", bits=8),
     _port_counter("port_rcv_constraint_errors", "port_rx_constraint_errors", "packets", "Packets dropped because of a filter.", bits=8),
     _port_counter("local_link_integrity_errors", "port_integrity_errors", "events", "Times local errors exceeded the threshold.", bits=4),
     _port_counter("excessive_buffer_overrun_errors", "port_overrun_errors", "events", "Times consecutive flow-control periods overran.", bits=4),
-    _port_counter("xmt_data_sl{sl}", "port_tx_sl_words", "4 bytes", "Words sent at the service level.", lane="sl_flits", bits=32),
-    _port_counter("port_vl_xmit_wait{vl}", "port_tx_vl_wait_ticks", "ticks", "Ticks in which data of the virtual lane was ready but no credit let it leave.", lane="stall_cycles", stall_units=1, bits=16),
+    _port_counter("xmt_data_sl{sl}", "port_tx_sl_words", "4 bytes", "Words sent at the service level.", lane_array="sl_flits", bits=32),
+    _port_counter("port_vl_xmit_wait{vl}", "port_tx_vl_wait_ticks", "ticks", "Ticks in which data of the virtual lane was ready but no credit let it leave.", lane_array="stall_cycles", stall_units=1, bits=16),
     _port_counter("vl15_dropped", "port_vl15_dropped_packets", "packets", "Management packets dropped for lack of buffers.", bits=16),
 )  # fmt: skip
 
@@ -99,7 +70,7 @@ OMNI_PATH: tuple[CounterKind, ...] = (
         for entry in INFINIBAND
     ),
     *(
-        CounterKind(name, canonical, unit, Scope.PORT, Technology.OPA, text)
+        CounterKind(name, canonical, unit, text, Scope.PORT, Technology.OPA)
         for name, canonical, unit, text in _OPA_ONLY
     ),
 )
@@ -109,13 +80,13 @@ def _cassini_counter(
     name: str, canonical: str, unit: str, text: str, column: str | None = None, lane: str | None = None
 ) -> CounterKind:
     scope, technology = Scope.NIC, Technology.SLINGSHOT
-    return CounterKind(name, canonical, unit, scope, technology, text, endpoint_column=column, lane_array=lane)
+    return CounterKind(name, canonical, unit, text, scope, technology, endpoint_column=column, lane_array=lane)
 
 
 def _rosetta_counter(name: str, canonical: str, unit: str, text: str, array: str) -> CounterKind:
     column = {"flits": "rt_flits", "packets": "rt_packets"}[array]
     scope, technology = Scope.PORT, Technology.SLINGSHOT
-    return CounterKind(name, canonical, unit, scope, technology, text, router_column=column, port_array=array)
+    return CounterKind(name, canonical, unit, text, scope, technology, router_column=column, port_array=array)
 
 
 #: Slingshot: ports of Rosetta switches, named by the objects of RFC 2863 that RFC 3635 requires of Ethernet (one is spelt as in the fabric manager);

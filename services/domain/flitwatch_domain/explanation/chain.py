@@ -153,7 +153,6 @@ def _describe_jobs(made: Finding) -> str:
 
 
 def _describe_part(one: CandidateJob) -> str:
-    """Describe a job with its part of the waiting."""
     facts = [] if one["nodes"] is None else [f"{one['nodes']} nodes"]
     facts.append(f"since {_format_clock(one['start'])}{', after the slowdown had begun' if not one['score'] else ''}")
     if one["change"] == "sends more" and one["changed"] is not None:

@@ -170,7 +170,6 @@ class Links:
         Bandwidth of one cable in bits per second; NaN if unknown. A link's capacity is bandwidth_bps x multiplicity.
     multiplicity : int32[L]
         Number of parallel cables in this entry. Importers and generators write one entry per cable (1).
-    classes : tuple of LinkClass
     """
 
     src: Int32

@@ -48,9 +48,6 @@ class Fabric:
 
     Attributes
     ----------
-    name : str
-    kind : FabricKind
-    technology : Technology
     simulated : bool
         True for a generated machine and everything fed by the cluster twin.
     counted_at : CountedAt

@@ -67,7 +67,6 @@ class _Memory:
 
     @classmethod
     def of(cls, stored: Fabric, what: str) -> _Memory:
-        """Return the memory in a stored topology."""
         memory = stored.attributes.get("numbers", {}).get(what, {})
         absent = [(int(first), _Part(*part)) for first, part in memory.get("absent", [])]
         return cls({int(number): int(first) for number, first in memory.get("moved", [])}, absent)
@@ -279,7 +278,6 @@ class _PortNumbers:
 
 
 def _keep_links(fabric: Fabric, stored: Fabric) -> Fabric:
-    """Return the fabric with the stored numbers of links."""
     links = fabric.links
     numbers = np.array(_match_keys([_link_keys(fabric)], [_link_keys(stored)]), np.int64)
     numbers[numbers >= len(links)] = -1

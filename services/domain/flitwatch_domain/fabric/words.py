@@ -33,8 +33,6 @@ class CountedAt(StrEnum):
 
 
 class NodeRole(StrEnum):
-    """Role of a node."""
-
     COMPUTE = "compute"
     IO = "io"
     SERVICE = "service"

@@ -87,7 +87,6 @@ def build_torus(dims: Sequence[int], *, endpoints_per_router: int = 1, bandwidth
     ----------
     dims : sequence of int
         Sizes of 1 to 8 dimensions, each at least 1.
-    endpoints_per_router : int
     bandwidth_bps : float
         Bandwidth of every link.
     """

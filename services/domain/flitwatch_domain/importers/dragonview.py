@@ -46,11 +46,9 @@ class Snapshot:
         Unreadable rows.
     sums : dict of str to (flits, stalls)
         Sums over all readable rows, matched or not: `all`, `green`, `black`, `blue`.
-    jobs : tuple of Job
     job_routers : dict of job id to routers (int32, sorted)
     unplaced_jobs : tuple of str
         Ids of jobs none of whose nodes is in the cable list.
-    warnings : tuple of str
     """
 
     fabric: Fabric
@@ -78,13 +76,8 @@ class Snapshot:
 
 
 def read_snapshot(links: str | Path, counters: str | Path, jobs: str | Path, name: str | None = None) -> Snapshot:
-    """Read a snapshot of the machine in the cable list.
-
-    Raises
-    ------
-    BadInput
-        A file is unusable as a whole; single bad rows are in `rejected`, links not in the cable list in `unmatched`.
-    """
+    """Read a snapshot of the machine in the cable list. Raise BadInput if a file is unusable as a whole; single bad rows are in `rejected`, links not
+    in the cable list in `unmatched`."""
     fabric = replace(read_fabric(links, name=name), counted_at=CountedAt.SENDER)
     if LinkClass.GREEN not in fabric.links.classes:
         raise BadInput("is not the cable list of a Cray XC", where=str(links))

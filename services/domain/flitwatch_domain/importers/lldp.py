@@ -81,13 +81,7 @@ def is_management(port: str) -> bool:
 
 
 def fabric_of(switches: Sequence[Switch], where: str, name: str) -> Fabric:
-    """Build the fabric of these switches and their neighbours.
-
-    Raises
-    ------
-    BadInput
-        Two switches have the same name, or no switch has a neighbour.
-    """
+    """Build the fabric of these switches and their neighbours. Raise BadInput if two switches have the same name, or no switch has a neighbour."""
     return _Wiring(switches, where).fabric(name)
 
 

@@ -48,13 +48,8 @@ def form_of(beginning: bytes) -> str | None:
 
 @contextmanager
 def open_plain(path: str | Path) -> Iterator[IO[bytes]]:
-    """Open a file's bytes, decompressed, with UTF-16 converted to UTF-8 and without a byte order mark; reads only the requested bytes.
-
-    Raises
-    ------
-    NotFound, BadInput
-        The file does not exist, is unreadable or damaged, or is an archive of several files.
-    """
+    """Open a file's bytes, decompressed, with UTF-16 converted to UTF-8 and without a byte order mark; reads only the requested bytes. Raise NotFound
+    or BadInput if the file does not exist, is unreadable or damaged, or is an archive of several files."""
     try:
         raw = _open_regular(path)
     except FileNotFoundError as absent:

@@ -67,14 +67,9 @@ def read_fabric(path: str | Path, format: str = "auto", name: str | None = None)
 
 
 def rename_hosts(fabric: Fabric, path: str | Path) -> Fabric:
-    """Give hosts the names that jobs have: a line of a file (`flitwatch_domain.hosts.read_host_names`) that names a host of the fabric, or its adapter's GUID,
-    gives it the first other name. Counters are found by the topology's name too, in attribute `topology_nodes`.
-
-    Raises
-    ------
-    BadInput
-        The file names no host of the fabric, or gives two hosts the same name.
-    """
+    """Give hosts the names that jobs have: a line of a file (`flitwatch_domain.hosts.read_host_names`) that names a host of the fabric, or its
+    adapter's GUID, gives it the first other name. Counters are found by the topology's name too, in attribute `topology_nodes`. Raise BadInput if the
+    file names no host of the fabric, or gives two hosts the same name."""
     ends = fabric.endpoints
     owners = fabric.attributes.get("adapter_guids") or [None] * len(ends)
     alike: defaultdict[str, list[str]] = defaultdict(list)

@@ -49,13 +49,8 @@ class Row:
 
 
 def read_table(path: str | Path, required: Sequence[str], rejected: list[Rejected]) -> tuple[list[str], Iterator[Row]]:
-    """Return the header and the rows of a CSV file; rows of a different length are added to `rejected`.
-
-    Raises
-    ------
-    BadInput
-        The file is empty, or one of the `required` columns is missing or repeated.
-    """
+    """Return the header and the rows of a CSV file; rows of a different length are added to `rejected`. Raise BadInput if the file is empty, or one
+    of the `required` columns is missing or repeated."""
     lines = enumerate(io.StringIO(read_text(path), newline=None), start=1)
     try:
         header = [cell.strip().lstrip("\ufeff").lower() for cell in _split_cells(next(lines, (1, ""))[1])]

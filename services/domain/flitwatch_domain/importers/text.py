@@ -154,12 +154,15 @@ def numbered_lines(text: str) -> Iterator[tuple[int, str]]:
         yield number, line.replace("\r", " ").rstrip()
 
 
+#: Warnings of one kind that are kept in full.
+_MOST_OF_A_KIND = 5
+
+
 class Warnings:
     """Collection of warnings; the first few of each kind are kept in full, the rest are counted."""
 
-    def __init__(self, file: str, limit: int = 5) -> None:
+    def __init__(self, file: str) -> None:
         self._file = file
-        self._limit = limit
         self._kinds: dict[str, list[str]] = {}
 
     def add(self, kind: str, line: int, text: str) -> None:
@@ -170,7 +173,7 @@ class Warnings:
         """Return all warnings, in the order in which their kinds appeared."""
         out: list[str] = []
         for kind, texts in self._kinds.items():
-            out.extend(texts[: self._limit])
-            if len(texts) > self._limit:
-                out.append(f"{self._file}: {len(texts) - self._limit} more of: {kind}")
+            out.extend(texts[:_MOST_OF_A_KIND])
+            if len(texts) > _MOST_OF_A_KIND:
+                out.append(f"{self._file}: {len(texts) - _MOST_OF_A_KIND} more of: {kind}")
         return tuple(out)

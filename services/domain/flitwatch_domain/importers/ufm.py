@@ -133,7 +133,6 @@ def _resolve_end(
     number: int,
     here: str,
 ) -> End:
-    """Return the device and port at one side of a link."""
     guid = _normalise_guid(link.get(f"{side}_guid"))
     port = _whole_or_zero(link.get(f"{side}_port"), _LARGEST_PORT)
     if not guid or not port:

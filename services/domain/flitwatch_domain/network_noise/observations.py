@@ -28,8 +28,6 @@ class NicObservation:
     ----------
     allocation : tuple of str
         The job's nodes in rank order.
-    interval_s : float
-    request_flits, request_packets, stalled_cycles : int
     cumulative_latency_us : float
         As counted: microseconds over all request-response pairs.
     """
@@ -73,12 +71,6 @@ def message_time_s(size_bytes: int, latency_cycles: float, stalls_per_flit: floa
     packets = -(-size_bytes // 64)
     flits = packets - (-size_bytes // 16)
     return transmission_time_s(packets, flits, latency_cycles, stalls_per_flit)
-
-
-def message_time_without_window_s(size_bytes: int, latency_cycles: float, stalls_per_flit: float) -> float:
-    """Return equation 1: T = L / 2 + f (s + 1), without the cost of the window of 1,024 packets, for a PUT of 64-byte packets."""
-    flits = -(-size_bytes // 64) - (-size_bytes // 16)
-    return (latency_cycles / 2 + flits * (stalls_per_flit + 1)) / NIC_HZ
 
 
 def quartile_dispersion(values: Sequence[float]) -> float:

@@ -28,7 +28,6 @@ class Measures:
     ----------
     latency : (column, column) or None   latency in us, requests
     waits : (column, column)             cycles or ticks of waiting, and the units that waited
-    waits_unit : str
     no_latency, no_time : str            why latency, or time in seconds, cannot be determined; empty if it can
     """
 
@@ -66,7 +65,6 @@ class NicCounts:
 
     Attributes
     ----------
-    window_s : int
     counts : {column of `COLUMNS`: float64 (windows, NICs)}   NaN: not counted
     """
 
@@ -92,7 +90,6 @@ class JobNoise:
     windows, NICs, cards_counted : int
     latency_us : Figure or None            time from a request to its response
     waits : Figure or None                 in `waits_unit`
-    waits_unit : str or None
     message_dispersion : float or None     dispersion of the modelled time of a message of `MESSAGE_BYTES`
     noise_s : float or None                modelled seconds of sending in excess of the quiet level, mean over the NICs
     worst_noise_s : float or None          the same for the NIC with the largest value
@@ -123,7 +120,6 @@ def job_noise(nics: NicCounts, technology: Technology, cards: int) -> JobNoise:
 
     Parameters
     ----------
-    nics : NicCounts
     technology : Technology
         Technology of the NICs' fabric.
     cards : int

@@ -51,10 +51,6 @@ class SwitchTree:
 
     Attributes
     ----------
-    fabric : str
-    simulated : bool
-    dragonfly : bool
-    switches : tuple of Switch
     roots : tuple of int
         More than one if parts of the fabric are not connected; jobs cannot span two roots.
     left_out : int
@@ -72,20 +68,12 @@ class SwitchTree:
     nameless: tuple[str, ...] = ()
 
     def leaves(self) -> list[Switch]:
-        """Return switches with nodes."""
         return [switch for switch in self.switches if switch.nodes]
 
 
 def switch_tree(fabric: Fabric) -> SwitchTree:
-    """Build the tree of a fabric's compute nodes.
-
-    Raises
-    ------
-    BadRequest
-        For a torus, which is not a tree.
-    BadInput
-        If no compute node has a name that schedulers accept.
-    """
+    """Build the tree of a fabric's compute nodes. Raise BadRequest for a torus, which is not a tree. Raise BadInput if no compute node has a name
+    that schedulers accept."""
     if fabric.kind is FabricKind.TORUS:
         raise BadRequest(
             f"{fabric.name} is a torus, and schedulers' switch trees cannot describe one",

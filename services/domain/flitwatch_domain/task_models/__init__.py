@@ -38,15 +38,8 @@ _READERS: dict[str, Callable[[Any], Arguments]] = {
 
 
 def read_arguments(name: str, args: Any) -> Arguments:
-    """Parse a task's arguments from plain data.
-
-    Raises
-    ------
-    BadRequest
-        The task name is unknown.
-    BadInput
-        The arguments are invalid; the message names them.
-    """
+    """Parse a task's arguments from plain data. Raise BadRequest if the task name is unknown. Raise BadInput if the arguments are invalid; the
+    message names them."""
     reader = _READERS.get(name)
     if reader is None:
         raise BadRequest(f"there is no task {name[:100]!r}", advice=f"Tasks: {', '.join(sorted(_READERS))}.")

@@ -25,13 +25,7 @@ class Arguments(BaseModel):
 
     @classmethod
     def of(cls, args: Any) -> Self:
-        """Parse the arguments from plain data.
-
-        Raises
-        ------
-        BadInput
-            The message names the argument.
-        """
+        """Parse the arguments from plain data. Raise BadInput; the message names the argument."""
         try:
             return cls.model_validate(args)
         except ValidationError as problem:

@@ -69,13 +69,7 @@ LIMITS = {"anonymous": _USER, "viewer": _USER, "user": _USER, "service": _OPERAT
 
 
 def check_cost(role: str, name: str, args: dict[str, Any]) -> None:
-    """Reject a task that needs more than the role's limit.
-
-    Raises
-    ------
-    TooCostly
-        The message gives the need and the limit.
-    """
+    """Reject a task that needs more than the role's limit. Raise TooCostly; the message gives the need and the limit."""
     limits = LIMITS.get(role)
     if limits is None:
         return

@@ -32,13 +32,8 @@ class BlameArguments(EstimateArguments):
 
 
 def set_name(text: str) -> str:
-    """Check the name of a set of runs from files. It is shown like an application's name, and users without scope names must not see folders.
-
-    Raises
-    ------
-    ValueError
-        It is too long, has blanks at its ends, or contains slashes or control characters.
-    """
+    """Check the name of a set of runs from files. It is shown like an application's name, and users without scope names must not see folders. Raise
+    ValueError if it is too long, has blanks at its ends, or contains slashes or control characters."""
     if not 1 <= len(text) <= LONGEST_NAME or text != text.strip() or "/" in text or not text.isprintable():
         raise ValueError(
             f"use 1 to {LONGEST_NAME} characters without slashes, control characters and blanks at the ends"

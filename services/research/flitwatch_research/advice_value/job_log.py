@@ -5,18 +5,20 @@ from __future__ import annotations
 import gzip
 import hashlib
 import io
+import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 import orjson
 from numpy.typing import NDArray
 
-from flitwatch_domain.errors import BadRequest
+from flitwatch_domain.errors import BadInput, BadRequest
+from flitwatch_ingest.sources import swf
 from flitwatch_ingest.sources.rejection import Rejection
-from flitwatch_ingest.sources.swf import Submission, read_workload
 from flitwatch_twin.calendar import DAY_S
 
 Float = NDArray[np.float64]
@@ -62,6 +64,62 @@ class JobLog:
             for job in self.jobs
             if first_s <= job.submit_s < last_s
         ]
+
+
+@dataclass(frozen=True, slots=True)
+class Submission:
+    """Request and result of a job.
+
+    Attributes
+    ----------
+    submit_s : float           epoch seconds
+    run_s, limit_s : float or None   None: unknown, or it never ran
+    processors : int or None   allocated processors, else requested ones
+    user : int or None
+    """
+
+    submit_s: float
+    run_s: float | None
+    limit_s: float | None
+    processors: int | None
+    user: int | None
+
+
+def read_workload(lines: IO[bytes], where: str) -> tuple[swf.Header, Iterator[Submission | Rejection]]:
+    """Return the jobs of a log as submitted, for a simulation.
+
+    Raises
+    ------
+    BadInput
+        The header has no start time; raised at once.
+    """
+    header, rows = swf.read_header(lines, where)
+    return header, _read_submissions(rows, where, header)
+
+
+def _read_submissions(
+    rows: Iterator[tuple[int, bytes]], where: str, header: swf.Header
+) -> Iterator[Submission | Rejection]:
+    for number, raw in rows:
+        if not raw.strip() or raw.lstrip().startswith(b";"):
+            continue
+        try:
+            values = swf.parse_values(raw)
+        except BadInput as bad:
+            yield Rejection(f"{where}:{number}", bad.reason, raw)
+            continue
+        if math.floor(values[10]) in swf.PARTS:
+            continue
+        _, submit, _, run, got = values[:5]
+        requested, limit, user = values[7], values[8], math.floor(values[11])
+        processors = got if got > 0 else requested
+        yield Submission(
+            header.begin_s + submit,
+            run if run >= 0 else None,
+            limit if limit > 0 else None,
+            math.floor(processors) if processors > 0 else None,
+            user if user >= 0 else None,
+        )
 
 
 @cache

@@ -13,7 +13,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from flitwatch.console import FiniteRange, database_options, exit_with_error, json_option, make_progress, print_result
+from flitwatch.console import (
+    Database,
+    FiniteRange,
+    database_options,
+    exit_with_error,
+    json_option,
+    make_progress,
+    print_result,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -87,16 +95,14 @@ def api(
     feed: bool,
     chosen: tuple[str, ...],
     as_json: bool,
-    db_url: str | None,
-    ephemeral: bool,
+    database: Database,
 ) -> None:
     """Store a machine's counters, and then measure the API's response times."""
     from flitwatch_domain.generators import build_dragonfly, most_blue_routers
-    from flitwatch_ops.platform import open_database
 
     groups = round(routers / 96)
     fabric = build_dragonfly(groups, name=FABRIC, blue_routers=min(BLUE_ROUTERS, most_blue_routers(groups)))
-    with open_database(db_url, ephemeral or db_url is None) as url:
+    with Database(database.url, database.ephemeral or database.url is None).open() as url:
         start, stored_s = _store_history(url, fabric, history)
         with _run_api(url) as (base, pid), _run_feed(url, fabric, start + history, feed):
             times, sizes, failed = _measure_queries(base, chosen or tuple(QUERIES), seconds, rate)

@@ -9,7 +9,7 @@ import click
 import orjson
 
 from flitwatch.console import json_option, make_progress, print_result
-from flitwatch_domain.secret_file import as_local
+from flitwatch_domain.secret_file import LocalText
 from flitwatch_research.commands import advice_value, blame_stress, incident_study
 from flitwatch_research.commands.options import executor_option
 
@@ -133,7 +133,7 @@ def study(
     if out is not None:
         output.prepare_folder(out)
     path = None if trace is None else str(trace)
-    local_options = as_local({"runs": runs, "seed": seed, "threads": threads, "topology": topology, "trace": path})
+    local_options = _as_local({"runs": runs, "seed": seed, "threads": threads, "topology": topology, "trace": path})
     parameters = {key: value for key, value in local_options.items() if value is not None} | _parse_settings(settings)
     with make_progress("") as bar:
         task = bar.add_task(chosen.name, total=None)
@@ -167,4 +167,13 @@ def _parse_settings(settings: tuple[str, ...]) -> dict[str, Any]:
             parameters[key] = orjson.loads(value)
         except orjson.JSONDecodeError:
             parameters[key] = value  # plain text needs no quotes
-    return as_local(parameters)
+    return _as_local(parameters)
+
+
+def _as_local(value: Any) -> Any:
+    """Return the same value with all texts marked as local, including texts in lists and objects."""
+    if isinstance(value, dict):
+        return {name: _as_local(inner) for name, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return type(value)(_as_local(inner) for inner in value)
+    return LocalText(value) if isinstance(value, str) else value

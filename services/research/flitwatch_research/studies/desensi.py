@@ -17,7 +17,6 @@ from flitwatch_domain.errors import BadRequest
 from flitwatch_domain.network_noise.observations import (
     NIC_HZ,
     message_time_s,
-    message_time_without_window_s,
     quartile_dispersion,
 )
 from flitwatch_domain.topology_spec import fabric_of
@@ -55,6 +54,12 @@ class PingPong:
     latency_cycles: float
     stalls_per_flit: float
     conserved: bool
+
+
+def message_time_without_window_s(size_bytes: int, latency_cycles: float, stalls_per_flit: float) -> float:
+    """Return equation 1: T = L / 2 + f (s + 1), without the cost of the window of 1,024 packets, for a PUT of 64-byte packets."""
+    flits = -(-size_bytes // 64) - (-size_bytes // 16)
+    return (latency_cycles / 2 + flits * (stalls_per_flit + 1)) / NIC_HZ
 
 
 def pair_of(machine: Machine, place: str, rng: np.random.Generator) -> tuple[int, int]:

@@ -17,7 +17,7 @@ from flitwatch_research.studies.taffet import case_study_machine, congestion_of
 from flitwatch_simulation.packet.engine import execute_workload
 from flitwatch_simulation.packet.machine import Machine
 from flitwatch_simulation.workloads.messages import to_ops
-from flitwatch_simulation.workloads.minighost import STRATEGIES, Faces, faces_of, minighost_messages, tile_ranks
+from flitwatch_simulation.workloads.minighost import STRATEGIES, Faces, faces_of, minighost_messages
 
 
 class GhostFigures(TypedDict):
@@ -200,3 +200,13 @@ def run_minighost(parameters: Parameters, report: Report, cancelled: Cancelled) 
 
     cases = [{"mapping": m, "strategy": s} for m in ghost.mappings for s in STRATEGIES]
     return sweep_cases("taffet-minighost", cases, solve, report, cancelled, parameters, seed=seed)
+
+
+def tile_ranks(shape: tuple[int, ...], node: tuple[int, ...], leaf: tuple[int, ...]) -> NDArray[np.int64]:
+    """Return the node of each rank, if each node has a tile of ranks and each leaf switch a tile of nodes (geometric tiling); leaf after leaf."""
+    place = np.array(np.unravel_index(np.arange(int(np.prod(shape))), shape, order="F"))
+    nodes = tuple(side // part for side, part in zip(shape, node, strict=True))
+    leaves = tuple(side // part for side, part in zip(nodes, leaf, strict=True))
+    at = place // np.array(node)[:, None]
+    within = np.ravel_multi_index(tuple(at % np.array(leaf)[:, None]), leaf, order="F")
+    return np.ravel_multi_index(tuple(at // np.array(leaf)[:, None]), leaves, order="F") * int(np.prod(leaf)) + within

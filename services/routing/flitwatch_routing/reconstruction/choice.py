@@ -42,21 +42,20 @@ def choose_basis(
     counters: Sequence[Floats],
     each_s: float,
     watch: Watch | None = None,
-    candidates: Sequence[str] = CANDIDATES,
     floor: float = management_bytes(),
 ) -> Choice:
     """Reconstruct in each basis from nine tenths of the counters, in at most `each_s` seconds, and predict the rest; for `floor` see `Options`."""
     missed: dict[str, float | None] = {}
-    for basis in candidates:
+    for basis in CANDIDATES:
         try:
             missed[basis] = _held_out_error(fabric, ports, lanes, pairs, counters, basis, each_s, watch, floor)
         except (BadRequest, BadInput):
-            if basis == candidates[0]:
+            if basis == CANDIDATES[0]:
                 raise
             missed[basis] = None
-    first = missed[candidates[0]]
+    first = missed[CANDIDATES[0]]
     best = min((m, name) for name, m in missed.items() if m is not None)
-    chosen = best[1] if first is None or best[0] < CLEARLY * first else candidates[0]
+    chosen = best[1] if first is None or best[0] < CLEARLY * first else CANDIDATES[0]
     return Choice(chosen, missed)
 
 

@@ -51,12 +51,8 @@ def too_little(counted: float, floor: float, where: str) -> BadInput:
 def noise_of(fabric: Fabric, counters: Sequence[Floats], floor: float = 0.0) -> float:
     """Return the relative error of a counter (link, VL), from the imbalance of switches: var(in - out) = noise^2 sum(counter^2).
 
-    An imbalance of at most `floor` bytes may be management traffic and is not a conflict.
-
-    Raises
-    ------
-    BadInput
-        A switch's counters do not balance (the message names it), or there is too little traffic to decide.
+    An imbalance of at most `floor` bytes may be management traffic and is not a conflict. Raise BadInput if a switch's counters do not balance (the
+    message names it), or there is too little traffic to decide.
     """
     routers, links = len(fabric.routers.name), fabric.links
     differences, squares = [], []

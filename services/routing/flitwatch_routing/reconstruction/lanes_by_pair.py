@@ -61,13 +61,8 @@ class GaloisLanes:
     vls: int = GALOIS_VLS
 
     def of(self, fabric: Fabric, paths: Paths) -> Ints:
-        """Return (pairs, hops) lanes; values after a path's end are undefined.
-
-        Raises
-        ------
-        BadRequest
-            A path has more than six links, or there are too many endpoints for the fields.
-        """
+        """Return (pairs, hops) lanes; values after a path's end are undefined. Raise BadRequest if a path has more than six links, or there are too
+        many endpoints for the fields."""
         self._check(fabric, paths)
         length = (paths.links >= 0).sum(axis=1)
         hop = np.arange(paths.links.shape[1])

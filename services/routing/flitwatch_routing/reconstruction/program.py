@@ -23,7 +23,6 @@ class Program(nn.Module):
 
     Parameters
     ----------
-    counters : LinkCounters
     bases : one basis, or the two of a dictionary
     place_of : (pairs,) index of each pair among the places of the bases; None if they are the same
     target, slack : (rows,) counters and their tolerances, scaled to values about 1

@@ -314,12 +314,8 @@ def _assemble_program(
         )
         if len(key) != len(pairs.key):
             place_of = torch.from_numpy(np.searchsorted(key, pairs.key)).to(target.device)
-    bases = [_cast_basis(Basis(name, pairs.sizes, key), target) for name in names]
+    bases = [Basis(name, pairs.sizes, key).to(target.device, target.dtype) for name in names]
     return Program(sensing, bases, place_of, len(key), target, slack)
-
-
-def _cast_basis(basis: Basis, like: torch.Tensor) -> Basis:
-    return basis.to(like.device, like.dtype)
 
 
 def _off_diagonal(n: int) -> NDArray[np.int64]:

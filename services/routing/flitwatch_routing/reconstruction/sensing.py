@@ -68,15 +68,8 @@ class Groups:
 
 
 def groups_of(fabric: Fabric, ports: Ints, lanes: Sequence[Lanes | PairLanes], pairs: Pairs) -> Groups:
-    """Follow the tables for every pair.
-
-    Raises
-    ------
-    BadInput
-        A table has a loop or a hole on a pair's path; the message names switch and endpoint.
-    BadRequest
-        Lanes are of two kinds, or as in `GaloisLanes.of`.
-    """
+    """Follow the tables for every pair. Raise BadInput if a table has a loop or a hole on a pair's path; the message names switch and endpoint. Raise
+    BadRequest if lanes are of two kinds, or as in `GaloisLanes.of`."""
     by_level = [lane for lane in lanes if isinstance(lane, Lanes)]
     if len(by_level) == len(lanes):
         return _by_level(fabric, ports, by_level, pairs)

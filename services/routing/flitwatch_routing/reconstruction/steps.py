@@ -34,13 +34,10 @@ def steps_for(program: Program) -> Steps:
 
 
 class TorchSteps:
-    """Steps with torch."""
-
     def __init__(self, program: Program) -> None:
         self._program = program
 
     def step(self, x: Vectors, y: Vectors, tau: float, sigma: float) -> tuple[Vectors, Vectors]:
-        """See `Steps`."""
         program = self._program
         g = program.adjoint(y)
         moved = [torch.sub(a, b, alpha=tau) for a, b in zip(x, g, strict=True)]
@@ -49,12 +46,10 @@ class TorchSteps:
         return moved, program.dual_step(y, k, sigma)
 
     def reflect(self, at: Vectors, moved: Vectors, anchor: Vectors, part: float) -> None:
-        """See `Steps`."""
         for a, m, c in zip(at, moved, anchor, strict=True):
             torch.lerp(c, torch.sub(2 * m, a), part, out=a)
 
     def squared_distance(self, a: Vectors, b: Vectors) -> float:
-        """See `Steps`."""
         return float(sum(((p - q) ** 2).sum(dtype=torch.float64) for p, q in zip(a, b, strict=True)))
 
 
@@ -71,7 +66,6 @@ class CoreSteps:
         self._place = None if program.place_of is None else program.place_of.to(torch.int32)
 
     def step(self, x: Vectors, y: Vectors, tau: float, sigma: float) -> tuple[Vectors, Vectors]:
-        """See `Steps`."""
         program, threads = self._program, torch.get_num_threads()
         counters = program.counters
         first, tail = counters.spread(program.row_scale * y[0])
@@ -148,12 +142,10 @@ class CoreSteps:
         )
 
     def reflect(self, at: Vectors, moved: Vectors, anchor: Vectors, part: float) -> None:
-        """See `Steps`."""
         for a, m, c in zip(at, moved, anchor, strict=True):
             core.reflect(_array_view(a), _array_view(m), _array_view(c), part, torch.get_num_threads())
 
     def squared_distance(self, a: Vectors, b: Vectors) -> float:
-        """See `Steps`."""
         return sum(
             core.apart(_array_view(p), _array_view(q), torch.get_num_threads()) for p, q in zip(a, b, strict=True)
         )

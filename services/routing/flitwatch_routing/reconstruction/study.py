@@ -71,7 +71,6 @@ def build_study(
     seed: int,
     noise: float = 0.0,
     jobs: list[NDArray[np.int64]] | None = None,
-    offset: int = SKIPPED,
     scheme: str = BY_LEVEL,
 ) -> Study:
     """Measure traffic inside given jobs. Without jobs, a pattern is one job after the first nodes, and a CSV file one job of its endpoints.
@@ -92,7 +91,7 @@ def build_study(
         jobs = [np.union1d(src, dst).astype(np.int64)]
     if jobs is None:
         ranks = int(max(src.max(), dst.max())) + 1
-        offset = offset if ranks + offset <= endpoints else 0
+        offset = SKIPPED if ranks + SKIPPED <= endpoints else 0
         src, dst, jobs = src + offset, dst + offset, [np.arange(offset, offset + ranks)]
     measured, inside = measure_traffic(fabric, ports, (src, dst, size), jobs, sls, vls, epochs, rng, noise, scheme)
     if packets is None:
@@ -114,13 +113,8 @@ def measure_traffic(
     noise: float = 0.0,
     scheme: str = BY_LEVEL,
 ) -> tuple[Measured, Floats]:
-    """Return counters of traffic (src, dst, bytes) inside jobs, with separate lanes per epoch, and the bytes (pairs,) for the score.
-
-    Raises
-    ------
-    BadRequest
-        There is traffic between jobs, the scheme is unknown, or the number of Galois-field lanes is not five.
-    """
+    """Return counters of traffic (src, dst, bytes) inside jobs, with separate lanes per epoch, and the bytes (pairs,) for the score. Raise BadRequest
+    if there is traffic between jobs, the scheme is unknown, or the number of Galois-field lanes is not five."""
     endpoints = len(fabric.endpoints.router)
     pairs = pairs_of(jobs, rng.integers(0, sls, (endpoints, endpoints), dtype=np.int8))
     inside = inside_jobs(demand, endpoints, pairs)

@@ -23,7 +23,6 @@ class Call:
 
     Attributes
     ----------
-    rank, ranks, root : int
     sent_bytes, received_bytes : int
         Bytes of one block: send count and receive count times the sizes of their types.
     sent_to, received_from : tuple of int

@@ -51,7 +51,6 @@ class CallCount:
     bytes: int = 0
 
     def add(self, size: int) -> None:
-        """Add one call."""
         self.calls += 1
         self.bytes += size
 
@@ -96,13 +95,8 @@ class Dag:
         return len(self.kind) - 1
 
     def matched(self, where: str = "the message DAG") -> NDArray[np.int64]:
-        """Return the receive of each send; `NO_LINK` for other operations.
-
-        Raises
-        ------
-        BadInput
-            A send has no receive, a receive has no send, or their sizes differ.
-        """
+        """Return the receive of each send; `NO_LINK` for other operations. Raise BadInput if a send has no receive, a receive has no send, or their
+        sizes differ."""
         match = np.full(len(self.kind), NO_LINK, np.int64)
         waiting: dict[tuple[int, int, int], deque[int]] = defaultdict(deque)
         for op, kind in enumerate(self.kind):
@@ -132,13 +126,8 @@ class Dag:
         return match
 
     def to_ops(self, endpoints: NDArray[np.integer], where: str = "the message DAG") -> Ops:
-        """Return operations for the engine, with sends matched to receives.
-
-        Raises
-        ------
-        BadInput
-            As in `matched`, or operations wait for each other in a cycle.
-        """
+        """Return operations for the engine, with sends matched to receives. Raise BadInput as in `matched`, or operations wait for each other in a
+        cycle."""
         match = self.matched(where)
         needs = np.array(self.requires, np.int64).reshape(-1, 2)
         needs = needs[np.argsort(needs[:, 0], kind="stable")]
@@ -185,13 +174,8 @@ def is_dag(text: str) -> bool:
 
 
 def read_dag(path: Path) -> Dag:
-    """Read our text format or GOAL text (`num_ranks N`, `rank R { ... }`, `calc`) by tokens, regardless of line breaks.
-
-    Raises
-    ------
-    BadInput
-        The text is invalid; the message contains file and line.
-    """
+    """Read our text format or GOAL text (`num_ranks N`, `rank R { ... }`, `calc`) by tokens, regardless of line breaks. Raise BadInput if the text is
+    invalid; the message contains file and line."""
     with open_text(path) as text:
         return _Reader(path, text).dag()
 

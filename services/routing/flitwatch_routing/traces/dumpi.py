@@ -96,15 +96,10 @@ def read_dumpi(paths: list[Path], *, compute: bool = True) -> Dag:
     """Return the calls in DUMPI text (`dumpi2ascii`, one file per rank, in rank order) as a DAG.
 
     Blocking calls run in sequence; a non-blocking call only starts in order, and its wait blocks later operations. Time between calls becomes
-    computation. A send-receive starts both and waits for both; a failed test is ignored. Collectives of MPI_COMM_WORLD, and of the communicators known to
-    `dumpi_communicators`, become messages (`collective_rounds`). The DAG counts the others: unsupported and non-blocking collectives, and those of
-    unknown communicators.
-
-    Raises
-    ------
-    BadInput
-        A file has no calls or ends within one, or contains wildcard receives, persistent requests, messages in communicators with unknown ranks, or
-        data types of unknown size. The message contains file and line.
+    computation. A send-receive starts both and waits for both; a failed test is ignored. Collectives of MPI_COMM_WORLD, and of the communicators
+    known to `dumpi_communicators`, become messages (`collective_rounds`). The DAG counts the others: unsupported and non-blocking collectives, and
+    those of unknown communicators. Raise BadInput if a file has no calls or ends within one, or contains wildcard receives, persistent requests,
+    messages in communicators with unknown ranks, or data types of unknown size. The message contains file and line.
     """
     dag = Dag(len(paths))
     new_communicators = read_communicators([_maker_text(read_text(path)) for path in paths])
@@ -119,13 +114,8 @@ def _maker_text(text: str) -> str:
 
 
 def read_dumpi_folder(folder: Path) -> Dag:
-    """The DUMPI text of one run: the folder's `*.txt` files, whose names end in their rank (`dumpi-...-0003.txt`); they can be compressed.
-
-    Raises
-    ------
-    BadInput
-        Files are missing, unreadable, or not DUMPI text.
-    """
+    """The DUMPI text of one run: the folder's `*.txt` files, whose names end in their rank (`dumpi-...-0003.txt`); they can be compressed. Raise
+    BadInput if files are missing, unreadable, or not DUMPI text."""
     ranks: dict[int, Path] = {}
     for path in sorted(folder.iterdir()):
         text = _TEXT.fullmatch(path.name)

@@ -19,17 +19,11 @@ _NO_RANK = 2**32 - 3  # from here on: no root, the rank itself, a rank of the ot
 def read_otf2(anchor: Path) -> Dag:
     """Return the MPI events of an archive (its `.otf2` anchor file) as operations.
 
-    Time between MPI events becomes computation, except inside MPI regions, whose waiting time the replay reproduces. A non-blocking call only
-    starts; its completion blocks later operations. Collectives of every intra-communicator become messages (`collective_rounds`). Other operations are
-    counted in `left_out`, with their bytes: unsupported collectives, collectives with counts by peer, which an archive does not contain, and one-sided
-    operations.
-
-    Raises
-    ------
-    BadInput
-        The file is not an archive, or locations are not ranks.
-    ModuleNotFoundError
-        The `otf2` package is not installed.
+    Time between MPI events becomes computation, except inside MPI regions, whose waiting time the replay reproduces. A non-blocking call only starts;
+    its completion blocks later operations. Collectives of every intra-communicator become messages (`collective_rounds`). Other operations are
+    counted in `left_out`, with their bytes: unsupported collectives, collectives with counts by peer, which an archive does not contain, and
+    one-sided operations. Raise BadInput if the file is not an archive, or locations are not ranks. Raise ModuleNotFoundError if the `otf2` package is
+    not installed.
     """
     import _otf2
     import otf2

@@ -95,13 +95,8 @@ def _calls_by_name(counted: dict[str, CallCount]) -> dict[str, Calls]:
 
 
 def trace_matrix(dag: Dag, packet_bytes: int, where: str = "the trace") -> tuple[Ints, Ints, Ints, Ints]:
-    """Return (src, dst, bytes, packets) with one entry per pair of different ranks; a message's last packet may be shorter.
-
-    Raises
-    ------
-    BadInput
-        A message has no receive or no send (a replay refuses it too), or no rank sends to another.
-    """
+    """Return (src, dst, bytes, packets) with one entry per pair of different ranks; a message's last packet may be shorter. Raise BadInput if a
+    message has no receive or no send (a replay refuses it too), or no rank sends to another."""
     dag.matched(where)
     at = np.flatnonzero(np.array(dag.kind) == OpKind.SEND)
     src, dst, size = (np.array(column, np.int64)[at] for column in (dag.rank, dag.peer, dag.amount))

@@ -29,14 +29,7 @@ class CheckedPlacement:
 
 
 def check_placement(placement: str, fabric: str, job: str, asked: Check, context: TaskContext) -> CheckedPlacement:
-    """Simulate `job` on its own nodes and in a new placement, with the same seeds.
-
-    Raises
-    ------
-    BadRequest, NotFound
-        See `sim.whatif`.
-    Cancelled
-    """
+    """Simulate `job` on its own nodes and in a new placement, with the same seeds. Raise BadRequest or NotFound; see `sim.whatif`. Raise Cancelled."""
     options = asked.model_dump(exclude={"routing"})
     variants = {"placements": [AS_IT_WAS, placement], "routings": [asked.routing]}
     result = simulate_whatif({**options, "fabric": fabric, "job": job, **variants}, context)
@@ -78,17 +71,13 @@ class ModeChoice:
     pace_high: float
 
 
-def choose_mode(observed: Mapping[str, Sequence[NicObservation]], message_bytes: int, seed: int = 1) -> ModeChoice:
+def choose_mode(observed: Mapping[str, Sequence[NicObservation]], message_bytes: int) -> ModeChoice:
     """Return the mode with the least modelled message time (De Sensi 2019, equation 2), and its gain with a 90 % bootstrap interval over observations.
 
-    The mode is chosen only if the job was also significantly faster under it. Equation 2 uses means over messages and NICs, but a job waits for its slowest
-    message. If modes alternate within one allocation, the job's own pace can be compared (section 5.1). An iteration sends the same flits under every mode,
-    so flits per second measure that pace.
-
-    Raises
-    ------
-    BadRequest
-        Modes are unknown, the default is missing, there are too few observations, or observations have different allocations or no traffic.
+    The mode is chosen only if the job was also significantly faster under it. Equation 2 uses means over messages and NICs, but a job waits for its
+    slowest message. If modes alternate within one allocation, the job's own pace can be compared (section 5.1). An iteration sends the same flits
+    under every mode, so flits per second measure that pace. Raise BadRequest if modes are unknown, the default is missing, there are too few
+    observations, or observations have different allocations or no traffic.
     """
     _check_observations(observed, message_bytes)
     times = {
@@ -99,7 +88,7 @@ def choose_mode(observed: Mapping[str, Sequence[NicObservation]], message_bytes:
     }
     means = {mode: float(values.mean()) for mode, values in times.items()}
     best = min(means, key=lambda mode: (means[mode], mode))
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(1)
     before, after = (rng.choice(times[mode], (DRAWS, len(times[mode]))).mean(axis=1) for mode in (DEFAULT_MODE, best))
     ratios = before / after if best != DEFAULT_MODE else np.ones(1)
     paces = {mode: np.array([sample.flits_per_s for sample in observed[mode]]) for mode in (DEFAULT_MODE, best)}

@@ -221,5 +221,5 @@ def _of_placement(
     )
 
 
-def _time_side(time_s: float, label: str) -> recommendations.RecommendationSide:
+def _time_side(time_s: float, label: str) -> recommendations.RouteOutcome:
     return {"time_s": time_s, "max_load_bytes": None, "congested_links": None, "label": label}

@@ -93,13 +93,8 @@ def _drop_self_traffic(parts: list[Matrix]) -> Matrix:
 
 
 def demand_of(name: str, fabric: Fabric, megabytes: float, iterations: int, seed: int) -> Demand:
-    """Return the demand from a pattern's name, a CSV file `src,dst,bytes`, a measured matrix (`a , b = bytes`) or a trace, scaled to the busiest node's megabytes.
-
-    Raises
-    ------
-    BadRequest, BadInput
-        The name is none of these, the file does not fit, or there is no traffic.
-    """
+    """Return the demand from a pattern's name, a CSV file `src,dst,bytes`, a measured matrix (`a , b = bytes`) or a trace, scaled to the busiest
+    node's megabytes. Raise BadRequest or BadInput if the name is none of these, the file does not fit, or there is no traffic."""
     if name in (BARRIER_BULLY, BARRIER_BULLY_EVEN):
         return _barrier_with_bully(fabric, megabytes, seed, even=name == BARRIER_BULLY_EVEN)
     endpoints = len(fabric.endpoints)

@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flitwatch_db.estimates.recommendations import (
+    Finding,
     Part,
     Recommendation,
-    RecommendationReason,
-    RecommendationSide,
+    RouteOutcome,
     as_json,
 )
 from flitwatch_domain.fabric import Fabric, LinkClass
@@ -29,7 +29,6 @@ LEVEL = 0.9
 def turn_recommendation(
     turn: Turn, fabric_id: int | None, task_id: int | None, parameters: dict[str, Any]
 ) -> Recommendation:
-    """Return the row of a turn."""
     score = turn.score
     reconstruction = turn.reconstruction()
     doubt = None if turn.found is None else turn.found.estimated_error
@@ -87,7 +86,7 @@ def turn_recommendation(
     )
 
 
-def _make_reason(text: str, value: float | None, unit: str | None) -> RecommendationReason:
+def _make_reason(text: str, value: float | None, unit: str | None) -> Finding:
     return {"text": text, "value": value, "unit": unit}
 
 
@@ -99,7 +98,7 @@ def _count_congested_links(carried: Carried, between: NDArray[np.bool_]) -> int:
     return int((np.nan_to_num(carried.congested[between]) > CONGESTED_ABOVE).sum())
 
 
-def _recommendation_side(carried: Carried, load: float, between: NDArray[np.bool_], label: str) -> RecommendationSide:
+def _recommendation_side(carried: Carried, load: float, between: NDArray[np.bool_], label: str) -> RouteOutcome:
     return {
         "time_s": carried.time_s,
         "max_load_bytes": load,

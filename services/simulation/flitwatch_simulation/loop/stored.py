@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 
 from flitwatch_db.diagnosis import measured
 from flitwatch_db.diagnosis.measured import LinkSums
-from flitwatch_db.estimates.recommendations import Part, Recommendation, RecommendationSide, as_json
+from flitwatch_db.estimates.recommendations import Part, Recommendation, RouteOutcome, as_json
 from flitwatch_db.fabrics import route_changes
 from flitwatch_db.fabrics import store as fabrics
-from flitwatch_domain.errors import BadInput, BadRequest, Cancelled
+from flitwatch_domain.errors import BadInput, BadRequest
 from flitwatch_domain.fabric import Fabric
 from flitwatch_routing import lft
 from flitwatch_routing.deadlock import find_dependencies
@@ -36,12 +36,10 @@ from flitwatch_simulation.loop.estimate import NOISE_FLOOR, combined_slots, reco
 from flitwatch_simulation.loop.machine import Carried
 from flitwatch_simulation.loop.matrices import by_place
 from flitwatch_simulation.loop.outcome import links_of
-from flitwatch_simulation.loop.turn import UNSURE
+from flitwatch_simulation.loop.turn import UNSURE, Report, SearchResult, describe_search, make_stages
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
-#: report(stages done, number of stages, current stage)
-Report = Callable[[int, int, str], None]
 STAGES = 3
 #: A fabric is idle if its busiest link uses less than this share of its speed: counts may be only management packets, and no routes would be faster.
 IDLE = 1e-4
@@ -84,17 +82,12 @@ class Window:
     levels: Floats
 
 
-class StoredReconstruction(TypedDict):
-    """Result of reconstructing the window's traffic; the error is None if it could not be estimated."""
+class StoredReconstruction(SearchResult):
+    """Result of reconstructing the window's traffic."""
 
     basis: str
     pairs: int
-    estimated_error: float | None
-    residual: float
     noise: float
-    iterations: int
-    converged: bool
-    wall_s: float
 
 
 class BusyLoads(TypedDict):
@@ -183,12 +176,9 @@ class StoredTurn:
             else {
                 "basis": self.run.basis,
                 "pairs": int((reconstruction.size > 0).sum()),
-                "estimated_error": _relative_doubt(reconstruction),
-                "residual": reconstruction.residual,
                 "noise": reconstruction.noise,
-                "iterations": reconstruction.iterations,
-                "converged": reconstruction.converged,
-                "wall_s": reconstruction.wall_s,
+                **describe_search(reconstruction),
+                "estimated_error": _relative_doubt(reconstruction),
             },
             "max_load_bytes": {
                 "measured": float(np.nanmax(counted.carried[between], initial=0)),
@@ -270,14 +260,7 @@ def run_stored_turn(
     fabric, loaded = window.fabric, window.loaded
     if asked.sls:
         levels_of(fabric, asked.sls, asked.vls, asked.seed)
-
-    def stage(done: int, what: str) -> Callable[[str], None]:
-        if stop():
-            raise Cancelled("the loop was cancelled")
-        if report is not None:
-            report(done, STAGES, what)
-        return lambda detail: None if report is None else report(done, STAGES, f"{what}: {detail}")
-
+    stage = make_stages(report, stop, STAGES)
     carried, quiet = _without_quiet(window.counted.carried)
     levels = _by_level(carried, window.levels)
 
@@ -530,7 +513,7 @@ def stored_recommendation(turn: StoredTurn) -> Recommendation:
     )
 
 
-def _recommendation_side(load: float | None, label: str) -> RecommendationSide:
+def _recommendation_side(load: float | None, label: str) -> RouteOutcome:
     return {"time_s": None, "max_load_bytes": load, "congested_links": None, "label": label}
 
 

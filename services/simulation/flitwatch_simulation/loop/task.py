@@ -20,15 +20,19 @@ from flitwatch_simulation.loop.matrices import by_place
 from flitwatch_simulation.loop.outcome import turn_recommendation
 from flitwatch_simulation.loop.parameters import LoopRun
 from flitwatch_simulation.loop.process import MachineProcess
-from flitwatch_simulation.loop.turn import TurnSummary, optimised_turn, simulate_turn
+from flitwatch_simulation.loop.turn import (
+    TurnReconstruction,
+    TurnSummary,
+    describe_search,
+    optimised_turn,
+    simulate_turn,
+)
 
 #: Number of pairs in a task's result, in descending order of bytes.
 MOST_PAIRS = 10_000
 
 
 class LoopResult(TurnSummary):
-    """A turn of the loop, and the id of its recommendation."""
-
     recommendation_id: int
 
 
@@ -61,17 +65,9 @@ class TrafficMatrix(TypedDict):
     bytes: list[list[float]]
 
 
-class ReconstructionResult(TypedDict):
+class ReconstructionResult(TurnReconstruction):
     """A machine's reconstructed traffic: errors, cost of the search, largest pairs, and the matrix by router."""
 
-    relative_error: float
-    estimated_error: float | None
-    residual: float
-    iterations: int
-    converged: bool
-    wall_s: float
-    basis: str
-    held_out: dict[str, float | None]
     simulated: bool
     pairs: TrafficPairs
     pairs_left_out: int
@@ -136,11 +132,7 @@ def reconstruct_traffic(args: dict[str, Any], context: TaskContext) -> Reconstru
     matrix = by_place(fabric, (reconstruction.pairs.src, reconstruction.pairs.dst, reconstruction.size), "router")
     return {
         "relative_error": error,
-        "estimated_error": reconstruction.estimated_error,
-        "residual": reconstruction.residual,
-        "iterations": reconstruction.iterations,
-        "converged": reconstruction.converged,
-        "wall_s": reconstruction.wall_s,
+        **describe_search(reconstruction),
         "basis": choice.basis,
         "held_out": choice.missed,
         "simulated": True,

@@ -33,8 +33,29 @@ EVEN = 1.01
 UNSURE = 0.1
 
 
-class TurnReconstruction(TypedDict):
-    """Result of the reconstruction: true and estimated errors, and the cost of the search.
+class SearchResult(TypedDict):
+    """Estimated error of a reconstruction, None if unknown, and the cost of its search."""
+
+    estimated_error: float | None
+    residual: float
+    iterations: int
+    converged: bool
+    wall_s: float
+
+
+def describe_search(found: Reconstruction) -> SearchResult:
+    """Return the error and the cost of a reconstruction, for reports."""
+    return {
+        "estimated_error": found.estimated_error,
+        "residual": found.residual,
+        "iterations": found.iterations,
+        "converged": found.converged,
+        "wall_s": found.wall_s,
+    }
+
+
+class TurnReconstruction(SearchResult):
+    """Result of the reconstruction.
 
     Attributes
     ----------
@@ -44,11 +65,6 @@ class TurnReconstruction(TypedDict):
     basis: str
     held_out: dict[str, float | None]
     relative_error: float | None
-    estimated_error: float | None
-    residual: float
-    iterations: int
-    converged: bool
-    wall_s: float
 
 
 class TurnSummary(TypedDict):
@@ -106,52 +122,46 @@ class Turn:
 
     def reconstruction(self) -> TurnReconstruction | None:
         """Return the result of the reconstruction; None if there was none."""
-        reconstruction = self.found
-        if reconstruction is None or self.choice is None:
+        if self.found is None or self.choice is None:
             return None
         return {
             "basis": self.choice.basis,
             "held_out": self.choice.missed,
             "relative_error": self.score.relative_error,
-            "estimated_error": reconstruction.estimated_error,
-            "residual": reconstruction.residual,
-            "iterations": reconstruction.iterations,
-            "converged": reconstruction.converged,
-            "wall_s": reconstruction.wall_s,
+            **describe_search(self.found),
         }
 
 
-def run_turn(
-    parameters: LoopRun, report: Report | None = None, cancelled: Callable[[], bool] | None = None
-) -> tuple[TurnSummary, Ints]:
+def make_stages(
+    report: Report | None, stop: Callable[[], bool], count: int
+) -> Callable[[int, str], Callable[[str], None]]:
+    """Return a function that reports the start of one of `count` stages, or raises Cancelled, and returns one that reports details of the stage."""
+
+    def stage(done: int, what: str) -> Callable[[str], None]:
+        if stop():
+            raise Cancelled("the loop was cancelled")
+        if report is not None:
+            report(done, count, what)
+        return lambda detail: None if report is None else report(done, count, f"{what}: {detail}")
+
+    return stage
+
+
+def run_turn(parameters: LoopRun, report: Report | None = None) -> tuple[TurnSummary, Ints]:
     """Run one turn. Return the command's output and the new tables."""
-    outcome = simulate_turn(parameters, report, cancelled)
+    outcome = simulate_turn(parameters, report)
     return outcome.summary(), outcome.routes.ports
 
 
 def simulate_turn(
     parameters: LoopRun, report: Report | None = None, cancelled: Callable[[], bool] | None = None
 ) -> Turn:
-    """Run one turn and return all its results.
-
-    Raises
-    ------
-    BadRequest, BadInput
-        The traffic or the fabric does not fit.
-    Cancelled
-    """
+    """Run one turn and return all its results. Raise BadRequest or BadInput if the traffic or the fabric does not fit. Raise Cancelled."""
     started = time.monotonic()
     fabric = fabric_of(parameters.topology)
     loaded = ftree_tables(fabric)
     stop = cancelled or (lambda: False)
-
-    def stage(done: int, what: str) -> Callable[[str], None]:
-        if stop():
-            raise Cancelled("the loop was cancelled")
-        if report is not None:
-            report(done, STAGES, what)
-        return lambda detail: None if report is None else report(done, STAGES, f"{what}: {detail}")
-
+    stage = make_stages(report, stop, STAGES)
     with MachineProcess(parameters, stop) as machine:
         stage(0, "simulating the loaded routes")
         order = machine.call("describe")

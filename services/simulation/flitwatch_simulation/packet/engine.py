@@ -27,13 +27,7 @@ def execute_workload(
     **options: Any,
 ) -> packet.Result:
     """Run a workload in a separate thread, so that an interrupt of the caller ends it; `report(done, total, message)` is called twice per second.
-
-    Raises
-    ------
-    BadRequest
-        The workload does not fit the fabric.
-    Cancelled
-    """
+    Raise BadRequest if the workload does not fit the fabric. Raise Cancelled."""
     control = packet.Control()
     divisor, unit = (10**3, "kB") if total_bytes < 10**12 else (10**6, "MB")  # progress is stored as 32-bit integers
     with ThreadPoolExecutor(1) as pool:

@@ -64,10 +64,8 @@ class Machine:
     ----------
     fabric : Fabric
         With one link per cable.
-    core : flitwatch_core.packet.PacketFabric
     mode : int
         Routing mode for the routing's name.
-    routing : str
     """
 
     fabric: Fabric
@@ -77,7 +75,6 @@ class Machine:
 
     @property
     def endpoints(self) -> int:
-        """Number of endpoints."""
         return len(self.fabric.endpoints)
 
     @cached_property
@@ -96,7 +93,6 @@ def build_machine(
     nic_protocol: bool = False,
     table: NDArray[np.uint32] | None = None,
     through_router: bool = False,
-    bias: packet.AdaptiveBias | None = None,
     credit_delay_ns: float = 0.0,
     virtual_lanes: int = 1,
     buffer_bytes: float | None = None,
@@ -143,7 +139,6 @@ def build_machine(
             router_delay_ns=_DRAGONFLY_DELAY_NS,
             largest_packet_bytes=wire,
             through_router=through_router,
-            **({"bias": bias} if bias is not None else {}),
         )
         return Machine(full, core, routings[routing], routing)
     if full.kind is FabricKind.TORUS:

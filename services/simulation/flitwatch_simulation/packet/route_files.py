@@ -13,26 +13,16 @@ from flitwatch_domain.fabric import Fabric
 
 
 def read_table(path: Path, fabric: Fabric) -> NDArray[np.uint32]:
-    """Return links of each (endpoint, router) from an OpenSM dump.
-
-    Raises
-    ------
-    BadInput
-        The text is not a dump or does not fit the fabric; the message contains the file.
-    """
+    """Return links of each (endpoint, router) from an OpenSM dump. Raise BadInput if the text is not a dump or does not fit the fabric; the message
+    contains the file."""
     from flitwatch_routing import lft
 
     return table_of_ports(fabric, lft.read_ports(path, fabric))
 
 
 def table_of_ports(fabric: Fabric, ports: NDArray[np.integer]) -> NDArray[np.uint32]:
-    """Return links uint32[endpoint, router] at output `ports` int[router, endpoint]; -1 and a switch's own port 0 become no link.
-
-    Raises
-    ------
-    BadRequest
-        A port has no cable.
-    """
+    """Return links uint32[endpoint, router] at output `ports` int[router, endpoint]; -1 and a switch's own port 0 become no link. Raise BadRequest if
+    a port has no cable."""
     links, routers, endpoints = fabric.links, len(fabric.routers), len(fabric.endpoints)
     if ports.shape != (routers, endpoints):
         raise BadRequest(f"routes have shape {ports.shape}; expected {(routers, endpoints)}")

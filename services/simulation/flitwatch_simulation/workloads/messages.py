@@ -28,12 +28,10 @@ class Messages:
 
     Attributes
     ----------
-    ranks : int
     src, dst : int[M]
         Ranks.
     size_bytes : int[M]
     send_round, recv_round : int[M]
-    rounds : int
     compute_ns : int, int[rounds] or int[ranks, rounds]
         Computation at the end of a round: common, by round, or by rank and round.
     """
@@ -49,7 +47,6 @@ class Messages:
 
     @property
     def total_bytes(self) -> int:
-        """Total bytes of all messages."""
         return int(self.size_bytes.sum())
 
     def scaled(self, factor: float) -> Messages:
@@ -242,12 +239,8 @@ def _piece_bytes(size: int, rounds: int) -> int:
 def messages_of(dag: Dag) -> Messages:
     """Return each message in the earliest rounds of its source and destination after everything it waits for.
 
-    Computation ends its round. Rounds delay operations that can overlap in the trace, so a replay by rounds is not faster.
-
-    Raises
-    ------
-    BadInput
-        See `Dag.to_ops`.
+    Computation ends its round. Rounds delay operations that can overlap in the trace, so a replay by rounds is not faster. Raise BadInput; see
+    `Dag.to_ops`.
     """
     ops = dag.to_ops(np.arange(dag.ranks))
     begin, required, match = ops.requires_begin.tolist(), ops.required.tolist(), ops.match.tolist()

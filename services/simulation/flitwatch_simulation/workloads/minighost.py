@@ -100,13 +100,3 @@ def minighost_messages(
     compute = np.zeros((nodes, len(rounds)), np.int64)
     compute[:, computed] = np.maximum(np.rint(compute_ns * (1 + noise)), 0)
     return in_rounds(nodes, rounds, compute)
-
-
-def tile_ranks(shape: tuple[int, ...], node: tuple[int, ...], leaf: tuple[int, ...]) -> Ints:
-    """Return the node of each rank, if each node has a tile of ranks and each leaf switch a tile of nodes (geometric tiling); leaf after leaf."""
-    place = np.array(np.unravel_index(np.arange(int(np.prod(shape))), shape, order="F"))
-    nodes = tuple(side // part for side, part in zip(shape, node, strict=True))
-    leaves = tuple(side // part for side, part in zip(nodes, leaf, strict=True))
-    at = place // np.array(node)[:, None]
-    within = np.ravel_multi_index(tuple(at % np.array(leaf)[:, None]), leaf, order="F")
-    return np.ravel_multi_index(tuple(at // np.array(leaf)[:, None]), leaves, order="F") * int(np.prod(leaf)) + within

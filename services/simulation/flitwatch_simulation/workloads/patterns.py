@@ -29,13 +29,9 @@ Maker = Callable[[int, int, np.random.Generator], Messages]
 def make_pattern(name: str, ranks: int, bytes_per_rank: int, seed: int = 1) -> Messages:
     """Return the messages of a named pattern. Every rank sends `bytes_per_rank` on average, up to rounding to bytes.
 
-    Only senders count in `pingpong_messages` (with an odd number, the last rank has no partner), `incast_messages`, `bisection-shuffle` and `bully_messages`.
-    In `broadcast_messages` every rank except the first receives this amount. A message has at least one byte.
-
-    Raises
-    ------
-    BadRequest
-        The name is unknown, or the pattern needs more ranks.
+    Only senders count in `pingpong_messages` (with an odd number, the last rank has no partner), `incast_messages`, `bisection-shuffle` and
+    `bully_messages`. In `broadcast_messages` every rank except the first receives this amount. A message has at least one byte. Raise BadRequest if
+    the name is unknown, or the pattern needs more ranks.
     """
     if name not in PATTERNS:
         raise BadRequest(f"unknown pattern {name!r}", advice=f"Use one of {', '.join(['uniform', *sorted(PATTERNS)])}.")

@@ -16,7 +16,7 @@ from typing import IO, TYPE_CHECKING, Any, Protocol, cast
 
 import click
 
-from flitwatch.console import make_progress, print_result
+from flitwatch.console import Database, make_progress, print_result
 
 if TYPE_CHECKING:
     import psycopg
@@ -64,14 +64,7 @@ class Reader(Protocol):
 
 
 def import_jobs(
-    source: str,
-    files: Sequence[Path],
-    reader: Callable[[], Reader],
-    *,
-    name: Path,
-    db_url: str | None,
-    ephemeral: bool,
-    as_json: bool,
+    source: str, files: Sequence[Path], reader: Callable[[], Reader], *, name: Path, database: Database, as_json: bool
 ) -> None:
     """Import jobs through the log, print the report, and end with its exit status.
 
@@ -102,7 +95,7 @@ def import_jobs(
         )
     with open_plain(files[0]) as plain:
         reader().read(plain, str(files[0]))
-    with open_import_log(db_url, ephemeral) as through, make_progress("importing") as display:
+    with open_import_log(database) as through, make_progress("importing") as display:
         size = sum(os.path.getsize(file) for file in files)
         task = display.add_task("importing", total=size)
         content = Content()

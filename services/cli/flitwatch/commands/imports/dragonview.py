@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, TypedDict
 import click
 
 from flitwatch.commands.imports.fabric import print_warnings, store_fabric
-from flitwatch.console import database_options, json_option, print_result
+from flitwatch.commands.imports.through_log import RejectedRecord
+from flitwatch.console import Database, database_options, json_option, print_result
 
 if TYPE_CHECKING:
     import psycopg
@@ -30,17 +31,13 @@ _MOST_EXAMPLES = 5
 @click.option("--name", help="Name of the fabric (default: the name of the cable list, with -dragonview appended).")
 @database_options
 @json_option
-def dragonview(
-    links: Path, counters: Path, jobs: Path, name: str | None, db_url: str | None, ephemeral: bool, as_json: bool
-) -> None:
+def dragonview(links: Path, counters: Path, jobs: Path, name: str | None, database: Database, as_json: bool) -> None:
     """Import a DragonView snapshot as a new fabric. Its counters have no times. Importing it again replaces it."""
-    from flitwatch_db import connect
     from flitwatch_domain.importers import read_snapshot
     from flitwatch_domain.importers.read import default_name
-    from flitwatch_ops import platform
 
     snapshot = read_snapshot(links, counters, jobs, name or f"{default_name(links)}-dragonview")
-    with platform.open_database(db_url, ephemeral, adds=True) as url, connect(url) as conn, conn.transaction():
+    with database.connect(adds=True) as conn, conn.transaction():
         save_snapshot(conn, snapshot, source=str(counters))
     print_warnings(snapshot.warnings)
     print_result(summarise_snapshot(snapshot), as_json)
@@ -78,16 +75,7 @@ def save_snapshot(conn: psycopg.Connection[Any], snapshot: Snapshot, *, source: 
     return fabric_id
 
 
-class RejectionReason(TypedDict):
-    """Location of a rejected item and the reason."""
-
-    where: str
-    reason: str
-
-
 class SnapshotJob(TypedDict):
-    """Job with the routers and groups of its nodes."""
-
     job_id: str
     nodes: int | None
     routers: int
@@ -102,7 +90,7 @@ class SnapshotReport(TypedDict):
     groups: list[int]
     links_counted: int
     links_unmatched: int
-    unmatched: list[RejectionReason]
+    unmatched: list[RejectedRecord]
     counted_routers: int
     counted_groups: list[int]
     counted_jobs: list[str]
@@ -111,7 +99,7 @@ class SnapshotReport(TypedDict):
     placed: int
     unplaced_examples: list[str]
     job_places: list[SnapshotJob]
-    rejected: list[RejectionReason]
+    rejected: list[RejectedRecord]
     rejected_rows: int
     warnings: list[str]
 

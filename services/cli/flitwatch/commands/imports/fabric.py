@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from flitwatch.console import database_options, json_option, print_result, stderr_console
+from flitwatch.console import Database, database_options, json_option, print_result, stderr_console
 
 if TYPE_CHECKING:
     import psycopg
@@ -50,23 +50,20 @@ def fabric(
     replace: bool,
     cluster: str | None,
     hosts: Path | None,
-    db_url: str | None,
-    ephemeral: bool,
+    database: Database,
     as_json: bool,
 ) -> None:
     """Import the topology in FILE. For LLDP, FILE can be a folder with one file per switch. Importing the same file again changes nothing."""
-    from flitwatch_db import connect
     from flitwatch_db.ingest import imports
     from flitwatch_domain.importers import read_fabric
     from flitwatch_domain.importers.read import rename_hosts
-    from flitwatch_ops import platform
 
     topology = read_fabric(file, format_, name)
     if hosts is not None:
         topology = rename_hosts(topology, hosts)
     if cluster:
         topology = dataclasses.replace(topology, attributes={**topology.attributes, "cluster": cluster})
-    with platform.open_database(db_url, ephemeral, adds=True) as url, connect(url) as conn:
+    with database.connect(adds=True) as conn:
         stored = store_fabric(conn, topology, replace=replace)
         jobs = imports.count_jobs_of_fabric(conn, stored.fabric_id)
     print_warnings(topology.warnings)
@@ -74,8 +71,6 @@ def fabric(
 
 
 class StoredFabric(NamedTuple):
-    """Id of a stored fabric, and the warnings about storing it."""
-
     fabric_id: int
     warnings: tuple[str, ...]
 

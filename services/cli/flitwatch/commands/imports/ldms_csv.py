@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from flitwatch.console import NOTHING_PLACED, database_options, json_option, print_result
+from flitwatch.console import NOTHING_PLACED, Database, database_options, json_option, print_result
 
 #: Reasons listed in a report.
 MOST_REASONS = 20
@@ -19,7 +19,7 @@ MOST_NAMED = 8
 @click.argument("files", type=click.Path(path_type=Path), nargs=-1, required=True)
 @database_options
 @json_option
-def ldms_csv(files: tuple[Path, ...], db_url: str | None, ephemeral: bool, as_json: bool) -> None:
+def ldms_csv(files: tuple[Path, ...], database: Database, as_json: bool) -> None:
     """Import FILES written with store_csv, or folders of such files. Importing a file again adds only its new rows.
 
     The exit status is 3 if records were refused, and 4 if no counter belongs to an imported fabric.
@@ -29,7 +29,7 @@ def ldms_csv(files: tuple[Path, ...], db_url: str | None, ephemeral: bool, as_js
     from flitwatch_ingest.collectors.checkpoint import Checkpoint
     from flitwatch_ingest.collectors.ldms_csv import CsvCollector
 
-    with open_import_log(db_url, ephemeral) as through:
+    with open_import_log(database) as through:
         before = imports.last_gap(through.conn)
         collector = CsvCollector(files, through.publisher, Checkpoint(None), follow=False)
         try:

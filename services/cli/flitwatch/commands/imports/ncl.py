@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from flitwatch.console import database_options, json_option, print_result
+from flitwatch.console import Database, database_options, json_option, print_result
 
 
 @click.command("ncl")
@@ -18,14 +18,14 @@ from flitwatch.console import database_options, json_option, print_result
 )
 @database_options
 @json_option
-def ncl(folder: Path, run_json: Path | None, db_url: str | None, ephemeral: bool, as_json: bool) -> None:
+def ncl(folder: Path, run_json: Path | None, database: Database, as_json: bool) -> None:
     """Import the runs in FOLDER: *.timings.json with *.counters.N.bin, or the older *.nettiles.N.yaml."""
     from flitwatch.commands.imports.through_log import finish_import, open_import_log
     from flitwatch_db.ingest import imports
     from flitwatch_ingest.collectors.checkpoint import Checkpoint
     from flitwatch_ingest.collectors.ncl import NclCollector
 
-    with open_import_log(db_url, ephemeral) as through:
+    with open_import_log(database) as through:
         collector = NclCollector(folder, through.publisher, Checkpoint(None), run_json=run_json)
         collector.once()
         through.sources |= collector.sources

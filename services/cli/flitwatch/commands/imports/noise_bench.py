@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import click
 
-from flitwatch.console import database_options, json_option, print_result
+from flitwatch.console import Database, database_options, json_option, print_result
 
 if TYPE_CHECKING:
     from flitwatch_db.runs.noise_bench import Measurement
@@ -18,14 +18,12 @@ if TYPE_CHECKING:
 @click.option("--source", help="Where it was measured (default: the name of the file).")
 @database_options
 @json_option
-def noise_bench(file: Path, source: str | None, db_url: str | None, ephemeral: bool, as_json: bool) -> None:
+def noise_bench(file: Path, source: str | None, database: Database, as_json: bool) -> None:
     """Import FILE, the JSON lines of noise_bench. Importing the same file again changes nothing."""
-    from flitwatch_db import connect
     from flitwatch_db.runs import noise_bench as store
-    from flitwatch_ops import platform
 
     measurements = read_measurements(file)
-    with platform.open_database(db_url, ephemeral, adds=True) as url, connect(url) as conn:
+    with database.connect(adds=True) as conn:
         new = store.insert_measurements(conn, source or file.name, measurements)
         summary = store.list_slowdowns(conn)
     print_result({"measurements": len(measurements), "new": new, "slowdowns": summary}, as_json)

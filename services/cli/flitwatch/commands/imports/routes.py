@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from flitwatch.console import database_options, json_option, print_result
+from flitwatch.console import Database, database_options, json_option, print_result
 
 
 @click.command("routes")
@@ -18,17 +18,13 @@ from flitwatch.console import database_options, json_option, print_result
 @click.option("--note", help="What changed, in a few words. Required without DUMP.")
 @database_options
 @json_option
-def routes(
-    dump: Path | None, name: str, at: str | None, note: str | None, db_url: str | None, ephemeral: bool, as_json: bool
-) -> None:
+def routes(dump: Path | None, name: str, at: str | None, note: str | None, database: Database, as_json: bool) -> None:
     """Mark a change of routes on the time axis, from DUMP (opensm-lfts.dump), from a note, or both. DUMP is compared with the tables imported
     before. If no entry changed, no mark is created, so you can run this command every hour.
     """
-    from flitwatch_db import connect
     from flitwatch_db.fabrics import route_changes
     from flitwatch_db.fabrics import store as fabrics
     from flitwatch_domain.errors import BadRequest
-    from flitwatch_ops import platform
     from flitwatch_routing import lft
 
     text = note.strip() if note else None
@@ -37,7 +33,7 @@ def routes(
     if text and (len(text) > 200 or not text.isprintable()):
         raise BadRequest("the note has more than one line, or more than 200 characters", advice="Shorten it.")
     moment = _resolve_time(at, dump)
-    with platform.open_database(db_url, ephemeral, adds=True) as url, connect(url) as conn:
+    with database.connect(adds=True) as conn:
         row = fabrics.get_fabric_row(conn, name)
         ports = None if dump is None else lft.read_ports(dump, fabrics.load_fabric(conn, name))
         with conn.transaction():

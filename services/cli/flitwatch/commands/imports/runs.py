@@ -8,7 +8,7 @@ from urllib.parse import quote
 
 import click
 
-from flitwatch.console import database_options, json_option, make_progress, print_result
+from flitwatch.console import Database, database_options, json_option, make_progress, print_result
 
 if TYPE_CHECKING:
     from flitwatch_ml.blame.calibration import Calibration
@@ -51,16 +51,7 @@ class RunsReport(TypedDict):
 )
 @database_options
 @json_option
-def runs(
-    file: Path,
-    exposure: Path,
-    name: str,
-    shuffles: int,
-    seed: int,
-    db_url: str | None,
-    ephemeral: bool,
-    as_json: bool,
-) -> None:
+def runs(file: Path, exposure: Path, name: str, shuffles: int, seed: int, database: Database, as_json: bool) -> None:
     """Compute blame for the measured runs in RUNS (run,start,time_s[,nodes][,application][,circumstances...]) and store the verdicts for the Blame
     page. They are the same as those of `flitwatch blame --runs`. Importing again under the same name adds a version.
     """
@@ -70,14 +61,13 @@ def runs(
     from flitwatch_ml.measured import read_measured
     from flitwatch_ml.tasks import keep_of_files
     from flitwatch_ml.work.measured import CAVEAT, estimate_measured, judge_runs
-    from flitwatch_ops import platform
 
     try:
         set_name(name)
     except ValueError as bad:
         raise BadInput(f"--name: {bad}") from None
     data = read_measured(file, exposure)
-    with platform.open_database(db_url, ephemeral, adds=True) as url:
+    with database.open(adds=True) as url:
         with make_progress("shuffled run times") as bar:
             task = bar.add_task("shuffled run times", total=shuffles)
             judged = judge_runs(data, shuffles, seed, lambda done: bar.update(task, completed=done))

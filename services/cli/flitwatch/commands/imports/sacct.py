@@ -7,7 +7,7 @@ from zoneinfo import ZoneInfo
 
 import click
 
-from flitwatch.console import database_options, json_option
+from flitwatch.console import Database, database_options, json_option
 from flitwatch_domain.errors import BadRequest
 
 
@@ -35,13 +35,7 @@ def zone_named(name: str | None) -> ZoneInfo | None:
 @database_options
 @json_option
 def sacct(
-    file: Path,
-    timezone: str | None,
-    cluster: str,
-    columns: str | None,
-    db_url: str | None,
-    ephemeral: bool,
-    as_json: bool,
+    file: Path, timezone: str | None, cluster: str, columns: str | None, database: Database, as_json: bool
 ) -> None:
     """Import FILE: output of sacct --parsable2, sacct --json, squeue --json or scontrol show jobs --json. It can be compressed. XDMoD's logs of
     sacct are accepted too; their times are in UTC (--timezone UTC). The exit status is 3 if records were refused.
@@ -52,11 +46,5 @@ def sacct(
     zone = zone_named(timezone)
     named = columns.split(",") if columns else None
     import_jobs(
-        "sacct",
-        [file],
-        lambda: SacctReader(zone, cluster, named),
-        name=file,
-        db_url=db_url,
-        ephemeral=ephemeral,
-        as_json=as_json,
+        "sacct", [file], lambda: SacctReader(zone, cluster, named), name=file, database=database, as_json=as_json
     )

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from flitwatch.console import database_options, json_option
+from flitwatch.console import Database, database_options, json_option
 from flitwatch_domain.errors import NotFound
 
 
@@ -19,14 +19,7 @@ from flitwatch_domain.errors import NotFound
 @click.option("--cluster", help="Name of the cluster (default: the server's name in the job ids).")
 @database_options
 @json_option
-def pbs(
-    files: tuple[Path, ...],
-    timezone: str | None,
-    cluster: str | None,
-    db_url: str | None,
-    ephemeral: bool,
-    as_json: bool,
-) -> None:
+def pbs(files: tuple[Path, ...], timezone: str | None, cluster: str | None, database: Database, as_json: bool) -> None:
     """Import FILES, accounting logs of PBS or Torque, oldest first. They can be compressed. The files of a folder are read in the order of their
     names, as PBS names them by day. The exit status is 3 if records were refused.
     """
@@ -40,8 +33,7 @@ def pbs(
         list(_each_file(files)),
         lambda: PbsReader(zone, cluster),
         name=files[0],
-        db_url=db_url,
-        ephemeral=ephemeral,
+        database=database,
         as_json=as_json,
     )
 
@@ -51,7 +43,7 @@ def pbs(
 @click.option("--cluster", default="default", show_default=True, help="Name of the cluster. Flux does not record it.")
 @database_options
 @json_option
-def flux(file: Path, cluster: str, db_url: str | None, ephemeral: bool, as_json: bool) -> None:
+def flux(file: Path, cluster: str, database: Database, as_json: bool) -> None:
     """Import FILE: the output of `flux jobs -a --json`, or an answer of Flux's service job-list. It can be compressed.
 
     The exit status is 3 if records were refused.
@@ -59,9 +51,7 @@ def flux(file: Path, cluster: str, db_url: str | None, ephemeral: bool, as_json:
     from flitwatch.commands.imports.accounting import import_jobs
     from flitwatch_ingest.sources.flux import FluxReader
 
-    import_jobs(
-        "flux", [file], lambda: FluxReader(cluster), name=file, db_url=db_url, ephemeral=ephemeral, as_json=as_json
-    )
+    import_jobs("flux", [file], lambda: FluxReader(cluster), name=file, database=database, as_json=as_json)
 
 
 @click.command("swf")
@@ -71,16 +61,14 @@ def flux(file: Path, cluster: str, db_url: str | None, ephemeral: bool, as_json:
 )
 @database_options
 @json_option
-def swf(file: Path, cluster: str, db_url: str | None, ephemeral: bool, as_json: bool) -> None:
+def swf(file: Path, cluster: str, database: Database, as_json: bool) -> None:
     """Import FILE, a log in the Standard Workload Format (Parallel Workloads Archive). It can be compressed. The format does not record nodes, so
     the jobs are assigned to no fabric. The exit status is 3 if records were refused.
     """
     from flitwatch.commands.imports.accounting import import_jobs
     from flitwatch_ingest.sources.swf import SwfReader
 
-    import_jobs(
-        "swf", [file], lambda: SwfReader(cluster), name=file, db_url=db_url, ephemeral=ephemeral, as_json=as_json
-    )
+    import_jobs("swf", [file], lambda: SwfReader(cluster), name=file, database=database, as_json=as_json)
 
 
 @click.command("clustercockpit")
@@ -88,7 +76,7 @@ def swf(file: Path, cluster: str, db_url: str | None, ephemeral: bool, as_json: 
 @click.option("--cluster", help="Name of the cluster (default: from the archive).")
 @database_options
 @json_option
-def clustercockpit(archive: Path, cluster: str | None, db_url: str | None, ephemeral: bool, as_json: bool) -> None:
+def clustercockpit(archive: Path, cluster: str | None, database: Database, as_json: bool) -> None:
     """Import the jobs of ARCHIVE: the folder of a ClusterCockpit job archive, a part of it, or one meta.json.
 
     The exit status is 3 if records were refused.
@@ -106,8 +94,7 @@ def clustercockpit(archive: Path, cluster: str | None, db_url: str | None, ephem
         files,
         lambda: source.ClusterCockpitReader(cluster),
         name=archive,
-        db_url=db_url,
-        ephemeral=ephemeral,
+        database=database,
         as_json=as_json,
     )
 

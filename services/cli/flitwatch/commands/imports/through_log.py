@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypedDict
 
-from flitwatch.console import SOME_REFUSED, make_progress, stderr_console
+from flitwatch.console import SOME_REFUSED, Database, make_progress, stderr_console
 
 if TYPE_CHECKING:
     import psycopg
@@ -22,8 +22,6 @@ _PATIENCE_S = 60.0
 
 
 class RejectedRecord(TypedDict):
-    """Location of a rejected record and the reason."""
-
     where: str
     reason: str
 
@@ -73,7 +71,7 @@ class ImportLog:
 
 
 @contextmanager
-def open_import_log(db_url: str | None, ephemeral: bool) -> Iterator[ImportLog]:
+def open_import_log(database: Database) -> Iterator[ImportLog]:
     """Open the database, its log and a producer."""
     from flitwatch_db import connect
     from flitwatch_db.ingest import imports
@@ -83,7 +81,7 @@ def open_import_log(db_url: str | None, ephemeral: bool) -> Iterator[ImportLog]:
     from flitwatch_stream.backends import open_log
 
     with (
-        platform.open_database(db_url, ephemeral, adds=True) as url,
+        database.open(adds=True) as url,
         open_log(platform.log_url(url)) as log,
         log.producer("flitwatch-import") as producer,
         connect(url, autocommit=True) as conn,
