@@ -385,7 +385,7 @@ function HomeOf({ fabric, chosen: past, spanName }: { fabric: Fabric; chosen: nu
               ring={rows === WALL_ROWS && fabric.kind === "dragonfly"}
             />
           ) : (
-            <section className="card" aria-label="Fabric">
+            <section className="card home-fabric" aria-label="Fabric">
               <Unanswered what="the machine" asked={[routers]} />
             </section>
           )}
