@@ -303,9 +303,9 @@ export async function layout(site) {
   );
 }
 
-// What a page says at first stays where it is while the rest comes: layout shift is below 0.02 on every page, on a desk and on a phone.
+// What a page says at first stays where it is while the rest comes: layout shift is below 0.05 on every page, on a desk and on a phone, and below 0.02 on Home.
 
-const MOST = 0.02;
+const mostOf = (path) => (path === "/" ? 0.02 : 0.05);
 /** All of a visit counts: also what moves once the page was at rest. */
 const SETTLED_MS = 1500;
 
@@ -349,7 +349,7 @@ export async function shifts(site) {
         const wrong = {};
         for (const path of pages) {
           const { sum, most } = await shiftOf(page, url + path);
-          if (sum >= MOST) wrong[path] = [sum.toFixed(3), ...most];
+          if (sum >= mostOf(path)) wrong[path] = [sum.toFixed(3), ...most];
         }
         assert.deepEqual(wrong, {});
       },
@@ -365,7 +365,7 @@ export async function shifts(site) {
         await route.continue();
       });
       const { sum, most } = await shiftOf(page, `${url}/`);
-      assert.ok(sum < MOST, `${sum.toFixed(3)} ${most.join("\n")}`);
+      assert.ok(sum < mostOf("/"), `${sum.toFixed(3)} ${most.join("\n")}`);
     },
     { viewport: { width: 1440, height: 900 } },
   );
