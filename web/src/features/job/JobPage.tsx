@@ -284,7 +284,7 @@ function JobBody({ job, fabric }: { job: JobDetail; fabric: Fabric | null }) {
           {pace ? (
             <>
               <Figure value={`${ratio(pace.now)} s`} label="step time now" bad={pace.slow && !calm} />
-              <Figure value={`${ratio(pace.usual)} s`} label="usual for this step" />
+              <Figure value={`${ratio(pace.usual)} s`} label="mean of other runs" />
             </>
           ) : (
             <>

@@ -606,6 +606,9 @@ export async function visits({ url, check, api, timed }) {
         "the difference",
       );
       assert.match(page.url(), /\/lab\?task=\d+$/);
+      const task = page.locator('section[aria-label="Task"]');
+      assert.match(await task.locator(".facts").textContent(), /window ends[^/]*\d\d:\d\d:\d\d UTC/);
+      assert.equal(await task.locator(".card-title .subtitle").first().textContent(), "succeeded");
       const other = await page.context().newPage();
       await other.goto(page.url());
       await other.waitForSelector('section[aria-label="mean latency, ns"] .quartiles');
