@@ -299,6 +299,7 @@ function HomeOf({ fabric, chosen: past, spanName }: { fabric: Fabric; chosen: nu
             className="card home-attention"
             data-calm={calm || undefined}
             data-listed={listed || undefined}
+            data-pending={(!listed && !calm && !empty && !refused(asked)) || undefined}
             aria-label="Needs attention"
           >
             <div className="card-head">

@@ -80,7 +80,7 @@ it("shows short times in milliseconds", () => {
 });
 
 it("names what a result holds with its unit, and a time as one", () => {
-  expect(["lost_low_s", "mean_us", "beside_gib_per_s", "routers.best"].map(factName)).toEqual([
+  expect(["lost_low_s", "mean_us", "beside.gib_per_s", "routers.best"].map(factName)).toEqual([
     "lost low, s",
     "mean, µs",
     "other jobs' traffic, GiB/s",

@@ -42,9 +42,9 @@ export function resultTables(result: unknown): ResultTables {
 /** Names that no rule makes readable. */
 const NAMES: Record<string, string> = {
   at_s: "window ends",
-  beside_jobs: "other jobs",
-  beside_counted: "other jobs with counters",
-  beside_gib_per_s: "other jobs' traffic, GiB/s",
+  "beside.jobs": "other jobs",
+  "beside.counted": "other jobs with counters",
+  "beside.gib_per_s": "other jobs' traffic, GiB/s",
   bytes: "message size, bytes",
 };
 
@@ -63,7 +63,7 @@ export const factText = (key: string, value: Scalar): string =>
       ? String(value)
       : key === "at_s"
         ? `${moment(value * 1000, Date.now(), true)} ${ZONE}`
-        : Number.isInteger(value)
+        : Number.isInteger(value) || Math.abs(value) >= 1000
           ? count(value)
           : String(Number(value.toPrecision(4)));
 
