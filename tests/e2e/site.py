@@ -25,10 +25,10 @@ EDISON = {
 }
 
 
-def flitwatch(*arguments: str | Path) -> None:
-    """Run a command of the product; its failure is the caller's."""
+def flitwatch(*arguments: str | Path) -> str:
+    """Run a command of the product and return what it printed; its failure is the caller's."""
     command = [sys.executable, "-m", "flitwatch.main", *map(os.fspath, arguments)]
-    subprocess.run(command, check=True, timeout=300, stdout=subprocess.DEVNULL)
+    return subprocess.run(command, check=True, timeout=300, stdout=subprocess.PIPE, text=True).stdout
 
 
 def import_of_edison(data: Path) -> list[str]:

@@ -17,10 +17,11 @@ from integration.incidents import IncidentSite, draws, is_felt
 from support.browser import run
 from support.databases import server_folder
 from support.planted_cases import CASES, Case, plant_case
+from support.planted_flows import FABRIC
 from support.planted_machine import BEGIN_S
 
 from e2e.beat import Beat
-from e2e.site import PAGE, ROOT, fill, served
+from e2e.site import PAGE, ROOT, fill, flitwatch, served
 from flitwatch_db import connect
 from flitwatch_db.fabrics import store as fabrics
 from flitwatch_db.incidents import store
@@ -118,6 +119,28 @@ def test_planted_incidents_are_named_on_every_page(case: Case, embedded_db: str,
     with served(embedded_db) as url:
         names = {"URL": url, "ASKED": asked, "DURING": during, "STATE": "over" if case.over else "open"}
         run("planted.mjs", browser | {f"FLITWATCH_{name}": value for name, value in names.items()}, timeout_s=300)
+
+
+@pytest.mark.system("browser")
+def test_page_and_terminal_name_people_alike(embedded_db: str, browser: dict[str, str]) -> None:
+    """Plain on a site that has only simulated machines; with a measured one, pseudonyms below operator."""
+    case = CASES["the aggressor starts"]
+    plant_case(embedded_db, case)
+    at = datetime.fromtimestamp(BEGIN_S + case.slow_s + 110, UTC).isoformat()
+
+    def named(role: str) -> str:
+        with served(embedded_db, anonymous=role) as url:
+            said = flitwatch("job", "1", "--url", url, "--at", at)
+            (name,) = re.findall(r"^job 2: ([^,]+),.*named$", said, re.MULTILINE)
+            names = {"URL": url, "AT": at, "NAME": name, "MACHINE": FABRIC.name}
+            run("names.mjs", browser | {f"FLITWATCH_{key}": value for key, value in names.items()}, timeout_s=120)
+        return str(name)
+
+    assert named("user") == "u1"
+    with connect(embedded_db, role="writer") as conn:
+        add_measured_machine(conn)
+    assert named("operator") == "u1"
+    assert named("user").startswith("user-")
 
 
 @pytest.mark.system("browser")

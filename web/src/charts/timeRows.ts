@@ -41,7 +41,8 @@ export function partRows(parts: JobParts, span: TimeWindow, onset: number | null
   const { left, right, row: height, head } = gutters;
   const x = scaleLinear()
     .domain([span.from, span.to])
-    .range([left, width - right]);
+    .range([left, width - right])
+    .clamp(true);
   const middle = parts.ts.map((ts) => (parseTime(ts) ?? 0) + parts.step_s * 500);
   const rows = parts.parts.map((one, i): PartRow => {
     const known = one.values.flatMap((value, at) => (value === null ? [] : [{ at: middle[at] ?? 0, value }]));

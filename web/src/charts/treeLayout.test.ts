@@ -111,6 +111,15 @@ it("numbers the hops of a way, and hangs a node's end below its leaf", () => {
   expect(hops[3]?.to).toEqual([200, 326]);
 });
 
+it("moves the number of a hop along it where another number would cover it", () => {
+  const [there, back] = placePath(layout, [
+    { src: 0, dst: 2 },
+    { src: 2, dst: 0 },
+  ]);
+  expect(there?.at).toEqual([125, 160]);
+  expect(back?.at).toEqual([135, 104]);
+});
+
 it("leaves out a hop beyond the slice, and keeps the numbers of the others", () => {
   const hops = placePath(layout, [
     { src: 3, dst: 2 },

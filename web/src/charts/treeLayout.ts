@@ -22,12 +22,16 @@ export interface PlacedHop {
 /** How far below its leaf a node's end of a hop lies, and the radius of a number. */
 const [STUB, BADGE] = [26, 8];
 
+/** Where on a hop its number may be, as shares of its length: at the first that no other number covers. */
+const SPOTS = [0.5, 0.3, 0.7, 0.15, 0.85];
+
 /** Hops whose switches are drawn, each with the number of its place on the way. */
 export function placePath(layout: TreeLayout, path: readonly Hop[]): PlacedHop[] {
   const inside = (vertex: number) => vertex < layout.x.length && (layout.x[vertex] ?? -1) > 0;
-  return path.flatMap((hop, i): PlacedHop[] => {
+  const placed: PlacedHop[] = [];
+  path.forEach((hop, i) => {
     const [src, dst] = [inside(hop.src), inside(hop.dst)];
-    if (!src && !dst) return [];
+    if (!src && !dst) return;
     const place = (vertex: number, other: number): [number, number] | null =>
       inside(vertex)
         ? [layout.x[vertex] as number, layout.y[vertex] as number]
@@ -35,9 +39,16 @@ export function placePath(layout: TreeLayout, path: readonly Hop[]): PlacedHop[]
           ? [layout.x[other] as number, (layout.y[other] as number) + STUB]
           : null;
     const [from, to] = [place(hop.src, hop.dst), place(hop.dst, hop.src)];
-    if (!from || !to) return [];
-    return [{ from, to, at: [(from[0] + to[0]) / 2, (from[1] + to[1]) / 2], label: String(i + 1) }];
+    if (!from || !to) return;
+    const spot = (share: number): [number, number] => [
+      from[0] + share * (to[0] - from[0]),
+      from[1] + share * (to[1] - from[1]),
+    ];
+    const free = (share: number) =>
+      placed.every(({ at }) => Math.hypot(at[0] - spot(share)[0], at[1] - spot(share)[1]) >= 2 * BADGE);
+    placed.push({ from, to, at: spot(SPOTS.find(free) ?? 0.5), label: String(i + 1) });
   });
+  return placed;
 }
 
 export function drawPath(context: CanvasRenderingContext2D, hops: PlacedHop[], palette: Palette): void {

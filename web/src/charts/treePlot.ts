@@ -156,7 +156,7 @@ function drawEach(context: CanvasRenderingContext2D, layout: TreeLayout, tree: T
 
 const plural = (name: string, n: number) => (n === 1 ? name : name === "leaf" ? "leaves" : `${name}s`);
 
-/** Nodes under their leaf: a pair of rectangles each where their cables are counted, else a bar of unknown ratio (below 0). */
+/** Nodes under their leaf: a pair of rectangles each where their cables are counted, else a hairline of unknown ratio (below 0), which no value resembles. */
 function eachNode(
   layout: TreeLayout,
   tree: Tree,
@@ -184,7 +184,7 @@ function eachNode(
         bar(terminal.down, y);
         bar(terminal.up, y + thick);
       } else {
-        fill(left, y, layout.nodeWidth, Math.max(0.8, layout.nodeStep * 0.55), -1);
+        fill(left, y + thick / 2, layout.nodeWidth, 0.8, -1);
       }
     }
   }

@@ -12,9 +12,9 @@ export function shortRatio(value: number | null | undefined): string {
   return value < 9.95 ? value.toFixed(1).replace("-", MINUS) : whole.format(value);
 }
 
-/** The same in texts and tables: what is small but there has two decimals, or an exponent, so that it does not read as none. */
+/** The same in texts and tables: what is small but there has two decimals, or is below them, so that it does not read as none. */
 export function ratio(value: number | null | undefined): string {
-  if (isKnown(value) && value > 0 && value < 0.005) return value.toExponential(1).replace("-", MINUS);
+  if (isKnown(value) && value > 0 && value < 0.005) return "<0.01";
   return isKnown(value) && value > 0 && value < 0.095 ? value.toFixed(2) : shortRatio(value);
 }
 
@@ -99,16 +99,7 @@ export function duration(seconds: number | null | undefined): string {
   return rest ? `${Math.floor(hours / 24)} d ${rest} h` : `${Math.floor(hours / 24)} d`;
 }
 
-/** Seconds as mm:ss, or h:mm:ss where they, or the `other` ones, reach an hour: how long a job took, to the second. */
-export function exactDuration(seconds: number | null | undefined, other: number | null = null): string {
-  if (!isKnown(seconds)) return UNKNOWN;
-  const whole = Math.round(seconds);
-  const [hours, minutes, rest] = [Math.floor(whole / 3600), Math.floor(whole / 60) % 60, whole % 60];
-  const two = (value: number) => String(value).padStart(2, "0");
-  return hours || (other ?? 0) >= 3600 ? `${hours}:${two(minutes)}:${two(rest)}` : `${two(minutes)}:${two(rest)}`;
-}
-
-/** Seconds lost or saved, as the API's sentences write them, to the second below an hour: 37 s, 5 min 48 s, 1 h 04 min. */
+/** Seconds that passed or were lost, as the API's sentences write them, to the second below an hour: 37 s, 5 min 48 s, 1 h 04 min. */
 export function lostTime(seconds: number | null | undefined): string {
   if (!isKnown(seconds)) return UNKNOWN;
   const whole = Math.round(seconds);

@@ -1,7 +1,6 @@
 /** What counters count, and what counts, in the words of a fabric (`flitwatch_domain.counters.units` has the same). On InfiniBand data are words of 4 bytes. On Ethernet a stall is the time in which PFC paused a port, in times of a byte (ADR 0047). */
 export interface Words {
   flits: string;
-  perSecond: string;
   stalls: string;
   ratio: string;
   /** Behind a number: 0.80 stalls per flit. */
@@ -14,7 +13,6 @@ export interface Words {
 
 const CELLS = {
   flits: "flits",
-  perSecond: "flits per second",
   stalls: "stall cycles",
   ratio: "stalls per flit",
   amount: "stalls per flit",
@@ -23,7 +21,6 @@ const CELLS = {
 
 const WORDS = {
   flits: "words",
-  perSecond: "words per second",
   stalls: "word times stalled",
   ratio: "stalls per word",
   amount: "stalls per word",
@@ -32,7 +29,6 @@ const WORDS = {
 
 const BYTES = {
   flits: "bytes",
-  perSecond: "bytes per second",
   stalls: "byte times stalled",
   ratio: "stalls per byte",
   amount: "stalls per byte",
@@ -41,7 +37,6 @@ const BYTES = {
 
 const ETHERNET = {
   flits: "bytes",
-  perSecond: "bytes per second",
   stalls: "byte times paused",
   ratio: "pause ratio",
   amount: "× sending time paused",

@@ -8,15 +8,22 @@ const { FLITWATCH_NAME: name } = process.env;
 const JOB = "4896334";
 
 if (name)
-  await check("the search finds a job by its number in parts and by its name", async (page) => {
-    await page.goto(url);
-    await page.waitForSelector("h1");
-    const field = await openSearch(page);
-    for (const typed of ["4896 334", "amg"]) {
-      await field.fill(typed);
-      await page.locator(".search-list .menu-item", { hasText: JOB }).waitFor();
-    }
-  });
+  await check(
+    "the search finds a job by its number in parts and by its name, forgives a slip, and finds nothing for other words",
+    async (page) => {
+      await page.goto(url);
+      await page.waitForSelector("h1");
+      const field = await openSearch(page);
+      for (const typed of ["4896 334", "amg"]) {
+        await field.fill(typed);
+        await page.locator(".search-list .menu-item", { hasText: JOB }).waitFor();
+      }
+      await field.fill("hotest link");
+      await page.locator(".search-list .menu-item", { hasText: "Hottest links and their jobs" }).waitFor();
+      await field.fill("4896 335");
+      await page.getByText("No results for “4896 335”").waitFor();
+    },
+  );
 
 await check("a job's page names its user as REST does: plain where every machine is simulated", async (page) => {
   const { user } = await api(`/jobs/${JOB}`);

@@ -161,6 +161,12 @@ function FabricBody({ fabric, scene }: { fabric: Fabric; scene: Scene | null }) 
         change={actions.change}
       />
       {fresh.state === "stale" && <StaleBanner fresh={fresh} shown={window} />}
+      {clock && values.before?.routers.coverage.every((share) => !share) && (
+        <p className="banner" role="status">
+          No counters are stored for {intervalText(clock.comparison, edge ?? clock.span.to)}, so no change is shown.
+          Compare with another window: choose “Against”.
+        </p>
+      )}
       <div className="fabric-main">
         <FabricPicture
           fabric={fabric}

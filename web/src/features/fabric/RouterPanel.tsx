@@ -87,8 +87,8 @@ function Body({
       <div className="router-figures">
         <Figure value={counted.length ? ratio(flits > 0 ? stalls / flits : 0) : "–"} label={words.ratio} />
         <Figure
-          value={counted.length ? si(rate ? flits / windowS : flits, rate ? "/s" : "") : "–"}
-          label={rate ? words.perSecond : words.flits}
+          value={counted.length ? si(rate ? flits / windowS : flits) : "–"}
+          label={rate ? `${words.flits} per second` : words.flits}
         />
         <Figure value={worst[0] ? ratio(worst[0].ratio) : "–"} label={`worst ${noun}`} />
       </div>

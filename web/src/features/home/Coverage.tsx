@@ -45,7 +45,7 @@ export function Coverage({ device, span, overview, coverage, ingest, children }:
       <div className="card-head">
         <div className="card-title">
           <h2>Data</h2>
-          <span className="subtitle">{span}, in steps of time; at the right how far behind</span>
+          <span className="subtitle">{span} · right: share counted, or how far behind</span>
         </div>
         <Link to="/health">Health</Link>
       </div>

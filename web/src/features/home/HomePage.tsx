@@ -299,6 +299,7 @@ function HomeOf({ fabric, chosen: past, spanName }: { fabric: Fabric; chosen: nu
             className="card home-attention"
             data-calm={calm || undefined}
             data-listed={listed || undefined}
+            data-pending={(!listed && !calm && !empty && !refused(asked)) || undefined}
             aria-label="Needs attention"
           >
             <div className="card-head">
@@ -385,7 +386,7 @@ function HomeOf({ fabric, chosen: past, spanName }: { fabric: Fabric; chosen: nu
               ring={rows === WALL_ROWS && fabric.kind === "dragonfly"}
             />
           ) : (
-            <section className="card" aria-label="Fabric">
+            <section className="card home-fabric" aria-label="Fabric">
               <Unanswered what="the machine" asked={[routers]} />
             </section>
           )}

@@ -203,7 +203,8 @@ function Chain({ fabric, ratioWord, story, asOf, over, at, now }: ChainProps) {
         {slow.length > SHOWN && <span className="muted">and {count(slow.length - SHOWN)} more</span>}
       </Step>
       <Step title={over ? "What would have helped" : "What to do"}>
-        {story.remedies.slice(0, 2).map((one) => (
+        {/* A past one has a line more above. */}
+        {story.remedies.slice(0, over ? 1 : 2).map((one) => (
           <span key={one.kind} className="incident-remedy" title={one.text}>
             {one.text}
             {savedText(one, asOf) && <b> {savedText(one, asOf)}</b>}

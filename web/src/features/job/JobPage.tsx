@@ -17,7 +17,7 @@ import { Figure } from "../../components/Figure";
 import { Failure, refused, Unanswered, Waiting } from "../../components/Notice";
 import { Segmented } from "../../components/choices";
 import { rememberMachine } from "../../lib/machine";
-import { change, exactDuration, inWords, plural, ratio } from "../../lib/format";
+import { change, inWords, lostTime, plural, ratio } from "../../lib/format";
 import { isoTime, moment as momentText, parseTime, ZONE } from "../../lib/time";
 import { slowedText } from "../incidents/words";
 import "./job.css";
@@ -284,17 +284,17 @@ function JobBody({ job, fabric }: { job: JobDetail; fabric: Fabric | null }) {
           {pace ? (
             <>
               <Figure value={`${ratio(pace.now)} s`} label="step time now" bad={pace.slow && !calm} />
-              <Figure value={`${ratio(pace.usual)} s`} label="usual for this step" />
+              <Figure value={`${ratio(pace.usual)} s`} label="mean of other runs" />
             </>
           ) : (
             <>
               <Figure
-                value={exactDuration(job.elapsed_s, usual.median)}
+                value={lostTime(job.elapsed_s)}
                 label={running ? "elapsed so far" : "elapsed"}
                 bad={usual.factor !== null && usual.factor >= 1.1 && !calm}
               />
               <Figure
-                value={usual.median === null ? "unknown" : exactDuration(usual.median, job.elapsed_s)}
+                value={usual.median === null ? "unknown" : lostTime(usual.median)}
                 label={
                   usual.median === null
                     ? "usual: too few jobs"

@@ -6,7 +6,7 @@ import { compareNoise, type NetworkNoise, networkNoiseQuery, type NoiseCompariso
 import type { Column } from "../../components/DataTable";
 import { Failure, Unanswered, Waiting } from "../../components/Notice";
 import { PictureCard } from "../../components/PictureCard";
-import { exactDuration, ratio } from "../../lib/format";
+import { lostTime, ratio } from "../../lib/format";
 import { figureText, guidelineText, readSet, shareText } from "./noise";
 
 // Two sets of runs by the counters of their network cards, as far as published guidelines allow the comparison.
@@ -110,7 +110,7 @@ function Said({ noise }: { noise: NetworkNoise }) {
     <div className="job-note">
       {noise.noise_s !== null && (
         <p>
-          Sending took {exactDuration(noise.noise_s)} longer than in the job&apos;s quiet times:{" "}
+          Sending took {lostTime(noise.noise_s)} longer than in the job&apos;s quiet times:{" "}
           {shareText(noise.of_runtime, "the run time")}.
         </p>
       )}

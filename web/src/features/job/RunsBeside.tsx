@@ -11,7 +11,7 @@ import { useSize } from "../../charts/Canvas";
 import type { Column } from "../../components/DataTable";
 import { type QueryState, refused, Unanswered } from "../../components/Notice";
 import { PictureCard } from "../../components/PictureCard";
-import { change, exactDuration, fraction, ratio, si } from "../../lib/format";
+import { change, fraction, lostTime, ratio, si } from "../../lib/format";
 import { moment, parseTime, ZONE } from "../../lib/time";
 import { comparable, guidelines, runNoise, type RunNoise } from "./noise";
 import { address } from "../../api/client";
@@ -29,7 +29,7 @@ const MEASURES: {
   show: (value: number | null) => string;
   compared: "always" | "one allocation" | "never";
 }[] = [
-  { key: "total_s", name: "time", show: exactDuration, compared: "always" },
+  { key: "total_s", name: "time", show: lostTime, compared: "always" },
   { key: "mean_s", name: "mean step, s", show: ratio, compared: "always" },
   { key: "median_s", name: "median step, s", show: ratio, compared: "always" },
   { key: "slowest_s", name: "slowest step, s", show: ratio, compared: "always" },

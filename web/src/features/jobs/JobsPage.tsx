@@ -59,7 +59,12 @@ function columnsOf(): Column<Job>[] {
         </Link>
       ),
     },
-    { key: "name", header: "Name", value: (j) => j.name },
+    {
+      key: "name",
+      header: "Name",
+      value: (j) => j.name,
+      render: (j) => <span title={j.name ?? undefined}>{j.name ?? "–"}</span>,
+    },
     {
       key: "user",
       header: "User",

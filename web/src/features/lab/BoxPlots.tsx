@@ -4,7 +4,7 @@ import { BaseAxis } from "../../charts/axis";
 import { useSize } from "../../charts/Canvas";
 import type { Column } from "../../components/DataTable";
 import { PictureCard } from "../../components/PictureCard";
-import type { Box, BoxSeries } from "./results";
+import { type Box, type BoxSeries, factName } from "./results";
 import { address } from "../../api/client";
 
 const ROW = 26;
@@ -33,18 +33,11 @@ const columns: Column<Box & { at: number }>[] = [
   column("high", "most"),
 ];
 
-/** "time_s" -> "time, s". */
-export const unitName = (name: string): string =>
-  name
-    .replace(/_(ns|us|ms|s|bytes)$/, ", $1")
-    .replaceAll("_", " ")
-    .replace(", us", ", µs");
-
 export function BoxPlots({ series, task }: { series: BoxSeries; task: number }) {
   const rows = series.boxes.map((box, at) => ({ ...box, at }));
   return (
     <PictureCard
-      title={unitName(series.name)}
+      title={factName(series.name)}
       note="box: quartiles, line: median"
       name={`task-${task}-${series.name}`}
       source={address(`/tasks/${task}`)}
@@ -74,7 +67,7 @@ function Picture({ series }: { series: BoxSeries }) {
           width={width}
           height={height}
           role="img"
-          aria-label={`${unitName(series.name)} of ${boxes.length} variants; the table lists their quartiles`}
+          aria-label={`${factName(series.name)} of ${boxes.length} variants; the table lists their quartiles`}
         >
           <BaseAxis ticks={x.ticks(6)} x={x} y={height - 6} grid={[0, height - 20]} />
           {boxes.map((one, i) => {

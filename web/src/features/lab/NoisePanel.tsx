@@ -2,7 +2,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { scaleLinear, scaleLog } from "d3-scale";
 import { area, line } from "d3-shape";
-import { useMemo, useState } from "react";
+import { type CSSProperties, useMemo, useState } from "react";
 import { type Fit, measuredQuery, simulatedQuery } from "../../api/noise";
 import { BaseAxis, ValueAxis } from "../../charts/axis";
 import { useSize } from "../../charts/Canvas";
@@ -62,6 +62,7 @@ export function NoisePanel() {
       </section>
     );
   const sides = (["measured", "simulated"] as const).map((kind) => all.filter((one) => one.kind === kind));
+  const names = Math.max(...sides.map((series) => series.length));
   const least = Math.min(1, ...all.flatMap((one) => one.points.map((p) => p.low ?? p.slowdown ?? 1)));
   const most = Math.max(1.2, ...all.flatMap((one) => one.points.flatMap((p) => [p.slowdown ?? 0, p.high ?? 0])));
   return (
@@ -89,7 +90,7 @@ export function NoisePanel() {
               note={`slowdown over ${AXES[axis].words}`}
             >
               {series.length ? (
-                <Picture series={series} least={least} most={most} kind={kind} axis={axis} />
+                <Picture series={series} names={names} least={least} most={most} kind={kind} axis={axis} />
               ) : (
                 <Empty
                   title={i === 0 ? "No measurements yet" : axis === "bytes" ? "Not simulated" : "No simulations yet"}
@@ -140,13 +141,15 @@ const DASHES = ["", "6 3", "2 3", "8 3 2 3"];
 
 interface PictureProps {
   series: NoiseSeries[];
+  /** As many as the longer of both lists has: both pictures are of one height. */
+  names: number;
   least: number;
   most: number;
   kind: string;
   axis: NoiseAxis;
 }
 
-function Picture({ series, least, most, kind, axis }: PictureProps) {
+function Picture({ series, names, least, most, kind, axis }: PictureProps) {
   const [box, size] = useSize();
   const [left, right, top, bottom] = [40, (size?.width ?? 0) - 34, 10, (size?.height ?? 0) - 24];
   const places = [...new Set(series.flatMap((one) => one.points.map((p) => p.x)))].sort((a, b) => a - b);
@@ -221,7 +224,7 @@ function Picture({ series, least, most, kind, axis }: PictureProps) {
       </div>
       {/* A box that scrolls must be reachable by keyboard. */}
       {/* eslint-disable-next-line jsx-a11y/no-noninteractive-tabindex */}
-      <ol className="noise-names" tabIndex={0} aria-label="Series">
+      <ol className="noise-names" style={{ "--rows": names } as CSSProperties} tabIndex={0} aria-label="Series">
         {series.map((one) => (
           <li key={one.name}>
             {one.name}

@@ -7,22 +7,10 @@ import { save } from "../../lib/tables";
 import { count } from "../../lib/format";
 import { BoxPlots } from "./BoxPlots";
 import { CongestedFraction } from "./CongestedFraction";
-import { boxSeries, type Record_, resultTables, type Scalar } from "./results";
+import { boxSeries, factName, factText, type Record_, resultTables, type Scalar } from "./results";
 import { WhatIfMap } from "./WhatIfMap";
 import { address } from "../../api/client";
 import { TableExport } from "../../components/TableExport";
-
-const shown = (value: Scalar | undefined): string =>
-  value === undefined || value === null
-    ? "–"
-    : typeof value === "number"
-      ? Number.isInteger(value)
-        ? count(value)
-        : String(Number(value.toPrecision(4)))
-      : String(value);
-
-/** A key of a result as a person writes it. */
-const words = (key: string) => key.replaceAll(/[_.]/g, " ");
 
 /** One task: how far it is, what came out, and why it failed. */
 export function TaskPanel({ id, onCancel }: { id: number; onCancel: () => void }) {
@@ -50,7 +38,7 @@ export function TaskPanel({ id, onCancel }: { id: number; onCancel: () => void }
           <h2>Task {task.task_id}</h2>
           <span className="subtitle">
             {task.state}
-            {task.message ? ` · ${task.message}` : ""}
+            {task.message && !isOver(task) ? ` · ${task.message}` : ""}
           </span>
         </div>
         {!isOver(task) && (
@@ -117,10 +105,10 @@ function Result({ task }: { task: Task }) {
         const numeric = (name: string) => table.rows.some((row) => typeof row[name] === "number");
         const columns = table.columns.map((name): Column<Record_ & { at: number }> => ({
           key: name,
-          header: words(name),
+          header: factName(name),
           numeric: numeric(name),
           value: (row) => (typeof row[name] === "boolean" ? String(row[name]) : (row[name] as string | number | null)),
-          render: (row) => shown(row[name]),
+          render: (row) => factText(name, row[name] ?? null),
         }));
         const rows = table.rows.map((row, at) => ({ ...row, at }));
         return (
@@ -147,7 +135,7 @@ function Result({ task }: { task: Task }) {
 
 const Fact = ({ name, value }: { name: string; value: Scalar }) => (
   <>
-    <dt>{words(name)}</dt>
-    <dd>{shown(value)}</dd>
+    <dt>{factName(name)}</dt>
+    <dd>{factText(name, value)}</dd>
   </>
 );

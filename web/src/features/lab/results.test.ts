@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, it, test } from "vitest";
-import { boxSeries, quantile, resultTables } from "./results";
+import { boxSeries, factName, factText, quantile, resultTables } from "./results";
 
 test("facts, nested facts and lists of records are found; what is neither is left out", () => {
   const { facts, tables } = resultTables({
@@ -77,4 +77,17 @@ it("orders quartiles", () => {
 it("shows short times in milliseconds", () => {
   const [times] = boxSeries({ variants: [{ label: "a", time_s: [0.001, 0.003] }] });
   expect([times?.name, times?.boxes[0]?.median]).toEqual(["time_ms", 2]);
+});
+
+it("names what a result holds with its unit, and a time as one", () => {
+  expect(["lost_low_s", "mean_us", "beside.gib_per_s", "routers.best"].map(factName)).toEqual([
+    "lost low, s",
+    "mean, µs",
+    "other jobs' traffic, GiB/s",
+    "routers best",
+  ]);
+  expect(factText("at_s", Date.UTC(2026, 10, 29, 15, 16, 5) / 1000)).toMatch(/15:16:05 UTC$/);
+  expect([factText("ranks", 1128), factText("lost_s", 134.7123), factText("job", "7"), factText("best", null)]).toEqual(
+    ["1,128", "134.7", "7", "–"],
+  );
 });

@@ -1,4 +1,7 @@
-/** A task's result as tables (State): facts, and every list of records with its columns. Pure. */
+/** A task's result as tables (State): facts, and every list of records with its columns. */
+import { count, UNKNOWN } from "../../lib/format";
+import { moment, ZONE } from "../../lib/time";
+
 export type Scalar = string | number | boolean | null;
 export type Record_ = Record<string, Scalar>;
 
@@ -35,6 +38,34 @@ export function resultTables(result: unknown): ResultTables {
   });
   return { facts, tables };
 }
+
+/** Names that no rule makes readable. */
+const NAMES: Record<string, string> = {
+  at_s: "window ends",
+  "beside.jobs": "other jobs",
+  "beside.counted": "other jobs with counters",
+  "beside.gib_per_s": "other jobs' traffic, GiB/s",
+  bytes: "message size, bytes",
+};
+
+/** A key of a result as a person writes it, with its unit: "lost_low_s" -> "lost low, s". */
+export const factName = (key: string): string =>
+  NAMES[key] ??
+  key
+    .replace(/_(ns|us|ms|s|bytes)$/, ", $1")
+    .replaceAll(/[_.]/g, " ")
+    .replace(", us", ", µs");
+
+export const factText = (key: string, value: Scalar): string =>
+  value === null
+    ? UNKNOWN
+    : typeof value !== "number"
+      ? String(value)
+      : key === "at_s"
+        ? `${moment(value * 1000, Date.now(), true)} ${ZONE}`
+        : Number.isInteger(value) || Math.abs(value) >= 1000
+          ? count(value)
+          : String(Number(value.toPrecision(4)));
 
 // Distributions in a task's result (State): lists of figures by seed, or quartiles, each with the words that tell it from the others. Pure.
 

@@ -8,7 +8,7 @@ import { DownloadButton } from "../../components/buttons";
 import { Failure, HowToRead, Waiting } from "../../components/Notice";
 import { IntervalBar } from "../../components/Figure";
 import { refuseUnless } from "../../lib/address";
-import { bytes, count, percent, plural } from "../../lib/format";
+import { bytes, count, isKnown, percent, plural, ratio } from "../../lib/format";
 import { moment, parseTime, ZONE } from "../../lib/time";
 import { BeforeAfterPlots } from "./BeforeAfterPlots";
 import { TrafficCard } from "./TrafficCard";
@@ -146,6 +146,8 @@ function Environment({ line }: { line: string }) {
   );
 }
 
+const errorText = (share: number | null) => (isKnown(share) ? `${ratio(100 * share)} %` : "unknown");
+
 function Numbers({ one }: { one: RecommendationDetail }) {
   const { before, after, routes, reconstruction } = one;
   // What neither side tells has no row.
@@ -173,7 +175,7 @@ function Numbers({ one }: { one: RecommendationDetail }) {
         {reconstruction && (
           <div>
             <div className="figure-value">
-              {percent(reconstruction.estimated_error ?? reconstruction.relative_error, 2)}
+              {errorText(reconstruction.estimated_error ?? reconstruction.relative_error)}
             </div>
             <div className="muted">
               {reconstruction.estimated_error === null
@@ -234,7 +236,7 @@ function Numbers({ one }: { one: RecommendationDetail }) {
             <dt>traffic reconstructed with</dt>
             <dd>
               basis {reconstruction.basis}
-              {reconstruction.relative_error !== null && `, true error ${percent(reconstruction.relative_error, 2)}`}
+              {reconstruction.relative_error !== null && `, true error ${errorText(reconstruction.relative_error)}`}
               {reconstruction.converged === false && <span className="alarm">, not converged</span>}
             </dd>
           </>

@@ -1,22 +1,6 @@
-// Home: the incident first, as a chain from its cause to what helps; and pages that do not move while they load.
+// Home: the incident first, as a chain from its cause to what helps.
 import assert from "node:assert/strict";
 import { until } from "../harness.mjs";
-import { opened } from "../pages.mjs";
-
-/** Cumulative layout shift of a page while it loads, worst session of five seconds left aside: all of it counts. */
-async function shiftOf(page, address) {
-  await page.addInitScript(() => {
-    window.shifted = [];
-    new PerformanceObserver((list) => {
-      for (const entry of list.getEntries())
-        if (!entry.hadRecentInput)
-          window.shifted.push([entry.value, entry.sources.map((one) => one.node?.className ?? String(one.node))]);
-    }).observe({ type: "layout-shift", buffered: true });
-  });
-  await opened(page, address);
-  const shifted = await page.evaluate(() => window.shifted);
-  return { sum: shifted.reduce((sum, [value]) => sum + value, 0), shifted };
-}
 
 export async function home({ url, check, api, fabrics }) {
   await check(
@@ -116,18 +100,4 @@ export async function home({ url, check, api, fabrics }) {
     },
     { fixtureOnly: true },
   );
-
-  for (const viewport of [
-    { width: 1440, height: 900 },
-    { width: 390, height: 844 },
-  ])
-    for (const path of ["/", "/alerts", "/health"])
-      await check(
-        `${path} stays where it is while it loads at ${viewport.width} pixels`,
-        async (page) => {
-          const { sum, shifted } = await shiftOf(page, url + path);
-          assert.ok(sum < 0.05, `${sum.toFixed(3)}: ${JSON.stringify(shifted)}`);
-        },
-        { viewport },
-      );
 }

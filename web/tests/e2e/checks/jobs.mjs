@@ -46,7 +46,7 @@ export async function jobPage({ url, check, api }) {
       for (const figure of await page.locator(".figure-value, .facts dd").allTextContents())
         assert.notEqual(figure.trim(), "–");
       const first = await page.locator(".job-verdict .figures > div").first().textContent();
-      assert.match(first, job.state === "RUNNING" ? /^[\d.]+ sstep time now$/ : /^(\d+:)?\d\d:\d\delapsed$/);
+      assert.match(first, job.state === "RUNNING" ? /^[\d.]+ sstep time now$/ : /^[\dhmins ]+elapsed$/);
     },
     { fixtureOnly: true },
   );
@@ -331,6 +331,32 @@ export async function estimates({ url, check, api }) {
     assert.equal(Number(await page.locator(".runs-behind table").getAttribute("aria-rowcount")), dots + 1);
   });
 
+  await check(
+    "names of equal chance are ordered by effect, and the result says that none differs from chance",
+    async (page) => {
+      const result = page.locator('section[aria-label="Result"] h2');
+      await page.goto(`${url}/blame?exe=amg`);
+      await result.filter({ hasText: /^3 users of \d+ tested are named \(q ≤ 0\.1\)$/ }).waitFor();
+      await page.goto(`${url}/blame?exe=lulesh`);
+      await result
+        .filter({ hasText: /^No user of \d+ tested is named: none differs from chance \(least q 0\.936\)$/ })
+        .waitFor();
+      const rows = await page
+        .locator('section[aria-label="Ranking"] tbody tr[aria-rowindex]')
+        .evaluateAll((all) =>
+          all.map((row) => [...row.cells].slice(3, 6).map((cell) => cell.textContent.replace("−", "-"))),
+        );
+      assert.ok(rows.length > 10 && rows.every((row) => row[2] === "0.936"), JSON.stringify(rows));
+      const effects = rows.map((row) => Number(row[0]));
+      assert.ok(new Set(effects).size > 3);
+      assert.deepEqual(
+        effects,
+        [...effects].sort((a, b) => b - a),
+      );
+    },
+    { fixtureOnly: true },
+  );
+
   await check("300 names filter at once and stay in the address", async (page) => {
     await page.goto(`${url}/blame`);
     await page.waitForSelector('section[aria-label="Ranking"] tbody tr[aria-rowindex]');
@@ -372,6 +398,24 @@ export async function estimates({ url, check, api }) {
     assert.match(await page.locator('section[aria-label="Forecaster"]').textContent(), /Backtest error.*%/);
     await page.locator('section[aria-label="Backtests"] tbody tr[aria-rowindex]').first().waitFor();
   });
+
+  await check(
+    "a forecaster that has become worse than its backtest says so next to its promise; one that has not does not",
+    async (page) => {
+      const facts = page.locator('section[aria-label="Forecaster"] .facts');
+      await page.goto(`${url}/forecast?exe=amg`);
+      await facts.filter({ hasText: "band coverage 88 %, error 6.1 % · no drift" }).waitFor();
+      assert.equal(await facts.locator(".alarm").count(), 0);
+      await page.goto(`${url}/forecast?exe=lulesh`);
+      await facts.filter({ hasText: "band coverage 67 %, error 16.9 %" }).waitFor();
+      assert.match(await facts.textContent(), /Backtest error5\.4 %.*90 % band, coverage90 %/s);
+      assert.match(
+        await facts.locator(".alarm").textContent(),
+        /worse than in the backtest: its band contained less than 90 % and its error grew/,
+      );
+    },
+    { fixtureOnly: true },
+  );
 
   await check(
     "the forecast page says what a forecast rests on, and of jobs without steps how long they take or why nobody can tell",

@@ -344,6 +344,28 @@ export async function switches({ url, check, api }) {
   );
 
   await check(
+    "a difference with a window without counters says so; one with counters does not",
+    async (page) => {
+      const words = page.getByText(/^No counters are stored for .*, so no change is shown/);
+      await page.goto(`${url}/fabric/switched?view=tiles&diff=on`);
+      await page.locator(".matrix-pairs th", { hasText: "change" }).waitFor();
+      assert.equal(await words.count(), 0);
+      await page.route(/\/stalls\?/, async (route) => {
+        const answer = await route.fetch();
+        const body = await answer.json();
+        const { searchParams: asked } = new URL(route.request().url());
+        // Week-ago windows end days before the newest data.
+        if (Date.parse(asked.get("at")) < Date.now() - 86_400_000)
+          for (const column of Object.values(body.routers)) column.length = 0;
+        await route.fulfill({ response: answer, json: body });
+      });
+      await page.goto(`${url}/fabric/switched?view=tiles&diff=on&against=week-ago`);
+      await words.waitFor();
+    },
+    { fixtureOnly: true },
+  );
+
+  await check(
     "a pair of groups that was not counted before has no colour of change",
     async (page) => {
       const { items } = await api("/fabrics");

@@ -606,6 +606,10 @@ export async function visits({ url, check, api, timed }) {
         "the difference",
       );
       assert.match(page.url(), /\/lab\?task=\d+$/);
+      const task = page.locator('section[aria-label="Task"]');
+      const facts = await task.locator(".facts").textContent();
+      assert.match(facts, /window ends\d\d:\d\d:\d\d UTC.*other jobs' traffic, GiB\/s812\.4/);
+      assert.equal(await task.locator(".card-title .subtitle").first().textContent(), "succeeded");
       const other = await page.context().newPage();
       await other.goto(page.url());
       await other.waitForSelector('section[aria-label="mean latency, ns"] .quartiles');
