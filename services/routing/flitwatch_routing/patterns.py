@@ -161,46 +161,68 @@ def _boxlib_mg(n: int, rng: np.random.Generator) -> Traffic:
 
 
 def _multigrid_traffic(n: int, rng: np.random.Generator) -> Traffic:
-    """Return a V-cycle on 1,000 ranks: six neighbours on a periodic 10 x 10 x 10, then on every second rank of each axis, and so on; and traffic between a
-    rank and its coarse one.
+    """Return BoxLib's multigrid on 1,000 ranks: six neighbours on a periodic 10 x 10 x 10, dealt to the ranks along a Morton curve like the other run of this
+    application. A face has 64 x 64 points, and a quarter after each coarsening. Five coarsenings leave boxes of two points a side; eight are then merged on the
+    first's rank, twice. A merged box has faces of 4 x 4 points and gets eight points from each of the eight.
 
-    An approximation: the finest level has the published six partners per rank; the distribution of the coarse grids is not described.
+    An approximation: the finest level has the published significant non-zeros (table 4.1); how coarse boxes are merged is not described.
     """
     if n < 1000:
         raise BadRequest(f"multigrid-1000 needs 1,000 endpoints, the topology has {n}")
     at = np.array(np.unravel_index(np.arange(1000), (10, 10, 10), order="F"))
     parts = []
-    for level, stride in enumerate((1, 2, 4)):
+    for stride, points in ((1, sum(4.0**power for power in range(1, 7))), (2, 16.0), (4, 16.0)):
         here = np.flatnonzero((at % stride == 0).all(axis=0))
         side = -(-10 // stride)
         for step in _STEPS_7:
             to = (at[:, here] // stride + np.array(step)[:, None]) % side * stride
-            parts.append((here, np.ravel_multi_index(tuple(to), (10, 10, 10), order="F"), 4.0**-level))
+            parts.append((here, np.ravel_multi_index(tuple(to), (10, 10, 10), order="F"), points))
         above = np.ravel_multi_index(tuple(at[:, here] // (2 * stride) * 2 * stride), (10, 10, 10), order="F")
-        parts += [(here, above, 8.0**-level / 8), (above, here, 8.0**-level / 8)]
+        parts += [(here, above, 8.0), (above, here, 8.0)]
+    curve = morton_places((10, 10, 10))
     return _sum_pairs(
-        np.concatenate([src for src, _, _ in parts]),
-        np.concatenate([dst for _, dst, _ in parts]),
-        np.concatenate([np.full(len(src), size) for src, _, size in parts]),
+        curve[np.concatenate([src for src, _, _ in parts])],
+        curve[np.concatenate([dst for _, dst, _ in parts])],
+        np.concatenate([np.full(len(src), points) for src, _, points in parts]),
     )
 
 
 def _nekbone_traffic(n: int, rng: np.random.Generator) -> Traffic:
-    """Return Nekbone on 1,024 ranks: 26 neighbours on 16 x 8 x 8 (faces, edges and corners of elements with eight points per side), and reductions by
-    recursive doubling.
+    """Return Nekbone on 1,024 ranks of 16 x 8 x 8: a hundred exchanges with 26 neighbours (faces, edges and corners of elements with eight points a side), and
+    the set-up of its gather-scatter library. This sends the number of each point to the rank that keeps it, by a crystal router, which is the described
+    cross-diagonal communication.
 
-    An approximation: the description mentions a stencil, cross-diagonal communication and frequent reductions; recursive doubling is the cross-diagonal
-    part.
+    An approximation: the elements of a rank are not described.
     """
     if n < 1024:
         raise BadRequest(f"nekbone-1024 needs 1,024 endpoints, the topology has {n}")
-    sizes = {1: 64.0, 2: 8.0, 3: 1.0}
+    dims, points = np.array([16, 8, 8]), 8
+    sizes = {1: 6400.0, 2: 800.0, 3: 100.0}
     src, dst, size = stencil_traffic((16, 8, 8), _STEPS_27, [sizes[sum(map(abs, step))] for step in _STEPS_27])
-    ranks = np.tile(np.arange(1024), 10)
-    other = ranks ^ np.repeat(1 << np.arange(10), 1024)
+    ranks = np.arange(1024)
+    first = np.array(np.unravel_index(ranks, dims, order="F")) * (points - 1)
+    at = first[:, :, None] + np.indices((points,) * 3).reshape(3, 1, -1)
+    keeper = np.ravel_multi_index(tuple(at), dims * (points - 1) + 1, order="F") % 1024
+    routed = _route_by_crystal(np.repeat(ranks, points**3), keeper.reshape(-1), 1024)
+    senders, receivers = np.nonzero(routed)
     return _sum_pairs(
-        np.concatenate([src, ranks]), np.concatenate([dst, other]), np.concatenate([size, np.full(len(ranks), 2.0)])
+        np.concatenate([src, senders]),
+        np.concatenate([dst, receivers]),
+        np.concatenate([size, routed[senders, receivers]]),
     )
+
+
+def _route_by_crystal(at: NDArray[np.int64], dst: NDArray[np.int64], ranks: int) -> NDArray[np.int64]:
+    """Return (ranks, ranks) numbers of hops, rows send, of messages between a power of two of ranks: what is for the other half goes to the mirrored rank, in
+    ever smaller halves.
+    """
+    hops = np.zeros(ranks * ranks, np.int64)
+    for width in 2 ** np.arange(ranks.bit_length() - 1, 0, -1):
+        over = at // (width // 2) != dst // (width // 2)
+        mirrored = at ^ (width - 1)
+        hops += np.bincount(at[over] * ranks + mirrored[over], minlength=ranks * ranks)
+        at = np.where(over, mirrored, at)
+    return hops.reshape(ranks, ranks)
 
 
 def _boxlib_cns(n: int, rng: np.random.Generator) -> Traffic:
@@ -247,10 +269,9 @@ def _boxlib_cns(n: int, rng: np.random.Generator) -> Traffic:
 
 
 def morton_places(dims: tuple[int, int, int]) -> Ints:
-    """Return the position of each cell of a lattice (sides powers of two, x fastest) along its Morton curve."""
-    return _interleave_bits(np.array(np.unravel_index(np.arange(int(np.prod(dims))), dims, order="F")), dims).astype(
-        np.int32
-    )
+    """Return the position of each cell of a lattice (x fastest) along its Morton curve."""
+    place = _interleave_bits(np.array(np.unravel_index(np.arange(int(np.prod(dims))), dims, order="F")), dims)
+    return np.argsort(np.argsort(place)).astype(np.int32)
 
 
 def _interleave_bits(at: NDArray[np.int64], dims: tuple[int, ...]) -> NDArray[np.int64]:
@@ -258,7 +279,7 @@ def _interleave_bits(at: NDArray[np.int64], dims: tuple[int, ...]) -> NDArray[np
     place, bit = np.zeros(at.shape[1], np.int64), 0
     for level in range(max(dims).bit_length()):
         for axis, side in enumerate(dims):
-            if side >> (level + 1):
+            if side - 1 >> level:
                 place |= (at[axis] >> level & 1) << bit
                 bit += 1
     return place
