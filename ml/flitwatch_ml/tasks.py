@@ -105,7 +105,7 @@ def run_deviation(args: dict[str, Any], context: TaskContext) -> StoredEstimate:
 
 
 def run_forecast(args: dict[str, Any], context: TaskContext) -> StoredEstimate:
-    """Run the backtests of one application and deploy the forecaster with the least error."""
+    """Run the backtests of one application and deploy the forecaster that they choose."""
     from flitwatch_ml.work import forecast as work
 
     arguments = EstimateArguments.of(args)

@@ -68,7 +68,7 @@ class Backtest:
     gain : (mean, low, high) of 1 - attention's error / the best other error, paired by run, 90 % bootstrap interval
     coverage90 : share of held-out windows within the 90 % interval of the serving forecaster, calibrated on the other folds; None for a single fold
     half_width90 : half-width of that interval, in log; NaN if too few runs were held out
-    serves : name of the forecaster with the least error; for an average, its members joined by " + "
+    serves : name of the requested forecaster, else of the one with the least error; for an average, its members joined by " + "
     nested_mape : % error if each fold uses the choice of the other folds; None for a single fold. The error of `serves` is a minimum of several
     train_s, infer_ms : time of one fit of the attention forecaster; time of one forecast per job for 1,000 jobs
     """
