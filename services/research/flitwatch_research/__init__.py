@@ -6,7 +6,7 @@ Open
 
 - `studies` for published studies, `papers` and `papers_routes` for published and our own figures;
 - `campaign` for months of runs of one application with their truth; `scoring` for scores of estimates, in a separate process; `scorecard` for all
-  estimators, with `stress`;
+  estimators, with `stress`; `blame_limit` for the recall that blame can reach;
 - `advice_value` and `incidents` for the savings of advice and the rate of correctly named culprits; `planted_roots` for roots of congestion;
 - `ingest_bench` for the benchmark of ingest; the others are commands;
 - `formulations` for integer programs that prove routes optimal;
