@@ -34,7 +34,7 @@ ITEM = {
     "preferred": None,
     "stale": False,
 }
-STATE = {"applications": [], "groups": [], "pseudonyms": False, "stale": False, "as_of": "2026-03-02T10:00:00Z"}
+STATE = {"applications": [], "groups": [], "pseudonyms": False}
 WAITING = Pending("7", "ann", 1, "Priority", None, None, 0, "milc", False, "", "", "p", False)
 BUSY = PlacedAdvice("delay", 60.0, 100.0, 1.4, "busy", False)
 
@@ -81,7 +81,7 @@ def test_pseudonyms_are_refused_with_the_scope_that_is_missing(embedded_db: str,
         with pytest.raises(Forbidden, match="scope names"):
             Agent(Api(api.url, few), tmp_path / "advice").cycle()
         assert not (tmp_path / "advice").exists()
-        assert Api(api.url, enough).state().pseudonyms is False
+        assert Api(api.url, enough).state()["pseudonyms"] is False
         with pytest.raises(Unavailable, match=r"refuses the agent with 401\. Create a valid token"):
             Api(api.url, "fwt_of_long_ago").state()
 
@@ -95,8 +95,8 @@ def test_pseudonyms_are_refused_with_the_scope_that_is_missing(embedded_db: str,
         b"[]",
         b"null",
         b"{}",
-        b'{"applications": [{"application": "a"}], "groups": [], "pseudonyms": false, "stale": false, "as_of": 0}',
-        b'{"applications": [], "groups": [{"fabric_id": [], "group": 1, "nodes": "n1"}], "pseudonyms": false, "stale": false, "as_of": 0}',
+        b'{"applications": [{"application": "a"}], "groups": [], "pseudonyms": false}',
+        b'{"applications": [], "groups": [{"fabric_id": [], "group": 1, "nodes": "n1"}], "pseudonyms": false}',
     ],
 )
 def test_a_state_that_is_none_is_no_advice_and_ends_no_agent(body: bytes, tmp_path: Path) -> None:

@@ -46,6 +46,7 @@ def file_of(folder: Path, service: str) -> Path:
 
 
 def load_passwords(folder: Path) -> dict[str, str]:
+    """Return the passwords by login in a folder."""
     return read_passwords(file_of(folder, OWNER), {})
 
 

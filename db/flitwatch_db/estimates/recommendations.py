@@ -64,7 +64,7 @@ def as_json(value: Any) -> bytes:
 
 
 class Finding(TypedDict):
-    """One finding."""
+    """Sentence of a reason, with its value if there is one."""
 
     text: str
     value: float | None
@@ -72,7 +72,7 @@ class Finding(TypedDict):
 
 
 class RouteOutcome(TypedDict):
-    """Outcome before or after the change."""
+    """One side of a comparison of routes or placements: seconds, the largest load of a link, and the number of congested links; None is unknown."""
 
     time_s: float | None
     max_load_bytes: float | None

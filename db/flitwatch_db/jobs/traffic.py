@@ -43,6 +43,7 @@ def in_window(conn: psycopg.Connection[Any], fabric_id: int, from_s: float, to_s
 
 
 def of_jobs(rows: list[Row]) -> list[JobTraffic]:
+    """Return the traffic of the jobs in rows of `of_window` or `in_window`."""
     traffic = []
     for row in rows:
         sent_bytes, received = (np.array(row[key], np.float64) for key in ("sent", "received"))

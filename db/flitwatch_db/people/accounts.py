@@ -228,11 +228,13 @@ OF_TOKENS = (
 
 
 def session_caller(row: Sequence[Any]) -> Caller:
+    """Return the caller in a row of OF_SESSIONS."""
     _, name, role, account_id, issuer, ends = row
     return Caller(name, role, "session", frozenset(SCOPES_OF[role]), f"account {account_id}", issuer, ends)
 
 
 def token_caller(row: Sequence[Any]) -> Caller:
+    """Return the caller in a row of OF_TOKENS."""
     _, name, role, scopes, token_id, ends = row
     return Caller(name, role, "token", frozenset(scopes) & frozenset(SCOPES_OF[role]), f"token {token_id}", ends=ends)
 

@@ -173,6 +173,7 @@ class RedisSwitch(PolledSwitch):
 
 
 def _load_hashes(client: redis.Redis, keys: Iterable[str]) -> Tables:
+    """Load the hashes of the keys; missing ones are omitted."""
     names = list(keys)
     hashes: Tables = {}
     for first in range(0, len(names), _BATCH):

@@ -106,6 +106,7 @@ class AssignedTopics:
 
     @property
     def places(self) -> set[TopicPartition]:
+        """Return the partitions being read."""
         return set() if self._consumer is None else set(self._consumer.assignment())
 
     def caught_up(self) -> bool:

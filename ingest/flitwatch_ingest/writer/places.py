@@ -67,6 +67,7 @@ class Places:
 
     @property
     def fabric_ids(self) -> list[int]:
+        """Return the fabrics with wiring."""
         return sorted(self._known)
 
     def simulated(self, fabric_id: int) -> bool:

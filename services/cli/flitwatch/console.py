@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.progress import Progress
 
+    from flitwatch_db.core.connection import Role
+
 F = TypeVar("F", bound=Callable[..., Any])
 log = logging.getLogger(__name__)
 
@@ -224,11 +226,16 @@ class Database:
         return open_database(self.url, self.ephemeral, patience_s, stop, adds)
 
     @contextmanager
-    def connect(self, adds: bool = False, **settings: Any) -> Iterator[psycopg.Connection[Any]]:
-        """Yield a connection with the `settings` of `flitwatch_db.connect`."""
+    def connect(
+        self, role: Role | None = None, application: str = "flitwatch", autocommit: bool = False, adds: bool = False
+    ) -> Iterator[psycopg.Connection[Any]]:
+        """Yield a connection; see `flitwatch_db.connect`."""
         from flitwatch_db import connect
 
-        with self.open(adds=adds) as url, connect(url, **settings) as conn:
+        with (
+            self.open(adds=adds) as url,
+            connect(url, role=role, application=application, autocommit=autocommit) as conn,
+        ):
             yield conn
 
 

@@ -18,6 +18,7 @@ MOST_LINKS = 2**16 - 1
 
 
 def link_number(link: int) -> int:
+    """Return a link's number in packets."""
     return link + 1
 
 

@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NotRequired, TypedDict
 
-from flitwatch_domain.advice.schemas import AdviceState
 from flitwatch_domain.errors import FlitwatchError, Forbidden, Unavailable
 from flitwatch_slurm import advice_file, cluster, pending_jobs
 from flitwatch_slurm.advice_file import ANYBODY, Case
 from flitwatch_slurm.pending_jobs import Limits, Notes
 from flitwatch_slurm.questions import (
+    AdviceState,
     Api,
     PlacedAdvice,
     Places,
@@ -88,7 +88,7 @@ class Agent:
         """
         try:
             state = self.api.state()
-            if state.pseudonyms:
+            if state["pseudonyms"]:
                 raise Forbidden(
                     "the API returns pseudonyms, which Slurm does not know: give the agent a token with scope names",
                     advice="flitwatch tokens create slurm --scope read --scope names --scope advice",
@@ -157,9 +157,9 @@ class Agent:
 
     def _make_cases(self, state: AdviceState, where: Places) -> list[Case]:
         questions = [
-            Question(user, item.application, item.nodes)
-            for item in state.applications
-            for user in (ANYBODY, *item.users)
+            Question(user, item["application"], item["nodes"])
+            for item in state["applications"]
+            for user in (ANYBODY, *item["users"])
         ]
         answers = self.api.ask(where, questions) if questions else []
         return [

@@ -12,7 +12,6 @@ from typing import Any, NotRequired, TypedDict
 import httpx
 import orjson
 
-from flitwatch_domain.advice.schemas import AdviceState
 from flitwatch_domain.errors import Unavailable
 from flitwatch_domain.hostlist import compress_hosts, expand_hosts
 from flitwatch_domain.peer_answers import stream_answer
@@ -82,6 +81,30 @@ class PlacedAdvice:
     worse: list[int] = field(default_factory=list)
 
 
+class KnownApplication(TypedDict):
+    """Application and size that the API can advise on, with the users whose answers differ."""
+
+    application: str
+    nodes: int
+    users: list[str]
+
+
+class GroupNodes(TypedDict):
+    """Compute nodes of a group, as a host list."""
+
+    fabric_id: int
+    group: int
+    nodes: str
+
+
+class AdviceState(TypedDict):
+    """Fields of `GET /advice/state` that the agent reads."""
+
+    applications: list[KnownApplication]
+    groups: list[GroupNodes]
+    pseudonyms: bool
+
+
 class _Job(TypedDict):
     """Job in the body of `POST /advice/batch`. `candidates` are lists of nodes, `deadline` is an ISO time."""
 
@@ -95,10 +118,10 @@ class _Job(TypedDict):
 def find_places(state: AdviceState, usable: dict[str, Node]) -> Places:
     """Return the groups of the fabric that contains most of Slurm's nodes, with their distinguishing features."""
     fabrics: dict[int, dict[int, list[str]]] = {}
-    for group in state.groups:
-        usable_nodes = [node for node in expand_hosts(group.nodes) if node in usable]
+    for group in state["groups"]:
+        usable_nodes = [node for node in expand_hosts(group["nodes"]) if node in usable]
         if usable_nodes:
-            fabrics.setdefault(group.fabric_id, {})[group.group] = usable_nodes
+            fabrics.setdefault(group["fabric_id"], {})[group["group"]] = usable_nodes
     if not fabrics:
         return Places([], [], usable)
     chosen = max(fabrics.values(), key=lambda groups: sum(len(nodes) for nodes in groups.values()))
@@ -131,9 +154,24 @@ class Api:
         """Fetch the state of advice: applications, groups of the fabric, and whether names are pseudonyms. Raise Unavailable if the API does not
         answer, refuses the request, or returns an invalid response."""
         path = "/advice/state"
+        answer = self._request_json("GET", path)
         try:
-            return AdviceState.model_validate(self._request_json("GET", path))
-        except ValueError:
+            return {
+                "applications": [
+                    {
+                        "application": str(item["application"]),
+                        "nodes": int(item["nodes"]),
+                        "users": list(map(str, item["users"])),
+                    }
+                    for item in answer["applications"]
+                ],
+                "groups": [
+                    {"fabric_id": int(item["fabric_id"]), "group": int(item["group"]), "nodes": str(item["nodes"])}
+                    for item in answer["groups"]
+                ],
+                "pseudonyms": bool(answer["pseudonyms"]),
+            }
+        except (LookupError, TypeError, ValueError, AttributeError):
             raise _foreign_answer_error(path) from None
 
     def ask(self, where: Places, questions: Sequence[Question]) -> list[PlacedAdvice]:
