@@ -266,4 +266,4 @@ def _quality(conn, fabric_id: int) -> None:
         ],
     )
     ingest.register_schema(conn, "aries_rtr", "d1", ["a", "b"], "router")
-    ingest.add_minutes(conn, [ingest.Minute(datetime.now(UTC), "ldms.x", records=10, values=1000, bytes=5000, dead=7)])
+    ingest.add_rates(conn, datetime.now(UTC), {"ldms.x": ingest.Rates(records=10, values=1000, bytes=5000, dead=7)})

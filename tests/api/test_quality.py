@@ -18,8 +18,8 @@ from flitwatch_db.ingest import store as ingest
 def test_ingest_status_counts_and_names(api: Served, database: SampleDatabase) -> None:
     # Rates are of the last two minutes, whenever this test runs.
     with connect(database.url) as conn:
-        ingest.add_minutes(conn, [ingest.Minute(datetime.now(UTC), "ldms.now", records=1, values=100, bytes=500)])
-        ingest.add_minutes(conn, [ingest.Minute(datetime.now(UTC), "ldms.nowhere", records=5, unplaced=4)])
+        ingest.add_rates(conn, datetime.now(UTC), {"ldms.now": ingest.Rates(records=1, values=100, bytes=500)})
+        ingest.add_rates(conn, datetime.now(UTC), {"ldms.nowhere": ingest.Rates(records=5, unplaced=4)})
         emit_event(
             conn, "unplaced", {"topic": "ldms.nowhere", "count": 2, "reasons": ["n9 mlx5_0 port 1 is in none of ib"]}
         )
@@ -41,14 +41,11 @@ def test_ingest_status_counts_and_names(api: Served, database: SampleDatabase) -
 
 def test_coverage_counts_records_by_kind_of_data_and_step(api: Served, database: SampleDatabase) -> None:
     now = datetime.now(UTC)
-    minutes = [
-        ingest.Minute(now, "flitwatch.samples.v1", records=3, dead=1),
-        ingest.Minute(now - timedelta(minutes=30), "flitwatch.samples.v1", records=5),
-        ingest.Minute(now - timedelta(minutes=90), "flitwatch.samples.v1", records=7),
-        ingest.Minute(now, "ldms.never_seen", records=2),
-    ]
+    rates = {"flitwatch.samples.v1": ingest.Rates(records=3, dead=1), "ldms.never_seen": ingest.Rates(records=2)}
     with connect(database.url) as conn:
-        ingest.add_minutes(conn, minutes)
+        ingest.add_rates(conn, now, rates)
+        for minutes, records in ((30, 5), (90, 7)):
+            ingest.add_rates(conn, now - timedelta(minutes=minutes), {"flitwatch.samples.v1": ingest.Rates(records)})
     try:
         got = api.get("/ingest/coverage")
         assert (got["step_s"], len(got["ts"])) == (60, 60)

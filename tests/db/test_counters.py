@@ -283,13 +283,8 @@ def test_dead_letters_keep_the_bytes(embedded_db: str) -> None:
 def test_minutes_add_up(embedded_db: str) -> None:
     with connect(embedded_db, role="writer") as conn:
         for _ in range(2):
-            ingest.add_minutes(
-                conn,
-                [
-                    ingest.Minute(NOW, "a", 1, 2, 3, 4, 5, 6, 7),
-                    ingest.Minute(NOW + timedelta(seconds=20), "a", records=10),
-                ],
-            )
+            ingest.add_rates(conn, NOW, {"a": ingest.Rates(1, 2, 3, 4, 5, 6, 7)})
+            ingest.add_rates(conn, NOW + timedelta(seconds=20), {"a": ingest.Rates(records=10)})
         found = conn.execute(
             "SELECT ts, records, values_, bytes, duplicates, late, dead, unplaced FROM ingest_minute"
         ).fetchall()

@@ -51,9 +51,7 @@ async def fetch_columns(conn: Connection, source: sql.Composable, parameters: An
         for name, kind in kinds.items()
     ]
     query = sql.SQL("SELECT {} FROM ({}) AS source").format(sql.SQL(", ").join(outputs), source)
-    async with conn.cursor(binary=True) as cursor:
-        await cursor.execute(query, parameters)
-        row = await cursor.fetchone()
+    row = await (await conn.execute(query, parameters, binary=True)).fetchone()
     assert row is not None
     return {name: packing.unpack_numbers(raw, f">{kind}") for (name, kind), raw in zip(kinds.items(), row, strict=True)}
 

@@ -264,8 +264,7 @@ def load_fabric(conn: psycopg.Connection[Any], name_or_id: str | int) -> Fabric:
 
 def _fetch_columns(conn: psycopg.Connection[Any], query: LiteralString, fabric_id: int) -> tuple[Any, ...]:
     """Fetch one row of whole columns: `array_send` returns integers and floats as bytes, without an object per value."""
-    with conn.cursor(binary=True) as cursor:
-        row: tuple[Any, ...] | None = cursor.execute(query, [fabric_id]).fetchone()
+    row: tuple[Any, ...] | None = conn.execute(query, [fabric_id], binary=True).fetchone()
     assert row is not None
     return row
 
@@ -308,19 +307,18 @@ def _load_endpoints(conn: psycopg.Connection[Any], fabric_id: int) -> Endpoints:
 
 
 def _load_links(conn: psycopg.Connection[Any], fabric_id: int, routers: int) -> Links:
-    with conn.cursor() as cursor:
-        rows = cursor.execute("SELECT DISTINCT class FROM link WHERE fabric_id = %s ORDER BY 1", [fabric_id]).fetchall()
-        classes = [row[0] for row in rows] or [str(LinkClass.LINK)]
-        with conn.cursor(binary=True) as binary:
-            row = binary.execute(
-                "SELECT array_send(array_agg(coalesce(src_router, %(r)s + src_endpoint) ORDER BY link)),"
-                " array_send(array_agg(coalesce(dst_router, %(r)s + dst_endpoint) ORDER BY link)),"
-                " array_send(array_agg(coalesce(src_port, -1) ORDER BY link)), array_send(array_agg(coalesce(dst_port, -1) ORDER BY link)),"
-                " array_send(array_agg(array_position(%(c)s::text[], class) - 1 ORDER BY link)),"
-                " array_send(array_agg(coalesce(bandwidth_bps, 'NaN') ORDER BY link)), array_send(array_agg(multiplicity ORDER BY link))"
-                " FROM link WHERE fabric_id = %(f)s",
-                {"r": routers, "c": classes, "f": fabric_id},
-            ).fetchone()
+    rows = conn.execute("SELECT DISTINCT class FROM link WHERE fabric_id = %s ORDER BY 1", [fabric_id]).fetchall()
+    classes = [row[0] for row in rows] or [str(LinkClass.LINK)]
+    row = conn.execute(
+        "SELECT array_send(array_agg(coalesce(src_router, %(r)s + src_endpoint) ORDER BY link)),"
+        " array_send(array_agg(coalesce(dst_router, %(r)s + dst_endpoint) ORDER BY link)),"
+        " array_send(array_agg(coalesce(src_port, -1) ORDER BY link)), array_send(array_agg(coalesce(dst_port, -1) ORDER BY link)),"
+        " array_send(array_agg(array_position(%(c)s::text[], class) - 1 ORDER BY link)),"
+        " array_send(array_agg(coalesce(bandwidth_bps, 'NaN') ORDER BY link)), array_send(array_agg(multiplicity ORDER BY link))"
+        " FROM link WHERE fabric_id = %(f)s",
+        {"r": routers, "c": classes, "f": fabric_id},
+        binary=True,
+    ).fetchone()
     assert row is not None
     src, dst, src_port, dst_port, code, bandwidth, multiplicity = row
     return Links(

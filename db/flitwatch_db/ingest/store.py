@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from datetime import datetime
 from typing import Any, Literal, NamedTuple
 
@@ -79,12 +79,10 @@ class GapKey(NamedTuple):
     reason: str
 
 
-@dataclass(frozen=True)
-class Minute:
-    """Rates of one topic in one minute; rows add up."""
+@dataclass
+class Rates:
+    """Counts of a topic's records. Unplaced ones have counters without a place in any fabric."""
 
-    ts: datetime
-    topic: str
     records: int = 0
     values: int = 0
     bytes: int = 0
@@ -237,8 +235,8 @@ def remove_gaps(conn: psycopg.Connection[Any], gaps: Sequence[GapKey]) -> int:
     ).rowcount
 
 
-def add_minutes(conn: psycopg.Connection[Any], minutes: Iterable[Minute]) -> None:
-    """Add rates to the stored minutes."""
+def add_rates(conn: psycopg.Connection[Any], at: datetime, rates: Mapping[str, Rates]) -> None:
+    """Add rates by topic to those of their minute."""
     with conn.cursor() as cursor:
         cursor.executemany(
             "INSERT INTO ingest_minute AS m (ts, topic, records, values_, bytes, duplicates, late, dead, unplaced)"
@@ -246,10 +244,7 @@ def add_minutes(conn: psycopg.Connection[Any], minutes: Iterable[Minute]) -> Non
             " records = m.records + excluded.records, values_ = m.values_ + excluded.values_, bytes = m.bytes + excluded.bytes,"
             " duplicates = m.duplicates + excluded.duplicates, late = m.late + excluded.late, dead = m.dead + excluded.dead,"
             " unplaced = m.unplaced + excluded.unplaced",
-            [
-                (m.ts, m.topic, m.records, m.values, m.bytes, m.duplicates, m.late, m.dead, m.unplaced)
-                for m in sorted(minutes, key=lambda m: (m.ts, m.topic))
-            ],
+            [(at, topic, *astuple(counts)) for topic, counts in sorted(rates.items())],
         )
 
 

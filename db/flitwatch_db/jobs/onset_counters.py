@@ -123,8 +123,7 @@ def of_routers(conn: Conn, fabric_id: int, size: int, before: Window, after: Win
             GROUP BY 1, 2
         ) r
     """)
-    with conn.cursor(binary=True) as cursor:
-        row = cursor.execute(query, {"fabric": fabric_id, **_whole_seconds(before, after)}).fetchone()
+    row = conn.execute(query, {"fabric": fabric_id, **_whole_seconds(before, after)}, binary=True).fetchone()
     assert row is not None
     router, late = (packing.unpack_numbers(packed, ">i4").astype(np.int64) for packed in row[:2])
     is_known = router < size
@@ -210,10 +209,9 @@ def _port_counts(
           AND (ts >= to_timestamp(%(a)s) AND ts <= to_timestamp(%(b)s - 10) OR ts >= to_timestamp(%(c)s) AND ts <= to_timestamp(%(d)s - 10))
     """).format(*(packed_arrays(Identifier(name)) for name in ("flits", "stall_cycles")))
     routers = sorted({router for router, _ in ports})
-    with conn.cursor(binary=True) as cursor:
-        row = cursor.execute(
-            query, {"fabric": fabric_id, "routers": routers, **_whole_seconds(before, after)}
-        ).fetchone()
+    row = conn.execute(
+        query, {"fabric": fabric_id, "routers": routers, **_whole_seconds(before, after)}, binary=True
+    ).fetchone()
     assert row is not None
     router, late = (np.asarray(packing.unpack_numbers(column, ">i4"), np.int64) for column in row[:2])
     if not len(router):

@@ -18,7 +18,7 @@ from flitwatch_db.counters import store as counters
 from flitwatch_db.fabrics import store as fabrics
 from flitwatch_db.ingest import store as ingest
 from flitwatch_db.ingest.arrivals import add_arrivals
-from flitwatch_db.ingest.store import DeadLetter, Gap, GapKey, Minute, Position, Reader
+from flitwatch_db.ingest.store import DeadLetter, Gap, GapKey, Position, Reader
 from flitwatch_db.ingest.topic_leases import check_epochs
 from flitwatch_domain.errors import Conflict
 from flitwatch_ingest.writer.accounts import write_jobs, write_runs, write_samples
@@ -80,7 +80,7 @@ class Batch:
         if pending.schema_records:
             ingest.count_records(conn, pending.schema_records)
         now = datetime.now(UTC)
-        ingest.add_minutes(conn, [Minute(now, topic, **vars(rates)) for topic, rates in pending.rates.items()])
+        ingest.add_rates(conn, now, pending.rates)
         add_arrivals(conn, pending.arrived)
         for kind, payload in [*self.happened, *happened[-MOST_EVENTS:], *self._gap_events(), *_letter_events(letters)]:
             events.emit_event(conn, kind, payload)

@@ -376,13 +376,8 @@ class Writer:
         pending, measures = batch.pending_rows, self.measures
         measures.commits += 1
         for rates in pending.rates.values():
-            measures.records += rates.records
-            measures.values += rates.values
-            measures.bytes += rates.bytes
-            measures.duplicates += rates.duplicates
-            measures.late += rates.late
-            measures.dead += rates.dead
-            measures.unplaced += rates.unplaced
+            for name, count in vars(rates).items():
+                setattr(measures, name, getattr(measures, name) + count)
         if pending.oldest_ms:
             measures.lagged(max(0.0, at - pending.oldest_ms / 1000))
 

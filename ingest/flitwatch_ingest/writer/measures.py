@@ -10,6 +10,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TypedDict
 
+from flitwatch_db.ingest.store import Rates
+
 #: Number of transactions for quantiles of the lag.
 LAST_LAGS = 1_000
 
@@ -35,16 +37,9 @@ class WriterReport(TypedDict):
 
 
 @dataclass
-class Measures:
+class Measures(Rates):
     """Totals since the start, the lags of the last transactions, and CPU time and waiting time by stage."""
 
-    records: int = 0
-    values: int = 0
-    bytes: int = 0
-    duplicates: int = 0
-    late: int = 0
-    dead: int = 0
-    unplaced: int = 0
     commits: int = 0
     retries: int = 0
     stages: dict[str, float] = field(default_factory=lambda: defaultdict(float))

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from flitwatch_db.counters.samples import Summary
 from flitwatch_db.counters.store import Observation
-from flitwatch_db.ingest.store import RAW_BYTES, DeadLetter
+from flitwatch_db.ingest.store import RAW_BYTES, DeadLetter, Rates
 from flitwatch_domain.data_sources import TWIN, kind_of
 from flitwatch_domain.errors import BadInput
 from flitwatch_domain.jobs import Job
@@ -22,20 +22,6 @@ REASON_LETTERS = 500
 OUR_FAULT = "unexpected error while decoding"
 #: Errors that a bug raises for an unexpected record, as opposed to errors of a lost database or registry.
 FAULTS = (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, AssertionError)
-
-
-@dataclass
-class Rates:
-    """Counts for one topic since the last transaction."""
-
-    records: int = 0
-    values: int = 0
-    bytes: int = 0
-    duplicates: int = 0
-    late: int = 0
-    dead: int = 0
-    #: Records of counters without a place in any fabric.
-    unplaced: int = 0
 
 
 @dataclass
