@@ -16,7 +16,7 @@ from flitwatch_research.papers_routes.loops import SEED, carry_minus_y, unlucky_
 from flitwatch_research.papers_routes.reconstructions import LANE_SCHEMES, keep_portion, load_portion
 from flitwatch_research.papers_routes.rows import CELL, FULL, TABLES, Measure, Row
 from flitwatch_routing.baselines import ftree_tables
-from flitwatch_routing.patterns import load_traffic
+from flitwatch_routing.patterns import load_traffic, morton_places, route_by_crystal
 from flitwatch_simulation.loop.demand import demand_of
 from flitwatch_simulation.loop.parameters import LoopRun
 
@@ -143,6 +143,26 @@ def test_a_portion_is_kept_as_it_was_but_for_entries_too_small_to_see(tmp_path: 
     assert [one.name for one in tmp_path.iterdir()] == ["amg-1-VL.npz"]
     kept = load_portion(tmp_path / "amg-1-VL.npz")
     assert kept.shape == (288, 288) and kept[3, 7] == 8 and kept[287, 1] == 2 and kept[5, 5] == 0 and kept.sum() == 10
+
+
+def test_a_crystal_router_carries_every_message_to_its_rank_by_mirrored_ranks() -> None:
+    """Eight ranks: what rank 1 has for rank 4 goes to 6, its mirror in all eight, to 5, its mirror in the upper half, and to 4. What stays is not sent."""
+    hops = route_by_crystal(np.array([1, 1, 3]), np.array([4, 4, 3]), 8)
+    assert np.argwhere(hops).tolist() == [[1, 6], [5, 4], [6, 5]] and hops.sum() == 6
+    rng = np.random.default_rng(1)
+    at, dst = rng.integers(0, 64, (2, 500))
+    hops = route_by_crystal(at, dst, 64)
+    balance = np.bincount(at, minlength=64) - np.bincount(dst, minlength=64)
+    assert np.array_equal(hops.sum(axis=1) - hops.sum(axis=0), balance)
+    mirrors = np.flatnonzero(hops.any(axis=0) | hops.any(axis=1))
+    assert {int(a ^ b) for a, b in np.argwhere(hops)} == {1, 3, 7, 15, 31, 63} and len(mirrors) == 64
+
+
+def test_a_curve_deals_octets_of_any_lattice_to_consecutive_ranks() -> None:
+    place = morton_places((10, 10, 10))
+    assert np.array_equal(np.sort(place), np.arange(1000))
+    octet = place.reshape(5, 2, 5, 2, 5, 2) // 8
+    assert all((octet == np.take(octet, [0], axis)).all() for axis in (1, 3, 5))
 
 
 @pytest.mark.parametrize("seed", [1, 2, 3])

@@ -203,7 +203,7 @@ def _nekbone_traffic(n: int, rng: np.random.Generator) -> Traffic:
     first = np.array(np.unravel_index(ranks, dims, order="F")) * (points - 1)
     at = first[:, :, None] + np.indices((points,) * 3).reshape(3, 1, -1)
     keeper = np.ravel_multi_index(tuple(at), dims * (points - 1) + 1, order="F") % 1024
-    routed = _route_by_crystal(np.repeat(ranks, points**3), keeper.reshape(-1), 1024)
+    routed = route_by_crystal(np.repeat(ranks, points**3), keeper.reshape(-1), 1024)
     senders, receivers = np.nonzero(routed)
     return _sum_pairs(
         np.concatenate([src, senders]),
@@ -212,7 +212,7 @@ def _nekbone_traffic(n: int, rng: np.random.Generator) -> Traffic:
     )
 
 
-def _route_by_crystal(at: NDArray[np.int64], dst: NDArray[np.int64], ranks: int) -> NDArray[np.int64]:
+def route_by_crystal(at: NDArray[np.int64], dst: NDArray[np.int64], ranks: int) -> NDArray[np.int64]:
     """Return (ranks, ranks) numbers of hops, rows send, of messages between a power of two of ranks: what is for the other half goes to the mirrored rank, in
     ever smaller halves.
     """
