@@ -40,15 +40,12 @@ def asked(
     conn: Any, low: float, end: float, now: float | None = None, job_id: str = "1", usual: float | None = None
 ) -> Flow:
     """Whom a job waits for, times in seconds since the beginning."""
-    job = conn.execute(
-        "SELECT job_pk, simulated, extract(epoch FROM start_ts)::float8 FROM job WHERE job_id = %s", [job_id]
-    ).fetchone()
+    job = conn.execute("SELECT job_pk, simulated FROM job WHERE job_id = %s", [job_id]).fetchone()
     place = conn.execute(
         "SELECT fabric_id, array_agg(router), array_agg(coalesce(endpoint, -1)) FROM job_node WHERE job_pk = %s GROUP BY 1",
         [job[0]],
     ).fetchone()
-    row = {"job_pk": job[0], "simulated": job[1], "start_s": job[2]}
-    at = {"fabric_id": place[0], "router": place[1], "endpoint": place[2]}
+    row, at = {"job_pk": job[0], "simulated": job[1]}, {"fabric_id": place[0], "router": place[1], "endpoint": place[2]}
     until = BEGIN_S + (end if now is None else now)
     return flow.of_job(conn, row, at, BEGIN_S + low, BEGIN_S + end, until, None if usual is None else BEGIN_S + usual)
 
@@ -94,19 +91,6 @@ def test_a_job_that_always_sent_as_much_does_not_slow_another(embedded_db: str) 
     with connect(embedded_db, role="reader") as conn:
         found = asked(conn, 130, 220, usual=0)
     assert found.known and not found.carried and found.resolution_s == 60
-
-
-def test_the_usual_traffic_of_a_job_does_not_slow_it(embedded_db: str) -> None:
-    """The quiet minute is before its start. It ran 45 s at its usual speed, or was always slow."""
-    planted(embedded_db, (120, 165, -3600, 5000), every_s=10, count=30)
-    with connect(embedded_db, role="reader") as conn:
-        usual, always = (asked(conn, 165, 300, usual=since) for since in (120, None))
-        job = numbers(conn)
-    (own,), (culprit,) = ([pk for pk, number in job.items() if number == which] for which in "12")
-    assert usual.quiet_s == always.quiet_s == BEGIN_S + 60
-    assert always.own == always.part[own] > 0 and usual.own == usual.part[own] == pytest.approx(0, abs=1e-12)
-    assert usual.waiting + usual.quiet == pytest.approx(always.waiting + always.quiet) and usual.quiet > always.quiet
-    assert usual.part[culprit] == pytest.approx(always.part[culprit] / (1 - always.own), rel=1e-3)
 
 
 def test_a_machine_without_minutes_is_asked_by_the_hour_and_one_hour_alone_says_nothing(embedded_db: str) -> None:

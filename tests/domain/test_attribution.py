@@ -317,21 +317,6 @@ def test_where_the_links_stall_no_more_than_usual_nobody_is_named(waiting: float
     assert not result.carried and name_jobs(result, OWN, [1], []) == [] and not slows_itself(result, OWN)
 
 
-def test_a_job_that_sends_more_than_at_its_usual_speed_slows_itself() -> None:
-    """The quiet minute is before its start, so all of its traffic seems to be added."""
-    moments = [(0.6, {OWN: 0.8, 1: 0.2}), (0.4, {OWN: 0.3, 1: 0.6})]
-    whole = flow({OWN: 0.6, 1: 0.36}, moments=moments)
-    more, same = whole.without_usual(OWN, 1 / 8), whole.without_usual(OWN, 1.0)
-    assert slows_itself(more, OWN) and more.own == more.part[OWN] == pytest.approx(0.6 * 7 / 8 / (1 - 0.6 / 8))
-    assert same.own == 0 and same.part == pytest.approx({OWN: 0.0, 1: 0.9}) and not slows_itself(same, OWN)
-    assert [waiting for waiting, _ in same.moments] == pytest.approx([0.12, 0.28]) and same.waiting == pytest.approx(
-        0.2
-    )
-    assert same.quiet + same.waiting == pytest.approx(whole.quiet + whole.waiting)
-    # A job that was alone waits for nobody else.
-    assert flow({OWN: 1.0}, moments=[(0.5, {OWN: 1.0})]).without_usual(OWN, 1.0).part == {OWN: 0.0}
-
-
 def test_a_job_whose_own_traffic_is_half_slows_itself() -> None:
     assert slows_itself(flow({OWN: 0.5, 1: 0.3}), OWN) and not slows_itself(flow({OWN: 0.49, 1: 0.3}), OWN)
     # Its traffic is always there: in a minute of long waits that belong to another job it is not what slows it.

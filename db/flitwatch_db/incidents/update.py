@@ -236,7 +236,7 @@ def _follow_causes(conn: Conn, incident_id: int, span: _Span, now_s: float) -> t
             return low_s, high_s, not new and (gone or now_s - high_s > longest_calm_s + SETTLED_S)
         new_minutes = [
             Minute(at, waiting, None if part is None else sum(share for pk, share in part.items() if pk in span.causes))
-            for at, (waiting, part) in zip(next_s, flow.by_minute(conn, watched, next_s), strict=True)
+            for at, (waiting, part) in zip(next_s, flow.by_minute(conn, watched, quiet, next_s), strict=True)
         ]
         store.add_minutes(conn, incident_id, new_minutes)
         minutes_by_time |= {minute.at_s: minute for minute in new_minutes}

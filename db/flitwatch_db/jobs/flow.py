@@ -48,14 +48,12 @@ LOOKED_AT_FIRST = (15, 60)
 #: A moment is calm enough if the job would wait at most this part of the worst. Moments close to the calmest count: within this number of cycles per
 #: flit, or this part of the difference to the worst.
 CALM, QUIET_CYCLES, QUIET = 0.5, 0.005, 0.03
-#: Part by which a moment of the job's usual speed may begin before the job, and the least part of a moment that counts as before or after the onset.
-NOT_YET, MOSTLY = 0.1, 0.5
+#: Part by which a moment of the job's usual speed may begin before the job.
+NOT_YET = 0.1
 #: CPU time after which no other quiet moment is tried: on the largest trees each takes seconds.
 MOST_CPU_S = 10.0
 #: Maximum number of apparently quiet moments that are tried.
 MOST_QUIET = 3
-#: Maximum number of moments whose mean is the job's usual traffic.
-MOST_USUAL = 6
 #: Minimum counted part of the job's path for a usable row.
 LEAST_COUNTED = 0.5
 NO_RECORD = "it has no record for that time, or its network cards are unknown"
@@ -116,38 +114,12 @@ def _attribute_way(conn: Conn, way: CountedRoutes, job: Row, place: Row, own: Wa
                 break
             flow = _divide_waits(conn, way, job, place["fabric_id"], own, chosen, span.now_s, known_loads)
             if chosen.usual or flow.calm(CALM):
-                return _without_usual(conn, job, place, flow, span)
+                return flow
             # For a tree only the sums of its switches were searched, and its links show otherwise.
             at, waits = at[at != chosen.quiet_s], waits[at != chosen.quiet_s]
     if unsure is None:
         return _make_unknown("its routers lack counters for a quiet minute or for the slowdown")
-    flow = _divide_waits(conn, way, job, place["fabric_id"], own, unsure, span.now_s, known_loads)
-    return _without_usual(conn, job, place, flow, span)
-
-
-def _without_usual(conn: Conn, job: Row, place: Row, flow: Flow, span: _Span) -> Flow:
-    """Count what a job waits for its own usual traffic as quiet, if it started after the quiet moment and ran at its usual speed before the slow stretch."""
-    pk, start_s = job["job_pk"], job["start_s"]
-    if span.usual_s is None or flow.quiet_s + flow.resolution_s > start_s or pk not in flow.sent:
-        return flow
-    slow_per_s, usual_per_s = flow.sent[pk][1], _read_usual_sent(conn, place, span.usual_s, span.low_s)
-    if not slow_per_s or usual_per_s is None:
-        return flow
-    return flow.without_usual(pk, min(1.0, usual_per_s / slow_per_s))
-
-
-def _read_usual_sent(conn: Conn, place: Row, usual_s: float, low_s: float) -> float | None:
-    """Read the mean bytes per second that a job sent before it became slow; None if too few of its network cards are counted."""
-    router, endpoint = np.array(place["router"], np.int64), np.array(place["endpoint"], np.int64)
-    nodes = {"router": router[endpoint >= 0], "endpoint": endpoint[endpoint >= 0], "start_s": 0.0, "end_s": None}
-    for width in (BY_SECOND_S, 60):
-        first, last = math.ceil(usual_s / width - NOT_YET), math.floor(low_s / width - MOSTLY)
-        moments_s = [float(at * width) for at in range(first, last + 1)][-MOST_USUAL:]
-        cards = _cards_at(conn, place["fabric_id"], width, moments_s, _OF_CARD[:2]) if moments_s else []
-        traffic = [moved for card in cards if (moved := _compute_traffic(nodes, card, 0.0, 1.0)) and moved.known]
-        if traffic:
-            return sum(map(_total_sent, traffic)) / len(traffic)
-    return None
+    return _divide_waits(conn, way, job, place["fabric_id"], own, unsure, span.now_s, known_loads)
 
 
 def _make_unknown(reason: str) -> Flow:
@@ -197,7 +169,7 @@ def _choose_moments(
     """Choose the moments to compare; None without a slow one and another one."""
     at, waits = series
     # A moment that is mostly before the onset shows the usual speed.
-    overlaps, mostly = ((at + part * width > low_s) & (at < end_s) for part in (1.0, MOSTLY))
+    overlaps, mostly = ((at + part * width > low_s) & (at < end_s) for part in (1, 0.5))
     slow = np.flatnonzero(mostly if mostly.any() else overlaps)
     if not len(slow):
         return None
@@ -366,10 +338,12 @@ def minutes_counted(conn: Conn, watched: Watched, from_s: float, to_s: float) ->
     return [float(minute_s) for minute_s in at]
 
 
-def by_minute(conn: Conn, watched: Watched, minutes_s: Sequence[float]) -> list[tuple[float, dict[int, float] | None]]:
+def by_minute(
+    conn: Conn, watched: Watched, quiet_waiting: float, minutes_s: Sequence[float]
+) -> list[tuple[float, dict[int, float] | None]]:
     """Return, for some minutes, stall cycles per flit on a path, and jobs' parts of those beyond the quiet ones, by job_pk; None if unknown.
 
-    Without a quiet moment these are parts of the traffic where flits wait.
+    Without a quiet moment these are parts of the traffic where flits wait. `quiet_waiting` is the waiting in the quiet moment.
     """
     last_s = max(minutes_s) + 60
     way = counted_routes(conn, watched.fabric_id, min(minutes_s), last_s)
@@ -388,13 +362,15 @@ def by_minute(conn: Conn, watched: Watched, minutes_s: Sequence[float]) -> list[
     for at in minutes_s:
         # One by one: what is known of every link in a minute takes tens of megabytes on a large machine.
         (moment,), _ = _load_moments(conn, way, watched.fabric_id, own, 60, [at], jobs, last_s, {}, calm)
-        waiting, part = _divide_minute(way, own, moment, quiet)
+        waiting, part = _divide_minute(way, own, moment, quiet, quiet_waiting)
         job_parts = None if part is None else dict(zip((row["job_pk"] for row in jobs), part.tolist(), strict=True))
         results.append((waiting, job_parts))
     return results
 
 
-def _divide_minute(way: CountedRoutes, own: Way, moment: Moment, quiet: Moment | None) -> tuple[float, Floats | None]:
+def _divide_minute(
+    way: CountedRoutes, own: Way, moment: Moment, quiet: Moment | None, quiet_waiting: float
+) -> tuple[float, Floats | None]:
     """Return the waiting on a path in a minute, and the jobs' parts of it, (jobs,), the first job being the slow one; None if unknown.
 
     Links on which flits wait less than in the quiet moment do not hide others.
@@ -403,7 +379,7 @@ def _divide_minute(way: CountedRoutes, own: Way, moment: Moment, quiet: Moment |
         waiting = float(own.weight @ np.nan_to_num(moment.ratio))
         return waiting, compute_user_parts(way.routes, way.places, own.weight, moment, way.flit_bytes)
     attribution = attribute_waiting(way.routes, way.places, own.weight, [moment], quiet, 0, way.flit_bytes)
-    return attribution.quiet + attribution.waiting, None if attribution.reason is not None else attribution.part
+    return quiet_waiting + attribution.waiting, None if attribution.reason is not None else attribution.part
 
 
 def sent_by_minute(conn: Conn, fabric_id: int, job_pk: int, from_s: float, to_s: float) -> list[tuple[float, float]]:
@@ -420,20 +396,15 @@ def sent_by_minute(conn: Conn, fabric_id: int, job_pk: int, from_s: float, to_s:
     ).fetchall()
 
 
-def _mean_sent_per_s(moments: Sequence[Moment], job: int) -> float | None:
+def _mean_sent_per_s(moments: list[Moment], job: int) -> float | None:
     """Return a job's bytes per second sent, mean over moments: 0 if it did not run, None if too few of its NICs are counted."""
     rates = []
     for moment in moments:
         moved = moment.traffic[job]
         if moved is not None and not moved.known:
             return None
-        rates.append(0.0 if moved is None else _total_sent(moved) / moment.seconds)
+        rates.append(0.0 if moved is None else float(np.nanmean(moved.sent)) * len(moved.sent) / moment.seconds)
     return sum(rates) / len(rates)
-
-
-def _total_sent(moved: JobTraffic) -> float:
-    """Return the bytes that all nodes of a job sent, from those that are counted."""
-    return float(np.nanmean(moved.sent)) * len(moved.sent)
 
 
 def _list_jobs(conn: Conn, job_pk: int, simulated: bool, fabric_id: int, spans: list[tuple[float, float]]) -> list[Row]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from statistics import mean, median
 
 from flitwatch_domain.link_shares import RoutesKnownBy
@@ -83,24 +83,6 @@ class Flow:
         worst = max((waiting for waiting, _ in self.moments), default=0.0)
         return self.quiet <= part * (self.quiet + worst)
 
-    def without_usual(self, own: int, usual: float) -> Flow:
-        """Count the job's own part as quiet, as far as its traffic is the usual one: at its usual speed it waited for its own traffic as well.
-
-        Parameters
-        ----------
-        own : its number
-        usual : its traffic at its usual speed over its traffic in the minutes, at most 1
-        """
-        taken = usual * self.own
-        moments = [
-            (waiting * (1 - usual * part.get(own, 0.0)), _take_part(part, own, usual * part.get(own, 0.0)))
-            for waiting, part in self.moments
-        ]
-        part = _take_part(self.part, own, taken)
-        waiting = mean(waiting for waiting, _ in moments)
-        quiet = self.quiet + self.waiting - waiting
-        return replace(self, waiting=waiting, quiet=quiet, part=part, own=part.get(own, 0.0), moments=moments)
-
     @property
     def sure(self) -> bool:
         """Return whether flits wait so much longer than in the quiet minute that it is no chance."""
@@ -110,12 +92,6 @@ class Flow:
     def known(self) -> bool:
         """Return whether the flow identifies jobs or shows that nothing stalls; otherwise places and times are used."""
         return self.reason is None and self.counted >= LEAST_COUNTED
-
-
-def _take_part(part: Mapping[int, float], own: int, taken: float) -> dict[int, float]:
-    """Return the parts of what is left if a share of the whole is taken from a job's part; none if nothing is left."""
-    left = {job: share - taken * (job == own) for job, share in part.items()}
-    return {job: share / (1 - taken) if taken < 1 else 0.0 for job, share in left.items()}
 
 
 def name_jobs(
