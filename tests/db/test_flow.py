@@ -172,11 +172,22 @@ def test_minutes_at_the_usual_speed_are_the_quiet_ones_however_much_flowed() -> 
     assert flow._choose_moments((at, waits), 60, 60.0 * 65, 60.0 * 71, 60.0 * 64 + 12) == early
 
 
-@pytest.mark.parametrize(("low_s", "slow_s"), [(29.0, [0, 60, 120]), (31.0, [60, 120]), (110.0, [120]), (175.0, [120])])
-def test_a_minute_mostly_before_the_onset_is_no_slow_one(low_s: float, slow_s: list[int]) -> None:
-    """What waits in it waits at the usual speed, so its parts would blame the job itself; unless no other minute is there."""
+@pytest.mark.parametrize(
+    ("low_s", "end_s", "slow_s"),
+    [
+        (29.0, 180.0, [0, 60, 120]),
+        (31.0, 180.0, [60, 120]),
+        (31.0, 149.0, [60]),
+        (110.0, 180.0, [120]),
+        # No minute is mostly slow: the one that is most.
+        (110.0, 145.0, [120]),
+        (95.0, 122.0, [60]),
+    ],
+)
+def test_a_minute_mostly_outside_the_slow_stretch_is_no_slow_one(low_s: float, end_s: float, slow_s: list[int]) -> None:
+    """What waits in it waits at another speed, so its parts would blame the job itself, or one that came later."""
     at = np.array([-120.0, 0.0, 60.0, 120.0])
-    chosen = flow._choose_moments((at, np.array([0.1, 0.5, 1.0, 1.0])), 60, low_s, 180.0)
+    chosen = flow._choose_moments((at, np.array([0.1, 0.5, 1.0, 1.0])), 60, low_s, end_s)
     assert chosen is not None and chosen.slow_s == slow_s
 
 

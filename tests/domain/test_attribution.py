@@ -317,6 +317,13 @@ def test_where_the_links_stall_no_more_than_usual_nobody_is_named(waiting: float
     assert not result.carried and name_jobs(result, OWN, [1], []) == [] and not slows_itself(result, OWN)
 
 
+def test_the_usual_traffic_of_a_job_does_not_slow_it() -> None:
+    """With a quiet minute before its start all of its traffic seems to be added, though it ran at its usual speed at first."""
+    own = replace(flow({OWN: 0.6, 1: 0.3}), quiet_s=600.0)
+    assert slows_itself(own, OWN) and slows_itself(own, OWN, 600.0) and slows_itself(own, OWN, 629.0)
+    assert not slows_itself(own, OWN, 630.0) and not slows_itself(own, OWN, 5000.0)
+
+
 def test_a_job_whose_own_traffic_is_half_slows_itself() -> None:
     assert slows_itself(flow({OWN: 0.5, 1: 0.3}), OWN) and not slows_itself(flow({OWN: 0.49, 1: 0.3}), OWN)
     # Its traffic is always there: in a minute of long waits that belong to another job it is not what slows it.

@@ -50,6 +50,8 @@ LOOKED_AT_FIRST = (15, 60)
 CALM, QUIET_CYCLES, QUIET = 0.5, 0.005, 0.03
 #: Part by which a moment of the job's usual speed may begin before the job.
 NOT_YET = 0.1
+#: A slow moment is at least so much in the slow stretch. If none is, those that are most in it count.
+MOSTLY = 0.5
 #: CPU time after which no other quiet moment is tried: on the largest trees each takes seconds.
 MOST_CPU_S = 10.0
 #: Maximum number of apparently quiet moments that are tried.
@@ -168,9 +170,9 @@ def _choose_moments(
 ) -> _Chosen | None:
     """Choose the moments to compare; None without a slow one and another one."""
     at, waits = series
-    # A moment that is mostly before the onset shows the usual speed.
-    overlaps, mostly = ((at + part * width > low_s) & (at < end_s) for part in (1, 0.5))
-    slow = np.flatnonzero(mostly if mostly.any() else overlaps)
+    # A moment that is mostly outside the slow stretch shows another speed.
+    inside_s = np.minimum(at + width, end_s) - np.maximum(at, low_s)
+    slow = np.flatnonzero((inside_s > 0) & (inside_s >= min(MOSTLY * width, inside_s.max(initial=0.0))))
     if not len(slow):
         return None
     # The worst of each third, so that a later job does not hide an earlier one.

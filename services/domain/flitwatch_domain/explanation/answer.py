@@ -117,7 +117,8 @@ def build_explanation(
     slow = found is not None and found.factor >= LEAST_SLOWDOWN
     blamed = _name_candidates(job, found, scene, flow, candidates) if slow and found is not None else []
     if slow and found is not None:
-        itself = flow is not None and flow_rule.slows_itself(flow, job["job_pk"])
+        usual_since_s = None if found.from_start else job["start_s"]
+        itself = flow is not None and flow_rule.slows_itself(flow, job["job_pk"], usual_since_s)
         verdict: Verdict = "slows itself" if itself else "named" if blamed else "cannot tell"
         reasons = [] if verdict != "cannot tell" else _in_the_way(found, scene, flow, candidates)
     else:

@@ -179,8 +179,13 @@ def _stand_out(part: Mapping[int, float], own: int) -> list[int]:
     return large if large and part[large[0]] >= LEAST_NAMED else []
 
 
-def slows_itself(flow: Flow, own: int) -> bool:
-    """Return whether a job's (`own`) traffic causes most of its waiting, and a large part in every minute in which it waits long: it is always there."""
+def slows_itself(flow: Flow, own: int, usual_since_s: float | None = None) -> bool:
+    """Return whether a job's (`own`) traffic causes most of its waiting, and a large part in every minute in which it waits long: it is always there.
+
+    `usual_since_s` is its start if it ran at its usual speed at first, else None. A quiet minute before that does not show what its usual traffic waits for.
+    """
+    if usual_since_s is not None and flow.quiet_s + flow.resolution_s / 2 <= usual_since_s:
+        return False
     worst = max((waiting for waiting, _ in flow.moments), default=0.0)
     always = all(
         part.get(own, 0.0) >= LEAST_PART for waiting, part in flow.moments if waiting >= LEAST_OF_WORST * worst
