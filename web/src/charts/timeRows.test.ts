@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { incidentHeight, incidentLayout, NARROW, WIDE } from "./timeRows";
+import { incidentHeight, incidentLayout, NARROW, partRows, WIDE } from "./timeRows";
 
 const MINUTE = 60_000;
 const minute = (n: number, waiting: number, part: number | null = 0.8) => ({ at: n * MINUTE, waiting, part });
@@ -12,6 +12,18 @@ const times = {
     { from: 3 * MINUTE, to: null },
   ],
 };
+
+it("draws no part of a job outside the span, but counts it", () => {
+  const ts = [0, 1, 2, 3].map((n) => new Date(n * MINUTE).toISOString());
+  const parts = {
+    ts,
+    step_s: 60,
+    parts: [{ key: "a", label: "a", unit: "s", values: [1, 2, 3, 10] }],
+  } as unknown as Parameters<typeof partRows>[0];
+  const { rows } = partRows(parts, { from: 0, to: 3 * MINUTE }, null, 800, WIDE);
+  expect(rows[0]?.path.match(/[ML]/g)).toHaveLength(3);
+  expect(rows[0]?.mean).toBe(4);
+});
 
 describe("the picture of an incident", () => {
   it("has one time axis for minutes and jobs, from the first of them to the last", () => {

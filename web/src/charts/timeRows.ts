@@ -41,8 +41,7 @@ export function partRows(parts: JobParts, span: TimeWindow, onset: number | null
   const { left, right, row: height, head } = gutters;
   const x = scaleLinear()
     .domain([span.from, span.to])
-    .range([left, width - right])
-    .clamp(true);
+    .range([left, width - right]);
   const middle = parts.ts.map((ts) => (parseTime(ts) ?? 0) + parts.step_s * 500);
   const rows = parts.parts.map((one, i): PartRow => {
     const known = one.values.flatMap((value, at) => (value === null ? [] : [{ at: middle[at] ?? 0, value }]));
@@ -62,7 +61,12 @@ export function partRows(parts: JobParts, span: TimeWindow, onset: number | null
       top,
       y,
       ticks: y.ticks(2),
-      path: paths(known, x, y),
+      // The middle of the first or last interval can be outside.
+      path: paths(
+        known.filter((k) => k.at >= span.from && k.at <= span.to),
+        x,
+        y,
+      ),
       usual: low === undefined || high === undefined ? null : { y: y(high), height: Math.max(2, y(low) - y(high)) },
       mean: now,
       factor: now !== null && was ? now / was : null,

@@ -12,9 +12,10 @@ export function shortRatio(value: number | null | undefined): string {
   return value < 9.95 ? value.toFixed(1).replace("-", MINUS) : whole.format(value);
 }
 
-/** The same in texts and tables: what is small but there has two decimals, or is below them, so that it does not read as none. */
+/** The same in texts and tables: what is small but there has two decimals, or as many as it needs, so that it does not read as none. */
 export function ratio(value: number | null | undefined): string {
-  if (isKnown(value) && value > 0 && value < 0.005) return "<0.01";
+  if (isKnown(value) && value > 0 && value < 0.005)
+    return value < 0.0005 ? value.toExponential(1).replace("-", MINUS) : value.toFixed(4);
   return isKnown(value) && value > 0 && value < 0.095 ? value.toFixed(2) : shortRatio(value);
 }
 

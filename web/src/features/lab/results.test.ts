@@ -80,10 +80,11 @@ it("shows short times in milliseconds", () => {
 });
 
 it("names what a result holds with its unit, and a time as one", () => {
-  expect(["lost_low_s", "mean_us", "beside.gib_per_s", "routers.best"].map(factName)).toEqual([
+  expect(["lost_low_s", "mean_us", "beside.gib_per_s", "load_gib_per_s", "routers.best"].map(factName)).toEqual([
     "lost low, s",
     "mean, µs",
     "other jobs' traffic, GiB/s",
+    "load gib per s",
     "routers best",
   ]);
   expect(factText("at_s", Date.UTC(2026, 10, 29, 15, 16, 5) / 1000)).toMatch(/15:16:05 UTC$/);

@@ -45,14 +45,13 @@ const NAMES: Record<string, string> = {
   "beside.jobs": "other jobs",
   "beside.counted": "other jobs with counters",
   "beside.gib_per_s": "other jobs' traffic, GiB/s",
-  bytes: "message size, bytes",
 };
 
 /** A key of a result as a person writes it, with its unit: "lost_low_s" -> "lost low, s". */
 export const factName = (key: string): string =>
   NAMES[key] ??
   key
-    .replace(/_(ns|us|ms|s|bytes)$/, ", $1")
+    .replace(/(?<!_per)_(ns|us|ms|s|bytes)$/, ", $1")
     .replaceAll(/[_.]/g, " ")
     .replace(", us", ", µs");
 
