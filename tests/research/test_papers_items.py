@@ -105,7 +105,6 @@ MATRICES = {
     "figure 4.5": ("BoxLib MG C 1024", "cs"),
     "figure 4.6": ("Nekbone 1024", "i"),
     "figure 4.7": ("Nekbone 1024", "cd", "cs"),
-    "figure 4.8": ("MultiGrid C 1000", "cd", "s"),
     **{f"figure A.{number}": ("BoxLib MG C 1024", "i") for number in (1, 2)},
     **{f"figure A.{number}": ("AMG 1728", "i") for number in (3, 4)},
     **{f"figure A.{number}": ("BoxLib CNS 1024", "i") for number in (5, 6, 7)},

@@ -163,7 +163,7 @@ def _boxlib_mg(n: int, rng: np.random.Generator) -> Traffic:
 def _multigrid_traffic(n: int, rng: np.random.Generator) -> Traffic:
     """Return BoxLib's multigrid on 1,000 ranks: six neighbours on a periodic 10 x 10 x 10, dealt to the ranks along a Morton curve like the other run of this
     application. A face has 64 x 64 points, and a quarter after each coarsening. Five coarsenings leave boxes of two points a side; eight are then merged on the
-    first's rank, twice. A merged box has faces of 4 x 4 points and gets eight points from each of the eight.
+    first's rank, three times. A merged box has faces of 4 x 4 points and gets eight points from each of the eight.
 
     An approximation: the finest level has the published significant non-zeros (table 4.1); how coarse boxes are merged is not described.
     """

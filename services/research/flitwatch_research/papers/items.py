@@ -26,7 +26,7 @@ _EXACT = {
     ("wang2018", "table I"),
     ("wang2018", "table II"),
 }
-_MATRICES = {f"figure 4.{number}" for number in (2, 3, 5, 6, 7, 8)}
+_MATRICES = {f"figure 4.{number}" for number in (2, 3, 5, 6, 7)}
 
 
 @dataclass(frozen=True)
