@@ -314,22 +314,22 @@ def test_who_stands_out_in_one_minute_alone_is_named_too() -> None:
 @pytest.mark.parametrize(("waiting", "quiet"), [(0.0, 0.0), (0.019, 0.0), (0.3, 0.7)])
 def test_where_the_links_stall_no_more_than_usual_nobody_is_named(waiting: float, quiet: float) -> None:
     result = flow({1: 0.95, OWN: 0.9}, waiting=waiting, quiet=quiet)
-    assert not result.carried and name_jobs(result, OWN, [1], []) == [] and not slows_itself(result, OWN)
+    assert not result.carried and name_jobs(result, OWN, [1], []) == [] and not slows_itself(result, OWN, None)
 
 
 def test_the_usual_traffic_of_a_job_does_not_slow_it() -> None:
     """With a quiet minute before its start all of its traffic seems to be added, though it ran at its usual speed at first."""
     own = replace(flow({OWN: 0.6, 1: 0.3}), quiet_s=600.0)
-    assert slows_itself(own, OWN) and slows_itself(own, OWN, 600.0) and slows_itself(own, OWN, 629.0)
+    assert slows_itself(own, OWN, None) and slows_itself(own, OWN, 600.0) and slows_itself(own, OWN, 629.0)
     assert not slows_itself(own, OWN, 630.0) and not slows_itself(own, OWN, 5000.0)
 
 
 def test_a_job_whose_own_traffic_is_half_slows_itself() -> None:
-    assert slows_itself(flow({OWN: 0.5, 1: 0.3}), OWN) and not slows_itself(flow({OWN: 0.49, 1: 0.3}), OWN)
+    assert slows_itself(flow({OWN: 0.5, 1: 0.3}), OWN, None) and not slows_itself(flow({OWN: 0.49, 1: 0.3}), OWN, None)
     # Its traffic is always there: in a minute of long waits that belong to another job it is not what slows it.
     alone, other = {OWN: 0.9}, {OWN: 0.1, 1: 0.8}
-    assert slows_itself(flow({OWN: 0.6, 1: 0.3}, moments=[(0.9, alone), (0.4, other)]), OWN)
-    assert not slows_itself(flow({OWN: 0.6, 1: 0.3}, moments=[(0.9, alone), (0.5, other)]), OWN)
+    assert slows_itself(flow({OWN: 0.6, 1: 0.3}, moments=[(0.9, alone), (0.4, other)]), OWN, None)
+    assert not slows_itself(flow({OWN: 0.6, 1: 0.3}, moments=[(0.9, alone), (0.5, other)]), OWN, None)
 
 
 @given(

@@ -10,8 +10,10 @@ from typing import Any
 import numpy as np
 import psycopg
 from numpy.typing import NDArray
+from psycopg.rows import dict_row
 from psycopg.sql import SQL
 
+from flitwatch_db.core import packing
 from flitwatch_db.core.connection import fetch_rows
 from flitwatch_db.diagnosis import measured, roots
 from flitwatch_db.incidents import shown
@@ -280,7 +282,7 @@ def _build_onset_context(
             row["simulated"],
             row["start_s"],
             row["end_s"] if row["end_s"] is None or row["end_s"] <= now_s else None,
-            np.array(row["router"], np.int64),
+            row["router"],
             *rates[row["job_pk"]],
             most.get(row["job_pk"]),
             blamed.get(row["user"]),
@@ -347,25 +349,28 @@ def _correct_rates(
 
 
 def _list_neighbours(conn: Conn, job: Row, fabric_id: int, low_s: float, high_s: float, end_s: float) -> list[Row]:
-    return fetch_rows(
-        conn,
-        SQL("""
+    with conn.cursor(binary=True, row_factory=dict_row) as cursor:
+        jobs = cursor.execute(
+            """
             SELECT j.job_pk, j.job_id, j.user_name AS "user", j.name, j.nodes, j.simulated, extract(epoch FROM j.start_ts)::float8 AS start_s,
-                   extract(epoch FROM j.end_ts)::float8 AS end_s, array_agg(n.router) AS router
+                   extract(epoch FROM j.end_ts)::float8 AS end_s, array_send(array_agg(n.router)) AS router
             FROM job j JOIN job_node n USING (job_pk)
             WHERE n.fabric_id = %(fabric)s AND n.router IS NOT NULL AND j.job_pk <> %(job)s AND j.simulated = %(simulated)s
               AND j.start_ts < to_timestamp(%(end)s) AND (j.end_ts IS NULL AND j.state = 'RUNNING' OR j.end_ts > to_timestamp(%(low)s))
             GROUP BY j.job_pk ORDER BY count(*) DESC, j.job_pk LIMIT %(most)s
-        """),
-        {
-            "fabric": fabric_id,
-            "job": job["job_pk"],
-            "simulated": job["simulated"],
-            "low": low_s - LONGEST_LAG_S,
-            "end": end_s,
-            "most": MOST_JOBS,
-        },
-    )
+            """,
+            {
+                "fabric": fabric_id,
+                "job": job["job_pk"],
+                "simulated": job["simulated"],
+                "low": low_s - LONGEST_LAG_S,
+                "end": end_s,
+                "most": MOST_JOBS,
+            },
+        ).fetchall()
+    for neighbour in jobs:
+        neighbour["router"] = packing.unpack_numbers(neighbour["router"], ">i4").astype(np.int64)
+    return jobs
 
 
 def _load_blame(conn: Conn, exe: str | None, nodes: int | None, users: list[str]) -> dict[str, Blamed]:

@@ -286,7 +286,7 @@ def _load_moments(
     spans = [(at, min(at + width, now_s)) for at in moments_s]
     # Waits of network cards are those of the links to the switches of a tree.
     cards = _cards_at(conn, fabric_id, width, moments_s, _OF_CARD[:2] if way.turns is None else _OF_CARD)
-    traffic = [[_compute_traffic(row, card, *span) for row in jobs] for span, card in zip(spans, cards, strict=True)]
+    traffic = [_compute_traffic(jobs, card, *span) for span, card in zip(spans, cards, strict=True)]
     if way.turns is None:
         counted = _classes_at(conn, way, fabric_id, width, moments_s)
     else:
@@ -405,18 +405,20 @@ def _mean_sent_per_s(moments: list[Moment], job: int) -> float | None:
         moved = moment.traffic[job]
         if moved is not None and not moved.known:
             return None
-        rates.append(0.0 if moved is None else float(np.nanmean(moved.sent)) * len(moved.sent) / moment.seconds)
+        rates.append(
+            0.0 if moved is None else moved.total_sent / int(moved.counted.sum()) * len(moved.sent) / moment.seconds
+        )
     return sum(rates) / len(rates)
 
 
 def _list_jobs(conn: Conn, job_pk: int, simulated: bool, fabric_id: int, spans: list[tuple[float, float]]) -> list[Row]:
     """Return jobs that ran in some of the spans, the slow one first: job_pk, start_s, end_s, and each endpoint and its router (int64 arrays)."""
     lows, highs = zip(*spans, strict=True)
-    with conn.cursor(row_factory=dict_row) as cursor:
+    with conn.cursor(binary=True, row_factory=dict_row) as cursor:
         jobs = cursor.execute(
             """
             SELECT j.job_pk, extract(epoch FROM j.start_ts)::float8 AS start_s, extract(epoch FROM j.end_ts)::float8 AS end_s,
-                   array_agg(n.endpoint) AS endpoint, array_agg(n.router) AS router
+                   array_send(array_agg(n.endpoint)) AS endpoint, array_send(array_agg(n.router)) AS router
             FROM job j JOIN job_node n USING (job_pk)
             WHERE n.fabric_id = %(fabric)s AND n.router IS NOT NULL AND n.endpoint IS NOT NULL AND j.simulated = %(simulated)s AND EXISTS (
                 SELECT FROM unnest(%(lows)s::float8[], %(highs)s::float8[]) AS span (low, high)
@@ -427,21 +429,29 @@ def _list_jobs(conn: Conn, job_pk: int, simulated: bool, fabric_id: int, spans: 
             {"fabric": fabric_id, "simulated": simulated, "lows": list(lows), "highs": list(highs), "job": job_pk, "most": MOST_JOBS},
         ).fetchall()  # fmt: skip
     for job in jobs:
-        job["endpoint"], first = np.unique(np.array(job["endpoint"], np.int64), return_index=True)
-        job["router"] = np.array(job["router"], np.int64)[first]
+        endpoint, router = (
+            packing.unpack_numbers(job[name], ">i4").astype(np.int64) for name in ("endpoint", "router")
+        )
+        job["endpoint"], first = np.unique(endpoint, return_index=True)
+        job["router"] = router[first]
     return jobs
 
 
-def _compute_traffic(job: Row, cards: Floats, low_s: float, high_s: float) -> JobTraffic | None:
-    """Compute a job's traffic in a moment from the rates of all NICs (3, endpoints); None if the job did not run then."""
-    runs_s = min(high_s, math.inf if job["end_s"] is None else job["end_s"]) - max(low_s, job["start_s"])
-    if runs_s <= 0:
-        return None
-    end = job["endpoint"]
-    moved = np.full((2, len(end)), np.nan)
-    is_known = end < cards.shape[1]
-    moved[:, is_known] = cards[:2, end[is_known]] * runs_s
-    return JobTraffic(job["router"], moved[0], moved[1], end)
+def _compute_traffic(jobs: Sequence[Row], cards: Floats, low_s: float, high_s: float) -> list[JobTraffic | None]:
+    """Compute each job's traffic in a moment from the rates of all NICs (3, endpoints); None if the job did not run then."""
+    ends = np.concatenate([np.asarray(job["endpoint"], np.int64) for job in jobs])
+    rates = np.full((2, len(ends)), np.nan)
+    is_known = ends < cards.shape[1]
+    rates[:, is_known] = cards[:2, ends[is_known]]
+    traffic: list[JobTraffic | None] = []
+    first = 0
+    for job in jobs:
+        end = job["endpoint"]
+        sent, received = rates[:, first : first + len(end)]
+        first += len(end)
+        runs_s = min(high_s, math.inf if job["end_s"] is None else job["end_s"]) - max(low_s, job["start_s"])
+        traffic.append(JobTraffic(job["router"], sent * runs_s, received * runs_s, end) if runs_s > 0 else None)
+    return traffic
 
 
 def _pick_heaviest(weight: Floats, most: int) -> Ints:

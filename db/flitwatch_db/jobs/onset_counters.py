@@ -140,8 +140,9 @@ def _whole_seconds(before: Window, after: Window) -> dict[str, int]:
 
 def onward_of(fabric: Fabric, own: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return the sorted routers at which links of a job's routers `own` are counted, including these routers."""
-    links = fabric.links
-    here = fabric.router_links() & (np.isin(links.src, own) | np.isin(links.dst, own))
+    links, is_own = fabric.links, np.zeros(len(fabric.routers) + len(fabric.endpoints), bool)
+    is_own[own] = True
+    here = fabric.router_links() & (is_own[links.src] | is_own[links.dst])
     return np.union1d(_counted_at(fabric)[0][here], own)
 
 

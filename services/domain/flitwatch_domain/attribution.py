@@ -23,7 +23,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from flitwatch_domain.link_shares import JobTraffic, Routes
+from flitwatch_domain.link_shares import CarriedTraffic, JobTraffic, Routes
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -169,12 +169,13 @@ def attribute_waiting(
         return attribution(moments[0], moments, waits)
     worst = _find_worst_places(damage)
     divided = np.array([place_damage[worst].sum() for place_damage in damages])
-    then: Floats | None = None
-    for place, (moment, place_damage) in enumerate(zip(slow, damages, strict=True)):
-        heat = None if moment.by_link is None else moment.by_link.heat
-        now, explained = _estimate_loads(routes, places, moment, worst, flit_bytes, heat)
-        if then is None or heat is not None:
-            then, _ = _estimate_loads(routes, places, quiet, worst, flit_bytes, heat)
+    heats = [None if moment.by_link is None else moment.by_link.heat for moment in slow]
+    # The quiet loads are weighted by each moment's heat, if that is known.
+    compared = [(quiet, heat) for heat in (heats[:1] if heats[0] is None else heats)]
+    estimates = _estimate_loads(routes, places, [*zip(slow, heats, strict=True), *compared], worst, flit_bytes)
+    for place, (place_damage, heat) in enumerate(zip(damages, heats, strict=True)):
+        now, explained = estimates[place]
+        then, _ = estimates[len(slow) + min(place, len(compared) - 1)]
         if explained < LEAST_EXPLAINED:
             reason = "the traffic of the jobs' network cards does not explain the traffic on the links"
             return attribution(np.zeros(moments.shape[1]), np.zeros_like(moments), waits, reason)
@@ -202,7 +203,7 @@ def compute_user_parts(
         return None
     worst = _find_worst_places(waiting)
     heat = None if moment.by_link is None else moment.by_link.heat
-    load, explained = _estimate_loads(routes, places, moment, worst, flit_bytes, heat)
+    ((load, explained),) = _estimate_loads(routes, places, [(moment, heat)], worst, flit_bytes)
     whole = load.sum(axis=1, keepdims=True)
     if explained < LEAST_EXPLAINED or not whole.any():
         return None
@@ -239,33 +240,56 @@ def _find_worst_places(damage: Floats) -> Ints:
 
 
 def _estimate_loads(
-    routes: Routes, places: Places, moment: Moment, at: Ints, flit_bytes: float | None, heat: Floats | None
-) -> tuple[Floats, float]:
+    routes: Routes,
+    places: Places,
+    moments: Sequence[tuple[Moment, Floats | None]],
+    at: Ints,
+    flit_bytes: float | None,
+) -> list[tuple[Floats, float]]:
     """Estimate bytes per second of each job on some places (places, jobs), and the share of the counted traffic that they explain, at most 1.
 
-    A single place may carry twice its expected load, because its routes are not known individually; all places together may not. With `heat` each
-    link is weighted by it, and the slow job's whole path must be explained.
+    Returns a pair for each moment, given with its heat. A single place may carry twice its expected load, because its routes are not known individually; all places together
+    may not. With heat, each link is weighted by it, and the slow job's whole path must be explained.
     """
     inverse = np.full(places.count, -1, np.int64)
     inverse[at] = np.arange(len(at))
     chosen = np.flatnonzero(inverse[places.place] >= 0)
     part = Places(places.links[chosen], inverse[places.place[chosen]], len(at))
-    carried = None if flit_bytes is None else moment.flits * flit_bytes
-    loads = np.zeros((len(at), len(moment.traffic)))
-    if moment.by_link is not None and heat is not None:
-        each = moment.by_link.loads
-        loads[:, moment.by_link.jobs] = part.sums(each[part.links] * heat[part.links, None])
-        expected = moment.by_link.whole[places.links[np.isfinite(moment.flits)[places.place]]].sum()
-        whole = 0.0 if carried is None else float(np.nansum(carried))
-    else:
-        jobs = that_move_most(moment.traffic)
-        by_link = None if carried is None else places.shared_out(carried, routes.links)
-        loads[:, jobs] = part.sums(
-            routes.loads_as_carried([_require_traffic(moment, n) for n in jobs], part.links, by_link)
+    estimates = []
+    link_loads = _find_link_loads(routes, places, part.links, moments, flit_bytes)
+    for (moment, heat), (jobs, each) in zip(moments, link_loads, strict=True):
+        loads = np.zeros((len(at), len(moment.traffic)))
+        loads[:, jobs] = part.sums(each)
+        carried = moment.flits * (flit_bytes or 0.0)
+        if heat is None or moment.by_link is None:
+            expected, whole = loads.sum(), np.nansum(carried[at])
+        else:
+            expected = moment.by_link.whole[places.links[np.isfinite(moment.flits)[places.place]]].sum()
+            whole = np.nansum(carried)
+        estimates.append((loads / moment.seconds, min(1.0, float(expected / whole)) if whole > 0 else 1.0))
+    return estimates
+
+
+def _find_link_loads(
+    routes: Routes,
+    places: Places,
+    links: Ints,
+    moments: Sequence[tuple[Moment, Floats | None]],
+    flit_bytes: float | None,
+) -> list[tuple[Sequence[int] | Ints, Floats]]:
+    """Return for each moment the jobs with known loads, and these on some links (links, jobs): bytes, weighted by the moment's heat."""
+    known = [(moment.by_link, heat) for moment, heat in moments if moment.by_link is not None and heat is not None]
+    if known:
+        return [(by_link.jobs, by_link.loads[links] * heat[links, None]) for by_link, heat in known]
+    jobs = [that_move_most(moment.traffic) for moment, _ in moments]
+    traffic: list[CarriedTraffic] = [
+        (
+            [_require_traffic(moment, n) for n in some],
+            None if flit_bytes is None else places.shared_out(moment.flits * flit_bytes, routes.links),
         )
-        expected = loads.sum()
-        whole = 0.0 if carried is None else float(np.nansum(carried[at]))
-    return loads / moment.seconds, min(1.0, float(expected) / whole) if whole > 0 else 1.0
+        for some, (moment, _) in zip(jobs, moments, strict=True)
+    ]
+    return list(zip(jobs, routes.loads_as_carried(traffic, links), strict=True))
 
 
 def that_move_most(traffic: Sequence[JobTraffic | None]) -> list[int]:

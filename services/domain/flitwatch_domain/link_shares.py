@@ -49,16 +49,20 @@ class JobTraffic:
     endpoint: Ints | None = None
 
     @cached_property
+    def counted(self) -> NDArray[np.bool_]:
+        """Return which endpoints are counted, (n,)."""
+        counted: NDArray[np.bool_] = np.isfinite(self.sent) & np.isfinite(self.received)
+        return counted
+
+    @cached_property
     def known(self) -> bool:
         """Return whether at least half of its network cards are counted, which is enough to estimate the rest."""
-        return len(self.sent) > 0 and 2 * int((np.isfinite(self.sent) & np.isfinite(self.received)).sum()) >= len(
-            self.sent
-        )
+        return len(self.sent) > 0 and 2 * int(np.count_nonzero(self.counted)) >= len(self.sent)
 
     @cached_property
     def total_sent(self) -> float:
         """Return the bytes that its counted endpoints sent."""
-        return float(np.nansum(self.sent))
+        return float(self.sent[self.counted].sum())
 
     def only(self, some: NDArray[np.bool_]) -> JobTraffic:
         endpoint = None if self.endpoint is None else self.endpoint[some]
@@ -66,11 +70,29 @@ class JobTraffic:
 
 
 @dataclass(frozen=True, eq=False)
-class Flow:
-    """Traffic from sources to targets: float64 (sources,) bytes sent by each source, and the share (targets,) received by each target."""
+class Flows:
+    """Traffic from sources to targets.
 
+    Attributes
+    ----------
+    owner : int64 (flows,)              job of each
+    sent : float64 (flows, sources)     bytes sent by each source
+    goes : float64 (flows, targets)     share received by each target
+    """
+
+    owner: Ints
     sent: Floats
     goes: Floats
+
+    def __len__(self) -> int:
+        return len(self.owner)
+
+    def sum_by_job(self, each: Floats, jobs: int) -> Floats:
+        """Sum values by flow (n, flows) to values by job (n, jobs)."""
+        sums = np.zeros((len(each), jobs))
+        for flow, job in enumerate(self.owner.tolist()):
+            sums[:, job] += each[:, flow]
+        return sums
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,42 +113,71 @@ class Ends:
         return cls(count, np.bincount(io_at, minlength=count) / len(io_at) if len(io_at) else None)
 
 
-def flows_of(job: JobTraffic, at_source: Ints, sources: Ends, at_target: Ints, targets: Ends) -> list[Flow]:
-    """Return a job's traffic by source and target.
+def flows_of(
+    jobs: Sequence[JobTraffic], at_source: Sequence[Ints], sources: Ends, at_target: Sequence[Ints], targets: Ends
+) -> Flows:
+    """Return the traffic of jobs by source and target.
 
     Parameters
     ----------
-    at_source, at_target : int64 (n,)    source and target of each of the job's endpoints
+    at_source, at_target : int64 (n,) for each job    source and target of each of its endpoints
     """
-    counted = np.isfinite(job.sent) & np.isfinite(job.received)
-    scale = len(job.sent) / max(1, int(counted.sum()))
-    sent_bytes = np.bincount(at_source[counted], job.sent[counted], sources.count) * scale
-    received = np.bincount(at_target[counted], job.received[counted], targets.count) * scale
-    out, back = sent_bytes.sum(), received.sum()
-    flows = []
-    if out > 0 and back > 0:
-        flows.append(Flow(sent_bytes * min(1.0, back / out), received / back))
-    if targets.io is not None and out > back:
-        flows.append(Flow(sent_bytes * (1 - back / out), targets.io))
-    if sources.io is not None and back > out:
-        flows.append(Flow(sources.io * (back - out), received / back))
-    return flows
+    owner: list[int] = []
+    # Whole arrays of all jobs would be copied several times, which takes longer than the sums.
+    sent, goes = np.empty((2 * len(jobs), sources.count)), np.empty((2 * len(jobs), targets.count))
+    for at, (job, source, target) in enumerate(zip(jobs, at_source, at_target, strict=True)):
+        counted = job.counted
+        scale = len(counted) / max(1, int(np.count_nonzero(counted)))
+        sends = np.bincount(source[counted], job.sent[counted], sources.count) * scale
+        receives = np.bincount(target[counted], job.received[counted], targets.count) * scale
+        out, back = sends.sum(), receives.sum()
+        flows = []
+        if out > 0 and back > 0:
+            flows.append((sends * min(1.0, back / out), receives / back))
+        if targets.io is not None and out > back:
+            flows.append((sends * (1 - back / out), targets.io))
+        if sources.io is not None and back > out:
+            flows.append((sources.io * (back - out), receives / back))
+        for flow in flows:
+            sent[len(owner)], goes[len(owner)] = flow
+            owner.append(at)
+    return Flows(np.array(owner, np.int64), sent[: len(owner)], goes[: len(owner)])
 
 
 @dataclass(frozen=True, eq=False)
 class _Traffic:
-    """Flows of several jobs: the job of each, `Flow.sent` and `Flow.goes` (flows, routers), their sums by group (flows, groups), bytes from group to
-    group (flows, groups, groups), and their sums by source and by target (flows, groups)."""
+    """Flows of several jobs from router to router, in order of their groups: their sums by group (flows, groups), bytes from group to group (flows, groups, groups), and the sums
+    of these by source and by target (flows, groups)."""
 
-    owner: Ints
+    flows: Flows
     jobs: int
-    sent: Floats
-    goes: Floats
     of_group: Floats
     to_group: Floats
     apart: Floats
     out: Floats
     back: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class _Legs:
+    """Ways of flows between groups, with the part of traffic that passes a third group; (flows, groups, groups) each.
+
+    Attributes
+    ----------
+    crosses : bytes from group to group
+    arrives : bytes that come from a group to their target's group, over what the target's group receives
+    leaves : bytes that go from their source's group to a group, over what the source's group sends
+    passes : bytes from a group that pass the third group
+    goes_on : share of the bytes that pass a group by the group of their targets
+    detours : whether any traffic passes a third group
+    """
+
+    crosses: Floats
+    arrives: Floats
+    leaves: Floats
+    passes: Floats
+    goes_on: Floats
+    detours: bool
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,6 +198,10 @@ class Shares:
 
 #: Source of routes: assumed for such a machine, or read from its forwarding tables.
 RoutesKnownBy = Literal["assumed", "tables"]
+
+
+#: Traffic of jobs in a moment, and bytes on each link of the fabric, float64 (L,): NaN if not counted, None if bytes are unknown.
+CarriedTraffic = tuple[Sequence[JobTraffic], Floats | None]
 
 
 class Routes(Protocol):
@@ -171,8 +226,8 @@ class Routes(Protocol):
         """Return the expected bytes of jobs on links between routers: float64 (len(links), len(jobs))."""
         ...
 
-    def loads_as_carried(self, jobs: Sequence[JobTraffic], links: Ints, carried: Floats | None) -> Floats:
-        """Return the same, with the detour estimated from each link's traffic."""
+    def loads_as_carried(self, moments: Sequence[CarriedTraffic], links: Ints) -> list[Floats]:
+        """Return the same for some moments, each with the detour estimated from the traffic of its links."""
         ...
 
 
@@ -198,10 +253,12 @@ class DragonflyRoutes:
         self._routers, self._groups, self._group = len(fabric.routers), len(names), group.astype(np.int64)
         self._src, self._dst = links.src.astype(np.int64), links.dst.astype(np.int64)
         self._between = fabric.router_links()
-        self._members = [np.flatnonzero(group == g) for g in range(self._groups)]
-        self._place = np.zeros(self._routers, np.int64)
-        for members in self._members:
-            self._place[members] = np.arange(len(members))
+        # Routers in order of their groups, so that traffic of a group is a slice.
+        self._position = np.empty(self._routers, np.int64)
+        self._position[np.argsort(group, kind="stable")] = np.arange(self._routers)
+        self._size = np.bincount(group, minlength=self._groups)
+        self._first = np.cumsum(self._size) - self._size
+        self._place = self._position - self._first[group]
         wires = np.flatnonzero(self._between)
         away = wires[self._group[self._src[wires]] != self._group[self._dst[wires]]]
         self._cables = np.zeros((self._groups, self._groups))
@@ -210,16 +267,13 @@ class DragonflyRoutes:
             self.reason = "Some groups are not joined by a cable, so the paths between them are unknown."
             return
         self._away = away
-        self._in_group = np.zeros((self._routers, self._groups))
-        self._in_group[np.arange(self._routers), self._group] = 1.0
         self._leaves, self._enters = self._find_gateways(away)
         self._inner_ways(np.setdiff1d(wires, away))
-        self._ends = Ends.of(fabric.endpoints.router[io_nodes(fabric)], self._routers)
+        self._ends = Ends.of(self._position[fabric.endpoints.router[io_nodes(fabric)]], self._routers)
 
     def _find_gateways(self, away: Ints) -> tuple[list[Floats], list[Floats]]:
         """Return by group, (groups, routers of it), the parts of traffic to each group that leave at each router, and of traffic from it that enter there."""
-        leaves = [np.zeros((self._groups, len(members))) for members in self._members]
-        enters = [np.zeros((self._groups, len(members))) for members in self._members]
+        leaves, enters = ([np.zeros((self._groups, size)) for size in self._size.tolist()] for _ in range(2))
         for link in away.tolist():
             a, b = self._src[link], self._dst[link]
             g, h = self._group[a], self._group[b]
@@ -237,10 +291,10 @@ class DragonflyRoutes:
         self._row[local] = np.arange(len(local))
         self._cable_count = np.ones(len(local))
         turns, links = [], []
-        for g, members in enumerate(self._members):
+        for g, size in enumerate(self._size.tolist()):
             here = local[self._group[self._src[local]] == g]
             src, dst = self._place[self._src[here]], self._place[self._dst[here]]
-            cables = np.zeros((len(members), len(members)))
+            cables = np.zeros((size, size))
             np.add.at(cables, (src, dst), 1)
             joined = (cables > 0).astype(float)
             ways = joined @ joined
@@ -252,22 +306,13 @@ class DragonflyRoutes:
         order = np.argsort(np.concatenate(links), kind="stable")
         self._onward, self._before = (_pack_rows([pair[side] for pair in turns], order) for side in (0, 1))
 
-    def _list_flows(self, job: JobTraffic) -> list[Flow]:
-        return flows_of(job, job.router, self._ends, job.router, self._ends)
-
     def _laid_out(self, jobs: Sequence[JobTraffic]) -> _Traffic:
-        flows = [(at, flow) for at, job in enumerate(jobs) for flow in self._list_flows(job)]
-        sent_bytes, goes = (
-            np.array([getattr(flow, name) for _, flow in flows]).reshape(len(flows), self._routers)
-            for name in ("sent", "goes")
-        )
-        of_group, to_group = sent_bytes @ self._in_group, goes @ self._in_group
+        at = [self._position[job.router] for job in jobs]
+        flows = flows_of(jobs, at, self._ends, at, self._ends)
+        of_group, to_group = (np.add.reduceat(values, self._first, axis=1) for values in (flows.sent, flows.goes))
         apart = of_group[:, :, None] * to_group[:, None, :]
         apart[:, np.arange(self._groups), np.arange(self._groups)] = 0.0
-        owner = np.array([at for at, _ in flows], np.int64)
-        return _Traffic(
-            owner, len(jobs), sent_bytes, goes, of_group, to_group, apart, apart.sum(axis=2), apart.sum(axis=1)
-        )
+        return _Traffic(flows, len(jobs), of_group, to_group, apart, apart.sum(axis=2), apart.sum(axis=1))
 
     def crossing(self, jobs: Sequence[JobTraffic]) -> float:
         """Return the bytes that must cross between groups."""
@@ -280,13 +325,13 @@ class DragonflyRoutes:
         ----------
         carried : float64 (L,) bytes on each link, NaN if not counted; None if bytes are unknown.
         """
-        return self._estimate_detour(self._laid_out(jobs), carried)
+        return self._estimate_detour(self.crossing(jobs), carried)
 
-    def _estimate_detour(self, traffic: _Traffic, carried: Floats | None) -> float:
+    def _estimate_detour(self, must: float, carried: Floats | None) -> float:
+        """Return the same from the bytes that must cross between groups."""
         if carried is None or self._groups < 3:
             return 0.0
         counted = np.isfinite(carried[self._away])
-        must = float(traffic.apart.sum())
         if must <= 0 or not counted.any():
             return 0.0
         crossed = carried[self._away][counted].sum() / counted.mean()
@@ -294,57 +339,62 @@ class DragonflyRoutes:
 
     def loads(self, jobs: Sequence[JobTraffic], links: Ints, detour: float) -> Floats:
         """Return the expected bytes of jobs on links between routers: float64 (len(links), len(jobs))."""
-        return self._compute_loads(self._laid_out(jobs), links, detour)
-
-    def loads_as_carried(self, jobs: Sequence[JobTraffic], links: Ints, carried: Floats | None) -> Floats:
-        """Return the same, with the detour estimated from each link's traffic (as in `detour`)."""
         traffic = self._laid_out(jobs)
-        return self._compute_loads(traffic, links, self._estimate_detour(traffic, carried))
+        return self._compute_loads(traffic, links, np.full(len(traffic.flows), detour))
 
-    def _compute_loads(self, traffic: _Traffic, links: Ints, detour: float) -> Floats:
-        load = np.zeros((len(links), traffic.jobs))
-        if not len(traffic.owner) or not len(links):
-            return load
-        first, second = self._split_legs(traffic, detour)
-        each = np.zeros((len(links), len(traffic.owner)))
+    def loads_as_carried(self, moments: Sequence[CarriedTraffic], links: Ints) -> list[Floats]:
+        """Return the same for some moments, each with the detour estimated from the traffic of its links (as in `detour`)."""
+        moment = np.repeat(np.arange(len(moments)), [len(jobs) for jobs, _ in moments])
+        traffic = self._laid_out([job for jobs, _ in moments for job in jobs])
+        of_flow = moment[traffic.flows.owner]
+        must = np.bincount(of_flow, traffic.out.sum(axis=1), len(moments)).tolist()
+        detours = [self._estimate_detour(crossed, carried) for crossed, (_, carried) in zip(must, moments, strict=True)]
+        loads = self._compute_loads(traffic, links, np.array(detours)[of_flow])
+        return [loads[:, moment == at] for at in range(len(moments))]
+
+    def _compute_loads(self, traffic: _Traffic, links: Ints, detour: Floats) -> Floats:
+        """Compute the loads of jobs on links, (links, jobs), with the part of each flow's traffic that makes a detour, (flows,)."""
+        if not len(traffic.flows) or not len(links):
+            return np.zeros((len(links), traffic.jobs))
+        legs = self._split_legs(traffic, detour)
+        each = np.zeros((len(links), len(traffic.flows)))
         group, to = self._group[self._src[links]], self._group[self._dst[links]]
         local = group == to
-        each[~local] = ((first + second) / np.maximum(self._cables, 1))[:, group[~local], to[~local]].T
+        away = group[~local], to[~local]
+        each[~local] = legs.crosses[:, *away].T / self._cables[away][:, None]
         for g in np.unique(group[local]).tolist():
             here = np.flatnonzero(local & (group == g))
-            each[here] = self._bytes_on_cables(links[here], self._flows_inside(g, traffic, first, second, detour))
-        for place, at in enumerate(traffic.owner.tolist()):
-            load[:, at] += each[:, place]
-        return load
+            each[here] = self._bytes_on_cables(links[here], self._flows_inside(g, traffic, legs))
+        return traffic.flows.sum_by_job(each, traffic.jobs)
 
-    def _split_legs(self, traffic: _Traffic, detour: float) -> tuple[Floats, Floats]:
-        """Return bytes between pairs of groups on the first leg (including direct traffic), and on the second leg after a third group."""
-        thirds = max(1, self._groups - 2)
-        off = ~np.eye(self._groups, dtype=bool)
-        apart = traffic.apart
-        out = (traffic.out[:, :, None] - apart) / thirds * off
-        into = (traffic.back[:, None, :] - apart) / thirds * off
-        return (1 - detour) * apart + detour * out, detour * into
+    def _split_legs(self, traffic: _Traffic, detour: Floats) -> _Legs:
+        apart, part = traffic.apart, detour[:, None, None]
+        to_third = ~np.eye(self._groups, dtype=bool) * (part / max(1, self._groups - 2))
+        out = (traffic.out[:, :, None] - apart) * to_third
+        into = (traffic.back[:, None, :] - apart) * to_third
+        direct = (1 - part) * apart
+        return _Legs(
+            direct + out + into,
+            _divide(direct + into, traffic.to_group[:, None, :]),
+            _divide(direct + out, traffic.of_group[:, :, None]),
+            out,
+            _divide(into, into.sum(axis=2)[:, :, None]),
+            bool(detour.any()),
+        )
 
-    def _flows_inside(
-        self, g: int, traffic: _Traffic, first: Floats, second: Floats, detour: float
-    ) -> list[tuple[Floats, Floats]]:
+    def _flows_inside(self, g: int, traffic: _Traffic, legs: _Legs) -> list[tuple[Floats, Floats]]:
         """Return bytes between routers of a group as a sum of products of two arrays, (routers of it, flows) each.
 
         The products are traffic of the group's own nodes, traffic that arrives for them, and traffic that passes through to another group. For the last,
         only entry and exit routers are stored, as if they were independent.
         """
-        members, leaves, enters = self._members[g], self._leaves[g], self._enters[g]
-        own, inbound, apart = traffic.sent[:, members].T, traffic.goes[:, members].T, traffic.apart
-        # Traffic that arrives for this group: direct, and over the last leg of a detour.
-        arriving = enters.T @ _divide_rows((1 - detour) * apart[:, :, g] + second[:, :, g], traffic.to_group[:, g]).T
-        leaving = leaves.T @ _divide_rows(first[:, g], traffic.of_group[:, g]).T
+        leaves, enters = self._leaves[g].T, self._enters[g].T
+        here = slice(self._first[g], self._first[g] + self._size[g])
+        own, inbound = traffic.flows.sent[:, here].T, traffic.flows.goes[:, here].T
+        arriving, leaving = enters @ legs.arrives[:, :, g].T, leaves @ legs.leaves[:, g].T
         products = [(own, inbound + leaving), (arriving, inbound)]
-        if detour > 0:
-            out, back = traffic.out - apart[:, :, g], traffic.back - apart[:, g]
-            out[:, g], back[:, g] = 0.0, 0.0
-            out *= detour / max(1, self._groups - 2)
-            products.append((enters.T @ out.T, leaves.T @ _divide_rows(back, back.sum(axis=1)).T))
+        if legs.detours:
+            products.append((enters @ legs.passes[:, :, g].T, leaves @ legs.goes_on[:, g].T))
         return products
 
     def _bytes_on_cables(self, links: Ints, products: list[tuple[Floats, Floats]]) -> Floats:
@@ -376,9 +426,9 @@ def _pack_rows(parts: Sequence[Floats], order: Ints) -> tuple[Ints, Floats]:
     return np.concatenate(columns)[order], np.concatenate(values)[order]
 
 
-def _divide_rows(values: Floats, by: Floats) -> Floats:
-    """Divide rows by numbers; a row divided by zero is zero."""
-    parts: Floats = np.divide(values, by[:, None], out=np.zeros_like(values), where=by[:, None] > 0)
+def _divide(values: Floats, by: Floats) -> Floats:
+    """Divide values by numbers; a value divided by zero is zero."""
+    parts: Floats = np.divide(values, by, out=np.zeros_like(values), where=by > 0)
     return parts
 
 

@@ -9,9 +9,10 @@ from numpy.typing import NDArray
 
 from flitwatch_domain.fabric import Fabric, FabricKind
 from flitwatch_domain.link_shares import (
+    CarriedTraffic,
     DragonflyRoutes,
     Ends,
-    Flow,
+    Flows,
     JobTraffic,
     Routes,
     RoutesKnownBy,
@@ -69,42 +70,44 @@ class TableRoutes:
         """Return 0: all traffic follows the tables."""
         return 0.0
 
-    def loads_as_carried(self, jobs: Sequence[JobTraffic], links: Ints, carried: Floats | None) -> Floats:
-        """Return the expected bytes of jobs on links, as in `loads`."""
-        return self.loads(jobs, links, 0.0)
+    def loads_as_carried(self, moments: Sequence[CarriedTraffic], links: Ints) -> list[Floats]:
+        """Return the expected bytes of jobs on links in some moments, as in `loads`."""
+        return [self.loads(jobs, links, 0.0) for jobs, _ in moments]
 
     def loads(self, jobs: Sequence[JobTraffic], links: Ints, detour: float) -> Floats:
         """Return the expected bytes of jobs on links, including endpoints' links: float64 (len(links), len(jobs))."""
         load = np.zeros((len(links), len(jobs)))
         row = np.full(self.links, -1, np.int64)
         row[links] = np.arange(len(links))
-        pending: list[tuple[int, Flow]] = []
+        pending: list[tuple[int, Flows]] = []
         pairs = 0
         injects = links[self._src[links] >= self._switches]
         for at, job in enumerate(jobs):
             load[row[injects], at] = self._terminals.loads(injects, job, self._io)
-            for flow in self._list_flows(job):
-                pending.append((at, flow))
-                pairs += int(np.count_nonzero(flow.sent) * np.count_nonzero(flow.goes))
-                if pairs >= MOST_PAIRS:
-                    self._follow_flows(pending, row, load)
-                    pending, pairs = [], 0
+            flows = self._list_flows(job)
+            pending.append((at, flows))
+            pairs += int(np.count_nonzero(flows.sent, axis=1) @ np.count_nonzero(flows.goes, axis=1))
+            if pairs >= MOST_PAIRS:
+                self._follow_flows(pending, row, load)
+                pending, pairs = [], 0
         if pending:
             self._follow_flows(pending, row, load)
         return load
 
-    def _list_flows(self, job: JobTraffic) -> list[Flow]:
+    def _list_flows(self, job: JobTraffic) -> Flows:
         """Return a job's traffic by switch and endpoint."""
         some = self._terminals.spread(job)
         assert some.endpoint is not None
-        return flows_of(some, some.router, self._sources, some.endpoint, self._targets)
+        return flows_of([some], [some.router], self._sources, [some.endpoint], self._targets)
 
-    def _follow_flows(self, flows: Sequence[tuple[int, Flow]], row: Ints, load: Floats) -> None:
+    def _follow_flows(self, flows: Sequence[tuple[int, Flows]], row: Ints, load: Floats) -> None:
         """Add the bytes of flows, each with its job, to loads (rows, jobs); `row` of each link, -1: not requested."""
         parts = []
-        for number, flow in flows:
-            source, target = np.flatnonzero(flow.sent), np.flatnonzero(flow.goes)
-            moved = np.outer(flow.sent[source], flow.goes[target]).ravel()
+        for number, sent, goes in (
+            (job, *flow) for job, of_job in flows for flow in zip(of_job.sent, of_job.goes, strict=True)
+        ):
+            source, target = np.flatnonzero(sent), np.flatnonzero(goes)
+            moved = np.outer(sent[source], goes[target]).ravel()
             parts.append(
                 (np.repeat(source, len(target)), np.tile(target, len(source)), moved, np.full(len(moved), number))
             )

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flitwatch_domain.fabric import Fabric, FabricKind
-from flitwatch_domain.link_shares import Ends, Flow, JobTraffic, RoutesKnownBy, flows_of, io_nodes
+from flitwatch_domain.link_shares import CarriedTraffic, Ends, Flows, JobTraffic, RoutesKnownBy, flows_of, io_nodes
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -221,41 +221,34 @@ class TreeRoutes:
         """Return 0: all traffic uses shortest paths."""
         return 0.0
 
-    def loads_as_carried(self, jobs: Sequence[JobTraffic], links: Ints, carried: Floats | None) -> Floats:
-        """Return the expected bytes of jobs on links, as in `loads`."""
-        return self.loads(jobs, links, 0.0)
+    def loads_as_carried(self, moments: Sequence[CarriedTraffic], links: Ints) -> list[Floats]:
+        """Return the expected bytes of jobs on links in some moments, as in `loads`."""
+        return [self.loads(jobs, links, 0.0) for jobs, _ in moments]
 
     def loads(self, jobs: Sequence[JobTraffic], links: Ints, detour: float) -> Floats:
         """Return the expected bytes of jobs on links, including endpoints' links: float64 (len(links), len(jobs))."""
-        parts = [(at, of_part, number) for at, job in enumerate(jobs) for of_part, number in self._by_part(job)]
-        flows = [(at, flow) for at, of_part, number in parts for flow in self._list_flows(of_part, number)]
         load = np.zeros((len(links), len(jobs)))
-        if not flows or not len(links):
-            return load
-        sent_bytes, goes = (np.stack([getattr(flow, name) for _, flow in flows], axis=1) for name in ("sent", "goes"))
         positions, is_up = self._place[links], self._is_up[links]
         is_down = (positions >= 0) & ~is_up
-        each = np.zeros((len(links), len(flows)))
-        each[is_up], falling = self._lay_flows(sent_bytes, goes, positions[is_up])
-        each[is_down] = falling[positions[is_down]]
-        owners, first = np.unique([at for at, _ in flows], return_index=True)
-        load[:, owners] = np.add.reduceat(each, first, axis=1)
         ends = np.flatnonzero(positions < 0)
-        for at, of_part, number in parts:
-            load[ends, at] += self._terminals.loads(links[ends], of_part, self._io_nodes[number])
+        for number, io in self._io.items():
+            of_part = [
+                (at, job.only(here)) for at, job in enumerate(jobs) if (here := self._part[job.router] == number).any()
+            ]
+            some, at_router = [job for _, job in of_part], [job.router for _, job in of_part]
+            flows = flows_of(some, at_router, io, at_router, io)
+            each = np.zeros((len(links), len(flows)))
+            if len(flows) and len(links):
+                each[is_up], falling = self._lay_flows(flows, positions[is_up])
+                each[is_down] = falling[positions[is_down]]
+            load[:, [at for at, _ in of_part]] += flows.sum_by_job(each, len(some))
+            for at, job in of_part:
+                load[ends, at] += self._terminals.loads(links[ends], job, self._io_nodes[number])
         return load
 
-    def _by_part(self, job: JobTraffic) -> list[tuple[JobTraffic, int]]:
-        """Divide a job's traffic by the connected parts of the fabric, each with the number of the part."""
-        part = self._part[job.router]
-        return [(job.only(part == number), number) for number in np.unique(part).tolist()]
-
-    def _list_flows(self, some: JobTraffic, part: int) -> list[Flow]:
-        """Return a job's traffic in one part, by switch."""
-        return flows_of(some, some.router, self._io[part], some.router, self._io[part])
-
-    def _lay_flows(self, sent: Floats, goes: Floats, up: Ints) -> tuple[Floats, Floats]:
-        """Return bytes of flows on some links up and all links down, (links, flows) each. Inputs are bytes sent per switch and shares per target switch."""
+    def _lay_flows(self, flows: Flows, up: Ints) -> tuple[Floats, Floats]:
+        """Return bytes of flows between switches on some links up and all links down, (links, flows) each."""
+        sent, goes = np.ascontiguousarray(flows.sent.T), np.ascontiguousarray(flows.goes.T)
         rising = np.zeros((len(self._up_parts), *sent.shape))
         falling = np.zeros((len(self._down), sent.shape[1]))
         down_src, down_dst = self._src[self._down], self._dst[self._down]

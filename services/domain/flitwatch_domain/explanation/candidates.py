@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal
 
 import numpy as np
@@ -145,6 +146,15 @@ class Scene:
     links: Sequence[tuple[int, int]] = ()
     gained: Floats | None = None
 
+    @cached_property
+    def own_places(self) -> tuple[set[int], set[int]]:
+        """Return the routers and the known groups of the slow job."""
+        return self.find_places(self.router)
+
+    def find_places(self, router: NDArray[np.int64]) -> tuple[set[int], set[int]]:
+        """Return the routers and the known groups of some nodes, from the router of each (n,)."""
+        return set(router.tolist()), set(self.group[router].tolist()) - {-1}
+
 
 def measure_exposure(own: NDArray[np.int64], other: NDArray[np.int64], group: NDArray[np.int64]) -> float:
     """Return the other job's nodes near the slow job's own; arrays have one router per node."""
@@ -219,10 +229,8 @@ def _replace_fields(one: Candidate, **changes: object) -> Candidate:
 
 def _draft_candidate(job: NeighbourJob, scene: Scene) -> Candidate:
     shares = measure_exposure(scene.router, job.router, scene.group)
-    own_routers, own_groups = np.unique(scene.router), np.unique(scene.group[scene.router])
-    routers = np.unique(job.router)
-    groups = np.unique(scene.group[routers]) if len(routers) else routers
-    router_set = set(routers.tolist())
+    routers, groups = scene.find_places(job.router)
+    own_routers, own_groups = scene.own_places
     change, changed_s, timing, why_not = _judge_timing(job, scene)
     ends = math.inf if job.end_s is None else job.end_s
     span = max(scene.end_s - scene.high_s, 1.0)
@@ -234,9 +242,9 @@ def _draft_candidate(job: NeighbourJob, scene: Scene) -> Candidate:
         why_not = "it ended when the slowdown began"
     return Candidate(
         job,
-        int(np.isin(routers, own_routers).sum()),
-        int(np.isin(groups[groups >= 0], own_groups).sum()),
-        sum(1 for src, dst in scene.links if src in router_set or dst in router_set),
+        len(routers & own_routers),
+        len(groups & own_groups),
+        sum(1 for src, dst in scene.links if src in routers or dst in routers),
         shares,
         change,
         changed_s,

@@ -179,7 +179,7 @@ def _stand_out(part: Mapping[int, float], own: int) -> list[int]:
     return large if large and part[large[0]] >= LEAST_NAMED else []
 
 
-def slows_itself(flow: Flow, own: int, usual_since_s: float | None = None) -> bool:
+def slows_itself(flow: Flow, own: int, usual_since_s: float | None) -> bool:
     """Return whether a job's (`own`) traffic causes most of its waiting, and a large part in every minute in which it waits long: it is always there.
 
     `usual_since_s` is its start if it ran at its usual speed at first, else None. A quiet minute before that does not show what its usual traffic waits for.
