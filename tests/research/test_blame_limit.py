@@ -22,6 +22,7 @@ from flitwatch_research.blame_limit import (
 )
 
 
+@pytest.mark.system("numeric")
 @pytest.mark.parametrize("generator", GENERATORS)
 @pytest.mark.parametrize("base_known", [False, True])
 def test_nobody_is_found_where_no_user_has_an_effect(generator: str, base_known: bool) -> None:
@@ -43,6 +44,7 @@ def test_a_user_who_slows_runs_has_the_score_of_the_effect_over_the_noise() -> N
     assert drawn.shape == "binary" and abs(np.mean(excess)) < 3 / np.sqrt(len(excess))
 
 
+@pytest.mark.system("numeric")
 @pytest.mark.parametrize("generator", GENERATORS)
 def test_the_joint_model_finds_strong_users_and_nobody_where_none_has_an_effect(generator: str) -> None:
     strong = [joint_q_values(draw_runs(generator, seed, 200, effects=(0.4, 0.4))) <= FOUND_Q for seed in range(6)]
