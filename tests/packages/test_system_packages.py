@@ -219,6 +219,28 @@ def test_the_deb_answers_who_and_how_long(
         print(json.dumps(figures))
 
 
+#: Prints each name of these modules that the code in a folder uses and this Python does not have, with its file.
+LACKS = """
+import ast, fcntl, importlib, os, pathlib, resource, select, signal, socket, sys, time
+modules = {module.__name__: module for module in (fcntl, os, resource, select, signal, socket, time)}
+files = [file for folder in pathlib.Path(sys.argv[1]).glob("flitwatch*") if folder.is_dir() for file in folder.rglob("*.py")]
+assert len(files) > 500, files
+for file in files:
+    for node in ast.walk(ast.parse(file.read_text())):
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id in modules:
+            if not hasattr(modules[node.value.id], node.attr):
+                print(file.name, f"{node.value.id}.{node.attr}")
+"""
+
+
+def test_the_python_of_the_deb_has_every_system_call_that_the_code_uses(deb: Running) -> None:
+    python, places = "/usr/lib/flitwatch/bin/python3", deb.root / "usr/lib/flitwatch/lib"
+    (packages,) = places.glob("python3.*/site-packages")
+    inside = f"/{packages.relative_to(deb.root)}"
+    done = subprocess.run(["chroot", deb.root, python, "-c", LACKS, inside], capture_output=True, text=True, env=PATHS)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
 def size_of(folder: Path) -> int:
     return sum(file.lstat().st_size for file in folder.rglob("*"))
 

@@ -14,6 +14,7 @@ from flitwatch_db.estimates.inputs import Runs
 from flitwatch_db.estimates.store import Entry, Estimate
 from flitwatch_domain.errors import NotEnoughData
 from flitwatch_domain.neighbourhood import OURS, Neighbourhood
+from flitwatch_domain.system_calls import open_memory_file
 from flitwatch_ml.blame import CalendarBlame
 from flitwatch_ml.blame.calibration import Calibration, Driver, calibrate_blame, rank_drivers
 from flitwatch_ml.measured import MeasuredRuns, read_measured
@@ -132,7 +133,7 @@ def read_pieces(runs: Iterable[bytes], exposure: Iterable[bytes]) -> MeasuredRun
 
 @contextmanager
 def _in_memory(name: str, pieces: Iterable[bytes]) -> Iterator[Path]:
-    with os.fdopen(os.memfd_create(name), "wb") as file:
+    with os.fdopen(open_memory_file(name), "wb") as file:
         for piece in pieces:
             file.write(piece)
         file.flush()

@@ -19,6 +19,7 @@ import uvicorn
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from flitwatch_domain.shares import Shares, to_network
+from flitwatch_domain.system_calls import TCP_NOTSENT_LOWAT
 
 #: Deadline of a request's head after the connection opened, and of its body after the head.
 HEAD_S = 15.0
@@ -174,7 +175,7 @@ class HttpProtocol(HttpToolsProtocol):
         self.logger = _log
         super().connection_made(transport)
         self._set_deadline(HEAD_S)
-        transport.get_extra_info("socket").setsockopt(socket.IPPROTO_TCP, socket.TCP_NOTSENT_LOWAT, UNSENT_BYTES)
+        transport.get_extra_info("socket").setsockopt(socket.IPPROTO_TCP, TCP_NOTSENT_LOWAT, UNSENT_BYTES)
         assert isinstance(self.config, HttpConfig)
         self.config.turns.note_arrival()
         self._sharer = self.config.sharer(self.client)

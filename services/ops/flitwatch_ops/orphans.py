@@ -13,6 +13,7 @@ from typing import TypedDict, cast
 
 import orjson
 
+from flitwatch_domain.system_calls import open_process
 from flitwatch_ops.supervisor import STOP_TIMEOUT_S, read_running_state
 
 
@@ -57,7 +58,7 @@ def end_orphans(home: Path) -> list[int]:
         descriptors: dict[int, int] = {}
         for pid in list_orphans(home):
             with contextlib.suppress(OSError):
-                descriptors[pid] = os.pidfd_open(pid)
+                descriptors[pid] = open_process(pid)
                 stack.callback(os.close, descriptors[pid])
         for number in (signal.SIGTERM, signal.SIGKILL):
             running_still = [pid for pid, end in descriptors.items() if not _wait_ended([end], 0.0)]

@@ -15,6 +15,7 @@ from typing import Any
 
 from flitwatch.program_run.reports import Report
 from flitwatch.program_run.step_lines import PatternSteps, StepFile
+from flitwatch_domain.system_calls import open_process
 
 #: Seconds between two checks, between two reports, and for the last report, for which a reader of the program's errors may wait.
 LOOK_S, SEND_S, LAST_S = 1.0, 5.0, 5.0
@@ -45,7 +46,7 @@ def start_monitor(work: Callable[[int], None], keep: tuple[int, ...] = ()) -> No
         os.waitpid(between, 0)
         return
     try:
-        ended = os.pidfd_open(program)
+        ended = open_process(program)
         os.setsid()
         if os.fork() == 0:
             _detach_process((ended, *keep))
