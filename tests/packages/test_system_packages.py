@@ -226,8 +226,10 @@ modules = {module.__name__: module for module in (fcntl, os, resource, select, s
 files = [file for folder in pathlib.Path(sys.argv[1]).glob("flitwatch*") if folder.is_dir() for file in folder.rglob("*.py")]
 assert len(files) > 500, files
 for file in files:
-    for node in ast.walk(ast.parse(file.read_text())):
-        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id in modules:
+    nodes = list(ast.walk(ast.parse(file.read_text())))
+    imported = {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names} & set(modules)
+    for node in nodes:
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id in imported:
             if not hasattr(modules[node.value.id], node.attr):
                 print(file.name, f"{node.value.id}.{node.attr}")
 """
