@@ -408,6 +408,11 @@ def test_an_admin_handles_accounts_from_another_machine(
     with serving(Settings(db=database.url, web=None, api_anonymous="none")) as closed:
         there = ("--url", closed.url, "--token-file", str(tmp_path / "root"))
         monkeypatch.setattr("sys.stdin", io.StringIO("another long password\nyet another password\n"))
+        (empty := tmp_path / "empty").touch(0o600)
+        # Without a token it asks for no password: both lines remain.
+        without_token = ("una", "--url", closed.url, "--token-file", str(empty))
+        for command in ("add", "passwd"):
+            assert "contains no token" in failed(capfd, "users", command, *without_token)
         assert answered(capfd, "users", "add", "vic", *there) == {"name": "vic", "role": "user"}
         assert answered(capfd, "users", "passwd", "vic", *there) == {"name": "vic"}
         assert answered(capfd, "users", "role", "vic", "operator", *there)["role"] == "operator"

@@ -100,7 +100,7 @@ class Tables(BaseModel):
 class RecommendationDetail(Recommendation):
     """A recommendation with its evidence."""
 
-    why: list[reads.Finding]
+    why: list[reads.RecommendationReason]
     before: reads.RouteOutcome | None
     after: reads.RouteOutcome | None
     alternatives: list[Alternative]
