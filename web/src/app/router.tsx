@@ -77,7 +77,7 @@ const lab = createRoute({
 const advice = createRoute({
   getParentRoute: () => root,
   path: "/advice",
-  validateSearch: checked(addresses.recommendationsSearch),
+  validateSearch: checked(addresses.adviceSearch),
   component: lazyRouteComponent(() => import("../features/recommendations/RecommendationsPage"), "RecommendationsPage"),
 });
 const alerts = createRoute({
