@@ -1,5 +1,6 @@
 import react from "@vitejs/plugin-react";
-import { defineConfig, type Plugin } from "vite";
+import type { Plugin } from "vite";
+import { defineConfig } from "vitest/config";
 
 // The development server proxies to a running platform; FLITWATCH_URL names another one.
 const target = process.env.FLITWATCH_URL ?? "http://127.0.0.1:8765";
@@ -25,4 +26,13 @@ export default defineConfig({
   plugins: [react(), fontFirst],
   build: { target: "es2022", chunkSizeWarningLimit: 400, reportCompressedSize: false },
   server: { host: "127.0.0.1", proxy: Object.fromEntries(proxied.map((path) => [path, { target }])) },
+  test: {
+    // No test asserts time; a busy machine must not fail one.
+    testTimeout: 120_000,
+    include: ["src/**/*.test.ts"],
+    environment: "node",
+    maxWorkers: 1,
+    // The colours are read by a test.
+    css: { include: [/tokens\.css/] },
+  },
 });

@@ -115,7 +115,6 @@ def generate_operations(description: dict[str, Any]) -> str:
         and not path.endswith("/events")
         # Redirections are for browsers.
         and "303" not in operation["responses"]
-        and not operation.get("deprecated")
     ]
     return HEAD + "".join(methods)
 

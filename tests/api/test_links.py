@@ -14,8 +14,8 @@ from support.databases import Server
 from api.conftest import Served, serving
 from api.database import T0, SampleDatabase
 from api.estimates import add_measured_machine
+from flitwatch_api import links
 from flitwatch_api.jobs.links import JobLink
-from flitwatch_api.links import service
 from flitwatch_api.settings import Settings
 from flitwatch_db import connect
 from flitwatch_db.counters import store as counters
@@ -271,11 +271,11 @@ FABRIC = build_dragonfly(3, 2, 4, endpoints_per_router=2, blue_routers=2, blue_c
 def test_bytes_of_a_count(technology: Technology, bytes_each: float) -> None:
     topology = SimpleNamespace(fabric=replace(FABRIC, technology=technology))
     counted = SimpleNamespace(link=np.array([1, 4]), flits=np.array([30.0, 3.0]))
-    carried = service._carried_bytes(topology, counted)  # type: ignore[arg-type]
+    carried = links._carried_bytes(topology, counted)  # type: ignore[arg-type]
     assert carried is not None and carried[[1, 4]] == pytest.approx([30 * bytes_each, 3 * bytes_each])
     assert np.isnan(np.delete(carried, [1, 4])).all()
 
 
 def test_where_nobody_says_what_a_count_is_worth() -> None:
     topology = SimpleNamespace(fabric=replace(FABRIC, technology=Technology.GENERIC))
-    assert service._carried_bytes(topology, SimpleNamespace(link=np.array([0]), flits=np.array([1.0]))) is None  # type: ignore[arg-type]
+    assert links._carried_bytes(topology, SimpleNamespace(link=np.array([0]), flits=np.array([1.0]))) is None  # type: ignore[arg-type]

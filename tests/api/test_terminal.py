@@ -206,7 +206,7 @@ def test_forecasts_and_drivers_of_an_application_are_rests(estimated, capfd) -> 
     assert row.split()[-1] == "carries" and "1 to 3" in row
     assert "the oldest step first: 40%, 60%" in text
     carried = answered(capfd, "drivers", "--application", "amg", "--url", api.url, "--inputs", "deltas")
-    assert carried == api.get("/estimates/deviation", inputs="deltas")
+    assert carried == api.get("/estimates/drivers", inputs="deltas")
     shown = printed(capfd, "drivers", "--application", "amg", "--url", api.url)
     first = next(line for line in shown.splitlines() if line.startswith("RT_"))
     assert first.split()[:2] == ["RT_RB_STL", "0.9"]
@@ -408,6 +408,11 @@ def test_an_admin_handles_accounts_from_another_machine(
     with serving(Settings(db=database.url, web=None, api_anonymous="none")) as closed:
         there = ("--url", closed.url, "--token-file", str(tmp_path / "root"))
         monkeypatch.setattr("sys.stdin", io.StringIO("another long password\nyet another password\n"))
+        (empty := tmp_path / "empty").touch(0o600)
+        # Without a token it asks for no password: both lines remain.
+        without_token = ("una", "--url", closed.url, "--token-file", str(empty))
+        for command in ("add", "passwd"):
+            assert "contains no token" in failed(capfd, "users", command, *without_token)
         assert answered(capfd, "users", "add", "vic", *there) == {"name": "vic", "role": "user"}
         assert answered(capfd, "users", "passwd", "vic", *there) == {"name": "vic"}
         assert answered(capfd, "users", "role", "vic", "operator", *there)["role"] == "operator"

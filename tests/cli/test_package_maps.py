@@ -108,11 +108,25 @@ def linked_files(text: str) -> list[str]:
     return [quoted for quoted in re.findall(r"`([\w./]+/[\w./]+\.\w+)`", text) if "<" not in quoted]
 
 
-def test_the_four_ways_name_files_that_exist() -> None:
-    named = linked_files((ROOT / "CONTRIBUTING.md").read_text())
-    assert len(named) >= 8
-    importers = ROOT / "services" / "domain" / "flitwatch_domain"
-    assert [name for name in named if not (ROOT / name).exists() and not (importers / name).exists()] == []
+def missing_places(text: str) -> list[str]:
+    """Named files that do not exist, and names in brackets that the file before them does not contain."""
+    domain = ROOT / "services" / "domain" / "flitwatch_domain"
+    places = {file: ROOT / file if (ROOT / file).exists() else domain / file for file in linked_files(text)}
+    lacking = [file for file, place in places.items() if not place.exists()]
+    for file, quoted in re.findall(r"`([\w./]+/[\w./]+\.\w+)` \((`[^)]*`)", text):
+        words = re.findall(r"`(\w+)`", quoted)
+        lacking += [f"{file}: {word}" for word in words if file not in lacking and word not in places[file].read_text()]
+    return lacking
+
+
+def test_the_ways_name_files_and_names_that_exist() -> None:
+    text = (ROOT / "CONTRIBUTING.md").read_text()
+    assert len(linked_files(text)) >= 20 and missing_places(text) == []
+
+
+def test_a_wrong_way_is_found() -> None:
+    text = "`importers/read.py` (`_PARSERS`, `_PARSER_OF`), `db/no/such.py` (`X`), `web/src/app/TopBar.tsx` (`PAGES`)"
+    assert missing_places(text) == ["db/no/such.py", "importers/read.py: _PARSER_OF"]
 
 
 def test_the_map_of_the_core_names_every_header_of_the_modules_that_it_tells_of() -> None:

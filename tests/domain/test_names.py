@@ -40,7 +40,7 @@ PLAIN = {
         "test_traces.py",
         "test_packet_workloads.py",
     },
-    "beside": {"blame.py", "schemas.py", "models.py", "whatif.py"},
+    "beside": {"blame.py", "estimates.py", "models.py", "whatif.py"},
 }
 PART = re.compile(r"[A-Z]?[a-z]+|[A-Z]+")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -15,7 +16,6 @@ from typing import Any
 
 import grpc
 import pytest
-from ingest.gnmi_rounds import collect
 from ingest.port_counters import CABLED, by_port, counted, lanes, queued
 from ingest.writing import drain_log
 from pygnmi.spec.v080 import gnmi_pb2, gnmi_pb2_grpc
@@ -34,6 +34,18 @@ from flitwatch_ingest.collectors.gnmi_stream import GnmiStream
 from flitwatch_ingest.sources.ethernet import Reading
 from flitwatch_ingest.sources.openconfig import add_counters, switch_of
 from flitwatch_stream.backends import open_log
+
+
+def collect(*words: str, folder: Path, status: int = 0) -> dict[str, Any]:
+    """Summary of `flitwatch collect gnmi --once`, and what it said."""
+    argv = [sys.executable, "-m", "flitwatch.main", "collect", "gnmi", "--once", "--json"]
+    argv += ["--state", str(folder / "state.json"), *words]
+    done = subprocess.run(
+        argv, capture_output=True, text=True, timeout=120, env=os.environ | {"FLITWATCH_HOME": str(folder / "home")}
+    )
+    assert done.returncode == status, done.stderr + done.stdout
+    found = json.loads(done.stdout) if done.stdout else {}
+    return found | {"said": " ".join(done.stderr.split())}
 
 
 def notification(switch: str, second: int) -> str:

@@ -15,7 +15,6 @@ import pytest
 from flitwatch_ml.blame import CalendarBlame, ExposureBlame, PresenceBlame
 from flitwatch_ml.blame.calibration import calibrate_blame, rank_drivers
 from flitwatch_ml.blame.information import exact_p_values, mutual_information_bits
-from flitwatch_ml.blame.permutation import permutation_p_values
 from flitwatch_ml.blame.strata import day_numbers, hour_and_weekend
 from flitwatch_research.stress import draw_case
 from ml.golden_figures import differences, figures, plain
@@ -70,7 +69,6 @@ def of_tables() -> dict[str, Any]:
         "bits": plain(mutual_information_bits(present, slow)),
         "exact": plain(exact_p_values(present, slow)),
         "exact in strata": plain(exact_p_values(present, slow, strata)),
-        "permuted": plain(permutation_p_values(present, slow, strata=strata, permutations=500, seed=3)),
         "calibration": calibrate_blame(drawn.exposure, drawn.time_s, drawn.start_s, shuffles=6, seed=2),
     }
 

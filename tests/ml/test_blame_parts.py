@@ -28,7 +28,6 @@ from flitwatch_ml.blame.calendar import DAY_S, WEEK_S, fit_calendar, orthonormal
 from flitwatch_ml.blame.calibration import calibrate_blame, rank_drivers
 from flitwatch_ml.blame.effects import estimate_effects
 from flitwatch_ml.blame.information import association_sign, exact_p_values, mutual_information_bits
-from flitwatch_ml.blame.permutation import permutation_p_values
 from flitwatch_ml.blame.selection import (
     Problem,
     carrier_counts,
@@ -223,7 +222,6 @@ def of_estimators(seed: int) -> dict[str, Any]:
         "exposure": figures(ExposureBlame(min_exposed=3).fit(amounts, times, hour_and_weekend(start)), "score q_value selected ranking sign testable"),
         "presence": figures(PresenceBlame(rule="throughout", tau=1.05, min_exposed=3).fit(amounts / 20, times), "mi_bits p_value q_value sign ranking"),
         "information": plain([mutual_information_bits(amounts > 0, slow), association_sign(amounts > 0, slow), exact_p_values(amounts > 0, slow, day_numbers(start) % 3)]),
-        "permutations": plain(permutation_p_values(amounts, times, day_numbers(start) % 2, permutations=1100, seed=seed)),
         "calibration": calibrate_blame(amounts, times, start, shuffles=2 if seed % 4 else 0, seed=seed),
     }  # fmt: skip
 

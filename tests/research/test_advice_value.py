@@ -33,7 +33,7 @@ from flitwatch_research.advice_value.pieces import (
 from flitwatch_research.advice_value.study import compare_policies, decide_verdict, mean_interval
 from flitwatch_research.advice_value.variants import GROUPS, QUIET, make_month, small_machine
 from flitwatch_research.commands.study import study
-from flitwatch_simulation.application_aware.advice import DEFAULT_MODE
+from flitwatch_simulation.application_aware import DEFAULT_MODE
 from flitwatch_twin.users import Exchange
 
 TICK_S = 600.0

@@ -11,7 +11,7 @@ from flitwatch_domain.network_noise.observations import NIC_HZ, NicObservation, 
 from flitwatch_domain.topology_spec import fabric_of
 from flitwatch_research.advice_value.mode_fit import RANKS, TOPOLOGY, Run, nodes_of, run_once
 from flitwatch_research.advice_value.modes import HIGH_BIAS, MODES
-from flitwatch_simulation.application_aware.advice import DEFAULT_MODE, LEAST_OBSERVATIONS, choose_mode
+from flitwatch_simulation.application_aware import DEFAULT_MODE, LEAST_OBSERVATIONS, choose_mode
 from flitwatch_simulation.packet.machine import Machine, build_machine
 from flitwatch_simulation.workloads import patterns
 from flitwatch_simulation.workloads.messages import repeat_messages

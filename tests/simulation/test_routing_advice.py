@@ -10,7 +10,7 @@ from support.routing_modes import NODES, as_json, observed, stored
 from flitwatch_db import connect
 from flitwatch_domain.errors import BadInput, BadRequest
 from flitwatch_domain.network_noise.observations import NicObservation, message_time_s
-from flitwatch_simulation.application_aware.advice import choose_mode, choose_placement
+from flitwatch_simulation.application_aware import choose_mode, choose_placement
 from flitwatch_simulation.tasks import HANDLERS
 
 

@@ -63,7 +63,7 @@ def as_json(value: Any) -> bytes:
     return orjson.dumps(value, option=orjson.OPT_SERIALIZE_NUMPY)
 
 
-class Finding(TypedDict):
+class RecommendationReason(TypedDict):
     """Sentence of a reason, with its value if there is one."""
 
     text: str

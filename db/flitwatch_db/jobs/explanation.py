@@ -267,7 +267,7 @@ def _build_onset_context(
     before = (low - WINDOW_S, low)
     after = (high, high + after_s)
     fabric = machine.fabric
-    jobs = _list_neighbours(conn, job, machine.fabric_id, low, high, max(end, high))
+    jobs = _list_neighbours(conn, job, machine.fabric_id, low, max(end, high))
     usual_s = None if found.from_start or watched.steps is None else watched.steps.start_s
     by_flow = flow.of_job(conn, job, place, low, end, now_s, usual_s)
     rates, most = _load_sent_rates(conn, machine.fabric_id, jobs, by_flow, before, after)
@@ -348,7 +348,7 @@ def _correct_rates(
     return (0.0 if row["start_s"] > low_s - WINDOW_S / 2 else sent[0]), sent[1]
 
 
-def _list_neighbours(conn: Conn, job: Row, fabric_id: int, low_s: float, high_s: float, end_s: float) -> list[Row]:
+def _list_neighbours(conn: Conn, job: Row, fabric_id: int, low_s: float, end_s: float) -> list[Row]:
     with conn.cursor(binary=True, row_factory=dict_row) as cursor:
         jobs = cursor.execute(
             """

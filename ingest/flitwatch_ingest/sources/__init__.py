@@ -5,7 +5,7 @@ docs/contracts/log.md, and a `Rejection` for each undecodable piece. The collect
 
 Open
 
-- `ldms_csv` for LDMS store_csv files: header, lines, types; `ldms_fast` for the fast path of nearly all lines;
+- `ldms_csv` for LDMS store_csv files: header, lines, types;
 - `ncl` for the runs in a folder of AriesNCL, `ncl_yaml` for the layout before 2019, `ncl_run` for `run.json`;
 - `sacct` for Slurm accounting: the choice between both formats, jobs and their steps;
 - `sacct_text` for `--parsable2`, `sacct_json` for `--json`, `sacct_fields` for the cells of both: times, states, node lists, counts;

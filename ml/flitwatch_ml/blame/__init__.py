@@ -4,7 +4,7 @@ Steps, in order:
 
 1. `checks` validates arrays of runs, users and exposure. `observations` joins related runs, with `copies`. `strata` and `calendar` remove the effects of
    time, regimes and circumstances.
-2. `presence` (the paper's estimator) or `exposure` scores users: `information`, `permutation` and `blocks` give p-values, `selection` scores a user
+2. `presence` (the paper's estimator) or `exposure` scores users: `information` and `blocks` give p-values, `selection` scores a user
    given others.
 3. `controls` tests each finding further: other weeks, one week left out, correlated users. `rhythm` tests weekdays, hours and days of the month.
 4. `effects` estimates seconds. `verdict` names users, or explains why no one can be named. `calibration` measures how often shuffled runs lead to a name.

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from flitwatch_domain.blame import FOUND_Q, benjamini_hochberg
+from flitwatch_domain.estimates import BlameCalibration, RunTimeDriver
 from flitwatch_ml.blame.calendar import by_application, fit_calendar, winsorise_values
 from flitwatch_ml.blame.observations import Observations, merge_observations
 from flitwatch_ml.blame.selection import Problem, one_sided_p
@@ -22,23 +23,6 @@ CALIBRATION_Q = 0.1
 MOST_DEALT, LEAST_SHUFFLES = 500_000, 5
 #: Relative slowdowns of exposed runs by a planted user.
 EFFECTS = (0.05, 0.1, 0.2, 0.4)
-
-
-class Calibration(TypedDict):
-    """Rate at which a method names users if no user can be to blame.
-
-    Attributes
-    ----------
-    shuffles : int              number of sets with shuffled run times
-    q : float                   limit of the false discovery rate for a name
-    sets_with_a_name : int      sets in which at least one user is at or below it
-    share : float or None       share of these sets; should be at most 0.1
-    """
-
-    shuffles: int
-    q: float
-    sets_with_a_name: int
-    share: float | None
 
 
 class Rotations(TypedDict):
@@ -58,15 +42,6 @@ class Power(TypedDict):
     q: float
 
 
-class Driver(TypedDict):
-    """Partial correlation of a circumstance with run time, its p-value, and its false discovery rate."""
-
-    name: str
-    correlation: float
-    p: float
-    q: float
-
-
 def calibrate_blame(
     exposure: Floats,
     run_time_s: Floats,
@@ -76,7 +51,7 @@ def calibrate_blame(
     seed: int = 0,
     report: Callable[[int], object] = lambda done: None,
     application: ArrayLike | None = None,
-) -> Calibration:
+) -> BlameCalibration:
     """Estimate the false alarm rate from sets with shuffled times of observations, in which exposure cannot matter.
 
     If runs times shuffles exceed 500,000, fewer sets than `shuffles` are used. The result contains their number.
@@ -165,7 +140,7 @@ def _names_anybody(runs: Observations, times: Floats) -> bool:
     return bool(((fitted.q_value_ <= CALIBRATION_Q) & (fitted.score_ > 0)).any())
 
 
-def rank_drivers(names: list[str], circumstances: Floats, run_time_s: Floats, start_s: Floats) -> list[Driver]:
+def rank_drivers(names: list[str], circumstances: Floats, run_time_s: Floats, start_s: Floats) -> list[RunTimeDriver]:
     """Correlate each circumstance of a run with its time after removing hours, dates and regimes. The most significant one comes first."""
     if not names:
         return []
@@ -179,7 +154,7 @@ def rank_drivers(names: list[str], circumstances: Floats, run_time_s: Floats, st
     p = np.minimum(2 * one_sided_p(np.abs(z), problem.degrees_of_freedom), 1.0)
     lengths = np.linalg.norm(problem.regressors, axis=0) * np.linalg.norm(outcome)
     correlation = np.divide(problem.regressors.T @ outcome, lengths, out=np.zeros(len(names)), where=lengths > 0)
-    rows: list[Driver] = [
+    rows: list[RunTimeDriver] = [
         {"name": name, "correlation": float(correlation[at]), "p": float(p[at]), "q": float(q)}
         for at, (name, q) in enumerate(zip(names, benjamini_hochberg(p).tolist(), strict=True))
     ]

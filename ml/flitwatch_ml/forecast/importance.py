@@ -17,7 +17,7 @@ from scipy.stats import t as student
 
 from flitwatch_domain.counters import Feature, feature_of
 from flitwatch_domain.counters.features import PLACED
-from flitwatch_domain.forecast_basis import AttentionWeights, ForecastBasis, ForecastInput, Verdict
+from flitwatch_domain.estimates import AttentionWeights, ForecastBasis, ForecastInput, Verdict
 from flitwatch_ml.folds import distinct_runs, too_few
 from flitwatch_ml.forecast.forecasters import AttentionForecaster
 from flitwatch_ml.forecast.series import Standard, StepSeries, Windows

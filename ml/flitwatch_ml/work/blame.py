@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Any, TypedDict
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +13,7 @@ from flitwatch_db.estimates import inputs as estimates
 from flitwatch_db.estimates.store import Entry, Estimate
 from flitwatch_domain.blame import CANNOT_TELL, FOUND_Q, NAMED
 from flitwatch_domain.errors import NotEnoughData
+from flitwatch_domain.estimates import BlameMethod
 from flitwatch_domain.neighbourhood import Definition, Neighbourhood, compute_neighbourhood, measure_circumstances
 from flitwatch_ml.blame import CalendarBlame, PresenceBlame
 from flitwatch_ml.work.sets import none_if_nan, result_of
@@ -90,21 +91,7 @@ def estimate_blame(
     return result_of("blame", exe, nodes, runs, parameters, score_of(ranked["user"]), result), ranked
 
 
-class Method(TypedDict):
-    """Description of the blame method, with its limits and the changes of regime (epoch seconds)."""
-
-    name: str
-    strata: str
-    response: str
-    alpha: float
-    least_nodes: int
-    min_exposed: int
-    beside: str
-    calendar: str
-    regimes_s: list[float]
-
-
-def method_of(blame: CalendarBlame, least_nodes: int, tau: float, presence: str) -> Method:
+def method_of(blame: CalendarBlame, least_nodes: int, tau: float, presence: str) -> BlameMethod:
     """Describe the blame method; `presence` is the paper's definition of presence."""
     calendar = blame.calendar_
     return {

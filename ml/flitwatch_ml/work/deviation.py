@@ -12,6 +12,7 @@ from flitwatch_db.estimates import inputs as estimates
 from flitwatch_db.estimates.store import Estimate
 from flitwatch_domain.counters import feature_of
 from flitwatch_domain.errors import NotEnoughData
+from flitwatch_domain.estimates import ExplainedGroup
 from flitwatch_domain.fabric import Technology
 from flitwatch_domain.neighbourhood import CIRCUMSTANCES
 from flitwatch_ml.deviation import DeviationModel
@@ -23,19 +24,6 @@ FOLDS = 10
 MOST_ROWS = 20_000
 #: Learner by definition: ours, or the paper's gradient-boosted regression.
 LEARNERS = {"ours": "lightgbm", "paper": "gbr"}
-
-
-class GroupRow(TypedDict):
-    """Share of the deviation explained by the features of one meaning, with an interval, and the number of folds that kept one of them."""
-
-    name: str
-    features: list[str]
-    explained: float
-    low: float
-    high: float
-    kept: int
-    folds: int
-    verdict: str
 
 
 class StepData(TypedDict):
@@ -137,7 +125,7 @@ def estimate_deviation(
     return result_of("deviation", exe, nodes, runs, parameters, score, result)
 
 
-def group_rows(model: DeviationModel, names: Sequence[str]) -> list[GroupRow]:
+def group_rows(model: DeviationModel, names: Sequence[str]) -> list[ExplainedGroup]:
     """Return the explained share of each group in its stored form."""
     return [
         {

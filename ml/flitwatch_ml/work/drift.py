@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import Any, TypedDict
+from typing import Any
 
 import numpy as np
 import psycopg
@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from flitwatch_db.estimates import inputs as estimates
 from flitwatch_db.estimates import store
+from flitwatch_domain.estimates import ForecastDrift
 
 Floats = NDArray[np.float64]
 
@@ -38,29 +39,7 @@ def stability_index(reference_edges: ArrayLike, values: ArrayLike) -> float:
     return float(((p - 1 / BINS) * np.log(p * BINS)).sum())
 
 
-class Drift(TypedDict):
-    """Fit of a deployed forecast to newer runs.
-
-    Attributes
-    ----------
-    checked : str                   ISO time
-    forecasts : int                 forecasts of runs that have ended since
-    coverage90 : float or None      share of them within their 90 % interval
-    mape : float or None            mean absolute error in percent
-    psi : dict                      population stability index by feature
-    drifting : bool                 whether it no longer fits; `why` contains the reason
-    """
-
-    checked: str
-    forecasts: int
-    coverage90: float | None
-    mape: float | None
-    psi: dict[str, float]
-    drifting: bool
-    why: str | None
-
-
-def measure_drift(conn: psycopg.Connection[Any], exe: str, nodes: int, estimate_id: int) -> Drift | None:
+def measure_drift(conn: psycopg.Connection[Any], exe: str, nodes: int, estimate_id: int) -> ForecastDrift | None:
     """Return coverage, error and shift since an estimate; None without newer data."""
     stored = store.data_and_result_of(conn, estimate_id)
     if stored is None:

@@ -12,7 +12,7 @@ from flitwatch_db.estimates import inputs as estimates
 from flitwatch_db.estimates.store import Estimate
 from flitwatch_domain.counters import LDMS_FOUR
 from flitwatch_domain.errors import MissingDependency, NotEnoughData
-from flitwatch_domain.forecast_basis import ForecastBasis
+from flitwatch_domain.estimates import AttentionGain, BacktestRow, ForecastBasis
 from flitwatch_domain.neighbourhood import OURS, PAPER
 from flitwatch_ml.folds import distinct_runs
 from flitwatch_ml.forecast import FEATURE_SETS, Chronological, StepSeries, backtest_in_order, run_backtest
@@ -227,33 +227,11 @@ def rests_on(
         return [], str(lacking)
 
 
-class Gain(TypedDict):
-    """Reduction of the error of one forecaster compared with another, with a bootstrap interval."""
-
-    mean: float
-    low: float
-    high: float
-
-
-class BacktestRow(TypedDict):
-    """A backtest: `k` steps ahead from the last `m`, by features; errors in percent by forecaster."""
-
-    m: int
-    k: int
-    features: str
-    mape: dict[str, float]
-    gain: Gain | None
-    coverage90: float | None
-    best: str
-    runs: int
-    windows: int
-
-
 def _join_features(sets: tuple[str, ...]) -> str:
     return "+".join(("app", *sets))
 
 
-def _gain_of_attention(row: Backtest | Chronological) -> Gain | None:
+def _gain_of_attention(row: Backtest | Chronological) -> AttentionGain | None:
     """Return the gain of attention over the best other candidate."""
     if "attention" not in row.mape or math.isnan((gain := attention_gain(row.errors))[0]):
         return None

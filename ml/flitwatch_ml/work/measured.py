@@ -13,10 +13,11 @@ import numpy as np
 from flitwatch_db.estimates.inputs import Runs
 from flitwatch_db.estimates.store import Entry, Estimate
 from flitwatch_domain.errors import NotEnoughData
+from flitwatch_domain.estimates import BlameCalibration, RunTimeDriver
 from flitwatch_domain.neighbourhood import OURS, Neighbourhood
 from flitwatch_domain.system_calls import open_memory_file
 from flitwatch_ml.blame import CalendarBlame
-from flitwatch_ml.blame.calibration import Calibration, Driver, calibrate_blame, rank_drivers
+from flitwatch_ml.blame.calibration import calibrate_blame, rank_drivers
 from flitwatch_ml.measured import MeasuredRuns, read_measured
 from flitwatch_ml.work.blame import CoRunning, columns_of, fit_blame, in_words, method_of, rank_entries, score_of
 from flitwatch_ml.work.sets import result_of
@@ -46,8 +47,8 @@ class MeasuredVerdicts:
     blame: CalendarBlame
     users: list[Entry]
     reasons: list[list[str]]
-    calibration: Calibration
-    drivers: list[Driver]
+    calibration: BlameCalibration
+    drivers: list[RunTimeDriver]
 
 
 def judge_runs(

@@ -11,7 +11,7 @@ responds with `answers` or `columnar`. `names` hides people from callers below o
 Modules:
 
 - `app` for the order of middleware and routers; `settings` for environment variables; `platform` for the state and the threads of one process;
-- `diagnosis`, `explanation`, `incidents`, `network_noise`, `noise`, `projects`, `recommendations`, `samples` and `search` for the routes and response models of one term;
+- `diagnosis`, `explanation`, `incidents`, `links`, `network_noise`, `noise`, `projects`, `recommendations`, `samples` and `search` for the routes and response models of one term;
 - `shared_answers` for responses shared by many viewers;
 - `parameters` for windows, times and cursors; `answers` for JSON and entity tags; `columnar` for Arrow and Parquet;
 - `problems` to map an error to a status and to a page for browsers, and to shorten refused records;

@@ -28,7 +28,7 @@ from flitwatch_api.health.metrics import Measured, Metrics
 from flitwatch_api.incidents import http as incidents
 from flitwatch_api.ingest.http import http as ingest
 from flitwatch_api.jobs.http import http as jobs
-from flitwatch_api.links.http import http as links
+from flitwatch_api.links import http as links
 from flitwatch_api.logs import RequestIdMiddleware
 from flitwatch_api.network_noise import http as network_noise
 from flitwatch_api.noise import http as noise

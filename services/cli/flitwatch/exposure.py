@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import functools
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Any, Literal, TypeVar, cast, get_args
 
 import click
 
 from flitwatch_domain.errors import BadRequest
 
+F = TypeVar("F", bound=Callable[..., Any])
 Role = Literal["none", "viewer", "user", "operator"]
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
 #: Permitted roles of callers without a login from beyond this machine.
@@ -18,42 +20,6 @@ HOSTS_VARIABLE, ANONYMOUS_VARIABLE, INSECURE_VARIABLE = (
     "FLITWATCH_API_HOSTS",
     "FLITWATCH_API_ANONYMOUS",
     "FLITWATCH_API_INSECURE_NETWORK",
-)
-
-port_option = click.option(
-    "--port",
-    type=click.IntRange(1, 65535),
-    default=8765,
-    show_default=True,
-    envvar="FLITWATCH_LISTEN_PORT",
-    help="Port of the API and the page.",
-)
-metrics_host_option = click.option(
-    "--metrics-host",
-    default="127.0.0.1",
-    show_default=True,
-    envvar="FLITWATCH_METRICS_HOST",
-    help="Address that the metrics are served on. Anyone who can reach it can read them.",
-)
-allow_host_option = click.option(
-    "--allow-host",
-    "allow_hosts",
-    multiple=True,
-    envvar=HOSTS_VARIABLE,
-    help="Host name that requests may use (repeatable). By default, the names of this machine if only it can connect. '*' allows any.",
-)
-anonymous_option = click.option(
-    "--anonymous",
-    type=click.Choice(get_args(Role)),
-    envvar=ANONYMOUS_VARIABLE,
-    help="Role of callers without a login. The default is viewer if only this machine can connect (user if `flitwatch up` runs "
-    "the twin), and none otherwise.",
-)
-insecure_option = click.option(
-    "--insecure-network",
-    is_flag=True,
-    envvar=INSECURE_VARIABLE,
-    help="Listen to other machines even if every host name is answered, or if callers without a login can do more than read.",
 )
 
 
@@ -105,3 +71,62 @@ def exposure_of(host: str, allow_hosts: Iterable[str], anonymous: Role | None, i
             advice=f"Use --anonymous viewer or none ({ANONYMOUS_VARIABLE}), and let people log in; or use --insecure-network ({INSECURE_VARIABLE}=1).",
         )
     return Exposure(names, role)
+
+
+def exposure_options(function: F) -> F:
+    """Add `--host`, `--port`, `--metrics-host` and the options of exposure; pass `host`, `port`, `metrics_host`, and `expose`: the usual role to the exposure."""
+
+    @functools.wraps(function)
+    def command(
+        *, host: str, allow_hosts: tuple[str, ...], anonymous: Role | None, insecure_network: bool, **options: Any
+    ) -> Any:
+        expose = functools.partial(exposure_of, host, allow_hosts, anonymous, insecure_network)
+        return function(host=host, expose=expose, **options)
+
+    wrapped = cast(F, command)
+    for option in (
+        click.option(
+            "--metrics-host",
+            default="127.0.0.1",
+            show_default=True,
+            envvar="FLITWATCH_METRICS_HOST",
+            help="Address that the metrics are served on. Anyone who can reach it can read them.",
+        ),
+        click.option(
+            "--insecure-network",
+            is_flag=True,
+            envvar=INSECURE_VARIABLE,
+            help="Listen to other machines even if every host name is answered, or if callers without a login can do more than read.",
+        ),
+        click.option(
+            "--anonymous",
+            type=click.Choice(get_args(Role)),
+            envvar=ANONYMOUS_VARIABLE,
+            help="Role of callers without a login. The default is viewer if only this machine can connect (user if `flitwatch up` runs "
+            "the twin), and none otherwise.",
+        ),
+        click.option(
+            "--allow-host",
+            "allow_hosts",
+            multiple=True,
+            envvar=HOSTS_VARIABLE,
+            help="Host name that requests may use (repeatable). By default, the names of this machine if only it can connect. '*' allows any.",
+        ),
+        click.option(
+            "--port",
+            type=click.IntRange(1, 65535),
+            default=8765,
+            show_default=True,
+            envvar="FLITWATCH_LISTEN_PORT",
+            help="Port of the API and the page.",
+        ),
+        click.option(
+            "--host",
+            default="127.0.0.1",
+            show_default=True,
+            envvar="FLITWATCH_LISTEN_HOST",
+            help="Address that the API listens on.",
+        ),
+    ):
+        wrapped = option(wrapped)
+    return wrapped

@@ -16,7 +16,7 @@ Modules
 - `data_sources` for the sources of data and the records of each;
 - `outlook` for the kinds of congestion that counters show, and a group's congestion in the next hour, from its usual hours;
   `run_time` for the expected time of a job without steps, and how long running jobs stay;
-  `forecast_basis` for the inputs on which a forecast rests;
+  `estimates` for the results that estimators store;
 - `trials` for the participants of a randomised trial of advice, and the half of each;
 - `task_models` for the arguments of queued tasks;
 - `access` for roles, scopes and the password policy; `logins` for connections to PostgreSQL; `data_disk` for the free space on its disk;

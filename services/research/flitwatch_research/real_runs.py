@@ -18,9 +18,10 @@ from scipy.stats import binomtest, pearsonr
 from flitwatch.commands.blame_measured import MeasuredBlame, MeasuredVerdict, judge_measured
 from flitwatch_db.estimates.store import Entry
 from flitwatch_domain.blame import FOUND_Q
+from flitwatch_domain.estimates import RunTimeDriver
 from flitwatch_domain.neighbourhood import LARGE_JOB_NODES
 from flitwatch_ml.blame import ExposureBlame, PresenceBlame
-from flitwatch_ml.blame.calibration import CALIBRATION_Q, Driver, Power
+from flitwatch_ml.blame.calibration import CALIBRATION_Q, Power
 from flitwatch_ml.blame.strata import hour_and_weekend
 from flitwatch_ml.blame.verdict import NAMING_RUNS
 from flitwatch_ml.measured import MeasuredRuns, read_measured
@@ -193,7 +194,7 @@ def _compare_methods(data: MeasuredRuns, ours: MeasuredBlame) -> str:
     return "\n".join(lines)
 
 
-def _format_drivers(rows: list[Driver], published: dict[str, float]) -> str:
+def _format_drivers(rows: list[RunTimeDriver], published: dict[str, float]) -> str:
     return "\n".join(
         f"| {row['name']} | {row['correlation']:+.2f} | {row['q']:.2g} | {_format_number(published.get(row['name']), '+.3f')} |"
         for row in rows

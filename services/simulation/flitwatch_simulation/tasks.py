@@ -10,7 +10,7 @@ HANDLERS: dict[str, Handler] = {
         ("sim.whatif", "whatif:simulate_whatif"),
         ("routing.loop", "loop.task:run_loop_task"),
         ("routing.optimise", "loop.task:optimise_routes_task"),
-        ("routing.advice", "application_aware.task:advise_routing"),
+        ("routing.advice", "application_aware:advise_routing"),
         ("routing.reconstruct", "loop.task:reconstruct_traffic"),
     )
 }

@@ -77,7 +77,7 @@ const lab = createRoute({
 const advice = createRoute({
   getParentRoute: () => root,
   path: "/advice",
-  validateSearch: checked(addresses.recommendationsSearch),
+  validateSearch: checked(addresses.adviceSearch),
   component: lazyRouteComponent(() => import("../features/recommendations/RecommendationsPage"), "RecommendationsPage"),
 });
 const alerts = createRoute({
@@ -111,22 +111,13 @@ const login = createRoute({
   validateSearch: addresses.loginSearch,
   component: lazyRouteComponent(() => import("../features/login/LoginPage"), "LoginPage"),
 });
-/** Addresses by earlier or other names, which lead on with all that they hold. */
-const OTHER_NAMES = {
-  "/index.html": "/",
-  "/recommendations": "/advice",
-  "/deviation": "/drivers",
-  "/sources": "/connect",
-} as const;
-const aliases = Object.entries(OTHER_NAMES).map(([path, to]) =>
-  createRoute({
-    getParentRoute: () => root,
-    path,
-    beforeLoad: ({ location }) => {
-      throw redirect({ to, search: location.search as never, hash: location.hash });
-    },
-  }),
-);
+const index = createRoute({
+  getParentRoute: () => root,
+  path: "/index.html",
+  beforeLoad: ({ location }) => {
+    throw redirect({ to: "/", search: location.search as never, hash: location.hash });
+  },
+});
 
 export function makeRouter() {
   return createRouter({
@@ -148,7 +139,7 @@ export function makeRouter() {
       connect,
       admin,
       login,
-      ...aliases,
+      index,
     ]),
     parseSearch,
     stringifySearch,

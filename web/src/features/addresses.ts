@@ -130,7 +130,7 @@ export const loginSearch = readerOf({
   to: (value) => (typeof value === "string" && PLACE.test(value) && !value.startsWith("/login") ? value : undefined),
 });
 
-export const recommendationsSearch = readerOf({
+export const adviceSearch = readerOf({
   id: wholeNumber,
   state: oneOf("recommended", "refused"),
   /** Group of leaves of the plots before and after. */

@@ -7,7 +7,15 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, Field
 
-from flitwatch_domain.forecast_basis import ForecastBasis
+from flitwatch_domain.estimates import (
+    BacktestRow,
+    BlameCalibration,
+    BlameMethod,
+    ExplainedGroup,
+    ForecastBasis,
+    ForecastDrift,
+    RunTimeDriver,
+)
 
 By = Literal["user", "application"]
 Source = Annotated[
@@ -80,22 +88,6 @@ class Applications(BaseModel):
     items: list[Application]
 
 
-class Method(BaseModel):
-    """Method that estimated the blame."""
-
-    name: str
-    strata: str = Field(description="Runs are compared only within these.")
-    response: str
-    alpha: float
-    least_nodes: int = Field(description="Smaller jobs are ignored.")
-    min_exposed: int = Field(description="Smallest number of exposed runs for a test.")
-    beside: str = Field(description="The paper's method, shown for comparison.")
-    calendar: str | None = Field(None, description="Calendar effects that are removed from run times and exposure.")
-    regimes_s: list[float] = Field(
-        [], description="Epoch seconds at which the level of run times changes: marks and change points."
-    )
-
-
 class BlameEntry(BaseModel):
     """A user, or the jobs of one name."""
 
@@ -138,38 +130,20 @@ class BlameRuns(BaseModel):
     slow: list[bool] = Field(description="Whether the run took the mean time or longer (not optimal, tau = 1).")
 
 
-class Calibration(BaseModel):
-    """False-positive rate of the method, on the same runs with their times shuffled at random."""
-
-    shuffles: int
-    q: float = Field(description="Limit of the false-discovery rate for a name.")
-    sets_with_a_name: int
-    share: float | None = Field(description="Share of shuffled sets with a name; the limit is a tenth.")
-
-
-class Driver(BaseModel):
-    """Relation between a circumstance of the runs and their times."""
-
-    name: str
-    correlation: float = Field(description="Partial correlation, without hours, dates and regimes.")
-    p: float
-    q: float
-
-
 class Blame(BaseModel):
     """Names ranked by how strongly exposure to their jobs coincides with slow runs."""
 
     estimate: Head
     by: By
-    method: Method
+    method: BlameMethod
     caveat: str
     found: int = Field(description="Entries that are named.")
     cannot_tell: int
     testable: int
     total: int
     runs: BlameRuns
-    calibration: Calibration | None = Field(description="For runs from files; null for recorded runs.")
-    drivers: list[Driver] = Field(description="For runs from files: other numeric columns, strongest first.")
+    calibration: BlameCalibration | None = Field(description="For runs from files; null for recorded runs.")
+    drivers: list[RunTimeDriver] = Field(description="For runs from files: other numeric columns, strongest first.")
     notes: list[str] = Field(description="Notes about the files.")
     entries: list[BlameEntry]
     next_cursor: str | None
@@ -260,23 +234,6 @@ class Counter(BaseModel):
     meaning: str = Field(description="What the counter measures and where, for example `stalls on the row bus`.")
 
 
-class Explained(BaseModel):
-    """Part of the deviation that the features of one meaning explain, on held-out runs."""
-
-    name: str
-    features: list[str]
-    explained: float = Field(
-        description="1 - error of a model with only these features / error of the mean curve; mean over folds."
-    )
-    low: float = Field(description="95 % interval over folds that holds for all groups at once.")
-    high: float
-    kept: int = Field(description="Number of folds in which the elimination kept one of them.")
-    folds: int
-    verdict: Literal["carries", "cannot tell", "not used"] = Field(
-        description="`carries`: the interval is above zero, and seven of ten folds kept one of them."
-    )
-
-
 class Relevance(BaseModel):
     """One row of the heat map; arrays in the order of `counters`, null if a set does not have the counter."""
 
@@ -295,7 +252,7 @@ class Relevance(BaseModel):
         description="With rows of one run on both sides, as in the paper; this is optimistic."
     )
     folds: int
-    groups: list[Explained] = Field(description="Features grouped by meaning; those that explain most come first.")
+    groups: list[ExplainedGroup] = Field(description="Features grouped by meaning; those that explain most come first.")
     answer: list[str] = Field(description="The result in words; estimates of older versions cannot tell.")
 
 
@@ -318,28 +275,6 @@ class Deviation(BaseModel):
     caveat: str
 
 
-class Gain(BaseModel):
-    """Gain of attention over the best other forecaster, as a share; 90 % interval over runs."""
-
-    mean: float
-    low: float
-    high: float
-
-
-class Backtest(BaseModel):
-    """One row of the ablation table."""
-
-    m: int
-    k: int
-    features: str = Field(description="app, then any of placement, io, sys, joined by +.")
-    mape: dict[str, float] = Field(description="% error on held-out runs by forecaster.")
-    gain: Gain | None
-    coverage90: float | None = Field(description="Share of held-out windows within the 90 % interval.")
-    best: str
-    runs: int
-    windows: int
-
-
 class Serving(BaseModel):
     """The deployed forecaster, and why it was chosen."""
 
@@ -352,27 +287,15 @@ class Serving(BaseModel):
     why: str
 
 
-class Drift(BaseModel):
-    """Drift: whether new runs still look like those that the model learned from."""
-
-    checked: datetime
-    forecasts: int = Field(description="Number of forecasts since with a known outcome.")
-    coverage90: float | None
-    mape: float | None
-    psi: dict[str, float] = Field(description="Population stability index by feature; above 0.25 is a shift.")
-    drifting: bool
-    why: str | None
-
-
 class Forecast(BaseModel):
     """Backtests of every forecaster, the deployed forecaster, and its performance since then."""
 
     estimate: Head
     serves: Serving
-    backtests: list[Backtest]
+    backtests: list[BacktestRow]
     step: list[int]
     curve_s: list[float] = Field(description="Mean time of each step.")
-    drift: Drift | None
+    drift: ForecastDrift | None
     rests_on: list[ForecastBasis] = Field(
         description="Errors of the deployed forecaster, then of attention on counters, the paper's forecaster."
     )

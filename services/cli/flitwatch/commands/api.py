@@ -2,47 +2,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import click
 
 from flitwatch.console import Database, database_options, log_to_stderr, print_result
-from flitwatch.exposure import (
-    Role,
-    allow_host_option,
-    anonymous_option,
-    exposure_of,
-    insecure_option,
-    metrics_host_option,
-    port_option,
-)
+from flitwatch.exposure import Exposure, Role, exposure_options
 
 #: How long open requests can continue after the stop signal.
 GRACE_S = 10
 
 
 @click.command()
-@click.option(
-    "--host", default="127.0.0.1", show_default=True, envvar="FLITWATCH_LISTEN_HOST", help="Address to listen on."
-)
-@port_option
-@allow_host_option
+@exposure_options
 @click.option(
     "--metrics-port",
     type=click.IntRange(1, 65535),
     envvar="FLITWATCH_METRICS_PORT",
     help="Also serve /metrics, /healthz and /readyz, and nothing else, on this port, for any host name.",
 )
-@metrics_host_option
 @click.option(
     "--web",
     type=click.Path(file_okay=False, path_type=Path),
     help="Folder of the built page (default: that of this installation).",
 )
 @click.option("--access-log", is_flag=True, help="Log one line of JSON per request.")
-@anonymous_option
-@insecure_option
 @database_options
 @click.option(
     "--json",
@@ -53,13 +39,11 @@ GRACE_S = 10
 def api(
     host: str,
     port: int,
-    allow_hosts: tuple[str, ...],
-    metrics_port: int | None,
+    expose: Callable[[Role], Exposure],
     metrics_host: str,
+    metrics_port: int | None,
     web: Path | None,
     access_log: bool,
-    anonymous: Role | None,
-    insecure_network: bool,
     database: Database,
     as_json: bool,
 ) -> None:
@@ -79,7 +63,7 @@ def api(
     if metrics_port == port:
         raise click.UsageError("--metrics-port and --port must differ")
     # The data's owner is unknown here, so callers without a login can only read.
-    reached = exposure_of(host, allow_hosts, anonymous, insecure_network, usual="viewer")
+    reached = expose("viewer")
     chosen: dict[str, Any] = {} if web is None else {"web": web}
     # Before waiting for a database or creating one: report invalid settings at once.
     settings = Settings.read(

@@ -15,7 +15,8 @@ PLANTED = 25
 
 if TYPE_CHECKING:
     from flitwatch_db.estimates.store import Entry
-    from flitwatch_ml.blame.calibration import Calibration, Driver, Power, Rotations
+    from flitwatch_domain.estimates import BlameCalibration, RunTimeDriver
+    from flitwatch_ml.blame.calibration import Power, Rotations
 
 
 class MeasuredVerdict(TypedDict):
@@ -38,10 +39,10 @@ class MeasuredBlame(TypedDict):
     seconds)."""
 
     users: list[MeasuredVerdict]
-    calibration: Calibration
+    calibration: BlameCalibration
     rotations: Rotations
     power: list[Power]
-    drivers: list[Driver]
+    drivers: list[RunTimeDriver]
     runs: int
     mean_time_s: float
     named: int

@@ -21,16 +21,7 @@ import orjson
 from click.core import ParameterSource
 
 from flitwatch.console import exit_with_error, json_option, log_to_stderr, print_result, stderr_console
-from flitwatch.exposure import (
-    Exposure,
-    Role,
-    allow_host_option,
-    anonymous_option,
-    exposure_of,
-    insecure_option,
-    metrics_host_option,
-    port_option,
-)
+from flitwatch.exposure import Exposure, Role, exposure_options
 from flitwatch_ops.home import home_folder, open_log
 from flitwatch_ops.orphans import end_orphans
 from flitwatch_ops.supervisor import Process, Server, Supervisor, read_running_state
@@ -59,14 +50,7 @@ LAST_PORT = 65535
     show_default=True,
     help="The embedded database and log (embedded), or Kafka and TimescaleDB (full).",
 )
-@port_option
-@click.option(
-    "--host",
-    default="127.0.0.1",
-    show_default=True,
-    envvar="FLITWATCH_LISTEN_HOST",
-    help="Address that the API listens on.",
-)
+@exposure_options
 @click.option(
     "--twin",
     default="demo",
@@ -80,22 +64,16 @@ LAST_PORT = 65535
     envvar="FLITWATCH_METRICS_PORT",
     help="Serve the metrics of each process on its own port: the writer's on this one, then worker, estimates, alerting, api and twin.",
 )
-@metrics_host_option
-@allow_host_option
-@anonymous_option
-@insecure_option
 @click.option("--foreground", is_flag=True, help="Run in the foreground until stopped.")
 @json_option
 def up(
     stack: str,
-    port: int,
     host: str,
+    port: int,
+    expose: Callable[[Role], Exposure],
+    metrics_host: str,
     twin: str,
     metrics_port: int | None,
-    metrics_host: str,
-    allow_hosts: tuple[str, ...],
-    anonymous: Role | None,
-    insecure_network: bool,
     foreground: bool,
     as_json: bool,
 ) -> None:
@@ -117,7 +95,7 @@ def up(
         return
     _check_twin(twin)
     # The twin's users are simulated, and a first start should demonstrate its what-ifs. Other sources have real users.
-    reached = exposure_of(host, allow_hosts, anonymous, insecure_network, usual="viewer" if twin == "none" else "user")
+    reached = expose("viewer" if twin == "none" else "user")
     orphan_ids = end_orphans(home_folder())
     if orphan_ids:
         stderr_console().print(f"ended {len(orphan_ids)} processes whose supervisor was killed")

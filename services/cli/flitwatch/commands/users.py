@@ -44,15 +44,16 @@ def add(name: str, role: str, as_json: bool, api: ApiOptions, database: Database
 
     With --url or a profile, the command uses the API with the rights of your token. Otherwise it changes the database.
     """
-    at_api = api.choose()
-    password = None if role == "service" else read_password(name)
-    if at_api is not None:
+    if (at_api := api.choose()) is not None:
+        # A missing token is reported before the password is asked for.
         with open_client(at_api) as fw:
+            password = None if role == "service" else read_password(name)
             fw.api.add_user({"name": name, "role": cast(Role, role), "password": password})
     else:
         from flitwatch_db.people import accounts as people
         from flitwatch_db.people import audit
 
+        password = None if role == "service" else read_password(name)
         with open_accounts(database) as conn:
             people.add_account(conn, name, role, password)
             audit.by_command(conn, "users add", name, role=role)
@@ -145,15 +146,14 @@ def passwd(name: str, as_json: bool, api: ApiOptions, database: Database) -> Non
 
     With --url or a profile, the command uses the API with the rights of your token. Otherwise it changes the database.
     """
-    at_api = api.choose()
-    password = read_password(name)
-    if at_api is not None:
+    if (at_api := api.choose()) is not None:
         with open_client(at_api) as fw:
-            fw.api.change_user(name, {"password": password})
+            fw.api.change_user(name, {"password": read_password(name)})
     else:
         from flitwatch_db.people import accounts as people
         from flitwatch_db.people import audit
 
+        password = read_password(name)
         with open_accounts(database) as conn:
             people.set_password(conn, name, password)
             audit.by_command(conn, "users passwd", name)

@@ -29,7 +29,7 @@ from flitwatch_ml.work import deviation
 from flitwatch_ml.work.blame import fit_blame
 from flitwatch_research.advice_value.modes import ALTERNATE
 from flitwatch_research.campaign.simulate import EPOCH_S
-from flitwatch_simulation.application_aware.advice import DEFAULT_MODE, choose_mode
+from flitwatch_simulation.application_aware import DEFAULT_MODE, choose_mode
 from flitwatch_twin.calendar import DAY_S, WEEK_S
 
 #: Number of an application's newest runs in its weekly blame estimate.

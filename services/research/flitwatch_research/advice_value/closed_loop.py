@@ -16,7 +16,7 @@ from flitwatch_research.advice_value.backfill import Backfill, Waiting
 from flitwatch_research.advice_value.modes import ALTERNATE, MODES
 from flitwatch_research.advice_value.network import Load, Network, Utilisation
 from flitwatch_research.advice_value.variants import Job, Month, owner_name
-from flitwatch_simulation.application_aware.advice import DEFAULT_MODE
+from flitwatch_simulation.application_aware import DEFAULT_MODE
 from flitwatch_twin.applications import APPLICATIONS
 from flitwatch_twin.traffic import job_behaviour
 from flitwatch_twin.workload import CROWD

@@ -21,7 +21,7 @@ from flitwatch_domain.topology_spec import fabric_of
 from flitwatch_research.advice_value.modes import MODES, PLACINGS, TABLE_FILE
 from flitwatch_research.packet.background import background_generators
 from flitwatch_research.studies.desensi_applications import MICROBENCHMARKS
-from flitwatch_simulation.application_aware.advice import DEFAULT_MODE
+from flitwatch_simulation.application_aware import DEFAULT_MODE
 from flitwatch_simulation.packet.engine import execute_workload
 from flitwatch_simulation.packet.machine import Machine, build_machine
 from flitwatch_simulation.workloads.messages import Messages, repeat_messages, to_ops

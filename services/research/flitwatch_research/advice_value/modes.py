@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from flitwatch_simulation.application_aware.advice import DEFAULT_MODE
+from flitwatch_simulation.application_aware import DEFAULT_MODE
 
 #: The table from the packet engine, with its machine and seeds; written by `mode_fit`.
 TABLE_FILE = Path(__file__).parent / "routing_modes.json"

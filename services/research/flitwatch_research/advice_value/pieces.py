@@ -215,7 +215,7 @@ def _hash_code() -> str:
     from flitwatch_domain.advice import basis, decision, pattern
     from flitwatch_domain.network_noise import observations
     from flitwatch_research.campaign.cache import code_version, plain_code
-    from flitwatch_simulation.application_aware import advice as routing
+    from flitwatch_simulation import application_aware as routing
 
     engines = (flitwatch_ml.blame, flitwatch_ml.deviation)
     folders = (Path(__file__).parent, *(Path(str(engine.__file__)).parent for engine in engines))

@@ -21,7 +21,7 @@ class TimeBound(TypedDict):
     published: NotRequired[str]
 
 
-RUNS, USERS, PERMUTATIONS = 200, 2000, 10_000
+RUNS, USERS = 200, 2000
 JOBS = 1000
 
 
@@ -34,22 +34,14 @@ def measure_timings(scenarios: tuple[str, ...], users: int) -> Iterator[TimeBoun
 
 def _time_blame() -> Iterator[TimeBound]:
     from flitwatch_ml.blame.information import exact_p_values
-    from flitwatch_ml.blame.permutation import permutation_p_values
 
     rng = np.random.default_rng(0)
     present, slow = rng.random((RUNS, USERS)) < rng.uniform(0.03, 0.4, USERS), rng.random(RUNS) < 0.4
-    amounts, times, strata = present * rng.lognormal(0, 1, present.shape), rng.random(RUNS), rng.integers(0, 8, RUNS)
     exact_p_values(present[:20], slow[:20])  # first calls load libraries
-    permutation_p_values(amounts[:20], times[:20], strata[:20], 10)
     what = f"{RUNS} runs x {USERS} users"
     loop = "a loop of mutual_info_classif about 4 h"
     exact = _time_call(f"exact p-values, {what}, one core", 0.1, lambda: exact_p_values(present, slow))
     yield {**exact, "published": loop}
-    yield _time_call(
-        f"{PERMUTATIONS} stratified permutations, {what}, one core",
-        0.5,
-        lambda: permutation_p_values(amounts, times, strata, PERMUTATIONS),
-    )
 
 
 def _time_deviation(scenarios: tuple[str, ...], users: int) -> Iterator[TimeBound]:

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flitwatch_db.estimates.recommendations import (
-    Finding,
     Part,
     Recommendation,
+    RecommendationReason,
     RouteOutcome,
     as_json,
 )
@@ -86,7 +86,7 @@ def turn_recommendation(
     )
 
 
-def _make_reason(text: str, value: float | None, unit: str | None) -> Finding:
+def _make_reason(text: str, value: float | None, unit: str | None) -> RecommendationReason:
     return {"text": text, "value": value, "unit": unit}
 
 

@@ -258,7 +258,7 @@ export interface components {
             authorised: boolean;
             /** @enum {string} */
             figures: "given" | "simulated" | "counted";
-            why: components["schemas"]["Finding"][];
+            why: components["schemas"]["RecommendationReason"][];
             before: components["schemas"]["RouteOutcome"] | null;
             after: components["schemas"]["RouteOutcome"] | null;
             alternatives: components["schemas"]["Alternative"][];
@@ -294,7 +294,7 @@ export interface components {
             congested_links: number | null;
             label: string;
         };
-        Finding: {
+        RecommendationReason: {
             text: string;
             value: number | null;
             unit: string | null;
@@ -485,10 +485,10 @@ export interface components {
         Forecast: {
             estimate: components["schemas"]["Head"];
             serves: components["schemas"]["Serving"];
-            backtests: components["schemas"]["Backtest"][];
+            backtests: components["schemas"]["BacktestRow"][];
             step: number[];
             curve_s: number[];
-            drift: components["schemas"]["Drift"] | null;
+            drift: components["schemas"]["ForecastDrift"] | null;
             rests_on: components["schemas"]["ForecastBasis"][];
             rests_on_lacks: string | null;
             notes: string[];
@@ -517,7 +517,7 @@ export interface components {
             /** @enum {string} */
             verdict: "carries" | "cannot tell" | "not used";
         };
-        Drift: {
+        ForecastDrift: {
             /** Format: date-time */
             checked: string;
             forecasts: number;
@@ -529,20 +529,20 @@ export interface components {
             drifting: boolean;
             why: string | null;
         };
-        Backtest: {
+        BacktestRow: {
             m: number;
             k: number;
             features: string;
             mape: {
                 [key: string]: number;
             };
-            gain: components["schemas"]["Gain"] | null;
+            gain: components["schemas"]["AttentionGain"] | null;
             coverage90: number | null;
             best: string;
             runs: number;
             windows: number;
         };
-        Gain: {
+        AttentionGain: {
             mean: number;
             low: number;
             high: number;
@@ -611,10 +611,10 @@ export interface components {
             baseline_mape: number;
             row_split_mape: number | null;
             folds: number;
-            groups: components["schemas"]["Explained"][];
+            groups: components["schemas"]["ExplainedGroup"][];
             answer: string[];
         };
-        Explained: {
+        ExplainedGroup: {
             name: string;
             features: string[];
             explained: number;
@@ -677,26 +677,26 @@ export interface components {
             estimate: components["schemas"]["Head"];
             /** @enum {string} */
             by: "user" | "application";
-            method: components["schemas"]["Method"];
+            method: components["schemas"]["BlameMethod"];
             caveat: string;
             found: number;
             cannot_tell: number;
             testable: number;
             total: number;
             runs: components["schemas"]["BlameRuns"];
-            calibration: components["schemas"]["Calibration-Output"] | null;
-            drivers: components["schemas"]["Driver"][];
+            calibration: components["schemas"]["BlameCalibration"] | null;
+            drivers: components["schemas"]["RunTimeDriver"][];
             notes: string[];
             entries: components["schemas"]["BlameEntry"][];
             next_cursor: string | null;
         };
-        Driver: {
+        RunTimeDriver: {
             name: string;
             correlation: number;
             p: number;
             q: number;
         };
-        "Calibration-Output": {
+        BlameCalibration: {
             shuffles: number;
             q: number;
             sets_with_a_name: number;
@@ -710,7 +710,7 @@ export interface components {
             time_s: number[];
             slow: boolean[];
         };
-        Method: {
+        BlameMethod: {
             name: string;
             strata: string;
             response: string;
@@ -718,8 +718,7 @@ export interface components {
             least_nodes: number;
             min_exposed: number;
             beside: string;
-            calendar?: string | null;
-            /** @default [] */
+            calendar: string;
             regimes_s: number[];
         };
         Applications: {

@@ -11,7 +11,7 @@ import click
 from flitwatch.console import Database, database_options, json_option, make_progress, print_result
 
 if TYPE_CHECKING:
-    from flitwatch_ml.blame.calibration import Calibration
+    from flitwatch_domain.estimates import BlameCalibration
 
 
 class RunsReport(TypedDict):
@@ -25,7 +25,7 @@ class RunsReport(TypedDict):
     users: int
     named: int
     cannot_tell: int
-    calibration: Calibration
+    calibration: BlameCalibration
     notes: list[str]
     caveat: str
 

@@ -1,28 +1,45 @@
-"""Traffic of links by job: link counters joined with jobs' estimated shares."""
+"""Routes of hot links and of the links that a job uses: link counters joined with jobs' estimated shares."""
 
 from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
+from fastapi import APIRouter, Query
+from fastapi.responses import Response
 from numpy.typing import NDArray
 from pydantic import BaseModel, Field
 
-from flitwatch_api.answers import build_model, finite_or_none
-from flitwatch_api.counters.stalls import WindowQuery, link_columns, total_ports, window_ports
+from flitwatch_api.answers import build_model, finite_or_none, json_response
+from flitwatch_api.counters.stalls import (
+    DEFAULT_WINDOW_S,
+    WindowQuery,
+    link_columns,
+    resolve_window,
+    total_ports,
+    window_ports,
+)
 from flitwatch_api.fabric.topology import Topology
 from flitwatch_api.jobs.service import JobOnRouter
-from flitwatch_api.names import Names
-from flitwatch_api.platform import Platform
+from flitwatch_api.names import Names, TheNames
+from flitwatch_api.parameters import FabricId, Time, Window
+from flitwatch_api.platform import Platform, Reader, ThePlatform
+from flitwatch_api.problems import RESPONSES
 from flitwatch_db.core.columns import Connection
 from flitwatch_db.fabrics.route_changes import routes_at
+from flitwatch_db.fabrics.slow_cables import list_slow_cables
 from flitwatch_db.jobs import traffic
 from flitwatch_domain.counters.units import COUNT_BYTES
 from flitwatch_domain.errors import BadRequest, NotFound
 from flitwatch_domain.link_shares import LEAST_SHARE, JobTraffic, Routes, Shares, compute_shares
+
+http = APIRouter(prefix="/fabrics/{fabric}/links", tags=["links"], responses=RESPONSES)
+
+At = Annotated[Time | None, Query(description="End of the window (default: the newest complete window).")]
+Length = Annotated[Window, Query(description="Length of the window that ends at `at`.")]
 
 
 class LinkUser(JobOnRouter):
@@ -191,7 +208,7 @@ async def _count_links(conn: Connection, asked: WindowQuery) -> _Counted:
     return _Counted(link[order], flits[router, port][order], stalls[router, port][order], one_in)
 
 
-async def hot_links(
+async def load_hot_links(
     platform: Platform, conn: Connection, names: Names, asked: WindowQuery, wanted: LinkFilter, limit: int
 ) -> HotLinks:
     """Return the response of `/links/hot`."""
@@ -319,7 +336,7 @@ def _carried_bytes(topology: Topology, counted: _Counted) -> NDArray[np.float64]
     return carried
 
 
-async def job_paths(platform: Platform, conn: Connection, asked: WindowQuery, job_id: str) -> JobPaths:
+async def load_job_paths(platform: Platform, conn: Connection, asked: WindowQuery, job_id: str) -> JobPaths:
     """Return the response of `/links/paths`."""
     topology = asked.topology
     rows, jobs, routes, reason = await _load_present_jobs(platform, conn, asked)
@@ -356,3 +373,51 @@ async def job_paths(platform: Platform, conn: Connection, asked: WindowQuery, jo
         cannot_tell=reason,
         simulated=topology.head.simulated,
     )
+
+
+@http.get("/hot", response_model=HotLinks)
+async def hot_links(
+    platform: ThePlatform,
+    conn: Reader,
+    names: TheNames,
+    fabric: FabricId,
+    at: At = None,
+    window: Length = DEFAULT_WINDOW_S,
+    limit: Annotated[int, Query(ge=1, le=500, description="Largest number of links in the answer.")] = 50,
+    link_class: Annotated[
+        str | None, Query(alias="class", max_length=40, description="Only links of this class.")
+    ] = None,
+    link: Annotated[int | None, Query(ge=0, le=2**31 - 1, description="Only this link.")] = None,
+    router: Annotated[
+        int | None, Query(ge=0, le=2**31 - 1, description="Links with this router at either end.")
+    ] = None,
+    src_group: Annotated[int | None, Query(ge=0, le=2**31 - 1, description="Links from this group.")] = None,
+    dst_group: Annotated[int | None, Query(ge=0, le=2**31 - 1, description="Links to this group.")] = None,
+) -> Response:
+    """List the links with the most stalls for the data that they send, and the jobs that use them, with estimated shares."""
+    topology = await platform.topologies.get(conn, fabric)
+    window_query = await resolve_window(platform, conn, topology, at, window, of_ports=True)
+    link_filter = LinkFilter(link_class, link, router, src_group, dst_group)
+    return json_response(await load_hot_links(platform, conn, names, window_query, link_filter, limit))
+
+
+@http.get("/slow", response_model=SlowCables)
+async def slow_cables(platform: ThePlatform, conn: Reader, fabric: FabricId) -> Response:
+    """List cables that run at half the speed of most others of their kind or less, slowest first, and cables whose link flaps."""
+    topology = await platform.topologies.get(conn, fabric)
+    return json_response(build_model(SlowCables, items=await list_slow_cables(conn, topology.head.fabric_id)))
+
+
+@http.get("/paths", response_model=JobPaths)
+async def job_paths(
+    platform: ThePlatform,
+    conn: Reader,
+    fabric: FabricId,
+    job: Annotated[str, Query(min_length=1, max_length=60, description="As the scheduler prints it: 42, 3_4, 10+1.")],
+    at: At = None,
+    window: Length = DEFAULT_WINDOW_S,
+) -> Response:
+    """List the links that a job's traffic is expected to use, with the expected amount."""
+    topology = await platform.topologies.get(conn, fabric)
+    window_query = await resolve_window(platform, conn, topology, at, window, of_ports=True)
+    return json_response(await load_job_paths(platform, conn, window_query, job))
