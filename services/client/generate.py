@@ -115,6 +115,7 @@ def generate_operations(description: dict[str, Any]) -> str:
         and not path.endswith("/events")
         # Redirections are for browsers.
         and "303" not in operation["responses"]
+        and not operation.get("deprecated")
     ]
     return HEAD + "".join(methods)
 

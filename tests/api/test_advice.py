@@ -554,20 +554,20 @@ def test_only_recommendations_of_who_may_make_them_steer_advice(
             headers=operator,
         ).json()
         assert got["routing_mode"] == ("ADAPTIVE_3" if steers else None)
-        listed = api.http.get("/api/v1/advice", headers=operator).json()["items"]
+        listed = api.http.get("/api/v1/recommendations", headers=operator).json()["items"]
         assert {row["kind"] for row in listed} == ({"routing_mode", "placement"} if steers else set())
         # The author has it, with whose and what kind of figures it holds; an operator finds it by its number; nobody else does.
         number = made["recommendation_id"]
-        seen = api.http.get(f"/api/v1/advice/{number}", headers=operator).json()
+        seen = api.http.get(f"/api/v1/recommendations/{number}", headers=operator).json()
         assert (seen["created_by"], seen["authorised"], seen["figures"]) == (task.created_by, steers, "given")
-        mine = api.http.get("/api/v1/advice", headers=writer)
+        mine = api.http.get("/api/v1/recommendations", headers=writer)
         if mine.status_code == 200:
             assert number in {row["recommendation_id"] for row in mine.json()["items"]}
         with connect(embedded_db, role="gate", autocommit=True) as conn:
             people.add_account(conn, "vera", "viewer")
             other = bearer(people.add_token(conn, "vera", "t", ["read"])[1])
         for path in ("", "/lfts", "/matrix", "/links") if not steers else ():
-            assert api.http.get(f"/api/v1/advice/{number}{path}", headers=other).status_code in (403, 404)
+            assert api.http.get(f"/api/v1/recommendations/{number}{path}", headers=other).status_code in (403, 404)
 
 
 def test_an_estimates_parameters_are_an_operators(embedded_db: str) -> None:

@@ -113,7 +113,7 @@ def test_folders_of_executables_are_neither_shown_nor_confirmed_below_operator(e
     api, there = estimated
     last = there["runs"][-1]
     paths = ["/runs", "/runs?exe=amg", f"/runs/{last}/steps", f"/runs/{last}/forecast", "/estimates", "/estimates/versions?exe=amg", "/estimates/blame?exe=amg",
-             "/estimates/drivers", "/estimates/forecast?exe=amg", "/forecasts", "/jobs/77", "/jobs/77/outlook", "/advice/state"]  # fmt: skip
+             "/estimates/deviation", "/estimates/forecast?exe=amg", "/forecasts", "/jobs/77", "/jobs/77/outlook", "/advice/state"]  # fmt: skip
     for path in paths:
         answer = api.http.get(f"/api/v1{path}")
         assert answer.status_code == 200 and "amg" in answer.text and "/home" not in answer.text, path
@@ -152,7 +152,7 @@ def test_the_heat_map_has_a_column_for_every_counter_of_the_paper(estimated) -> 
 def test_an_estimate_of_an_older_version_gives_no_answer_in_words(estimated) -> None:
     api, _ = estimated
     (row,) = api.get("/estimates/drivers")["sets"]
-    assert api.get("/estimates/drivers")["sets"] == [row]
+    assert api.get("/estimates/deviation")["sets"] == [row]
     assert row["groups"] == [] and row["answer"] == ["cannot tell: made with an older version; run the estimate again"]
     assert set(row["place"]) == {None}
 
@@ -171,7 +171,7 @@ def test_features_of_any_fabric_have_columns_and_their_groups_an_answer(estimate
         fat_tree = replace(head("deviation", result=found), exe="/opt/milc", nodes=64)
         number = estimate_store.save_estimate(conn, fat_tree)
     try:
-        answer = api.get("/estimates/drivers")
+        answer = api.get("/estimates/deviation")
         assert [one["abbreviation"] for one in answer["counters"]][-2:] == found["counters"]
         lay, card = answer["counters"][-2:]
         assert (lay["meaning"], card["meaning"]) == ("placement", "stalls at the network cards")
@@ -344,4 +344,4 @@ def test_what_is_not_there_is_said(estimated) -> None:
     api.refused(f"/estimates/blame/{there['forecast']}/user/1", 404)
     api.refused("/runs/99999/forecast", 404)
     api.refused("/jobs/none/outlook", 404)
-    api.refused("/estimates/drivers", 422, inputs="both")
+    api.refused("/estimates/deviation", 422, inputs="both")

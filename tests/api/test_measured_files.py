@@ -183,7 +183,7 @@ def test_a_set_is_listed_alongside_applications_counts_among_several_and_raises_
     several = site.http["otto"].get("/api/v1/estimates/blame/several").json()
     assert [(one["name"], one["found_in"]) for one in several["items"]] == [("u0", 2)] and several["sets"] == 2
     assert len(site.http["otto"].get("/api/v1/estimates/versions", params={"kind": "blame"}).json()["items"]) == 2
-    assert site.http["otto"].get("/api/v1/estimates/drivers").json()["lacking"] == []
+    assert site.http["otto"].get("/api/v1/estimates/deviation").json()["lacking"] == []
     with connect(site.url) as conn:
         # Alerts, advice and explanations go by this table.
         assert conn.execute("SELECT count(*) FROM estimate_state").fetchone() == (0,)

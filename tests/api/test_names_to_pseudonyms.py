@@ -259,8 +259,8 @@ def listings(client: httpx.Client) -> dict[str, str]:
         required = any(one.get("required") for one in operation.get("parameters", []))
         if method == "get" and not required:
             said[path] = client.get(path, params={"limit": "1000"}).text
-    for item in json.loads(said["/api/v1/advice"]).get("items", []):
-        path = f"/api/v1/advice/{item['recommendation_id']}"
+    for item in json.loads(said["/api/v1/recommendations"]).get("items", []):
+        path = f"/api/v1/recommendations/{item['recommendation_id']}"
         said[path] = client.get(path).text
     for item in json.loads(said["/api/v1/alerts"]).get("items", []):
         said[f"/api/v1/alerts/{item['alert_id']}"] = client.get(f"/api/v1/alerts/{item['alert_id']}").text
@@ -349,7 +349,7 @@ def test_the_names_are_there_for_who_sees_names(site: Site) -> None:
         "/api/v1/alerts",
         "/api/v1/alerts/rules",
         "/api/v1/alerts/silences",
-        "/api/v1/advice",
+        "/api/v1/recommendations",
         "/api/v1/tasks",
     ):
         assert "alice" in everything[path], path

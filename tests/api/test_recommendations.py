@@ -150,6 +150,13 @@ def test_evidence_and_parts(served: tuple[Served, list[int]]) -> None:
     api.refused(f"/advice/{mode + 1}", 404)
 
 
+def test_the_old_name_answers_the_same(served: tuple[Served, list[int]]) -> None:
+    api, (routes, _) = served
+    for path in ("", f"/{routes}", f"/{routes}/matrix"):
+        assert api.get(f"/recommendations{path}") == api.get(f"/advice{path}")
+    assert api.http.get(f"/api/v1/recommendations/{routes}/lfts").text == "Unicast lids\n"
+
+
 def test_a_repeated_task_replaces_its_row(embedded_db: str) -> None:
     with connect(embedded_db, role="writer") as conn:
         first, second = save_recommendation(conn, ROUTES), save_recommendation(conn, replace(ROUTES, title="again"))

@@ -9,9 +9,11 @@ import pytest
 
 from api.conftest import Served, summed
 from api.database import T0, THROUGH, SampleDatabase
+from flitwatch_api.app import create_app
 from flitwatch_api.counters.series import COUNTERS
 from flitwatch_api.counters.stalls import WindowQuery, sampled_buckets
 from flitwatch_api.counters.windows import SAMPLED_PORT_ROWS, Window
+from flitwatch_api.settings import Settings
 from flitwatch_db.fabrics.reads import Reach
 
 
@@ -227,3 +229,12 @@ def test_costs_are_bounded_and_named(api: Served) -> None:
     assert "window" in api.refused("/fabrics/small/stalls", 422, window="367d")["detail"]
     many = ",".join(COUNTERS[:21])
     assert "MAX_COUNTERS" in api.refused("/fabrics/small/timeseries", 413, routers="1", counters=many)["detail"]
+
+
+def test_the_path_before_1_0_answers_the_same_and_is_deprecated(api: Served) -> None:
+    at = {"at": T0 + 180, "window": "60s"}
+    paths = create_app(Settings(web=None)).openapi()["paths"]
+    for path in ("", "/links"):
+        assert api.get(f"/fabrics/small/congestion{path}", **at) == api.get(f"/fabrics/small/stalls{path}", **at)
+        assert paths[f"/api/v1/fabrics/{{fabric}}/congestion{path}"]["get"]["deprecated"]
+        assert "deprecated" not in paths[f"/api/v1/fabrics/{{fabric}}/stalls{path}"]["get"]

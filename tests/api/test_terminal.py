@@ -206,7 +206,7 @@ def test_forecasts_and_drivers_of_an_application_are_rests(estimated, capfd) -> 
     assert row.split()[-1] == "carries" and "1 to 3" in row
     assert "the oldest step first: 40%, 60%" in text
     carried = answered(capfd, "drivers", "--application", "amg", "--url", api.url, "--inputs", "deltas")
-    assert carried == api.get("/estimates/drivers", inputs="deltas")
+    assert carried == api.get("/estimates/deviation", inputs="deltas")
     shown = printed(capfd, "drivers", "--application", "amg", "--url", api.url)
     first = next(line for line in shown.splitlines() if line.startswith("RT_"))
     assert first.split()[:2] == ["RT_RB_STL", "0.9"]

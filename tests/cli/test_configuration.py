@@ -133,7 +133,7 @@ def test_wrong_input_ends_as_the_table_says(words: str, status: int, said: str) 
 
 @pytest.mark.parametrize(
     ("words", "package"),
-    [("study", "'flitwatch[sim]'"), ("up", "flitwatch")],
+    [("study", "'flitwatch[sim]'"), ("forecast --steps s.csv", "'flitwatch[sim]'"), ("up", "flitwatch")],
 )
 def test_a_command_of_another_package_is_refused_with_its_name(
     monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], words: str, package: str

@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from flitwatch.catalogue import list_installed_commands
-from flitwatch.command_line import cli
+from flitwatch.command_line import cli, follow_moved_options
 from flitwatch.commands.worker import map_task_modules
 from flitwatch_research.commands import COMMANDS
 
@@ -20,7 +20,7 @@ sys.modules["flitwatch_research"] = None
 importlib.metadata.entry_points, flitwatch.catalogue.load_extensions = lambda **_: (), dict
 from click.testing import CliRunner
 from flitwatch.commands.worker import map_task_modules
-from flitwatch.command_line import cli
+from flitwatch.command_line import cli, follow_moved_options
 from flitwatch.catalogue import list_installed_commands
 twin = CliRunner().invoke(cli, ["twin", "--help"])
 absent = CliRunner().invoke(cli, ["twin", "campaign"])
@@ -42,3 +42,23 @@ def test_research_adds_commands_to_groups(name: str) -> None:
     group, command = name.split()
     assert command in CliRunner().invoke(cli, [group, "--help"]).output
     assert CliRunner().invoke(cli, [group, command, "--help"]).exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("earlier", "now"),
+    [
+        ("blame --scenario amg-128 --json", "ranking --scenario amg-128 --json"),
+        ("blame --runs r.csv --exposure e.csv --method=mi", "ranking --runs r.csv --exposure e.csv --method=mi"),
+        ("forecast --scenario milc-128 --seed 3", "backtest --scenario milc-128 --seed 3"),
+        ("routes optimise --engine milp --topology quartz1", "routes prove --engine milp --topology quartz1"),
+        ("routes optimise --topology quartz1", "routes optimise --topology quartz1"),
+        ("blame --application amg-128", "blame --application amg-128"),
+        ("blame --runs r.csv --exposure e.csv", "blame --runs r.csv --exposure e.csv"),
+        ("forecast --job 7", "forecast --job 7"),
+        ("twin worlds --json", "twin variants --json"),
+        ("twin campaign milc-128 --world drift --out c", "twin campaign milc-128 --variant drift --out c"),
+        ("study advice-value --world=quiet", "study advice-value --variant=quiet"),
+    ],
+)
+def test_earlier_spellings_reach_the_command_that_has_their_options(earlier: str, now: str) -> None:
+    assert follow_moved_options(earlier.split()) == now.split()

@@ -133,7 +133,7 @@ def test_the_server_without_research_lists_its_other_commands(server: Installed)
     commands = set(re.findall(r"^  (\w+) ", server.flitwatch("--help").stdout, re.MULTILINE))
     assert {"up", "blame", "twin"} <= commands and not commands & {"study", "scorecard", "sim", "bench"}
     assert "campaign" not in server.flitwatch("twin", "--help").stdout
-    for absent in (("study",), ("routes", "prove")):
+    for absent in (("study",), ("forecast", "--steps", "s.csv"), ("routes", "optimise", "--engine", "milp")):
         asked = server.flitwatch(*absent, check=False)
         assert asked.returncode == 2 and "pip install 'flitwatch[sim]'" in asked.stderr, asked.stderr
 

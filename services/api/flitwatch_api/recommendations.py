@@ -1,4 +1,4 @@
-"""Routes of stored advice: forwarding tables, routing modes and placements."""
+"""Routes of stored advice: forwarding tables, routing modes and placements. The former name, recommendations, is deprecated."""
 
 from __future__ import annotations
 
@@ -187,6 +187,7 @@ def _missing_error(number: int, what: str = "") -> NotFound:
 
 
 @http.get("/advice", response_model=RecommendationList, name="stored_advice")
+@http.get("/recommendations", response_model=RecommendationList, deprecated=True)
 async def recommendations(
     request: Request,
     conn: Reader,
@@ -209,6 +210,7 @@ async def recommendations(
 
 
 @http.get("/advice/{recommendation_id}", response_model=RecommendationDetail, name="one_advice")
+@http.get("/recommendations/{recommendation_id}", response_model=RecommendationDetail, deprecated=True)
 async def recommendation(request: Request, conn: Reader, names: TheNames, recommendation_id: Id) -> Response:
     """Return one recommendation with its evidence."""
     row = await reads.find_recommendation(conn, recommendation_id, _visible_author(request))
@@ -224,6 +226,14 @@ async def recommendation(request: Request, conn: Reader, names: TheNames, recomm
     response_class=Response,
     responses=_TABLES,
 )
+@http.get(
+    "/recommendations/{recommendation_id}/lfts",
+    name="recommendation_lfts",
+    openapi_extra=require_access("operator", "operate"),
+    response_class=Response,
+    responses=_TABLES,
+    deprecated=True,
+)
 async def lfts(request: Request, conn: Reader, recommendation_id: Id) -> Response:
     """Return the forwarding tables in the format of OpenSM's file engine."""
     content = await reads.read_part(conn, recommendation_id, "lfts", _visible_author(request))
@@ -237,6 +247,12 @@ async def lfts(request: Request, conn: Reader, recommendation_id: Id) -> Respons
 
 
 @http.get("/advice/{recommendation_id}/matrix", response_model=TrafficMatrix, name="advice_matrix")
+@http.get(
+    "/recommendations/{recommendation_id}/matrix",
+    response_model=TrafficMatrix,
+    name="recommendation_matrix",
+    deprecated=True,
+)
 async def matrix(
     request: Request,
     conn: Reader,
@@ -255,6 +271,12 @@ async def matrix(
 
 
 @http.get("/advice/{recommendation_id}/links", response_model=BeforeAfterLinks, name="advice_links")
+@http.get(
+    "/recommendations/{recommendation_id}/links",
+    response_model=BeforeAfterLinks,
+    name="recommendation_links",
+    deprecated=True,
+)
 async def links(request: Request, conn: Reader, recommendation_id: Id) -> Response:
     """Return the links between switches before and after, for the plots."""
     content = await reads.read_part(conn, recommendation_id, "links", _visible_author(request))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import re
 import sys
 from collections.abc import Sequence
 from typing import Any, NoReturn
@@ -13,6 +14,29 @@ from click.shell_completion import CompletionItem
 from flitwatch.catalogue import COMMANDS, GROUPS, list_installed_commands
 from flitwatch.outline import reader_may_leave
 from flitwatch_domain.build import build_name
+
+#: Moved options, by their former command, with their current command. Scripts with the former spelling still work.
+MOVED_OPTIONS: dict[tuple[str, ...], tuple[tuple[str, ...], frozenset[str]]] = {
+    ("blame",): (("ranking",), frozenset({"--scenario", "--presence", "--paper", "--method", "--tau", "--rule"})),
+    ("forecast",): (("backtest",), frozenset({"--scenario", "--steps", "--paper"})),
+    ("routes", "optimise"): (("routes", "prove"), frozenset({"--engine"})),
+}
+
+#: Commands whose `--world` is now `--variant`. Scripts with the former name still work.
+RENAMED_COMMANDS = frozenset({"scorecard", "study", "twin"})
+
+
+def follow_moved_options(arguments: Sequence[str]) -> list[str]:
+    """Return the arguments with the current names of the command and its options."""
+    words = tuple(arguments)
+    if RENAMED_COMMANDS & set(words[:1]):
+        words = tuple(re.sub("^--world(?==|$)", "--variant", word) for word in words)
+        words = ("twin", "variants", *words[2:]) if words[:2] == ("twin", "worlds") else words
+    for command, (now, options) in MOVED_OPTIONS.items():
+        rest = words[len(command) :]
+        if words[: len(command)] == command and not options.isdisjoint(word.partition("=")[0] for word in rest):
+            return [*now, *rest]
+    return list(words)
 
 
 class LazyGroup(click.Group):
@@ -66,7 +90,7 @@ def run_command(arguments: Sequence[str]) -> None:
     try:
         configuration.load_settings()
         # Outside its standalone mode, Click returns the command's exit status.
-        status = cli.main(args=list(arguments), prog_name="flitwatch", standalone_mode=False)
+        status = cli.main(args=follow_moved_options(arguments), prog_name="flitwatch", standalone_mode=False)
         if isinstance(status, int) and status:
             sys.exit(status)
     except click.Abort:

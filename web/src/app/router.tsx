@@ -111,13 +111,22 @@ const login = createRoute({
   validateSearch: addresses.loginSearch,
   component: lazyRouteComponent(() => import("../features/login/LoginPage"), "LoginPage"),
 });
-const index = createRoute({
-  getParentRoute: () => root,
-  path: "/index.html",
-  beforeLoad: ({ location }) => {
-    throw redirect({ to: "/", search: location.search as never, hash: location.hash });
-  },
-});
+/** Addresses by earlier or other names, which lead on with all that they hold. */
+const OTHER_NAMES = {
+  "/index.html": "/",
+  "/recommendations": "/advice",
+  "/deviation": "/drivers",
+  "/sources": "/connect",
+} as const;
+const aliases = Object.entries(OTHER_NAMES).map(([path, to]) =>
+  createRoute({
+    getParentRoute: () => root,
+    path,
+    beforeLoad: ({ location }) => {
+      throw redirect({ to, search: location.search as never, hash: location.hash });
+    },
+  }),
+);
 
 export function makeRouter() {
   return createRouter({
@@ -139,7 +148,7 @@ export function makeRouter() {
       connect,
       admin,
       login,
-      index,
+      ...aliases,
     ]),
     parseSearch,
     stringifySearch,

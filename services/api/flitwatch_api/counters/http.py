@@ -45,6 +45,7 @@ OCTETS = "application/octet-stream"
 
 
 @http.get("/stalls", response_model=schemas.StallFigures, responses=UNCHANGED)
+@http.get("/congestion", response_model=schemas.StallFigures, responses=UNCHANGED, name="congestion", deprecated=True)
 async def stalls(
     platform: ThePlatform,
     request: Request,
@@ -64,6 +65,13 @@ async def stalls(
 
 
 @http.get("/stalls/links", response_model=schemas.LinkFigures, responses=UNCHANGED)
+@http.get(
+    "/congestion/links",
+    response_model=schemas.LinkFigures,
+    responses=UNCHANGED,
+    name="congestion_links",
+    deprecated=True,
+)
 async def stalls_of_links(
     platform: ThePlatform,
     request: Request,

@@ -102,6 +102,7 @@ async def blame_detail(
 
 
 @http.get("/estimates/drivers", response_model=schemas.Deviation)
+@http.get("/estimates/deviation", response_model=schemas.Deviation, name="deviation", deprecated=True)
 async def drivers(
     conn: Reader,
     names: TheNames,

@@ -24,6 +24,7 @@ from flitwatch.console import LOCAL, TIME_LIMIT_S, OutPath, json_option, mtu_opt
     show_default=True,
     help="Basic MCF, Partitioned Binary, or both in parallel, where the first uses routes of the second.",
 )
+@click.option("--engine", type=click.Choice(["milp"]), hidden=True, expose_value=False)  # the name in `routes optimise`
 @click.option("--out", type=OutPath(), help="Output file for the tables, in the format of OpenSM's file engine.")
 @json_option
 def prove(

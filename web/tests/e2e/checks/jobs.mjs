@@ -250,6 +250,21 @@ export async function recommendations({ url, check }) {
   );
 
   await check(
+    "earlier addresses lead to the page with all that they hold",
+    async (page) => {
+      for (const [old, now] of [
+        ["/recommendations?id=2", "/advice?id=2"],
+        ["/deviation", "/drivers"],
+        ["/sources", "/connect"],
+      ]) {
+        await page.goto(`${url}${old}`);
+        await page.waitForURL((found) => `${found.pathname}${found.search}`.startsWith(now));
+      }
+    },
+    { fixtureOnly: true },
+  );
+
+  await check(
     "a refused one says why, and a routing mode gives the line for the environment",
     async (page) => {
       await page.goto(`${url}/advice?id=2`);
