@@ -60,6 +60,18 @@ def test_the_description_in_the_contracts_is_current() -> None:
     )
 
 
+def test_each_former_path_is_described_like_its_successor() -> None:
+    operations = {
+        path: item["get"] for path, item in json.loads(DOCUMENT.read_bytes())["paths"].items() if "get" in item
+    }
+    described = {
+        path: [one.get(key) for key in ("description", "parameters", "responses")] for path, one in operations.items()
+    }
+    former = [path for path, one in operations.items() if one.get("deprecated")]
+    current = [described[path] for path in operations if path not in former]
+    assert len(former) >= 8 and [path for path in former if described[path] not in current] == []
+
+
 def test_the_description_is_served(api: Served) -> None:
     for encoding in ("gzip", "identity"):
         answer = api.http.get("/openapi.json", headers={"Accept-Encoding": encoding})
