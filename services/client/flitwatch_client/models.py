@@ -997,6 +997,8 @@ class RunTime(TypedDict):
     coverage90: float | None
     rests_on: str | None
     lacks: str | None
+    lost_s: float
+    factor: float
 class Running(TypedDict):
     run_id: int
     job_id: str | None

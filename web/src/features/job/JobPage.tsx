@@ -11,7 +11,7 @@ import type { Fabric, JobDetail, Run } from "../../api/shapes";
 import { NARROW, WIDE } from "../../charts/timeRows";
 import { refuseUnless } from "../../lib/address";
 import { useMedia } from "../../lib/screen";
-import { paceOf, runVerdict, type StepClock, stepEnds, type StepSeries } from "../../charts/steps";
+import { isSilent, paceOf, runVerdict, type StepClock, stepEnds, type StepSeries } from "../../charts/steps";
 import { CopyMoment } from "../../components/buttons";
 import { Figure } from "../../components/Figure";
 import { Failure, refused, Unanswered, Waiting } from "../../components/Notice";
@@ -148,6 +148,7 @@ function JobBody({ job, fabric }: { job: JobDetail; fabric: Fabric | null }) {
   const pace = useMemo(() => (steps && running ? paceOf(steps) : null), [steps, running]);
   const ends = outlook.data?.run_time?.expected_s ?? null;
   const late = ends !== null && usual.median !== null ? ends - usual.median : null;
+  const counted = (outlook.data?.run_time?.lost_s ?? 0) > 0;
   const runFigures = useMemo(() => (steps ? runVerdict(steps) : null), [steps]);
   // A shared address shows what was known at its moment; outside the job's life it names none.
   const asked = parseTime(search.at);
@@ -157,7 +158,7 @@ function JobBody({ job, fabric }: { job: JobDetail; fabric: Fabric | null }) {
   const asNeighbour = search.beside ?? explained.data?.named ?? "none";
   const neighbour = asNeighbour === "none" ? null : asNeighbour;
   const onset = useMemo(() => onsetOf(explained.data), [explained.data]);
-  const ahead = pace && aheadOf(explained.data, late, usual.median);
+  const ahead = pace && aheadOf(explained.data, late, usual.median, counted);
   // One step above its range is no slow job: no figure raises an alarm that the verdict does not.
   const calm = explained.data?.verdict === "not slow";
   const gutters = useMedia("(max-width: 720px)") ? NARROW : WIDE;
@@ -169,6 +170,7 @@ function JobBody({ job, fabric }: { job: JobDetail; fabric: Fabric | null }) {
     return {
       end: (step) => ends.get(step) ?? begin,
       span: { from: Math.min(begin, start ?? begin), to: last },
+      until,
       left: gutters.left,
       right: gutters.right,
     };
@@ -283,7 +285,11 @@ function JobBody({ job, fabric }: { job: JobDetail; fabric: Fabric | null }) {
         <div className="figures">
           {pace ? (
             <>
-              <Figure value={`${ratio(pace.now)} s`} label="step time now" bad={pace.slow && !calm} />
+              <Figure
+                value={`${ratio(pace.now)} s`}
+                label={steps && isSilent(steps, time) ? "last step" : "step time now"}
+                bad={pace.slow && !calm}
+              />
               <Figure value={`${ratio(pace.usual)} s`} label="mean of other runs" />
             </>
           ) : (

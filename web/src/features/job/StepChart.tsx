@@ -2,7 +2,7 @@ import { useMemo } from "react";
 import type { Explanation } from "../../api/estimateShapes";
 import { useSize } from "../../charts/Canvas";
 import { BaseAxis, ValueAxis } from "../../charts/axis";
-import { type StepClock, type StepSeries, stepsLayout } from "../../charts/steps";
+import { isSilent, type StepClock, type StepSeries, stepsLayout } from "../../charts/steps";
 import { clock, parseTime } from "../../lib/time";
 
 // The moment from which a job was slow, as a labelled line: who started or sends more then, where an answer names a job.
@@ -95,7 +95,7 @@ export function StepChart({ series, label, time, onset }: Props) {
             <g className="now">
               <line x1={layout.x(last)} x2={layout.x(last)} y1={8} y2={size.height - 24} />
               <text x={layout.x(last) + 5} y={32}>
-                now
+                {isSilent(series, time) ? "last step" : "now"}
               </text>
             </g>
           )}
