@@ -73,6 +73,22 @@ export function stepEnds(startMs: number, series: StepSeries): Map<number, numbe
   return ends;
 }
 
+/** The steps of a run, and as many of others, that had ended by a moment. */
+export function stepsUntil(series: StepSeries, startMs: number, until: number): StepSeries {
+  const ends = stepEnds(startMs, series);
+  const known = series.step.filter((step) => (ends.get(step) ?? until) <= until).length;
+  const cut = (column: Column | null) => column?.slice(0, known) ?? null;
+  return {
+    ...series,
+    step: series.step.slice(0, known),
+    time: series.time.slice(0, known),
+    mean: cut(series.mean),
+    p10: cut(series.p10),
+    p90: cut(series.p90),
+    others: series.others.map((other) => ({ ...other, time: other.time.slice(0, known) })),
+  };
+}
+
 export interface StepsLayout {
   x: (step: number) => number;
   y: (seconds: number) => number;

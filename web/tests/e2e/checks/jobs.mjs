@@ -54,6 +54,29 @@ export async function jobPage({ url, check, api }) {
   );
 
   await check(
+    "a moment before the slowdown shows neither it nor later steps, on the job's page and on Home",
+    async (page) => {
+      const [{ changed }] = (await api(`/jobs/${job.job_id}/explanation`)).candidates;
+      const at = new Date(Date.parse(changed) - 300_000).toISOString();
+      await page.goto(`${url}/jobs/${job.job_id}?at=${at}`);
+      await atRest(page);
+      const verdict = await page.locator('section[aria-label="Verdict"]').textContent();
+      assert.match(verdict, /^Not slow.*(9 min \d\d s|10 min)elapsed/);
+      const steps = await page.locator(".job-steps svg[role=img]").getAttribute("aria-label");
+      assert.ok(Number(/Time of (\d+) steps/.exec(steps)[1]) < 140, steps);
+      assert.equal(await page.locator(".job-left .onset").count(), 0);
+      await page.goto(`${url}/?at=${at}`);
+      await atRest(page);
+      assert.match(await page.locator(".home-figures").textContent(), /Jobs slowed then0/);
+      assert.doesNotMatch(
+        await page.locator(".home-page, main").first().textContent(),
+        new RegExp(`slowing job ${job.job_id}`),
+      );
+    },
+    { fixtureOnly: true },
+  );
+
+  await check(
     "a job's page stays though its explanation fails; a finished job has neither a now line nor a forecast",
     async (page) => {
       await page.route(/\/explanation/, (route) =>
