@@ -321,7 +321,7 @@ def test_the_chain_says_what_the_answer_holds() -> None:
     parts = [one["part"] for one in explanation["chain"]]
     assert parts == ["steps", "links", "jobs", "since", "certainty", *["help"] * len(explanation["remedies"])]
     text = {one["part"]: one["text"] for one in explanation["chain"]}
-    assert "50 % longer than in 10 earlier runs" in text["steps"]
+    assert "50 % longer than the median of 10 earlier runs" in text["steps"]
     for one in explanation["links"][:3]:
         assert f"{one['from_name']} to {one['to_name']}" in text["links"]
     assert "Job 1 started on 20 nodes" in text["jobs"] and "Job 1 is named" in text["certainty"]

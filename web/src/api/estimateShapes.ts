@@ -310,6 +310,8 @@ const runTimeShape = v.object({
   ends: text,
   ends_low: text,
   ends_high: text,
+  lost_s: v.number(),
+  factor: v.number(),
   basis: text,
   jobs: v.number(),
   tested: v.number(),

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { runVerdict, stepLine } from "./steps";
+import { isSilent, runVerdict, stepLine, stepsUntil } from "./steps";
 
 it("draws a step that takes twice as long at twice the height, and the usual ones on the same scale", () => {
   const { time, usual, last } = stepLine([1, 2], [1, 1], 106, 26);
@@ -21,6 +21,22 @@ const series = (time: (number | null)[], mean: number | null = 6) => ({
   p10: flat(time.length, 5.5),
   p90: flat(time.length, 6.5),
   others: [],
+});
+
+it("calls the newest step now only while steps still come", () => {
+  const ends = (until: number) => ({ end: () => 100_000, until });
+  expect(isSilent(series([6, 6]), ends(159_000))).toBe(false);
+  expect(isSilent(series([6, 6]), ends(161_000))).toBe(true);
+  expect(isSilent(series([90, 6]), ends(300_000))).toBe(false);
+  expect(isSilent(series([]), ends(300_000))).toBe(false);
+  expect(isSilent(series([6, 6]), undefined)).toBe(false);
+});
+
+it("knows no step that ended after a moment", () => {
+  const all = { ...series([6, 6, 9]), others: [{ label: "run 2", time: [5, 5, 5] }] };
+  expect(stepsUntil(all, 1000, 13_000)).toEqual({ ...series([6, 6]), others: [{ label: "run 2", time: [5, 5] }] });
+  expect(stepsUntil(all, 1000, 22_000)).toEqual(all);
+  expect(stepsUntil(all, 1000, 2000).step).toEqual([]);
 });
 
 describe("runVerdict", () => {

@@ -48,6 +48,8 @@ export interface StepSeries {
 export interface StepClock {
   end: (step: number) => number;
   span: TimeWindow;
+  /** The last moment that is spoken of. */
+  until: number;
   /** Pixels left and right of the picture. */
   left: number;
   right: number;
@@ -69,6 +71,22 @@ export function stepEnds(startMs: number, series: StepSeries): Map<number, numbe
     ends.set(step, at);
   });
   return ends;
+}
+
+/** The steps of a run, and as many of others, that had ended by a moment. */
+export function stepsUntil(series: StepSeries, startMs: number, until: number): StepSeries {
+  const ends = stepEnds(startMs, series);
+  const known = series.step.filter((step) => (ends.get(step) ?? until) <= until).length;
+  const cut = (column: Column | null) => column?.slice(0, known) ?? null;
+  return {
+    ...series,
+    step: series.step.slice(0, known),
+    time: series.time.slice(0, known),
+    mean: cut(series.mean),
+    p10: cut(series.p10),
+    p90: cut(series.p90),
+    others: series.others.map((other) => ({ ...other, time: other.time.slice(0, known) })),
+  };
 }
 
 export interface StepsLayout {
@@ -202,6 +220,17 @@ export function paceOf(series: StepSeries): { now: number; usual: number; slow: 
   const [now, usual, limit] = [series.time[at], series.mean?.[at], series.p90?.[at]];
   if (!isKnown(now) || !isKnown(usual)) return null;
   return { now, usual, slow: isKnown(limit) && now > limit };
+}
+
+const LONGEST_STEPS = 3;
+const SILENT_MS = 60_000;
+
+/** Whether a run that goes on has had no step for so long that its newest is not of now. */
+export function isSilent(series: StepSeries, time: Pick<StepClock, "end" | "until"> | undefined): boolean {
+  const last = series.step.at(-1);
+  if (!time || last === undefined) return false;
+  const longest = 1000 * (max(series.time.filter(isKnown)) ?? 0);
+  return time.until - time.end(last) > Math.max(SILENT_MS, LONGEST_STEPS * longest);
 }
 
 const RUN = 5;

@@ -95,9 +95,9 @@ def _describe_steps(slow: JobSlowdown, over: bool) -> str:
         else f"Steps {slow['first_step']} to {slow['last_step']} took"
     )
     if slow["basis"] == "own steps":
-        return f"{which} {longer} its other steps; {lost}."
+        return f"{which} {longer} its median step; {lost}."
     runs = f"{slow['earlier_runs']} earlier run{'' if slow['earlier_runs'] == 1 else 's'}"
-    return f"{which} {longer} in {runs}; {lost}."
+    return f"{which} {longer} the median of {runs}; {lost}."
 
 
 def _describe_links(made: Finding) -> str:

@@ -129,10 +129,12 @@ export function BlamePage() {
   const navigate = useNavigate({ from: "/blame" });
   const { list, applications, chosen } = useApplication("blame", search);
   if (list.error && !list.data) return <Failure page error={list.error} retry={() => void list.refetch()} />;
+  // What the head says decides its height on a phone.
+  if (!list.data) return <Waiting what="the estimates" />;
   const by: By = search.by ?? "user";
   const several = applications.filter((one) => one.blame.estimate_id !== null).length > 1;
   refuseUnless(
-    !list.data || list.isFetching || several || (search.name ?? search.found) === undefined,
+    list.isFetching || several || (search.name ?? search.found) === undefined,
     "Names are compared once two applications have an estimate.",
     "name",
     "found",
@@ -175,9 +177,7 @@ export function BlamePage() {
           onChoose={(one) => void navigate({ search: (old) => ({ by: old.by, exe: one.exe, nodes: one.nodes }) })}
         />
       </div>
-      {!list.data ? (
-        <Waiting what="the estimates" />
-      ) : chosen?.blame.estimate_id != null ? (
+      {chosen?.blame.estimate_id != null ? (
         <Ranking key={`${chosen.exe} ${chosen.nodes} ${by}`} application={chosen} by={by}>
           {below}
         </Ranking>

@@ -285,7 +285,7 @@ function Drivers({ deviation }: { deviation: Deviation }) {
             lines={[
               <>
                 Each column is a counter or a feature of the placement. Each row is an application and size. A high
-                value (dark shade) means that models that predict a step's deviation from its mean keep this input.
+                value means that models that predict a step's deviation from its mean keep this input.
               </>,
               <>
                 Relevance is the share of folds that keep it; folds are whole runs, so that no run is on both sides. The

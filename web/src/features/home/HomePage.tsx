@@ -193,6 +193,7 @@ function HomeOf({ fabric, chosen: past, spanName }: { fabric: Fabric; chosen: nu
     congestion: congestion.data ?? null,
     occupancy,
     empty,
+    past: past !== null,
     loading: {
       jobs: occupancyAnswer.isLoading || running.isLoading,
       routers: routers.isLoading || congestion.isLoading,
@@ -363,7 +364,8 @@ function HomeOf({ fabric, chosen: past, spanName }: { fabric: Fabric; chosen: nu
               />
             ) : occupancy && !occupancy.jobs.length ? (
               <p className="muted home-note">
-                No known job uses {words.routers} of {fabric.name} {fabric.snapshot ? "in this sample" : "now"}.
+                No known job uses {words.routers} of {fabric.name}{" "}
+                {fabric.snapshot ? "in this sample" : past === null ? "now" : "then"}.
               </p>
             ) : empty || (occupancy && values) ? (
               <p className="muted home-note">

@@ -26,6 +26,7 @@ const asked = {
   running: null,
   fresh: "",
   empty: false,
+  past: false,
 };
 
 const all = (loading: boolean) => ({

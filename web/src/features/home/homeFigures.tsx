@@ -89,6 +89,8 @@ interface FigureInputs {
   span: string;
   running: { nodes: number | null }[] | null;
   fresh: string;
+  /** The moment is not now. */
+  past: boolean;
   /** The machine has no counters at all: nothing is on its way. */
   empty: boolean;
   /** Whose first answer is on its way. */
@@ -96,12 +98,12 @@ interface FigureInputs {
 }
 
 /** Jobs that are slow now, of those that run; how many cannot be compared with earlier runs. */
-function slowedFigure(incident: Incident | null, running: number | null, loading: boolean): HomeFigure {
+function slowedFigure(incident: Incident | null, running: number | null, past: boolean, loading: boolean): HomeFigure {
   const slow = [...(incident?.victims ?? []), ...(incident?.others ?? [])].filter((one) => one.until === null).length;
   const all = incident?.judged.running ?? running;
   const judged = slow + (incident?.judged.not_slow ?? 0);
   return {
-    label: "Jobs slowed now",
+    label: `Jobs slowed ${past ? "then" : "now"}`,
     value: incident && judged > 0 ? count(slow) : UNKNOWN,
     unit: all === null ? "" : `of ${count(all)} running`,
     detail: incident ? (judged > 0 ? `${count(judged)} can be judged` : "none can be judged") : "",
@@ -163,6 +165,7 @@ export function homeFigures({
   running,
   fresh,
   empty,
+  past,
   loading,
 }: FigureInputs): HomeFigure[] {
   const jobs = occupancy?.jobs ?? running;
@@ -204,7 +207,7 @@ export function homeFigures({
   const first = fabric.snapshot
     ? sample
     : [
-        slowedFigure(incident, jobs?.length ?? null, loading.incident),
+        slowedFigure(incident, jobs?.length ?? null, past, loading.incident),
         aheadFigure(forecasts, loading.forecasts),
         lostFigure(lost, span, fabric, loading.lost),
       ];

@@ -11,7 +11,15 @@ import type { Fabric, JobDetail, Run } from "../../api/shapes";
 import { NARROW, WIDE } from "../../charts/timeRows";
 import { refuseUnless } from "../../lib/address";
 import { useMedia } from "../../lib/screen";
-import { paceOf, runVerdict, type StepClock, stepEnds, type StepSeries } from "../../charts/steps";
+import {
+  isSilent,
+  paceOf,
+  runVerdict,
+  type StepClock,
+  stepEnds,
+  type StepSeries,
+  stepsUntil,
+} from "../../charts/steps";
 import { CopyMoment } from "../../components/buttons";
 import { Figure } from "../../components/Figure";
 import { Failure, refused, Unanswered, Waiting } from "../../components/Notice";
@@ -108,15 +116,26 @@ function JobBody({ job, fabric }: { job: JobDetail; fabric: Fabric | null }) {
   const run = runs.find((r) => r.run_id === search.run) ?? runs[0];
   const outlook = useQuery(outlookQuery(job.job_id, job.cluster));
   const past = outlook.data?.past;
-  const usual = useMemo(() => usualTime(job, past ?? []), [job, past]);
-
   const life = useMemo(
     () => lifeOf(job, parseTime(fabric?.last_ts) ?? now, parseTime(search.at)),
     [job, fabric?.last_ts, now, search.at],
   );
   const { start, until } = life;
   const running = job.state === "RUNNING" && !life.fixed;
-  const steps = useSteps(run, search.compare, running);
+  // A shared address shows what was known at its moment; outside the job's life it names none.
+  const asked = parseTime(search.at);
+  const within = asked !== null && start !== null && asked > start && asked < (parseTime(job.end) ?? now);
+  const elapsed = within ? (until - start) / 1000 : job.elapsed_s;
+  const usual = useMemo(
+    () => usualTime({ elapsed_s: elapsed, state: within ? "RUNNING" : job.state }, past ?? []),
+    [elapsed, within, job.state, past],
+  );
+  const recorded = useSteps(run, search.compare, running);
+  const begin = parseTime(run?.start);
+  const steps = useMemo(
+    () => (within && recorded && begin !== null ? stepsUntil(recorded, begin, until) : recorded),
+    [within, recorded, begin, until],
+  );
   const routers = useMemo(() => job.routers ?? [], [job.routers]);
   const placed = fabric !== null && !fabric.snapshot && routers.length > 0 && start !== null && until > start;
   const moment = useMemo(
@@ -148,31 +167,29 @@ function JobBody({ job, fabric }: { job: JobDetail; fabric: Fabric | null }) {
   const pace = useMemo(() => (steps && running ? paceOf(steps) : null), [steps, running]);
   const ends = outlook.data?.run_time?.expected_s ?? null;
   const late = ends !== null && usual.median !== null ? ends - usual.median : null;
+  const counted = (outlook.data?.run_time?.lost_s ?? 0) > 0;
   const runFigures = useMemo(() => (steps ? runVerdict(steps) : null), [steps]);
-  // A shared address shows what was known at its moment; outside the job's life it names none.
-  const asked = parseTime(search.at);
-  const within = asked !== null && start !== null && asked > start && asked < (parseTime(job.end) ?? now);
   const explained = useQuery(explanationQuery(job.job_id, job.cluster, within ? isoTime(asked) : null));
   // Who is named is drawn from the start, until the reader chooses another neighbour or none.
   const asNeighbour = search.beside ?? explained.data?.named ?? "none";
   const neighbour = asNeighbour === "none" ? null : asNeighbour;
   const onset = useMemo(() => onsetOf(explained.data), [explained.data]);
-  const ahead = pace && aheadOf(explained.data, late, usual.median);
+  const ahead = pace && aheadOf(explained.data, late, usual.median, counted);
   // One step above its range is no slow job: no figure raises an alarm that the verdict does not.
   const calm = explained.data?.verdict === "not slow";
   const gutters = useMedia("(max-width: 720px)") ? NARROW : WIDE;
   const time = useMemo((): StepClock | undefined => {
-    const begin = parseTime(run?.start);
     if (begin === null || !steps) return undefined;
     const ends = stepEnds(begin, steps);
     const last = Math.max(until, ...ends.values());
     return {
       end: (step) => ends.get(step) ?? begin,
       span: { from: Math.min(begin, start ?? begin), to: last },
+      until,
       left: gutters.left,
       right: gutters.right,
     };
-  }, [run, steps, start, until, gutters]);
+  }, [begin, steps, start, until, gutters]);
   useOrigin({
     machine: job.cluster ?? "unknown",
     simulated: job.simulated,
@@ -283,13 +300,17 @@ function JobBody({ job, fabric }: { job: JobDetail; fabric: Fabric | null }) {
         <div className="figures">
           {pace ? (
             <>
-              <Figure value={`${ratio(pace.now)} s`} label="step time now" bad={pace.slow && !calm} />
+              <Figure
+                value={`${ratio(pace.now)} s`}
+                label={steps && isSilent(steps, time) ? "last step" : "step time now"}
+                bad={pace.slow && !calm}
+              />
               <Figure value={`${ratio(pace.usual)} s`} label="mean of other runs" />
             </>
           ) : (
             <>
               <Figure
-                value={lostTime(job.elapsed_s)}
+                value={lostTime(elapsed)}
                 label={running ? "elapsed so far" : "elapsed"}
                 bad={usual.factor !== null && usual.factor >= 1.1 && !calm}
               />

@@ -2,7 +2,7 @@ import { useMemo } from "react";
 import type { Explanation } from "../../api/estimateShapes";
 import { useSize } from "../../charts/Canvas";
 import { BaseAxis, ValueAxis } from "../../charts/axis";
-import { type StepClock, type StepSeries, stepsLayout } from "../../charts/steps";
+import { isSilent, type StepClock, type StepSeries, stepsLayout } from "../../charts/steps";
 import { clock, parseTime } from "../../lib/time";
 
 // The moment from which a job was slow, as a labelled line: who started or sends more then, where an answer names a job.
@@ -51,6 +51,10 @@ export function OnsetLine({ onset, x, top, bottom, right, bare = false }: OnsetL
   );
 }
 
+/** Right of a line, or left of it where the picture ends. */
+const besideLine = (x: number, width: number) =>
+  x + 56 > width ? ({ x: x - 5, textAnchor: "end" } as const) : { x: x + 5 };
+
 interface Props {
   series: StepSeries;
   label: string;
@@ -94,8 +98,8 @@ export function StepChart({ series, label, time, onset }: Props) {
           {series.ahead && last !== undefined && (
             <g className="now">
               <line x1={layout.x(last)} x2={layout.x(last)} y1={8} y2={size.height - 24} />
-              <text x={layout.x(last) + 5} y={32}>
-                now
+              <text {...besideLine(layout.x(last), size.width)} y={32}>
+                {isSilent(series, time) ? "last step" : "now"}
               </text>
             </g>
           )}

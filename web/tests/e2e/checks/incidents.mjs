@@ -208,7 +208,7 @@ export async function incidents({ url, fixture, check, api }) {
       await page.goto(`${url}/jobs/${open.causes[0].job_id}`);
       await verdict(page).getByRole("heading", { name: "Not slow" }).waitFor();
       const said = await verdict(page).getByRole("heading").allTextContents();
-      assert.deepEqual(said, ["Slowed 3 jobs by 6 min 25 s in total (95 %: 5 min 47 s to 7 min 04 s)", "Not slow"]);
+      assert.deepEqual(said, ["Slowed 3 jobs by 10 min 25 s in total (95 %: 9 min 23 s to 11 min 28 s)", "Not slow"]);
       assert.match(await page.locator('section[aria-label="Why"]').textContent(), /Cost to others/);
       await verdict(page)
         .getByRole("link", { name: `Incident ${over.incident_id}` })
