@@ -20,8 +20,8 @@ SLICE_NS, SOURCES = 2000, ("noiseless", "OS noise", "network noise")
 #: The benchmark: bytes of the measured collective and of the perturbing messages, measured repetitions, and time for the perturbation to spread.
 COLLECTIVE_BYTES, PERTURBING_BYTES, REPETITIONS, WARM_UP_NS = 8, 10 << 20, 10, 100_000
 PACKET_BYTES, SEED = 2048, 1
-#: A fat tree of CHiC's size and bisection from 24-port switches.
-FAT_TREE = "xgft:3;12,12,4;1,12,2;1,1,6"
+#: A fat tree of CHiC's size and bisection from 24-port switches, and the data rate of its SDR InfiniBand: 10 Gbit/s, of which 8b/10b coding leaves eight tenths.
+FAT_TREE, SDR_BPS = "xgft:3;12,12,4;1,12,2;1,1,6", 8e9
 
 
 def run_source(source: str) -> Floats:
@@ -103,10 +103,12 @@ def _time_allreduce(machine: Machine, measuring: NDArray[np.int64], perturbing: 
 
 
 def build_benchmark_machine(topology: str = FAT_TREE) -> Machine:
-    """Return the machine with static routes, as InfiniBand's, or with dimension order on a torus."""
-    return build_machine(
-        fabric_of(topology), "dor" if topology.startswith("torus") else "ftree", packet_bytes=PACKET_BYTES
-    )
+    """Return the machine with static routes and SDR, as CHiC's InfiniBand, or with dimension order on a torus."""
+    fabric = fabric_of(topology)
+    if topology.startswith("torus"):
+        return build_machine(fabric, "dor", packet_bytes=PACKET_BYTES)
+    links = replace(fabric.links, bandwidth_bps=np.full(len(fabric.links), SDR_BPS))
+    return build_machine(replace(fabric, links=links), "ftree", packet_bytes=PACKET_BYTES)
 
 
 def notch(times: Floats) -> tuple[float, float]:
