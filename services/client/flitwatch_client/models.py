@@ -63,6 +63,10 @@ class ApplicationsOnAllocations(TypedDict):
     stall_factor: NotRequired[float]
     sizes: NotRequired[list[int]]
     applications: NotRequired[list[Literal['fft', 'milc', 'halo3d', 'hpcg', 'sweep', 'amg']] | None]
+class AttentionGain(TypedDict):
+    mean: float
+    low: float
+    high: float
 class AttentionWeights(TypedDict):
     forecaster: str
     mean: list[float]
@@ -83,6 +87,16 @@ class AuditEntry(TypedDict):
 class AuditList(TypedDict):
     items: list[AuditEntry]
     next_cursor: str | None
+class BacktestRow(TypedDict):
+    m: int
+    k: int
+    features: str
+    mape: dict[str, float]
+    gain: AttentionGain | None
+    coverage90: float | None
+    best: str
+    runs: int
+    windows: int
 class Band(TypedDict):
     step: list[int]
     expected_s: list[float]
@@ -105,6 +119,11 @@ class Bisections(TypedDict):
     topology: NotRequired[str]
     mbytes: NotRequired[float]
     packet_bytes: NotRequired[int]
+class BlameCalibration(TypedDict):
+    shuffles: int
+    q: float
+    sets_with_a_name: int
+    share: float | None
 class BlameEntry(TypedDict):
     place: int
     name: str
@@ -151,6 +170,16 @@ class BlameEvidence(TypedDict):
     mi_sign: int
     mi_p: float | None
     mi_q: float | None
+class BlameMethod(TypedDict):
+    name: str
+    strata: str
+    response: str
+    alpha: float
+    least_nodes: int
+    min_exposed: int
+    beside: str
+    calendar: str
+    regimes_s: list[float]
 class BlameRuns(TypedDict):
     run_id: list[int | None]
     run_name: list[str | None]
@@ -158,11 +187,6 @@ class BlameRuns(TypedDict):
     start: list[str]
     time_s: list[float]
     slow: list[bool]
-class CalibrationOutput(TypedDict):
-    shuffles: int
-    q: float
-    sets_with_a_name: int
-    share: float | None
 class Carried(TypedDict):
     traffic_bytes: list[float | None]
     congested: list[float | None]
@@ -274,7 +298,7 @@ class DeSensiApplications(TypedDict):
     parameters: NotRequired[ApplicationsOnAllocations]
 class DeSensiCalibration(TypedDict):
     study: Literal['desensi-calibration']
-    parameters: NotRequired[CalibrationInput]
+    parameters: NotRequired[Calibration]
 class DeSensiCollectives(TypedDict):
     study: Literal['desensi-fig8-collectives']
     parameters: NotRequired[Collectives]
@@ -305,19 +329,6 @@ class DiagnosedLink(TypedDict):
     utilisation: float | None
     stalls_per_flit: float | None
     congested_fraction: float | None
-class Drift(TypedDict):
-    checked: str
-    forecasts: int
-    coverage90: float | None
-    mape: float | None
-    psi: dict[str, float]
-    drifting: bool
-    why: str | None
-class Driver(TypedDict):
-    name: str
-    correlation: float
-    p: float
-    q: float
 class Endpoints(TypedDict):
     endpoint: list[int]
     router: list[int]
@@ -340,7 +351,7 @@ class ExaminedJobs(TypedDict):
     slow: int
     not_slow: int
     unknown: int
-class Explained(TypedDict):
+class ExplainedGroup(TypedDict):
     name: str
     features: list[str]
     explained: float
@@ -403,10 +414,6 @@ class Fig3(TypedDict):
     load_gib_per_s: NotRequired[float]
     topology: NotRequired[str]
     repeats: NotRequired[int | None]
-class Finding(TypedDict):
-    text: str
-    value: float | None
-    unit: str | None
 class Fit(TypedDict):
     network: str
     collective: str
@@ -429,6 +436,14 @@ class FlowWaiting(TypedDict):
     routes: Literal['assumed', 'tables'] | None
     to_file_system: bool
     unknown_because: str | None
+class ForecastDrift(TypedDict):
+    checked: str
+    forecasts: int
+    coverage90: float | None
+    mape: float | None
+    psi: dict[str, float]
+    drifting: bool
+    why: str | None
 class ForecastInput(TypedDict):
     name: str
     meaning: str
@@ -448,10 +463,6 @@ class Frames(TypedDict):
     routers: list[int]
     flits: list[list[float | None]]
     stall_cycles: list[list[float | None]]
-class Gain(TypedDict):
-    mean: float
-    low: float
-    high: float
 class GroupNodes(TypedDict):
     fabric_id: int
     group: int
@@ -678,16 +689,6 @@ class MeasuredBlameArguments(TypedDict):
     exposure: int
     shuffles: NotRequired[int]
     seed: NotRequired[int]
-class Method(TypedDict):
-    name: str
-    strata: str
-    response: str
-    alpha: float
-    least_nodes: int
-    min_exposed: int
-    beside: str
-    calendar: NotRequired[str | None]
-    regimes_s: NotRequired[list[float]]
 class MiniGhost(TypedDict):
     seed: NotRequired[int]
     threads: NotRequired[int]
@@ -895,6 +896,10 @@ class RecommendationGain(TypedDict):
     level: float
     runs: int
     basis: str
+class RecommendationReason(TypedDict):
+    text: str
+    value: float | None
+    unit: str | None
 class Reconstruction(TypedDict):
     basis: str
     relative_error: float | None
@@ -915,7 +920,7 @@ class Relevance(TypedDict):
     baseline_mape: float
     row_split_mape: float | None
     folds: int
-    groups: list[Explained]
+    groups: list[ExplainedGroup]
     answer: list[str]
 class Remedy(TypedDict):
     kind: Literal['hold', 'delay', 'tell', 'move', 're-route']
@@ -999,6 +1004,11 @@ class RunTime(TypedDict):
     lacks: str | None
     lost_s: float
     factor: float
+class RunTimeDriver(TypedDict):
+    name: str
+    correlation: float
+    p: float
+    q: float
 class Running(TypedDict):
     run_id: int
     job_id: str | None
@@ -1418,28 +1428,18 @@ class Application(TypedDict):
     forecast: EstimateStatus
 class Applications(TypedDict):
     items: list[Application]
-class Backtest(TypedDict):
-    m: int
-    k: int
-    features: str
-    mape: dict[str, float]
-    gain: Gain | None
-    coverage90: float | None
-    best: str
-    runs: int
-    windows: int
 class Blame(TypedDict):
     estimate: Head
     by: Literal['user', 'application']
-    method: Method
+    method: BlameMethod
     caveat: str
     found: int
     cannot_tell: int
     testable: int
     total: int
     runs: BlameRuns
-    calibration: CalibrationOutput | None
-    drivers: list[Driver]
+    calibration: BlameCalibration | None
+    drivers: list[RunTimeDriver]
     notes: list[str]
     entries: list[BlameEntry]
     next_cursor: str | None
@@ -1851,10 +1851,10 @@ class Arrivals(TypedDict):
 class Forecast(TypedDict):
     estimate: Head
     serves: Serving
-    backtests: list[Backtest]
+    backtests: list[BacktestRow]
     step: list[int]
     curve_s: list[float]
-    drift: Drift | None
+    drift: ForecastDrift | None
     rests_on: list[ForecastBasis]
     rests_on_lacks: str | None
     notes: list[str]
@@ -1880,7 +1880,7 @@ class Neighbour(JobOnRouter):
     overlap_s: float
 class Wang(WangPatterns):
     runs: NotRequired[int]
-class CalibrationInput(Fig3):
+class Calibration(Fig3):
     ranks: NotRequired[int]
     sizes: NotRequired[list[int]]
     patterns: NotRequired[list[Literal['allreduce', 'alltoall', 'broadcast', 'halo3d', 'sweep3d']] | None]
@@ -1951,7 +1951,7 @@ class IncidentDetail(IncidentHead):
     alerts: list[IncidentAlert]
     notes: list[IncidentNote]
 class RecommendationDetail(Recommendation):
-    why: list[Finding]
+    why: list[RecommendationReason]
     before: RouteOutcome | None
     after: RouteOutcome | None
     alternatives: list[Alternative]
