@@ -10,7 +10,15 @@ const room = (files, forbidden) => ({
     rules: {
         "no-restricted-imports": [
             "error",
-            { patterns: [{ group: forbidden, message: "This folder stands below the one it imports." }] },
+            {
+                patterns: [
+                    { group: forbidden, message: "This folder stands below the one it imports." },
+                    {
+                        regex: "^(\\.\\./)+(docs|services|tests/(golden|support))/[^?]*$",
+                        message: "Images are built without it. A test can read it with ?raw.",
+                    },
+                ],
+            },
         ],
     },
 });

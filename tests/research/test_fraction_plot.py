@@ -12,7 +12,7 @@ import pytest
 from flitwatch_domain.diagnosis import CongestionMap
 from flitwatch_research.papers.fraction_plot import compute_halves
 
-CASE = json.loads((Path(__file__).parents[1] / "golden" / "halves.json").read_text())
+CASE = json.loads((Path(__file__).parents[2] / "web/tests/fixture/halves.json").read_text())
 
 
 def test_halves_are_those_of_the_page() -> None:

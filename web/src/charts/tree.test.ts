@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import halves from "../../../tests/golden/halves.json";
+import halves from "../../tests/fixture/halves.json";
 import type { Machine } from "./arrange";
 import { changeOf, ratioOf, sliceOf, slicesOf, treeOf, worstOfLeaves } from "./tree";
 import { linkAt, switchAt, treeLayout } from "./treeLayout";

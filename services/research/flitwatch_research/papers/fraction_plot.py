@@ -1,6 +1,6 @@
 """The congested fraction plot of Taffet 2021 (section 2.3.3) as a file; the page draws the same from a site's samples.
 
-The page draws in the browser and this package without one, so they share the rule and not the code: `tests/golden/halves.json` holds both to the same halves.
+The page draws in the browser and this package without one, so they share the rule and not the code: `web/tests/fixture/halves.json` holds both to the same halves.
 
 A link's upper half is the direction down, its lower half the direction up. Darkness is the congested fraction, width the traffic, with a common scale in all
 plots of a picture. Below each leaf switch is a column of nodes with two bars each: the link to the node above the link from it.
