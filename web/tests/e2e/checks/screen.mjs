@@ -339,8 +339,11 @@ export async function shifts(site) {
   const { url, check, fabrics } = site;
   const pages = await pagesOf(site);
   for (const [width, height] of [
-    [1440, 900],
     [390, 844],
+    [1024, 768],
+    [1440, 900],
+    [1920, 1080],
+    [3840, 2160],
   ]) {
     await check(
       `nothing on any page moves while it loads, ${width} pixels wide`,
