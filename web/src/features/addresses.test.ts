@@ -58,7 +58,7 @@ describe("what was typed into an address", () => {
     ["/fabric?from=0&to=99999999999999", "to"],
     ["/alerts?alert=nope", "alert"],
     ["/lab?task=x", "task"],
-    ["/recommendations?id=x", "id"],
+    ["/advice?id=x", "id"],
     ["/job?run=x", "run"],
     ["/blame?nodes=x", "nodes"],
     ["/forecast?run=x", "run"],
