@@ -58,20 +58,21 @@ def test_published_rows_of_table_4_1(name: str) -> None:
 
 
 def test_the_random_allocation_is_as_unlucky_as_the_texts() -> None:
-    """Section 5.4.1: two leaf switches of 96 have seventeen nodes of the bully and sixteen up links, others sixteen; a pair is on neither of the two."""
+    """Section 5.4.1: two leaf switches of 96, both in the first pod, have seventeen nodes of the bully and sixteen up links; those with sixteen are in the second and third pods; a pair is on neither of the two."""
     fabric = fabric_of(FULL.topology)
+    pod = np.asarray(fabric.routers.group)
+
+    def matches(seed: int) -> bool:
+        bully = demand_of("barrier-with-bully", fabric, 3.2, 1, seed).jobs[1]
+        leaf = np.asarray(fabric.endpoints.router)[bully.endpoints]
+        nodes = np.bincount(leaf)
+        here, there = leaf[bully.messages.src], leaf[bully.messages.dst]
+        apart = not ((here == there) & (nodes[here] == 17)).any()
+        seventeen, sixteen = (pod[np.flatnonzero(nodes == count)].tolist() for count in (17, 16))
+        return apart and nodes.max() == 17 and seventeen == [0, 0] and set(sixteen) == {1, 2}
+
     seed = unlucky_seed(fabric)
-    bully = demand_of("barrier-with-bully", fabric, 3.2, 1, seed).jobs[1]
-    leaf = np.asarray(fabric.endpoints.router)[bully.endpoints]
-    nodes = np.bincount(leaf)
-    assert np.bincount(nodes, minlength=19)[17:].tolist() == [2, 0] and (nodes == 16).any()
-    here, there = leaf[bully.messages.src], leaf[bully.messages.dst]
-    assert not ((here == there) & (nodes[here] == 17)).any()
-    earlier = [demand_of("barrier-with-bully", fabric, 3.2, 1, one).jobs[1].endpoints for one in range(1, seed)]
-    crowded = [np.bincount(np.asarray(fabric.endpoints.router)[ends]) for ends in earlier]
-    assert len(crowded) > 5 and all(
-        (one == 17).sum() != 2 or one.max() > 17 or not (one == 16).any() for one in crowded
-    )
+    assert seed > 5 and [one for one in range(1, seed + 1) if matches(one)] == [seed]
     assert unlucky_seed(fabric_of("xgft:2;4,4;1,4")) == 1
 
 
