@@ -132,9 +132,13 @@ export const ContextBar = memo(function ContextBar({
           </button>
         </span>
       ))}
-      {coming.map((id) => (
+      {coming.map((id, i) => (
         <span className="chip" key={id}>
-          {id}
+          <JobKey dash={jobs.overlays.length + i} />
+          <span className="chip-link">{id}</span>
+          <button aria-label={`Hide job ${id}`} onClick={() => drop(id)}>
+            <Icon name="close" />
+          </button>
         </span>
       ))}
       {jobs.failed.map((job) => (

@@ -203,7 +203,7 @@ export function routerColumns(scene: Scene, difference: boolean): Column<RouterR
     { key: "stalls", header: words.stalls, numeric: true, value: (r) => r.stalls, render: (r) => si(r.stalls) },
     { key: "coverage", header: "counted", numeric: true, value: (r) => r.coverage, render: (r) => percent(r.coverage) },
     { key: "nodes", header: "nodes", numeric: true, value: (r) => r.nodes, render: (r) => count(r.nodes) },
-    { key: "jobs", header: "Jobs", value: (r) => r.jobs },
+    { key: "jobs", header: "Jobs", value: (r) => r.jobs, width: 240 },
   ];
   return all.filter((column): column is Column<RouterRow> => column !== false);
 }

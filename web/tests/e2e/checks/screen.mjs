@@ -342,8 +342,6 @@ export async function shifts(site) {
     [390, 844],
     [1024, 768],
     [1440, 900],
-    [1920, 1080],
-    [3840, 2160],
   ]) {
     await check(
       `nothing on any page moves while it loads, ${width} pixels wide`,
