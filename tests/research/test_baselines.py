@@ -42,21 +42,6 @@ def test_minhop_loads_quartz1_as_opensm_does(pattern: str, by_opensm: int) -> No
     assert largest(fabric, minhop_tables(fabric), load_traffic(pattern, 3072, 1)) == pytest.approx(by_opensm, abs=2)
 
 
-def test_minhop_takes_endpoints_in_the_order_of_their_guids() -> None:
-    """Any order fills the up links of a leaf switch evenly; that of the leaf switches is the default, and another moves destinations."""
-    fabric = build_xgft(3, [4, 4, 3], [1, 2, 2])
-    ends, leaf = len(fabric.endpoints), np.asarray(fabric.endpoints.router)
-    by_leaf = minhop_tables(fabric)
-    assert np.array_equal(minhop_tables(fabric, np.arange(ends)), by_leaf)
-    tables = minhop_tables(fabric, np.random.default_rng(1).permutation(ends))
-    assert (tables != by_leaf).any() and (
-        check_routes(fabric, tables, load_traffic("bisection", ends, 1)).load >= 0
-    ).all()
-    for switch in np.unique(leaf):
-        counts = np.unique(tables[switch, leaf != switch], return_counts=True)[1]
-        assert len(counts) == 2 and np.ptp(counts) == 0
-
-
 @pytest.mark.system("schedulers")
 @pytest.mark.integration
 @pytest.mark.parametrize("cables", [0, 3])

@@ -27,11 +27,11 @@ BASELINES: dict[str, Callable[[Fabric, Traffic, int], NDArray[np.int64]]] = {
 Ints = NDArray[np.int64]
 
 
-def minhop_tables(fabric: Fabric, order: Ints | None = None) -> Ints:
+def minhop_tables(fabric: Fabric) -> Ints:
     """Return output ports (routers, endpoints) of OpenSM's minhop, -1 if every path lacks a cable. They ignore the traffic.
 
     For each endpoint, each switch chooses the port with the fewest endpoints so far, and the lowest on ties, among ports that shorten the path. With
-    failed cables, such paths can go down and up again, and can therefore deadlock. `order`: that of the endpoints' GUIDs (default: by leaf switch).
+    failed cables, such paths can go down and up again, and can therefore deadlock.
     """
     from scipy.sparse import coo_matrix
     from scipy.sparse.csgraph import shortest_path
@@ -49,18 +49,14 @@ def minhop_tables(fabric: Fabric, order: Ints | None = None) -> Ints:
     host_port[links.dst[hosts].astype(np.int64) - routers] = links.src_port[hosts]
     ports, endpoint_counts = np.full((routers, len(leaf_of)), -1), np.zeros(out.shape)
     every = np.arange(routers)
-    nearer_by_leaf = {
-        leaf: inside & (hops[np.where(inside, head, 0), leaf] == hops[:, leaf, None] - 1)
-        for leaf in np.unique(leaf_of).tolist()
-    }
-    for end in (np.argsort(leaf_of, kind="stable") if order is None else order).tolist():
-        leaf = int(leaf_of[end])
-        nearer = nearer_by_leaf[leaf]
+    for leaf in np.unique(leaf_of).tolist():
+        nearer = inside & (hops[np.where(inside, head, 0), leaf] == hops[:, leaf, None] - 1)
         reach = nearer.any(axis=1)
-        port = np.argmin(np.where(nearer, endpoint_counts, np.inf), axis=1)
-        ports[reach, end] = port[reach]
-        endpoint_counts[every[reach], port[reach]] += 1
-        ports[leaf, end] = host_port[end]
+        for end in np.flatnonzero(leaf_of == leaf).tolist():
+            port = np.argmin(np.where(nearer, endpoint_counts, np.inf), axis=1)
+            ports[reach, end] = port[reach]
+            endpoint_counts[every[reach], port[reach]] += 1
+            ports[leaf, end] = host_port[end]
     return ports
 
 

@@ -50,7 +50,7 @@ def _measure_example() -> dict[tuple[str, str], float]:
 
 def _measure_bisections() -> dict[tuple[str, str], float]:
     figures = {}
-    for point in _run_study("hoefler-ebb"):
+    for point in _run_study("hoefler-ebb", runs=200):
         for machine in ("Thunderbird", "Ranger", "Atlas", "CHiC", "Odin"):
             if machine in point["series"]:
                 figures[machine, "effective bisection bandwidth"] = 100 * point["effective_bisection_bandwidth"]["mean"]
