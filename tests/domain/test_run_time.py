@@ -37,26 +37,6 @@ def test_the_interval_holds_nine_in_ten_later_jobs_that_last_as_long(elapsed_s: 
     assert 0.88 <= np.mean(held) <= 0.92
 
 
-@pytest.mark.parametrize("factor", [1.0, 2.0])
-def test_the_end_of_a_slowed_job_counts_its_slowdown(factor: float) -> None:
-    # Jobs are slow by `factor` from their 300th second until their end; with 1, none is.
-    rng = np.random.default_rng(8)
-    held: dict[bool, list[bool]] = {True: [], False: []}
-    for _ in range(300):
-        past, usual_s = two_kinds(rng, 60), float(two_kinds(rng, 1)[0])
-        worked_s = 500.0
-        if usual_s <= worked_s:
-            continue
-        lost_s = (worked_s - 300) * (factor - 1)
-        ends_s = usual_s + (usual_s - 300) * (factor - 1)
-        for counted in held:
-            found = run_time({ALIKE: past}, worked_s + lost_s, *((lost_s, factor) if counted else ()))
-            held[counted].append(found.low_s <= ends_s <= found.high_s)
-            assert ("lost" in found.rests_on) == ("slower" in found.rests_on) == (counted and factor > 1)
-    assert 0.86 <= np.mean(held[True]) <= 0.94
-    assert (np.mean(held[False]) < 0.8) == (factor > 1)
-
-
 def test_the_longer_it_lasts_the_later_it_ends() -> None:
     past = two_kinds(np.random.default_rng(0), 250)
     found = [run_time({ALIKE: past}, elapsed) for elapsed in (0.0, 700.0, 2000.0)]

@@ -275,20 +275,6 @@ async def past_times(conn: Connection, job_pk: int) -> dict[str, list[float]]:
     return {basis: times[::-1] for basis, times in alike.items()}
 
 
-async def load_slowdown(conn: Connection, job_pk: int) -> tuple[float, float]:
-    """Return the seconds that a job's steps lost in incidents, and its step time now over the usual time; 1 if it is not slow."""
-    (row,) = await query_rows(
-        conn,
-        SQL("""
-            SELECT coalesce(sum(lost_s), 0) AS lost_s,
-                   coalesce(max((finding->'slowdown'->>'factor')::float8) FILTER (WHERE until_at IS NULL), 1) AS factor
-            FROM incident_victim WHERE job_pk = %s AND finding->'slowdown'->>'basis' IS DISTINCT FROM 'counters'
-        """),
-        [job_pk],
-    )
-    return row["lost_s"], row["factor"]
-
-
 async def running_without_steps(conn: Connection, limit: int) -> list[Row]:
     """Return running jobs without a recorded run, largest first."""
     return await query_rows(

@@ -1002,8 +1002,6 @@ class RunTime(TypedDict):
     coverage90: float | None
     rests_on: str | None
     lacks: str | None
-    lost_s: float
-    factor: float
 class RunTimeDriver(TypedDict):
     name: str
     correlation: float

@@ -25,5 +25,6 @@ Modules
   `units` for units and numbers in text; `heartbeat` for liveness of a loop; `json_logs` for log lines;
   `http_protocol` for the limits of every HTTP listener, `shares` for the limit of each host or group of hosts;
   `peer_answers` for the limits of other servers' answers;
+  `system_calls` for calls of Linux that a Python may lack;
   `build` for the build stamp.
 """

@@ -1,8 +1,8 @@
-"""Forecast of the duration of a running job, from the run times of similar jobs, its elapsed time and its slowdown.
+"""Forecast of the duration of a running job without recorded steps, from the run times of similar jobs and its elapsed time.
 
-Only similar jobs that took longer than its elapsed time, less what it lost to a slowdown, count. If they are exchangeable with it, intervals between
-their order statistics contain its time with known probability, regardless of the distribution (Vovk 2005; interpolated as by Beran and Hall 1993). With
-fewer than `LEAST_JOBS` such jobs, no interval between two order statistics reaches 90 %, so there is no forecast.
+Only similar jobs that took longer than its elapsed time count. If they are exchangeable with it, intervals between their order statistics contain its
+time with known probability, regardless of the distribution (Vovk 2005; interpolated as by Beran and Hall 1993). With fewer than `LEAST_JOBS` such jobs,
+no interval between two order statistics reaches 90 %, so there is no forecast.
 """
 
 from __future__ import annotations
@@ -12,8 +12,6 @@ from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-
-from flitwatch_domain.explanation.words import format_slower
 
 Floats = NDArray[np.float64]
 #: Jobs on half to twice as many nodes are similar.
@@ -115,7 +113,6 @@ class RunTime:
     jobs : number of these that took longer than the elapsed time
     tested, coverage90 : number of these forecast from their predecessors at the same elapsed time, and the share inside the interval
     lacks : reason if unknown
-    lost_s, factor : seconds of the elapsed time lost to a slowdown, and its time over the usual time now, assumed to last
     """
 
     elapsed_s: float
@@ -127,8 +124,6 @@ class RunTime:
     tested: int
     coverage90: float | None
     lacks: str | None
-    lost_s: float = 0.0
-    factor: float = 1.0
 
     @property
     def rests_on(self) -> str | None:
@@ -137,10 +132,6 @@ class RunTime:
             return None
         like = " and ".join(self.basis.rsplit(", ", 1))
         text = f"{self.jobs} completed jobs of the same {like} that ran longer than this one has run"
-        if self.lost_s:
-            text += f" without the {self.lost_s:.0f} s that it lost"
-        if self.factor > 1:
-            text += f"; it is assumed to stay {format_slower(self.factor)}"
         if self.coverage90 is None:
             return f"{text}; too few to test the interval on them"
         return f"{text}; of {self.tested} that were forecast from those before them, {100 * self.coverage90:.0f} % were in their interval"
@@ -169,7 +160,7 @@ def whole_time(ascending_s: Floats, elapsed_s: float) -> tuple[float, float, flo
     return median, low, high
 
 
-def run_time(past_s: Mapping[str, ArrayLike], elapsed_s: float, lost_s: float = 0.0, factor: float = 1.0) -> RunTime:
+def run_time(past_s: Mapping[str, ArrayLike], elapsed_s: float) -> RunTime:
     """Forecast from the most similar jobs, if there are enough.
 
     Parameters
@@ -178,21 +169,18 @@ def run_time(past_s: Mapping[str, ArrayLike], elapsed_s: float, lost_s: float = 
         Run times of completed jobs by their common property with this one (`BASES`), in order of start.
     elapsed_s
         Elapsed time of the job.
-    lost_s, factor
-        See `RunTime`.
     """
-    worked_s = max(elapsed_s - lost_s, 0.0)
     times_of = {basis: np.asarray(past_s[basis], float)[-MOST_JOBS:] for basis in BASES if basis in past_s}
-    longer = {basis: times[times > worked_s] for basis, times in times_of.items()}
+    longer = {basis: times[times > elapsed_s] for basis, times in times_of.items()}
     for basis, times in longer.items():
         if len(times) >= LEAST_JOBS:
-            median, low, high = (elapsed_s + (whole_s - worked_s) * factor for whole_s in predict_interval(times))
+            median, low, high = predict_interval(times)
             tested, coverage = backtest_interval(times)
-            return RunTime(elapsed_s, median, low, high, basis, len(times), tested, coverage, None, lost_s, factor)
+            return RunTime(elapsed_s, median, low, high, basis, len(times), tested, coverage, None)
     best = max(longer, key=lambda basis: len(longer[basis]), default=None)
     jobs, of = (len(longer[best]), len(times_of[best])) if best is not None else (0, 0)
     lacks = f"needs {LEAST_JOBS} similar completed jobs that ran longer than this one has run; of {of} of the same {best or BASES[0]}, {jobs} did"
-    return RunTime(elapsed_s, None, None, None, None, jobs, 0, None, lacks, lost_s, factor)
+    return RunTime(elapsed_s, None, None, None, None, jobs, 0, None, lacks)
 
 
 def backtest_interval(times_s: Floats) -> tuple[int, float | None]:

@@ -310,8 +310,6 @@ const runTimeShape = v.object({
   ends: text,
   ends_low: text,
   ends_high: text,
-  lost_s: v.number(),
-  factor: v.number(),
   basis: text,
   jobs: v.number(),
   tested: v.number(),

@@ -187,7 +187,7 @@ async def running_jobs(conn: Connection, names: Names, limit: int) -> schemas.Ru
 
 
 async def _run_time(conn: Connection, job_pk: int, start: datetime, elapsed_s: float) -> schemas.RunTime:
-    estimate = run_time(await reads.past_times(conn, job_pk), elapsed_s, *await reads.load_slowdown(conn, job_pk))
+    estimate = run_time(await reads.past_times(conn, job_pk), elapsed_s)
     ends = {
         name: None if seconds is None else start + timedelta(seconds=seconds)
         for name, seconds in (

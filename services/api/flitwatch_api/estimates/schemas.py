@@ -389,7 +389,7 @@ class PastJobs(BaseModel):
 
 
 class RunTime(BaseModel):
-    """Total run time of a job, from completed similar jobs that took longer than it has lasted without its slowdown."""
+    """Total run time of a job, from completed similar jobs that took longer than it has lasted."""
 
     elapsed_s: float
     expected_s: float | None = Field(description="The median; null: cannot tell, with the reason in `lacks`.")
@@ -404,8 +404,6 @@ class RunTime(BaseModel):
     coverage90: float | None = Field(description="Share of these forecasts whose outcome was in the interval.")
     rests_on: str | None = Field(description="The result in words.")
     lacks: str | None
-    lost_s: float = Field(description="Seconds of the elapsed time that its steps lost to slowdowns.")
-    factor: float = Field(description="Its step time over the usual time, assumed to last; 1 if it is not slow now.")
 
 
 class SlowRun(BaseModel):

@@ -378,8 +378,6 @@ export interface components {
             coverage90: number | null;
             rests_on: string | null;
             lacks: string | null;
-            lost_s: number;
-            factor: number;
         };
         PastJobs: {
             basis: string;

@@ -22,8 +22,6 @@ const runTime = {
   tested: 100,
   coverage90: 0.914,
   rests_on: "40 jobs",
-  lost_s: 0,
-  factor: 1,
   lacks: null,
 };
 

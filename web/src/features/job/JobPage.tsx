@@ -125,7 +125,7 @@ function JobBody({ job, fabric }: { job: JobDetail; fabric: Fabric | null }) {
   // A shared address shows what was known at its moment; outside the job's life it names none.
   const asked = parseTime(search.at);
   const within = asked !== null && start !== null && asked > start && asked < (parseTime(job.end) ?? now);
-  const elapsed = within ? (until - start) / 1000 : job.elapsed_s;
+  const elapsed = within ? (asked - start) / 1000 : job.elapsed_s;
   const usual = useMemo(
     () => usualTime({ elapsed_s: elapsed, state: within ? "RUNNING" : job.state }, past ?? []),
     [elapsed, within, job.state, past],
@@ -133,8 +133,8 @@ function JobBody({ job, fabric }: { job: JobDetail; fabric: Fabric | null }) {
   const recorded = useSteps(run, search.compare, running);
   const begin = parseTime(run?.start);
   const steps = useMemo(
-    () => (within && recorded && begin !== null ? stepsUntil(recorded, begin, until) : recorded),
-    [within, recorded, begin, until],
+    () => (within && recorded && begin !== null ? stepsUntil(recorded, begin, asked) : recorded),
+    [within, recorded, begin, asked],
   );
   const routers = useMemo(() => job.routers ?? [], [job.routers]);
   const placed = fabric !== null && !fabric.snapshot && routers.length > 0 && start !== null && until > start;
@@ -167,14 +167,13 @@ function JobBody({ job, fabric }: { job: JobDetail; fabric: Fabric | null }) {
   const pace = useMemo(() => (steps && running ? paceOf(steps) : null), [steps, running]);
   const ends = outlook.data?.run_time?.expected_s ?? null;
   const late = ends !== null && usual.median !== null ? ends - usual.median : null;
-  const counted = (outlook.data?.run_time?.lost_s ?? 0) > 0;
   const runFigures = useMemo(() => (steps ? runVerdict(steps) : null), [steps]);
   const explained = useQuery(explanationQuery(job.job_id, job.cluster, within ? isoTime(asked) : null));
   // Who is named is drawn from the start, until the reader chooses another neighbour or none.
   const asNeighbour = search.beside ?? explained.data?.named ?? "none";
   const neighbour = asNeighbour === "none" ? null : asNeighbour;
   const onset = useMemo(() => onsetOf(explained.data), [explained.data]);
-  const ahead = pace && aheadOf(explained.data, late, usual.median, counted);
+  const ahead = pace && aheadOf(explained.data, late, usual.median);
   // One step above its range is no slow job: no figure raises an alarm that the verdict does not.
   const calm = explained.data?.verdict === "not slow";
   const gutters = useMedia("(max-width: 720px)") ? NARROW : WIDE;
@@ -380,7 +379,7 @@ function JobBody({ job, fabric }: { job: JobDetail; fabric: Fabric | null }) {
               explained={explained.data}
             />
           )}
-          {!run && <Past job={job.job_id} cluster={job.cluster} words={wordsOf(fabric)} />}
+          {!run && !within && <Past job={job.job_id} cluster={job.cluster} words={wordsOf(fabric)} />}
           {run && <RunsBeside run={run} compare={search.compare} />}
           {run && <RunCounters run={run.run_id} />}
           {job.runs && job.runs.length > 0 && <NoiseSets runs={job.runs.map((one) => one.run_id)} />}
@@ -412,7 +411,7 @@ function JobBody({ job, fabric }: { job: JobDetail; fabric: Fabric | null }) {
             />
           )}
           {explained.data && <Help explanation={explained.data} replay={replay} />}
-          {run && <Past job={job.job_id} cluster={job.cluster} words={wordsOf(fabric)} />}
+          {run && !within && <Past job={job.job_id} cluster={job.cluster} words={wordsOf(fabric)} />}
           {placed && <NetworkNoiseCard job={job.job_id} cluster={job.cluster ?? ""} />}
         </div>
       </div>

@@ -1,7 +1,7 @@
 /** The time of a job's page: one moment for all that it shows, and for every link out of it. Pure: times in milliseconds. */
 import type { Explanation, Outlook, RunTime } from "../../api/estimateShapes";
 import type { Job, JobDetail } from "../../api/shapes";
-import { duration, inWords, lostTime, MINUS, plural, ratio } from "../../lib/format";
+import { duration, inWords, lostTime, MINUS, plural } from "../../lib/format";
 import { intervalText, isoTime, moment, parseTime, ZONE } from "../../lib/time";
 
 // What a running job's delay comes to, for the verdict.
@@ -16,17 +16,12 @@ interface Ahead {
 }
 
 /**
- * How much later than usual the job ends, `late` and `usual` in seconds; null if unknown. Of a slow job the seconds lost so far, where
- * the forecast of its end is unknown or has not `counted` the slowdown.
+ * Seconds lost where the job is slow: the forecast of its whole time rests on jobs that lasted as long, and knows nothing of the
+ * slowdown. Otherwise how much later than usual it ends, `late` and `usual` in seconds; null if neither is known.
  */
-export function aheadOf(
-  explanation: Explanation | undefined,
-  late: number | null,
-  usual: number | null,
-  counted = false,
-): Ahead | null {
-  const lost = explanation && explanation.verdict !== "not slow" ? (explanation.slowdown?.lost_s ?? 0) : 0;
-  if (lost > 0 && (late === null || !counted)) return { value: lostTime(lost), label: "lost so far", bad: true };
+export function aheadOf(explanation: Explanation | undefined, late: number | null, usual: number | null): Ahead | null {
+  const lost = explanation && explanation.verdict !== "not slow" ? (explanation.slowdown?.lost_s ?? null) : null;
+  if (lost !== null && lost > 0) return { value: lostTime(lost), label: "lost so far", bad: true };
   if (late === null) return null;
   return {
     value: `${late < 0 ? MINUS : "+"}${duration(Math.abs(late))}`,
@@ -43,17 +38,12 @@ export function endsText(runTime: RunTime | null | undefined, now: number): stri
   return from === null || to === null ? "unknown" : intervalText({ from, to }, now, false);
 }
 
-/** As titles of explanations say it: 42 % slower, from 2 on 2.9x slower. */
-const slower = (factor: number): string =>
-  factor >= 2 ? `${ratio(factor)}x slower` : `${Math.round((factor - 1) * 100)} % slower`;
-
-/** The same as sentences of the job's page, with what they assume. */
+/** The same as a sentence of the job's page. */
 export function endsSentence(runTime: RunTime, now: number): string {
   const ends = parseTime(runTime.ends);
   if (ends === null) return `When it ends is unknown: ${runTime.lacks ?? "no similar job lasted as long"}.`;
   const basis = runTime.basis === null ? "" : ` of the same ${inWords(runTime.basis)}`;
-  const slow = runTime.factor > 1 ? ` This assumes that it stays ${slower(runTime.factor)}.` : "";
-  return `Ends about ${moment(ends, now)} ${ZONE} (${endsText(runTime, now)}, 90 %), as ${plural(runTime.jobs, "job")}${basis} that ran as long.${slow}`;
+  return `Ends about ${moment(ends, now)} ${ZONE} (${endsText(runTime, now)}, 90 %), as ${plural(runTime.jobs, "job")}${basis} that ran as long.`;
 }
 
 // A job's elapsed time against finished jobs of its like, with or without recorded steps.
