@@ -227,6 +227,8 @@ def test_one_pair_takes_the_way_of_the_tables_and_every_switch_passes_on_what_it
     assert set(way) <= set(np.flatnonzero(load > 0).tolist()) and load[way] == pytest.approx(1e9)
     into, out = (np.bincount(end, load, fabric.vertices)[: len(fabric.routers)] for end in (links.dst, links.src))
     np.testing.assert_allclose(into, out)
+    idle = JobTraffic(traffic.router, np.zeros(2), np.zeros(2), pair)
+    assert not routes.loads([idle], np.arange(len(links)), 0.0).any() and not len(routes.loads([], links.src[:0], 0.0))
 
 
 def test_tables_that_do_not_fit_or_go_in_circles_are_no_trouble() -> None:

@@ -138,6 +138,13 @@ def test_loads_are_conserved_on_the_way() -> None:
     assert must == pytest.approx(16e9 * 3 / 4)
     assert routes.loads([job], blue, 0.0).sum() == pytest.approx(must)
     assert routes.loads([job], blue, 0.4).sum() == pytest.approx(1.4 * must)
+    # Loads of two moments are those of each, with its own detour; the router of an endpoint that is not counted may be unknown.
+    partial = JobTraffic(np.append(routers, 10**6), np.append(job.sent, np.nan), np.append(job.received, np.nan))
+    carried = np.where(np.isin(np.arange(routes.links), blue), 1.4 * must / len(blue), np.nan)
+    first, second = routes.loads_as_carried([([job, partial], None), ([job], carried)], blue)
+    np.testing.assert_allclose(first[:, 0], routes.loads([job], blue, 0.0)[:, 0])
+    np.testing.assert_allclose(first[:, 1], 1.25 * first[:, 0])
+    np.testing.assert_allclose(second[:, 0], routes.loads([job], blue, 0.4)[:, 0])
     # Whatever enters a router leaves it, at both ends of the job as well: each sends what it receives.
     load = routes.loads([job], between, 0.4)[:, 0]
     into = np.bincount(fabric.links.dst[between], load, len(group))

@@ -74,7 +74,7 @@ def exposure_of(host: str, allow_hosts: Iterable[str], anonymous: Role | None, i
 
 
 def exposure_options(function: F) -> F:
-    """Add `--host`, `--port`, `--metrics-host` and the options of exposure; pass `host`, `port`, `metrics_host`, and `expose`: the usual role to the exposure."""
+    """Add `--host`, `--port`, `--metrics-host` and the options of exposure; pass `host`, `port`, `metrics_host`, and `expose`, which returns the exposure for a usual role."""
 
     @functools.wraps(function)
     def command(

@@ -178,8 +178,8 @@ class BlameMethod(TypedDict):
     least_nodes: int
     min_exposed: int
     beside: str
-    calendar: str
-    regimes_s: list[float]
+    calendar: NotRequired[str]
+    regimes_s: NotRequired[list[float]]
 class BlameRuns(TypedDict):
     run_id: list[int | None]
     run_name: list[str | None]

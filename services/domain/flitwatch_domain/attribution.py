@@ -277,7 +277,10 @@ def _find_link_loads(
     moments: Sequence[tuple[Moment, Floats | None]],
     flit_bytes: float | None,
 ) -> list[tuple[Sequence[int] | Ints, Floats]]:
-    """Return for each moment the jobs with known loads, and these on some links (links, jobs): bytes, weighted by the moment's heat."""
+    """Return for each moment the jobs with known loads, and these on some links (links, jobs): bytes, weighted by the moment's heat.
+
+    Loads of single links are known in all moments or in none.
+    """
     known = [(moment.by_link, heat) for moment, heat in moments if moment.by_link is not None and heat is not None]
     if known:
         return [(by_link.jobs, by_link.loads[links] * heat[links, None]) for by_link, heat in known]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, NotRequired
 
 from pydantic import Field
 from typing_extensions import TypedDict
@@ -59,10 +59,14 @@ class BlameMethod(TypedDict):
     least_nodes: Annotated[int, Field(description="Smaller jobs are ignored.")]
     min_exposed: Annotated[int, Field(description="Smallest number of exposed runs for a test.")]
     beside: Annotated[str, Field(description="The paper's method, shown for comparison.")]
-    calendar: Annotated[str, Field(description="Calendar effects that are removed from run times and exposure.")]
-    regimes_s: Annotated[
-        list[float],
-        Field(description="Epoch seconds at which the level of run times changes: marks and change points."),
+    calendar: NotRequired[
+        Annotated[str, Field(description="Calendar effects that are removed from run times and exposure.")]
+    ]
+    regimes_s: NotRequired[
+        Annotated[
+            list[float],
+            Field(description="Epoch seconds at which the level of run times changes: marks and change points."),
+        ]
     ]
 
 

@@ -307,7 +307,8 @@ class DragonflyRoutes:
         self._onward, self._before = (_pack_rows([pair[side] for pair in turns], order) for side in (0, 1))
 
     def _laid_out(self, jobs: Sequence[JobTraffic]) -> _Traffic:
-        at = [self._position[job.router] for job in jobs]
+        # Only counted endpoints are read, so that the router of another one may be unknown.
+        at = [self._position[np.where(job.counted, job.router, 0)] for job in jobs]
         flows = flows_of(jobs, at, self._ends, at, self._ends)
         of_group, to_group = (np.add.reduceat(values, self._first, axis=1) for values in (flows.sent, flows.goes))
         apart = of_group[:, :, None] * to_group[:, None, :]

@@ -85,6 +85,8 @@ class TableRoutes:
         for at, job in enumerate(jobs):
             load[row[injects], at] = self._terminals.loads(injects, job, self._io)
             flows = self._list_flows(job)
+            if not len(flows):
+                continue
             pending.append((at, flows))
             pairs += int(np.count_nonzero(flows.sent, axis=1) @ np.count_nonzero(flows.goes, axis=1))
             if pairs >= MOST_PAIRS:

@@ -718,8 +718,8 @@ export interface components {
             least_nodes: number;
             min_exposed: number;
             beside: string;
-            calendar: string;
-            regimes_s: number[];
+            calendar?: string;
+            regimes_s?: number[];
         };
         Applications: {
             items: components["schemas"]["Application"][];
