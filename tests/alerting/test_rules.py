@@ -324,6 +324,7 @@ def test_what_only_looks_like_it_is_an_expression(expression: str, value: str) -
 # What the process of alerting writes to its log about the receivers that it tells.
 
 
+@pytest.mark.system("processes")
 def test_no_secret_of_an_address_is_logged(embedded_db: str, hook: Hook, tmp_path: Path) -> None:
     at = hook.url.removeprefix("http://").removesuffix("/hook")
     receivers = [

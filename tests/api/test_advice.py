@@ -188,6 +188,7 @@ def test_preferring_never_chooses_the_worse(calm: float, busy: float, nodes: int
         assert min(known) >= 1.15
 
 
+@pytest.mark.system("processes")
 def test_the_service_answers_one_and_several(embedded_db: str) -> None:
     job = {"user": "ann", "application": "milc", "nodes": 8, "candidates": [["nid00001"]]}
     with serving(Settings(db=embedded_db, web=None)) as api:
@@ -207,6 +208,7 @@ def test_the_service_answers_one_and_several(embedded_db: str) -> None:
             assert api.http.post("/api/v1/advice", json=wrong).status_code == 422
 
 
+@pytest.mark.system("processes")
 async def test_others_are_answered_while_a_largest_batch_is() -> None:
     job = AdviceRequest(
         user="ann", application="milc", nodes=64, candidates=[["a0"] * 3 + ["b0"] * n for n in range(64)]
@@ -294,6 +296,7 @@ def test_counts_that_overflowed_are_no_congestion(embedded_db: str) -> None:
     assert got["action"] == "start" and "nan" not in json.dumps(got)
 
 
+@pytest.mark.system("processes")
 def test_it_answers_from_what_it_knew_while_the_database_is_stopped_and_says_so(
     own_server: tuple[Embedded, str, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -500,6 +503,7 @@ def test_each_candidate_has_its_action() -> None:
     assert [c["action"] for c in ask(basis(calm=5.0))["candidates"]] == ["delay", "delay"]
 
 
+@pytest.mark.system("processes")
 @pytest.mark.parametrize(
     ("name", "scopes", "steers"),
     [

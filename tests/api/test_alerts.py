@@ -172,6 +172,7 @@ def _watching(url: str) -> int:
     return number
 
 
+@pytest.mark.system("processes")
 def test_rules_silences_and_evidence_name_nobody_below_operator(served: tuple[Served, str]) -> None:
     api, url = served
     number = _watching(url)
@@ -191,6 +192,7 @@ def test_rules_silences_and_evidence_name_nobody_below_operator(served: tuple[Se
         assert seeing.get("/alerts/silences")["items"][0]["comment"] == "ann knows"
 
 
+@pytest.mark.system("processes")
 def test_a_dry_run_names_nobody_below_operator(embedded_db: str) -> None:
     _watching(embedded_db)
     span = {"from": "2026-11-14T00:00:00Z", "to": "2026-11-21T00:00:00Z"}
@@ -251,6 +253,7 @@ def test_silences_begin_and_end(served: tuple[Served, str]) -> None:
     assert not api.get("/alerts/silences")["items"][0]["active"]
 
 
+@pytest.mark.system("processes")
 def test_contact_points_are_made_tested_and_removed_and_their_addresses_are_for_operators(
     served: tuple[Served, str],
 ) -> None:

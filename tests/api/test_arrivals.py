@@ -31,6 +31,7 @@ def by_source(served: Served) -> dict[str, dict]:
     return {source["key"]: source for source in served.get("/ingest/arrivals")["sources"]}
 
 
+@pytest.mark.system("processes")
 @pytest.mark.integration
 def test_every_source_says_what_came_through_it(site: tuple[Served, str], tmp_path: Path) -> None:
     served, url = site

@@ -58,6 +58,7 @@ def test_every_answer_has_a_type() -> None:
     assert len(types) > 40 and all(hasattr(models, name) for name in types)
 
 
+@pytest.mark.system("processes")
 def test_the_example_runs(api: Served) -> None:
     (code,) = re.findall(r"```\n(.*?)```", flitwatch_client.__doc__ or "", re.DOTALL)
     done = subprocess.run(
@@ -261,6 +262,7 @@ def test_links_runs_steps_blame_forecasts_and_alerts_are_tables(
     assert explained["job_id"] == "100" and fw.candidates("100").columns[0] == "job_id"
 
 
+@pytest.mark.system("processes")
 def test_the_package_alone_is_enough(api: Served, tmp_path: Path) -> None:
     """The built wheel, in an environment that has httpx and pyarrow and nothing of the platform."""
     uv = next(

@@ -100,6 +100,7 @@ def build(root: Path, place: Path) -> subprocess.CompletedProcess[str]:
     )
 
 
+@pytest.mark.system("processes")
 def test_nothing_comes_from_another_host_and_no_script_stands_in_a_page(built: Path) -> None:
     pages = sorted(built.rglob("*.html"))
     assert len(pages) > 80
@@ -125,6 +126,7 @@ def test_search_has_pages_for_users_before_decisions(built: Path) -> None:
     assert boost["adr"] == boost["benchmarks"] == 0.2 and boost["tutorials"] == boost["glossary.html"] == 1
 
 
+@pytest.mark.system("processes")
 def test_the_api_serves_it(built: Path, embedded_db: str) -> None:
     with serving(Settings(db=embedded_db, web=None, docs=built)) as api:
         assert api.http.get("/docs").headers["location"] == "/docs/"

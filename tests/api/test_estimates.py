@@ -109,6 +109,7 @@ def test_nobody_below_operator_reads_a_name(estimated) -> None:
     assert api.get("/forecasts")["items"][0]["user"] == first["name"]
 
 
+@pytest.mark.system("processes")
 def test_folders_of_executables_are_neither_shown_nor_confirmed_below_operator(estimated) -> None:
     api, there = estimated
     last = there["runs"][-1]

@@ -65,6 +65,7 @@ def test_every_stream_gets_every_event_in_order(live: Served, embedded_db: str) 
         assert take(two, 1) == [(tasks[0], "task", {"task_id": 3})]
 
 
+@pytest.mark.system("processes")
 @pytest.mark.parametrize("by", ["header", "query"])
 def test_what_was_missed_is_replayed_once(live: Served, embedded_db: str, by: str) -> None:
     numbers = emit(embedded_db, *({"job_pk": n} for n in range(1200)))
@@ -103,6 +104,7 @@ def test_streams_are_bounded_in_number(live: Served) -> None:
     wait_until_no_streams(live)
 
 
+@pytest.mark.system("processes")
 def test_hundreds_of_streams_leave_capacity_for_requests(embedded_db: str) -> None:
     many = 300
     made = Settings(db=embedded_db, web=None, api_heartbeat_s=30, api_streams_max=many, api_streams_each=many)
@@ -174,6 +176,7 @@ def test_text_of_users_cannot_forge_an_event(live: Served, embedded_db: str) -> 
         assert take(lines, 1) == [(number, "job", hostile)]
 
 
+@pytest.mark.system("processes")
 @pytest.mark.parametrize(
     "ended",
     [

@@ -163,6 +163,7 @@ def signed(algorithm: str, key: bytes) -> str:
     return f"{head}.{body}.{part(seal)}"
 
 
+@pytest.mark.system("processes")
 def test_nothing_signed_by_an_empty_key_is_believed(database: SampleDatabase) -> None:
     empty = hashlib.sha256(b"").hexdigest()
     secrets = [
@@ -302,6 +303,7 @@ def found_in(answer: Any, into: dict[str, set[Any]]) -> None:
             found_in(value, into)
 
 
+@pytest.mark.system("processes")
 @pytest.mark.integration
 def test_every_read_answers_over_odd_records(asking: tuple[Served, dict[str, str]]) -> None:
     served, headers = asking

@@ -93,6 +93,7 @@ def plant(url: str) -> None:
         )
 
 
+@pytest.mark.system("processes")
 def test_nothing_is_claimed_where_nothing_is_planted_and_what_is_planted_is_found(embedded_db: str) -> None:
     with serving(Settings(db=embedded_db, api_anonymous="viewer")) as served:
         assert values(served.http) == {}
@@ -115,6 +116,7 @@ def test_nothing_is_claimed_where_nothing_is_planted_and_what_is_planted_is_foun
     }
 
 
+@pytest.mark.system("processes")
 def test_findings_come_to_whoever_may_see_them(embedded_db: str) -> None:
     plant(embedded_db)
     with serving(Settings(db=embedded_db, api_anonymous="none")) as served:

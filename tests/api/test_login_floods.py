@@ -38,6 +38,7 @@ def waiting_statements(url: str) -> int:
         return int(row[0])
 
 
+@pytest.mark.system("processes")
 def test_a_flood_of_passwords_is_refused_soon_and_stops_nothing_else(embedded_db: str) -> None:
     threads, waiting = platform.PASSWORD_THREADS
     with connect(embedded_db, role="gate", autocommit=True) as conn:
@@ -122,6 +123,7 @@ def tried(address: str, action: str = "PUT put_alert_rule", status: int = 401) -
     return Entry("nobody", None, "anonymous", action, "/x", status, address)
 
 
+@pytest.mark.system("processes")
 def test_refusals_without_a_login_are_counted(embedded_db: str) -> None:
     with connect(embedded_db, role="gate", autocommit=True) as conn:
         people.add_account(conn, "otto", "operator", "correct horse battery")

@@ -126,6 +126,7 @@ def blame(site: Site, who: str, **query: Any) -> dict[str, Any]:
     return answer.json()  # type: ignore[no-any-return]
 
 
+@pytest.mark.system("processes")
 def test_the_stored_estimate_says_what_the_command_says(site: Site, tmp_path: Path, capfd) -> None:  # type: ignore[no-untyped-def]
     # Of runs on differing nodes: node-hours go by the nodes of each.
     measured = [[*row[:3], 32 + at, *row[4:]] for at, row in enumerate(tables()[0])]
@@ -171,6 +172,7 @@ def test_the_stored_estimate_says_what_the_command_says(site: Site, tmp_path: Pa
     assert u0["lost_node_hours"] == pytest.approx(u0["effect_s"] * hours)
 
 
+@pytest.mark.system("processes")
 def test_a_set_is_listed_alongside_applications_counts_among_several_and_raises_no_alert(site: Site) -> None:
     for name in ("one", "two"):
         assert isinstance(site.judge("otto", name), dict)
@@ -189,6 +191,7 @@ def test_a_set_is_listed_alongside_applications_counts_among_several_and_raises_
         assert conn.execute("SELECT count(*) FROM estimate_state").fetchone() == (0,)
 
 
+@pytest.mark.system("processes")
 def test_whoever_wrote_the_names_reads_them_and_nobody_learns_a_pseudonym(site: Site) -> None:
     assert isinstance(site.judge("una", "hers"), dict)
     mine = blame(site, "una", exe="hers")
@@ -252,6 +255,7 @@ def test_a_bad_file_fails_with_one_line_and_leaves_nothing(site: Site, odd: str)
     assert site.http["una"].get("/api/v1/estimates").json()["items"] == []
 
 
+@pytest.mark.system("processes")
 def test_files_go_with_their_task_however_it_ends_and_with_the_day(site: Site) -> None:
     assert isinstance(site.judge("una", "fine"), dict) and site.held() == 0
     begun = site.start("una", site.upload("una", RUNS), site.upload("una", EXPOSURE), "stopped").json()
@@ -287,6 +291,7 @@ def test_only_who_uploaded_or_an_operator_may_use_a_file_once_and_as_two(site: S
     assert site.start("una", *hers, "again").status_code == 404
 
 
+@pytest.mark.system("processes")
 def test_the_name_of_a_recorded_application_is_refused(site: Site) -> None:
     with connect(site.url, role="writer") as conn:
         runs.upsert_run(
@@ -296,6 +301,7 @@ def test_the_name_of_a_recorded_application_is_refused(site: Site) -> None:
     assert isinstance(failed, FlitwatchError) and "another name" in str(failed) and "eve" not in str(failed)
 
 
+@pytest.mark.system("processes")
 def test_a_full_upload_store_drops_the_largest_users_oldest_file(site: Site) -> None:
     """Four addresses took all places for a day before."""
     hosts = [f"127.0.0.{number}" for number in range(10, 24)]
@@ -330,6 +336,7 @@ def uploaded_from(site: Site, address: str) -> int:
         return one.post(FILES, content=b"x").status_code
 
 
+@pytest.mark.system("processes")
 def test_too_many_files_and_too_long_ones_are_refused_with_advice(site: Site, monkeypatch) -> None:  # type: ignore[no-untyped-def]
     waiting = [site.upload("una", b"x") for _ in range(files.WAITING_EACH)]
     refused = site.http["una"].post(FILES, content=b"x")

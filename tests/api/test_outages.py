@@ -132,6 +132,7 @@ def full_site(embedded_db: str) -> Iterator[Served]:
         yield made
 
 
+@pytest.mark.system("processes")
 def test_new_data_are_refused_with_the_reason_until_there_is_space(
     full_site: Served, embedded_db: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -178,6 +179,7 @@ def get(frozen_site: Served, path: str) -> httpx.Response:
     return httpx.get(frozen_site.url + path, timeout=60)
 
 
+@pytest.mark.system("processes")
 def test_a_frozen_server_is_reported_and_answered_for(frozen_site: Served, embedded_server: Embedded) -> None:
     assert get(frozen_site, "/readyz").status_code == 200
     with stopped(*server_processes(embedded_server)):
@@ -256,6 +258,7 @@ def test_half_sent_requests_are_not_kept(half_sent_site: Served, half: str) -> N
     assert get_patiently(f"{half_sent_site.url}/healthz").status_code == 200
 
 
+@pytest.mark.system("processes")
 @pytest.mark.parametrize("kind", BEGINNINGS)
 def test_an_endless_head_is_cut_off(api_site: Served, kind: str) -> None:
     parts = urlsplit(api_site.url)
@@ -266,6 +269,7 @@ def test_an_endless_head_is_cut_off(api_site: Served, kind: str) -> None:
     assert get_patiently(f"{api_site.url}/healthz").status_code == 200
 
 
+@pytest.mark.system("processes")
 @pytest.mark.parametrize("sizes", [[80_000], [100] * 100, [8_000] * 10], ids=["one", "many", "together"])
 def test_a_large_head_is_answered_431(api_site: Served, sizes: list[int]) -> None:
     headers = {f"X-{number}": "a" * size for number, size in enumerate(sizes)}
@@ -340,6 +344,7 @@ def open_at(served: Served) -> int:
     return sum(line.split()[1].endswith(f":{port:04X}") and line.split()[3] == "01" for line in lines)
 
 
+@pytest.mark.system("processes")
 @pytest.mark.parametrize("ahead", [0, http_protocol.WAITING_REQUESTS])
 @pytest.mark.parametrize("last", [b"", b"Connection: close\r\n"], ids=["kept", "closed"])
 def test_answers_that_are_not_read_are_not_kept(
@@ -383,6 +388,7 @@ def test_the_description_is_made_before_anybody_asks_for_it(embedded_db: str, mo
         eventually(lambda: bool(made), what="the description")
 
 
+@pytest.mark.system("processes")
 def test_unread_answers_share_a_bounded_memory(embedded_db: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(http_protocol, "READ_S", 3600.0)
     monkeypatch.setattr(http_protocol, "UNREAD_BYTES", 1)
@@ -533,6 +539,7 @@ def test_one_address_has_a_share_of_the_connections(
         assert again.recv(12) == b"HTTP/1.1 200"
 
 
+@pytest.mark.system("processes")
 def test_pages_keep_the_connections_of_their_browsers(embedded_db: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Six a page; they counted as one, so a few hundred live pages were answered 503."""
     monkeypatch.setattr(serve, "CONNECTIONS", 16)

@@ -324,6 +324,7 @@ def test_admins_handle_accounts_and_the_last_one_stays(
     assert "argon2" not in admin.get("/api/v1/users").text
 
 
+@pytest.mark.system("processes")
 def test_who_becomes_a_service_logs_in_no_more(embedded_db: str) -> None:
     with connect(embedded_db, role="gate", autocommit=True) as conn:
         people.add_account(conn, "root", "admin", PASSWORD)
@@ -456,6 +457,7 @@ def test_a_view_is_recorded_before_its_response_ends() -> None:
     assert parts[0] == 0 and parts[-1] == 1 and recorded == ["/seen"]
 
 
+@pytest.mark.system("processes")
 def test_another_look_of_a_token_is_an_entry_of_its_own(embedded_db: str) -> None:
     with connect(embedded_db, role="gate", autocommit=True) as conn:
         people.add_account(conn, "slurm", "service")
@@ -533,6 +535,7 @@ async def test_stopping_during_a_write_loses_no_entry_and_keeps_their_order(monk
     assert written == entries
 
 
+@pytest.mark.system("processes")
 def test_sums_of_what_was_seen_miss_nothing(embedded_db: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each round of writing is an hour here: whatever falls into which, every look is counted once."""
     monkeypatch.setattr(trail, "SUM_EVERY_S", 0.0)
@@ -582,6 +585,7 @@ def test_more_than_the_limit_is_informed_when_to_come_back(embedded_db: str) -> 
         assert api.http.get("/healthz").status_code == 200
 
 
+@pytest.mark.system("processes")
 def test_tasks_that_wait_are_limited_below_operator(embedded_db: str) -> None:
     count = {"name": "demo.count", "args": {"to": 1, "delay_s": 0}}
     with serving(Settings(db=embedded_db, api_anonymous="user", api_tasks_visit=3)) as served:
@@ -624,6 +628,7 @@ def test_log_lines_are_json_with_the_request() -> None:
     assert '"request_id": "abc-12345"' in line and "\n" not in line
 
 
+@pytest.mark.system("processes")
 def test_unknown_tokens_are_counted_by_their_address(embedded_db: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(callers, "UNKNOWN_PER_S", 1 / 3600)  # nothing is given back while a slow machine asks
     with connect(embedded_db, role="gate", autocommit=True) as conn:
@@ -673,6 +678,7 @@ def test_wrong_passwords_from_elsewhere_do_not_lock_the_owner_out(embedded_db: s
         logged_in(api, "otto").close()
 
 
+@pytest.mark.system("processes")
 @pytest.mark.usefixtures("no_second_chance")
 def test_a_signed_cookie_identifies_a_browser_that_logged_in_before(
     embedded_db: str, monkeypatch: pytest.MonkeyPatch

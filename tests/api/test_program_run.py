@@ -87,6 +87,7 @@ def python(text: str) -> tuple[str, ...]:
     return "--", sys.executable, "-u", "-c", text
 
 
+@pytest.mark.system("processes")
 def test_steps_of_the_python_module_come_back_as_written(site: Site) -> None:
     with connect(site.db, role="writer", autocommit=True) as conn:
         jobs.upsert_jobs(
@@ -106,6 +107,7 @@ def test_the_job_of_a_run_has_the_id_under_which_jobs_are_kept() -> None:
     assert of_job({"SLURM_JOB_ID": "79"}) == ("79", []) and of_job({}) == (None, [])
 
 
+@pytest.mark.system("processes")
 def test_the_c_header_reports_steps_and_does_nothing_without_us(site: Site) -> None:
     if shutil.which("cc") is None:
         pytest.skip("needs a C compiler")
@@ -140,6 +142,7 @@ out.flush(); sys.stderr.write("err"); os._exit(3)
     assert done.stderr.startswith(b"err")
 
 
+@pytest.mark.system("processes")
 def test_times_between_lines_are_measured_and_those_of_buffered_output_are_not_guessed(site: Site) -> None:
     text = "import time\nfor n in range(4): print('done', n); time.sleep(0.3)"
     assert site.run("--application", "live", "--step-pattern", r"^done (?P<step>\d+)", *python(text)).returncode == 0
@@ -156,6 +159,7 @@ def test_times_between_lines_are_measured_and_those_of_buffered_output_are_not_g
     assert site.steps("held", 0) == {}
 
 
+@pytest.mark.system("processes")
 def test_json_is_the_last_line_of_standard_error_and_a_pattern_without_a_match_is_said(site: Site) -> None:
     text = "import sys; print('step 0 took 1.5 s'); print('step 1 took 2 s'); sys.stderr.write('err\\n')"
     good = ("--application", "timed", "--step-pattern", r"^step (?P<step>\d+) took (?P<time>\S+) s")
@@ -188,6 +192,7 @@ def test_json_is_the_last_line_of_standard_error_and_a_pattern_without_a_match_i
     )
 
 
+@pytest.mark.system("processes")
 def test_a_million_lines_and_a_slow_pattern_hold_no_output_up(site: Site) -> None:
     text = "import sys\nfor n in range(1_000_000): sys.stdout.write(f'{n} aaaaaaaaaaaaaaaaaaaaaaaaaaaa\\n')"
     wanted = hashlib.sha256(b"".join(b"%d aaaaaaaaaaaaaaaaaaaaaaaaaaaa\n" % n for n in range(1_000_000))).digest()
@@ -266,6 +271,7 @@ def test_who_forgot_the_token_is_informed_and_sends_the_run_with_one(site: Site)
     assert site.steps("forgot", 1) == {0: 1.5}
 
 
+@pytest.mark.system("processes")
 def test_a_spoiled_token_file_sets_no_kept_run_aside(site: Site) -> None:
     """Nobody asked the API: the run waits until the file is mended."""
     token = site.folder / "token"

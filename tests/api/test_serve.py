@@ -192,6 +192,7 @@ def _is_held_by(folder: Path, pid: int) -> bool:
     return any(Path(os.readlink(one)) == held for one in Path(f"/proc/{pid}/fd").iterdir() if one.exists())
 
 
+@pytest.mark.system("processes")
 def test_on_this_machine_only_it_answers_to_this_machines_names_only(database: SampleDatabase) -> None:
     with running(database.url) as (_, base):
         assert httpx.get(f"{base}/healthz", headers={"Host": "localhost"}).status_code == 200
@@ -223,6 +224,7 @@ def test_scrapers_ask_by_address_at_a_port_that_answers_nothing_else(database: S
             assert httpx.request(method, f"{aside}/metrics").status_code == 404
 
 
+@pytest.mark.system("processes")
 def test_routes_are_built_before_requests_and_left_out_of_collections(monkeypatch: pytest.MonkeyPatch) -> None:
     """A collection that went through them while requests waited took a second on a busy machine."""
     served = []
@@ -271,6 +273,7 @@ def test_a_database_that_comes_back_late_is_waited_for() -> None:
             server.destroy()
 
 
+@pytest.mark.system("processes")
 def test_a_taken_port_is_said_in_one_line(database: SampleDatabase) -> None:
     with open_listener("127.0.0.1", 0) as taken:
         port = str(taken.getsockname()[1])
@@ -280,6 +283,7 @@ def test_a_taken_port_is_said_in_one_line(database: SampleDatabase) -> None:
     assert done.returncode == 1 and f"port {port}" in done.stderr.splitlines()[-1] and "Traceback" not in done.stderr
 
 
+@pytest.mark.system("processes")
 def test_many_requests_at_once_share_few_connections(database: SampleDatabase) -> None:
     paths = [
         "/stalls",
@@ -327,6 +331,7 @@ async def test_a_broker_that_is_away_leaves_the_lag_unknown() -> None:
     assert await LogEnds("postgresql:///x").get({"ldms.x": {}}) == {}
 
 
+@pytest.mark.system("processes")
 @pytest.mark.shared
 def test_the_published_edison_snapshot(shared: Path, embedded_db: str) -> None:
     """Edison as measured at NERSC: the figures that its users published, through the API."""

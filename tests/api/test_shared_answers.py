@@ -149,6 +149,7 @@ def begin_job(conn: psycopg.Connection, fabric_id: int) -> None:
     conn.execute("INSERT INTO job_node (job_pk, node, fabric_id, router) VALUES (%s, 'n1', %s, 1)", [row[0], fabric_id])
 
 
+@pytest.mark.system("processes")
 def test_what_the_writer_tells_of_is_seen_at_once(
     live: tuple[Served, int], embedded_db: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -183,6 +184,7 @@ def test_what_nobody_tells_of_is_seen_soon(live: tuple[Served, int], embedded_db
     eventually(lambda: flits() == [3], what="the flits of the new counters", detail=flits)
 
 
+@pytest.mark.system("processes")
 def test_nobody_is_given_what_another_may_see(embedded_db: str) -> None:
     """One overview, asked at once by an operator, by viewers who see pseudonyms (one the job's own user), and by callers who may see nothing."""
     with connect(embedded_db, role="writer", autocommit=True) as conn:
@@ -210,6 +212,7 @@ def test_nobody_is_given_what_another_may_see(embedded_db: str) -> None:
                 assert ("secret-app" in mark["text"]) == (name != "anna"), name
 
 
+@pytest.mark.system("processes")
 def test_jobs_stay_hidden_alongside_who_sees_them(embedded_db: str) -> None:
     with connect(embedded_db, role="gate", autocommit=True) as conn:
         people.add_account(conn, "otto", "operator")
@@ -225,6 +228,7 @@ def test_jobs_stay_hidden_alongside_who_sees_them(embedded_db: str) -> None:
         assert len(seen.json()["marks"]) == 1 and hidden.json()["marks"] == []
 
 
+@pytest.mark.system("processes")
 def test_an_error_is_reported_to_all_who_wait_and_not_kept(database: SampleDatabase, statements: Statements) -> None:
     settings = Settings(db=database.url, web=None, api_statement_timeout_ms=500)
     path = f"/fabrics/tree/stalls?at={T0 + 120}&window=60s"

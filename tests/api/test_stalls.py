@@ -231,6 +231,7 @@ def test_costs_are_bounded_and_named(api: Served) -> None:
     assert "MAX_COUNTERS" in api.refused("/fabrics/small/timeseries", 413, routers="1", counters=many)["detail"]
 
 
+@pytest.mark.system("processes")
 def test_the_path_before_1_0_answers_the_same_and_is_deprecated(api: Served) -> None:
     at = {"at": T0 + 180, "window": "60s"}
     paths = create_app(Settings(web=None)).openapi()["paths"]

@@ -125,6 +125,7 @@ def screen(master: int, wanted: str, timeout_s: float = 180) -> str:
     return seen
 
 
+@pytest.mark.system("processes")
 def test_top_on_a_terminal_takes_keys_says_when_it_is_old_and_leaves_the_terminal_as_it_was(
     database: SampleDatabase,
 ) -> None:
@@ -169,6 +170,7 @@ def test_a_jobs_name_does_not_steer_the_terminal() -> None:
 # --- estimates ------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.system("processes")
 def test_blame_of_an_application_is_rests(estimated, capfd) -> None:  # noqa: F811
     api, _ = estimated
     words = ("blame", "--application", "amg", "--url", api.url)
@@ -379,6 +381,7 @@ def test_a_refusal_says_what_the_user_of_a_terminal_does(database: SampleDatabas
         assert f"chmod 600 {token}" in failed(capfd, "open", "101", "--url", closed.url, "--token-file", str(token))
 
 
+@pytest.mark.system("processes")
 def test_a_user_of_a_login_node_lists_alerts_and_handles_own_tokens(database: SampleDatabase, capfd, tmp_path) -> None:
     with connect(database.url, role="gate") as conn:
         people.add_account(conn, "lin", "user", "a long enough password")
@@ -396,6 +399,7 @@ def test_a_user_of_a_login_node_lists_alerts_and_handles_own_tokens(database: Sa
         assert "answers 401" in failed(capfd, "alerts", "list", *there)
 
 
+@pytest.mark.system("processes")
 def test_an_admin_handles_accounts_from_another_machine(
     database: SampleDatabase, capfd: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

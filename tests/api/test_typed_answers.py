@@ -135,6 +135,7 @@ def test_the_event_stream_quotes_no_values(site: tuple[Served, str]) -> None:
 # An application that nobody uses any more is freed: a process that makes several does not grow by each.
 
 
+@pytest.mark.system("processes")
 def test_an_application_that_nobody_holds_is_freed() -> None:
     made = weakref.ref(create_app(Settings()))
     gc.collect()

@@ -53,6 +53,7 @@ def listed(client: httpx.Client) -> list[int]:
     return [one["task_id"] for one in client.get("/api/v1/tasks").json()["items"]]
 
 
+@pytest.mark.system("processes")
 def test_two_visits_neither_see_nor_cancel_one_anothers_tasks(site: tuple[Served, str]) -> None:
     api, url = site
     with visitor(api) as ann, visitor(api) as ben, visitor(api) as nobody:
@@ -75,6 +76,7 @@ def test_two_visits_neither_see_nor_cancel_one_anothers_tasks(site: tuple[Served
     assert api.http.post(f"/api/v1/tasks/{bens}/cancel", headers=oversees).status_code == 202
 
 
+@pytest.mark.system("processes")
 def test_the_address_of_a_simulation_can_be_shared_with_another_visit(site: tuple[Served, str]) -> None:
     api, _ = site
     study = {"name": "sim.study", "args": {"study": "hoefler-table1"}}
@@ -87,6 +89,7 @@ def test_the_address_of_a_simulation_can_be_shared_with_another_visit(site: tupl
         assert listed(ben) == [] and ben.post(f"/api/v1/tasks/{task}/cancel").status_code == 403
 
 
+@pytest.mark.system("processes")
 def test_names_of_a_simulated_machine_are_plain_and_a_visits_mark_is_not(site: tuple[Served, str]) -> None:
     api, url = site
     with connect(url, role="writer") as conn:
@@ -148,6 +151,7 @@ def test_the_cookie_is_for_this_site_alone_and_not_for_scripts(site: tuple[Serve
     assert "secure" in elsewhere.headers["set-cookie"].lower()
 
 
+@pytest.mark.system("processes")
 def test_forged_and_expired_cookies_are_none(site: tuple[Served, str]) -> None:
     api, url = site
 
@@ -176,6 +180,7 @@ def test_forged_and_expired_cookies_are_none(site: tuple[Served, str]) -> None:
             assert "set-cookie" in late.post("/api/v1/tasks", json=COUNT).headers
 
 
+@pytest.mark.system("processes")
 def test_who_drops_the_cookie_gains_nothing(site: tuple[Served, str]) -> None:
     api, _ = site
     with visitor(api) as ann:
@@ -195,6 +200,7 @@ def test_who_drops_the_cookie_gains_nothing(site: tuple[Served, str]) -> None:
     )
 
 
+@pytest.mark.system("processes")
 def test_all_visits_together_have_a_limit(site: tuple[Served, str]) -> None:
     api, url = site
     with visitor(api) as ann, visitor(api) as ben:

@@ -65,6 +65,7 @@ def test_a_heterogeneous_job_is_shown_with_its_components(embedded_db: str) -> N
             explain_whole(conn, "530", "c1")
 
 
+@pytest.mark.system("processes")
 def test_the_terminal_shows_an_array_as_rest_does(embedded_db: str) -> None:
     with connect(embedded_db, role="writer") as conn:
         store.upsert_jobs(conn, JOBS)

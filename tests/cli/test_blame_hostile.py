@@ -171,6 +171,7 @@ def answer(capfd, folder: Path, runs: str | bytes, exposure: str | bytes) -> dic
     return json.loads(capfd.readouterr().out)
 
 
+@pytest.mark.system("processes")
 @pytest.mark.parametrize(
     "packed",
     [
@@ -283,6 +284,7 @@ def in_zone(text: str) -> str:
     ).isoformat()
 
 
+@pytest.mark.system("processes")
 def test_dates_without_a_zone_are_utc(capfd, tmp_path: Path) -> None:
     runs, exposure = tables()
     other = texts([[row[0], in_zone(row[1]), *row[2:]] for row in runs], exposure)

@@ -38,6 +38,7 @@ def copied(runs: Rows, exposure: Rows) -> tuple[Rows, Rows]:
     ]
 
 
+@pytest.mark.system("processes")
 def test_a_run_under_two_names_counts_once(capfd, tmp_path) -> None:
     once, twice = tmp_path / "once", tmp_path / "twice"
     for folder, made in ((once, tables()), (twice, copied(*tables()))):
@@ -48,6 +49,7 @@ def test_a_run_under_two_names_counts_once(capfd, tmp_path) -> None:
     assert first["users"] == second["users"] and second["runs"] == RUNS
 
 
+@pytest.mark.system("processes")
 def test_runs_that_start_together_but_differ_are_all_kept(capfd, tmp_path) -> None:
     runs, exposure = tables()
     runs[1][1:3] = runs[0][1:3]
@@ -55,6 +57,7 @@ def test_runs_that_start_together_but_differ_are_all_kept(capfd, tmp_path) -> No
     assert json.loads(capfd.readouterr().out)["runs"] == RUNS
 
 
+@pytest.mark.system("processes")
 @pytest.mark.parametrize("mark", [False, True])
 def test_the_culprit_is_named_with_seconds_and_node_hours(capfd, tmp_path, mark) -> None:
     blame(tmp_path, *tables(), mark=mark)
@@ -87,6 +90,7 @@ def test_people_read_of_the_strongest_before_those_of_whom_there_is_no_number(ca
     assert {f"u{user}" for user in range(USERS)} == set(names[:USERS])
 
 
+@pytest.mark.system("processes")
 def test_epoch_seconds_and_any_order_of_rows_give_the_same(capfd, tmp_path) -> None:
     runs, exposure = tables()
     seconds = [[run, datetime.fromisoformat(start).timestamp(), *rest] for run, start, *rest in runs]
@@ -127,6 +131,7 @@ def test_a_bad_table_gets_one_clear_line_and_no_name(capfd, tmp_path, spoil, wor
     assert leave.value.code == 1 and words in said.err and said.out == "" and said.err.count("\n") == 1
 
 
+@pytest.mark.system("processes")
 def test_a_column_that_repeats_the_run_time_is_no_circumstance(capfd, tmp_path) -> None:
     runs, exposure = tables()
     minutes = [[*row[:4], row[2] / 60, row[5]] for row in runs]

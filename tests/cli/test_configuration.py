@@ -60,6 +60,7 @@ def test_the_environment_wins_over_the_file(tmp_path: Path, monkeypatch: pytest.
     assert settings.api_hosts == ("a.example", "b.example")
 
 
+@pytest.mark.system("processes")
 @pytest.mark.parametrize(
     ("variable", "value", "said"),
     [

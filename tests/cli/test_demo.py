@@ -80,6 +80,7 @@ def test_a_past_stands_in_minutes_hours_and_sums_of_the_fabric_and_in_no_second(
         assert rolled == (pytest.approx(flits),)
 
 
+@pytest.mark.system("processes")
 def test_earlier_days_have_jobs_and_runs_one_session_each(embedded_db: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(twin, "SESSION_S", 600)
     asked = ["history", "small", "--seconds", "60", "--days", "3", "--until", str(UNTIL_S), "--log", embedded_db]
@@ -245,6 +246,7 @@ def test_beyond_this_machine_named_hosts_and_readers_are_served(anonymous: str |
     assert (made.hosts, made.anonymous) == (("flit.example",), anonymous or "none")
 
 
+@pytest.mark.system("processes")
 @pytest.mark.parametrize("command", ["api", "up"])
 def test_the_commands_refuse_before_anything_starts(command: str, tmp_path: Path) -> None:
     argv = [sys.executable, "-m", "flitwatch.main", command, "--host", "0.0.0.0", "--port", "18799"]

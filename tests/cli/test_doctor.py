@@ -74,6 +74,7 @@ def test_topics_rates_and_clocks_of_a_log(any_log: Log, any_log_url: str, embedd
         assert kept == {"hours": 24, "bytes": 6 << 30}
 
 
+@pytest.mark.system("processes")
 def test_what_the_log_will_hold_is_reported_alongside_what_comes(embedded_db: str) -> None:
     with connect(embedded_db, role="owner", autocommit=True) as conn:
         log_keep.set_kept(conn, days=0.25, size_bytes=3_000_000_000)
@@ -100,6 +101,7 @@ def test_what_the_log_will_hold_is_reported_alongside_what_comes(embedded_db: st
     assert "arrive in the log before compression, and it keeps 6 h, at most 3.0 GB" in " ".join(said.split())
 
 
+@pytest.mark.system("processes")
 @pytest.mark.parametrize(
     "log", [pytest.param("kafka://127.0.0.1:9", marks=pytest.mark.system("faults")), "postgresql://127.0.0.1:9/none"]
 )

@@ -58,12 +58,14 @@ def start(code: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
 
 
+@pytest.mark.system("processes")
 @pytest.mark.parametrize("role", ROLES)
 def test_a_start_does_not_load_torch(role: str) -> None:
     done = start(ROLES[role])
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.system("processes")
 def test_an_import_inside_a_function_is_seen() -> None:
     done = start("run_imports('flitwatch_research.commands.backtest')")
     assert done.returncode == 1 and done.stderr.endswith("ImportError: torch is imported\n"), done.stderr

@@ -162,6 +162,7 @@ def test_an_address_of_all_addresses_or_one_of_its_own_leads_elsewhere(monkeypat
     assert status("0.0.0.0") is None
 
 
+@pytest.mark.system("processes")
 @pytest.mark.integration
 def test_a_platform_stopped_while_its_database_starts_leaves_nothing(home: Path, ports: Callable[[int], int]) -> None:
     environment = {**os.environ, "FLITWATCH_HOME": str(home)}

@@ -42,6 +42,7 @@ def clear(url: str) -> None:
             conn.execute(f"DELETE FROM {table}".encode())
 
 
+@pytest.mark.system("processes")
 def test_rows_come_back_equal_and_once(database: SampleDatabase, tmp_path: Path) -> None:
     before = everything(database.url)
     steps: list[tuple[int, int, str]] = []

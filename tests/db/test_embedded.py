@@ -49,6 +49,7 @@ def child(folder: Path, **options: object) -> subprocess.Popen[str]:
     )  # type: ignore[call-overload]
 
 
+@pytest.mark.system("processes")
 def test_many_starters_make_one_server_and_the_last_to_leave_stops_it(folder: Path) -> None:
     children = [child(folder) for _ in range(4)]
     try:
@@ -76,6 +77,7 @@ def test_a_killed_user_does_not_keep_the_server_up(folder: Path) -> None:
     assert server.pid() is None
 
 
+@pytest.mark.system("processes")
 def test_servers_of_killed_users_are_swept(folder: Path) -> None:
     abandoned, used = folder / "throw-away-1", folder / "throw-away-2"
     user = child(abandoned)

@@ -53,6 +53,7 @@ def test_what_a_call_raises_reaches_the_caller(executor: Executor) -> None:
         list(executor.completed([partial(refused, number) for number in range(6)]))
 
 
+@pytest.mark.system("processes")
 def test_a_cancel_ends_calls_that_do_not_look(executor: Executor, tmp_path: Path) -> None:
     if executor.in_process:
         pytest.skip("a call in the caller's own process looks itself, or is ended with the process")

@@ -647,6 +647,7 @@ def standby_first() -> Iterator[str]:
     folder.rmdir()
 
 
+@pytest.mark.system("processes")
 def test_a_connection_is_made_to_the_server_that_writes(standby_first: str) -> None:
     with connect(standby_first) as conn:
         assert conn.execute(RECOVERS).fetchone() == (False,)

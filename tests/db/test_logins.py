@@ -160,6 +160,7 @@ def test_a_database_of_an_earlier_version_is_upgraded_and_keeps_what_it_holds(fo
         assert conn.execute("SELECT action FROM audit").fetchall() == [("kept",)]
 
 
+@pytest.mark.system("processes")
 def test_lost_passwords_are_made_anew_at_the_next_start(folder: Path) -> None:
     server = Embedded(folder / "pg", durable=False)
     migrate_database(server.start())

@@ -127,6 +127,7 @@ ENTRY = st.tuples(
 WRITE = st.lists(st.tuples(ENTRY, CELL, CELL), min_size=1, max_size=8)
 
 
+@pytest.mark.system("processes")
 @given(work=st.lists(st.one_of(st.none(), WRITE), min_size=2, max_size=6))
 @settings(max_examples=3, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_a_bucket_is_the_sum_of_its_seconds(any_db: str, work: list) -> None:

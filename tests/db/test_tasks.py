@@ -151,6 +151,7 @@ def test_a_waiting_worker_takes_a_task_at_its_notice(embedded_db: str) -> None:
         assert [notice.channel for notice in listener.notifies(timeout=PATIENCE_S, stop_after=1)] == ["flitwatch_task"]
 
 
+@pytest.mark.system("processes")
 def test_a_frozen_workers_task_is_run_by_another_and_its_own_result_is_refused(
     embedded_db: str, conn: psycopg.Connection[Any]
 ) -> None:

@@ -59,6 +59,7 @@ def grown(name: str, labels: dict[str, str], step: int, seconds: range = range(4
     return {"__name__": name, **labels}, [(step * t, (START_S + t) * 1000) for t in seconds]
 
 
+@pytest.mark.system("processes")
 @pytest.mark.parametrize("proto", [V1, V2])
 def test_what_is_written_twice_counts_once(endpoint: Collector, embedded_db: str, proto: str) -> None:
     stored_fabric(embedded_db)
@@ -89,6 +90,7 @@ def test_what_is_written_twice_counts_once(endpoint: Collector, embedded_db: str
     assert (found.letters, found.duplicates) == ([], 2 * 16)
 
 
+@pytest.mark.system("processes")
 def test_written_counts_and_partial_writes_are_reported(endpoint: Collector, embedded_db: str) -> None:
     good = grown("node_infiniband_port_data_transmitted_bytes_total", N1, 4000)
     bad = grown("node_infiniband_port_data_received_bytes_total", N1, 4001, range(1, 4))
@@ -136,6 +138,7 @@ def test_what_the_table_does_not_know_is_named_once_over_a_restart(embedded_db: 
     assert any("no label identifies the port" in reason for _, reason in letters)
 
 
+@pytest.mark.system("processes")
 def test_hostile_requests_are_refused_and_counted(embedded_db: str, tmp_path: Path) -> None:
     metrics = free_port()
     endpoint = Collector(embedded_db, tmp_path, "--metrics-port", str(metrics)).start()
@@ -196,6 +199,7 @@ def test_hostile_requests_are_refused_and_counted(embedded_db: str, tmp_path: Pa
     assert {topic for topic, *_ in logged(embedded_db)} == {"flitwatch.rejected.v1"}
 
 
+@pytest.mark.system("processes")
 def test_endless_heads_are_cut_off_at_both_ports(embedded_db: str, tmp_path: Path) -> None:
     metrics = free_port()
     endpoint = Collector(embedded_db, tmp_path, "--metrics-port", str(metrics)).start()
@@ -210,6 +214,7 @@ def test_endless_heads_are_cut_off_at_both_ports(embedded_db: str, tmp_path: Pat
         endpoint.kill()
 
 
+@pytest.mark.system("processes")
 def test_idle_connections_of_one_address_keep_no_other_out(endpoint: Collector) -> None:
     with ExitStack() as stack:
         idle = [
@@ -228,6 +233,7 @@ def test_idle_connections_of_one_address_keep_no_other_out(endpoint: Collector) 
         )
 
 
+@pytest.mark.system("processes")
 def test_slow_bodies_hold_no_other_request_up(endpoint: Collector) -> None:
     head = f"POST /api/v1/write HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {TOKEN}\r\nContent-Encoding: snappy\r\n"
     head += "Content-Type: application/x-protobuf\r\nContent-Length: 1000\r\n\r\n"
@@ -262,6 +268,7 @@ def test_bodies_share_a_bounded_memory() -> None:
     HeldBody(shares, "b").add(MOST_BYTES)
 
 
+@pytest.mark.system("processes")
 def test_a_site_maps_a_counter_of_its_own_without_code(embedded_db: str, tmp_path: Path) -> None:
     stored_fabric(embedded_db)
     (tmp_path / "site.yaml").write_text(
@@ -353,6 +360,7 @@ def _counted(url: str) -> list[tuple[str, int]]:
     return [(record["device"], record["port_xmit_data"]) for record in records]
 
 
+@pytest.mark.system("processes")
 @pytest.mark.parametrize("compression", [Compression.Gzip, Compression.NoCompression])
 def test_counters_of_the_opentelemetry_sdk_reach_their_port(
     endpoint: Collector, embedded_db: str, compression: Compression
@@ -383,6 +391,7 @@ def test_counters_of_the_opentelemetry_sdk_reach_their_port(
     assert [metric for metric, _ in named(embedded_db)] == ["latency"]
 
 
+@pytest.mark.system("processes")
 def test_otlp_in_json_answers_with_what_it_rejected(endpoint: Collector, embedded_db: str) -> None:
     point = {"asInt": "4000", "timeUnixNano": str(START_S * 10**9)}
     attributes = [{"key": name, "value": {"stringValue": value}} for name, value in N1.items()]

@@ -110,6 +110,7 @@ def test_topology_and_counters_arrive_once_over_restarts(
     assert row == ([1000, 1001],)
 
 
+@pytest.mark.system("processes")
 def test_a_token_goes_to_the_third_interface_and_to_no_other_host(
     server: UfmServer, embedded_db: str, tmp_path: Path
 ) -> None:
@@ -145,6 +146,7 @@ def test_who_is_not_trusted_is_not_asked(server: UfmServer, embedded_db: str, tm
     assert "401" in said and "wrong" not in said.replace("password", "")
 
 
+@pytest.mark.system("processes")
 @pytest.mark.parametrize(
     "body", [page(3)[:-4], b"\xff\xfe\x00", b"{{{", HEADER.encode() + b"\n1,2\n", b"<html>a proxy's page</html>\n"]
 )
@@ -161,6 +163,7 @@ def test_a_bad_page_is_a_dead_letter_once_and_counts_nothing(embedded_db: str, t
     assert topic == "flitwatch.rejected.v1" and value == body and b"its page is" in headers["reason"]
 
 
+@pytest.mark.system("processes")
 def test_a_bad_topology_is_a_dead_letter_and_changes_nothing(
     server: UfmServer, embedded_db: str, tmp_path: Path, secret: Path
 ) -> None:
@@ -174,6 +177,7 @@ def test_a_bad_topology_is_a_dead_letter_and_changes_nothing(
     assert [topic for topic, *_ in logged(embedded_db)] == ["flitwatch.rejected.v1"]
 
 
+@pytest.mark.system("processes")
 @pytest.mark.shared
 def test_the_public_telemetry_reaches_the_ports_of_its_guids(
     shared: Path, embedded_db: str, tmp_path: Path, secret: Path
@@ -204,6 +208,7 @@ def test_the_public_telemetry_reaches_the_ports_of_its_guids(
     assert {flits for flits, _ in switch_ports(embedded_db).values()} == {72}
 
 
+@pytest.mark.system("processes")
 def test_it_follows_until_it_is_stopped(
     server: UfmServer, embedded_db: str, tmp_path: Path, secret: Path, clock: list[int]
 ) -> None:

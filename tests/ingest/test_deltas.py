@@ -99,6 +99,7 @@ def after_reset_first() -> Arrivals:
     return Arrivals(tuple(line[i] for i in order), (False,) * len(order), 0)
 
 
+@pytest.mark.system("processes")
 @settings(max_examples=300, deadline=None)
 @given(arrivals())
 @example(after_reset_first())
@@ -130,6 +131,7 @@ def test_samples_from_before_a_reset_that_arrive_after_it_are_no_clock_set_back(
     assert seconds[START_S + 10]["rt_flits"] == 3
 
 
+@pytest.mark.system("processes")
 @settings(max_examples=60, deadline=None)
 @given(timelines(most=60), st.randoms(use_true_random=False))
 def test_local_disorder_in_a_long_feed(samples: list[Sample], random) -> None:
@@ -142,6 +144,7 @@ def test_local_disorder_in_a_long_feed(samples: list[Sample], random) -> None:
     check(bench, samples)
 
 
+@pytest.mark.system("processes")
 @settings(max_examples=60, deadline=None)
 @given(timelines(most=40), st.randoms(use_true_random=False), st.data())
 def test_replay_rebuilds_what_was_in_memory(samples: list[Sample], random, data: st.DataObject) -> None:

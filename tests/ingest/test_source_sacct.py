@@ -257,6 +257,7 @@ json_values = st.recursive(
 )
 
 
+@pytest.mark.system("processes")
 @example(jobs=[{"job_id": float("inf"), "time": None}])
 @given(jobs=st.lists(json_values, max_size=4))
 @settings(max_examples=200, deadline=None)

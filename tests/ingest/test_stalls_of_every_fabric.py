@@ -291,6 +291,7 @@ def sample(name: str, value: float, sender: str = "a:9315", port: int = 1) -> Sa
     return Sample(name, tuple(sorted(labels.items())), value, NOW_MS)
 
 
+@pytest.mark.system("processes")
 @given(st.sampled_from(BYTES), st.lists(st.integers(0, 2**40), min_size=1, max_size=8))
 def test_all_values_of_a_metric_count_or_none(publisher: Publisher, name: str, values: list[int]) -> None:
     held = Intake(MetricTable(), publisher)

@@ -272,6 +272,7 @@ def test_of_a_thousand_shuffled_sets_at_most_a_tenth_have_a_name(made, runs: int
     assert found["shuffles"] == 1000 and found["share"] <= 0.1
 
 
+@pytest.mark.system("numeric")
 def test_shuffled_run_times_seldom_give_a_name_and_each_shuffle_is_reported() -> None:
     """The short form of what follows: sixty shuffles."""
     _, start, exposure, time_s = one_user()
@@ -299,6 +300,7 @@ def test_whom_chance_alone_selects_makes_nobody_else_surer() -> None:
     assert (many.p_value_ >= np.minimum(none.p_value_, 0.5) - 1e-9).all()
 
 
+@pytest.mark.system("numeric")
 def test_a_culprit_among_whom_chance_selects_is_named_and_nobody_else() -> None:
     """A bound so wide that all are selected, and one who slows their runs by a twelfth: a name that the others neither lend nor take."""
     _, start, exposure, time_s = one_user(seed=5)

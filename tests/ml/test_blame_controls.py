@@ -217,6 +217,7 @@ def test_a_part_of_a_node_is_there() -> None:
     assert [group.tolist() for group in alike] == [[0, 2]]
 
 
+@pytest.mark.system("numeric")
 def test_shuffled_times_of_few_sets_of_users_are_no_copies() -> None:
     """Times in two heaps, alongside one of few sets of users: shuffled, close times are many by chance."""
     run, user = np.arange(40.0), np.arange(6.0)

@@ -20,6 +20,7 @@ runs_and_users = st.tuples(st.integers(2, 30), st.integers(1, 6)).flatmap(
 )
 
 
+@pytest.mark.system("numeric")
 @given(runs_and_users)
 def test_information_equals_scikit_learns_and_is_never_negative(case) -> None:
     present, slow = case

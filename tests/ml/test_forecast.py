@@ -57,6 +57,7 @@ def test_a_window_sees_only_its_past() -> None:
     assert not np.array_equal(before.past[~early], after.past[~early])
 
 
+@pytest.mark.system("numeric")
 def test_the_papers_forecaster_reads_counters_and_no_step_times() -> None:
     series = process(0)
     standard = Standard.learn(series, ())

@@ -69,6 +69,7 @@ def test_where_nothing_is_carried_no_counter_is_claimed(members) -> None:
     assert all(one["low"] <= 0 <= one["high"] for one in found["inputs"] if one["name"] != TIME)
 
 
+@pytest.mark.system("numeric")
 def test_claims_of_nothing_are_as_rare_as_the_interval_says() -> None:
     """95 % intervals for all inputs at once: of 80 draws without a carrier 2 have a claim on average (one tail), 7 or more in one set of 200."""
     claimed = 0

@@ -81,6 +81,7 @@ print(*map(repr, made.tolist()))
 """
 
 
+@pytest.mark.system("numeric")
 def test_an_attention_net_is_served_without_pytorch(tmp_path: Path) -> None:
     data = series()
     standard = Standard.learn(data, ())
@@ -145,6 +146,7 @@ def test_the_schedule_starts_what_is_due_once_and_says_what_is_lacking(seeded: s
     assert lacks == "not enough data: needs 20 runs, has 5"
 
 
+@pytest.mark.system("numeric")
 @pytest.mark.integration
 def test_a_running_job_is_forecast_after_every_step_and_reported(seeded: str) -> None:
     from flitwatch_ml import tasks as handlers

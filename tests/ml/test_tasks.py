@@ -99,6 +99,7 @@ def on_infiniband(url: str, rng: np.random.Generator) -> None:
             counters.write_batch(conn, counters.Batch(routers=None, ports=None, endpoints=rows))
 
 
+@pytest.mark.system("numeric")
 @pytest.mark.integration
 def test_runs_on_any_fabric_have_drivers(seeded: str) -> None:
     """Their steps are kept although nobody forecasts them: without an estimate there was no counter, and without a counter no estimate."""
@@ -165,6 +166,7 @@ def test_the_papers_learner_and_forecaster_are_options_by_name(seeded: str, monk
     assert result["serves"]["forecaster"] == "attention on counters" and "paper" in result["serves"]["why"]
 
 
+@pytest.mark.system("numeric")
 @pytest.mark.integration
 def test_too_few_runs_for_importances_is_said(seeded: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(AttentionForecaster.__init__, "__defaults__", (8, 0.2, 1, 1, True, False, 0, "cpu", 20))

@@ -54,6 +54,7 @@ def drawn_trial(seed: int, effect: float, count: int = 240, share: float = 0.5) 
     return participants, outcomes
 
 
+@pytest.mark.system("numeric")
 def test_the_interval_holds_the_planted_effect_and_nothing_is_claimed_where_there_is_none() -> None:
     """100 trials with 8 % less time, 100 with no effect: nominal 95 %; at least 85 allows for chance."""
     held = {-0.08: 0, 0.0: 0}
@@ -69,6 +70,7 @@ def test_the_interval_holds_the_planted_effect_and_nothing_is_claimed_where_ther
     assert verdicts[0.0].count("cannot tell") >= 88
 
 
+@pytest.mark.system("numeric")
 def test_the_interval_is_as_wide_as_it_should_be_where_halves_and_spreads_are_uneven() -> None:
     """A tenth is advised; one application varies thrice as much as another: neither much less nor much more than 95 % hold it."""
     found = [

@@ -172,6 +172,7 @@ def test_tree_agrees_with_the_oracle(small_tree, routing, pattern):
     assert 0.95 * low <= means[EAGER] <= 1.05 * high
 
 
+@pytest.mark.system("numeric")
 @pytest.mark.parametrize("routing", ["minimal", "adaptive1"])
 def test_dragonfly_agrees_with_the_oracle(small_dragonfly, routing):
     machine = build_machine(small_dragonfly, routing)

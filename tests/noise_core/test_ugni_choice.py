@@ -49,6 +49,7 @@ def modes(answers: list[str]) -> list[int]:
     return [int(line.split()[2]) for line in answers if line.startswith("GNI_")]
 
 
+@pytest.mark.system("numeric")
 def test_small_messages_go_with_high_bias_until_they_add_up(built: Path) -> None:
     assert modes(run(built, ["fma 1024"] * 9)) == [ADAPTIVE3] * 3 + [ADAPTIVE0] + [ADAPTIVE3] * 3 + [
         ADAPTIVE0,

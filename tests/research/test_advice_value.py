@@ -50,6 +50,7 @@ def strong():
     return replace(month, users=replace(users, rate=rate, duty=duty), jobs=jobs)
 
 
+@pytest.mark.system("numeric")
 def test_who_knows_a_strong_aggressor_saves_node_hours(strong) -> None:
     rows = [summarize_month(strong, policy, simulate_month(strong, policy)) for policy in ("none", "oracle")]
     none, oracle = (one["feeling_node_hours"] for one in rows)
@@ -84,6 +85,7 @@ class Waits:
         return None
 
 
+@pytest.mark.system("numeric")
 def test_waiting_that_saves_nothing_is_harm() -> None:
     rows = []
     for seed in (1, 2, 3):
@@ -97,6 +99,7 @@ def test_waiting_that_saves_nothing_is_harm() -> None:
     assert found["worst_user"]["wait_change_mean_s"] > 1000
 
 
+@pytest.mark.system("numeric")
 def test_every_job_runs_once_and_gives_back_its_nodes(strong) -> None:
     outcome = simulate_month(strong, "counters")
     submit = np.array([job.submit_s for job in strong.jobs])
@@ -172,6 +175,7 @@ def _scramble(month) -> None:
         rng.shuffle(values)
 
 
+@pytest.mark.system("numeric")
 def test_the_scrambled_truth_would_have_changed_the_month() -> None:
     month = make_month("plain", 2, 2, TICK_S)
     before = simulate_month(month, "none").end_s
@@ -179,12 +183,14 @@ def test_the_scrambled_truth_would_have_changed_the_month() -> None:
     assert not np.allclose(before, simulate_month(month, "none").end_s)
 
 
+@pytest.mark.system("numeric")
 def test_the_same_seed_gives_the_same_month() -> None:
     first, second = (simulate_month(make_month("everything", 4, 3, TICK_S), "all") for _ in range(2))
     assert np.array_equal(first.end_s, second.end_s) and np.array_equal(first.start_s, second.start_s)
     assert first.delayed == second.delayed and first.preferred == second.preferred
 
 
+@pytest.mark.system("numeric")
 @pytest.mark.parametrize(
     "part", ["pattern", *(pytest.param(part, marks=pytest.mark.system("numeric")) for part in ("running", "drivers"))]
 )
@@ -194,6 +200,7 @@ def test_each_new_part_acts_alone_once_it_knows_something(part: str) -> None:
     assert outcome.asked > 300 and outcome.preferred > 0
 
 
+@pytest.mark.system("numeric")
 def test_regret_is_what_the_oracle_saves_beyond(strong) -> None:
     made = []
     for policy in ("none", "counters", "oracle"):
@@ -206,6 +213,7 @@ def test_regret_is_what_the_oracle_saves_beyond(strong) -> None:
     assert found["none"]["regret"]["mean"] > 0.005 and found["oracle"]["regret"]["mean"] == 0
 
 
+@pytest.mark.system("numeric")
 def test_the_oracle_chooses_as_the_oracle_and_who_asks_nobody_does_not(strong) -> None:
     comparison = compare_policies(
         [summarize_month(strong, policy, simulate_month(strong, policy)) for policy in ("none", "oracle")]
@@ -217,6 +225,7 @@ def test_the_oracle_chooses_as_the_oracle_and_who_asks_nobody_does_not(strong) -
     assert none["place_as_the_oracle"]["mean"] < 0.9 and none["regret"]["mean"] > 0.005
 
 
+@pytest.mark.system("numeric")
 def test_a_judge_changes_nothing(strong) -> None:
     judged = Loop(strong, make_adviser(strong, "served"), Oracle()).run()
     alone = Loop(strong, make_adviser(strong, "served")).run()
@@ -224,6 +233,7 @@ def test_a_judge_changes_nothing(strong) -> None:
     assert judged.choices.count > 0 and alone.choices.count == 0
 
 
+@pytest.mark.system("numeric")
 def test_of_placement_and_delays_only_one_is_followed(strong) -> None:
     placement, delays = (simulate_month(strong, policy) for policy in ("placement", "delays"))
     assert placement.preferred > 0 and placement.delayed == 0
@@ -366,6 +376,7 @@ def test_sizes_are_shares_of_the_machine_and_a_seed_draws_the_days(tmp_path: Pat
     assert {job.nodes for one in windows for job in one} <= {92 * size for size in range(1, 17)}
 
 
+@pytest.mark.system("numeric")
 def test_jobs_that_feel_the_network_take_the_place_of_others(tmp_path: Path) -> None:
     nodes = small_machine().nodes
     log = job_log.read_log(random_log(tmp_path / "log.swf", 3, nodes))
@@ -467,6 +478,7 @@ def test_a_mode_that_looks_fast_and_is_slow_is_not_advised(plant) -> None:
     assert abs(saved()) < 0.05
 
 
+@pytest.mark.system("numeric")
 def test_who_insists_on_a_slow_mode_does_harm(plant) -> None:
     """The effect is the simulation's own: what network cards count does not make it true."""
 
@@ -498,17 +510,20 @@ def test_a_mode_is_asked_for_where_the_job_stands_and_never_within_one_group(pla
     assert (first, then) == ((ALTERNATE, HIGH_BIAS) if groups > 1 else (None, None))
 
 
+@pytest.mark.system("numeric")
 def test_a_mode_that_looks_slow_is_never_taken_however_fast_it_is(plant) -> None:
     plant(FAST, SLOW)
     # A job of each application alternates once: that is all.
     assert 0 <= saved() < 0.05
 
 
+@pytest.mark.system("numeric")
 def test_a_mode_changes_nothing_where_nothing_feels_the_network(plant) -> None:
     plant(SLOW, FAST)
     assert saved(QUIET) == pytest.approx(0.0, abs=1e-9)
 
 
+@pytest.mark.system("numeric")
 def test_without_its_part_no_job_is_routed_otherwise(plant) -> None:
     plant(FAST, FAST)
     month = make_month("plain", 1, 2, MODES_TICK_S)
@@ -622,6 +637,7 @@ def test_what_it_does_not_have_is_refused(kept: Path, arguments: list[str], said
     assert got.exit_code != 0 and said in got.output + str(got.exception)
 
 
+@pytest.mark.system("numeric")
 def test_a_log_of_ones_own_and_other_seeds_are_named_in_what_is_written(kept: Path, tmp_path: Path) -> None:
     log = tmp_path / "site.swf"
     rows = [f"{n} {n * 600} 0 1800 {40 + n} -1 -1 {40 + n} 3600 -1 1 {n % 5} 1 -1 1 -1 -1 -1" for n in range(60)]

@@ -54,6 +54,7 @@ def test_minhop_tables_are_those_of_a_real_opensm(tmp_path: Path, tree: tuple, c
     assert (lft.read_ports(dump, fabric) == minhop_tables(fabric)).all()
 
 
+@pytest.mark.system("numeric")
 def test_greedy_moves_come_to_what_was_published_for_afar() -> None:
     """Taffet 2021, table 3.3: 49.6 % of the noisy shuffle, 100 % of another shuffle, ftree about 250 %; nothing to move on a bisection."""
     fabric = build_quartz1()
@@ -65,6 +66,7 @@ def test_greedy_moves_come_to_what_was_published_for_afar() -> None:
         assert low <= largest(fabric, ports, demand) / z_ar - 1 <= high
 
 
+@pytest.mark.system("numeric")
 @settings(max_examples=30, deadline=None)
 @given(st.sampled_from(TREES), st.integers(0, 3), st.integers(0, 10_000))
 def test_greedy_never_does_worse_than_ftree_and_goes_up_and_down(tree: tuple, cables: int, seed: int) -> None:
@@ -79,6 +81,7 @@ def test_greedy_never_does_worse_than_ftree_and_goes_up_and_down(tree: tuple, ca
     assert largest(fabric, ports, demand) <= largest(fabric, start, demand) * (1 + 1e-9)
 
 
+@pytest.mark.system("numeric")
 @settings(max_examples=15, deadline=None)
 @given(st.integers(0, 10_000))
 def test_no_single_move_from_where_greedy_ends_helps(seed: int) -> None:

@@ -34,6 +34,7 @@ def test_nobody_is_found_where_no_user_has_an_effect(generator: str, base_known:
     assert binom.sf(found - 1, 100, FOUND_Q) > 0.01
 
 
+@pytest.mark.system("numeric")
 def test_a_user_who_slows_runs_has_the_score_of_the_effect_over_the_noise() -> None:
     excess = []
     for seed in range(0, 300, 3):
@@ -75,6 +76,7 @@ def test_the_informed_test_finds_no_less_than_ours_and_less_than_three_quarters_
     assert sum(each[len(EFFECTS) :].sum() for each in informed) <= 0.05 * sum(each.sum() for each in informed)
 
 
+@pytest.mark.system("numeric")
 def test_the_table_has_a_row_for_each_kind_of_set_and_method(capsys: pytest.CaptureFixture[str]) -> None:
     main(["--sets", "3", "--few", "1"])
     rows = capsys.readouterr().out.splitlines()

@@ -142,6 +142,7 @@ def test_options_out_of_range_are_refused_before_anything_is_made(capfd, command
     assert leave.value.code == 2 and "is not in the range" in said.err and said.err.count("\n") == 1
 
 
+@pytest.mark.system("numeric")
 def test_one_switch_makes_the_choices_of_the_paper(capfd, tmp_path) -> None:
     of_steps(tmp_path, "deviation", steps(), "--paper", "--folds", "3")
     answer = json.loads(capfd.readouterr().out)

@@ -64,6 +64,7 @@ def test_the_table_of_the_worked_example_is_balanced() -> None:
         assert uses == ({3} if switch < 4 else {2})
 
 
+@pytest.mark.system("numeric")
 @pytest.mark.parametrize("semantics", ["orcs", "longest-path"])
 def test_slowdown_grows_with_the_ratio_and_3d_stays_below_2d(semantics: str) -> None:
     points = run("fig15", runs=120, ratios=[0.1, 0.5, 0.9], semantics=semantics)["points"]
@@ -96,6 +97,7 @@ def test_slowdown_grows_with_size(semantics: str) -> None:
     assert (tori[0]["x"], tori[3]["x"]) == (100, 64)
 
 
+@pytest.mark.system("numeric")
 @pytest.mark.parametrize("semantics", ["orcs", "longest-path"])
 def test_table_1s_trees_slow_down_with_size_but_for_the_one_with_uneven_cables(semantics: str) -> None:
     """Upper pairs of switches in the tree of 2,304 have one cable and two in turn; only that tree goes by ftree's tables."""

@@ -25,6 +25,7 @@ def never() -> bool:
     return False
 
 
+@pytest.mark.system("numeric")
 @pytest.mark.parametrize("seed", [1, 9])
 def test_table21_follows_the_variance_formulas(seed):
     answer = taffet_sampling.run_table21(
@@ -68,6 +69,7 @@ def test_pf3d_background_is_found_and_remapping_wins():
     assert alone["causes"] == []
 
 
+@pytest.mark.system("numeric")
 def test_ping_pong_prefers_adaptive_within_and_high_bias_between_groups():
     answer = desensi.run_fig7(
         {"seed": 1, "repeats": 3, "size_bytes": 65536, "topology": "dragonfly:4,3,8,12"}, quiet, never

@@ -121,6 +121,7 @@ def test_machines_without_such_a_pair_are_named() -> None:
             desensi.run_fig3({"topology": topology, "repeats": 1}, quiet, lambda: False)
 
 
+@pytest.mark.system("numeric")
 def test_minighost_gains_from_its_mapping() -> None:
     points = taffet_minighost.run_minighost({"kbytes": 200, "seed": 1, "compute": 7}, quiet, lambda: False)["points"]
     time = {(p["mapping"], p["strategy"]): p["time_ms"] for p in points}
@@ -130,6 +131,7 @@ def test_minighost_gains_from_its_mapping() -> None:
         assert time["linear", strategy] < time["cyclic", strategy]
 
 
+@pytest.mark.system("numeric")
 @pytest.mark.parametrize(
     ("seed", "load", "sizes"),
     [
@@ -169,6 +171,7 @@ def test_hosts_make_the_noise_of_an_all_to_all_on_one_node(tmp_path: Any) -> Non
         run(desensi.run_fig4, detour_interval_us=10, detour_us=6)
 
 
+@pytest.mark.system("numeric")
 def test_times_disperse_by_hosts_and_latencies_do_not() -> None:
     # De Sensi 2019, figure 5: without other traffic and with noise of the hosts, what varies is not the network's.
     quiet_network: dict[str, Any] = {"repeats": 16, "largest_bytes": 4096, "load_gib_per_s": 0}
@@ -235,6 +238,7 @@ def test_factors_are_medians_over_pairs_and_know_their_error() -> None:
     )
 
 
+@pytest.mark.system("numeric")
 def test_small_messages_forgive_routes_that_know_no_phases_and_random_ones_are_worst() -> None:
     # Taffet 2021, table 5.2, on a smaller tree with its taper of two.
     tree = {"topology": "xgft:3;8,4,4;1,4,4", "mbytes": 0.25, "optimise_s": 1.0}

@@ -334,6 +334,7 @@ def count_for_most_power(*coefficients: np.ndarray) -> int:
     return int((size > last * (1 - 1e-9)).sum())
 
 
+@pytest.mark.system("numeric")
 def test_each_basis_of_a_dictionary_expresses_what_the_text_says() -> None:
     """Figure 4.7: long diagonals in CD; segments near the main diagonal, with their gaps, and the faint anti-diagonals in CS; few nonzeros in both.
 
@@ -493,6 +494,7 @@ def fractions(seen: CongestionMap) -> dict[str, float]:
     return {kind: float(found.fraction[which].mean()) if which.any() else np.nan for kind, which in kinds.items()}
 
 
+@pytest.mark.system("numeric")
 def test_minighosts_plots_show_what_the_text_says_of_them() -> None:
     """Figures 2.4 to 2.6 and 2.9: the way up is the darker one, phases differ under a linear mapping, tiles end it, and SVAFP most of the rest."""
     (cyclic,) = pictures.PLOTS["figure 2.4"]()

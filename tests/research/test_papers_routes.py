@@ -57,6 +57,7 @@ def test_published_rows_of_table_4_1(name: str) -> None:
     }.get(name, set())
 
 
+@pytest.mark.system("numeric")
 def test_the_random_allocation_is_as_unlucky_as_the_texts() -> None:
     """Section 5.4.1: two leaf switches of 96, both in the first pod, have seventeen nodes of the bully and sixteen up links; those with sixteen are in the second and third pods; a pair is on neither of the two."""
     fabric = fabric_of(FULL.topology)

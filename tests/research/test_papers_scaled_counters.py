@@ -13,6 +13,7 @@ from flitwatch_research.papers.scaled_counters import LARGEST, reconstruct_scale
 ROOT = Path(__file__).resolve().parents[2]
 
 
+@pytest.mark.system("numeric")
 def test_larger_counters_improve_the_barrier_and_not_the_bully() -> None:
     """The solver ends on its own at every scale; the bully is there early, the barrier not; each factor of ten improves the barrier."""
     scaled = reconstruct_scaled()

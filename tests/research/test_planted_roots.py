@@ -18,18 +18,21 @@ def test_single_roots_are_found_within_one_link(setting: Setting) -> None:
     assert sum(one["wrong"] for one in scores) == 0
 
 
+@pytest.mark.system("numeric")
 def test_in_quiet_runs_nothing_is_named() -> None:
     for setting in QUIET:
         scores = score_setting(setting, SEEDS[:3])
         assert [one["named"] for one in scores] == [0] * len(scores), setting
 
 
+@pytest.mark.system("numeric")
 def test_of_several_roots_at_once_most_are_found_and_few_names_are_wrong() -> None:
     scores = [one for setting in SEVERAL for one in score_setting(setting, SEEDS[:4])]
     assert sum(one["found"] for one in scores) >= 0.6 * sum(one["planted"] for one in scores)
     assert sum(one["wrong"] for one in scores) <= 0.15 * sum(one["named"] for one in scores)
 
 
+@pytest.mark.system("numeric")
 def test_without_a_tenth_of_the_counters_a_root_is_found_or_it_says_that_it_cannot_tell() -> None:
     scores = [one for setting in UNCOUNTED for one in score_setting(setting, SEEDS[:4])]
     assert sum(one["wrong"] for one in scores) == 0

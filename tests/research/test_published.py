@@ -75,6 +75,7 @@ def test_no_published_figure_is_typed_where_comparisons_are_made() -> None:
     assert not again
 
 
+@pytest.mark.system("numeric")
 def test_nothing_called_published_holds_typed_numbers() -> None:
     wrong = []
     for path in [*(ROOT / "services").rglob("*.py"), *(ROOT / "ml").rglob("*.py"), *(ROOT / "tests").rglob("*.py")]:

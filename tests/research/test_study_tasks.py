@@ -122,6 +122,7 @@ def connections(conn: psycopg.Connection[Any]) -> int:
     return int(row[0])
 
 
+@pytest.mark.system("numeric")
 @pytest.mark.integration
 @pytest.mark.parametrize("where", ["local", "dask"])
 def test_a_study_is_the_same_wherever_it_is_computed(
@@ -138,6 +139,7 @@ def test_a_study_is_the_same_wherever_it_is_computed(
     assert [{k: p[k] for k in keys} for p in task.result["points"]] == [{k: p[k] for k in keys} for p in here["points"]]
 
 
+@pytest.mark.system("numeric")
 @pytest.mark.integration
 @pytest.mark.parametrize("where", ["local", pytest.param("dask", marks=pytest.mark.system("processes"))])
 def test_a_cancel_ends_a_study_and_leaves_nothing_running(

@@ -29,6 +29,7 @@ def test_presence_becomes_a_matrix_by_time_and_by_who_was_there(tmp_path: Path) 
     assert np.array_equal(table.time_s, [10, 20, 30])
 
 
+@pytest.mark.system("numeric")
 @given(st.permutations(range(12)), st.permutations(range(6)), st.permutations("abcd"))
 def test_order_of_rows_and_names_of_users_play_no_part(rows, runs, names) -> None:
     presence = [

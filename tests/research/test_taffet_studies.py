@@ -58,6 +58,7 @@ def test_machines_that_a_study_does_not_fit_are_named(name: str, topology: str) 
         registry.find_study(name).run({"topology": topology}, lambda *_: None, lambda: False)
 
 
+@pytest.mark.system("numeric")
 def test_the_case_studies_tree_is_the_default() -> None:
     study = registry.find_study("taffet-minighost")
     points = [

@@ -66,6 +66,7 @@ def test_draws_are_put_together_with_an_interval_and_kept_apart_by_number() -> N
     assert alone["median_ms"]["ci95"] is None
 
 
+@pytest.mark.system("numeric")
 def test_distributions_grow_and_agree_with_the_means() -> None:
     points = study(wang.run_fig3, applications=["fill-boundary"], runs=2, load=0.025)["points"]
     assert len(points) == 10
@@ -84,6 +85,7 @@ def test_distributions_grow_and_agree_with_the_means() -> None:
     assert most["random-node", "adaptive"] < most["contiguous", "minimal"]
 
 
+@pytest.mark.system("numeric")
 def test_figure_seven_is_relative_to_random_adaptive() -> None:
     points = study(wang.run_fig7, applications=["amg"], runs=2)["points"]
     share = {(p["scale"], p["placement"], p["routing"]): p["slowest_percent_of_random_adaptive"] for p in points}
@@ -92,6 +94,7 @@ def test_figure_seven_is_relative_to_random_adaptive() -> None:
     assert any(abs(one["mean"] - 100) > 1 for one in share.values())
 
 
+@pytest.mark.system("numeric")
 def test_figures_eight_to_ten_have_all_combinations_over_the_job_alone() -> None:
     points = study(wang.run_fig8, applications=["amg"], runs=2)["points"]
     cases = {(p["placement"], p["routing"], p["background"]) for p in points}
@@ -176,6 +179,7 @@ def test_matrix_and_load_over_time_hold_every_byte() -> None:
     assert sum(surges) < len(surges)  # AMG is silent between its surges
 
 
+@pytest.mark.system("numeric")
 def test_matrices_and_loads_are_as_the_text_says_of_figure_2() -> None:
     """Section II-A: who sends to whom, and how a rank's load changes over time."""
     made = {name: wang._make_messages(name, None, 1.0, 1) for name in wang.APPLICATIONS}
@@ -222,6 +226,7 @@ def test_amg_has_three_peaks_of_the_published_load() -> None:
     assert np.median(most) < 20
 
 
+@pytest.mark.system("numeric")
 def test_table_two_is_as_printed() -> None:
     answer = wang.run_table2({}, lambda *_: None, lambda: False)
     printed = published.published_rows("wang2018", "table II")
@@ -236,6 +241,7 @@ def test_table_two_is_as_printed() -> None:
             assert point[f"{name}_ci95"] == [point[name]] * 2
 
 
+@pytest.mark.system("numeric")
 @pytest.mark.parametrize(
     ("run", "pictures"), [(wang.run_fig2, 1), (wang.run_fig3, 2), (wang.run_fig7, 1), (wang.run_fig8, 3)]
 )

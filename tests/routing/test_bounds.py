@@ -161,6 +161,7 @@ def test_what_explains_nothing_is_not_taken(tmp_path: Path) -> None:
     assert torch.equal(dives._end(early, 240)[0].x[0], early.x[0])
 
 
+@pytest.mark.system("numeric")
 def test_a_limit_ends_a_look_and_lets_none_begin_that_would_not_end(tmp_path: Path) -> None:
     _halo(tmp_path / "t.csv")
     _, posed = _posed(tmp_path / "t.csv", 4, 1)
@@ -406,6 +407,7 @@ def test_counters_that_were_not_explained_in_time_are_not_said_to_contradict_the
     assert "--time-limit" in error.value.advice
 
 
+@pytest.mark.system("numeric")
 def test_counters_that_nothing_explains_contradict_the_routes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(dives, "MOST_ITERATIONS", 3_000)
     with pytest.raises(BadInput, match="counters contradict the routes: no traffic explains them"):

@@ -215,6 +215,7 @@ def test_the_least_sum_closes_it_where_it_can() -> None:
     assert face.c == pytest.approx([0, 0, 0.5]) and not np.abs(face.reach).max() > 1e-6
 
 
+@pytest.mark.system("numeric")
 @settings(max_examples=30, deadline=None)
 @given(st.integers(0, 10_000), st.integers(1, 3))
 def test_no_matrix_has_a_smaller_sum(seed: int, turns: int) -> None:
@@ -238,6 +239,7 @@ def even_with_rank_0(endpoints: int, rng: np.random.Generator) -> patterns.Traff
     )
 
 
+@pytest.mark.system("numeric")
 @pytest.mark.parametrize("seed", [4, 5, 6])
 def test_an_answer_that_the_counters_leave_open_says_so(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """A stencil and rank 0, as much to as from it, with two lanes: with seed 4 eight pairs carry as much one way round as the other."""

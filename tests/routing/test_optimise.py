@@ -105,6 +105,7 @@ def test_loads_are_those_of_the_tables_on_any_tree(tree: tuple, seed: int, flows
     assert found.z <= ftree_load(fabric, demand) * (1 + 1e-6)
 
 
+@pytest.mark.system("numeric")
 @settings(max_examples=8, deadline=None)
 @given(st.integers(0, 10_000), st.integers(1, 31))
 def test_tables_of_a_broken_tree_are_valid(seed: int, cables: int) -> None:

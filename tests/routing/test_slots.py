@@ -103,6 +103,7 @@ def test_a_search_without_time_is_no_worse_than_ftree(seed: int) -> None:
     assert [one.z for one in found.slots] == pytest.approx(busiest(fabric, found.ports, slots))
 
 
+@pytest.mark.system("numeric")
 def test_phases_that_one_matrix_hides_are_each_balanced() -> None:
     """Section 5.3 (Taffet 2021): routes for the sum put many of a phase's flows on few links; routes for the phases need not, here not at all."""
     fabric = build_quartz1()
@@ -421,6 +422,7 @@ def test_the_matrix_of_a_basis_is_the_basis(name: str) -> None:
         assert analysis_matrix(basis, len(key)) @ x == pytest.approx(basis(torch.from_numpy(x)).numpy())
 
 
+@pytest.mark.system("numeric")
 def test_other_matrices_of_the_same_sum_explain_the_counters(tmp_path: Path) -> None:
     """In the standard basis every matrix with the same bytes has the same sum: the truth is one of those that are looked for."""
     far = []

@@ -316,6 +316,7 @@ def died(work: Callable[[], object], step: int) -> bool:
     os._exit(0)
 
 
+@pytest.mark.system("numeric")
 def test_a_crash_at_any_step_leaves_the_old_or_the_new(tmp_path: Path) -> None:
     step, crashed = 0, {"apply": 0, "rollback": 0}
     for what in ("apply", "rollback"):

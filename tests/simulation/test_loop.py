@@ -487,6 +487,7 @@ def unmeasured(fabric: Fabric) -> Fabric:
     return replace(fabric, links=replace(fabric.links, bandwidth_bps=np.full(len(fabric.links), np.nan)))
 
 
+@pytest.mark.system("numeric")
 def test_a_nearly_idle_subnet_is_not_accused(embedded_db: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """More than idle, and so little that the collector's packets are no small share of it."""
     # Nothing explains the collector's packets, so that the solver uses all of its time: here so many steps.

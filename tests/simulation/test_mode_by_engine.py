@@ -57,6 +57,7 @@ def observed(one: Run) -> NicObservation:
     )
 
 
+@pytest.mark.system("numeric")
 @pytest.mark.parametrize(("pattern", "size", "groups", "placing", "helps"), CASES)
 def test_what_the_engine_finds_faster_is_advised_and_what_it_finds_slower_is_not(
     pattern: str, size: int, groups: int, placing: str, helps: bool
@@ -70,6 +71,7 @@ def test_what_the_engine_finds_faster_is_advised_and_what_it_finds_slower_is_not
         assert advise_mode(HIGH_BIAS, "", groups, groups).mode == HIGH_BIAS
 
 
+@pytest.mark.system("numeric")
 def test_within_one_group_nothing_is_advised_whatever_the_cards_counted() -> None:
     """The study's own jobs: half as slow again within a group, where equation 2 alone favours the mode."""
     found = runs("halo3d", 32_768, 1, "scattered")

@@ -313,6 +313,7 @@ def test_a_broadcast_doubles_those_who_know_in_every_round() -> None:
         )  # nobody sends what it does not have
 
 
+@pytest.mark.system("numeric")
 def test_tokens_of_a_dag_are_forgotten_as_they_are_read() -> None:
     text = "num_ranks 1\nrank 0 {\n" + "".join(f"l{op}: calc {op}\n" for op in range(20_000)) + "}\n"
     tracemalloc.start()

@@ -266,6 +266,7 @@ def counted(seconds: int, coarse: bool) -> tuple[Cluster, MinuteSums, Kept]:
     return cluster, sums, sink
 
 
+@pytest.mark.system("numeric")
 def test_minutes_and_hours_add_up_to_what_the_counters_moved() -> None:
     cluster, sums, _ = counted(4000, False)
     before = Cluster(load_spec("small"), 1, day=3).counters
@@ -285,6 +286,7 @@ def test_minutes_and_hours_add_up_to_what_the_counters_moved() -> None:
     assert TILES == 48
 
 
+@pytest.mark.system("numeric")
 def test_a_coarse_past_counts_as_much_as_a_fine_one_and_has_jobs_but_no_runs() -> None:
     (_, coarse, coarse_sink), (_, fine, also) = counted(1800, True), counted(1800, False)
     totals = [sum(one.values.sum(axis=0) for one in sums.routers) for sums in (coarse, fine)]

@@ -85,6 +85,7 @@ def test_a_run_waits_for_the_file_system_where_its_nodes_are_and_not_at_their_ne
     assert sorted(fabric.links.dst[cluster.places.io] - len(fabric.routers)) == serves.tolist()
 
 
+@pytest.mark.system("numeric")
 @pytest.mark.parametrize("fabric", [name for name in FABRICS if name != "dragonfly"])
 def test_on_a_tree_a_planted_user_slows_the_run_and_a_quiet_day_does_not(fabric: str) -> None:
     inside, quiet = draw_days(1, 2, ("victim-inside", "quiet"), fabric)

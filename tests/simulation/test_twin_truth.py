@@ -149,6 +149,7 @@ def digest(records: list) -> str:
     return hashlib.sha256(repr(records).encode()).hexdigest()
 
 
+@pytest.mark.system("numeric")
 def test_same_seed_same_records(twin_records: Callable) -> None:
     first, totals = twin_records()
     again, _ = twin_records(turn=1)
