@@ -472,14 +472,14 @@ def test_mean_counters_follow_the_mean_time_as_the_caption_says() -> None:
 
 @pytest.mark.system("numeric")
 def test_the_south_phase_congests_one_row_and_svafp_ends_it() -> None:
-    """Figure 2.7: the row before the last is the most congested with BSPMA and still with SVAF; the last gets nothing; SVAFP leaves no row apart."""
+    """Figure 2.7: the row before the last is heavily congested with BSPMA and still with SVAF, and no other is; the last gets nothing; SVAFP leaves no row apart."""
     grid = {panel.title: panel.values for panel in pictures.PICTURES["figure 2.7"]()}
     assert {one.shape for one in grid.values()} == {(16, 8)} and list(grid) == ["BSPMA", "SVAF", "SVAFP"]
     rows = {name: np.nan_to_num(values).mean(1) for name, values in grid.items()}
     assert all(row[15] == 0 for row in rows.values())
     for name in ("BSPMA", "SVAF"):
-        assert rows[name].argmax() == 14 and rows[name][14] > 0.2 > 10 * np.delete(rows[name], 14).max()
-    assert rows["BSPMA"][14] > rows["SVAF"][14] > 3 * rows["SVAFP"][14]
+        assert rows[name][14] > 0.9 > 10 * np.delete(rows[name], 14).max()
+    assert rows["SVAFP"][14] < 1.5 * np.delete(rows["SVAFP"], 14).max() < 0.25
 
 
 def fractions(seen: CongestionMap) -> dict[str, float]:
