@@ -158,6 +158,20 @@ def test_contiguous_nodes_with_minimal_routes_vary_least_alongside_bursts() -> N
     assert 60 < crystal_router < 120
 
 
+def test_every_torus_has_the_printed_size_unless_its_name_contradicts_it() -> None:
+    """Hoefler 2009, table 2: a k-ary n-cube has k to the power of n endpoints (section 5). One printed count is not, and the row names it."""
+    printed = published.published_rows("hoefler2009", "table 2")
+    ours = kept_figures("hoefler2009", "table 2")
+    assert len(ours) == len(printed) == 30
+    for name in printed:
+        k, n = map(int, re.findall(r"(\d+)-", name))
+        assert ours[name, "endpoints"] == k**n
+    misprints = {name: row["endpoints"] for name, row in printed.items() if row["endpoints"] != ours[name, "endpoints"]}
+    assert misprints == {"9-ary 3-cube": 728}
+    row = row_of("hoefler2009", "table 2")
+    assert row.state == "yes" and "728 for 9 x 9 x 9" in row.what
+
+
 def kept_figures(paper: str, place: str) -> dict[tuple[str, str], float]:
     kept = json.loads((ROOT / "docs/papers.json").read_text())
     return {(one["row"], one["column"]): one["ours"] for one in kept if (one["paper"], one["place"]) == (paper, place)}
