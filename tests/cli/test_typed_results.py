@@ -33,7 +33,6 @@ EXCEPTIONS = {
     "services/research/flitwatch_research/studies/wang_distributions.py:by_case": "the points of whichever study is given",
     "services/research/flitwatch_research/studies/wang_figures.py:_make_box": "arguments of matplotlib's bxp",
     "services/research/flitwatch_research/papers/measured.py:_run_study": "the points of whichever study is named",
-    "services/research/flitwatch_research/papers/measured.py:compute_minighost_cases": "the points of whichever study is named",
     "services/research/flitwatch_research/papers_routes/convergence.py:measure_error_curve": "a cell of the page's document, kept as JSON",
     "services/research/flitwatch_research/papers_routes/report.py:_by_key": "a cell of the page's document, kept as JSON",
     "services/research/flitwatch_research/papers_routes/report.py:_run_tasks": "cells of the page's document, kept as JSON",

@@ -91,7 +91,7 @@ def test_minighost_has_the_published_order_and_its_endpoint_roots(seed: int) -> 
 @pytest.mark.system("numeric")
 @pytest.mark.parametrize("seed", [1, 3])
 def test_by_waits_aggregated_faces_still_congest_the_row_before_the_last(seed: int) -> None:
-    """Figure 2.7b: row 14 is congested with SVAF too; queues longer than their credits do not show it here (ADR 0038)."""
+    """Figure 2.7b: row 14 is congested with SVAF too; with the study's small messages, queues longer than their credits do not show it (ADR 0038)."""
     parameters = {"seed": seed, "congested_after_ns": 1000.0}
     answer = registry.find_study("taffet-minighost").run(parameters, lambda *_: None, lambda: False)
     tiled = {p["strategy"]: p for p in answer["points"] if p["mapping"] == "tiled"}

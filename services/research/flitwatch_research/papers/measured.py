@@ -122,15 +122,9 @@ def _tori() -> dict[tuple[str, str], float]:
     }
 
 
-@cache
-def compute_minighost_cases() -> list[dict[str, Any]]:
-    """Return miniGhost's cases with the study's defaults; computed once."""
-    return _run_study("taffet-minighost")
-
-
 def _measure_minighost() -> dict[tuple[str, str], float]:
     """Return milliseconds of one step with few variables; they are compared as ratios to the first row."""
-    return {(f"{p['mapping']}, {p['strategy'].upper()}", "time"): p["time_ms"] for p in compute_minighost_cases()}
+    return {(f"{p['mapping']}, {p['strategy'].upper()}", "time"): p["time_ms"] for p in _run_study("taffet-minighost")}
 
 
 def _pf3d() -> dict[tuple[str, str], float]:

@@ -23,15 +23,15 @@ from flitwatch_domain.diagnosis import CongestionMap
 from flitwatch_research.papers import fraction_plot, master_problem, sinusoids, trends
 from flitwatch_research.papers.dictionary import NOISE, split_matrix
 from flitwatch_research.papers.fraction_plot import Plot
-from flitwatch_research.papers.measured import compute_minighost_cases
 from flitwatch_research.papers.scaled_counters import reconstruct_scaled
 from flitwatch_research.papers_routes.reconstructions import load_portion
 from flitwatch_research.papers_routes.seen import load_seen, was_kept
 from flitwatch_research.studies.taffet import Pf3d
-from flitwatch_research.studies.taffet_minighost import Ghost
+from flitwatch_research.studies.taffet_minighost import Ghost, south_grid
 from flitwatch_routing.patterns import load_traffic
 from flitwatch_routing.reconstruction.bases import Basis
 from flitwatch_simulation.workloads import patterns
+from flitwatch_simulation.workloads.minighost import STRATEGIES
 
 Floats = NDArray[np.float64]
 PAPER, SEED = "taffet2021", 1
@@ -39,6 +39,8 @@ PAPER, SEED = "taffet2021", 1
 KEPT = Path("docs/papers-routes")
 #: Number of leaf switches with miniGhost's nodes; pF3D's cases.
 GHOST_LEAVES, BACKGROUNDS = 24, {"alone": False, "alongside incasts": True}
+#: Figure 2.7: 8 of the text's 40 variables, and 88 KB for a rank's face of 210 x 210 numbers (353 KB). With smaller messages, the queues of SVAF stay short.
+SOUTH_SIZES = {"variables": 8, "kbytes": 41_280}
 #: Largest side of a matrix picture: larger matrices show the largest entry of each square.
 SIDE = 512
 #: Links of figure 2.10, in rows of 32, and the packet's number.
@@ -200,11 +202,12 @@ def _make_scaled_panels() -> list[Panel]:
 
 def _make_south_panels() -> list[Panel]:
     """Return panels of the congested fraction, darkest at 1. Links with too few packets are white, including the one without traffic in this phase."""
-    return [
-        Panel(np.array(p["south_grid"], float), p["strategy"].upper(), fraction=True)
-        for p in compute_minighost_cases()
-        if p["south_grid"] is not None
-    ]
+    ghost = Ghost.of(SOUTH_SIZES)
+    grids = {
+        strategy: south_grid(ghost.run("tiled", strategy, SEED)[1]["south"], ghost.mappings["tiled"])
+        for strategy in STRATEGIES
+    }
+    return [Panel(np.array(grid, float), strategy.upper(), fraction=True) for strategy, grid in grids.items()]
 
 
 @cache
