@@ -19,8 +19,9 @@ from flitwatch_domain.generators import build_torus
 
 ROUTERS = 34 * 40 * 24
 
+pytestmark = pytest.mark.system("processes")
 
-@pytest.mark.system("processes")
+
 def test_a_minute_of_32640_routers_is_answered(embedded_db: str) -> None:
     """It begins within a minute, so that all of it is read by the second."""
     made = build_torus((34, 40, 24))
@@ -62,7 +63,6 @@ def test_every_axis_is_a_curve_at_3264_routers(large: Served, hours: int, least:
     )
 
 
-@pytest.mark.system("processes")
 @pytest.mark.parametrize("days", [30, 365])
 def test_frames_and_windows_of_long_axes_answer(large: Served, days: int) -> None:
     frames = large.get("/fabrics/large/frames", step=days * 3600, **{"from": END_S - days * DAY_S, "to": END_S})

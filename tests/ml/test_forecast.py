@@ -179,6 +179,7 @@ def test_dropout_drops_its_share_scales_the_rest_and_rests_when_training_is_over
     assert torch.equal(dropout.eval()(ones), ones)
 
 
+@pytest.mark.system("numeric")
 def test_the_order_of_runs_changes_no_forecast() -> None:
     series, mixed = process(8, runs=24), np.random.default_rng(0).permutation(24)
     one, other = (run_backtest(some, 4, 4, folds=2, rounds=1, learned=QUICK) for some in (series, series.runs(mixed)))
