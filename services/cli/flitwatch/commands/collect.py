@@ -59,7 +59,6 @@ def ldms_csv(
     "settle_s",
     type=FiniteRange(0),
     default=10.0,
-    show_default=True,
     help="Seconds without changes after which a run's files count as complete.",
 )
 @add_checkpoint_options
@@ -85,13 +84,12 @@ def ncl(
 
 
 @collect.command("sacct")
-@click.option("--sacct", "command", default="sacct", show_default=True, help="Path of sacct.")
+@click.option("--sacct", "command", default="sacct", help="Path of sacct.")
 @click.option(
     "--since",
     "since_s",
     type=FiniteRange(0),
     default=86400.0,
-    show_default=True,
     help="How many seconds back the first query reaches.",
 )
 @add_checkpoint_options

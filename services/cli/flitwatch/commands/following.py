@@ -98,9 +98,7 @@ def log_options(function: F) -> F:
 
 def fabric_option(default: str) -> Callable[[F], F]:
     """Add `--fabric` (parameter `name`) of a collector that reads the topology."""
-    return click.option(
-        "--fabric", "name", default=default, show_default=True, help="Name of the fabric in the database."
-    )
+    return click.option("--fabric", "name", default=default, help="Name of the fabric in the database.")
 
 
 def cluster_option(function: F) -> F:
@@ -117,7 +115,6 @@ def discovery_option(function: F) -> F:
         "discovery_s",
         type=FiniteRange(1),
         default=300.0,
-        show_default=True,
         help="Seconds between two reads of the topology.",
     )(function)
 

@@ -26,13 +26,12 @@ def sampler() -> None:
 @sampler.command()
 @click.argument("plan", type=click.Path(path_type=Path))
 @click.option("--interface", required=True, help="Interface that receives packets for this host's programs.")
-@click.option("--namespace", default="", help="Path of the network namespace of the interface.")
+@click.option("--namespace", default="", show_default=False, help="Path of the network namespace of the interface.")
 @click.option(
     "--slice",
     "slice_s",
     type=click.IntRange(1, 3600),
     default=10,
-    show_default=True,
     help="Length of a slice in seconds.",
 )
 @click.option(
@@ -89,7 +88,6 @@ def run(
     "--control",
     type=click.Path(path_type=Path),
     default=DEFAULT_CONTROL,
-    show_default=True,
     help="Socket on which the sampler listens.",
 )
 @json_option
@@ -124,21 +122,18 @@ def context(job: str, phase: str | None, ports: tuple[str, ...], end: bool, cont
     "--variant",
     type=click.Choice(["one-bit", "standard"]),
     default="one-bit",
-    show_default=True,
     help="How the fabric's switches mark packets.",
 )
 @click.option(
     "--downsampling",
     type=click.IntRange(1),
     default=1,
-    show_default=True,
     help="Senders mark one in this many packets.",
 )
 @click.option(
     "--detour",
     type=click.IntRange(0),
     default=0,
-    show_default=True,
     help="Extra hops that adaptive routes can take.",
 )
 @database_options

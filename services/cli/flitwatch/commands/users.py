@@ -35,7 +35,7 @@ def users() -> None:
 
 @users.command()
 @click.argument("name")
-@click.option("--role", type=click.Choice(ROLES), default="user", show_default=True, help="Role of the account.")
+@click.option("--role", type=click.Choice(ROLES), default="user", help="Role of the account.")
 @json_option
 @api_options
 @database_options
