@@ -232,7 +232,7 @@ class Routes(Protocol):
 
 
 class FixedRoutes(Routes):
-    """Routes that all traffic follows, whatever the load."""
+    """Routes that all traffic follows, independent of its amount."""
 
     def detour(self, jobs: Sequence[JobTraffic], carried: Floats | None) -> float:
         """Return 0."""
