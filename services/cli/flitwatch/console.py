@@ -253,7 +253,6 @@ def database_options(function: F) -> F:
         "--db",
         "db_url",
         envvar="FLITWATCH_DB",
-        default=None,
         help="PostgreSQL URL. By default, the embedded database is started and used.",
     )(ephemeral_option(cast(F, command)))
 

@@ -39,11 +39,7 @@ def ldms_csv(
     """Follow the store_csv files in PLACES (files or folders) as they grow and roll over."""
     from flitwatch_ingest.collectors.ldms_csv import CsvCollector
 
-    with open_session("ldms-csv", str(places[0].absolute()), common.log_url, common.db_url, common.state) as (
-        publisher,
-        checkpoint,
-        stop,
-    ):
+    with open_session("ldms-csv", str(places[0].absolute()), common) as (publisher, checkpoint, stop):
         collector = CsvCollector(places, publisher, checkpoint, follow=True)
         try:
             collector.once(stop) if common.once else collector.run(stop, common.interval_s or 1.0, print_message)
@@ -70,11 +66,7 @@ def ncl(
     """Collect the runs that AriesNCL records in FOLDER or in its subfolders."""
     from flitwatch_ingest.collectors.ncl import NclCollector
 
-    with open_session("ncl", str(folder.absolute()), common.log_url, common.db_url, common.state) as (
-        publisher,
-        checkpoint,
-        stop,
-    ):
+    with open_session("ncl", str(folder.absolute()), common) as (publisher, checkpoint, stop):
         collector = NclCollector(folder, publisher, checkpoint, settle_s=settle_s)
         if common.once:
             collector.look(stop)
@@ -101,7 +93,7 @@ def sacct(
     """Poll this machine's sacct and publish changed jobs."""
     from flitwatch_ingest.collectors.sacct import SacctCollector
 
-    with open_session("sacct", command, common.log_url, common.db_url, common.state) as (publisher, checkpoint, stop):
+    with open_session("sacct", command, common) as (publisher, checkpoint, stop):
         collector = SacctCollector(publisher, checkpoint, command=command, since_s=since_s)
         if common.once:
             collector.once()

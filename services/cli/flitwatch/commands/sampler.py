@@ -11,7 +11,7 @@ from typing import TypedDict
 
 import click
 
-from flitwatch.commands.following import log_options, open_session, print_message
+from flitwatch.commands.following import Publication, log_options, open_session, print_message
 from flitwatch.console import Database, Group, database_options, exit_with_error, json_option, print_result
 from flitwatch.metrics import metrics_option
 
@@ -37,7 +37,6 @@ def sampler() -> None:
 @click.option(
     "--control",
     type=click.Path(path_type=Path),
-    default=None,
     help=f"Socket to listen on for contexts (usually {DEFAULT_CONTROL}).",
 )
 @log_options
@@ -59,11 +58,8 @@ def run(
     from flitwatch_ingest.sampler import Sampler, SamplerPlan
 
     sampler_plan = SamplerPlan.read(plan)
-    with open_session("sampler", f"{sampler_plan.fabric}-{sampler_plan.host}", log_url, db_url, state) as (
-        publisher,
-        checkpoint,
-        stop,
-    ):
+    about, publication = f"{sampler_plan.fabric}-{sampler_plan.host}", Publication(log_url, db_url, state)
+    with open_session("sampler", about, publication) as (publisher, checkpoint, stop):
         daemon = Sampler(
             sampler_plan,
             publisher,

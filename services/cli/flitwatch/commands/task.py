@@ -58,7 +58,6 @@ def start(name: str, args: str, watch: bool, database: Database, as_json: bool) 
 @click.option(
     "--state",
     type=click.Choice(["queued", "running", "succeeded", "failed", "cancelled"]),
-    default=None,
     help="List only tasks in this state.",
 )
 @click.option("--limit", type=click.IntRange(1, 1000), default=20, help="Largest number of tasks to list.")

@@ -16,9 +16,7 @@ def sim() -> None:
 
 @sim.command()
 @click.option("--topology", type=LOCAL, required=True, metavar="SPEC", help="See `flitwatch topology show --help`.")
-@click.option(
-    "--routing", type=LOCAL, default=None, help="dmodk, dor, minhop, updn, ftree, minimal, valiant or lft:PATH."
-)
+@click.option("--routing", type=LOCAL, help="dmodk, dor, minhop, updn, ftree, minimal, valiant or lft:PATH.")
 @click.option("--pattern", default="binomial-bcast", help="A communication pattern.")
 @click.option("--ratio", default=0.5, help="Share of endpoints that send other traffic.")
 @click.option("--runs", default=1000, type=click.IntRange(1, 10_000_000), help="Number of random mappings.")

@@ -27,7 +27,6 @@ from flitwatch.console import LOCAL, json_option, make_progress, print_result
 @click.option(
     "--traffic",
     type=LOCAL,
-    default=None,
     metavar="PATTERN|FILE",
     help="A pattern, or a file: CSV src,dst,bytes; a message DAG (ours, or GOAL text); a folder of DUMPI text; an OTF2 archive; "
     "a measured matrix `a , b = bytes`.",
@@ -35,15 +34,12 @@ from flitwatch.console import LOCAL, json_option, make_progress, print_result
 @click.option(
     "--bytes",
     "bytes_",
-    default=None,
     type=int,
     metavar="N",
     help="Mean bytes that each node sends. Files other than matrices have their own sizes.",
 )
 @click.option("--packet-bytes", default=2048, type=int, help="Payload of a packet in bytes.")
-@click.option(
-    "--ranks", default=None, type=click.IntRange(2), help="Number of ranks in the pattern (default: all endpoints)."
-)
+@click.option("--ranks", type=click.IntRange(2), help="Number of ranks in the pattern (default: all endpoints).")
 @click.option(
     "--placement",
     default="contiguous",
@@ -54,7 +50,6 @@ from flitwatch.console import LOCAL, json_option, make_progress, print_result
 @click.option(
     "--jobs",
     type=LOCAL,
-    default=None,
     metavar="F",
     help="CSV pattern,ranks,bytes,placement[,class]: several jobs instead of --traffic's one.",
 )
@@ -72,7 +67,6 @@ from flitwatch.console import LOCAL, json_option, make_progress, print_result
 )
 @click.option(
     "--threads",
-    default=None,
     type=click.IntRange(1, 4),
     help="Split each run across this many threads. The result does not depend on the number, but differs slightly from that of "
     "an undivided run (the default).",
@@ -107,17 +101,15 @@ from flitwatch.console import LOCAL, json_option, make_progress, print_result
     metavar="NAME:min=S[,max=S][,priority=N]",
     help="Traffic class with its own buffers and a share of every link between min and max. The highest priority is served first (repeatable).",
 )
-@click.option("--job-class", default=None, metavar="NAME", help="Traffic class of --traffic.")
-@click.option("--background-class", default=None, metavar="NAME", help="Traffic class of the background.")
+@click.option("--job-class", metavar="NAME", help="Traffic class of --traffic.")
+@click.option("--background-class", metavar="NAME", help="Traffic class of the background.")
 @click.option(
     "--links-csv",
-    default=None,
     metavar="PATH",
     help="Output file for the links' counters (default: a new temporary file).",
 )
 @click.option(
     "--vendor-csv",
-    default=None,
     metavar="PATH",
     help="Also write the counters under the vendor's names: component,counter,value.",
 )
