@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Annotated, Literal
+from typing import Annotated
 
 from pydantic import BaseModel, Field, SecretStr
 
 from flitwatch_api.answers import Items
 from flitwatch_db.people.audit import AuditEntry
-from flitwatch_domain.access import PASSWORD_MAX, SCOPES, TOKEN_DAYS, TOKEN_DAYS_MAX, Scope
+from flitwatch_domain.access import PASSWORD_MAX, SCOPES, TOKEN_DAYS, TOKEN_DAYS_MAX, Role, Scope
 
-Role = Literal["viewer", "user", "operator", "admin", "service"]
 #: PostgreSQL does not allow NUL.
 Name = Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[^\x00]+$")]
 Password = Annotated[SecretStr, Field(max_length=PASSWORD_MAX)]
