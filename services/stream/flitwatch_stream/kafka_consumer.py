@@ -66,7 +66,7 @@ class KafkaConsumer(Consumer):
         names = [*subscription.topics, *([] if subscription.pattern is None else [subscription.pattern])]
         try:
             self._consumer.subscribe(
-                names, on_assign=self._handle_assigned, on_revoke=self._handle_revoked, on_lost=self._handle_lost
+                names, on_assign=self._handle_assigned, on_revoke=self._handle_revoked, on_lost=self._handle_revoked
             )
         except KafkaException as problem:
             self._consumer.close()
@@ -184,9 +184,6 @@ class KafkaConsumer(Consumer):
             if position >= 0:
                 self._left_at[at] = position
         consumer.incremental_unassign([RdTopicPartition(*at) for at in gone])
-
-    def _handle_lost(self, consumer: Any, partitions: list[RdTopicPartition]) -> None:
-        self._handle_revoked(consumer, partitions)
 
     def assignment(self) -> list[TopicPartition]:
         return sorted(self._positions)

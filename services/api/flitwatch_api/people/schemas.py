@@ -7,7 +7,7 @@ from typing import Annotated
 
 from pydantic import BaseModel, Field, SecretStr
 
-from flitwatch_api.answers import Items
+from flitwatch_api.answers import Items, Page
 from flitwatch_db.people.audit import AuditEntry
 from flitwatch_domain.access import PASSWORD_MAX, SCOPES, TOKEN_DAYS, TOKEN_DAYS_MAX, Role, Scope
 
@@ -121,8 +121,5 @@ class CreatedToken(BaseModel):
     expires: datetime
 
 
-class AuditList(BaseModel):
+class AuditList(Page[AuditEntry]):
     """Entries, newest first."""
-
-    items: list[AuditEntry]
-    next_cursor: str | None

@@ -70,8 +70,8 @@ PT_RB_STL_RS | AR_RTR_PT_INQ_PRF_RSP_ROWBUS_STALL_CNT | pt_rs_stall_cycles    | 
 PT_RB_2X_USG | AR_RTR_PT_INQ_PRF_ROWBUS_2X_USAGE_CNT  | pt_rb_2x_cycles       | Cycles in which a processor tile's row bus carried two flits
 """
 TABLE_II: tuple[DeviationCounter, ...] = tuple(
-    DeviationCounter(*map(str.strip, row.split("|")), remark=_PAPER_SAYS_STALLS if "_PKT_TOT" in row else "")
-    for row in _TABLE_II.strip().splitlines()
+    DeviationCounter(abbreviation, vendor, column, what, _PAPER_SAYS_STALLS if "_PKT_TOT" in abbreviation else "")
+    for abbreviation, vendor, column, what in (map(str.strip, row.split("|")) for row in _TABLE_II.strip().splitlines())
 )
 
 #: LDMS counters of routers without nodes of the job (Bhatele 2020, section III-B), by table II's abbreviations.
