@@ -7,7 +7,7 @@ import json
 import math
 import time
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import fields, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -24,18 +24,19 @@ from support.waiting import eventually
 from api.bodies import ASKED, NOW, basis, sent
 from api.conftest import bearer, operating, serving
 from flitwatch_api.advice.http import _advise_job, _advise_jobs
-from flitwatch_api.advice.reader import Reader
+from flitwatch_api.advice.reader import Reader, _join_parts, _split_basis
 from flitwatch_api.names import Names
 from flitwatch_api.settings import Settings
 from flitwatch_db import connect
 from flitwatch_db.migrations import migrate_database
 from flitwatch_db.people import accounts as people
 from flitwatch_domain.access import Caller
-from flitwatch_domain.advice.basis import Basis
+from flitwatch_domain.advice.basis import Basis, Congestion, Driver
 from flitwatch_domain.advice.decision import LEAST_RUNS, PlacementQuestion, give_advice
 from flitwatch_domain.advice.pattern import SERVED, Parts
 from flitwatch_domain.advice.schemas import Advice, AdviceRequest
 from flitwatch_domain.errors import Unauthenticated
+from flitwatch_domain.run_time import Resident
 from flitwatch_ops.embedded import Embedded
 
 #: What these answers rest on, whatever is served by default.
@@ -265,6 +266,19 @@ def test_the_basis_is_read_from_the_tables(served_database: str) -> None:
 @pytest.fixture
 def served_database(database: object) -> str:
     return database.url  # type: ignore[attr-defined]
+
+
+def test_the_reader_passes_on_every_part_of_the_basis() -> None:
+    place, row = (1, 0), {"application": "amg", "time_s": 3.0}
+    whole = Basis(
+        9.0, 2, "key", {place: (0.5, 9.0)}, {"n1": [place]}, {"amg": [row]}, {"amg": [row]}, {"amg": row}, {},
+        {place: (0.6, 9.0)}, {place: 0.4}, {"io": Congestion({place: (0.5, 9.0)})}, {("amg", 4): Driver("io", "text", 7)},
+        {place: [Resident("u", 4, None)]}, {"amg": row}, {1: "infiniband"},
+    )  # fmt: skip
+    assert all(getattr(whole, part.name) for part in fields(Basis) if part.name != "memo")
+    assert _join_parts(_split_basis(whole)) == whole
+    nothing = Basis(9.0, 0, "")
+    assert _join_parts(_split_basis(nothing)) == nothing
 
 
 @pytest.fixture

@@ -111,18 +111,20 @@ class Shape:
                 raise BadInput(f"column {column.name!r} contains a value that is not a finite number", where=where)
 
 
-def _parse_shape(name: str, spec: str, extra: str = "") -> Shape:
-    """Parse `column:type`, with `!` if a value is required."""
-    columns = []
-    for word in spec.split():
-        column, _, kind = word.partition(":")
-        columns.append(Column(column, kind.rstrip("!"), not kind.endswith("!")))
-    return Shape(name, tuple(columns), frozenset(extra.split()))
+def _parse_shapes(specs: dict[str, str]) -> dict[str, Shape]:
+    """Parse `column:type` of each table, with `!` if a value is required. No table of the database has column `run_steps`."""
+    shapes = {}
+    for name, spec in specs.items():
+        cells = [word.partition(":") for word in spec.split()]
+        columns = tuple(Column(column, kind.rstrip("!"), not kind.endswith("!")) for column, _, kind in cells)
+        shapes[name] = Shape(name, columns, frozenset({"run_steps"} & {column.name for column in columns}))
+    return shapes
 
 
-def _make_counter_shape(table: str, device: str, seconds: str, values: tuple[str, ...]) -> Shape:
+def _counter_specs(device: str, seconds: str, values: tuple[str, ...]) -> dict[str, str]:
     floats = " ".join(f"{value}:float8" for value in values)
-    return _parse_shape(table, f"fabric:fabric! {device}:int4! ts:time! samples:int4! {seconds}:float8! {floats}")
+    spec = f"fabric:fabric! {device}:int4! ts:time! samples:int4! {seconds}:float8! {floats}"
+    return {f"{device}_{width}": spec for width in ("1s", "1m", "1h")}
 
 
 #: Bucket width of counter tables in seconds; the finest buckets are deleted first (docs/contracts/tables.md).
@@ -136,80 +138,39 @@ WIDTHS_S = {
     "port_10s": 10,
 }
 
-#: All files of a part, in the order of a restore.
-SHAPES = {
-    shape.name: shape
-    for shape in (
-        _parse_shape(
-            "job",
-            "job_pk:int8! cluster:text! job_id:text! array_task:int4 het_offset:int4 restart:int4! user_name:text account:text name:text"
-            " partition:text state:text! exit_code:text submit_ts:time start_ts:time end_ts:time! nodes:int4 node_list:text simulated:bool!"
-            " updated_at:time! run_steps:int8!",
-            extra="run_steps",
-        ),
-        _parse_shape("job_node", "job_pk:int8! node:text! fabric:fabric endpoint:int4 router:int4"),
-        _parse_shape(
-            "job_step",
-            "job_pk:int8! step:text! name:text state:text start_ts:time end_ts:time nodes:int4 node_list:text",
-        ),
-        _parse_shape(
-            "run",
-            "run_id:int8! run_key:text! job_pk:int8 job_id:text exe:text! start_ts:time ranks:int4! counter_names:text[]! simulated:bool!"
-            " run_steps:int8!",
-            extra="run_steps",
-        ),
-        _parse_shape("run_rank", "run_id:int8! rank:int4! node:text endpoint:int4"),
-        _parse_shape(
-            "run_step",
-            "run_id:int8! step:int4! time_s:float8! rank_time_ns:int8[]! counters:numeric[] counter_sums:float8[]",
-        ),
-        _parse_shape("run_step_around", "run_id:int8! step:int4! own:float8[] io:float8[] sys:float8[]"),
-        _parse_shape("run_step_nic", "run_id:int8! step:int4! rates:float8[]"),
-        # Estimates are not archived, so a restored forecast does not contain its estimate's number.
-        _parse_shape(
-            "forecast",
-            "run_id:int8! after_steps:int4! ahead:int4! made_at:time! forecaster:text! expected_s:float8! low_s:float8! high_s:float8!"
-            " usual_s:float8! curve_s:float8[]!",
-        ),
-        *(
-            _make_counter_shape(f"router_{width}", "router", "tile_seconds", ROUTER_COLUMNS)
-            for width in ("1s", "1m", "1h")
-        ),
-        *(
-            _make_counter_shape(f"endpoint_{width}", "endpoint", "seconds", ENDPOINT_COLUMNS)
-            for width in ("1s", "1m", "1h")
-        ),
-        _parse_shape(
-            "port_10s",
-            "fabric:fabric! router:int4! ts:time! port_seconds:float8! flits:float8[] stall_cycles:float8[] packets:float8[]",
-        ),
-    )
-}
+#: All files of a part, in the order of a restore. Estimates are not archived, so a restored forecast does not contain its estimate's number.
+SHAPES = _parse_shapes(
+    {
+        "job": "job_pk:int8! cluster:text! job_id:text! array_task:int4 het_offset:int4 restart:int4! user_name:text account:text name:text"
+        " partition:text state:text! exit_code:text submit_ts:time start_ts:time end_ts:time! nodes:int4 node_list:text simulated:bool!"
+        " updated_at:time! run_steps:int8!",
+        "job_node": "job_pk:int8! node:text! fabric:fabric endpoint:int4 router:int4",
+        "job_step": "job_pk:int8! step:text! name:text state:text start_ts:time end_ts:time nodes:int4 node_list:text",
+        "run": "run_id:int8! run_key:text! job_pk:int8 job_id:text exe:text! start_ts:time ranks:int4! counter_names:text[]! simulated:bool!"
+        " run_steps:int8!",
+        "run_rank": "run_id:int8! rank:int4! node:text endpoint:int4",
+        "run_step": "run_id:int8! step:int4! time_s:float8! rank_time_ns:int8[]! counters:numeric[] counter_sums:float8[]",
+        "run_step_around": "run_id:int8! step:int4! own:float8[] io:float8[] sys:float8[]",
+        "run_step_nic": "run_id:int8! step:int4! rates:float8[]",
+        "forecast": "run_id:int8! after_steps:int4! ahead:int4! made_at:time! forecaster:text! expected_s:float8! low_s:float8! high_s:float8!"
+        " usual_s:float8! curve_s:float8[]!",
+        **_counter_specs("router", "tile_seconds", ROUTER_COLUMNS),
+        **_counter_specs("endpoint", "seconds", ENDPOINT_COLUMNS),
+        "port_10s": "fabric:fabric! router:int4! ts:time! port_seconds:float8! flits:float8[] stall_cycles:float8[] packets:float8[]",
+    }
+)
 
 #: Files that parts of older versions lack.
 ADDED = frozenset({"run_step_nic"})
 
 #: Files of a fabric.
-FABRIC_SHAPES = {
-    shape.name: shape
-    for shape in (
-        _parse_shape(
-            "fabric",
-            "name:text! kind:text! technology:text! simulated:bool! counted_at:text! timeless:bool! source:text! attributes:json! warnings:text[]!"
-            " created_at:time!",
-        ),
-        _parse_shape(
-            "router",
-            "router:int4! name:text! guid:text group_id:int4 row:int4 col:int4 level:int4 coords:int4[] attributes:json!",
-        ),
-        _parse_shape(
-            "endpoint",
-            "endpoint:int4! router:int4! port:int4 node:text! nid:int8 component_id:int8 role:text! guid:text",
-        ),
-        _parse_shape(
-            "link",
-            "link:int4! src_router:int4 src_port:int4 dst_router:int4 dst_port:int4 src_endpoint:int4 dst_endpoint:int4 class:text!"
-            " bandwidth_bps:float8 multiplicity:int4!",
-        ),
-    )
-}
+FABRIC_SHAPES = _parse_shapes(
+    {
+        "fabric": "name:text! kind:text! technology:text! simulated:bool! counted_at:text! timeless:bool! source:text! attributes:json! warnings:text[]!"
+        " created_at:time!",
+        "router": "router:int4! name:text! guid:text group_id:int4 row:int4 col:int4 level:int4 coords:int4[] attributes:json!",
+        "endpoint": "endpoint:int4! router:int4! port:int4 node:text! nid:int8 component_id:int8 role:text! guid:text",
+        "link": "link:int4! src_router:int4 src_port:int4 dst_router:int4 dst_port:int4 src_endpoint:int4 dst_endpoint:int4 class:text!"
+        " bandwidth_bps:float8 multiplicity:int4!",
+    }
+)

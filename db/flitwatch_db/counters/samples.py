@@ -10,11 +10,10 @@ import numpy as np
 import psycopg
 from numpy.typing import NDArray
 from psycopg import sql
-from psycopg.rows import dict_row
 from psycopg.sql import SQL
 
 from flitwatch_db.core.additive import ensure_chunks
-from flitwatch_db.core.columns import Columns, Connection, Kind, fetch_columns
+from flitwatch_db.core.columns import Columns, Connection, Kind, fetch_columns, query_rows
 from flitwatch_domain.errors import BadInput
 
 Row = dict[str, Any]
@@ -35,15 +34,14 @@ async def list_contexts(
     below: int | None = None,
 ) -> list[Row]:
     """Return matching contexts, newest first: {context_id, job_id, tag, phase, longest_path, variants, simulated, first_ts, last_ts}."""
-    async with conn.cursor(row_factory=dict_row) as cursor:
-        await cursor.execute(
-            SQL(
-                "SELECT context_id, job_id, tag, phase, longest_path, variants, simulated, first_ts, last_ts FROM sample_context WHERE {}"
-                " AND (%(below)s::int IS NULL OR context_id < %(below)s) ORDER BY context_id DESC LIMIT %(limit)s"
-            ).format(_MATCH),
-            {"fabric": fabric_id, "job": job, "tag": tag, "phase": phase, "below": below, "limit": limit},
-        )
-        return await cursor.fetchall()
+    return await query_rows(
+        conn,
+        SQL(
+            "SELECT context_id, job_id, tag, phase, longest_path, variants, simulated, first_ts, last_ts FROM sample_context WHERE {}"
+            " AND (%(below)s::int IS NULL OR context_id < %(below)s) ORDER BY context_id DESC LIMIT %(limit)s"
+        ).format(_MATCH),
+        {"fabric": fabric_id, "job": job, "tag": tag, "phase": phase, "below": below, "limit": limit},
+    )
 
 
 async def find_bucket_s(conn: Connection, context_ids: Sequence[int], from_s: float) -> int:
@@ -87,13 +85,12 @@ async def sum_links(conn: Connection, context_ids: Sequence[int], spans: Sequenc
 
 async def count_host_packets(conn: Connection, fabric_id: int, from_s: float, to_s: float, limit: int) -> list[Row]:
     """Count packets by host and outcome, in minutes of [from, to): {host, outcome, packets}."""
-    async with conn.cursor(row_factory=dict_row) as cursor:
-        await cursor.execute(
-            "SELECT host, outcome, sum(packets) AS packets FROM sample_host_1m WHERE fabric_id = %s AND ts >= to_timestamp(%s::float8)"
-            " AND ts < to_timestamp(%s::float8) GROUP BY host, outcome ORDER BY host, outcome LIMIT %s",
-            [fabric_id, from_s, to_s, limit],
-        )
-        return await cursor.fetchall()
+    return await query_rows(
+        conn,
+        "SELECT host, outcome, sum(packets) AS packets FROM sample_host_1m WHERE fabric_id = %s AND ts >= to_timestamp(%s::float8)"
+        " AND ts < to_timestamp(%s::float8) GROUP BY host, outcome ORDER BY host, outcome LIMIT %s",
+        [fabric_id, from_s, to_s, limit],
+    )
 
 
 WIDTHS_S = {"1s": 1, "1m": 60, "1h": 3600}

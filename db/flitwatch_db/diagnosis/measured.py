@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 import psycopg
 from numpy.typing import NDArray
-from psycopg.rows import dict_row
 from psycopg.sql import SQL, Identifier
 
 from flitwatch_db.core import packing
 from flitwatch_db.core.columns import packed_arrays, packed_rates, unpack_arrays
+from flitwatch_db.core.connection import fetch_rows
 from flitwatch_db.counters.reads import PORT_BUCKET_S
 from flitwatch_db.fabrics import route_changes
 from flitwatch_db.fabrics import store as fabrics
@@ -285,25 +285,25 @@ def find_sample_contexts(
     conn: Conn, fabric_id: int | None, job: str, tag: str | None, phase: str | None, from_s: float, to_s: float
 ) -> list[Row]:
     """Return contexts of a job's packet samples that overlap [from, to), newest first: context_id, fabric_id, first_s, last_s, variants, simulated."""
-    with conn.cursor(row_factory=dict_row) as cursor:
-        return cursor.execute(
-            """
+    return fetch_rows(
+        conn,
+        """
             SELECT context_id, fabric_id, extract(epoch FROM first_ts)::float8 AS first_s, extract(epoch FROM last_ts)::float8 AS last_s, variants, simulated
             FROM sample_context WHERE job_id = %(job)s AND (%(fabric)s::int IS NULL OR fabric_id = %(fabric)s)
               AND (%(tag)s::text IS NULL OR tag = %(tag)s) AND (%(phase)s::text IS NULL OR phase = %(phase)s)
               AND first_ts < to_timestamp(%(to)s) AND last_ts >= to_timestamp(%(from)s) - interval '1 s'
             ORDER BY last_ts DESC LIMIT %(most)s
             """,
-            {
-                "job": job,
-                "fabric": fabric_id,
-                "tag": tag,
-                "phase": phase,
-                "from": from_s,
-                "to": to_s,
-                "most": MOST_CONTEXTS,
-            },
-        ).fetchall()
+        {
+            "job": job,
+            "fabric": fabric_id,
+            "tag": tag,
+            "phase": phase,
+            "from": from_s,
+            "to": to_s,
+            "most": MOST_CONTEXTS,
+        },
+    )
 
 
 def sample_map(conn: Conn, fabric: Fabric, found: Sequence[Row], from_s: float, to_s: float) -> CongestionMap | None:

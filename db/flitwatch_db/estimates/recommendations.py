@@ -15,7 +15,7 @@ from psycopg.sql import SQL
 from psycopg.types.json import Jsonb
 from typing_extensions import TypedDict
 
-from flitwatch_db.core.columns import Connection
+from flitwatch_db.core.columns import Connection, query_rows
 from flitwatch_domain.errors import NotFound
 
 #: lfts: text of a dump; matrix_router, matrix_group, links: JSON as in the API's answer.
@@ -214,20 +214,19 @@ async def list_recommendations(
             " AND (%(fabric)s::text IS NULL OR fabric = %(fabric)s OR fabric_id::text = %(fabric)s) ORDER BY recommendation_id DESC LIMIT %(limit)s"
         )
     )
-    async with conn.cursor(row_factory=dict_row) as cursor:
-        await cursor.execute(
-            query,
-            {
-                "before": before,
-                "kind": kind,
-                "state": state,
-                "fabric": fabric,
-                "job": job,
-                "limit": limit,
-                "asker": asker,
-            },
-        )
-        return await cursor.fetchall()
+    return await query_rows(
+        conn,
+        query,
+        {
+            "before": before,
+            "kind": kind,
+            "state": state,
+            "fabric": fabric,
+            "job": job,
+            "limit": limit,
+            "asker": asker,
+        },
+    )
 
 
 async def find_recommendation(conn: Connection, number: int, asker: str | None) -> Row | None:

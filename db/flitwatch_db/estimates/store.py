@@ -70,20 +70,9 @@ def save_estimate(
     """
     row = conn.execute(
         "INSERT INTO estimate (kind, exe, nodes, code_version, parameters, data, score, result, simulated, source, created_by)"
-        " VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s) RETURNING estimate_id",
-        [
-            estimate.kind,
-            estimate.exe,
-            estimate.nodes,
-            estimate.code_version,
-            Jsonb(estimate.parameters),
-            Jsonb(estimate.data),
-            Jsonb(estimate.score),
-            Jsonb(estimate.result),
-            estimate.simulated,
-            estimate.source,
-            estimate.created_by,
-        ],
+        " VALUES (%(kind)s, %(exe)s, %(nodes)s, %(code_version)s, %(parameters)s, %(data)s, %(score)s, %(result)s, %(simulated)s, %(source)s,"
+        " %(created_by)s) RETURNING estimate_id",
+        {name: Jsonb(value) if isinstance(value, dict) else value for name, value in vars(estimate).items()},
     ).fetchone()
     assert row is not None
     number = int(row[0])
@@ -153,25 +142,13 @@ class Forecast:
 
 def save_forecast(conn: Conn, forecast: Forecast) -> bool:
     """Store a forecast; return False if one exists for the same number of steps."""
-    return (
-        conn.execute(
-            "INSERT INTO forecast (run_id, after_steps, ahead, estimate_id, forecaster, expected_s, low_s, high_s, usual_s, curve_s)"
-            " VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s) ON CONFLICT DO NOTHING RETURNING true",
-            [
-                forecast.run_id,
-                forecast.after_steps,
-                forecast.ahead,
-                forecast.estimate_id,
-                forecast.forecaster,
-                forecast.expected_s,
-                forecast.low_s,
-                forecast.high_s,
-                forecast.usual_s,
-                list(forecast.curve_s),
-            ],
-        ).fetchone()
-        is not None
-    )
+    row = conn.execute(
+        "INSERT INTO forecast (run_id, after_steps, ahead, estimate_id, forecaster, expected_s, low_s, high_s, usual_s, curve_s)"
+        " VALUES (%(run_id)s, %(after_steps)s, %(ahead)s, %(estimate_id)s, %(forecaster)s, %(expected_s)s, %(low_s)s, %(high_s)s,"
+        " %(usual_s)s, %(curve_s)s) ON CONFLICT DO NOTHING RETURNING true",
+        {**vars(forecast), "curve_s": list(forecast.curve_s)},
+    ).fetchone()
+    return row is not None
 
 
 def models_of(conn: Conn, estimate_id: int) -> dict[int, bytes]:

@@ -10,10 +10,10 @@ from datetime import datetime
 from typing import Any, cast
 
 import psycopg
-from psycopg.rows import dict_row
 from psycopg.types.json import Jsonb
 from typing_extensions import TypedDict
 
+from flitwatch_db.core.connection import fetch_rows
 from flitwatch_domain.errors import BadRequest
 
 
@@ -119,10 +119,10 @@ def list_entries(
     conn: psycopg.Connection[Any], limit: int, before: int | None = None, actor: str | None = None
 ) -> list[AuditEntry]:
     """Return entries, newest first, below a number, and of one actor if given."""
-    with conn.cursor(row_factory=dict_row) as cursor:
-        rows = cursor.execute(
-            "SELECT * FROM audit WHERE (%(before)s::bigint IS NULL OR audit_id < %(before)s) AND (%(actor)s::text IS NULL OR actor = %(actor)s)"
-            " ORDER BY audit_id DESC LIMIT %(limit)s",
-            {"limit": limit, "before": before, "actor": actor},
-        ).fetchall()
+    rows = fetch_rows(
+        conn,
+        "SELECT * FROM audit WHERE (%(before)s::bigint IS NULL OR audit_id < %(before)s) AND (%(actor)s::text IS NULL OR actor = %(actor)s)"
+        " ORDER BY audit_id DESC LIMIT %(limit)s",
+        {"limit": limit, "before": before, "actor": actor},
+    )
     return cast(list[AuditEntry], rows)

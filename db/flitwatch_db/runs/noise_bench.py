@@ -14,23 +14,6 @@ from flitwatch_db.core.connection import fetch_rows
 from flitwatch_db.tasks.record import OPEN_TO
 from flitwatch_domain.access import VISITOR
 
-_COLUMNS = (
-    "source",
-    "network",
-    "collective",
-    "collective_bytes",
-    "perturbation_bytes",
-    "world",
-    "ranks",
-    "perturbing",
-    "ratio",
-    "split",
-    "seed",
-    "late",
-    "perturbed_s",
-    "quiet_s",
-)
-
 
 class Measurement(TypedDict):
     """A measurement of noise_bench, version 1: seconds of a collective with and without perturbation, and the number that missed their window."""
@@ -56,13 +39,12 @@ def insert_measurements(conn: psycopg.Connection[Any], source: str, measurements
     """Store measurements (keys as the columns of `noise_bench`); return the number of new ones. Duplicates have no effect."""
     new = 0
     for measurement in measurements:
-        values = {"source": source, **measurement}
         row = conn.execute(
             "INSERT INTO noise_bench (source, network, collective, collective_bytes, perturbation_bytes, world, ranks,"
             " perturbing, ratio, split, seed, late, perturbed_s, quiet_s) VALUES (%(source)s, %(network)s, %(collective)s,"
             " %(collective_bytes)s, %(perturbation_bytes)s, %(world)s, %(ranks)s, %(perturbing)s, %(ratio)s, %(split)s,"
             " %(seed)s, %(late)s, %(perturbed_s)s, %(quiet_s)s) ON CONFLICT DO NOTHING RETURNING 1",
-            {column: values[column] for column in _COLUMNS},
+            {"source": source, **measurement},
         ).fetchone()
         new += row is not None
     return new

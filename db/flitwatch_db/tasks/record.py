@@ -10,7 +10,7 @@ import psycopg
 from psycopg.rows import dict_row
 from psycopg.sql import SQL
 
-from flitwatch_db.core.columns import Connection
+from flitwatch_db.core.columns import Connection, query_rows
 from flitwatch_db.core.connection import connect
 from flitwatch_db.core.deadlines import STATEMENT_S, STILL_S
 from flitwatch_db.tasks import table
@@ -133,18 +133,17 @@ async def list_tasks(
     asker: str | None = None,
 ) -> list[Row]:
     """Return tasks numbered below `before`, newest first; with `asker`, without other visitors' tasks."""
-    async with conn.cursor(row_factory=dict_row) as cursor:
-        await cursor.execute(
-            _TASK
-            + SQL(
-                " WHERE (%(before)s::bigint IS NULL OR task_id < %(before)s) AND (%(name)s::text IS NULL OR name = %(name)s)"
-                " AND (%(state)s::text IS NULL OR state = %(state)s) AND"
-            )
-            + OPEN_TO
-            + SQL(" ORDER BY task_id DESC LIMIT %(limit)s"),
-            {"before": before, "name": name, "state": state, "limit": limit, "asker": asker, "visitor": VISITOR},
+    return await query_rows(
+        conn,
+        _TASK
+        + SQL(
+            " WHERE (%(before)s::bigint IS NULL OR task_id < %(before)s) AND (%(name)s::text IS NULL OR name = %(name)s)"
+            " AND (%(state)s::text IS NULL OR state = %(state)s) AND"
         )
-        return await cursor.fetchall()
+        + OPEN_TO
+        + SQL(" ORDER BY task_id DESC LIMIT %(limit)s"),
+        {"before": before, "name": name, "state": state, "limit": limit, "asker": asker, "visitor": VISITOR},
+    )
 
 
 async def find_task(conn: Connection, task_id: int, asker: str | None = None) -> Row | None:

@@ -9,7 +9,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, Field, ValidationError
 
 from flitwatch_domain import units
 from flitwatch_domain.counters import identify_counter
@@ -39,8 +39,8 @@ _TCP_PORT = re.compile(r":[0-9]{1,5}$")
 Role = Literal["host", "node", "device", "guid", "lid", "port"]
 
 
-class _Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid")
+class _Strict(BaseModel, extra="forbid"):
+    """Part of a table; unknown fields are refused."""
 
 
 class LabelPart(_Strict):

@@ -6,7 +6,7 @@ from typing import Annotated, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, Field, ValidationError, model_validator
 
 from flitwatch_domain.errors import BadInput
 
@@ -27,10 +27,8 @@ class Context(NamedTuple):
     phase: str | None
 
 
-class PortRange(BaseModel):
+class PortRange(BaseModel, frozen=True, extra="forbid"):
     """Destination ports (UDP and TCP) on which messages of a tag arrive."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     first: Port
     last: Port
@@ -43,13 +41,11 @@ class PortRange(BaseModel):
         return self
 
 
-class Declaration(BaseModel):
+class Declaration(BaseModel, frozen=True, extra="forbid"):
     """One datagram on the control socket. Omitted fields keep their values; `end` removes the job.
 
     A job without `ports` owns all ports that no other job declared, if it is the only such job on the host.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     job: Word
     phase: Word | None = None

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cache
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 import orjson
@@ -18,9 +18,22 @@ from numpy.typing import NDArray
 from pydantic import BaseModel
 
 Model = TypeVar("Model", bound=BaseModel)
+Item = TypeVar("Item")
 JSON = "application/json"
 MOST_DEEP = 254
 _OPTIONS = orjson.OPT_SERIALIZE_NUMPY | orjson.OPT_UTC_Z | orjson.OPT_NON_STR_KEYS
+
+
+class Items(BaseModel, Generic[Item]):
+    """A complete list."""
+
+    items: list[Item]
+
+
+class Page(Items[Item], Generic[Item]):
+    """A page of a list, and where the next one begins; null: this is the last."""
+
+    next_cursor: str | None
 
 
 def build_model(model: type[Model], row: Mapping[str, Any] | None = None, /, **fields: Any) -> Model:

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal, Self
 import psycopg
 from fastapi import APIRouter
 from fastapi.responses import Response
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
+from pydantic import BaseModel, Field, StringConstraints, model_validator
 
 from flitwatch_api.answers import build_model, json_response
 from flitwatch_api.names import TheNames
@@ -73,10 +73,8 @@ class JobNetworkNoise(BaseModel):
     simulated: bool
 
 
-class NoiseSet(BaseModel):
+class NoiseSet(BaseModel, extra="forbid"):
     """One of two sets: runs or jobs by number, or the newest runs of an application in a period."""
-
-    model_config = ConfigDict(extra="forbid")
 
     runs: list[Annotated[int, Field(ge=1, le=2**63 - 1)]] = Field(default=[], max_length=100)
     jobs: list[Annotated[str, StringConstraints(min_length=1, max_length=60)]] = Field(
@@ -98,10 +96,8 @@ class NoiseSet(BaseModel):
         return self
 
 
-class NoiseQuestion(BaseModel):
+class NoiseQuestion(BaseModel, extra="forbid"):
     """Two sets to compare, and the message size for the modelled time."""
-
-    model_config = ConfigDict(extra="forbid")
 
     first: NoiseSet
     second: NoiseSet

@@ -10,7 +10,7 @@ from fastapi import APIRouter, Query, Request
 from fastapi.responses import Response
 from pydantic import BaseModel, Field
 
-from flitwatch_api.answers import build_model, json_response
+from flitwatch_api.answers import Items, build_model, json_response
 from flitwatch_api.parameters import Limit, Text
 from flitwatch_api.platform import Reader
 from flitwatch_api.problems import RESPONSES
@@ -90,10 +90,8 @@ class SimulatedPoint(BaseModel):
     finished_at: datetime | None
 
 
-class SimulatedList(BaseModel):
+class SimulatedList(Items[SimulatedPoint]):
     """Simulated points, newest tasks first, in each task's own order."""
-
-    items: list[SimulatedPoint]
 
 
 http = APIRouter(prefix="/noise", tags=["noise"], responses=RESPONSES)

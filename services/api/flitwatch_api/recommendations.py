@@ -10,7 +10,7 @@ from fastapi import APIRouter, Query, Request
 from fastapi.responses import Response
 from pydantic import BaseModel, Field
 
-from flitwatch_api.answers import build_model, json_response
+from flitwatch_api.answers import Page, build_model, json_response
 from flitwatch_api.names import Names, TheNames, replace_names
 from flitwatch_api.parameters import CursorText, Id, Limit, Text, make_cursor, read_page_cursor
 from flitwatch_api.people.access import made_by, require_access
@@ -61,11 +61,8 @@ class Recommendation(BaseModel):
     )
 
 
-class RecommendationList(BaseModel):
+class RecommendationList(Page[Recommendation]):
     """A page of recommendations."""
-
-    items: list[Recommendation]
-    next_cursor: str | None
 
 
 class Alternative(BaseModel):

@@ -13,7 +13,7 @@ from fastapi import APIRouter, Query
 from fastapi.responses import Response
 from pydantic import BaseModel, Field
 
-from flitwatch_api.answers import build_model, json_response, utc_time
+from flitwatch_api.answers import Page, build_model, json_response, utc_time
 from flitwatch_api.counters.windows import MAX_ROWS, Window, check_limit, split_window
 from flitwatch_api.parameters import LATEST_S, CursorText, FabricId, Limit, Time, make_cursor, read_page_cursor
 from flitwatch_api.platform import Reader
@@ -38,11 +38,8 @@ class SampleContext(BaseModel):
     simulated: bool
 
 
-class SampleContextList(BaseModel):
+class SampleContextList(Page[SampleContext]):
     """Contexts with samples, newest first."""
-
-    items: list[SampleContext]
-    next_cursor: str | None
 
 
 class SampleLinks(BaseModel):

@@ -9,7 +9,7 @@ from fastapi import APIRouter, Query
 from fastapi.responses import Response
 from pydantic import BaseModel, Field
 
-from flitwatch_api.answers import json_response
+from flitwatch_api.answers import Items, json_response
 from flitwatch_api.names import HITS_OF_PEOPLE, TheNames
 from flitwatch_api.platform import Reader
 from flitwatch_api.problems import RESPONSES
@@ -26,10 +26,8 @@ class Hit(BaseModel):
     href: str = Field(description="Path of its page.")
 
 
-class Hits(BaseModel):
+class Hits(Items[Hit]):
     """Search hits, exact hits first."""
-
-    items: list[Hit]
 
 
 http = APIRouter(tags=["search"], responses=RESPONSES)

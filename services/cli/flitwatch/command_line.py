@@ -76,7 +76,7 @@ class LazyGroup(click.Group):
                     formatter.write_dl(rows)
 
 
-@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "show_default": True})
 @click.version_option(build_name(), prog_name="flitwatch")
 def cli() -> None:
     """Flitwatch: find which jobs slow yours on the network, over which links, and what to do."""

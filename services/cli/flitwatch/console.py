@@ -253,26 +253,23 @@ def database_options(function: F) -> F:
         "--db",
         "db_url",
         envvar="FLITWATCH_DB",
-        default=None,
         help="PostgreSQL URL. By default, the embedded database is started and used.",
     )(ephemeral_option(cast(F, command)))
 
 
 def seed_option(function: F) -> F:
     """Add `--seed` (parameter `seed`) of commands that draw random numbers."""
-    return click.option("--seed", type=click.IntRange(0, 2**63 - 1), default=1, show_default=True, help="Random seed.")(
-        function
-    )
+    return click.option("--seed", type=click.IntRange(0, 2**63 - 1), default=1, help="Random seed.")(function)
 
 
 def lane_options(function: F) -> F:
     """Add `--sl` and `--vl` (parameters `sls`, `vls`): numbers of service levels and virtual lanes of routes."""
-    function = click.option(
-        "--vl", "vls", type=click.IntRange(1, 15), default=5, show_default=True, help="Number of virtual lanes."
-    )(function)
-    return click.option(
-        "--sl", "sls", type=click.IntRange(1, 16), default=5, show_default=True, help="Number of service levels."
-    )(function)
+    function = click.option("--vl", "vls", type=click.IntRange(1, 15), default=5, help="Number of virtual lanes.")(
+        function
+    )
+    return click.option("--sl", "sls", type=click.IntRange(1, 16), default=5, help="Number of service levels.")(
+        function
+    )
 
 
 def print_result(result: Mapping[str, Any], as_json: bool) -> None:

@@ -88,7 +88,6 @@ def exposure_options(function: F) -> F:
         click.option(
             "--metrics-host",
             default="127.0.0.1",
-            show_default=True,
             envvar="FLITWATCH_METRICS_HOST",
             help="Address that the metrics are served on. Anyone who can reach it can read them.",
         ),
@@ -116,14 +115,12 @@ def exposure_options(function: F) -> F:
             "--port",
             type=click.IntRange(1, 65535),
             default=8765,
-            show_default=True,
             envvar="FLITWATCH_LISTEN_PORT",
             help="Port of the API and the page.",
         ),
         click.option(
             "--host",
             default="127.0.0.1",
-            show_default=True,
             envvar="FLITWATCH_LISTEN_HOST",
             help="Address that the API listens on.",
         ),

@@ -263,18 +263,8 @@ def format_lists(found: HotLists, drawn: bool) -> list[tuple[str, list[str], lis
         ]
         for row in found["slow_cables"]
     ]
-    slow = (
-        [
-            (
-                "Slow and flapping cables",
-                ["cable", "class", "speed", "usual", "condition"],
-                cables,
-                ["cable", "class", "speed", "usual", "condition"],
-            )
-        ]
-        if cables
-        else []
-    )
+    heads = ["cable", "class", "speed", "usual", "condition"]
+    slow = [("Slow and flapping cables", heads, cables, heads)] if cables else []
     return [
         *slow,
         ("Groups", ["group", *figures, "routers counted", *past], groups, past),

@@ -102,7 +102,7 @@ def _format_head(name: str, said: str) -> str:
 
 
 def _make_context(command: click.Command, words: str) -> click.Context:
-    return click.Context(command, info_name=f"flitwatch {words}")
+    return click.Context(command, info_name=f"flitwatch {words}", show_default=True)
 
 
 def _list_options(command: click.Command, words: str) -> list[tuple[str, str]]:

@@ -39,7 +39,6 @@ def metrics_option(function: F) -> F:
     host = click.option(
         "--metrics-host",
         default="127.0.0.1",
-        show_default=True,
         envvar="FLITWATCH_METRICS_HOST",
         expose_value=False,
         is_eager=True,
@@ -50,7 +49,6 @@ def metrics_option(function: F) -> F:
         "--hangs-after",
         type=FiniteRange(1, 86_400),
         default=HANGS_AFTER_S,
-        show_default=True,
         envvar=HANGS_AFTER,
         expose_value=False,
         is_eager=True,

@@ -229,7 +229,7 @@ def _join_places(where: list[str]) -> str:
 
 
 def _format_section(words: str, command: click.Command) -> str:
-    context = click.Context(command, info_name=f"flitwatch {words}")
+    context = click.Context(command, info_name=f"flitwatch {words}", show_default=True)
     usage = " ".join(command.collect_usage_pieces(context))
     help_text = " ".join((command.help or "").split("\f")[0].split()).replace("\b ", "")
     rows = [

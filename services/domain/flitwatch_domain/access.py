@@ -8,7 +8,8 @@ from typing import Literal, get_args
 
 from flitwatch_domain.errors import BadRequest
 
-ROLES = ("viewer", "user", "operator", "admin", "service")
+Role = Literal["viewer", "user", "operator", "admin", "service"]
+ROLES: tuple[Role, ...] = get_args(Role)
 
 
 #: Permissions of a token: read data, see names, ask for advice, start tasks, report runs, change alerts, manage accounts.

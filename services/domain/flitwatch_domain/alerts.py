@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import Annotated, Any, Literal
 
 import re2
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError, field_validator, model_validator
+from pydantic import BaseModel, Field, StringConstraints, ValidationError, field_validator, model_validator
 
 from flitwatch_domain.errors import BadInput
 
@@ -88,14 +88,12 @@ def parse_duration_s(value: object) -> float:
     return duration_s
 
 
-class Rule(BaseModel):
+class Rule(BaseModel, extra="forbid", populate_by_name=True, frozen=True):
     """One rule.
 
     A series of the signal (one set of labels) fires once its value has been at or above `above` for `for_s`. If the signal has a probability, this must
     also be at or above `probability`. The series clears when the value is below `clear` (hysteresis), or after no sample for `absent_s`.
     """
-
-    model_config = ConfigDict(extra="forbid", populate_by_name=True, frozen=True)
 
     name: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]{0,79}$")]
     signal: Signal

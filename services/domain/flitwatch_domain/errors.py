@@ -19,6 +19,10 @@ class FlitwatchError(Exception):
     status = 500
     kind = "internal"
 
+    def __init_subclass__(cls, status: int | None = None, kind: str | None = None) -> None:
+        """Set the class attributes that are given; the others are inherited."""
+        cls.status, cls.kind = status or cls.status, kind or cls.kind
+
     def __init__(self, message: str, *, advice: str = "") -> None:
         super().__init__(
             f"{message}. {advice}" if advice and not message.endswith(".") else f"{message} {advice}".strip()
@@ -27,11 +31,8 @@ class FlitwatchError(Exception):
         self.advice = advice
 
 
-class BadInput(FlitwatchError):
+class BadInput(FlitwatchError, status=422, kind="bad-input"):
     """Unusable input; the message gives file, line or offset."""
-
-    status = 422
-    kind = "bad-input"
 
     def __init__(self, message: str, *, where: str = "", advice: str = "") -> None:
         super().__init__(f"{where}: {message}" if where else message, advice=advice)
@@ -39,77 +40,48 @@ class BadInput(FlitwatchError):
         self.reason = message
 
 
-class BadRequest(FlitwatchError):
+class BadRequest(FlitwatchError, status=400, kind="bad-request"):
     """A request with conflicting or out-of-range parameters."""
 
-    status = 400
-    kind = "bad-request"
 
-
-class NotFound(FlitwatchError):
+class NotFound(FlitwatchError, status=404, kind="not-found"):
     """The named object does not exist."""
 
-    status = 404
-    kind = "not-found"
 
-
-class Conflict(FlitwatchError):
+class Conflict(FlitwatchError, status=409, kind="conflict"):
     """The object already exists, or its state does not allow the request."""
 
-    status = 409
-    kind = "conflict"
 
-
-class Forbidden(FlitwatchError):
+class Forbidden(FlitwatchError, status=403, kind="forbidden"):
     """The caller is not allowed to see or do this."""
 
-    status = 403
-    kind = "forbidden"
 
-
-class Unauthenticated(FlitwatchError):
+class Unauthenticated(FlitwatchError, status=401, kind="unauthenticated"):
     """The caller is unknown, or the credentials are wrong or expired."""
 
-    status = 401
-    kind = "unauthenticated"
 
-
-class TooMany(FlitwatchError):
+class TooMany(FlitwatchError, status=429, kind="too-many"):
     """More requests than the limit; `retry_after_s` is the time until the next is accepted."""
-
-    status = 429
-    kind = "too-many"
 
     def __init__(self, message: str, *, advice: str = "", retry_after_s: int = 1) -> None:
         super().__init__(message, advice=advice)
         self.retry_after_s = retry_after_s
 
 
-class TooCostly(FlitwatchError):
+class TooCostly(FlitwatchError, status=413, kind="too-costly"):
     """A query or simulation above the limits; the message gives the limit."""
 
-    status = 413
-    kind = "too-costly"
 
-
-class Unavailable(FlitwatchError):
+class Unavailable(FlitwatchError, status=503, kind="unavailable"):
     """A required component does not respond; the message says which one and what to do."""
 
-    status = 503
-    kind = "unavailable"
 
-
-class DiskFull(Unavailable):
+class DiskFull(Unavailable, kind="disk-full"):
     """The database's disk has too little free space for new data."""
 
-    kind = "disk-full"
 
-
-class MissingDependency(FlitwatchError):
+class MissingDependency(FlitwatchError, status=503, kind="missing-dependency"):
     """A program or package that is not installed; the message names the package to install."""
-
-    status = 503
-    kind = "missing-dependency"
 
 
 #: Modules that only an extra installs: the library's name and the extra.
@@ -131,15 +103,9 @@ def name_extra(absent: ModuleNotFoundError) -> MissingDependency | None:
     )
 
 
-class Cancelled(FlitwatchError):
+class Cancelled(FlitwatchError, status=409, kind="cancelled"):
     """Work that was cancelled by its owner."""
 
-    status = 409
-    kind = "cancelled"
 
-
-class NotEnoughData(FlitwatchError):
+class NotEnoughData(FlitwatchError, status=422, kind="not-enough-data"):
     """Too few data for an estimator, for example "needs 8 runs, has 3"."""
-
-    status = 422
-    kind = "not-enough-data"

@@ -231,6 +231,18 @@ class Routes(Protocol):
         ...
 
 
+class FixedRoutes(Routes):
+    """Routes that all traffic follows, independent of its amount."""
+
+    def detour(self, jobs: Sequence[JobTraffic], carried: Floats | None) -> float:
+        """Return 0."""
+        return 0.0
+
+    def loads_as_carried(self, moments: Sequence[CarriedTraffic], links: Ints) -> list[Floats]:
+        """Return the expected bytes of jobs on links in some moments, as in `loads`."""
+        return [self.loads(jobs, links, 0.0) for jobs, _ in moments]
+
+
 class DragonflyRoutes:
     """Expected loads of links in a dragonfly with cables between all pairs of groups.
 

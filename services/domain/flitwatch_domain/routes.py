@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 
 from flitwatch_domain.fabric import Fabric, FabricKind
 from flitwatch_domain.link_shares import (
-    CarriedTraffic,
     DragonflyRoutes,
     Ends,
+    FixedRoutes,
     Flows,
     JobTraffic,
     Routes,
@@ -32,7 +32,7 @@ OTHER_FABRIC = "The forwarding tables belong to another version of the fabric."
 HOLES = "The forwarding tables reach some nodes only from some switches."
 
 
-class TableRoutes:
+class TableRoutes(FixedRoutes):
     """Expected loads of links of a fabric with its forwarding tables.
 
     Parameters
@@ -65,14 +65,6 @@ class TableRoutes:
         self._io = io = io_nodes(fabric)
         home = fabric.endpoints.router.astype(np.int64)
         self._sources, self._targets = Ends.of(home[io], switches), Ends.of(io, endpoints)
-
-    def detour(self, jobs: Sequence[JobTraffic], carried: Floats | None) -> float:
-        """Return 0: all traffic follows the tables."""
-        return 0.0
-
-    def loads_as_carried(self, moments: Sequence[CarriedTraffic], links: Ints) -> list[Floats]:
-        """Return the expected bytes of jobs on links in some moments, as in `loads`."""
-        return [self.loads(jobs, links, 0.0) for jobs, _ in moments]
 
     def loads(self, jobs: Sequence[JobTraffic], links: Ints, detour: float) -> Floats:
         """Return the expected bytes of jobs on links, including endpoints' links: float64 (len(links), len(jobs))."""

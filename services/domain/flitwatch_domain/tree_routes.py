@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flitwatch_domain.fabric import Fabric, FabricKind
-from flitwatch_domain.link_shares import CarriedTraffic, Ends, Flows, JobTraffic, RoutesKnownBy, flows_of, io_nodes
+from flitwatch_domain.link_shares import Ends, FixedRoutes, Flows, JobTraffic, RoutesKnownBy, flows_of, io_nodes
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -58,7 +58,7 @@ class _Class:
     last: Ints
 
 
-class TreeRoutes:
+class TreeRoutes(FixedRoutes):
     """Expected loads of links in one fat tree, of any width and with missing cables.
 
     `reason` says why a fabric has no estimate; None if it has one. Cables between switches of one level carry no traffic.
@@ -216,14 +216,6 @@ class TreeRoutes:
         sender_class = class_of[self._src[self._up]]
         self._own_up = np.where(sender_class >= 0, up[np.arange(len(self._up)), sender_class], 0.0)
         self._own = np.bincount(of[len(key) :], self._own_up, len(pairs))[of[: len(key)]]
-
-    def detour(self, jobs: Sequence[JobTraffic], carried: Floats | None) -> float:
-        """Return 0: all traffic uses shortest paths."""
-        return 0.0
-
-    def loads_as_carried(self, moments: Sequence[CarriedTraffic], links: Ints) -> list[Floats]:
-        """Return the expected bytes of jobs on links in some moments, as in `loads`."""
-        return [self.loads(jobs, links, 0.0) for jobs, _ in moments]
 
     def loads(self, jobs: Sequence[JobTraffic], links: Ints, detour: float) -> Floats:
         """Return the expected bytes of jobs on links, including endpoints' links: float64 (len(links), len(jobs))."""

@@ -6,7 +6,7 @@ import gzip
 import json
 import re
 import shutil
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -166,14 +166,9 @@ def drop_older(folder: Path, keep: int) -> list[str]:
 def _is_whole(path: Path) -> bool:
     try:
         with gzip.open(path) as packed:
-            return sum(len(block) for block in _read_blocks(packed)) == SEGMENT_BYTES
+            return sum(len(block) for block in iter(lambda: packed.read(1 << 20), b"")) == SEGMENT_BYTES
     except (OSError, EOFError, ValueError):
         return False
-
-
-def _read_blocks(packed: gzip.GzipFile) -> Iterator[bytes]:
-    while block := packed.read(1 << 20):
-        yield block
 
 
 def _number_segment(segment: str) -> int:

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any, TypedDict
 
 import psycopg
-from psycopg.conninfo import conninfo_to_dict
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from flitwatch_db.core import log_keep
 from flitwatch_db.core.connection import clock_s
@@ -66,7 +66,8 @@ def take_backup(server: Embedded, keep: int, on_step: OnStep = lambda done, tota
         host = embedded_host.prepare_host(server.folder, server.binaries)
         part.mkdir(mode=0o700)
         as_caller = embedded_host.Host(host.bin, None, None)
-        place = " ".join(f"{k}={_quote_conninfo(v)}" for k, v in _connection_settings(server).items())
+        parameters = conninfo_to_dict(server.url_of("postgres", "postgres"))
+        place = make_conninfo(**{name: str(parameters[name]) for name in ("host", "user", "passfile")})
         as_caller.run(
             "pg_basebackup",
             *(
@@ -267,12 +268,3 @@ def _await_archived(conn: psycopg.Connection[Any], folder: Path, limit_s: float 
                 f"segment {segment} of the log was not copied within {limit_s:g} s", advice="See server.log."
             )
         time.sleep(0.1)
-
-
-def _connection_settings(server: Embedded) -> dict[str, str]:
-    parameters = conninfo_to_dict(server.url_of("postgres", "postgres"))
-    return {name: str(parameters[name]) for name in ("host", "user", "passfile")}
-
-
-def _quote_conninfo(value: str) -> str:
-    return "'" + value.replace("\\", "\\\\").replace("'", "\\'") + "'"

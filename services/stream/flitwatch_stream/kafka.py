@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from confluent_kafka import Consumer as RdConsumer
 from confluent_kafka import KafkaError, KafkaException
@@ -23,12 +23,9 @@ from flitwatch_stream.log import (
     DEFAULT_PARTITIONS,
     Consumer,
     Log,
-    OnAssign,
-    OnRevoke,
     Producer,
-    Start,
+    Subscription,
     TopicPartition,
-    check_subscription,
 )
 
 
@@ -48,19 +45,10 @@ class KafkaLog(Log):
 
         return KafkaProducer(self, self.brokers, client)
 
-    def consumer(
-        self,
-        group: str,
-        topics: Sequence[str] = (),
-        pattern: str | None = None,
-        start: Start = "earliest",
-        on_assign: OnAssign | None = None,
-        on_revoke: OnRevoke | None = None,
-    ) -> Consumer:
+    def _join_group(self, subscription: Subscription) -> Consumer:
         from flitwatch_stream.kafka_consumer import KafkaConsumer
 
-        check_subscription(topics, pattern)
-        return KafkaConsumer(self.brokers, group, topics, pattern, start, on_assign, on_revoke)
+        return KafkaConsumer(self.brokers, subscription)
 
     def identity(self) -> str:
         cluster_id = fetch_metadata(self._get_admin(), self.brokers).cluster_id

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from typing import Any
 
 from confluent_kafka import OFFSET_BEGINNING, OFFSET_END, KafkaError, KafkaException
@@ -12,7 +12,7 @@ from confluent_kafka import TopicPartition as RdTopicPartition
 
 from flitwatch_domain.errors import BadRequest
 from flitwatch_stream.kafka_client import fetch_watermarks, make_error_watcher, make_unavailable, new_client
-from flitwatch_stream.log import MAX_RECORD_BYTES, Consumer, OnAssign, OnRevoke, Record, Start, TopicPartition
+from flitwatch_stream.log import MAX_RECORD_BYTES, Consumer, Record, Subscription, TopicPartition
 
 #: Delay after "all brokers are down" before probing a broker.
 SUSPECT_S = 3.0
@@ -21,20 +21,11 @@ SUSPECT_S = 3.0
 class KafkaConsumer(Consumer):
     """Kafka consumer; see `flitwatch_stream.log.Consumer`."""
 
-    def __init__(
-        self,
-        brokers: str,
-        group: str,
-        topics: Sequence[str],
-        pattern: str | None,
-        start: Start,
-        on_assign: OnAssign | None,
-        on_revoke: OnRevoke | None,
-    ) -> None:
+    def __init__(self, brokers: str, subscription: Subscription) -> None:
         self._brokers = brokers
-        self._start = start
-        self._on_assign = on_assign
-        self._on_revoke = on_revoke
+        self._start = subscription.start
+        self._on_assign = subscription.on_assign
+        self._on_revoke = subscription.on_revoke
         self._positions: dict[TopicPartition, int] = {}
         self._left_at: dict[TopicPartition, int] = {}
         self._paused: set[TopicPartition] = set()
@@ -47,8 +38,8 @@ class KafkaConsumer(Consumer):
             RdConsumer,
             brokers,
             {
-                "group.id": group,
-                "client.id": f"flitwatch-{group}",
+                "group.id": subscription.group,
+                "client.id": f"flitwatch-{subscription.group}",
                 "enable.auto.commit": False,
                 "auto.offset.reset": "earliest",
                 # When a member joins or a topic appears, other partitions keep their owners.
@@ -72,15 +63,15 @@ class KafkaConsumer(Consumer):
                 "error_cb": self._on_error,
             },
         )
-        subscription = [*topics, *([pattern] if pattern is not None else [])]
+        names = [*subscription.topics, *([] if subscription.pattern is None else [subscription.pattern])]
         try:
             self._consumer.subscribe(
-                subscription, on_assign=self._handle_assigned, on_revoke=self._handle_revoked, on_lost=self._handle_lost
+                names, on_assign=self._handle_assigned, on_revoke=self._handle_revoked, on_lost=self._handle_revoked
             )
         except KafkaException as problem:
             self._consumer.close()
             raise BadRequest(
-                f"the topics {subscription} cannot be subscribed to: {problem.args[0].str()}",
+                f"the topics {names} cannot be subscribed to: {problem.args[0].str()}",
                 advice="Write the pattern as a POSIX extended regular expression.",
             ) from None
 
@@ -193,9 +184,6 @@ class KafkaConsumer(Consumer):
             if position >= 0:
                 self._left_at[at] = position
         consumer.incremental_unassign([RdTopicPartition(*at) for at in gone])
-
-    def _handle_lost(self, consumer: Any, partitions: list[RdTopicPartition]) -> None:
-        self._handle_revoked(consumer, partitions)
 
     def assignment(self) -> list[TopicPartition]:
         return sorted(self._positions)

@@ -44,6 +44,17 @@ OnRevoke = Callable[[list[TopicPartition]], None]
 Start = Literal["earliest", "latest"]
 
 
+class Subscription(NamedTuple):
+    """Membership in a consumer group; see `Log.consumer`."""
+
+    group: str
+    topics: Sequence[str]
+    pattern: str | None
+    start: Start
+    on_assign: OnAssign | None
+    on_revoke: OnRevoke | None
+
+
 class _Closing(ABC):
     @abstractmethod
     def close(self) -> None:
@@ -136,7 +147,6 @@ class Log(_Closing):
     def producer(self, client: str = "flitwatch") -> Producer:
         """Open a producer."""
 
-    @abstractmethod
     def consumer(
         self,
         group: str,
@@ -162,6 +172,14 @@ class Log(_Closing):
         on_revoke : callable, optional
             Called within `poll` or `close` before partitions move to another member, and after a lost connection.
         """
+        if not topics and pattern is None:
+            raise BadRequest("a consumer needs topics or a pattern")
+        if pattern is not None and not pattern.startswith("^"):
+            raise BadRequest(f"pattern {pattern!r} does not begin with ^")
+        return self._join_group(Subscription(group, topics, pattern, start, on_assign, on_revoke))
+
+    @abstractmethod
+    def _join_group(self, subscription: Subscription) -> Consumer: ...
 
     @abstractmethod
     def topics(self) -> dict[str, int]:
@@ -174,11 +192,3 @@ class Log(_Closing):
     @abstractmethod
     def end_offsets(self, topic: str) -> list[int]:
         """Return the next offset to be written, by partition. Raise NotFound if the topic does not exist."""
-
-
-def check_subscription(topics: Sequence[str], pattern: str | None) -> None:
-    """Raise BadInput for a subscription without topics or a pattern that is not anchored."""
-    if not topics and pattern is None:
-        raise BadRequest("a consumer needs topics or a pattern")
-    if pattern is not None and not pattern.startswith("^"):
-        raise BadRequest(f"pattern {pattern!r} does not begin with ^")

@@ -6,7 +6,6 @@ Appenders lock their partitions' rows until the commit, so offsets have no gaps 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import psycopg
@@ -16,11 +15,8 @@ from flitwatch_stream.log import (
     DEFAULT_PARTITIONS,
     Consumer,
     Log,
-    OnAssign,
-    OnRevoke,
     Producer,
-    Start,
-    check_subscription,
+    Subscription,
 )
 from flitwatch_stream.table_connection import make_unavailable, open_connection
 
@@ -44,19 +40,10 @@ class TableLog(Log):
 
         return TableProducer(self.url, client)
 
-    def consumer(
-        self,
-        group: str,
-        topics: Sequence[str] = (),
-        pattern: str | None = None,
-        start: Start = "earliest",
-        on_assign: OnAssign | None = None,
-        on_revoke: OnRevoke | None = None,
-    ) -> Consumer:
+    def _join_group(self, subscription: Subscription) -> Consumer:
         from flitwatch_stream.table_consumer import TableConsumer
 
-        check_subscription(topics, pattern)
-        return TableConsumer(self.url, group, topics, pattern, start, on_assign, on_revoke)
+        return TableConsumer(self.url, subscription)
 
     def identity(self) -> str:
         return str(self._run_query("SELECT log_id FROM identity")[0][0])

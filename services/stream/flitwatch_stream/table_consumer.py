@@ -10,7 +10,7 @@ import re
 import time
 import zlib
 from collections import deque
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,7 +18,7 @@ import psycopg
 
 from flitwatch_domain.errors import BadRequest, Unavailable
 from flitwatch_stream import frames
-from flitwatch_stream.log import Consumer, OnAssign, OnRevoke, Record, Start, TopicPartition
+from flitwatch_stream.log import Consumer, Record, Subscription, TopicPartition
 from flitwatch_stream.table_connection import CHANNEL, is_lasting, make_unavailable, open_connection
 
 #: Interval at which a member checks for new topics and changed membership.
@@ -41,26 +41,17 @@ class _Place:
 class TableConsumer(Consumer):
     """Table consumer; see `flitwatch_stream.log.Consumer`."""
 
-    def __init__(
-        self,
-        url: str,
-        group: str,
-        topics: Sequence[str],
-        pattern: str | None,
-        start: Start,
-        on_assign: OnAssign | None,
-        on_revoke: OnRevoke | None,
-    ) -> None:
+    def __init__(self, url: str, subscription: Subscription) -> None:
         self._url = url
-        self._group = group
-        self._wanted = frozenset(topics)
-        self._pattern = re.compile(pattern) if pattern is not None else None
-        self._start = start
-        self._on_assign = on_assign
-        self._on_revoke = on_revoke
+        self._group = subscription.group
+        self._wanted = frozenset(subscription.topics)
+        self._pattern = None if subscription.pattern is None else re.compile(subscription.pattern)
+        self._start = subscription.start
+        self._on_assign = subscription.on_assign
+        self._on_revoke = subscription.on_revoke
         # Advisory locks have two numbers: the first identifies the group and the purpose, the second a member or a partition.
-        self._member_class = _lock_class(f"member {group}")
-        self._partition_class = _lock_class(f"partition {group}")
+        self._member_class = _lock_class(f"member {subscription.group}")
+        self._partition_class = _lock_class(f"partition {subscription.group}")
         self._conn: psycopg.Connection[Any] | None = None
         self._places: dict[TopicPartition, _Place] = {}
         self._left_at: dict[TopicPartition, int] = {}

@@ -126,60 +126,19 @@ def _format_elapsed(seconds: int) -> str:
 
 def to_parsable2(record: TwinJob, now_s: int) -> str:
     """Return the lines of the job and its step as printed by `sacct --parsable2` with `TZ=UTC`."""
-    start, end = record["start"], record["end"]
+    start, end, job_id, nodes = record["start"], record["end"], record["job_id"], record["nodes"]
     seconds = (end if end is not None else now_s) - start
-    nodes, cpus = record["nodes"], record["nodes"] * CPUS_PER_NODE
-    user_id = 1000 + sum(map(ord, record["user"]))
-    clock = [_format_clock(start), _format_clock(end), _format_elapsed(seconds), str(seconds)]
-    alloc = f"billing={cpus},cpu={cpus},node={nodes}"
-    job_id = record["job_id"]
-    head = [
-        job_id,
-        job_id,
-        record["name"],
-        record["user"],
-        str(user_id),
-        record["account"],
-        record["partition"],
-        "normal",
-    ]
-    line = [
-        *head,
-        record["cluster"],
-        record["state"],
-        "0:0",
-        "0:0",
-        _format_clock(record["submit"]),
-        _format_clock(record["submit"]),
-        *clock,
-    ]
-    line += ["1-00:00:00", str(nodes), str(cpus), "", record["node_list"], alloc, alloc, "None", ""]
-    step = [
-        f"{job_id}.0",
-        f"{job_id}.0",
-        record["name"],
-        "",
-        "",
-        record["account"],
-        "",
-        "",
-        record["cluster"],
-        record["state"],
-        "0:0",
-    ]
-    step += [
-        "",
-        _format_clock(start),
-        _format_clock(start),
-        *clock,
-        "",
-        str(nodes),
-        str(cpus),
-        str(cpus),
-        record["node_list"],
-        f"cpu={cpus},mem=0,node={nodes}",
-    ]
-    return "|".join(line) + "\n" + "|".join([*step, "", "", ""]) + "\n"
+    user_id, cpus = 1000 + sum(map(ord, record["user"])), nodes * CPUS_PER_NODE
+    submitted, started = _format_clock(record["submit"]), _format_clock(start)
+    times = f"{started}|{_format_clock(end)}|{_format_elapsed(seconds)}|{seconds}"
+    allocated = f"billing={cpus},cpu={cpus},node={nodes}"
+    whole, place = f"{record['cluster']}|{record['state']}|0:0", record["node_list"]
+    return (
+        f"{job_id}|{job_id}|{record['name']}|{record['user']}|{user_id}|{record['account']}|{record['partition']}|normal|{whole}|0:0|"
+        f"{submitted}|{submitted}|{times}|1-00:00:00|{nodes}|{cpus}||{place}|{allocated}|{allocated}|None|\n"
+        f"{job_id}.0|{job_id}.0|{record['name']}|||{record['account']}|||{whole}||"
+        f"{started}|{started}|{times}||{nodes}|{cpus}|{cpus}|{place}|cpu={cpus},mem=0,node={nodes}|||\n"
+    )
 
 
 class _Number(TypedDict):

@@ -6,6 +6,7 @@ Shapes of the step curves and shares of communication follow Bhatele 2020 (figur
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -61,9 +62,10 @@ class Application:
 
 
 def _make_application(
-    name: str, executable: str, nodes: int, curve: NDArray[np.float64], share: float, **rest: object
+    name: str, executable: str, nodes: int, curve: NDArray[np.float64], share: float, *rest: Any
 ) -> Application:
-    return Application(name, executable, nodes, curve * (1 - share), curve * share, **rest)  # type: ignore[arg-type]
+    """Make an application from the curve of its step times, and the share of communication in it; `rest` as in `Application`."""
+    return Application(name, executable, nodes, curve * (1 - share), curve * share, *rest)
 
 
 def _make_catalogue() -> dict[str, Application]:
@@ -74,54 +76,15 @@ def _make_catalogue() -> dict[str, Application]:
     minivite = np.array([52.0, 50, 50, 50, 50, 49])
     umt = np.array([62.0, 55, 54, 54, 54, 54, 56])
     near, far = Exchange.NEIGHBOUR, Exchange.ALL_TO_ALL
-    milc_at_128 = {"sensitivity": Sensitivity(1.8, 0.3, 0.8, 0.45), "demand": 0.4, "exchange": near}
+    milc_at_128 = Sensitivity(1.8, 0.3, 0.8, 0.45), 0.4, near
     applications = [
-        _make_application(
-            "amg-128", "amg", 128, amg, 0.76, sensitivity=Sensitivity(1.2, 2.2, 0.5, 0.05), demand=0.30, exchange=near
-        ),
-        _make_application(
-            "amg-512",
-            "amg",
-            512,
-            amg * 1.15,
-            0.82,
-            sensitivity=Sensitivity(2.4, 1.2, 0.8, 0.05),
-            demand=0.30,
-            exchange=near,
-        ),
-        _make_application("milc-128", "su3_rmd", 128, milc, 0.89, **milc_at_128),
-        _make_application(
-            "milc-512",
-            "su3_rmd",
-            512,
-            milc * 1.1,
-            0.89,
-            sensitivity=Sensitivity(1.9, 0.3, 1.0, 0.45),
-            demand=0.4,
-            exchange=near,
-        ),
-        _make_application(
-            "minivite-128",
-            "miniVite",
-            128,
-            minivite,
-            0.98,
-            sensitivity=Sensitivity(2.6, 1.6, 1.0, 0.1),
-            demand=0.45,
-            exchange=far,
-        ),
-        _make_application(
-            "umt-128",
-            "umt",
-            128,
-            umt,
-            0.30,
-            sensitivity=Sensitivity(0.8, 16.0, 0.6, 0.05),
-            demand=0.20,
-            exchange=near,
-            most_slowdown=10.0,
-        ),
-        _make_application("long-milc", "su3_rmd", 128, long_milc, 0.89, **milc_at_128),
+        _make_application("amg-128", "amg", 128, amg, 0.76, Sensitivity(1.2, 2.2, 0.5, 0.05), 0.30, near),
+        _make_application("amg-512", "amg", 512, amg * 1.15, 0.82, Sensitivity(2.4, 1.2, 0.8, 0.05), 0.30, near),
+        _make_application("milc-128", "su3_rmd", 128, milc, 0.89, *milc_at_128),
+        _make_application("milc-512", "su3_rmd", 512, milc * 1.1, 0.89, Sensitivity(1.9, 0.3, 1.0, 0.45), 0.4, near),
+        _make_application("minivite-128", "miniVite", 128, minivite, 0.98, Sensitivity(2.6, 1.6, 1.0, 0.1), 0.45, far),
+        _make_application("umt-128", "umt", 128, umt, 0.30, Sensitivity(0.8, 16.0, 0.6, 0.05), 0.20, near, 10.0),
+        _make_application("long-milc", "su3_rmd", 128, long_milc, 0.89, *milc_at_128),
     ]
     return {application.name: application for application in applications}
 

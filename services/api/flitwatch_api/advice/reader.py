@@ -17,6 +17,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import IO, Any
 
 import psycopg
@@ -132,23 +133,7 @@ def _read_basis(url: str) -> Basis:
 
 def _split_basis(basis: Basis) -> Iterator[tuple[str, Any]]:
     """Yield the basis without its large tables, then parts of these tables."""
-    yield (
-        "basis",
-        Basis(
-            basis.now_s,
-            basis.workers,
-            basis.pseudonym_key,
-            basis.groups,
-            blamed=basis.blamed,
-            routing_modes=basis.routing_modes,
-            ahead=basis.ahead,
-            usual=basis.usual,
-            kinds=basis.kinds,
-            drivers=basis.drivers,
-            residents=basis.residents,
-            intensity=basis.intensity,
-        ),
-    )
+    yield "basis", replace(basis, nodes={}, runs={}, memo={})
     nodes = list(basis.nodes.items())
     for at in range(0, len(nodes), PART):
         yield "nodes", dict(nodes[at : at + PART])

@@ -7,8 +7,9 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, field_validator
+from pydantic import BaseModel, Field, StringConstraints, field_validator
 
+from flitwatch_api.answers import Items, Page
 from flitwatch_api.names import Names
 from flitwatch_domain.alerts import By, Rule, Severity, Signal, check_silence, read_rule
 from flitwatch_domain.errors import BadInput, Forbidden
@@ -41,11 +42,8 @@ class Alert(BaseModel):
     page: str | None = Field(description="Path of the page about the alert, at that time.")
 
 
-class AlertList(BaseModel):
+class AlertList(Page[Alert]):
     """A page of alerts."""
-
-    items: list[Alert]
-    next_cursor: str | None
 
 
 class Notice(BaseModel):
@@ -77,16 +75,12 @@ class StoredRule(BaseModel):
     through: datetime | None
 
 
-class RuleList(BaseModel):
+class RuleList(Items[StoredRule]):
     """All rules, by name."""
 
-    items: list[StoredRule]
 
-
-class NewRule(BaseModel):
+class NewRule(BaseModel, extra="forbid"):
     """A rule without its name. Durations are seconds or text such as `5m`."""
-
-    model_config = ConfigDict(extra="forbid")
 
     signal: Signal
     above: float
@@ -108,10 +102,8 @@ class NewRule(BaseModel):
     enabled: bool = True
 
 
-class DryRun(BaseModel):
+class DryRun(BaseModel, extra="forbid"):
     """Request to test the rule of that name, or the given rule, over a period."""
-
-    model_config = ConfigDict(extra="forbid")
 
     name: str | None = Field(default=None, max_length=80)
     rule: NewRule | None = None
@@ -132,16 +124,12 @@ class Silence(BaseModel):
     active: bool
 
 
-class SilenceList(BaseModel):
+class SilenceList(Items[Silence]):
     """Silences, the last to end first."""
 
-    items: list[Silence]
 
-
-class NewSilence(BaseModel):
+class NewSilence(BaseModel, extra="forbid"):
     """Silence to add: the alerts that send no notification, until when, and why."""
-
-    model_config = ConfigDict(extra="forbid")
 
     matchers: dict[Word, Value] = Field(
         min_length=1, max_length=20, description="Label to value, or to /regular expression/; all must match."
@@ -173,16 +161,12 @@ class Contact(BaseModel):
     )
 
 
-class ContactList(BaseModel):
+class ContactList(Items[Contact]):
     """Contact points, by name."""
 
-    items: list[Contact]
 
-
-class NewContact(BaseModel):
+class NewContact(BaseModel, extra="forbid"):
     """Contact point to save: its mail addresses and the lowest severity that is mailed."""
-
-    model_config = ConfigDict(extra="forbid")
 
     addresses: list[Annotated[Mailbox, StringConstraints(max_length=254, pattern=r"^[^\x00]*$")]] = Field(
         min_length=1, max_length=20

@@ -117,11 +117,11 @@ class CounterStore:
             asked.warmed_s = end
             names = sorted(asked.names)
             async with self._reading() as conn:
-                await self._read_routers(conn, asked.topology, names, end - width_s, end, width_s, end)
+                await self.routers(conn, asked.topology, names, end - width_s, end, width_s, end, asked=False)
         if asked.pairs and ports_end > asked.ports_warmed_s:
             asked.ports_warmed_s = ports_end
             async with self._reading() as conn:
-                await self._read_pairs(conn, asked.topology, ports_end - width_s, ports_end, ports_end)
+                await self.pairs(conn, asked.topology, ports_end - width_s, ports_end, ports_end, asked=False)
 
     def _note_use(self, topology: Topology, width_s: int) -> RecentUse:
         recent_use = self._asked.setdefault((topology.head.fabric_id, width_s), RecentUse(topology))
@@ -137,6 +137,7 @@ class CounterStore:
         to_s: int,
         width_s: int,
         closed_s: int,
+        asked: bool = True,
     ) -> dict[int, dict[str, Values | None]]:
         """Return the columns of all routers by bucket start, for buckets of `width_s` in [from, to).
 
@@ -148,21 +149,11 @@ class CounterStore:
             Multiples of `width_s`.
         closed_s : int
             Buckets that end after this are never cached.
+        asked : bool
+            False: read ahead, which does not count as a use.
         """
-        if width_s != 1:
+        if asked and width_s != 1:
             self._note_use(topology, width_s).names |= set(names)
-        return await self._read_routers(conn, topology, names, from_s, to_s, width_s, closed_s)
-
-    async def _read_routers(
-        self,
-        conn: Connection,
-        topology: Topology,
-        names: Sequence[str],
-        from_s: int,
-        to_s: int,
-        width_s: int,
-        closed_s: int,
-    ) -> dict[int, dict[str, Values | None]]:
         fabric_id, size = topology.head.fabric_id, topology.size
 
         async def of_routers(start: int, end: int, out: dict[str, Values], first: int) -> None:
@@ -189,15 +180,11 @@ class CounterStore:
         return await self._get_buckets(topology, names, from_s, to_s, width_s, closed_s, read)
 
     async def pairs(
-        self, conn: Connection, topology: Topology, from_s: int, to_s: int, closed_s: int
+        self, conn: Connection, topology: Topology, from_s: int, to_s: int, closed_s: int, asked: bool = True
     ) -> dict[int, dict[str, Values | None]]:
         """Return flits and stall cycles between groups under PAIRS, float64[2, G x G], by start of each ten seconds in [from, to)."""
-        self._note_use(topology, reads.PORT_BUCKET_S).pairs = True
-        return await self._read_pairs(conn, topology, from_s, to_s, closed_s)
-
-    async def _read_pairs(
-        self, conn: Connection, topology: Topology, from_s: int, to_s: int, closed_s: int
-    ) -> dict[int, dict[str, Values | None]]:
+        if asked:
+            self._note_use(topology, reads.PORT_BUCKET_S).pairs = True
         router, port, pair = topology.pair_places
         cells = len(topology.fabric.groups) ** 2
         pair_of = np.full(topology.counted.shape, -1, dtype=np.int64)

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, Field
 
+from flitwatch_api.answers import Items, Page
 from flitwatch_domain.estimates import (
     BacktestRow,
     BlameCalibration,
@@ -51,11 +52,8 @@ class Head(BaseModel):
     source: Source
 
 
-class HeadList(BaseModel):
+class HeadList(Page[Head]):
     """A page of estimates."""
-
-    items: list[Head]
-    next_cursor: str | None
 
 
 class EstimateStatus(BaseModel):
@@ -82,10 +80,8 @@ class Application(BaseModel):
     forecast: EstimateStatus
 
 
-class Applications(BaseModel):
+class Applications(Items[Application]):
     """Instrumented applications, most runs first."""
-
-    items: list[Application]
 
 
 class BlameEntry(BaseModel):
@@ -371,10 +367,8 @@ class Running(BaseModel):
     simulated: bool
 
 
-class RunningList(BaseModel):
+class RunningList(Items[Running]):
     """Running instrumented jobs, slowest forecast first."""
-
-    items: list[Running]
 
 
 class PastJobs(BaseModel):
@@ -442,10 +436,8 @@ class RunningJob(BaseModel):
     simulated: bool
 
 
-class RunningJobList(BaseModel):
+class RunningJobList(Items[RunningJob]):
     """Running jobs without recorded steps, largest first."""
-
-    items: list[RunningJob]
 
 
 class Stalls(BaseModel):

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from pydantic import BaseModel, Field
 
-from flitwatch_api.answers import build_model, finite_or_none, stall_ratio, unknown_as_null, utc_time
+from flitwatch_api.answers import Page, build_model, finite_or_none, stall_ratio, unknown_as_null, utc_time
 from flitwatch_api.counters.stalls import Ports, WindowQuery, total_ports, window_ports
 from flitwatch_api.fabric.topology import Topology
 from flitwatch_api.jobs.service import JobOnRouter, list_holders
@@ -38,11 +38,8 @@ class Fabric(BaseModel):
     complete_through: datetime | None = Field(description="Time up to which rows are complete.")
 
 
-class FabricList(BaseModel):
+class FabricList(Page[Fabric]):
     """All fabrics."""
-
-    items: list[Fabric]
-    next_cursor: str | None
 
 
 class FabricDetail(Fabric):

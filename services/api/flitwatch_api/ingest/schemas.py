@@ -6,6 +6,8 @@ from datetime import datetime
 
 from pydantic import BaseModel, Field
 
+from flitwatch_api.answers import Page
+
 
 class Topic(BaseModel):
     """One topic of the log."""
@@ -123,11 +125,8 @@ class IngestCoverage(BaseModel):
     sources: list[SourceCoverage]
 
 
-class DeadLetterList(BaseModel):
+class DeadLetterList(Page[DeadLetter]):
     """A page of dead letters."""
-
-    items: list[DeadLetter]
-    next_cursor: str | None
 
 
 class SourceRefusal(BaseModel):

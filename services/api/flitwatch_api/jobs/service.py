@@ -8,7 +8,7 @@ from typing import Any
 
 from pydantic import BaseModel, Field
 
-from flitwatch_api.answers import build_model
+from flitwatch_api.answers import Page, build_model
 from flitwatch_api.fabric.topology import Topology
 from flitwatch_api.jobs.links import JobLink
 from flitwatch_api.names import Names
@@ -48,11 +48,8 @@ class Job(JobHead):
     runs: int
 
 
-class JobList(BaseModel):
+class JobList(Page[Job]):
     """A page of jobs."""
-
-    items: list[Job]
-    next_cursor: str | None
 
 
 class JobOnRouter(BaseModel):

@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Annotated, Literal
+from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field, SecretStr
+from pydantic import BaseModel, Field, SecretStr
 
+from flitwatch_api.answers import Items, Page
 from flitwatch_db.people.audit import AuditEntry
-from flitwatch_domain.access import PASSWORD_MAX, SCOPES, TOKEN_DAYS, TOKEN_DAYS_MAX, Scope
+from flitwatch_domain.access import PASSWORD_MAX, SCOPES, TOKEN_DAYS, TOKEN_DAYS_MAX, Role, Scope
 
-Role = Literal["viewer", "user", "operator", "admin", "service"]
 #: PostgreSQL does not allow NUL.
 Name = Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[^\x00]+$")]
 Password = Annotated[SecretStr, Field(max_length=PASSWORD_MAX)]
 
 
-class RequestModel(BaseModel):
+class RequestModel(BaseModel, extra="forbid"):
     """Request body; unknown fields are refused."""
-
-    model_config = ConfigDict(extra="forbid")
 
 
 class Login(RequestModel):
@@ -64,10 +62,8 @@ class Account(BaseModel):
     tokens: int = Field(description="Number of valid tokens.")
 
 
-class AccountList(BaseModel):
+class AccountList(Items[Account]):
     """All accounts."""
-
-    items: list[Account]
 
 
 class NewAccount(RequestModel):
@@ -102,10 +98,8 @@ class Token(BaseModel):
     used: datetime | None
 
 
-class TokenList(BaseModel):
+class TokenList(Items[Token]):
     """Tokens, newest first."""
-
-    items: list[Token]
 
 
 class NewToken(RequestModel):
@@ -127,8 +121,5 @@ class CreatedToken(BaseModel):
     expires: datetime
 
 
-class AuditList(BaseModel):
+class AuditList(Page[AuditEntry]):
     """Entries, newest first."""
-
-    items: list[AuditEntry]
-    next_cursor: str | None

@@ -7,6 +7,8 @@ from typing import Annotated
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
+from flitwatch_api.answers import Page
+
 
 class Run(BaseModel):
     """One execution of an instrumented application."""
@@ -23,11 +25,8 @@ class Run(BaseModel):
     simulated: bool
 
 
-class RunList(BaseModel):
+class RunList(Page[Run]):
     """A page of runs."""
-
-    items: list[Run]
-    next_cursor: str | None
 
 
 class RunSteps(BaseModel):

@@ -26,7 +26,7 @@ from flitwatch_db.runs import reads as runs
 from flitwatch_db.tasks import files, record
 from flitwatch_domain.errors import Forbidden, NotFound, TooCostly
 from flitwatch_domain.neighbourhood import OURS
-from flitwatch_domain.task_models import Arguments, NewTask
+from flitwatch_domain.task_models import AnyTask, Arguments
 from flitwatch_domain.task_models.costs import check_cost
 from flitwatch_domain.task_models.measured import Application
 
@@ -113,7 +113,7 @@ async def task(request: Request, conn: Reader, names: TheNames, task_id: Id) -> 
 
 
 @http.post("", response_model=shown.Task, status_code=202, openapi_extra=require_access("user", "tasks"))
-async def start(request: Request, platform: ThePlatform, new: NewTask) -> Response:
+async def start(request: Request, platform: ThePlatform, new: AnyTask) -> Response:
     """Add a task to the queue. A worker runs it."""
     async with platform.reading() as conn:
         names = await names_of(request, conn)

@@ -10,7 +10,7 @@ from fastapi import Request
 from pydantic import BaseModel, Field
 
 from flitwatch_api.alerts import schemas as alerts
-from flitwatch_api.answers import build_model
+from flitwatch_api.answers import Page, build_model
 from flitwatch_api.names import TASKS_WITHOUT_JOBS, Names
 from flitwatch_api.people.access import made_by
 from flitwatch_db.tasks.record import Row
@@ -39,11 +39,8 @@ class Task(BaseModel):
     finished_at: datetime | None
 
 
-class TaskList(BaseModel):
+class TaskList(Page[Task]):
     """A page of tasks."""
-
-    items: list[Task]
-    next_cursor: str | None
 
 
 class TaskFile(BaseModel):

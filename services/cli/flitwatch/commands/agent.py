@@ -34,7 +34,6 @@ def agent() -> None:
     "api_url",
     envvar="FLITWATCH_API",
     default="http://127.0.0.1:8765",
-    show_default=True,
     help="Address of the API.",
 )
 @click.option(
@@ -48,16 +47,14 @@ def agent() -> None:
     "path",
     type=click.Path(dir_okay=False, path_type=Path),
     default=Path("/var/lib/flitwatch/slurm/advice"),
-    show_default=True,
     help="Advice file that job_submit.lua reads.",
 )
-@click.option("--interval", type=FiniteRange(0.2, 600), default=15.0, show_default=True, help="Seconds between rounds.")
+@click.option("--interval", type=FiniteRange(0.2, 600), default=15.0, help="Seconds between rounds.")
 @click.option(
     "--limit",
     "limit_s",
     type=FiniteRange(5, 3600),
     default=120.0,
-    show_default=True,
     help="Seconds after which job_submit.lua ignores the file.",
 )
 @click.option(
@@ -74,14 +71,12 @@ def agent() -> None:
     "--most-delay",
     type=FiniteRange(1, 86_400),
     default=1800.0,
-    show_default=True,
     help="Longest total delay of a job in seconds.",
 )
 @click.option(
     "--most-jobs",
     type=click.IntRange(0, 100_000),
     default=50,
-    show_default=True,
     help="Largest number of jobs delayed at the same time.",
 )
 @click.option("--exclude", is_flag=True, help="Exclude the worse nodes if groups have no node features.")
@@ -95,7 +90,6 @@ def agent() -> None:
     "--trial-file",
     type=click.Path(dir_okay=False, path_type=Path),
     default=RECORD,
-    show_default=True,
     help="Record of the drawn jobs, which `flitwatch trial report` reads.",
 )
 @click.option("--once", is_flag=True, help="Run one round and exit.")

@@ -51,8 +51,8 @@ def list_(api: ApiOptions, database: Database, as_json: bool) -> None:
 
 @alerts.command("test", context_settings={"ignore_unknown_options": True})
 @click.argument("rule")
-@click.option("--from", "from_s", type=Moment(), default="-7d", show_default=True, help="Start of the period.")
-@click.option("--to", "to_s", type=Moment(), default="now", show_default=True, help="End of the period.")
+@click.option("--from", "from_s", type=Moment(), default="-7d", help="Start of the period.")
+@click.option("--to", "to_s", type=Moment(), default="now", help="End of the period.")
 @click.option("--config", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="File that has the rule.")
 @database_options
 @json_option

@@ -20,9 +20,7 @@ _AT = click.option("--folder", type=_FOLDER, help="Folder of the backups. By def
 
 @click.command()
 @click.option("--folder", type=_FOLDER, help="Folder for backups and the log from now on, preferably on another disk.")
-@click.option(
-    "--keep", type=click.IntRange(1, 1000), default=2, show_default=True, help="How many base backups to keep."
-)
+@click.option("--keep", type=click.IntRange(1, 1000), default=2, help="How many base backups to keep.")
 @click.option(
     "--restart",
     is_flag=True,

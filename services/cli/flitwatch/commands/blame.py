@@ -18,19 +18,15 @@ from flitwatch.rest import ApiOptions, api_options, application_options, open_cl
     "--by",
     type=click.Choice(["user", "application"]),
     default="user",
-    show_default=True,
     help="Rank users, or jobs of one name (--application).",
 )
 @click.option(
     "--most",
     type=click.IntRange(1, 1000),
     default=20,
-    show_default=True,
     help="Number of names to list (--application).",
 )
-@click.option(
-    "--seed", type=click.IntRange(0, 2**31 - 1), default=1, show_default=True, help="Random seed of shuffles (--runs)."
-)
+@click.option("--seed", type=click.IntRange(0, 2**31 - 1), default=1, help="Random seed of shuffles (--runs).")
 @click.option(
     "--runs",
     type=click.Path(path_type=Path),
@@ -41,7 +37,6 @@ from flitwatch.rest import ApiOptions, api_options, application_options, open_cl
     "--shuffles",
     type=click.IntRange(0, 100_000),
     default=100,
-    show_default=True,
     help="Number of sets with shuffled run times. At most a tenth of them may name a user (--runs).",
 )
 @api_options

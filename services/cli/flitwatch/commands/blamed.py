@@ -19,21 +19,18 @@ if TYPE_CHECKING:
     "--by",
     type=click.Choice(["user", "application"]),
     default="user",
-    show_default=True,
     help="List users, or jobs of one name.",
 )
 @click.option(
     "--definition",
     type=click.Choice(["ours", "paper"]),
     default="ours",
-    show_default=True,
     help="Meaning of found: named, or mutual information beyond chance (the paper's).",
 )
 @click.option(
     "--least-sets",
     type=click.IntRange(0, 1000),
     default=2,
-    show_default=True,
     help="List names found in at least this many sets; 0 lists all names.",
 )
 @api_options

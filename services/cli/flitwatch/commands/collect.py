@@ -39,11 +39,7 @@ def ldms_csv(
     """Follow the store_csv files in PLACES (files or folders) as they grow and roll over."""
     from flitwatch_ingest.collectors.ldms_csv import CsvCollector
 
-    with open_session("ldms-csv", str(places[0].absolute()), common.log_url, common.db_url, common.state) as (
-        publisher,
-        checkpoint,
-        stop,
-    ):
+    with open_session("ldms-csv", str(places[0].absolute()), common) as (publisher, checkpoint, stop):
         collector = CsvCollector(places, publisher, checkpoint, follow=True)
         try:
             collector.once(stop) if common.once else collector.run(stop, common.interval_s or 1.0, print_message)
@@ -59,7 +55,6 @@ def ldms_csv(
     "settle_s",
     type=FiniteRange(0),
     default=10.0,
-    show_default=True,
     help="Seconds without changes after which a run's files count as complete.",
 )
 @add_checkpoint_options
@@ -71,11 +66,7 @@ def ncl(
     """Collect the runs that AriesNCL records in FOLDER or in its subfolders."""
     from flitwatch_ingest.collectors.ncl import NclCollector
 
-    with open_session("ncl", str(folder.absolute()), common.log_url, common.db_url, common.state) as (
-        publisher,
-        checkpoint,
-        stop,
-    ):
+    with open_session("ncl", str(folder.absolute()), common) as (publisher, checkpoint, stop):
         collector = NclCollector(folder, publisher, checkpoint, settle_s=settle_s)
         if common.once:
             collector.look(stop)
@@ -85,13 +76,12 @@ def ncl(
 
 
 @collect.command("sacct")
-@click.option("--sacct", "command", default="sacct", show_default=True, help="Path of sacct.")
+@click.option("--sacct", "command", default="sacct", help="Path of sacct.")
 @click.option(
     "--since",
     "since_s",
     type=FiniteRange(0),
     default=86400.0,
-    show_default=True,
     help="How many seconds back the first query reaches.",
 )
 @add_checkpoint_options
@@ -103,7 +93,7 @@ def sacct(
     """Poll this machine's sacct and publish changed jobs."""
     from flitwatch_ingest.collectors.sacct import SacctCollector
 
-    with open_session("sacct", command, common.log_url, common.db_url, common.state) as (publisher, checkpoint, stop):
+    with open_session("sacct", command, common) as (publisher, checkpoint, stop):
         collector = SacctCollector(publisher, checkpoint, command=command, since_s=since_s)
         if common.once:
             collector.once()

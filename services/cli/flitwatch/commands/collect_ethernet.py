@@ -52,7 +52,6 @@ def _add_switch_options(function: F) -> F:
             "--parallel",
             type=click.IntRange(1, 256),
             default=16,
-            show_default=True,
             help="Number of switches to ask at the same time.",
         ),
         discovery_option,
@@ -95,14 +94,12 @@ def sonic(
     "--encoding",
     type=click.Choice(["json_ietf", "json", "proto"]),
     default="json_ietf",
-    show_default=True,
     help="Encoding of the values. Not every switch supports each encoding.",
 )
 @click.option(
     "--trees",
     type=click.Choice(["openconfig", "sonic"]),
     default="openconfig",
-    show_default=True,
     help="Trees to read: OpenConfig's, or the databases of SONiC's telemetry server, which have PFC's pause times.",
 )
 @click.option("--stream", is_flag=True, help="Let the switches send every --interval seconds, instead of polling them.")

@@ -43,11 +43,10 @@ if TYPE_CHECKING:
     "--parallel",
     type=click.IntRange(1, 256),
     default=8,
-    show_default=True,
     help="Number of devices to ask at the same time. perfquery asks fewer if some do not answer.",
 )
-@click.option("--ca", default="", help="Adapter of this host to use (default: the first).")
-@click.option("--ca-port", type=click.IntRange(0, 255), default=0, help="Port of the adapter.")
+@click.option("--ca", default="", show_default=False, help="Adapter of this host to use (default: the first).")
+@click.option("--ca-port", type=click.IntRange(0, 255), default=0, show_default=False, help="Port of the adapter.")
 @discovery_option
 @add_collector_options
 def infiniband(

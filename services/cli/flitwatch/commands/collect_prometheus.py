@@ -15,6 +15,7 @@ from flitwatch.commands.following import (
     add_checkpoint_options,
     exit_collector,
     expose_metrics,
+    map_option,
     needs_extra,
     open_session,
     print_message,
@@ -35,13 +36,7 @@ _LOCAL = ("127.0.0.1", "::1", "localhost")
 @click.command("prometheus")
 @click.option("--listen", help="Accept remote write and OTLP metrics at ADDRESS:PORT, for example 127.0.0.1:9095.")
 @click.option("--scrape", "urls", multiple=True, metavar="URL", help="URL of an exporter to scrape (repeatable).")
-@click.option(
-    "--map",
-    "maps",
-    multiple=True,
-    type=click.Path(path_type=Path, exists=True, dir_okay=False),
-    help="YAML file that maps your site's metrics (repeatable). Its rows override the built-in ones.",
-)
+@map_option("metrics (repeatable). Its rows override the built-in ones.")
 @click.option(
     "--token-file",
     type=click.Path(path_type=Path),
@@ -92,9 +87,7 @@ def prometheus(
     table = MetricTable(maps)
     with ExitStack() as stack:
         about = listen or urls[0]
-        publisher, checkpoint, stop = stack.enter_context(
-            open_session("prometheus", about, common.log_url, common.db_url, common.state, patience_s=10.0)
-        )
+        publisher, checkpoint, stop = stack.enter_context(open_session("prometheus", about, common, patience_s=10.0))
         intake = Intake(table, publisher, checkpoint)
         endpoint = WriteEndpoint(intake, token) if listen else None
         scraper = Scraper(urls, intake, print_message) if urls else None

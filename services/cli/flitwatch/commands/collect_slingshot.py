@@ -12,6 +12,7 @@ from flitwatch.commands.following import (
     add_checkpoint_options,
     exit_collector,
     expose_metrics,
+    map_option,
     needs_extra,
     open_session,
     print_message,
@@ -29,13 +30,7 @@ from flitwatch.console import print_result
     multiple=True,
     help="Topic of the fabric's telemetry (repeatable; default: cray-fabric-perf-telemetry and similar names, and HPCM's slingshot_CrayFabric*).",
 )
-@click.option(
-    "--map",
-    "maps",
-    multiple=True,
-    type=click.Path(path_type=Path, exists=True, dir_okay=False),
-    help="YAML file that maps your site's sensors (repeatable). Its rows override the built-in ones.",
-)
+@map_option("sensors (repeatable). Its rows override the built-in ones.")
 @add_checkpoint_options
 def slingshot(
     places: tuple[Path, ...],
@@ -66,9 +61,7 @@ def slingshot(
     table = MetricTable(maps, "slingshot")
     with ExitStack() as stack:
         about = url or str(places[0].absolute())
-        publisher, checkpoint, stop = stack.enter_context(
-            open_session("slingshot", about, common.log_url, common.db_url, common.state)
-        )
+        publisher, checkpoint, stop = stack.enter_context(open_session("slingshot", about, common))
         intake = Intake(table, publisher, checkpoint)
         stack.enter_context(expose_metrics(EndpointCollector(intake, None, None)))
         records = SensorRecords(intake, publisher)

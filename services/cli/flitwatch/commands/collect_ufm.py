@@ -20,6 +20,7 @@ from flitwatch.commands.following import (
     expose_metrics,
     fabric_option,
     keep_topology,
+    map_option,
     needs_extra,
     print_message,
     refused_of,
@@ -48,13 +49,7 @@ if TYPE_CHECKING:
     help="File with user:password or an access token of UFM, readable only by its owner.",
 )
 @ca_file_option
-@click.option(
-    "--map",
-    "maps",
-    multiple=True,
-    type=click.Path(path_type=Path, exists=True, dir_okay=False),
-    help="YAML file that maps your site's metrics, as in `flitwatch collect prometheus --map`.",
-)
+@map_option("metrics, as in `flitwatch collect prometheus --map`.")
 @fabric_option("infiniband")
 @cluster_option
 @discovery_option

@@ -395,7 +395,6 @@ def restore_archive(folder: Path, months: tuple[str, ...], database: Database, a
     "--after-days",
     type=float,
     default=1.0,
-    show_default=True,
     help="Archive each day this many days after it ends. Below 2, the archive includes the counters for each second.",
 )
 @click.option(

@@ -25,7 +25,6 @@ MARKS = {
     "listen_s",
     type=FiniteRange(0, 600),
     default=5.0,
-    show_default=True,
     help="Seconds to listen on the log.",
 )
 @click.option(

@@ -14,7 +14,6 @@ from flitwatch.rest import ApiOptions, api_options, application_options, open_cl
     "--inputs",
     type=click.Choice(["rates", "deltas"]),
     default="rates",
-    show_default=True,
     help="Use counters per second, or as counted over a step. The latter is the paper's choice and contains the step's duration.",
 )
 @api_options

@@ -43,15 +43,21 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 @dataclass(frozen=True)
-class CollectorOptions:
-    """Options of all collector commands; see `add_collector_options` and `add_checkpoint_options`."""
+class Publication:
+    """Log to publish to, and file of the publisher's position; see `log_options`."""
 
     log_url: str | None
     db_url: str | None
+    state: Path | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class CollectorOptions(Publication):
+    """Options of all collector commands; see `add_collector_options` and `add_checkpoint_options`."""
+
     once: bool
     interval_s: float | None
     as_json: bool
-    state: Path | None = None
 
 
 def add_checkpoint_options(function: F) -> F:
@@ -75,9 +81,7 @@ def add_collector_options(function: F) -> F:
     outer_command = log_options(cast(F, command))
     for option in (
         click.option("--once", is_flag=True, help="Publish what is available and exit."),
-        click.option(
-            "--interval", "interval_s", type=FiniteRange(0.05), default=None, help="Seconds between two reads."
-        ),
+        click.option("--interval", "interval_s", type=FiniteRange(0.05), help="Seconds between two reads."),
     ):
         outer_command = option(outer_command)
     return json_option(metrics_option(outer_command))
@@ -98,9 +102,7 @@ def log_options(function: F) -> F:
 
 def fabric_option(default: str) -> Callable[[F], F]:
     """Add `--fabric` (parameter `name`) of a collector that reads the topology."""
-    return click.option(
-        "--fabric", "name", default=default, show_default=True, help="Name of the fabric in the database."
-    )
+    return click.option("--fabric", "name", default=default, help="Name of the fabric in the database.")
 
 
 def cluster_option(function: F) -> F:
@@ -117,9 +119,14 @@ def discovery_option(function: F) -> F:
         "discovery_s",
         type=FiniteRange(1),
         default=300.0,
-        show_default=True,
         help="Seconds between two reads of the topology.",
     )(function)
+
+
+def map_option(of: str) -> Callable[[F], F]:
+    """Add `--map` (parameter `maps`) of a collector with a table of metrics. `of` ends the help: the mapped names."""
+    existing = click.Path(path_type=Path, exists=True, dir_okay=False)
+    return click.option("--map", "maps", multiple=True, type=existing, help=f"YAML file that maps your site's {of}")
 
 
 def ca_file_option(function: F) -> F:
@@ -133,7 +140,7 @@ def ca_file_option(function: F) -> F:
 
 @contextmanager
 def open_session(
-    kind: str, about: str, log_url: str | None, db_url: str | None, state: Path | None, patience_s: float | None = None
+    kind: str, about: str, options: Publication, patience_s: float | None = None
 ) -> Iterator[tuple[Publisher, Checkpoint, threading.Event]]:
     """Yield a publisher that waits up to `patience_s` for the log, a checkpoint, and an event that a stop signal sets."""
     from flitwatch_ingest.collectors import Checkpoint, Publisher
@@ -145,9 +152,9 @@ def open_session(
 
     stop = stop_on_signal()
     name = re.sub(r"[^A-Za-z0-9.-]+", "-", about).strip("-")[-80:] or "all"
-    checkpoint = Checkpoint(state or home_folder() / "collect" / f"{kind}-{name}.json")
+    checkpoint = Checkpoint(options.state or home_folder() / "collect" / f"{kind}-{name}.json")
     with ExitStack() as stack:
-        url = log_url or platform.log_url(stack.enter_context(platform.open_database(db_url)))
+        url = options.log_url or platform.log_url(stack.enter_context(platform.open_database(options.db_url)))
         log = stack.enter_context(open_log(url))
         producer = stack.enter_context(log.producer(f"flitwatch-collect-{kind}"))
         publisher = Publisher(producer, stop=stop, say=print_message, patience_s=patience_s, heartbeat=own_heartbeat())
@@ -167,7 +174,7 @@ def topology_session(
 
             database = stack.enter_context(platform.open_database(common.db_url))
             log_url = log_url or platform.log_url(database)
-        opened = open_session(kind, about, log_url, None, common.state, patience_s)
+        opened = open_session(kind, about, Publication(log_url, None, common.state), patience_s)
         publisher, checkpoint, stop = stack.enter_context(opened)
         yield publisher, checkpoint, stop, database
 

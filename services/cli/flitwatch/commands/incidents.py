@@ -29,9 +29,7 @@ STATES = ("open", "over", "withdrawn")
 @click.option("--state", type=click.Choice(STATES), help="Only incidents in this state.")
 @click.option("--from", "from_s", type=Moment(), help="Only incidents that ended after this time, or have not ended.")
 @click.option("--to", "to_s", type=Moment(), help="Only incidents that began before this time.")
-@click.option(
-    "--limit", type=click.IntRange(1, 1000), default=20, show_default=True, help="Largest number of incidents to list."
-)
+@click.option("--limit", type=click.IntRange(1, 1000), default=20, help="Largest number of incidents to list.")
 @api_options
 @database_options
 @json_option

@@ -34,7 +34,7 @@ def loop() -> None:
 
 
 @loop.command()
-@click.option("--topology", type=LOCAL, default="quartz1", show_default=True, help="quartz1 | xgft:h;m;w | file:PATH")
+@click.option("--topology", type=LOCAL, default="quartz1", help="quartz1 | xgft:h;m;w | file:PATH")
 @click.option(
     "--pattern",
     type=LOCAL,
@@ -42,43 +42,38 @@ def loop() -> None:
     "trace (DUMPI, OTF2, GOAL).",
 )
 @click.option("--fabric", help="Imported fabric with counters in the database, for a measured loop.")
-@click.option("--window", default="10m", show_default=True, help="With --fabric: length of the window of counters.")
-@click.option("--to", "to_s", type=Moment(), default="now", show_default=True, help="With --fabric: end of the window.")
+@click.option("--window", default="10m", help="With --fabric: length of the window of counters.")
+@click.option("--to", "to_s", type=Moment(), default="now", help="With --fabric: end of the window.")
 @seed_option
 @lane_options
 @click.option(
     "--epochs",
     type=click.IntRange(1, 64),
     default=1,
-    show_default=True,
     help="Number of periods to reconstruct one by one.",
 )
 @click.option(
     "--megabytes",
     type=FiniteRange(0.001, 1000),
     default=10.0,
-    show_default=True,
     help="Megabytes that the busiest node sends.",
 )
 @click.option(
     "--basis",
     type=click.Choice(["od", "auto", "i", "s", "cd", "scd", "cs", "scs"]),
     default="od",
-    show_default=True,
     help="Basis of the traffic. auto selects the one that predicts held-out counters best.",
 )
 @click.option(
     "--iterations",
     type=click.IntRange(1, 1000),
     default=5,
-    show_default=True,
     help="Number of iterations of traffic whose message order is unknown.",
 )
 @click.option(
     "--slots",
     type=click.IntRange(1, 64),
     default=1,
-    show_default=True,
     help="Number of time slots. Counters are read in each slot, and routes are optimised for all of them.",
 )
 @click.option(
@@ -86,7 +81,6 @@ def loop() -> None:
     "optimise_s",
     type=TIME_LIMIT_S,
     default=30.0,
-    show_default=True,
     help="Time limit of the optimiser in seconds.",
 )
 @click.option(
@@ -94,7 +88,6 @@ def loop() -> None:
     "reconstruct_s",
     type=TIME_LIMIT_S,
     default=900.0,
-    show_default=True,
     help="Time limit of the reconstruction of all slots in seconds.",
 )
 @click.option(
@@ -107,7 +100,6 @@ def loop() -> None:
     "--lmc",
     type=click.IntRange(0, 7),
     default=0,
-    show_default=True,
     help="With --fabric: compute tables for 2^LMC LIDs per adapter, with traffic spread evenly over them.",
 )
 @click.option("--groups", type=OutPath(), help="With --fabric: output file for port groups for adaptive routing.")
@@ -115,7 +107,6 @@ def loop() -> None:
     "--splits",
     type=click.IntRange(1, 7),
     default=2,
-    show_default=True,
     help="With --groups: choose groups from 2^N paths to each endpoint.",
 )
 @database_options

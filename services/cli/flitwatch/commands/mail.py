@@ -25,19 +25,15 @@ from flitwatch_domain.secret_file import token_of
 @click.option(
     "--mailer",
     default="/usr/bin/mail",
-    show_default=True,
     help="The site's mail program, called in the way that Slurm calls it.",
 )
-@click.option(
-    "--sendmail", default="/usr/sbin/sendmail", show_default=True, help="Program that accepts complete messages."
-)
-@click.option("--sender", default="slurm", show_default=True, help="Sender of the mail.")
+@click.option("--sendmail", default="/usr/sbin/sendmail", help="Program that accepts complete messages.")
+@click.option("--sender", default="slurm", help="Sender of the mail.")
 @click.option(
     "--wait",
     "wait_s",
     type=FiniteRange(0, 3600),
     default=120.0,
-    show_default=True,
     help="How many seconds to wait until the platform knows that the job has ended.",
 )
 @click.option(

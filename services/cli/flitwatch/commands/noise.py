@@ -50,7 +50,6 @@ class RunSet(click.ParamType):
     "--message-bytes",
     type=click.IntRange(1),
     default=65_536,
-    show_default=True,
     help="Size of the message whose modelled time is compared.",
 )
 @api_options

@@ -37,7 +37,6 @@ _lmc_option = click.option(
     "--lmc",
     type=click.IntRange(0, 7),
     default=0,
-    show_default=True,
     help="Give each endpoint 2^LMC LIDs, and spread traffic evenly over them.",
 )
 
@@ -54,11 +53,10 @@ _lmc_option = click.option(
     "trace (DUMPI, OTF2, GOAL). Repeat it for each further time slot; the sum over the slots is then minimised.",
 )
 @seed_option
-@click.option("--time-limit", "limit_s", type=TIME_LIMIT_S, default=60.0, show_default=True, help="Seconds.")
+@click.option("--time-limit", "limit_s", type=TIME_LIMIT_S, default=60.0, help="Seconds.")
 @click.option(
     "--baselines/--no-baselines",
     default=True,
-    show_default=True,
     help="Also compute the baselines, which takes some seconds more than the limit.",
 )
 @_lmc_option
@@ -75,7 +73,6 @@ _lmc_option = click.option(
     "--within",
     type=FiniteRange(0, 1000),
     default=0.0,
-    show_default=True,
     help="With --loaded: accept a busiest link this many percent above the bound.",
 )
 @click.option("--out", type=OutPath(), help="Output file for the tables, in the format of OpenSM's file engine.")

@@ -11,7 +11,7 @@ from typing import TypedDict
 
 import click
 
-from flitwatch.commands.following import log_options, open_session, print_message
+from flitwatch.commands.following import Publication, log_options, open_session, print_message
 from flitwatch.console import Database, Group, database_options, exit_with_error, json_option, print_result
 from flitwatch.metrics import metrics_option
 
@@ -26,19 +26,17 @@ def sampler() -> None:
 @sampler.command()
 @click.argument("plan", type=click.Path(path_type=Path))
 @click.option("--interface", required=True, help="Interface that receives packets for this host's programs.")
-@click.option("--namespace", default="", help="Path of the network namespace of the interface.")
+@click.option("--namespace", default="", show_default=False, help="Path of the network namespace of the interface.")
 @click.option(
     "--slice",
     "slice_s",
     type=click.IntRange(1, 3600),
     default=10,
-    show_default=True,
     help="Length of a slice in seconds.",
 )
 @click.option(
     "--control",
     type=click.Path(path_type=Path),
-    default=None,
     help=f"Socket to listen on for contexts (usually {DEFAULT_CONTROL}).",
 )
 @log_options
@@ -60,11 +58,8 @@ def run(
     from flitwatch_ingest.sampler import Sampler, SamplerPlan
 
     sampler_plan = SamplerPlan.read(plan)
-    with open_session("sampler", f"{sampler_plan.fabric}-{sampler_plan.host}", log_url, db_url, state) as (
-        publisher,
-        checkpoint,
-        stop,
-    ):
+    about, publication = f"{sampler_plan.fabric}-{sampler_plan.host}", Publication(log_url, db_url, state)
+    with open_session("sampler", about, publication) as (publisher, checkpoint, stop):
         daemon = Sampler(
             sampler_plan,
             publisher,
@@ -89,7 +84,6 @@ def run(
     "--control",
     type=click.Path(path_type=Path),
     default=DEFAULT_CONTROL,
-    show_default=True,
     help="Socket on which the sampler listens.",
 )
 @json_option
@@ -124,21 +118,18 @@ def context(job: str, phase: str | None, ports: tuple[str, ...], end: bool, cont
     "--variant",
     type=click.Choice(["one-bit", "standard"]),
     default="one-bit",
-    show_default=True,
     help="How the fabric's switches mark packets.",
 )
 @click.option(
     "--downsampling",
     type=click.IntRange(1),
     default=1,
-    show_default=True,
     help="Senders mark one in this many packets.",
 )
 @click.option(
     "--detour",
     type=click.IntRange(0),
     default=0,
-    show_default=True,
     help="Extra hops that adaptive routes can take.",
 )
 @database_options

@@ -58,12 +58,9 @@ def start(name: str, args: str, watch: bool, database: Database, as_json: bool) 
 @click.option(
     "--state",
     type=click.Choice(["queued", "running", "succeeded", "failed", "cancelled"]),
-    default=None,
     help="List only tasks in this state.",
 )
-@click.option(
-    "--limit", type=click.IntRange(1, 1000), default=20, show_default=True, help="Largest number of tasks to list."
-)
+@click.option("--limit", type=click.IntRange(1, 1000), default=20, help="Largest number of tasks to list.")
 @database_options
 @json_option
 def list_(state: str | None, limit: int, database: Database, as_json: bool) -> None:

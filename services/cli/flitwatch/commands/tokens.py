@@ -23,21 +23,19 @@ def tokens() -> None:
 
 @tokens.command()
 @click.argument("account")
-@click.option("--label", default="command line", show_default=True, help="Purpose of the token.")
+@click.option("--label", default="command line", help="Purpose of the token.")
 @click.option(
     "--scope",
     "scopes",
     multiple=True,
     type=click.Choice(SCOPES),
     default=("read",),
-    show_default=True,
     help="Scope of the token (repeatable).",
 )
 @click.option(
     "--days",
     type=FiniteRange(0, 366, min_open=True),
     default=90,
-    show_default=True,
     help="Days until the token expires.",
 )
 @json_option

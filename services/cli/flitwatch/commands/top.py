@@ -31,13 +31,10 @@ HELP = "q quit   s order   m next machine   r read again"
     "--sort",
     type=click.Choice(SORTS),
     default="ratio",
-    show_default=True,
     help="Order of the lists: ratio of stalls to data sent, stalls, or data sent, in the fabric's own units. Links are always ordered by ratio.",
 )
-@click.option("--most", type=click.IntRange(1, 100), default=10, show_default=True, help="Number of rows in each list.")
-@click.option(
-    "--every", "every_s", type=FiniteRange(1, 3600), default=5, show_default=True, help="Seconds between two reads."
-)
+@click.option("--most", type=click.IntRange(1, 100), default=10, help="Number of rows in each list.")
+@click.option("--every", "every_s", type=FiniteRange(1, 3600), default=5, help="Seconds between two reads.")
 @click.option("--once", is_flag=True, help="Print the lists once. This is the default if the output is not a terminal.")
 @api_options
 @json_option

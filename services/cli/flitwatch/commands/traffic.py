@@ -59,7 +59,6 @@ def _load_network(topology: str, lfts: Path | None) -> tuple[Any, Any]:
     "--packet-bytes",
     type=click.IntRange(64, 16384),
     default=4096,
-    show_default=True,
     help="Size of a full packet in bytes.",
 )
 @json_option
@@ -107,10 +106,9 @@ def trace(path: Path, out: Path | None, packet_bytes: int, as_json: bool) -> Non
     "--epochs",
     type=click.IntRange(1, 64),
     default=1,
-    show_default=True,
     help="Number of measuring epochs, each with its own SL-to-VL tables.",
 )
-@click.option("--noise", type=FiniteRange(0, 1), default=0.0, show_default=True, help="Relative error of each counter.")
+@click.option("--noise", type=FiniteRange(0, 1), default=0.0, help="Relative error of each counter.")
 @seed_option
 @click.option("--out", required=True, type=OutPath(folder=True), help="Output folder.")
 @json_option
@@ -171,7 +169,6 @@ def counters(
     "--basis",
     type=click.Choice(["i", "s", "cd", "scd", "cs", "scs", "od"]),
     default="od",
-    show_default=True,
     help="Basis of the unknown traffic: i, s, cd, scd, cs and scs as in chapter 4, or od for every pair.",
 )
 @lane_options
@@ -179,7 +176,6 @@ def counters(
     "--epochs",
     type=click.IntRange(1, 64),
     default=1,
-    show_default=True,
     help="Number of periods to reconstruct one by one.",
 )
 @click.option(
@@ -198,7 +194,6 @@ def counters(
     "--device",
     type=click.Choice(["cpu", "cuda"]),
     default="cpu",
-    show_default=True,
     help="Device for the computation. A GPU is faster above about 200,000 pairs.",
 )
 @click.option(
@@ -206,7 +201,6 @@ def counters(
     "limit_s",
     type=TIME_LIMIT_S,
     default=900.0,
-    show_default=True,
     help="Limit in seconds, including reading or simulating.",
 )
 @mtu_option
@@ -219,7 +213,6 @@ def counters(
     "--largest",
     type=click.IntRange(0, 100_000),
     default=20,
-    show_default=True,
     help="Number of largest pairs to list.",
 )
 @json_option

@@ -25,7 +25,6 @@ def trial() -> None:
     "path",
     type=click.Path(dir_okay=False, path_type=Path),
     default=RECORD,
-    show_default=True,
     help="Record written by `flitwatch agent slurm --trial`.",
 )
 @click.option("--cluster", help="The jobs' cluster, if several clusters use the same ids.")

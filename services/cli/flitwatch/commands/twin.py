@@ -39,21 +39,17 @@ def twin() -> None:
 
 @twin.command("run")
 @click.argument("spec")
-@click.option(
-    "--seconds", type=click.IntRange(0), default=60, show_default=True, help="Simulated seconds; 0 runs until stopped."
-)
+@click.option("--seconds", type=click.IntRange(0), default=60, help="Simulated seconds; 0 runs until stopped.")
 @click.option(
     "--speed",
     type=FiniteRange(0),
     default=1.0,
-    show_default=True,
     help="Speed: 1 is real time, 0 is as fast as possible.",
 )
 @click.option(
     "--seed",
     type=click.IntRange(0, 2**63 - 1),
     default=1,
-    show_default=True,
     help="Random seed. The same seed gives the same records.",
 )
 @click.option(
@@ -69,7 +65,6 @@ def twin() -> None:
     "encoding",
     type=click.Choice(["json", "avro"]),
     default="json",
-    show_default=True,
     help="Format of LDMS records on the log.",
 )
 @click.option(
@@ -81,19 +76,17 @@ def twin() -> None:
     type=click.Choice(["quarter", "full"]),
     help="Whether four nodes share a router's tiles, or one node sends them all (default: from the spec).",
 )
-@click.option("--start", default="now", show_default=True, help="Time of second 0: now, epoch seconds, or RFC 3339.")
+@click.option("--start", default="now", help="Time of second 0: now, epoch seconds, or RFC 3339.")
 @click.option(
     "--day",
     type=click.IntRange(0),
     default=0,
-    show_default=True,
     help="Number of the day. Each day has the same users and different jobs.",
 )
 @click.option(
     "--history",
     type=click.IntRange(0, 172_800),
     default=0,
-    show_default=True,
     help="Seconds of jobs and runs to simulate before second 0, if --db has no run of this machine yet.",
 )
 @metrics_option
@@ -165,27 +158,21 @@ def run(
 
 @twin.command("history")
 @click.argument("spec")
-@click.option(
-    "--seconds", type=click.IntRange(1, 172_800), default=FINE_S, show_default=True, help="Simulated seconds."
-)
+@click.option("--seconds", type=click.IntRange(1, 172_800), default=FINE_S, help="Simulated seconds.")
 @click.option(
     "--fine",
     type=click.IntRange(1, 172_800),
     default=FINE_S,
-    show_default=True,
     help="Simulate runs only in this many last seconds. The time before has only jobs and counters.",
 )
 @click.option(
     "--days",
     type=click.IntRange(0, 120),
     default=0,
-    show_default=True,
     help="Number of earlier days that have 40 minutes of jobs and runs each, without counters.",
 )
-@click.option("--until", default="now", show_default=True, help="End of the history: now, epoch seconds, or RFC 3339.")
-@click.option(
-    "--seed", type=click.IntRange(0, 2**63 - 1), default=1, show_default=True, help="Random seed of the users."
-)
+@click.option("--until", default="now", help="End of the history: now, epoch seconds, or RFC 3339.")
+@click.option("--seed", type=click.IntRange(0, 2**63 - 1), default=1, help="Random seed of the users.")
 @click.option("--log", "log_url", envvar="FLITWATCH_LOG", required=True, help="Log to publish to.")
 @click.option(
     "--db", "db_url", envvar="FLITWATCH_DB", help="Add the counters of each minute to the machine in this database."

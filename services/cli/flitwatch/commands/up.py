@@ -47,14 +47,12 @@ LAST_PORT = 65535
     "--stack",
     type=click.Choice(["embedded", "full"]),
     default="embedded",
-    show_default=True,
     help="The embedded database and log (embedded), or Kafka and TimescaleDB (full).",
 )
 @exposure_options
 @click.option(
     "--twin",
     default="demo",
-    show_default=True,
     envvar="FLITWATCH_TWIN",
     help="Scenario or spec of the cluster twin; 'none' to use only real sources.",
 )

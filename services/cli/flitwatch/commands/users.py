@@ -5,15 +5,13 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
-from typing import Any, Literal, cast
+from typing import Any, cast
 
 import click
 
 from flitwatch.console import Database, Group, database_options, json_option, print_result
 from flitwatch.rest import ApiOptions, api_options, open_client
-
-Role = Literal["viewer", "user", "operator", "admin", "service"]
-ROLES = ("viewer", "user", "operator", "admin", "service")
+from flitwatch_domain.access import ROLES, Role
 
 
 def open_accounts(database: Database) -> AbstractContextManager[Any]:
@@ -35,7 +33,7 @@ def users() -> None:
 
 @users.command()
 @click.argument("name")
-@click.option("--role", type=click.Choice(ROLES), default="user", show_default=True, help="Role of the account.")
+@click.option("--role", type=click.Choice(ROLES), default="user", help="Role of the account.")
 @json_option
 @api_options
 @database_options

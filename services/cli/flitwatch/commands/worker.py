@@ -63,42 +63,36 @@ def map_task_modules() -> dict[str, str]:
     "--concurrency",
     type=click.IntRange(1, 64),
     default=1,
-    show_default=True,
     help="Number of tasks to run at the same time.",
 )
 @click.option(
     "--stalled-after",
     type=FiniteRange(1, 3600),
     default=60.0,
-    show_default=True,
     help="Seconds without a heartbeat after which a worker counts as dead.",
 )
 @click.option(
     "--memory-gib",
     type=FiniteRange(0.1, 65536),
     default=8.0,
-    show_default=True,
     help="Limit of a task's resident memory.",
 )
 @click.option(
     "--hours",
     type=FiniteRange(0.001, 8760),
     default=24.0,
-    show_default=True,
     help="Limit of a task's wall time.",
 )
 @click.option(
     "--file-gib",
     type=FiniteRange(0.001, 65536),
     default=8.0,
-    show_default=True,
     help="Largest file that a task can write.",
 )
 @click.option(
     "--executor",
     envvar="FLITWATCH_EXECUTOR",
     default="local:1",
-    show_default=True,
     metavar="WHERE",
     help="Where to run the independent parts of a task: local[:PROCESSES], tcp://HOST:PORT of a Dask scheduler, or slurm:JOBS.",
 )

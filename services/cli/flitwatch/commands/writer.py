@@ -22,29 +22,22 @@ from flitwatch_ops.watched import own_heartbeat
 @click.option(
     "--log",
     "log_at",
-    default=None,
     envvar="FLITWATCH_LOG",
     help="URL of the log. By default, the log is in the database.",
 )
 @click.option(
     "--registry",
-    default=None,
     envvar="FLITWATCH_REGISTRY",
     help="URL of the schema registry, or a JSON file of Avro schemas.",
 )
 @click.option(
     "--fabric",
-    default=None,
     envvar="FLITWATCH_FABRIC",
     help="Fabric of the nodes that send. Required if several fabrics contain them.",
 )
-@click.option(
-    "--group", default="writer", show_default=True, help="Consumer group. Writers of one group share the topics."
-)
-@click.option("--topics", "pattern", default=None, help="Regular expression for topics with LDMS rows.")
-@click.option(
-    "--interval", type=FiniteRange(0.05, 60), default=1.0, show_default=True, help="Seconds between transactions."
-)
+@click.option("--group", default="writer", help="Consumer group. Writers of one group share the topics.")
+@click.option("--topics", "pattern", help="Regular expression for topics with LDMS rows.")
+@click.option("--interval", type=FiniteRange(0.05, 60), default=1.0, help="Seconds between transactions.")
 @json_option
 @metrics_option
 def writer(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import BaseModel, Field, StringConstraints
 
 Name = Annotated[str, StringConstraints(min_length=1, max_length=256)]
 Node = Annotated[str, StringConstraints(min_length=1, max_length=256)]
@@ -23,10 +23,8 @@ ReasonKind = Literal[
 ]
 
 
-class AdviceRequest(BaseModel):
+class AdviceRequest(BaseModel, extra="forbid"):
     """A job to place."""
-
-    model_config = ConfigDict(extra="forbid")
 
     user: Name
     application: Name = Field(description="Name of the application, as in instrumented runs.")
@@ -106,10 +104,8 @@ class Advice(BaseModel):
     as_of: datetime
 
 
-class AdviceBatch(BaseModel):
+class AdviceBatch(BaseModel, extra="forbid"):
     """Several questions at once."""
-
-    model_config = ConfigDict(extra="forbid")
 
     jobs: list[AdviceRequest] = Field(min_length=1, max_length=200)
 

@@ -54,81 +54,24 @@ _PAPER_SAYS_STALLS = (
 )
 
 #: Bhatele 2020, table II: abbreviation, vendor's name, our column, counted events.
-TABLE_II: tuple[DeviationCounter, ...] = (
-    DeviationCounter(
-        "RT_FLIT_TOT", "AR_RTR_INQ_PRF_INCOMING_FLIT_TOTAL", "rt_flits", "Flits that came in at router tiles"
-    ),
-    DeviationCounter(
-        "RT_PKT_TOT",
-        "AR_RTR_INQ_PRF_INCOMING_PKT_TOTAL",
-        "rt_packets",
-        "Packets that came in at router tiles",
-        _PAPER_SAYS_STALLS,
-    ),
-    DeviationCounter(
-        "RT_RB_2X_USG",
-        "AR_RTR_INQ_PRF_ROWBUS_2X_USAGE_CNT",
-        "rt_rb_2x_cycles",
-        "Cycles in which a router tile's row bus carried two flits",
-    ),
-    DeviationCounter(
-        "RT_RB_STL",
-        "AR_RTR_INQ_PRF_ROWBUS_STALL_CNT",
-        "rt_stall_cycles",
-        "Cycles in which a router tile's row bus was stalled",
-    ),
-    DeviationCounter(
-        "PT_CB_STL_RQ",
-        "AR_RTR_PT_COLBUF_PERF_STALL_RQ",
-        "pt_cb_rq_stall_cycles",
-        "Cycles in which requests stalled in a processor tile's column buffers",
-    ),
-    DeviationCounter(
-        "PT_CB_STL_RS",
-        "AR_RTR_PT_COLBUF_PERF_STALL_RS",
-        "pt_cb_rs_stall_cycles",
-        "Cycles in which responses stalled in a processor tile's column buffers",
-    ),
-    DeviationCounter(
-        "PT_FLIT_VC0",
-        "AR_RTR_PT_INQ_PRF_INCOMING_FLIT_VC0",
-        "pt_vc0_flits",
-        "Request flits (VC 0) that came in at processor tiles",
-    ),
-    DeviationCounter(
-        "PT_FLIT_VC4",
-        "AR_RTR_PT_INQ_PRF_INCOMING_FLIT_VC4",
-        "pt_vc4_flits",
-        "Response flits (VC 4) that came in at processor tiles",
-    ),
-    DeviationCounter(
-        "PT_FLIT_TOT", "AR_RTR_PT_INQ_PRF_INCOMING_FLIT_TOTAL", "pt_flits", "Flits that came in at processor tiles"
-    ),
-    DeviationCounter(
-        "PT_PKT_TOT",
-        "AR_RTR_PT_INQ_PRF_INCOMING_PKT_TOTAL",
-        "pt_packets",
-        "Packets that came in at processor tiles",
-        _PAPER_SAYS_STALLS,
-    ),
-    DeviationCounter(
-        "PT_RB_STL_RQ",
-        "AR_RTR_PT_INQ_PRF_REQ_ROWBUS_STALL_CNT",
-        "pt_rq_stall_cycles",
-        "Cycles in which requests stalled on a processor tile's row bus",
-    ),
-    DeviationCounter(
-        "PT_RB_STL_RS",
-        "AR_RTR_PT_INQ_PRF_RSP_ROWBUS_STALL_CNT",
-        "pt_rs_stall_cycles",
-        "Cycles in which responses stalled on a processor tile's row bus",
-    ),
-    DeviationCounter(
-        "PT_RB_2X_USG",
-        "AR_RTR_PT_INQ_PRF_ROWBUS_2X_USAGE_CNT",
-        "pt_rb_2x_cycles",
-        "Cycles in which a processor tile's row bus carried two flits",
-    ),
+_TABLE_II = """
+RT_FLIT_TOT  | AR_RTR_INQ_PRF_INCOMING_FLIT_TOTAL     | rt_flits              | Flits that came in at router tiles
+RT_PKT_TOT   | AR_RTR_INQ_PRF_INCOMING_PKT_TOTAL      | rt_packets            | Packets that came in at router tiles
+RT_RB_2X_USG | AR_RTR_INQ_PRF_ROWBUS_2X_USAGE_CNT     | rt_rb_2x_cycles       | Cycles in which a router tile's row bus carried two flits
+RT_RB_STL    | AR_RTR_INQ_PRF_ROWBUS_STALL_CNT        | rt_stall_cycles       | Cycles in which a router tile's row bus was stalled
+PT_CB_STL_RQ | AR_RTR_PT_COLBUF_PERF_STALL_RQ         | pt_cb_rq_stall_cycles | Cycles in which requests stalled in a processor tile's column buffers
+PT_CB_STL_RS | AR_RTR_PT_COLBUF_PERF_STALL_RS         | pt_cb_rs_stall_cycles | Cycles in which responses stalled in a processor tile's column buffers
+PT_FLIT_VC0  | AR_RTR_PT_INQ_PRF_INCOMING_FLIT_VC0    | pt_vc0_flits          | Request flits (VC 0) that came in at processor tiles
+PT_FLIT_VC4  | AR_RTR_PT_INQ_PRF_INCOMING_FLIT_VC4    | pt_vc4_flits          | Response flits (VC 4) that came in at processor tiles
+PT_FLIT_TOT  | AR_RTR_PT_INQ_PRF_INCOMING_FLIT_TOTAL  | pt_flits              | Flits that came in at processor tiles
+PT_PKT_TOT   | AR_RTR_PT_INQ_PRF_INCOMING_PKT_TOTAL   | pt_packets            | Packets that came in at processor tiles
+PT_RB_STL_RQ | AR_RTR_PT_INQ_PRF_REQ_ROWBUS_STALL_CNT | pt_rq_stall_cycles    | Cycles in which requests stalled on a processor tile's row bus
+PT_RB_STL_RS | AR_RTR_PT_INQ_PRF_RSP_ROWBUS_STALL_CNT | pt_rs_stall_cycles    | Cycles in which responses stalled on a processor tile's row bus
+PT_RB_2X_USG | AR_RTR_PT_INQ_PRF_ROWBUS_2X_USAGE_CNT  | pt_rb_2x_cycles       | Cycles in which a processor tile's row bus carried two flits
+"""
+TABLE_II: tuple[DeviationCounter, ...] = tuple(
+    DeviationCounter(abbreviation, vendor, column, what, _PAPER_SAYS_STALLS if "_PKT_TOT" in abbreviation else "")
+    for abbreviation, vendor, column, what in (map(str.strip, row.split("|")) for row in _TABLE_II.strip().splitlines())
 )
 
 #: LDMS counters of routers without nodes of the job (Bhatele 2020, section III-B), by table II's abbreviations.

@@ -39,7 +39,7 @@ def list_remedies(
                     "hold",
                     other.job_id,
                     f"Suspend or hold job {other.job_id} until job {own} ends.",
-                    _saveable_minutes(found),
+                    None if found.left_s is None else found.left_s * (found.factor - 1) / 60,
                     False,
                     NO_STEPS_TO_COME,
                     _relative_interval(found),
@@ -82,10 +82,6 @@ def list_remedies(
             _make_remedy("re-route", own, f"Use another routing mode for job {own}.", None, not ongoing, NO_REPLAY)
         )
     return options
-
-
-def _saveable_minutes(found: Slowdown) -> float | None:
-    return None if found.left_s is None else found.left_s * (found.factor - 1) / 60
 
 
 def _relative_interval(found: Slowdown) -> tuple[float, float] | None:

@@ -36,7 +36,9 @@ def parse_fabric(text: str, where: str, name: str) -> Fabric:
     BadInput gives the record that is unreadable or contradicts another.
     """
     links, ports, systems = _split_parts(text, where)
-    port_by_name, kinds, warnings = _by_name(ports), _find_kinds(systems), Warnings(where)
+    # The name of a port is `<GUID>_<number>`.
+    port_by_name = {str(port.get("name", "")).lower(): port for port in ports}
+    kinds, warnings = _find_kinds(systems), Warnings(where)
     nodes = {_normalise_guid(port.get("peer_guid")): _normalise_guid(port.get("peer_node_guid")) for port in ports}
     devices: dict[str, Device] = {}
     cables: list[tuple[End, End, float]] = []
@@ -93,11 +95,6 @@ def _split_parts(text: str, where: str) -> list[list[Record]]:
     if not parts[0]:
         raise BadInput("lists no links", where=where, advice="Give the answer of GET /ufmRest/resources/links.")
     return parts
-
-
-def _by_name(ports: Iterable[Record]) -> dict[str, Record]:
-    """Return ports by name, `<GUID>_<number>`."""
-    return {str(port.get("name", "")).lower(): port for port in ports}
 
 
 def _models_by_guid(systems: Iterable[Record]) -> dict[str, str]:

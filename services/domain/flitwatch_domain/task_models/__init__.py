@@ -11,7 +11,7 @@ Modules
 - `simulations`, `studies`, `routes` and `measured` for the arguments of each package's tasks;
 - `costs` for limits by role, with `study_costs` for published studies, `applications` for the messages and steps of application kinds.
 
-A new task is a model here, a line in `requests`, a line in `costs`, and a handler in the package that runs it.
+A new task is a model here, a line in `requests`, a case in `costs`, and a handler in the package that runs it.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from typing import Any, get_args
 from flitwatch_domain.errors import BadRequest
 from flitwatch_domain.task_models.base import Arguments
 from flitwatch_domain.task_models.measured import NoArguments
-from flitwatch_domain.task_models.requests import NewTask
+from flitwatch_domain.task_models.requests import AnyTask
 from flitwatch_domain.task_models.studies import read_study
 
 _REQUESTS = {
     name: request
-    for request in get_args(get_args(NewTask)[0])
+    for request in get_args(get_args(AnyTask)[0])
     for name in get_args(request.model_fields["name"].annotation)
 }
 #: Tasks that users can start; maintenance and helper tasks are started by the platform itself.
@@ -46,4 +46,4 @@ def read_arguments(name: str, args: Any) -> Arguments:
     return reader(args)
 
 
-__all__ = ["STARTABLE", "Arguments", "NewTask", "read_arguments"]
+__all__ = ["STARTABLE", "AnyTask", "Arguments", "read_arguments"]

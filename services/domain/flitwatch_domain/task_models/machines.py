@@ -85,17 +85,7 @@ Placement = Literal[
     "random-rank",
 ]
 AS_IT_WAS = "as-it-was"
-WhatIfPlacement = Literal[
-    "as-it-was",
-    "contiguous",
-    "random-node",
-    "random-router",
-    "random-chassis",
-    "random-cabinet",
-    "random-group",
-    "cyclic",
-    "random-rank",
-]
+WhatIfPlacement = Literal["as-it-was", Placement]
 WhatIfRouting = PacketRouting
 Semantics = Literal["longest-path", "orcs"]
 #: Routing modes of Aries NICs.

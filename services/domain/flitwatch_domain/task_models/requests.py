@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Union
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field, create_model
 
+from flitwatch_domain.task_models.base import Arguments
 from flitwatch_domain.task_models.measured import (
     BlameArguments,
     DryRunArguments,
@@ -14,109 +15,45 @@ from flitwatch_domain.task_models.measured import (
 )
 from flitwatch_domain.task_models.routes import Advice, Loop, Optimise
 from flitwatch_domain.task_models.simulations import Collective, Count, Packet, WhatIf
-from flitwatch_domain.task_models.studies import Study
+from flitwatch_domain.task_models.studies import AnyStudy
 
 
-class _Request(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
+class NewTask(BaseModel, extra="forbid", frozen=True):
+    """A task to start, and its arguments."""
+
+    name: str
+    args: Arguments
 
 
-class StartCount(_Request):
-    """Count: the end-to-end example."""
-
-    name: Literal["demo.count"]
-    args: Count = Count()
-
-
-class StartStudy(_Request):
-    """Reproduce a published study."""
-
-    name: Literal["sim.study"]
-    args: Study
-
-
-class StartCollective(_Request):
-    """Simulate a collective alongside a perturbation."""
-
-    name: Literal["sim.collective"]
-    args: Collective
-
-
-class StartPacket(_Request):
-    """Simulate packets."""
-
-    name: Literal["sim.packet"]
-    args: Packet
-
-
-class StartWhatIf(_Request):
-    """Simulate a past moment with another placement or routing."""
-
-    name: Literal["sim.whatif"]
-    args: WhatIf
-
-
-class StartLoop(_Request):
-    """Derive routes, or traffic, from counters."""
-
-    name: Literal["routing.loop", "routing.reconstruct"]
-    args: Loop
-
-
-class StartOptimise(_Request):
-    """Optimise routes for known traffic."""
-
-    name: Literal["routing.optimise"]
-    args: Optimise
-
-
-class StartAdvice(_Request):
-    """Choose a routing mode and a placement from NIC counters."""
-
-    name: Literal["routing.advice"]
-    args: Advice
-
-
-class StartBlame(_Request):
-    """Estimate which users or applications slow an application down."""
-
-    name: Literal["ml.blame"]
-    args: BlameArguments
-
-
-class StartMeasuredBlame(_Request):
-    """Estimate which users slow measured runs, from two uploaded files."""
-
-    name: Literal["ml.blame_measured"]
-    args: MeasuredBlameArguments
-
-
-class StartEstimate(_Request):
-    """Estimate causes of deviation, or the duration of the next steps."""
-
-    name: Literal["ml.deviation", "ml.forecast"]
-    args: EstimateArguments
-
-
-class StartDryRun(_Request):
-    """Test an alert rule on past data."""
-
-    name: Literal["alerting.test"]
-    args: DryRunArguments
-
-
-NewTask = Annotated[
-    StartCount
-    | StartStudy
-    | StartCollective
-    | StartPacket
-    | StartWhatIf
-    | StartLoop
-    | StartOptimise
-    | StartAdvice
-    | StartBlame
-    | StartMeasuredBlame
-    | StartEstimate
-    | StartDryRun,
-    Field(discriminator="name"),
-]
+#: Arguments, names and description of each kind of task, by the name of its model.
+_TASKS: dict[str, tuple[Any, tuple[str, ...], str]] = {
+    "StartCount": (Annotated[Count, Field(default=Count())], ("demo.count",), "Count: the end-to-end example."),
+    "StartStudy": (AnyStudy, ("sim.study",), "Reproduce a published study."),
+    "StartCollective": (Collective, ("sim.collective",), "Simulate a collective alongside a perturbation."),
+    "StartPacket": (Packet, ("sim.packet",), "Simulate packets."),
+    "StartWhatIf": (WhatIf, ("sim.whatif",), "Simulate a past moment with another placement or routing."),
+    "StartLoop": (Loop, ("routing.loop", "routing.reconstruct"), "Derive routes, or traffic, from counters."),
+    "StartOptimise": (Optimise, ("routing.optimise",), "Optimise routes for known traffic."),
+    "StartAdvice": (Advice, ("routing.advice",), "Choose a routing mode and a placement from NIC counters."),
+    "StartBlame": (BlameArguments, ("ml.blame",), "Estimate which users or applications slow an application down."),
+    "StartMeasuredBlame": (
+        MeasuredBlameArguments,
+        ("ml.blame_measured",),
+        "Estimate which users slow measured runs, from two uploaded files.",
+    ),
+    "StartEstimate": (
+        EstimateArguments,
+        ("ml.deviation", "ml.forecast"),
+        "Estimate causes of deviation, or the duration of the next steps.",
+    ),
+    "StartDryRun": (DryRunArguments, ("alerting.test",), "Test an alert rule on past data."),
+}
+#: One model a kind of task, so that its names select its arguments.
+_MODELS = tuple(
+    create_model(name, __base__=NewTask, __doc__=description, name=Literal[names], args=arguments)  # type: ignore[call-overload]
+    for name, (arguments, names, description) in _TASKS.items()
+)
+if TYPE_CHECKING:
+    AnyTask = NewTask
+else:
+    AnyTask = Annotated[Union[_MODELS], Field(discriminator="name")]  # noqa: UP007

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Union
 
-from pydantic import Field, TypeAdapter, ValidationError
+from pydantic import Field, TypeAdapter, ValidationError, create_model
 
 from flitwatch_domain.task_models.base import Arguments, Seed, make_refusal
 from flitwatch_domain.task_models.machines import FlowPattern, FlowRouting, FlowTopology, RoutesTopology, Semantics
@@ -279,166 +279,52 @@ class ApplicationsOnAllocations(Allocations):
     )
 
 
-class Tables(Arguments):
-    study: Literal["hoefler-table1", "hoefler-example", "table1", "example"]
-    parameters: NoParameters = NoParameters()
+class Study(Arguments):
+    """A published study by one of its names, with its parameters."""
+
+    study: str
+    parameters: Arguments
 
 
-class HoeflerFig11(Arguments):
-    study: Literal["hoefler-fig11", "fig11"]
-    parameters: Fig11 = Fig11()
-
-
-class HoeflerFig13(Arguments):
-    study: Literal["hoefler-fig13", "fig13"]
-    parameters: Fig13 = Fig13()
-
-
-class HoeflerFig15(Arguments):
-    study: Literal["hoefler-fig15", "fig15"]
-    parameters: Fig15 = Fig15()
-
-
-class HoeflerFig16(Arguments):
-    study: Literal["hoefler-fig16", "fig16"]
-    parameters: Fig16 = Fig16()
-
-
-class HoeflerBisection(Arguments):
-    study: Literal["hoefler-ebb", "ebb"]
-    parameters: Bisection = Bisection()
-
-
-class TaffetTable21(Arguments):
-    study: Literal["taffet-table2.1"]
-    parameters: Sampling = Sampling()
-
-
-class TaffetFig34(Arguments):
-    study: Literal["taffet-fig3.4"]
-    parameters: Formulations = Formulations()
-
-
-class TaffetTable43(Arguments):
-    study: Literal["taffet-table4.3"]
-    parameters: LaneSchemes = LaneSchemes()
-
-
-class TaffetTable51(Arguments):
-    study: Literal["taffet-table5.1"]
-    parameters: Bisections = Bisections()
-
-
-class TaffetTable52(Arguments):
-    study: Literal["taffet-table5.2"]
-    parameters: Stencil = Stencil()
-
-
-class TaffetPf3d(Arguments):
-    study: Literal["taffet-pf3d"]
-    parameters: Pf3d = Pf3d()
-
-
-class TaffetMiniGhost(Arguments):
-    study: Literal["taffet-minighost"]
-    parameters: MiniGhost = MiniGhost()
-
-
-class WangFig2(Arguments):
-    study: Literal["wang-fig2"]
-    parameters: WangPatterns = WangPatterns()
-
-
-class WangTable2(Arguments):
-    study: Literal["wang-table2"]
-    parameters: WangBursts = WangBursts()
-
-
-class WangLoads(Arguments):
-    study: Literal["wang-fig3", "wang-fig7"]
-    parameters: Wang = Wang()
-
-
-class WangFig8(Arguments):
-    study: Literal["wang-fig8-10"]
-    parameters: WangBackground = WangBackground()
-
-
-class DeSensiFig3(Arguments):
-    study: Literal["desensi-fig3"]
-    parameters: Fig3 = Fig3()
-
-
-class DeSensiFig4(Arguments):
-    study: Literal["desensi-fig4"]
-    parameters: NodeSizes = NodeSizes()
-
-
-class DeSensiFig5(Arguments):
-    study: Literal["desensi-fig5"]
-    parameters: DetourSizes = DetourSizes()
-
-
-class DeSensiSizes(Arguments):
-    study: Literal["desensi-fig8"]
-    parameters: Sizes = Sizes()
-
-
-class DeSensiCalibration(Arguments):
-    study: Literal["desensi-calibration"]
-    parameters: Calibration = Calibration()
-
-
-class DeSensiFig7(Arguments):
-    study: Literal["desensi-fig7"]
-    parameters: Fig7 = Fig7()
-
-
-class DeSensiModel(Arguments):
-    study: Literal["desensi-model"]
-    parameters: Model = Model()
-
-
-class DeSensiCollectives(Arguments):
-    study: Literal["desensi-fig8-collectives"]
-    parameters: Collectives = Collectives()
-
-
-class DeSensiApplications(Arguments):
-    study: Literal["desensi-fig10"]
-    parameters: ApplicationsOnAllocations = ApplicationsOnAllocations()
-
-
-Study = Annotated[
-    Tables
-    | HoeflerFig11
-    | HoeflerFig13
-    | HoeflerFig15
-    | HoeflerFig16
-    | HoeflerBisection
-    | TaffetTable21
-    | TaffetFig34
-    | TaffetTable43
-    | TaffetTable51
-    | TaffetTable52
-    | TaffetPf3d
-    | TaffetMiniGhost
-    | WangFig2
-    | WangTable2
-    | WangLoads
-    | WangFig8
-    | DeSensiFig3
-    | DeSensiFig4
-    | DeSensiFig5
-    | DeSensiSizes
-    | DeSensiCalibration
-    | DeSensiFig7
-    | DeSensiModel
-    | DeSensiCollectives
-    | DeSensiApplications,
-    Field(discriminator="study"),
-]
-_READER: TypeAdapter[Study] = TypeAdapter(Study)
+#: Parameters and names of each study, by the name of its model.
+_STUDIES: dict[str, tuple[type[Arguments], tuple[str, ...]]] = {
+    "Tables": (NoParameters, ("hoefler-table1", "hoefler-example", "table1", "example")),
+    "HoeflerFig11": (Fig11, ("hoefler-fig11", "fig11")),
+    "HoeflerFig13": (Fig13, ("hoefler-fig13", "fig13")),
+    "HoeflerFig15": (Fig15, ("hoefler-fig15", "fig15")),
+    "HoeflerFig16": (Fig16, ("hoefler-fig16", "fig16")),
+    "HoeflerBisection": (Bisection, ("hoefler-ebb", "ebb")),
+    "TaffetTable21": (Sampling, ("taffet-table2.1",)),
+    "TaffetFig34": (Formulations, ("taffet-fig3.4",)),
+    "TaffetTable43": (LaneSchemes, ("taffet-table4.3",)),
+    "TaffetTable51": (Bisections, ("taffet-table5.1",)),
+    "TaffetTable52": (Stencil, ("taffet-table5.2",)),
+    "TaffetPf3d": (Pf3d, ("taffet-pf3d",)),
+    "TaffetMiniGhost": (MiniGhost, ("taffet-minighost",)),
+    "WangFig2": (WangPatterns, ("wang-fig2",)),
+    "WangTable2": (WangBursts, ("wang-table2",)),
+    "WangLoads": (Wang, ("wang-fig3", "wang-fig7")),
+    "WangFig8": (WangBackground, ("wang-fig8-10",)),
+    "DeSensiFig3": (Fig3, ("desensi-fig3",)),
+    "DeSensiFig4": (NodeSizes, ("desensi-fig4",)),
+    "DeSensiFig5": (DetourSizes, ("desensi-fig5",)),
+    "DeSensiSizes": (Sizes, ("desensi-fig8",)),
+    "DeSensiCalibration": (Calibration, ("desensi-calibration",)),
+    "DeSensiFig7": (Fig7, ("desensi-fig7",)),
+    "DeSensiModel": (Model, ("desensi-model",)),
+    "DeSensiCollectives": (Collectives, ("desensi-fig8-collectives",)),
+    "DeSensiApplications": (ApplicationsOnAllocations, ("desensi-fig10",)),
+}
+#: One model a study, so that its names select its parameters.
+_MODELS = tuple(
+    create_model(name, __base__=Study, study=Literal[names], parameters=(parameters, parameters()))  # type: ignore[call-overload]
+    for name, (parameters, names) in _STUDIES.items()
+)
+if TYPE_CHECKING:
+    AnyStudy = Study
+else:
+    AnyStudy = Annotated[Union[_MODELS], Field(discriminator="study")]  # noqa: UP007
+_READER: TypeAdapter[Study] = TypeAdapter(AnyStudy)
 
 
 def read_study(args: Any) -> Study:

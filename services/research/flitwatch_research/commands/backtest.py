@@ -36,9 +36,7 @@ def _parse_feature_sets(context: click.Context, parameter: click.Parameter, valu
     type=click.IntRange(1, 1000),
     help="Number of steps to forecast (backtest).  [default with --scenario: the paper's]",
 )
-@click.option(
-    "--features", callback=_parse_feature_sets, default="app", show_default=True, help="app[+placement][+io][+sys]"
-)
+@click.option("--features", callback=_parse_feature_sets, default="app", help="app[+placement][+io][+sys]")
 @click.option(
     "--folds",
     type=click.IntRange(2, 20),

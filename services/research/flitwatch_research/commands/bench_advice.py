@@ -23,24 +23,20 @@ NODES_PER_GROUP = 96
 
 
 @click.command("advice")
-@click.option("--rate", type=FiniteRange(1, 5000), default=200.0, show_default=True, help="Questions per second.")
+@click.option("--rate", type=FiniteRange(1, 5000), default=200.0, help="Questions per second.")
 @click.option(
     "--seconds",
     type=click.IntRange(1, 3600),
     default=20,
-    show_default=True,
     help="Duration of the measurement in seconds.",
 )
 @click.option(
     "--candidates",
     type=click.IntRange(1, 16),
     default=4,
-    show_default=True,
     help="Number of candidates in each question.",
 )
-@click.option(
-    "--nodes", type=click.IntRange(1, 96), default=64, show_default=True, help="Number of nodes in each candidate."
-)
+@click.option("--nodes", type=click.IntRange(1, 96), default=64, help="Number of nodes in each candidate.")
 @json_option
 def advice(rate: float, seconds: int, candidates: int, nodes: int, as_json: bool) -> None:
     """Ask for advice at a fixed rate. Times start when a question is due, so they include queueing."""

@@ -52,34 +52,29 @@ QUERIES = {
     "--routers",
     type=click.IntRange(96, 40_000),
     default=3264,
-    show_default=True,
     help="Number of routers, a multiple of 96.",
 )
 @click.option(
     "--seconds",
     type=click.IntRange(5, 86_400),
     default=60,
-    show_default=True,
     help="Duration of the measurement in seconds.",
 )
 @click.option(
     "--history",
     type=click.IntRange(60, 86_400),
     default=960,
-    show_default=True,
     help="Seconds of counters to store first.",
 )
 @click.option(
     "--rate",
     type=FiniteRange(0.1, 1000),
     default=5.0,
-    show_default=True,
     help="Requests per second, one after another.",
 )
 @click.option(
     "--feed/--no-feed",
     default=True,
-    show_default=True,
     help="Write counters of every router each second during the measurement.",
 )
 @click.option(

@@ -49,9 +49,7 @@ class ImportFigures(TypedDict):
 
 
 @click.command("import")
-@click.option(
-    "--lines", type=click.IntRange(LINES_PER_JOB, 100_000_000), default=1_000_000, show_default=True, help="Lines."
-)
+@click.option("--lines", type=click.IntRange(LINES_PER_JOB, 100_000_000), default=1_000_000, help="Lines.")
 @json_option
 def import_(lines: int, as_json: bool) -> None:
     """Import a long output of sacct on one core, with the database on the others, and count every job and step.

@@ -36,30 +36,26 @@ DRAIN_S = 300.0
     "--routers",
     type=click.IntRange(96, 19_968),
     default=3264,
-    show_default=True,
     help="Number of routers, a multiple of 96.",
 )
-@click.option("--seconds", type=click.IntRange(5, 2_000), default=60, show_default=True, help="Duration in seconds.")
+@click.option("--seconds", type=click.IntRange(5, 2_000), default=60, help="Duration in seconds.")
 @click.option(
     "--format",
     "form",
     type=click.Choice(["avro", "json"]),
     default="avro",
-    show_default=True,
     help="Format of the records.",
 )
 @click.option(
     "--sets",
     type=click.Choice(["full", "quarter"]),
     default="full",
-    show_default=True,
     help="One set per router and second, or one from each of its four nodes.",
 )
 @click.option(
     "--stack",
     type=click.Choice(["full", "embedded"]),
     default="full",
-    show_default=True,
     help="Kafka and TimescaleDB, or the embedded database with its log.",
 )
 @json_option

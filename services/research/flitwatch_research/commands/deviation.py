@@ -17,22 +17,19 @@ from flitwatch_research.commands.options import refuse_with_paper, scenario_opti
     "--inputs",
     type=click.Choice(["rates", "deltas"]),
     default="rates",
-    show_default=True,
     help="Use counters per second, or as counted over a step, which contains its duration.",
 )
 @click.option(
     "--learner",
     type=click.Choice(["lightgbm", "gbr"]),
     default="lightgbm",
-    show_default=True,
     help="Learner: LightGBM, or the paper's gradient-boosted regression.",
 )
-@click.option("--folds", type=click.IntRange(2, 50), default=10, show_default=True, help="Number of folds over runs.")
+@click.option("--folds", type=click.IntRange(2, 50), default=10, help="Number of folds over runs.")
 @click.option(
     "--split",
     type=click.Choice(["run", "row"]),
     default="run",
-    show_default=True,
     help="How to split the data. 'row' is the paper's choice and gives optimistic results.",
 )
 @click.option(

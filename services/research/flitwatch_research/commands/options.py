@@ -18,7 +18,6 @@ def executor_option(function: F) -> F:
         "--executor",
         envvar="FLITWATCH_EXECUTOR",
         default="local",
-        show_default=True,
         metavar="WHERE",
         help="Where to run independent parts: local[:PROCESSES], dask[:WORKERS] on this machine, tcp://HOST:PORT of a Dask scheduler, or slurm:JOBS.",
     )(function)
@@ -32,14 +31,12 @@ def scenario_options(seeded: str) -> Callable[[F], F]:
             "--seed",
             type=click.IntRange(0, 2**31 - 1),
             default=1,
-            show_default=True,
             help=f"Random seed of {seeded}.",
         ),
         click.option(
             "--users",
             type=click.IntRange(40, 20000),
             default=300,
-            show_default=True,
             help="Number of users on the twin's machine.",
         ),
     )

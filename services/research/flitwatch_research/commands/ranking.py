@@ -26,21 +26,18 @@ from flitwatch_research.commands.options import list_given_options, refuse_with_
     "--method",
     type=click.Choice(["exposure", "mi"]),
     default="exposure",
-    show_default=True,
     help="Method: exposure (ours), or the paper's mutual information (mi).",
 )
 @click.option(
     "--rule",
     type=click.Choice(["throughout", "any"]),
     default="any",
-    show_default=True,
     help="When a user counts as present (mi).",
 )
 @click.option(
     "--tau",
     type=FiniteRange(min=0, min_open=True),
     default=1.0,
-    show_default=True,
     help="A run counts as optimal below tau times the mean time.",
 )
 @click.option(

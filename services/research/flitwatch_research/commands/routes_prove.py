@@ -15,13 +15,12 @@ from flitwatch.console import LOCAL, TIME_LIMIT_S, OutPath, json_option, mtu_opt
     "--traffic", "name", type=LOCAL, required=True, help="A pattern's name, a CSV src,dst,bytes[,packets], or a trace."
 )
 @seed_option
-@click.option("--time-limit", "limit_s", type=TIME_LIMIT_S, default=60.0, show_default=True, help="Seconds.")
+@click.option("--time-limit", "limit_s", type=TIME_LIMIT_S, default=60.0, help="Seconds.")
 @mtu_option
 @click.option(
     "--formulation",
     type=click.Choice(["basic", "partitioned", "combined"]),
     default="basic",
-    show_default=True,
     help="Basic MCF, Partitioned Binary, or both in parallel, where the first uses routes of the second.",
 )
 @click.option("--engine", type=click.Choice(["milp"]), hidden=True, expose_value=False)  # the name in `routes optimise`

@@ -14,20 +14,16 @@ from flitwatch.console import FiniteRange, json_option, print_result
     "--speedup",
     type=FiniteRange(1, 200),
     default=20.0,
-    show_default=True,
     help="Factor that multiplies rates and divides durations.",
 )
 @click.option(
     "--variant",
     type=click.Choice(["one-bit", "standard"]),
     default="one-bit",
-    show_default=True,
     help="How packets are marked.",
 )
-@click.option(
-    "--downsampling", type=click.IntRange(1), default=1, show_default=True, help="Mark one in this many packets."
-)
-@click.option("--seed", type=click.IntRange(0, 2**31), default=1, show_default=True, help="Seed of the traffic.")
+@click.option("--downsampling", type=click.IntRange(1), default=1, help="Mark one in this many packets.")
+@click.option("--seed", type=click.IntRange(0, 2**31), default=1, help="Seed of the traffic.")
 @click.option("--figure", type=click.Path(path_type=Path), help="Write figure 2.15 to this file (.svg, .png).")
 @click.option("--causes", is_flag=True, help="Run the three causes of congestion instead, one case each.")
 @json_option

@@ -30,9 +30,7 @@ EXTRA = ("blame_pooled", "long", "ablation", "timings")
 
 
 @click.command()
-@click.option(
-    "--seeds", type=click.IntRange(1, 50), default=10, show_default=True, help="Number of seeds per scenario."
-)
+@click.option("--seeds", type=click.IntRange(1, 50), default=10, help="Number of seeds per scenario.")
 @click.option(
     "--variant",
     "variants",
@@ -43,14 +41,12 @@ EXTRA = ("blame_pooled", "long", "ablation", "timings")
     "--users",
     type=click.IntRange(40, 20000),
     default=300,
-    show_default=True,
     help="Number of users on each scenario's machine.",
 )
 @click.option(
     "--pooled-users",
     type=click.IntRange(40, 20000),
     default=2000,
-    show_default=True,
     help="Number of users in the pooled table.",
 )
 @click.option(

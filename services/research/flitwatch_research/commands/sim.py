@@ -16,18 +16,13 @@ def sim() -> None:
 
 @sim.command()
 @click.option("--topology", type=LOCAL, required=True, metavar="SPEC", help="See `flitwatch topology show --help`.")
-@click.option(
-    "--routing", type=LOCAL, default=None, help="dmodk, dor, minhop, updn, ftree, minimal, valiant or lft:PATH."
-)
-@click.option("--pattern", default="binomial-bcast", show_default=True, help="A communication pattern.")
-@click.option("--ratio", default=0.5, show_default=True, help="Share of endpoints that send other traffic.")
-@click.option(
-    "--runs", default=1000, show_default=True, type=click.IntRange(1, 10_000_000), help="Number of random mappings."
-)
+@click.option("--routing", type=LOCAL, help="dmodk, dor, minhop, updn, ftree, minimal, valiant or lft:PATH.")
+@click.option("--pattern", default="binomial-bcast", help="A communication pattern.")
+@click.option("--ratio", default=0.5, help="Share of endpoints that send other traffic.")
+@click.option("--runs", default=1000, type=click.IntRange(1, 10_000_000), help="Number of random mappings.")
 @click.option(
     "--seed",
     default=1,
-    show_default=True,
     type=click.IntRange(0, 2**63 - 1),
     help="Random seed of mappings and other traffic.",
 )
@@ -35,7 +30,6 @@ def sim() -> None:
     "--semantics",
     type=click.Choice(["longest-path", "orcs"]),
     default="longest-path",
-    show_default=True,
     help="How to compute the time of a round from shared links: the longest path, or the rules of ORCS.",
 )
 @click.option("--wait-for-own-send", is_flag=True, help="Let a message also wait for the sender's previous message.")
@@ -43,20 +37,17 @@ def sim() -> None:
     "--perturbation",
     type=click.Choice(["permutation", "random-peer"]),
     default="permutation",
-    show_default=True,
     help="Traffic of the other nodes: a permutation, or each to a random peer.",
 )
 @click.option(
     "--mapping",
     type=click.Choice(["random", "linear"]),
     default="random",
-    show_default=True,
     help="How ranks are assigned to nodes.",
 )
 @click.option(
     "--threads",
     default=1,
-    show_default=True,
     type=click.IntRange(1, 1024),
     help="Number of threads. The results do not depend on it.",
 )

@@ -27,7 +27,6 @@ from flitwatch.console import LOCAL, json_option, make_progress, print_result
 @click.option(
     "--traffic",
     type=LOCAL,
-    default=None,
     metavar="PATTERN|FILE",
     help="A pattern, or a file: CSV src,dst,bytes; a message DAG (ours, or GOAL text); a folder of DUMPI text; an OTF2 archive; "
     "a measured matrix `a , b = bytes`.",
@@ -35,49 +34,39 @@ from flitwatch.console import LOCAL, json_option, make_progress, print_result
 @click.option(
     "--bytes",
     "bytes_",
-    default=None,
     type=int,
     metavar="N",
     help="Mean bytes that each node sends. Files other than matrices have their own sizes.",
 )
-@click.option("--packet-bytes", default=2048, show_default=True, type=int, help="Payload of a packet in bytes.")
-@click.option(
-    "--ranks", default=None, type=click.IntRange(2), help="Number of ranks in the pattern (default: all endpoints)."
-)
+@click.option("--packet-bytes", default=2048, type=int, help="Payload of a packet in bytes.")
+@click.option("--ranks", type=click.IntRange(2), help="Number of ranks in the pattern (default: all endpoints).")
 @click.option(
     "--placement",
     default="contiguous",
-    show_default=True,
     help="contiguous, random-node, random-router, random-chassis, random-cabinet, random-group, random-rank or cyclic.",
 )
-@click.option("--message-scale", default=1.0, show_default=True, help="Factor that multiplies all message sizes.")
-@click.option(
-    "--background", default="none", show_default=True, help="none, uniform[:GIB_PER_S] or bursty[:GIB_PER_S] per node."
-)
+@click.option("--message-scale", default=1.0, help="Factor that multiplies all message sizes.")
+@click.option("--background", default="none", help="none, uniform[:GIB_PER_S] or bursty[:GIB_PER_S] per node.")
 @click.option(
     "--jobs",
     type=LOCAL,
-    default=None,
     metavar="F",
     help="CSV pattern,ranks,bytes,placement[,class]: several jobs instead of --traffic's one.",
 )
 @click.option(
     "--seed",
     default=1,
-    show_default=True,
     type=click.IntRange(0, 2**63 - 1),
     help="Seed of traffic, placement and routing.",
 )
 @click.option(
     "--replicas",
     default=1,
-    show_default=True,
     type=click.IntRange(1, 1024),
     help="Number of runs, with seeds SEED, SEED + 1, and so on. One run per core is active at a time.",
 )
 @click.option(
     "--threads",
-    default=None,
     type=click.IntRange(1, 4),
     help="Split each run across this many threads. The result does not depend on the number, but differs slightly from that of "
     "an undivided run (the default).",
@@ -90,7 +79,6 @@ from flitwatch.console import LOCAL, json_option, make_progress, print_result
 @click.option(
     "--virtual-lanes",
     default=1,
-    show_default=True,
     type=click.IntRange(1, 15),
     help="Number of virtual lanes of a tree. A pair of endpoints always uses the same lane.",
 )
@@ -98,14 +86,12 @@ from flitwatch.console import LOCAL, json_option, make_progress, print_result
     "--engine",
     type=click.Choice(["eager", "oracle-oldest", "oracle-round-robin"]),
     default="eager",
-    show_default=True,
     help="Engine. The oracles are slow, event-driven engines that check the fast one.",
 )
 @click.option(
     "--congestion-control",
     type=click.Choice(["none", "pairs", "dcqcn"]),
     default="none",
-    show_default=True,
     help="pairs: Slingshot's back-pressure on pairs that send to a congested node; dcqcn: RoCE's, with ECN marks and a lossless fabric.",
 )
 @click.option(
@@ -115,17 +101,15 @@ from flitwatch.console import LOCAL, json_option, make_progress, print_result
     metavar="NAME:min=S[,max=S][,priority=N]",
     help="Traffic class with its own buffers and a share of every link between min and max. The highest priority is served first (repeatable).",
 )
-@click.option("--job-class", default=None, metavar="NAME", help="Traffic class of --traffic.")
-@click.option("--background-class", default=None, metavar="NAME", help="Traffic class of the background.")
+@click.option("--job-class", metavar="NAME", help="Traffic class of --traffic.")
+@click.option("--background-class", metavar="NAME", help="Traffic class of the background.")
 @click.option(
     "--links-csv",
-    default=None,
     metavar="PATH",
     help="Output file for the links' counters (default: a new temporary file).",
 )
 @click.option(
     "--vendor-csv",
-    default=None,
     metavar="PATH",
     help="Also write the counters under the vendor's names: component,counter,value.",
 )

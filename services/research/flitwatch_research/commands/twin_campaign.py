@@ -25,15 +25,10 @@ def variants(as_json: bool) -> None:
 @click.option(
     "--variant",
     default="plain",
-    show_default=True,
     help="Variant of the campaign; `flitwatch twin variants` lists them.",
 )
-@click.option(
-    "--seed", type=click.IntRange(0, 2**31 - 1), default=1, show_default=True, help="Random seed of the campaign."
-)
-@click.option(
-    "--users", type=click.IntRange(40, 20000), default=300, show_default=True, help="Number of users on the machine."
-)
+@click.option("--seed", type=click.IntRange(0, 2**31 - 1), default=1, help="Random seed of the campaign.")
+@click.option("--users", type=click.IntRange(40, 20000), default=300, help="Number of users on the machine.")
 @click.option("--out", type=click.Path(path_type=Path, file_okay=False), required=True, help="Output folder.")
 @json_option
 def campaign(application: str, variant: str, seed: int, users: int, out: Path, as_json: bool) -> None:

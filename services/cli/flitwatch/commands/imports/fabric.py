@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     "format_",
     type=click.Choice(["auto", "cray", "ibnetdiscover", "lldp", "slingshot", "ufm"]),
     default="auto",
-    show_default=True,
     help="cray: output of rtr --interconnect; ibnetdiscover: its output; slingshot: output of fmctl get links, or "
     "fabric_template.json; ufm: output of GET /ufmRest/resources/links; lldp: dumps of SONiC's APPL_DB, lldpctl -f json, "
     "or OpenConfig's lldp.",

@@ -43,12 +43,9 @@ class RunsReport(TypedDict):
     "--shuffles",
     type=click.IntRange(0, 100_000),
     default=100,
-    show_default=True,
     help="Number of sets with shuffled run times. At most a tenth of them may name a user.",
 )
-@click.option(
-    "--seed", type=click.IntRange(0, 2**31 - 1), default=1, show_default=True, help="Seed of the permutations."
-)
+@click.option("--seed", type=click.IntRange(0, 2**31 - 1), default=1, help="Seed of the permutations.")
 @database_options
 @json_option
 def runs(file: Path, exposure: Path, name: str, shuffles: int, seed: int, database: Database, as_json: bool) -> None:

@@ -26,7 +26,7 @@ def zone_named(name: str | None) -> ZoneInfo | None:
 @click.option(
     "--timezone", help="Time zone of times without one, such as Europe/Berlin (default: the zone of this machine)."
 )
-@click.option("--cluster", default="default", show_default=True, help="Name of the cluster, if the output has none.")
+@click.option("--cluster", default="default", help="Name of the cluster, if the output has none.")
 @click.option(
     "--columns",
     help="Columns of a text without a header, separated by commas, with the names of sacct's --format. The columns of sacct and "

@@ -40,7 +40,7 @@ def pbs(files: tuple[Path, ...], timezone: str | None, cluster: str | None, data
 
 @click.command("flux")
 @click.argument("file", type=click.Path(path_type=Path))
-@click.option("--cluster", default="default", show_default=True, help="Name of the cluster. Flux does not record it.")
+@click.option("--cluster", default="default", help="Name of the cluster. Flux does not record it.")
 @database_options
 @json_option
 def flux(file: Path, cluster: str, database: Database, as_json: bool) -> None:
@@ -56,9 +56,7 @@ def flux(file: Path, cluster: str, database: Database, as_json: bool) -> None:
 
 @click.command("swf")
 @click.argument("file", type=click.Path(path_type=Path))
-@click.option(
-    "--cluster", default="default", show_default=True, help="Name of the cluster. The format does not record it."
-)
+@click.option("--cluster", default="default", help="Name of the cluster. The format does not record it.")
 @database_options
 @json_option
 def swf(file: Path, cluster: str, database: Database, as_json: bool) -> None:
