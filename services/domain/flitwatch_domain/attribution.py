@@ -248,8 +248,8 @@ def _estimate_loads(
 ) -> list[tuple[Floats, float]]:
     """Estimate bytes per second of each job on some places (places, jobs), and the share of the counted traffic that they explain, at most 1.
 
-    Returns a pair for each moment, given with its heat. A single place may carry twice its expected load, because its routes are not known individually; all places together
-    may not. With heat, each link is weighted by it, and the slow job's whole path must be explained.
+    Returns a pair for each moment, given with its heat. A single place may carry twice its expected load, because its routes are not known individually;
+    all places together may not. With heat, each link is weighted by it, and the slow job's whole path must be explained.
     """
     inverse = np.full(places.count, -1, np.int64)
     inverse[at] = np.arange(len(at))
