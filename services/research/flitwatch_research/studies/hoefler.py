@@ -37,7 +37,7 @@ STAND_INS = {
     "4,608 endpoints, half bisection (as Thunderbird)": "xgft:3;16,12,24;1,8,12",
 }
 
-#: Table 2: k of the k-ary n-cubes (for k = 9, n = 3 the paper prints one endpoint less than 9 x 9 x 9).
+#: Table 2: k of the k-ary n-cubes (for k = 9 and 17, n = 3, the paper prints one endpoint less than k x k x k).
 TORI_2D: list[float] = [10, 14, 17, 20, 22, 24, 26, 28, 30, 31, 44, 54, 70, 77, 83, 89]
 TORI_3D: list[float] = [4, 5, 6, 7, 8, 9, 10, 12, 14, 15, 17, 18, 19, 20]
 
