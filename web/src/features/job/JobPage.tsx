@@ -380,8 +380,8 @@ function JobBody({ job, fabric }: { job: JobDetail; fabric: Fabric | null }) {
             />
           )}
           {!run && !within && <Past job={job.job_id} cluster={job.cluster} words={wordsOf(fabric)} />}
-          {run && <RunsBeside run={run} compare={search.compare} />}
-          {run && <RunCounters run={run.run_id} />}
+          {run && <RunsBeside run={run} compare={search.compare} known={within ? steps?.step.length : undefined} />}
+          {run && steps && <RunCounters run={run.run_id} steps={steps.step} />}
           {job.runs && job.runs.length > 0 && <NoiseSets runs={job.runs.map((one) => one.run_id)} />}
           {!placed && (
             <section className="card job-note">
@@ -412,7 +412,7 @@ function JobBody({ job, fabric }: { job: JobDetail; fabric: Fabric | null }) {
           )}
           {explained.data && <Help explanation={explained.data} replay={replay} />}
           {run && !within && <Past job={job.job_id} cluster={job.cluster} words={wordsOf(fabric)} />}
-          {placed && <NetworkNoiseCard job={job.job_id} cluster={job.cluster ?? ""} />}
+          {placed && !within && <NetworkNoiseCard job={job.job_id} cluster={job.cluster ?? ""} />}
         </div>
       </div>
     </div>
