@@ -59,6 +59,11 @@ export async function jobPage({ url, check, api }) {
       await atRest(page);
       const verdict = await page.locator('section[aria-label="Verdict"]').textContent();
       assert.match(verdict, /^Not slow.*(9 min \d\d s|10 min)elapsed/);
+      assert.doesNotMatch(verdict, /Incident/);
+      assert.match(
+        await page.locator(".context .subtitle").textContent(),
+        new RegExp(` as of ${at.slice(11, 19)} UTC$`),
+      );
       const steps = await page.locator(".job-steps svg[role=img]").getAttribute("aria-label");
       const known = Number(/Time of (\d+) steps/.exec(steps)[1]);
       assert.ok(known < 140, steps);
@@ -71,7 +76,10 @@ export async function jobPage({ url, check, api }) {
       assert.equal(await page.getByText("Network noise at its network cards").count(), 0);
       await page.goto(`${url}/?at=${at}`);
       await atRest(page);
-      assert.match(await page.locator(".home-figures").textContent(), /Jobs slowed then0/);
+      const figures = await page.locator(".home-figures").textContent();
+      assert.match(figures, /Jobs slowed then0.*Slowdown ahead.*shown only for the present/);
+      assert.doesNotMatch(figures, /behind/);
+      assert.match(await page.locator(".incident-trend p").textContent(), / then [\d.]+, highest/);
       assert.doesNotMatch(
         await page.locator(".home-page, main").first().textContent(),
         new RegExp(`slowing job ${job.job_id}`),
