@@ -89,6 +89,10 @@ export function stepsUntil(series: StepSeries, startMs: number, until: number): 
   };
 }
 
+/** The first steps of each counter. */
+export const firstOf = (counters: Record<string, Column>, steps: number | undefined): Record<string, Column> =>
+  Object.fromEntries(Object.entries(counters).map(([name, column]) => [name, column.slice(0, steps)]));
+
 export interface StepsLayout {
   x: (step: number) => number;
   y: (seconds: number) => number;

@@ -7,6 +7,8 @@ import { stringifySearch, wholeNumber } from "./address";
 describe("numbers", () => {
   it.each([
     [0, "0.0"],
+    [-0.04, "0.0"],
+    [-0.06, "−0.1"],
     [0.04, "0.04"],
     [0.005, "0.01"],
     [0.0049, "0.0049"],

@@ -4,12 +4,15 @@ export const UNKNOWN = "–";
 export const MINUS = "\u2212";
 const whole = new Intl.NumberFormat("en", { maximumFractionDigits: 0 });
 
+/** A number's text with a minus sign, which zero has none of. */
+const minus = (text: string): string => text.replace("-", /[1-9]/.test(text) ? MINUS : "");
+
 export const isKnown = (value: number | null | undefined): value is number => value != null && Number.isFinite(value);
 
 /** Stall ratios and times where there is room for little: one decimal below 10, none above. */
 export function shortRatio(value: number | null | undefined): string {
   if (!isKnown(value)) return UNKNOWN;
-  return value < 9.95 ? value.toFixed(1).replace("-", MINUS) : whole.format(value);
+  return value < 9.95 ? minus(value.toFixed(1)) : whole.format(value);
 }
 
 /** The same in texts and tables: what is small but there has two decimals, or as many as it needs, so that it does not read as none. */
@@ -21,11 +24,11 @@ export function ratio(value: number | null | undefined): string {
 
 /** Fractions between 0 and 1: two decimals. */
 export function fraction(value: number | null | undefined): string {
-  return isKnown(value) ? value.toFixed(2).replace("-", MINUS) : UNKNOWN;
+  return isKnown(value) ? minus(value.toFixed(2)) : UNKNOWN;
 }
 
 export function count(value: number | null | undefined): string {
-  return isKnown(value) ? whole.format(value).replace("-", MINUS) : UNKNOWN;
+  return isKnown(value) ? minus(whole.format(value)) : UNKNOWN;
 }
 
 const PREFIXES: [number, string][] = [
@@ -44,7 +47,7 @@ export function si(value: number | null | undefined, unit = ""): string {
   const scaled = value / scale;
   const digits =
     (scale === 1 && Number.isInteger(value)) || Math.abs(scaled) >= 99.95 ? 0 : Math.abs(scaled) >= 9.995 ? 1 : 2;
-  const text = scaled.toFixed(digits).replace("-", MINUS);
+  const text = minus(scaled.toFixed(digits));
   return prefix || unit ? `${text} ${prefix}${unit}` : text;
 }
 
@@ -56,7 +59,7 @@ export function axisText(ticks: number[]): (tick: number) => string {
   const digits =
     [0, 1, 2, 3].find((n) => ticks.every((tick) => Math.abs(tick * 10 ** n - Math.round(tick * 10 ** n)) < 1e-6)) ?? 4;
   const shown = new Intl.NumberFormat("en", { minimumFractionDigits: digits, maximumFractionDigits: digits });
-  return (tick) => shown.format(tick).replace("-", MINUS);
+  return (tick) => minus(shown.format(tick));
 }
 
 const BINARY: [number, string][] = [
@@ -83,7 +86,7 @@ export function change(factor: number | null | undefined): string {
 }
 
 export function percent(value: number | null | undefined, digits = 0): string {
-  return isKnown(value) ? `${(value * 100).toFixed(digits).replace("-", MINUS)} %` : UNKNOWN;
+  return isKnown(value) ? `${minus((value * 100).toFixed(digits))} %` : UNKNOWN;
 }
 
 /** Seconds as 42 s, 4 min, 2 h 05 min, 3 d 4 h. */

@@ -90,6 +90,8 @@ async function watched() {
   const incident = (await api("/incidents?state=over&limit=1")).items[0] ?? (await api("/incidents?limit=1")).items[0];
   if (incident) pages.push(["incident", `/incidents/${incident.incident_id}`]);
   if (job) pages.push(["job", jobAt(job)]);
+  if (job && process.env.SIZE)
+    pages.push(["job-past", jobAt(job, `?at=${new Date(Date.parse(job.start) + 600_000).toISOString()}`)]);
   const [own] = (job?.runs ?? 0) > 0 ? (await api(jobAt(job))).runs : [];
   const others = own
     ? (await api(`/runs?exe=${encodeURIComponent(own.exe)}&limit=50`)).items

@@ -38,7 +38,7 @@ const runColumns: Column<RunningRun>[] = [
   { key: "steps", header: "steps", numeric: true, value: (r) => r.steps, render: (r) => count(r.steps) },
   {
     key: "slow",
-    header: "to usual",
+    header: "vs usual",
     numeric: true,
     value: (r) => r.newest?.slowdown,
     render: (r) =>
@@ -162,7 +162,7 @@ export function ForecastPage() {
                     beyond chance; every rival is in the table.
                   </>,
                   <>
-                    “to usual” is the expected time over that of the mean run for the same steps; it is marked when the
+                    “vs usual” is the expected time over that of the mean run for the same steps; it is marked when the
                     whole band lies above the usual.
                   </>,
                 ]}

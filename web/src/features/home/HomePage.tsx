@@ -219,7 +219,7 @@ function HomeOf({ fabric, chosen: past, spanName }: { fabric: Fabric; chosen: nu
             ? `${fabric.name} · one sample without time`
             : through === null
               ? fabric.name
-              : `${fabric.name} · ${momentText(through, now)} ${ZONE} · ${past === null ? "last 10 minutes" : "the 10 minutes before; alerts, forecasts and ingest are shown only for the present"}`}
+              : `${fabric.name} · ${momentText(through, now)} ${ZONE} · ${past === null ? "last 10 minutes" : "10 minutes before · no alerts, forecasts or ingest"}`}
         </span>
         <span className="spacer" />
         {past !== null && (
@@ -300,7 +300,7 @@ function HomeOf({ fabric, chosen: past, spanName }: { fabric: Fabric; chosen: nu
             className="card home-attention"
             data-calm={calm || undefined}
             data-listed={listed || undefined}
-            data-pending={(!listed && !calm && !empty && !refused(asked)) || undefined}
+            data-pending={(!listed && !calm && !(empty && answered(asked)) && !refused(asked)) || undefined}
             aria-label="Needs attention"
           >
             <div className="card-head">

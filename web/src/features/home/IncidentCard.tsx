@@ -69,7 +69,7 @@ export function IncidentCard({ fabric, ratioWord, answer, trend, at, now }: Prop
             </p>
           )}
           {trend && !shown.victims.length && !shown.others.length && (
-            <LastHour fabric={fabric} ratioWord={ratioWord} trend={trend} />
+            <LastHour fabric={fabric} ratioWord={ratioWord} trend={trend} past={at !== undefined} />
           )}
           <Chain
             fabric={fabric}
@@ -122,15 +122,23 @@ function Placeholder({ fabric }: { fabric: string }) {
   );
 }
 
+interface LastHourProps {
+  fabric: string;
+  ratioWord: string;
+  trend: Trend;
+  past: boolean;
+}
+
 /** What a quiet machine shows where an incident's chain would stand. */
-function LastHour({ fabric, ratioWord, trend }: { fabric: string; ratioWord: string; trend: Trend }) {
+function LastHour({ fabric, ratioWord, trend, past }: LastHourProps) {
   const known = trend.ratio.filter((value): value is number => value !== null);
   if (known.length < 2) return null;
   return (
     <div className="incident-trend">
       <div className="trend-head">
         <p className="muted">
-          Mean {ratioWord}, last hour: now {ratio(known.at(-1))}, highest {ratio(Math.max(...known))}
+          Mean {ratioWord}, last hour: {past ? "then" : "now"} {ratio(known.at(-1))}, highest{" "}
+          {ratio(Math.max(...known))}
         </p>
         <AlertMe
           watched={() => {

@@ -113,7 +113,7 @@ function slowedFigure(incident: Incident | null, running: number | null, past: b
 }
 
 /** What the running jobs' next steps are forecast to take, against the usual. */
-function aheadFigure(forecasts: RunningRun[] | null, loading: boolean): HomeFigure {
+function aheadFigure(forecasts: RunningRun[] | null, past: boolean, loading: boolean): HomeFigure {
   const next = (forecasts ?? []).flatMap((one) => (one.newest && one.newest.usual_s > 0 ? [one.newest] : []));
   const average = (of: (one: (typeof next)[number]) => number) => mean(next, of) ?? NaN;
   const ahead = average((one) => one.slowdown);
@@ -125,7 +125,9 @@ function aheadFigure(forecasts: RunningRun[] | null, loading: boolean): HomeFigu
       ? `90 %: ${change(average((one) => one.low_s / one.usual_s))} to ${change(average((one) => one.high_s / one.usual_s))}`
       : forecasts
         ? "no job has a forecast"
-        : "",
+        : past
+          ? "shown only for the present"
+          : "",
     bad: ahead >= 1.1,
     loading: !forecasts && loading,
   };
@@ -208,7 +210,7 @@ export function homeFigures({
     ? sample
     : [
         slowedFigure(incident, jobs?.length ?? null, past, loading.incident),
-        aheadFigure(forecasts, loading.forecasts),
+        aheadFigure(forecasts, past, loading.forecasts),
         lostFigure(lost, span, fabric, loading.lost),
       ];
   return [
@@ -235,7 +237,7 @@ export function homeFigures({
       value: values ? count(ratios.length) : "–",
       loading: !values && loading.routers,
       unit: `of ${count(fabric.routers)}`,
-      detail: fresh.replace(/^Live · /, ""),
+      detail: past ? "" : fresh.replace(/^Live · /, ""),
       trend: overview?.coverage,
     },
   ];

@@ -93,7 +93,7 @@ function Picture({ stored, ratioWord, now, gutters, known }: PictureProps) {
   const worst = Math.max(...stored.minutes.map((one) => one.waiting));
   const name = (text: string, unit: string, top: number) => (
     <>
-      <text className="name" x={0} y={head ? top - 6 : top + 10}>
+      <text className="name" x={0} y={head ? top - 10 : top + 10}>
         {text}
         {head > 0 && (
           <tspan className="unit" dx="6">

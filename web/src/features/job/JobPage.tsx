@@ -131,6 +131,7 @@ function JobBody({ job, fabric }: { job: JobDetail; fabric: Fabric | null }) {
     [elapsed, within, job.state, past],
   );
   const recorded = useSteps(run, search.compare, running);
+  const stepsAnswer = useQuery({ ...runStepsQuery(run?.run_id ?? 0), enabled: run !== undefined });
   const begin = parseTime(run?.start);
   const steps = useMemo(
     () => (within && recorded && begin !== null ? stepsUntil(recorded, begin, asked) : recorded),
@@ -215,13 +216,14 @@ function JobBody({ job, fabric }: { job: JobDetail; fabric: Fabric | null }) {
     routers.length > 0 &&
       `${plural(routers.length, wordsOf(fabric).router, wordsOf(fabric).routers)}${groups.length && fabric?.kind === "dragonfly" ? ` in ${plural(groups.length, "group")}` : ""}`,
     start !== null && `started ${momentText(start, now)} ${ZONE}`,
-    job.state.toLowerCase(),
+    within ? `as of ${momentText(asked, now, true)} ${ZONE}` : job.state.toLowerCase(),
   ]
     .filter(Boolean)
     .join(" · ");
 
   // Cards whose height these decide come above others: shown one by one they would push those down.
-  if ((explained.isPending && !explained.failureCount) || outlook.isPending) return <Waiting what="the job" />;
+  if (outlook.isPending || [explained, stepsAnswer].some((one) => one.isLoading && !one.failureCount))
+    return <Waiting what="the job" />;
   return (
     <div className="job-page">
       <div className="context">
@@ -338,7 +340,6 @@ function JobBody({ job, fabric }: { job: JobDetail; fabric: Fabric | null }) {
           {stalls.own === null && congestion.isLoading && (
             <Figure value="0.0" label={`${wordsOf(fabric).ratio}, machine 0.0`} pending />
           )}
-          {run && !runFigures && !steps && <Figure value="00 %" label="mean step, compared with other runs" pending />}
           {runFigures && !pace && (
             <Figure
               value={runFigures.factor === null ? `${ratio(runFigures.mean)} s` : change(runFigures.factor)}
@@ -380,8 +381,8 @@ function JobBody({ job, fabric }: { job: JobDetail; fabric: Fabric | null }) {
             />
           )}
           {!run && !within && <Past job={job.job_id} cluster={job.cluster} words={wordsOf(fabric)} />}
-          {run && <RunsBeside run={run} compare={search.compare} />}
-          {run && <RunCounters run={run.run_id} />}
+          {run && <RunsBeside run={run} compare={search.compare} known={within ? steps?.step.length : undefined} />}
+          {run && steps && <RunCounters run={run.run_id} steps={steps.step} />}
           {job.runs && job.runs.length > 0 && <NoiseSets runs={job.runs.map((one) => one.run_id)} />}
           {!placed && (
             <section className="card job-note">
@@ -412,7 +413,7 @@ function JobBody({ job, fabric }: { job: JobDetail; fabric: Fabric | null }) {
           )}
           {explained.data && <Help explanation={explained.data} replay={replay} />}
           {run && !within && <Past job={job.job_id} cluster={job.cluster} words={wordsOf(fabric)} />}
-          {placed && <NetworkNoiseCard job={job.job_id} cluster={job.cluster ?? ""} />}
+          {placed && !within && <NetworkNoiseCard job={job.job_id} cluster={job.cluster ?? ""} />}
         </div>
       </div>
     </div>

@@ -3,8 +3,8 @@ import { useQuery } from "@tanstack/react-query";
 import { line } from "d3-shape";
 import { useMemo } from "react";
 import { runStepsQuery } from "../../api/queries";
-import type { RunSteps } from "../../api/shapes";
 import { useSize } from "../../charts/Canvas";
+import { firstOf } from "../../charts/steps";
 import type { Column as TableColumn } from "../../components/DataTable";
 import { PictureCard } from "../../components/PictureCard";
 import { plural, si } from "../../lib/format";
@@ -46,14 +46,14 @@ interface Row {
   at: number;
 }
 
-export function RunCounters({ run }: { run: number }) {
-  const answer = useQuery(runStepsQuery(run));
-  const steps = answer.data;
-  const all = useMemo(() => (steps?.counters ? liveliest(steps.counters) : []), [steps]);
-  return steps && all.length ? <Counters steps={steps} all={all} run={run} /> : null;
+/** `steps`: the first of the run, those known at the page's moment. */
+export function RunCounters({ run, steps }: { run: number; steps: number[] }) {
+  const counters = useQuery(runStepsQuery(run)).data?.counters;
+  const all = useMemo(() => (counters ? liveliest(firstOf(counters, steps.length)) : []), [counters, steps]);
+  return all.length ? <Counters steps={steps} all={all} run={run} /> : null;
 }
 
-function Counters({ steps, all, run }: { steps: RunSteps; all: [string, Column][]; run: number }) {
+function Counters({ steps, all, run }: { steps: number[]; all: [string, Column][]; run: number }) {
   const columns = useMemo(
     () =>
       [
@@ -68,7 +68,7 @@ function Counters({ steps, all, run }: { steps: RunSteps; all: [string, Column][
       ] satisfies TableColumn<Row>[],
     [all],
   );
-  const rows = useMemo(() => steps.step.map((step, at): Row => ({ step, at })), [steps]);
+  const rows = useMemo(() => steps.map((step, at): Row => ({ step, at })), [steps]);
   return (
     <PictureCard
       title="Counters of each step"

@@ -8,6 +8,7 @@ import { jobQuery, runsQuery, runStepsQuery } from "../../api/queries";
 import type { Run } from "../../api/shapes";
 import { ValueAxis } from "../../charts/axis";
 import { useSize } from "../../charts/Canvas";
+import { firstOf } from "../../charts/steps";
 import type { Column } from "../../components/DataTable";
 import { type QueryState, refused, Unanswered } from "../../components/Notice";
 import { PictureCard } from "../../components/PictureCard";
@@ -61,6 +62,7 @@ interface Row {
 function useRuns(
   run: Run,
   compare: string | undefined,
+  known: number | undefined,
 ): { all: One[]; asked: QueryState[]; unlisted: readonly number[] } {
   const others = useQuery(runsQuery(run.exe));
   const listed = others.data?.items;
@@ -85,19 +87,27 @@ function useRuns(
     () =>
       runs.flatMap((one, i): One[] => {
         const own = steps[i];
-        return own
-          ? [{ run: one, time: own.time_s, noise: runNoise(own.time_s, own.counters), nodes: jobs[i] ?? null }]
-          : [];
+        if (!own) return [];
+        const time = own.time_s.slice(0, known);
+        const noise = runNoise(time, own.counters && firstOf(own.counters, known));
+        return [{ run: one, time, noise, nodes: jobs[i] ?? null }];
       }),
-    [runs, steps, jobs],
+    [runs, steps, jobs, known],
   );
   return { all, asked: compare ? [others] : [], unlisted };
 }
 
 const nameOf = (run: Run) => (run.job_id ? `job ${run.job_id}` : (run.run_key ?? `run ${run.run_id}`));
 
-export function RunsBeside({ run, compare }: { run: Run; compare: string | undefined }) {
-  const { all, asked, unlisted } = useRuns(run, compare);
+interface Props {
+  run: Run;
+  compare: string | undefined;
+  /** At a past moment the steps known then: as many of each run are compared. */
+  known: number | undefined;
+}
+
+export function RunsBeside({ run, compare, known }: Props) {
+  const { all, asked, unlisted } = useRuns(run, compare, known);
   const [first] = all;
   if (!first) return null;
   const measures = MEASURES.filter(({ key }) => all.some((one) => one.noise[key] !== null));

@@ -59,12 +59,27 @@ export async function jobPage({ url, check, api }) {
       await atRest(page);
       const verdict = await page.locator('section[aria-label="Verdict"]').textContent();
       assert.match(verdict, /^Not slow.*(9 min \d\d s|10 min)elapsed/);
+      assert.doesNotMatch(verdict, /Incident/);
+      assert.match(
+        await page.locator(".context .subtitle").textContent(),
+        new RegExp(` as of ${at.slice(11, 19)} UTC$`),
+      );
       const steps = await page.locator(".job-steps svg[role=img]").getAttribute("aria-label");
-      assert.ok(Number(/Time of (\d+) steps/.exec(steps)[1]) < 140, steps);
+      const known = Number(/Time of (\d+) steps/.exec(steps)[1]);
+      assert.ok(known < 140, steps);
       assert.equal(await page.locator(".job-left .onset").count(), 0);
+      // Pictures without a time axis end with the same step.
+      const drawn = await page
+        .locator(":is(.counter-lines, .compared-steps) path")
+        .evaluateAll((all) => all.map((one) => one.getAttribute("d")?.split(/[ML]/).length - 1));
+      assert.deepEqual([...new Set(drawn)], [known]);
+      assert.equal(await page.getByText("Network noise at its network cards").count(), 0);
       await page.goto(`${url}/?at=${at}`);
       await atRest(page);
-      assert.match(await page.locator(".home-figures").textContent(), /Jobs slowed then0/);
+      const figures = await page.locator(".home-figures").textContent();
+      assert.match(figures, /Jobs slowed then0.*Slowdown ahead.*shown only for the present/);
+      assert.doesNotMatch(figures, /behind/);
+      assert.match(await page.locator(".incident-trend p").textContent(), / then [\d.]+, highest/);
       assert.doesNotMatch(
         await page.locator(".home-page, main").first().textContent(),
         new RegExp(`slowing job ${job.job_id}`),

@@ -189,14 +189,18 @@ export async function layout(site) {
         if (Math.abs(off) > 1) wrong[path] = off;
       }
       assert.deepEqual(wrong, {});
-      for (const path of ["/health"]) {
+      for (const [path, card] of [
+        ["/health", ".health-card"],
+        ["/blame", ".several-sets .data-table"],
+      ]) {
         await opened(page, url + path);
-        const found = await page.evaluate(() =>
-          [...document.querySelectorAll(".health-card")].map((card) => {
+        const found = await page.locator(card).evaluateAll((cards) =>
+          cards.map((card) => {
             const rows = [...card.querySelectorAll("tbody tr")];
             return rows.length ? card.getBoundingClientRect().bottom - rows.at(-1).getBoundingClientRect().bottom : 0;
           }),
         );
+        assert.ok(found.length, card);
         if (found.some((one) => one > 40)) wrong[path] = found;
       }
       assert.deepEqual(wrong, {});
@@ -342,6 +346,8 @@ export async function shifts(site) {
     [390, 844],
     [1024, 768],
     [1440, 900],
+    [1920, 1080],
+    [3840, 2160],
   ]) {
     await check(
       `nothing on any page moves while it loads, ${width} pixels wide`,
