@@ -100,7 +100,6 @@ def build(root: Path, place: Path) -> subprocess.CompletedProcess[str]:
     )
 
 
-@pytest.mark.system("processes")
 def test_nothing_comes_from_another_host_and_no_script_stands_in_a_page(built: Path) -> None:
     pages = sorted(built.rglob("*.html"))
     assert len(pages) > 80

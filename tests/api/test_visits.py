@@ -53,7 +53,6 @@ def listed(client: httpx.Client) -> list[int]:
     return [one["task_id"] for one in client.get("/api/v1/tasks").json()["items"]]
 
 
-@pytest.mark.system("processes")
 def test_two_visits_neither_see_nor_cancel_one_anothers_tasks(site: tuple[Served, str]) -> None:
     api, url = site
     with visitor(api) as ann, visitor(api) as ben, visitor(api) as nobody:

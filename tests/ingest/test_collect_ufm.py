@@ -110,7 +110,6 @@ def test_topology_and_counters_arrive_once_over_restarts(
     assert row == ([1000, 1001],)
 
 
-@pytest.mark.system("processes")
 def test_a_token_goes_to_the_third_interface_and_to_no_other_host(
     server: UfmServer, embedded_db: str, tmp_path: Path
 ) -> None:

@@ -88,7 +88,6 @@ def container(built: list[dict], kind: str, name: str) -> dict:
     return found
 
 
-@pytest.mark.system("processes")
 def test_all_follow_a_schema_or_are_an_operators(built: list[dict]) -> None:
     kinds = {(one["apiVersion"], one["kind"]) for one in built}
     assert kinds >= OPERATED

@@ -58,7 +58,9 @@ class _Recorder:
 
 def shard_of(item: pytest.Item) -> str | None:
     """The shard of the nearest `system` mark, or of a foreign server among the fixtures; None for a test of the gate."""
-    mark = item.get_closest_marker("system")
+    # The mark of a case comes before that of its function, which pytest lists first.
+    of_case = getattr(getattr(item, "callspec", None), "marks", ())
+    mark = next((mark for mark in of_case if mark.name == "system"), item.get_closest_marker("system"))
     if mark is None:
         used = set(getattr(item, "fixturenames", ()))
         return next((shard for server, shard in _SERVERS.items() if server in used), None)

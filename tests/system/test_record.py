@@ -11,6 +11,7 @@ import pytest
 
 from system.record import Record
 from system.run import pytest_command
+from system.selection import shard_of
 from system.shards import SHARDS
 from system.sources import Sources
 
@@ -108,6 +109,15 @@ def test_a_shard_is_resumed_from_a_record_that_is_there(tmp_path: Path) -> None:
     for shard in SHARDS:
         words = pytest_command(shard, tmp_path / "kept.jsonl")[3:]
         assert not any(Path(word).exists() for word in words)
+
+
+def test_the_mark_of_a_case_comes_before_that_of_its_function() -> None:
+    case: Any = SimpleNamespace(
+        callspec=SimpleNamespace(marks=[pytest.mark.timeout(9).mark, pytest.mark.system("stores").mark]),
+        get_closest_marker=lambda _: pytest.mark.system("processes").mark,
+    )
+    assert shard_of(case) == "stores"
+    assert shard_of(SimpleNamespace(get_closest_marker=case.get_closest_marker)) == "processes"  # type: ignore[arg-type]
 
 
 def test_random_properties_are_in_their_shard(tmp_path: Path) -> None:

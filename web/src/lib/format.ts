@@ -4,8 +4,8 @@ export const UNKNOWN = "–";
 export const MINUS = "\u2212";
 const whole = new Intl.NumberFormat("en", { maximumFractionDigits: 0 });
 
-/** A number's text with a minus sign, which zero has none of. */
-const minus = (text: string): string => text.replace("-", /[1-9]/.test(text) ? MINUS : "");
+/** Write a minus sign, except before zero. */
+export const minus = (text: string): string => text.replace("-", /[1-9]/.test(text) ? MINUS : "");
 
 export const isKnown = (value: number | null | undefined): value is number => value != null && Number.isFinite(value);
 

@@ -13,7 +13,7 @@ STATES = ("yes", "part", "not")
 
 #: Kind of an item -> criterion for "as published".
 CRITERIA = {
-    "exact": "an equation, algorithm or theorem: as written; a table of sizes: every count is equal, or is what its row defines if the printed one is not; a test holds it",
+    "exact": "an equation, algorithm or theorem: as written; a table of sizes: every count is equal, or equals what the row's name defines where the printed count contradicts it; a test holds it",
     "numbers": "every printed number is within 25 %, and all are in the printed order (1 % counts as equal); times on another scale are compared as ratios to the first",
     "matrix": "a picture of a trace's matrix: ours, approximated, has as many non-zeros per node within 25 % (table 4.1); `--traces` draws on the trace itself",
     "statements": "a drawing or figure whose values are not in the text: the statements of the text about it (order, sign, place of congestion) hold in ours",

@@ -8,7 +8,7 @@ import { type Column, OrderedTable, useAddressOrder } from "../../components/Dat
 import { Empty, Failure, HowToRead, Waiting } from "../../components/Notice";
 import { Segmented } from "../../components/choices";
 import { refuseUnless } from "../../lib/address";
-import { count, plural, ratio } from "../../lib/format";
+import { count, minus, plural, ratio } from "../../lib/format";
 import { useKeys, useTyped } from "../../lib/keys";
 import { day, parseTime } from "../../lib/time";
 import { ApplicationMenu, applicationText, Lacking, useApplication } from "../estimates/applications";
@@ -20,12 +20,7 @@ import { SeveralSets } from "./SeveralSets";
 import { address } from "../../api/client";
 import { saveCsv, TableExport } from "../../components/TableExport";
 
-/** Three decimals, and no sign before a zero. */
-const bits = (value: number): string =>
-  value
-    .toFixed(3)
-    .replace(/^-(?=0\.000$)/, "")
-    .replace("-", "\u2212");
+const bits = (value: number): string => minus(value.toFixed(3));
 export const direction = (entry: Pick<BlameEntry, "testable" | "sign">): string =>
   !entry.testable ? "–" : entry.sign > 0 ? "slower with" : entry.sign < 0 ? "faster with" : "no difference";
 
@@ -96,7 +91,7 @@ function columnsOf(by: By, site: boolean): Column<Entry>[] {
       header: "score",
       numeric: true,
       value: (e) => (e.testable ? e.score : null),
-      render: (e) => (e.testable ? e.score.toFixed(1).replace("-", "\u2212") : "–"),
+      render: (e) => (e.testable ? minus(e.score.toFixed(1)) : "–"),
     },
     {
       key: "exposed",

@@ -1,4 +1,5 @@
 import type { BlameEntry, SeveralSets } from "../../api/estimateShapes";
+import { minus } from "../../lib/format";
 
 // Figures of blame as people read them.
 
@@ -6,7 +7,7 @@ import type { BlameEntry, SeveralSets } from "../../api/estimateShapes";
 export const chance = (value: number | null): string =>
   value === null ? "–" : value < 0.001 ? "< 0.001" : value.toFixed(3);
 
-export const signed = (seconds: number): string => seconds.toFixed(1).replace("-", "\u2212");
+export const signed = (seconds: number): string => minus(seconds.toFixed(1));
 
 interface Ranked {
   testable: boolean;

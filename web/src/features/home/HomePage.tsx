@@ -219,7 +219,7 @@ function HomeOf({ fabric, chosen: past, spanName }: { fabric: Fabric; chosen: nu
             ? `${fabric.name} · one sample without time`
             : through === null
               ? fabric.name
-              : `${fabric.name} · ${momentText(through, now)} ${ZONE} · ${past === null ? "last 10 minutes" : "10 minutes before · no alerts, forecasts or ingest"}`}
+              : `${fabric.name} · ${momentText(through, now)} ${ZONE} · ${past === null ? "last 10 minutes" : "10 minutes before · alerts, forecasts and ingest: present only"}`}
         </span>
         <span className="spacer" />
         {past !== null && (

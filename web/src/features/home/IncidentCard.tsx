@@ -137,7 +137,7 @@ function LastHour({ fabric, ratioWord, trend, past }: LastHourProps) {
     <div className="incident-trend">
       <div className="trend-head">
         <p className="muted">
-          Mean {ratioWord}, last hour: {past ? "then" : "now"} {ratio(known.at(-1))}, highest{" "}
+          Mean {ratioWord}, {past ? "hour before: then" : "last hour: now"} {ratio(known.at(-1))}, highest{" "}
           {ratio(Math.max(...known))}
         </p>
         <AlertMe

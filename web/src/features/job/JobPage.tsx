@@ -131,7 +131,9 @@ function JobBody({ job, fabric }: { job: JobDetail; fabric: Fabric | null }) {
     [elapsed, within, job.state, past],
   );
   const recorded = useSteps(run, search.compare, running);
-  const stepsAnswer = useQuery({ ...runStepsQuery(run?.run_id ?? 0), enabled: run !== undefined });
+  // Only the first run's steps are waited for: another one is chosen on the page, which stays.
+  const [first] = useState(run?.run_id);
+  const stepsAnswer = useQuery({ ...runStepsQuery(first ?? 0), enabled: first !== undefined });
   const begin = parseTime(run?.start);
   const steps = useMemo(
     () => (within && recorded && begin !== null ? stepsUntil(recorded, begin, asked) : recorded),
@@ -340,7 +342,7 @@ function JobBody({ job, fabric }: { job: JobDetail; fabric: Fabric | null }) {
           {stalls.own === null && congestion.isLoading && (
             <Figure value="0.0" label={`${wordsOf(fabric).ratio}, machine 0.0`} pending />
           )}
-          {runFigures && !pace && (
+          {runFigures && runFigures.steps > 0 && !pace && (
             <Figure
               value={runFigures.factor === null ? `${ratio(runFigures.mean)} s` : change(runFigures.factor)}
               label={runFigures.factor === null ? "mean step" : "mean step, compared with other runs"}
@@ -381,7 +383,9 @@ function JobBody({ job, fabric }: { job: JobDetail; fabric: Fabric | null }) {
             />
           )}
           {!run && !within && <Past job={job.job_id} cluster={job.cluster} words={wordsOf(fabric)} />}
-          {run && <RunsBeside run={run} compare={search.compare} known={within ? steps?.step.length : undefined} />}
+          {run && (!within || steps?.step.length !== 0) && (
+            <RunsBeside run={run} compare={search.compare} known={within ? steps?.step.length : undefined} />
+          )}
           {run && steps && <RunCounters run={run.run_id} steps={steps.step} />}
           {job.runs && job.runs.length > 0 && <NoiseSets runs={job.runs.map((one) => one.run_id)} />}
           {!placed && (

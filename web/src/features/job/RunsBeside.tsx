@@ -12,7 +12,7 @@ import { firstOf } from "../../charts/steps";
 import type { Column } from "../../components/DataTable";
 import { type QueryState, refused, Unanswered } from "../../components/Notice";
 import { PictureCard } from "../../components/PictureCard";
-import { change, fraction, lostTime, ratio, si } from "../../lib/format";
+import { change, fraction, lostTime, plural, ratio, si } from "../../lib/format";
 import { moment, parseTime, ZONE } from "../../lib/time";
 import { comparable, guidelines, runNoise, type RunNoise } from "./noise";
 import { address } from "../../api/client";
@@ -102,7 +102,7 @@ const nameOf = (run: Run) => (run.job_id ? `job ${run.job_id}` : (run.run_key ??
 interface Props {
   run: Run;
   compare: string | undefined;
-  /** At a past moment the steps known then: as many of each run are compared. */
+  /** Number of steps known at a past moment; each run is compared over as many. */
   known: number | undefined;
 }
 
@@ -137,7 +137,7 @@ export function RunsBeside({ run, compare, known }: Props) {
       id={(r) => r.name}
       note={
         all.length > 1
-          ? `same time scale · changes compared with ${nameOf(run)}`
+          ? `${known === undefined ? "" : `first ${plural(known, "step")} · `}same time scale · changes compared with ${nameOf(run)}`
           : "dispersion of steps and terms of the message model; use Compare to add other runs"
       }
     >

@@ -74,6 +74,10 @@ export async function jobPage({ url, check, api }) {
         .evaluateAll((all) => all.map((one) => one.getAttribute("d")?.split(/[ML]/).length - 1));
       assert.deepEqual([...new Set(drawn)], [known]);
       assert.equal(await page.getByText("Network noise at its network cards").count(), 0);
+      // Before the end of the first step nothing of the run is known.
+      await page.goto(`${url}/jobs/${job.job_id}?at=${new Date(Date.parse(job.start) + 1000).toISOString()}`);
+      await atRest(page);
+      assert.doesNotMatch(await page.locator(".job-page").textContent(), /mean step|Network noise|not recorded/);
       await page.goto(`${url}/?at=${at}`);
       await atRest(page);
       const figures = await page.locator(".home-figures").textContent();
