@@ -90,7 +90,11 @@ class Measures:
     """Counters since the engine started."""
 
     rounds: int = 0
+    changed: int = 0
+    delivered: int = 0
     problems: int = 0
+    jobs_reported: int = 0
+    incidents: int = 0
 
 
 class Engine:
@@ -177,7 +181,9 @@ class Engine:
             self.heartbeat.beat()
             if rule.enabled:
                 with self._isolate_failure(conn, f"rule {rule.name}"), conn.transaction():
-                    emit_alert_events(conn, evaluate_rule(conn, rule, through_s, now_s))
+                    changed = evaluate_rule(conn, rule, through_s, now_s)
+                    emit_alert_events(conn, changed)
+                    self.measures.changed += len(changed)
         with self._isolate_failure(conn, "explanations"):
             explain_fired_alerts(conn, self.heartbeat.beat)
         config = self.config
@@ -187,18 +193,20 @@ class Engine:
             emit_alert_events(conn, alerts.close_orphans(conn))
             deliver.plan_notices(conn, config, self._log_once)
         with self._isolate_failure(conn, "delivery"):
-            deliver.send_due_notices(conn, config, self.heartbeat)
+            self.measures.delivered += deliver.send_due_notices(conn, config, self.heartbeat)
         with self._isolate_failure(conn, "test mails"):
             send_tests(conn, config, self.heartbeat.beat)
         if now_s - self._looked_s >= INCIDENTS_EVERY_S:
             self._looked_s = now_s
             with self._isolate_failure(conn, "incidents"):
                 heard = events.last_id(conn)
-                incidents.update_incidents(conn, now_s, self.heartbeat.beat, self._heard)
+                self.measures.incidents += len(
+                    incidents.update_incidents(conn, now_s, self.heartbeat.beat, self._heard)
+                )
                 self._heard = heard
         if self.job_ends is not None:
             with self._isolate_failure(conn, "ends of jobs"):
-                self.job_ends.round(conn)
+                self.measures.jobs_reported += self.job_ends.round(conn)
         if self.measures.rounds % TIDY_EVERY == 0:
             with self._isolate_failure(conn, "the end of old notices of jobs"):
                 job_ends.forget_old(conn)
