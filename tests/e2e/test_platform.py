@@ -106,7 +106,9 @@ def test_a_new_platform_names_the_culprit_everywhere(platform: Platform, browser
     blamed = {alert["labels"]["user"] for alert in firing if alert["rule"] == "blamed-user-back"}
     assert blamed <= {aggressor["user"]}, firing
     # One alert, which names the culprit and leads to the incident that home shows.
-    assert len(incident_alerts) == 1 and aggressor["job_id"] in incident_alerts[0]["summary"], incident_alerts
+    assert len(incident_alerts) == 1 and aggressor["job_id"] in incident_alerts[0]["summary"], json.dumps(
+        incident_alerts
+    )
     assert incident_alerts[0]["page"] == f"/incidents/{incident['incident_id']}"
     names = {"FLITWATCH_URL": platform.url, "FLITWATCH_PLANTED": aggressor["job_id"]}
     run("culprit.mjs", {**browser, **names}, timeout_s=300)

@@ -188,8 +188,7 @@ function JobBody({ job, fabric }: { job: JobDetail; fabric: Fabric | null }) {
       end: (step) => ends.get(step) ?? begin,
       span: { from: Math.min(begin, start ?? begin), to: last },
       until,
-      left: gutters.left,
-      right: gutters.right,
+      ...gutters,
     };
   }, [begin, steps, start, until, gutters]);
   useOrigin({
@@ -210,13 +209,12 @@ function JobBody({ job, fabric }: { job: JobDetail; fabric: Fabric | null }) {
           ...(slow ? slowWindow(slow.since, slow.until, until) : { at: isoTime(moment.at ?? until) }),
         }
       : null;
-  const groups = job.groups ?? [];
   const facts = [
     job.name,
     job.user && `user ${job.user}`,
     job.nodes !== null && plural(job.nodes, "node"),
     routers.length > 0 &&
-      `${plural(routers.length, wordsOf(fabric).router, wordsOf(fabric).routers)}${groups.length && fabric?.kind === "dragonfly" ? ` in ${plural(groups.length, "group")}` : ""}`,
+      `${plural(routers.length, wordsOf(fabric).router, wordsOf(fabric).routers)}${job.groups?.length && fabric?.kind === "dragonfly" ? ` in ${plural(job.groups.length, "group")}` : ""}`,
     start !== null && `started ${momentText(start, now)} ${ZONE}`,
     within ? `as of ${momentText(asked, now, true)} ${ZONE}` : job.state.toLowerCase(),
   ]
@@ -383,9 +381,7 @@ function JobBody({ job, fabric }: { job: JobDetail; fabric: Fabric | null }) {
             />
           )}
           {!run && !within && <Past job={job.job_id} cluster={job.cluster} words={wordsOf(fabric)} />}
-          {run && (!within || steps?.step.length !== 0) && (
-            <RunsBeside run={run} compare={search.compare} known={within ? steps?.step.length : undefined} />
-          )}
+          {run && <RunsBeside run={run} compare={search.compare} known={within ? steps?.step.length : undefined} />}
           {run && steps && <RunCounters run={run.run_id} steps={steps.step} />}
           {job.runs && job.runs.length > 0 && <NoiseSets runs={job.runs.map((one) => one.run_id)} />}
           {!placed && (

@@ -109,7 +109,7 @@ interface Props {
 export function RunsBeside({ run, compare, known }: Props) {
   const { all, asked, unlisted } = useRuns(run, compare, known);
   const [first] = all;
-  if (!first) return null;
+  if (!first || known === 0) return null;
   const measures = MEASURES.filter(({ key }) => all.some((one) => one.noise[key] !== null));
   const rows = measures.map(({ key, name, show }): Row => ({ name, show, values: all.map((one) => one.noise[key]) }));
   const columns: Column<Row>[] = [
