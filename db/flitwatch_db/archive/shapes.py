@@ -121,7 +121,8 @@ def _parse_shapes(specs: dict[str, str]) -> dict[str, Shape]:
     return shapes
 
 
-def _counter_specs(device: str, seconds: str, values: tuple[str, ...]) -> dict[str, str]:
+def _make_counter_specs(device: str, seconds: str, values: tuple[str, ...]) -> dict[str, str]:
+    """Return `column:type` of the tables of one device, by table: one a bucket width, all with the same columns."""
     floats = " ".join(f"{value}:float8" for value in values)
     spec = f"fabric:fabric! {device}:int4! ts:time! samples:int4! {seconds}:float8! {floats}"
     return {f"{device}_{width}": spec for width in ("1s", "1m", "1h")}
@@ -154,8 +155,8 @@ SHAPES = _parse_shapes(
         "run_step_nic": "run_id:int8! step:int4! rates:float8[]",
         "forecast": "run_id:int8! after_steps:int4! ahead:int4! made_at:time! forecaster:text! expected_s:float8! low_s:float8! high_s:float8!"
         " usual_s:float8! curve_s:float8[]!",
-        **_counter_specs("router", "tile_seconds", ROUTER_COLUMNS),
-        **_counter_specs("endpoint", "seconds", ENDPOINT_COLUMNS),
+        **_make_counter_specs("router", "tile_seconds", ROUTER_COLUMNS),
+        **_make_counter_specs("endpoint", "seconds", ENDPOINT_COLUMNS),
         "port_10s": "fabric:fabric! router:int4! ts:time! port_seconds:float8! flits:float8[] stall_cycles:float8[] packets:float8[]",
     }
 )

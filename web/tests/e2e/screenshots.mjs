@@ -1,6 +1,6 @@
 // Every page to docs/screenshots; with THEMES="light dark" the dark theme, too, to .cache/screenshots. `npm run screenshots` looks at FLITWATCH_URL, or at the fixture server.
 // `node tests/e2e/screenshots.mjs alerts-light` writes those whose name and theme fit a regular expression.
-// SCREENSHOTS=folder writes them elsewhere. SIZE="390x844 3840x2160" are sizes of the window, each to .cache/screenshots/WIDTH.
+// SCREENSHOTS=folder writes them elsewhere. SIZE="390x844 3840x2160" are sizes of the window, each to .cache/screenshots/WIDTH, with a job's page at a past moment.
 // A picture is only written once the page is at rest; names come from the page and the theme, so that a change shows in review.
 import { mkdirSync } from "node:fs";
 import { fileURLToPath } from "node:url";
