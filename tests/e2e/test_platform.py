@@ -107,7 +107,7 @@ def test_a_new_platform_names_the_culprit_everywhere(platform: Platform, browser
     assert blamed <= {aggressor["user"]}, firing
     # One alert, which names the culprit and leads to the incident that home shows.
     assert len(incident_alerts) == 1 and aggressor["job_id"] in incident_alerts[0]["summary"], json.dumps(
-        incident_alerts
+        [incident_alerts, platform.answer("/incidents", fabric="demo")]
     )
     assert incident_alerts[0]["page"] == f"/incidents/{incident['incident_id']}"
     names = {"FLITWATCH_URL": platform.url, "FLITWATCH_PLANTED": aggressor["job_id"]}

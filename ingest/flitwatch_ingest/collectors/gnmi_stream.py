@@ -1,7 +1,7 @@
 """Switches that stream their counters: Subscribe with mode STREAM, SAMPLE for counters and ON_CHANGE for changes of neighbours.
 
-A port's sample arrives in several messages. It is complete when the next one begins, or after a pause. A stream that ends or falls silent is
-reopened. Counters continue meanwhile, so a break only increases the time between two samples and loses nothing.
+A port's sample arrives in several messages. It is complete when the next one begins, after a pause, or when the stream ends. A stream that ends
+or falls silent is reopened. Counters continue meanwhile, so a break only increases the time between two samples and loses nothing.
 """
 
 from __future__ import annotations
@@ -122,6 +122,9 @@ class GnmiStream:
                 problem = bad
             if name == "counters" and not self._closed.is_set():
                 with self._lock:
+                    # What comes next is of another sample.
+                    for port in list(self._pending):
+                        self._finish_sample(port)
                     self._problem = problem
                     self._breaks += 1
                 self._synced.set()
