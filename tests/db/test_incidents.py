@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from support.planted_machine import BEGIN_S, planted, run_of
 
+from flitwatch_alerting.evaluate import evaluate_rule
 from flitwatch_db import connect
 from flitwatch_db.alerts import signals
 from flitwatch_db.core.events import emit_event
@@ -253,8 +254,20 @@ def test_two_that_turn_out_to_be_one_become_one_and_the_number_of_the_later_stil
                     conn, fabric_id, pk[job], True, _finding(conn, since_s, until_s, *causes), False
                 )
 
+        rule, ends = (
+            read_rule({"name": "incident", "signal": "incident", "above": 1, "summary": "{title}"}),
+            iter((460, 480)),
+        )
+
+        def alerted() -> list[int]:
+            """Incidents with a firing alert, at a later time in each call."""
+            evaluate_rule(conn, rule, None, BEGIN_S + next(ends))
+            rows = conn.execute("SELECT (labels ->> 'incident')::int FROM alert WHERE phase = 'firing' ORDER BY 1")
+            return [number for (number,) in rows]
+
         first, second = keep("1", 360, None, "2"), keep("3", 400, None, "4")
         assert first != second
+        assert alerted() == [first, second]
         note = store.add_note(conn, second, "ada", "Asked the owner to wait.")
         assert note is not None
         # The second job's whole wait comes with job 2 too.
@@ -264,6 +277,8 @@ def test_two_that_turn_out_to_be_one_become_one_and_the_number_of_the_later_stil
         assert {one["job_id"] for one in found["victims"]} == {"1", "3"}
         assert [cause["job_id"] for cause in found["causes"]] == ["2", "4"]
         assert [one["text"] for one in found["notes"]] == ["Asked the owner to wait."]
+        # The alert of the later is over too.
+        assert alerted() == [first]
         # Long after it is over, the same cause makes another.
         conn.execute("UPDATE incident SET ended_at = to_timestamp(%s)", [BEGIN_S + 840])
         assert keep("1", 5000, 5600, "2") not in (first, second)

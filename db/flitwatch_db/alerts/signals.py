@@ -108,8 +108,14 @@ def congested_routers(conn: Connection, rule: Rule, from_s: float, to_s: float) 
             yield _counter_sample(what, row, row["congested"] / row["routers"])
 
 
+_MERGED_WITH_ALERT = sql.SQL("""
+    SELECT f.name AS fabric, i.incident_id, i.merged_into, i.simulated FROM incident i JOIN fabric f USING (fabric_id)
+    WHERE i.merged_into IS NOT NULL AND EXISTS (SELECT FROM alert a WHERE a.resolved_at IS NULL AND a.labels ->> 'incident' = i.incident_id::text)
+""")
+
+
 def sample_incidents(conn: Connection, rule: Rule, from_s: float, to_s: float) -> Iterator[Sample]:
-    """Yield the number of jobs that an incident has slowed so far, one series per incident; 0 once it is over."""
+    """Yield the number of jobs that an incident has slowed so far, one series per incident; 0 once it is over or part of another."""
     incident_filter = shown.IncidentFilter(from_s=from_s - OVER_S, to_s=to_s)
     for head in shown.list_heads(conn, incident_filter, MOST_INCIDENTS):
         labels = _build_labels(fabric=head["fabric"], incident=head["incident_id"])
@@ -125,6 +131,12 @@ def sample_incidents(conn: Connection, rule: Rule, from_s: float, to_s: float) -
         for at in _iterate_step_ends(rule, max(from_s, began_s - rule.every_s), to_s):
             lasts = at >= began_s and (ended_s is None or at < ended_s) and not over
             yield Sample(at, labels, float(head["slowed"] if lasts else 0), None, evidence, {"title": head["title"]})
+    for row in fetch_rows(conn, _MERGED_WITH_ALERT):
+        labels = _build_labels(fabric=row["fabric"], incident=row["incident_id"])
+        evidence = {"page": f"/incidents/{row['merged_into']}", "simulated": row["simulated"]}
+        words = {"title": f"Incident {row['incident_id']} is part of incident {row['merged_into']}"}
+        for at in _iterate_step_ends(rule, from_s, to_s):
+            yield Sample(at, labels, 0.0, None, evidence, words)
 
 
 def sample_slowdowns(conn: Connection, rule: Rule, from_s: float, to_s: float) -> Iterator[Sample]:
