@@ -86,6 +86,16 @@ def test_where_the_first_minute_is_slow_already_ten_seconds_are_asked(embedded_d
     assert {job[pk]: share for pk, share in found.part.items()}["2"] >= 0.6
 
 
+def test_a_moment_at_usual_speed_is_compared_and_not_a_minute_in_which_the_job_did_not_run(embedded_db: str) -> None:
+    # Another job begins with the slow one, a minute before the culprit: no whole minute of usual speed.
+    planted(embedded_db, (130, 190, -3600, 125), every_s=10, count=24)
+    with connect(embedded_db, role="reader") as conn:
+        found, job = asked(conn, 188, 240, usual=130), numbers(conn)
+    part = {job[pk]: share for pk, share in found.part.items()}
+    assert found.resolution_s == 10 and BEGIN_S + 130 <= found.quiet_s <= BEGIN_S + 180
+    assert part["2"] >= 0.6 and abs(part["4"]) <= 0.02
+
+
 def test_a_job_that_always_sent_as_much_does_not_slow_another(embedded_db: str) -> None:
     planted(embedded_db, (0, 0, -3600, 400), every_s=10, count=22)
     with connect(embedded_db, role="reader") as conn:

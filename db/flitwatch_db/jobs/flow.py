@@ -29,8 +29,8 @@ Row = dict[str, Any]
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-#: Number of rows searched for a quiet moment, by their width in seconds. Minutes are tried first. Ten-second rows are used if minutes begin with the slow
-#: stretch, and hours if minutes have expired.
+#: Number of rows searched for a quiet moment, by their width in seconds. Minutes are tried first, unless only ten-second rows are short enough for the
+#: time at usual speed. Ten-second rows are also used if minutes begin with the slow stretch, and hours if minutes have expired.
 LOOKED_BACK = {60: 180, 10: 30, 3600: 72}
 #: Moments of this width are summed from rows per second.
 BY_SECOND_S = 10
@@ -105,7 +105,7 @@ def _attribute_way(conn: Conn, way: CountedRoutes, job: Row, place: Row, own: Wa
     """Find the jobs for which a job waits on one path of its traffic."""
     unsure, begun_s = None, time.thread_time()
     known_loads: _MomentLoads = {}
-    for width, back in LOOKED_BACK.items():
+    for width, back in sorted(LOOKED_BACK.items(), key=lambda of: not _has_usual_moment(span, of[0])):
         begin = math.floor(span.low_s / width) * width - back * width
         until = min(span.end_s + LOOKED_AT_FIRST[0] * width, span.now_s)
         at, waits = _read_waits(conn, way.columns, place["fabric_id"], own.of_routers, width, begin, until)
@@ -122,6 +122,13 @@ def _attribute_way(conn: Conn, way: CountedRoutes, job: Row, place: Row, own: Wa
     if unsure is None:
         return _make_unknown("its routers lack counters for a quiet minute or for the slowdown")
     return _divide_waits(conn, way, job, place["fabric_id"], own, unsure, span.now_s, known_loads)
+
+
+def _has_usual_moment(span: _Span, width: int) -> bool:
+    """Return whether a whole moment lies between the job's first usual step and its slow stretch."""
+    if span.usual_s is None:
+        return False
+    return math.ceil(span.usual_s / width - NOT_YET) * width + width <= span.low_s
 
 
 def _make_unknown(reason: str) -> Flow:
