@@ -49,6 +49,7 @@ class Feed:
     counted : whether there are counters
     cards : share of network cards with counters
     sampled_s : sampling interval of counters; a row has the time of its final sample
+    late_s : seconds by which counters are written later than jobs and steps
     """
 
     def __init__(
@@ -60,10 +61,11 @@ class Feed:
         counted: bool = True,
         cards: float = 1.0,
         sampled_s: int = 10,
+        late_s: int = 0,
     ) -> None:
         self.conn, self.cluster, self.epoch_s, self.fabric_id = conn, cluster, epoch_s, fabric_id
         self.finished: list[InstrumentedRun] = []
-        self._counted, self._sampled_s = counted, sampled_s
+        self._counted, self._sampled_s, self._late_s = counted, sampled_s, late_s
         rng = np.random.default_rng([cluster.seed, epoch_s])
         self._cards = rng.random(len(cluster.fabric.endpoints)) < cards
         self._accounting = Accounting(cluster, epoch_s)
@@ -110,7 +112,7 @@ class Feed:
             self.finished += second.finished
             if self._counted:
                 self._sampler.see(second.flows, second.state)
-                if self.cluster.time_s % self._sampled_s == 0:
+                if (self.epoch_s + self.cluster.time_s) % self._sampled_s == 0:
                     self._sample_counters()
 
     def _sample_counters(self) -> None:
@@ -155,27 +157,31 @@ class Feed:
         conn.commit()
 
     def _flush_counters(self) -> None:
-        if self._routers:
-            sampler, seconds = self._sampler, 1.0 * self._sampled_s
-            times_s = [ts for ts, _ in self._routers]
-            columns = {
-                name: np.concatenate([of[at] for _, of in self._routers]) for at, name in enumerate(sampler.routers)
-            }
-            routers = self._make_rows(times_s, ROUTER_COLUMNS, columns, COUNTED_TILES * seconds)
-            flits, stalls = (np.concatenate([sample[at] for sample in self._ports]) for at in (1, 2))
-            port_rows = self._make_rows([ts for ts, _, _ in self._ports], (), {"": flits[:, 0]}, 1.0 * PORT_BUCKET_S)
-            ports = counters.PortRows(
-                port_rows.fabric_id, port_rows.device, port_rows.ts_s, sampler.ports * port_rows.seconds, flits, stalls
+        sampler, seconds = self._sampler, 1.0 * self._sampled_s
+        if routers := self._take_due(self._routers):
+            columns = {name: np.concatenate([of[at] for _, of in routers]) for at, name in enumerate(sampler.routers)}
+            rows = self._make_rows([ts for ts, _ in routers], ROUTER_COLUMNS, columns, COUNTED_TILES * seconds)
+            counters.write_batch(self.conn, counters.Batch(routers=rows))
+        if ports := self._take_due(self._ports):
+            flits, stalls = (np.concatenate([sample[at] for sample in ports]) for at in (1, 2))
+            rows = self._make_rows([ts for ts, _, _ in ports], (), {"": flits[:, 0]}, 1.0 * PORT_BUCKET_S)
+            counted = counters.PortRows(
+                rows.fabric_id, rows.device, rows.ts_s, sampler.ports * rows.seconds, flits, stalls
             )
-            columns = {
-                name: np.concatenate([of[at] for _, of in self._endpoints]) for at, name in enumerate(sampler.cards)
-            }
-            ends = self._make_rows(times_s, ENDPOINT_COLUMNS, columns, seconds)
-            cards = _select_rows(ends, np.isfinite(columns["tx_bytes"]))
-            counters.write_batch(self.conn, counters.Batch(routers=routers))
-            counters.write_batch(self.conn, counters.Batch(ports=ports))
-            counters.write_batch(self.conn, counters.Batch(endpoints=cards))
-        self._routers, self._ports, self._endpoints = [], [], []
+            counters.write_batch(self.conn, counters.Batch(ports=counted))
+        if cards := self._take_due(self._endpoints):
+            columns = {name: np.concatenate([of[at] for _, of in cards]) for at, name in enumerate(sampler.cards)}
+            rows = self._make_rows([ts for ts, _ in cards], ENDPOINT_COLUMNS, columns, seconds)
+            counters.write_batch(
+                self.conn, counters.Batch(endpoints=_select_rows(rows, np.isfinite(columns["tx_bytes"])))
+            )
+
+    def _take_due(self, samples: list[Any]) -> list[Any]:
+        """Remove and return the samples that are old enough to be written."""
+        until_s = self.epoch_s + self.cluster.time_s - self._late_s
+        due = [sample for sample in samples if sample[0] < until_s]
+        samples[:] = samples[len(due) :]
+        return due
 
     def _make_rows(
         self, taken: list[int], names: tuple[str, ...], columns: dict[str, _Array], seconds: float
