@@ -126,20 +126,22 @@ def flows_of(
     # Whole arrays of all jobs would be copied several times, which takes longer than the sums.
     sent, goes = np.empty((2 * len(jobs), sources.count)), np.empty((2 * len(jobs), targets.count))
     for at, (job, source, target) in enumerate(zip(jobs, at_source, at_target, strict=True)):
-        counted = job.counted
-        scale = len(counted) / max(1, int(np.count_nonzero(counted)))
-        sends = np.bincount(source[counted], job.sent[counted], sources.count) * scale
-        receives = np.bincount(target[counted], job.received[counted], targets.count) * scale
+        known = slice(None) if job.counted.all() else job.counted
+        sends = np.bincount(source[known], job.sent[known], sources.count)
+        receives = np.bincount(target[known], job.received[known], targets.count)
+        for each in (sends, receives):
+            each *= len(job.counted) / max(1, int(np.count_nonzero(job.counted)))
         out, back = sends.sum(), receives.sum()
         flows = []
         if out > 0 and back > 0:
-            flows.append((sends * min(1.0, back / out), receives / back))
+            flows.append((sends, min(1.0, back / out), receives, back))
         if targets.io is not None and out > back:
-            flows.append((sends * (1 - back / out), targets.io))
+            flows.append((sends, 1 - back / out, targets.io, 1.0))
         if sources.io is not None and back > out:
-            flows.append((sources.io * (back - out), receives / back))
-        for flow in flows:
-            sent[len(owner)], goes[len(owner)] = flow
+            flows.append((sources.io, back - out, receives, back))
+        for source_bytes, part, target_bytes, whole in flows:
+            np.multiply(source_bytes, part, out=sent[len(owner)])
+            np.divide(target_bytes, whole, out=goes[len(owner)])
             owner.append(at)
     return Flows(np.array(owner, np.int64), sent[: len(owner)], goes[: len(owner)])
 
@@ -383,13 +385,19 @@ class DragonflyRoutes:
     def _split_legs(self, traffic: _Traffic, detour: Floats) -> _Legs:
         apart, part = traffic.apart, detour[:, None, None]
         to_third = ~np.eye(self._groups, dtype=bool) * (part / max(1, self._groups - 2))
-        out = (traffic.out[:, :, None] - apart) * to_third
-        into = (traffic.back[:, None, :] - apart) * to_third
+        out = traffic.out[:, :, None] - apart
+        out *= to_third
+        into = traffic.back[:, None, :] - apart
+        into *= to_third
         direct = (1 - part) * apart
+        arrives = direct + into
+        crosses = direct + out
+        leaves = _divide(crosses, traffic.of_group[:, :, None])
+        crosses += into
         return _Legs(
-            direct + out + into,
-            _divide(direct + into, traffic.to_group[:, None, :]),
-            _divide(direct + out, traffic.of_group[:, :, None]),
+            crosses,
+            _divide(arrives, traffic.to_group[:, None, :]),
+            leaves,
             out,
             _divide(into, into.sum(axis=2)[:, :, None]),
             bool(detour.any()),
@@ -419,9 +427,12 @@ class DragonflyRoutes:
             ways[at, router[row]] = part[row]
         # The cable itself is the way to its end.
         onward[at[:, 0], dst] += 1.0
+        # A cable leads on to few of the routers.
+        ahead = np.flatnonzero(onward.any(axis=0))
+        onward = onward[:, ahead]
         on_each = np.zeros((len(links), products[0][0].shape[1]))
         for source, target in products:
-            on_each += source[src] * (onward @ target) + (before @ source) * target[dst]
+            on_each += source[src] * (onward @ target[ahead]) + (before @ source) * target[dst]
         on_each /= self._cable_count[row][:, None]
         return on_each
 
@@ -441,6 +452,8 @@ def _pack_rows(parts: Sequence[Floats], order: Ints) -> tuple[Ints, Floats]:
 
 def _divide(values: Floats, by: Floats) -> Floats:
     """Divide values by numbers; a value divided by zero is zero."""
+    if (by > 0).all():
+        return values / by
     parts: Floats = np.divide(values, by, out=np.zeros_like(values), where=by > 0)
     return parts
 
