@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import threading
-from collections import OrderedDict
 from datetime import datetime
 from typing import Any, LiteralString, NamedTuple
 
@@ -13,14 +11,14 @@ import psycopg
 from numpy.typing import NDArray
 
 from flitwatch_db.core import events
+from flitwatch_db.core.kept_reads import KeptReads
 from flitwatch_domain.errors import Conflict
 from flitwatch_domain.fabric import Fabric, FabricKind
 from flitwatch_domain.link_shares import Routes
 from flitwatch_domain.routes import routes_of
 
 _MOST_MADE = 4
-_made: OrderedDict[tuple[int, tuple[int, str] | None], tuple[Fabric, Routes]] = OrderedDict()
-_lock = threading.Lock()
+_made = KeptReads[Routes](_MOST_MADE)
 
 
 def routes_at(conn: psycopg.Connection[Any], fabric_id: int, fabric: Fabric, from_s: float, to_s: float) -> Routes:
@@ -28,18 +26,11 @@ def routes_at(conn: psycopg.Connection[Any], fabric_id: int, fabric: Fabric, fro
     tables = (
         None if fabric.kind is FabricKind.DRAGONFLY else find_tables_key(conn, fabric_id, float(from_s), float(to_s))
     )
-    key = (id(fabric), tables)
-    with _lock:
-        cached = _made.get(key)
-        if cached is not None:
-            _made.move_to_end(key)
-            return cached[1]
+    made = _made.find((id(fabric), tables), fabric)
+    if made is not None:
+        return made
     routes = routes_of(fabric, None if tables is None else ports_of(conn, fabric_id, tables))
-    with _lock:
-        _made[key] = (fabric, routes)
-        while len(_made) > _MOST_MADE:
-            _made.popitem(last=False)
-    return routes
+    return _made.keep((id(fabric), tables), routes, fabric)
 
 
 class RouteChange(NamedTuple):
