@@ -13,14 +13,14 @@ from psycopg.sql import SQL, Identifier
 
 from flitwatch_db.core import packing
 from flitwatch_db.core.columns import packed_arrays, packed_rates, unpack_arrays
-from flitwatch_db.core.connection import fetch_rows
-from flitwatch_db.core.kept_reads import KeptReads, database_key
+from flitwatch_db.core.connection import database_key, fetch_rows
 from flitwatch_db.counters.reads import PORT_BUCKET_S
 from flitwatch_db.fabrics import route_changes
 from flitwatch_db.fabrics import store as fabrics
 from flitwatch_domain.counters import COUNT_BYTES, LANES, UNKNOWN_WAITS
 from flitwatch_domain.diagnosis import CongestionMap, PortWindow, Turns
 from flitwatch_domain.fabric import CountedAt, Fabric
+from flitwatch_domain.kept import Kept
 from flitwatch_domain.sampling import clip_estimates
 
 Conn = psycopg.Connection[Any]
@@ -32,12 +32,12 @@ PortSums = tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64], 
 LEAST_PACKETS = 50
 MOST_CONTEXTS = 10_000
 _MOST_FABRICS = 4
-_fabrics = KeptReads[Fabric](_MOST_FABRICS)
-_turns = KeptReads[Turns](_MOST_FABRICS)
+_fabrics = Kept[Fabric](_MOST_FABRICS)
+_turns = Kept[Turns](_MOST_FABRICS)
 #: Maximum number of cached windows of ports, some 5 MB each on 3,264 routers, and of network cards.
 _MOST_WINDOWS = 4
-_sums = KeptReads[PortSums](_MOST_WINDOWS)
-_cards = KeptReads[NDArray[np.float64]](_MOST_WINDOWS)
+_sums = Kept[PortSums](_MOST_WINDOWS)
+_cards = Kept[NDArray[np.float64]](_MOST_WINDOWS)
 
 
 def fabric_of(conn: Conn, fabric_id: int) -> Fabric:

@@ -11,14 +11,14 @@ import psycopg
 from numpy.typing import NDArray
 
 from flitwatch_db.core import events
-from flitwatch_db.core.kept_reads import KeptReads
 from flitwatch_domain.errors import Conflict
 from flitwatch_domain.fabric import Fabric, FabricKind
+from flitwatch_domain.kept import Kept
 from flitwatch_domain.link_shares import Routes
 from flitwatch_domain.routes import routes_of
 
 _MOST_MADE = 4
-_made = KeptReads[Routes](_MOST_MADE)
+_made = Kept[Routes](_MOST_MADE)
 
 
 def routes_at(conn: psycopg.Connection[Any], fabric_id: int, fabric: Fabric, from_s: float, to_s: float) -> Routes:

@@ -11,13 +11,13 @@ import numpy as np
 import psycopg
 from numpy.typing import NDArray
 
-from flitwatch_db.core.kept_reads import KeptReads
 from flitwatch_db.diagnosis import measured
 from flitwatch_db.fabrics.route_changes import routes_at
 from flitwatch_domain.attribution import Places
 from flitwatch_domain.counters import COUNT_BYTES, LINK_CLASS_COLUMNS
 from flitwatch_domain.diagnosis import Turns
 from flitwatch_domain.fabric import CountedAt, Fabric
+from flitwatch_domain.kept import Kept
 from flitwatch_domain.link_shares import JobTraffic, Routes, io_nodes
 from flitwatch_domain.link_waits import PortCounts
 from flitwatch_domain.routes import routes_of
@@ -92,7 +92,7 @@ class CountedRoutes:
             self._sum = end[self.places.links]
             self.turns = Turns(fabric)
         self.serves = bool(len(io_nodes(fabric)))
-        self._ways = KeptReads[Way](_MOST_WAYS)
+        self._ways = Kept[Way](_MOST_WAYS)
 
     def way(self, routers: Sequence[int], endpoints: Sequence[int], to_file_system: bool = False) -> Way:
         """Return the paths of a job's traffic, among its nodes or to the file system; each node has a router and an endpoint (-1: unknown)."""
@@ -153,7 +153,7 @@ def _sending_ports(fabric: Fabric) -> Places:
     return Places(link_ids, place.astype(np.int64), len(names))
 
 
-_made_routes = KeptReads[CountedRoutes](_MOST_MAPS)
+_made_routes = Kept[CountedRoutes](_MOST_MAPS)
 
 
 def counted_routes(

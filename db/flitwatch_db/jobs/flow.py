@@ -15,7 +15,7 @@ from psycopg.sql import SQL, Composable, Identifier
 
 from flitwatch_db.core import packing
 from flitwatch_db.core.columns import packed_rates
-from flitwatch_db.core.kept_reads import KeptReads, database_key
+from flitwatch_db.core.connection import database_key
 from flitwatch_db.diagnosis import measured
 from flitwatch_db.jobs.counted_routes import Columns, CountedRoutes, Way, counted_routes
 from flitwatch_db.jobs.placed import list_placed_jobs
@@ -23,6 +23,7 @@ from flitwatch_domain.attribution import LinksOfMoment, Moment, attribute_waitin
 from flitwatch_domain.counters import COUNT_BYTES
 from flitwatch_domain.explanation.flow import Flow
 from flitwatch_domain.fabric import Fabric
+from flitwatch_domain.kept import Kept
 from flitwatch_domain.link_shares import JobTraffic
 from flitwatch_domain.link_waits import PortCounts, WaitingTurns, link_waits
 
@@ -576,7 +577,7 @@ _OF_CARD = ("tx_bytes", "rx_bytes", "tx_wait_cycles")
 Read = TypeVar("Read")
 #: Maximum number of cached moments, up to 0.5 MB each on 3,264 routers: running jobs are queried repeatedly, and slow ones wait in the same minutes.
 _MOST_MOMENTS = 32
-_moments = KeptReads[Any](_MOST_MOMENTS)
+_moments = Kept[Any](_MOST_MOMENTS)
 
 
 def _read_changed(

@@ -13,6 +13,7 @@ Steps 2 and 3 apply to a dragonfly. `routes` selects the replacement for other m
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -22,12 +23,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flitwatch_domain.fabric import ROLES, Fabric, FabricKind, NodeRole
+from flitwatch_domain.kept import Kept
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 #: Limits of the sum of the jobs' expected loads over the link's counted traffic; outside of them no job gets a share.
 LEAST_EXPLAINED, MOST_EXPLAINED = 0.5, 2.0
+#: Maximum number of cached answers with loads, some 2 MB each on 3,264 routers: the page of a running job asks for the same moments again.
+MOST_LOADS = 8
 #: Smaller shares of a link are not listed.
 LEAST_SHARE = 0.01
 
@@ -284,6 +288,7 @@ class DragonflyRoutes:
         self._leaves, self._enters = self._find_gateways(away)
         self._inner_ways(np.setdiff1d(wires, away))
         self._ends = Ends.of(self._position[fabric.endpoints.router[io_nodes(fabric)]], self._routers)
+        self._loads = Kept[list[Floats]](MOST_LOADS)
 
     def _find_gateways(self, away: Ints) -> tuple[list[Floats], list[Floats]]:
         """Return by group, (groups, routers of it), the parts of traffic to each group that leave at each router, and of traffic from it that enter there."""
@@ -358,14 +363,28 @@ class DragonflyRoutes:
         return self._compute_loads(traffic, links, np.full(len(traffic.flows), detour))
 
     def loads_as_carried(self, moments: Sequence[CarriedTraffic], links: Ints) -> list[Floats]:
-        """Return the same for some moments, each with the detour estimated from the traffic of its links (as in `detour`)."""
-        moment = np.repeat(np.arange(len(moments)), [len(jobs) for jobs, _ in moments])
-        traffic = self._laid_out([job for jobs, _ in moments for job in jobs])
+        """Return the same for some moments, each with the detour estimated from the traffic of its links (as in `detour`). The arrays are read-only."""
+        jobs = [job for some, _ in moments for job in some]
+        moment = np.repeat(np.arange(len(moments)), [len(some) for some, _ in moments])
+        arrays = [links, moment, *(array for job in jobs for array in (job.router, job.sent, job.received))]
+        arrays += [carried[self._away] for _, carried in moments if carried is not None]
+        digest = hashlib.blake2b(
+            repr([[carried is None for _, carried in moments], [array.shape for array in arrays]]).encode()
+        )
+        for array in arrays:
+            digest.update(np.ascontiguousarray(array))
+        known = self._loads.find(digest.digest())
+        if known is not None:
+            return known
+        traffic = self._laid_out(jobs)
         of_flow = moment[traffic.flows.owner]
         must = np.bincount(of_flow, traffic.out.sum(axis=1), len(moments)).tolist()
         detours = [self._estimate_detour(crossed, carried) for crossed, (_, carried) in zip(must, moments, strict=True)]
         loads = self._compute_loads(traffic, links, np.array(detours)[of_flow])
-        return [loads[:, moment == at] for at in range(len(moments))]
+        loads_then = [loads[:, moment == at] for at in range(len(moments))]
+        for array in loads_then:
+            array.setflags(write=False)
+        return self._loads.keep(digest.digest(), loads_then)
 
     def _compute_loads(self, traffic: _Traffic, links: Ints, detour: Floats) -> Floats:
         """Compute the loads of jobs on links, (links, jobs), with the part of each flow's traffic that makes a detour, (flows,)."""

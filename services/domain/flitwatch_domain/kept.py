@@ -1,19 +1,17 @@
-"""Values read from the database that are kept until their rows change."""
+"""Values that take long to read or to compute, kept for the next request."""
 
 from __future__ import annotations
 
 import threading
 from collections import OrderedDict
 from collections.abc import Hashable
-from typing import Any, Generic, TypeVar
-
-import psycopg
+from typing import Generic, TypeVar
 
 Value = TypeVar("Value")
 
 
-class KeptReads(Generic[Value]):
-    """The values used last, at most `most`, each with the state of the rows from which it was read."""
+class Kept(Generic[Value]):
+    """The values used last, at most `most`, each with the state of the data from which it was made."""
 
     def __init__(self, most: int) -> None:
         self._most = most
@@ -21,7 +19,7 @@ class KeptReads(Generic[Value]):
         self._lock = threading.Lock()
 
     def find(self, key: Hashable, state: object = None) -> Value | None:
-        """Return the value of a key if its rows are in the same state as when it was read, else None."""
+        """Return the value of a key if its data are in the same state as when it was made, else None."""
         with self._lock:
             known = self._values.get(key)
             if known is None or known[0] != state:
@@ -37,8 +35,3 @@ class KeptReads(Generic[Value]):
             while len(self._values) > self._most:
                 self._values.popitem(last=False)
         return value
-
-
-def database_key(conn: psycopg.Connection[Any]) -> tuple[object, ...]:
-    """Return what distinguishes a database from others."""
-    return conn.info.host, conn.info.port, conn.info.dbname
