@@ -113,7 +113,7 @@ def find_tables_key(
 ) -> tuple[int, str] | None:
     """Return a key for `ports_of` of the tables loaded for all of [from, to), epoch seconds; None if they are unknown or changed."""
     row = conn.execute(
-        "SELECT extract(epoch FROM ts) <= %s, tables IS NOT NULL, (extract(epoch FROM ts) * 1e6)::bigint, xmin::text FROM route_change"
+        "SELECT extract(epoch FROM ts) <= %s, tables IS NOT NULL, (extract(epoch FROM ts) * 1e6)::bigint, xmin::text || ctid::text FROM route_change"
         " WHERE fabric_id = %s AND ts < to_timestamp(%s) ORDER BY ts DESC LIMIT 1",
         [from_s, fabric_id, to_s],
     ).fetchone()

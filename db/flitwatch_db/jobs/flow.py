@@ -608,23 +608,23 @@ def _read_changed(
 
 def _cards_at(conn: Conn, fabric_id: int, width: int, moments_s: list[float], columns: Sequence[str]) -> list[Floats]:
     """Read columns of each network card, per second, in some moments: (columns, endpoints) each, NaN if not counted."""
-    begin, table = _select_source("endpoint", width)
-    names = [*map(Identifier, columns), Identifier("seconds")]
-    if width > BY_SECOND_S:
-        # A row of these tables covers a moment, and adding rows up would take longer than reading them.
-        rows = SQL("SELECT {} AS at, endpoint, {} FROM {} WHERE fabric_id = %(fabric)s AND {}").format(
-            begin, SQL(", ").join(names), table, _AT_MOMENTS
-        )
-    else:
-        sums = SQL(", ").join(SQL("sum({0}) AS {0}").format(name) for name in names)
-        rows = SQL("SELECT {} AS at, endpoint, {} FROM {} WHERE fabric_id = %(fabric)s AND {} GROUP BY 1, 2").format(
-            begin, sums, table, _IN_MOMENTS
-        )
-    query = SQL("SELECT date_part('epoch', at), array_send(array_agg(endpoint)), {} FROM ({}) e GROUP BY at").format(
-        packed_rates(columns), rows
-    )
 
     def read(moments_s: list[float]) -> list[list[NDArray[np.generic]]]:
+        begin, table = _select_source("endpoint", width)
+        names = [*map(Identifier, columns), Identifier("seconds")]
+        if width > BY_SECOND_S:
+            # A row of these tables covers a moment, and adding rows up would take longer than reading them.
+            rows = SQL("SELECT {} AS at, endpoint, {} FROM {} WHERE fabric_id = %(fabric)s AND {}").format(
+                begin, SQL(", ").join(names), table, _AT_MOMENTS
+            )
+        else:
+            sums = SQL(", ").join(SQL("sum({0}) AS {0}").format(name) for name in names)
+            rows = SQL(
+                "SELECT {} AS at, endpoint, {} FROM {} WHERE fabric_id = %(fabric)s AND {} GROUP BY 1, 2"
+            ).format(begin, sums, table, _IN_MOMENTS)
+        query = SQL(
+            "SELECT date_part('epoch', at), array_send(array_agg(endpoint)), {} FROM ({}) e GROUP BY at"
+        ).format(packed_rates(columns), rows)
         with conn.cursor(binary=True) as cursor:
             packed = cursor.execute(query, {"fabric": fabric_id, "at": moments_s, "width": width}).fetchall()
         by_moment = {
@@ -636,8 +636,9 @@ def _cards_at(conn: Conn, fabric_id: int, width: int, moments_s: list[float], co
     counted = _read_changed(conn, fabric_id, "endpoint", width, moments_s, tuple(columns), read)
     endpoints = max((int(card[0].max()) + 1 for card in counted if card), default=0)
     cards = [np.full((len(columns), endpoints), np.nan) for _ in moments_s]
-    for (end, *rates), card in ((card, moment) for card, moment in zip(counted, cards, strict=True) if card):
-        card[:, end] = rates
+    for card, moment in zip(counted, cards, strict=True):
+        if card:
+            moment[:, card[0]] = card[1:]
     return cards
 
 

@@ -44,7 +44,7 @@ class Blamed:
 
     @property
     def found(self) -> bool:
-        """Return whether the estimate names the user; estimates without a verdict name no user."""
+        """Return whether the estimate names the user. An estimate without a verdict does not."""
         return self.verdict == NAMED
 
 
@@ -148,7 +148,7 @@ class Scene:
 
     @cached_property
     def own_places(self) -> tuple[set[int], set[int]]:
-        """Return the routers and the known groups of the slow job."""
+        """Return the slow job's routers and its known groups."""
         return self.find_places(self.router)
 
     def find_places(self, router: NDArray[np.int64]) -> tuple[set[int], set[int]]:
