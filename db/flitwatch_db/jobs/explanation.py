@@ -74,7 +74,8 @@ def explain_job(conn: Conn, job: Row, now_s: float, known: Machine | None = None
     stretch = slowdown.of_steps(watched.steps) if watched.steps is not None else None
     if watched.steps is None:
         stretch = _of_counters(conn, job, place, watched, now_s)
-    scene = root = None
+    scene = None
+    root = None
     if stretch is not None and place is not None:
         on = (
             known

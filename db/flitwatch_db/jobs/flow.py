@@ -599,7 +599,7 @@ def _read_changed(
         query.format(_select_source(of, width)[1], _AT_MOMENTS), {"fabric": fabric_id, "at": moments_s}
     ).fetchall()
     head, samples = (*database_key(conn), fabric_id, of, width, what), {at: counts for at, *counts in rows}
-    kept = {at: _moments.find((head, at), samples.get(at)) for at in moments_s}
+    kept: dict[float, Any] = {at: _moments.find((head, at), samples.get(at)) for at in moments_s}
     changed = [at for at, value in kept.items() if value is None]
     for at, value in zip(changed, read(changed) if changed else (), strict=True):
         kept[at] = _moments.keep((head, at), value, samples.get(at))

@@ -130,7 +130,7 @@ def flows_of(
     # Whole arrays of all jobs would be copied several times, which takes longer than the sums.
     sent, goes = np.empty((2 * len(jobs), sources.count)), np.empty((2 * len(jobs), targets.count))
     for at, (job, source, target) in enumerate(zip(jobs, at_source, at_target, strict=True)):
-        known = slice(None) if job.counted.all() else job.counted
+        known: slice | NDArray[np.bool_] = slice(None) if job.counted.all() else job.counted
         sends = np.bincount(source[known], job.sent[known], sources.count)
         receives = np.bincount(target[known], job.received[known], targets.count)
         for each in (sends, receives):
@@ -366,7 +366,11 @@ class DragonflyRoutes:
         """Return the same for some moments, each with the detour estimated from the traffic of its links (as in `detour`). The arrays are read-only."""
         jobs = [job for some, _ in moments for job in some]
         moment = np.repeat(np.arange(len(moments)), [len(some) for some, _ in moments])
-        arrays = [links, moment, *(array for job in jobs for array in (job.router, job.sent, job.received))]
+        arrays: list[NDArray[np.generic]] = [
+            links,
+            moment,
+            *(array for job in jobs for array in (job.router, job.sent, job.received)),
+        ]
         arrays += [carried[self._away] for _, carried in moments if carried is not None]
         digest = hashlib.blake2b(
             repr([[carried is None for _, carried in moments], [array.shape for array in arrays]]).encode()
